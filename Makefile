@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# For people. Each goal does the set-up it needs; `make SETUP=no …` leaves packages alone.
+#
+#   make demo       a picture rendered by all devices together
+#   make test       all tests                    make ci        what .ci/run runs
+#   make build      programs and libraries       make install   PREFIX=… DESTDIR=…
+#   make bench      the benchmark kernels        make sanitize  the tests under ASan+UBSan and TSan
+#   make format     rewrite the sources' format  make tidy      lint
+#   make setup      install packages (apt-get)   make clean     remove all build folders
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+SETUP ?= yes
+CMAKE_ARGS ?=
+
+CONFIGURE = cmake -S . -G Ninja -Wno-dev $(CMAKE_ARGS)
+CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
+setup = $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
+
+.PHONY: all setup build build-tests test demo bench install format check-format tidy \
+        sanitize asan tsan check-layers ci clean
+.NOTPARALLEL:
+
+all: build
+
+setup:
+	@$(call setup,build run test dev)
+
+build:
+	@$(call setup,build)
+	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=OFF
+	cmake --build $(BUILD) -j $(JOBS)
+
+build-tests:
+	@$(call setup,build run test)
+	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=ON
+	cmake --build $(BUILD) -j $(JOBS)
+
+test: build-tests
+	$(CTEST) --test-dir $(BUILD)
+
+demo: build
+	@$(call setup,build run)
+	python3 demo/run.py --build $(BUILD)
+
+bench: build
+	@$(call setup,build run)
+	scripts/bench.sh $(BUILD)
+
+install: build
+	cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"
+
+export DESTDIR
+
+# The sanitizers' settings: scripts/sanitize.sh. One folder each, so that both stay up to date.
+asan tsan:
+	@$(call setup,build run test)
+	$(CONFIGURE) -B $(BUILD)-$@ -DBUILD_TESTING=ON \
+	  -DTUTTI_SANITIZE=$(if $(filter asan,$@),address,thread)
+	cmake --build $(BUILD)-$@ -j $(JOBS)
+	scripts/sanitize.sh $(CTEST) --test-dir $(BUILD)-$@
+
+sanitize: asan tsan
+
+check-layers:
+	python3 scripts/check_layers.py
+
+format check-format:
+	@$(call setup,dev)
+	scripts/format.sh $(if $(filter check-format,$@),--check)
+
+tidy:
+	@$(call setup,build run test dev)
+	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=ON
+	scripts/tidy.sh $(BUILD) $(JOBS)
+
+# Cheap checks first. Warnings are errors here, and only here.
+ci: CMAKE_ARGS += -DTUTTI_WERROR=ON
+ci: setup check-layers check-format test sanitize
+
+clean:
+	rm -rf build build-asan build-tsan build-debug

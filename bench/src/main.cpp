@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// tutti-bench: correctness and speed of OpenCL kernels on any one device.
+// Exit status: 0 all right, 1 a result was wrong, 2 wrong usage or OpenCL failed.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runner.h"
+
+namespace tutti::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string platform;
+  std::string device;
+  std::string source_folder;
+  std::vector<std::string> names;
+  RunOptions run;
+  bool list = false;
+  bool json = false;
+};
+
+enum ExitStatus { kRight = 0, kWrong = 1, kFailed = 2 };
+
+void list_all(bool as_json) {
+  const std::vector<PlatformListing> platforms = list_platforms();
+  if (as_json) {
+    Json out = {{"benchmarks", Json::array()}, {"platforms", Json::array()}};
+    for (const Entry& entry : all_benchmarks()) {
+      out["benchmarks"].push_back({{"name", entry.name},
+                                   {"summary", entry.summary},
+                                   {"size", entry.size_meaning},
+                                   {"default_size", entry.default_size},
+                                   {"tolerance", entry.tolerance}});
+    }
+    for (const PlatformListing& platform : platforms) {
+      Json devices = Json::array();
+      for (cl_device_id id : platform.devices) devices.push_back(device_text(id, CL_DEVICE_NAME));
+      out["platforms"].push_back(
+          {{"index", platform.index}, {"name", platform.name}, {"devices", devices}});
+    }
+    std::cout << out.dump(2) << '\n';
+    return;
+  }
+  for (const Entry& entry : all_benchmarks()) {
+    std::printf("%-12s %s\n%12s --size (default %zu): %s\n%12s right when: %s\n",
+                entry.name.c_str(), entry.summary.c_str(), "", entry.default_size,
+                entry.size_meaning.c_str(), "", entry.tolerance.c_str());
+  }
+  std::printf("\n");
+  for (const PlatformListing& platform : platforms) {
+    std::printf("platform %zu: %s\n", platform.index, platform.name.c_str());
+    for (std::size_t i = 0; i < platform.devices.size(); ++i) {
+      const std::string name = device_text(platform.devices[i], CL_DEVICE_NAME);
+      std::printf("  device %zu: %s\n", i, name.c_str());
+    }
+  }
+}
+
+Json to_json(const RunResult& result) {
+  const auto times = [](const std::vector<double>& seconds) {
+    Json all = Json::array();
+    for (const double one : seconds) all.push_back(one * 1e3);
+    return Json{{"min", minimum(seconds) * 1e3}, {"median", median(seconds) * 1e3}, {"all", all}};
+  };
+  Json out = {{"kernel", result.name},
+              {"size", result.size},
+              {"global", result.range.global},
+              {"local", result.range.local},
+              {"correct", result.verdict.wrong == 0},
+              {"checked", result.verdict.checked},
+              {"wrong", result.verdict.wrong},
+              {"tolerated", result.verdict.tolerated},
+              {"verifications", result.verifications},
+              {"build_ms", result.build_seconds * 1e3},
+              {"kernel_ms", times(result.kernel_seconds)},
+              {"total_ms", times(result.total_seconds)}};
+  if (result.verdict.wrong != 0) out["first_wrong"] = result.verdict.first_wrong;
+  if (!result.work.unit.empty()) {
+    out["rate"] = {{"value", result.work.amount / median(result.kernel_seconds)},
+                   {"unit", result.work.unit + "/s"}};
+  }
+  return out;
+}
+
+void print_header(const DeviceChoice& choice) {
+  std::printf("%s / %s (driver %s)\n\n", choice.platform_name.c_str(), choice.device_name.c_str(),
+              choice.driver_version.c_str());
+  std::printf("%-12s %9s %21s %21s %17s  %s\n", "", "", "launch+finish, ms", "with transfers, ms",
+              "", "");
+  std::printf("%-12s %9s %10s %10s %10s %10s %17s  %s\n", "kernel", "size", "min", "median", "min",
+              "median", "rate", "result");
+}
+
+void print_row(const RunResult& result) {
+  std::ostringstream rate;
+  if (!result.work.unit.empty()) {
+    rate.precision(3);
+    rate << result.work.amount / median(result.kernel_seconds) << ' ' << result.work.unit << "/s";
+  }
+  std::string verdict = "right, all " + std::to_string(result.verdict.checked);
+  if (result.verdict.wrong != 0) {
+    verdict = "WRONG, " + std::to_string(result.verdict.wrong) + " of " +
+              std::to_string(result.verdict.checked) +
+              "\n  first wrong: " + result.verdict.first_wrong;
+  } else if (result.verdict.tolerated != 0) {
+    verdict += " but " + std::to_string(result.verdict.tolerated) + " tolerated";
+  }
+  std::printf("%-12s %9zu %10.3f %10.3f %10.3f %10.3f %17s  %s\n", result.name.c_str(), result.size,
+              minimum(result.kernel_seconds) * 1e3, median(result.kernel_seconds) * 1e3,
+              minimum(result.total_seconds) * 1e3, median(result.total_seconds) * 1e3,
+              rate.str().c_str(), verdict.c_str());
+  std::fflush(stdout);
+}
+
+std::vector<Entry> choose_entries(const Arguments& arguments) {
+  std::vector<Entry> chosen;
+  if (arguments.names.empty()) chosen = all_benchmarks();
+  for (const std::string& name : arguments.names) {
+    const auto& all = all_benchmarks();
+    const auto entry =
+        std::find_if(all.begin(), all.end(), [&](const Entry& e) { return e.name == name; });
+    if (entry == all.end()) {
+      std::string known;
+      for (const Entry& one : all) known += " " + one.name;
+      throw std::invalid_argument("no benchmark \"" + name + "\"; there are:" + known);
+    }
+    chosen.push_back(*entry);
+  }
+  if (!arguments.source_folder.empty()) {
+    for (Entry& entry : chosen) {
+      const auto path = std::filesystem::path(arguments.source_folder) / (entry.name + ".cl");
+      if (!std::filesystem::exists(path)) continue;
+      std::ifstream file(path, std::ios::binary);
+      entry.source.assign(std::istreambuf_iterator<char>(file), {});
+      if (!file) throw std::invalid_argument("cannot read " + path.string());
+    }
+  }
+  return chosen;
+}
+
+ExitStatus run_all(const Arguments& arguments) {
+  const std::vector<Entry> entries = choose_entries(arguments);
+  const Session session(choose_device(arguments.platform, arguments.device));
+  Json out = {{"platform", session.choice().platform_name},
+              {"device", session.choice().device_name},
+              {"driver_version", session.choice().driver_version},
+              {"repeat", arguments.run.repeat},
+              {"results", Json::array()}};
+  if (!arguments.json) print_header(session.choice());
+
+  ExitStatus status = kRight;
+  for (const Entry& entry : entries) {
+    try {
+      const RunResult result = run_benchmark(session, entry, arguments.run);
+      if (result.verdict.wrong != 0 && status == kRight) status = kWrong;
+      if (arguments.json) {
+        out["results"].push_back(to_json(result));
+      } else {
+        print_row(result);
+      }
+    } catch (const std::exception& error) {
+      // The others may still run; what failed is said and decides the exit status.
+      status = kFailed;
+      std::cerr << entry.name << ": " << error.what() << '\n';
+      out["results"].push_back(
+          {{"kernel", entry.name}, {"correct", false}, {"error", error.what()}});
+    }
+  }
+  out["correct"] = status == kRight;
+  if (arguments.json) std::cout << out.dump(2) << '\n';
+  return status;
+}
+
+int main_with_errors(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{"Checks and times OpenCL kernels on one device, against a CPU reference."};
+  app.add_flag("--list", arguments.list, "List benchmarks, platforms and devices");
+  app.add_option("--platform", arguments.platform,
+                 "Index or part of the name (default: the first with a device)");
+  app.add_option("--device", arguments.device, "Index or part of the name (default: the first)");
+  app.add_option("--size", arguments.run.size, "Problem size; --list says what it means")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
+  app.add_option("--repeat", arguments.run.repeat, "Timed repetitions of each kind")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}))
+      ->capture_default_str();
+  app.add_flag("--json", arguments.json, "Print one JSON document instead of a table");
+  app.add_option("--build-options", arguments.run.build_options, "Options of clBuildProgram")
+      ->capture_default_str();
+  app.add_option("--source-folder", arguments.source_folder,
+                 "Take <kernel>.cl from this folder, where it exists, instead of the built-in one")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("kernels", arguments.names, "Names of benchmarks (default: all)");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kRight : kFailed;
+  }
+  if (arguments.list) {
+    list_all(arguments.json);
+    return kRight;
+  }
+  return run_all(arguments);
+}
+
+}  // namespace
+}  // namespace tutti::bench
+
+int main(int argc, char** argv) {
+  try {
+    return tutti::bench::main_with_errors(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "tutti-bench: " << error.what() << '\n';
+    return tutti::bench::kFailed;
+  }
+}

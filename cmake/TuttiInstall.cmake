@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# Where things are installed. The driver finds its companions relative to itself, so the tree may
+# be moved as a whole, except that an .icd file names the driver by its absolute path.
+#
+#   PREFIX/lib/libtutti.so                  the driver
+#   PREFIX/lib/libtutti-compiler.so         the kernel compiler, loaded at the first build
+#   PREFIX/bin/tutti, tutti-bench           the tool, the benchmark
+#   PREFIX/libexec/tutti/tutti-probe        tries a vendor driver in a process of its own
+#   PREFIX/etc/OpenCL/vendors/tutti.icd     for ICD loaders; /etc/OpenCL/vendors with PREFIX=/usr
+#   PREFIX/share/tutti/vendors/tutti.icd    a folder with Tutti alone, for `tutti run`
+
+# Plain lib, also on Debian's multiarch: nobody links with the driver, the .icd file names its path.
+set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "")
+include(GNUInstallDirs)
+
+# Writes an .icd file at configure time; leaves it alone when it is right already.
+function(tutti_write_icd file library)
+  file(CONFIGURE OUTPUT "${file}" CONTENT "@library@\n" @ONLY)
+endfunction()
+
+function(tutti_install_target target kind destination)
+  if(TARGET ${target})
+    install(TARGETS ${target} ${kind} DESTINATION "${destination}")
+  endif()
+endfunction()
+
+function(tutti_install)
+  tutti_install_target(tutti-icd LIBRARY "${CMAKE_INSTALL_LIBDIR}")
+  tutti_install_target(tutti-compiler LIBRARY "${CMAKE_INSTALL_LIBDIR}")
+  tutti_install_target(tutti RUNTIME "${CMAKE_INSTALL_BINDIR}")
+  tutti_install_target(tutti-bench RUNTIME "${CMAKE_INSTALL_BINDIR}")
+  tutti_install_target(tutti-probe RUNTIME "${CMAKE_INSTALL_LIBEXECDIR}/tutti")
+
+  # `cmake --install --prefix` may change the prefix, so the .icd files are written then. /usr is
+  # special in the file hierarchy: its configuration stands in /etc.
+  install(CODE "set(tutti_libdir \"${CMAKE_INSTALL_LIBDIR}\")
+set(tutti_sysconfdir \"${CMAKE_INSTALL_SYSCONFDIR}\")
+set(tutti_datadir \"${CMAKE_INSTALL_DATADIR}\")")
+  install(CODE [[
+    cmake_path(ABSOLUTE_PATH tutti_libdir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+    cmake_path(ABSOLUTE_PATH tutti_datadir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+    if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND tutti_sysconfdir STREQUAL "etc")
+      set(tutti_sysconfdir /etc)
+    endif()
+    cmake_path(ABSOLUTE_PATH tutti_sysconfdir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+    foreach(tutti_folder "${tutti_sysconfdir}/OpenCL/vendors" "${tutti_datadir}/tutti/vendors")
+      set(tutti_icd "$ENV{DESTDIR}${tutti_folder}/tutti.icd")
+      message(STATUS "Installing: ${tutti_icd}")
+      file(WRITE "${tutti_icd}" "${tutti_libdir}/libtutti.so\n")
+      list(APPEND CMAKE_INSTALL_MANIFEST_FILES "${tutti_folder}/tutti.icd")
+    endforeach()
+  ]])
+endfunction()

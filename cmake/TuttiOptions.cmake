@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# How everything is compiled. Included once, before any target.
+
+option(TUTTI_WERROR "Warnings are errors" OFF)
+set(TUTTI_SANITIZE "" CACHE STRING "address (ASan and UBSan), thread (TSan), or empty")
+set_property(CACHE TUTTI_SANITIZE PROPERTY STRINGS "" address thread)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Fixed places, which scripts and the lookups relative to a library or program rely on.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib/static")
+
+find_program(TUTTI_CCACHE ccache)
+if(TUTTI_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${TUTTI_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${TUTTI_CCACHE}")
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow)
+if(TUTTI_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety>")
+endif()
+
+if(TUTTI_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer
+                      -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
+elseif(TUTTI_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC warns of atomic_thread_fence under TSan; we use none, the standard library's headers do.
+    add_compile_options(-Wno-tsan)
+  endif()
+elseif(TUTTI_SANITIZE)
+  message(FATAL_ERROR "TUTTI_SANITIZE is '${TUTTI_SANITIZE}'; accepted: address, thread, empty")
+endif()
+if(TUTTI_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Line numbers for reports are enough, and -O1 compiles in half the time.
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  # GCC's own -W analyses give false positives on instrumented code.
+  add_compile_options(-Wno-maybe-uninitialized)
+endif()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests that are OpenCL clients, and the device configurations that they run on.
+#
+#   tutti_add_client_test(
+#     NAME name                   ctest's name becomes NAME.DEVICES[.BALANCER][.SPLIT]
+#     COMMAND command arg…        an OpenCL program; it sees the Tutti platform alone
+#     DEVICES configuration       one of those below
+#     [BALANCER spec]             TUTTI_BALANCER
+#     [SPLIT auto|force|never]    TUTTI_SPLIT
+#     [ENVIRONMENT NAME=VALUE …]
+#     [FOREIGN]                   the command is not built here: sanitizers are preloaded
+#     [TIMEOUT seconds]           only turns a hang into a failure; default 300
+#     [LABELS label…])
+#
+# A configuration is made of the vendors' own settings:
+#   pocl1      one one-core PoCL device             rusticl    llvmpipe alone
+#   pocl2      two of them                          oclgrind   the checking interpreter alone
+#   mixed3     two of them and llvmpipe             none       no vendor driver at all
+#   pthread    PoCL with all cores, asynchronous
+# A configuration whose drivers are not installed is an error: `make setup` installs them all.
+
+set(TUTTI_TEST_VENDORS "/etc/OpenCL/vendors" CACHE PATH "Where pocl.icd and rusticl.icd lie")
+
+# Oclgrind has a driver library, but Debian installs no .icd file for it.
+find_library(TUTTI_OCLGRIND_ICD NAMES oclgrind-rt-icd PATH_SUFFIXES oclgrind)
+
+set(tutti_test_folder "${CMAKE_BINARY_DIR}/tests")
+file(WRITE "${tutti_test_folder}/empty.toml" "# The tests must not depend on the user's settings.\n")
+file(MAKE_DIRECTORY "${tutti_test_folder}/no-vendors" "${tutti_test_folder}/cache")
+
+set(tutti_devices_pocl1 "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "POCL_DEVICES=basic")
+set(tutti_devices_pocl2 "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "POCL_DEVICES=basic basic")
+set(tutti_devices_pthread "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "POCL_DEVICES=pthread")
+set(tutti_devices_mixed3
+    "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd:${TUTTI_TEST_VENDORS}/rusticl.icd"
+    "POCL_DEVICES=basic basic" "RUSTICL_ENABLE=llvmpipe")
+set(tutti_devices_rusticl "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/rusticl.icd"
+    "RUSTICL_ENABLE=llvmpipe")
+set(tutti_devices_oclgrind "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}" "OCLGRIND_NUM_THREADS=1")
+set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
+
+# How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
+set(tutti_cores_pocl1 1)
+set(tutti_cores_pocl2 2)
+set(tutti_cores_pthread 2)
+set(tutti_cores_mixed3 2)
+set(tutti_cores_rusticl 1)
+set(tutti_cores_oclgrind 1)
+set(tutti_cores_none 1)
+
+# Sanitizers must be loaded first; a program that is not ours does not do it.
+if(TUTTI_SANITIZE STREQUAL "address")
+  set(tutti_sanitizer_library asan)
+elseif(TUTTI_SANITIZE STREQUAL "thread")
+  set(tutti_sanitizer_library tsan)
+endif()
+if(tutti_sanitizer_library)
+  execute_process(
+    COMMAND "${CMAKE_CXX_COMPILER}" "-print-file-name=lib${tutti_sanitizer_library}.so"
+    OUTPUT_VARIABLE TUTTI_SANITIZER_PRELOAD OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(REAL_PATH "${TUTTI_SANITIZER_PRELOAD}" TUTTI_SANITIZER_PRELOAD)
+endif()
+
+# A unit test program: sees the vendors' drivers, but not Tutti as a platform.
+function(tutti_add_unit_test target)
+  set(cache "${tutti_test_folder}/cache/unit")
+  file(MAKE_DIRECTORY "${cache}")
+  set(timeout 300)
+  if(TUTTI_SANITIZE)
+    set(timeout 1200)
+  endif()
+  string(REGEX REPLACE "^tutti-(.*)-tests?$" "unit.\\1" name "${target}")
+  add_test(NAME "${name}" COMMAND ${target})
+  set_tests_properties("${name}" PROPERTIES
+    ENVIRONMENT "POCL_DEVICES=basic basic;RUSTICL_ENABLE=llvmpipe;LP_NUM_THREADS=1;\
+POCL_CACHE_DIR=${cache}/pocl;TUTTI_CACHE=${cache}/tutti"
+    TIMEOUT ${timeout}
+    LABELS unit)
+endfunction()
+
+function(tutti_add_client_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "FOREIGN" "NAME;DEVICES;BALANCER;SPLIT;TIMEOUT"
+                        "COMMAND;ENVIRONMENT;LABELS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tutti_add_client_test: unknown '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT DEFINED tutti_devices_${arg_DEVICES})
+    message(FATAL_ERROR "tutti_add_client_test: no configuration '${arg_DEVICES}'")
+  endif()
+  if(arg_DEVICES STREQUAL "oclgrind" AND NOT TUTTI_OCLGRIND_ICD)
+    message(FATAL_ERROR "Oclgrind is not installed: make setup")
+  endif()
+
+  set(name "${arg_NAME}.${arg_DEVICES}")
+  # A cache per configuration: PoCL's key does not hold everything that its devices differ in.
+  set(cache "${tutti_test_folder}/cache/${arg_DEVICES}")
+  file(MAKE_DIRECTORY "${cache}")
+  set(environment
+      "OCL_ICD_VENDORS=${CMAKE_BINARY_DIR}/etc/OpenCL/vendors"
+      "OCL_ICD_FILENAMES="
+      "LP_NUM_THREADS=1"
+      "TUTTI_CONFIG=${tutti_test_folder}/empty.toml"
+      "TUTTI_CACHE=${cache}/tutti"
+      "POCL_CACHE_DIR=${cache}/pocl"
+      ${tutti_devices_${arg_DEVICES}})
+  if(arg_BALANCER)
+    string(REPLACE ":" "-" balancer "${arg_BALANCER}")
+    string(APPEND name ".${balancer}")
+    list(APPEND environment "TUTTI_BALANCER=${arg_BALANCER}")
+  endif()
+  if(arg_SPLIT)
+    string(APPEND name ".${arg_SPLIT}")
+    list(APPEND environment "TUTTI_SPLIT=${arg_SPLIT}")
+  endif()
+  if(arg_FOREIGN AND tutti_sanitizer_library)
+    list(APPEND environment "LD_PRELOAD=${TUTTI_SANITIZER_PRELOAD}")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  if(TUTTI_SANITIZE)
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 4")
+  endif()
+
+  add_test(NAME "${name}" COMMAND ${arg_COMMAND})
+  set_tests_properties("${name}" PROPERTIES
+    ENVIRONMENT "${environment};${arg_ENVIRONMENT}"
+    PROCESSORS ${tutti_cores_${arg_DEVICES}}
+    TIMEOUT ${arg_TIMEOUT}
+    LABELS "${arg_LABELS}")
+endfunction()

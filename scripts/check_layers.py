@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the folder table of docs/ARCHITECTURE.md true.
+
+Reads every #include in src/, bench/, demo/ and tests/ and reports those that reach upwards, name a
+concrete backend outside the composition roots, bring OpenCL or Clang where it does not belong, or
+step out of a folder with "..". Also reports long files and files without a licence line.
+
+usage: check_layers.py [ROOT]      exit status 1 when anything is reported
+"""
+
+import pathlib
+import re
+import sys
+
+# What a folder of src/ may include of the others; itself is always allowed. The first matching
+# prefix decides, so a stricter rule for a subfolder stands before its folder's.
+ALLOWED = {
+    "platform": (),
+    "backends/api": ("platform",),
+    "backends": ("platform",),
+    # Balancers and the performance model are pure logic, also usable without any OpenCL.
+    "scheduler/balance": ("platform", "scheduler/model"),
+    "scheduler/model": ("platform",),
+    "scheduler": ("backends/api", "platform"),
+    # The front end shares with the scheduler the summary and the hidden argument: plain data.
+    "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h",
+                        "platform"),
+    "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "platform"),
+    "icd": ("device_virtual", "scheduler", "backends/api", "platform"),
+    "tools": ("kernel_compiler", "scheduler", "backends", "platform"),
+}
+
+# Folders whose own files may not be included by a sibling folder of the same parent.
+SELF_CONTAINED = ("scheduler/balance", "scheduler/model", "backends/api")
+
+# The only files, besides tools/, that may name backends/opencl.
+COMPOSITION_ROOTS = ("device_virtual/composition", "icd/composition")
+
+# kernel_compiler's files that the driver links, and so must stay free of Clang and LLVM.
+WITHOUT_CLANG = ("kernel_compiler/compiler_client", "kernel_compiler/summary_json",
+                 "kernel_compiler/build_options", "kernel_compiler/compiler_api")
+
+# Folders of src/ that may not include CL/ headers themselves.
+WITHOUT_OPENCL = ("scheduler/balance", "scheduler/model")
+
+# Ordinary OpenCL programs: they know nothing of the driver.
+ORDINARY_PROGRAMS = ("bench", "demo", "tests/api", "tests/apps")
+
+MAX_LINES = 600
+SOURCES = {".h", ".cpp", ".def", ".cl", ".c"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def is_under(path, prefix):
+    """True when `path` is `prefix`, lies in that folder, or is that file with some extension."""
+    return path == prefix or path.startswith((prefix + "/", prefix + ".", prefix + "_"))
+
+
+def is_in_folder(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def allowed_in(module_path):
+    """The (folder, what it may use) that rules a file of src/, or None in an unknown folder."""
+    for folder, allowed in ALLOWED.items():
+        if is_in_folder(module_path, folder):
+            return folder, allowed
+    return None
+
+
+def check_driver_include(path, target):
+    """What is wrong with the file src/`path` including src/`target`, or None."""
+    rule = allowed_in(path)
+    if rule is None:
+        return "a folder without a rule; add it to ALLOWED"
+    folder, allowed = rule
+    if is_in_folder(target, "backends/opencl") and not is_in_folder(path, "backends/opencl"):
+        if is_in_folder(path, "tools") or any(is_under(path, r) for r in COMPOSITION_ROOTS):
+            return None
+        return "only a composition root and tools/ may name a concrete backend"
+    if is_in_folder(target, folder):
+        return None
+    top = path.split("/")[0]
+    if folder not in SELF_CONTAINED and target.split("/")[0] == top:
+        return None
+    if any(target == a or is_in_folder(target, a) for a in allowed):
+        return None
+    return f"{folder}/ may use only: {', '.join(allowed) or 'nothing'}"
+
+
+def check_include(path, quoted, target, driver_folders):
+    """What is wrong with an include of `path` (relative to the root), or None."""
+    if target.startswith("../") or "/../" in target:
+        return 'steps out with ".."; includes are relative to src/'
+    in_driver = path.startswith("src/")
+    module_path = path[len("src/"):] if in_driver else ""
+    first = target.split("/")[0]
+
+    if first in ("clang", "clang-c", "llvm", "llvm-c"):
+        if not is_in_folder(module_path, "kernel_compiler"):
+            return "only kernel_compiler/ may use Clang and LLVM"
+        if any(is_under(module_path, f) for f in WITHOUT_CLANG):
+            return "linked into the driver, so it must not use Clang or LLVM"
+        return None
+    if first == "CL":
+        if any(is_in_folder(module_path, f) for f in WITHOUT_OPENCL):
+            return "pure logic knows no OpenCL (platform/result.h is the exception)"
+        return None
+    if first not in driver_folders or not quoted or "/" not in target:
+        return None
+    if in_driver:
+        return check_driver_include(module_path, target)
+    if any(is_in_folder(path, folder) for folder in ORDINARY_PROGRAMS):
+        return "an ordinary OpenCL program must not know the driver"
+    return None
+
+
+def check_file(root, file, driver_folders):
+    path = file.relative_to(root).as_posix()
+    text = file.read_text(encoding="utf-8", errors="replace")
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if lines > MAX_LINES:
+        yield f"{path}: {lines} lines; split it (at most {MAX_LINES})"
+    if "SPDX-License-Identifier: Apache-2.0" not in "\n".join(text.splitlines()[:3]):
+        yield f"{path}: no SPDX-License-Identifier line at its head"
+    for match in INCLUDE.finditer(text):
+        problem = check_include(path, match[1] == '"', match[2], driver_folders)
+        if problem:
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: includes {match[2]}: {problem}"
+
+
+def check_tree(root):
+    """All problems of the tree below `root`, as lines of text."""
+    root = pathlib.Path(root)
+    driver_folders = set(folder.split("/")[0] for folder in ALLOWED)
+    src = root / "src"
+    if src.is_dir():
+        driver_folders |= {entry.name for entry in src.iterdir() if entry.is_dir()}
+    problems = []
+    for top in ("src", "bench", "demo", "tests"):
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix in SOURCES and file.is_file():
+                problems += check_file(root, file, driver_folders)
+    return problems
+
+
+def main(arguments):
+    root = arguments[0] if arguments else pathlib.Path(__file__).resolve().parent.parent
+    problems = check_tree(root)
+    for problem in problems:
+        print(problem)
+    if problems:
+        print(f"{len(problems)} problem(s); the rules: docs/ARCHITECTURE.md", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

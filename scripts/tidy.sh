@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Lints every source file that the build folder compiles (.clang-tidy says what and why).
+#   usage: scripts/tidy.sh BUILD_FOLDER [JOBS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:?usage: scripts/tidy.sh BUILD_FOLDER [JOBS]}
+exec run-clang-tidy-14 -quiet -p "$build" -j "${2:-$(nproc)}" "$PWD/(src|bench|demo)/.*\.cpp"

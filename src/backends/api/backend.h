@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface of one real device, as the scheduler drives it. Objects are created by their Backend
+// and must not outlive it (backends live until the process ends). Every method may be called from any
+// thread at any time, except the destructor; none takes a lock of the scheduler, none calls back.
+// Errors carry the vendor's code and, as message, the vendor's name and call.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "platform/result.h"
+
+namespace tutti::backends {
+
+/// What is known of a device before it is used; never changes.
+struct DeviceTraits {
+  std::string platform_name;
+  std::string device_name;
+  std::string vendor;
+  std::string driver_version;
+  std::string device_version;    // "OpenCL 3.0 …"
+  cl_device_type type = CL_DEVICE_TYPE_CPU;
+  uint32_t compute_units = 1;
+  uint32_t clock_mhz = 0;
+  uint64_t global_memory = 0;    // bytes
+  uint64_t max_allocation = 0;   // bytes
+  uint64_t max_work_group = 1;
+  uint32_t memory_alignment = 1; // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
+  bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
+  bool out_of_order_queues = false;
+  bool synchronous = false;      // commands run in the thread that enqueues, flushes or waits
+  double nominal_gflops = 1.0;   // rough single-precision peak, for first contact only
+};
+
+/// Times of one vendor command, nanoseconds on the vendor's own clock.
+struct VendorTimes {
+  uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
+};
+
+/// One command in flight on the vendor's side (a vendor event).
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  /// CL_QUEUED, CL_SUBMITTED, CL_RUNNING or CL_COMPLETE; a negative code when the command failed.
+  virtual cl_int poll() = 0;
+  /// Blocks until the command has ended (flushes its queue first); its error, if it failed.
+  virtual Status wait() = 0;
+  /// Absent before the end and where the queue does not measure.
+  virtual std::optional<VendorTimes> times() = 0;
+};
+using CompletionPtr = std::shared_ptr<Completion>;
+/// Completions of the same backend only.
+using WaitList = std::span<const CompletionPtr>;
+
+/// An allocation on the device. The vendor keeps it alive while commands in flight use it.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  virtual uint64_t size() const = 0;
+};
+
+/// The value of one kernel argument at launch.
+struct Argument {
+  enum class Kind : uint8_t { kBytes, kLocal, kMemory };
+  Kind kind = Kind::kBytes;
+  std::span<const std::byte> bytes;  // kBytes
+  uint64_t local_size = 0;           // kLocal, bytes
+  Memory* memory = nullptr;          // kMemory; null = the NULL pointer
+  uint64_t origin = 0;               // kMemory: the window seen by the kernel; origin 0 and size ==
+  uint64_t size = 0;                 // memory->size() is the whole allocation
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  /// The raw answer of clGetKernelWorkGroupInfo for this device.
+  virtual Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) = 0;
+};
+
+struct Launch {
+  Kernel* kernel = nullptr;
+  std::span<const Argument> arguments;  // one per vendor argument, in order
+  uint32_t dims = 1;
+  std::array<size_t, 3> offset{0, 0, 0};
+  std::array<size_t, 3> global{1, 1, 1};
+  std::optional<std::array<size_t, 3>> local;  // absent: the vendor chooses
+};
+
+/// A rectangular region, as clEnqueueReadBufferRect: bytes, rows, slices.
+struct Rect {
+  std::array<size_t, 3> origin{0, 0, 0};
+  size_t row_pitch = 0;
+  size_t slice_pitch = 0;
+};
+
+/// A vendor queue. In-order unless created otherwise. Calls never wait for the device, except where
+/// the vendor executes in the calling thread (PoCL `basic`).
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  /// Sets the arguments that changed and launches, under the kernel's lock.
+  virtual Result<CompletionPtr> launch(const Launch& launch, WaitList wait) = 0;
+  virtual Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
+                                     WaitList wait) = 0;
+  virtual Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
+                                      WaitList wait) = 0;
+  /// As write, but returns when `from` may be reused or freed.
+  virtual Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) = 0;
+  /// As read, but returns when `to` holds the data. In an in-order queue: all before it has ended.
+  virtual Status read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) = 0;
+  virtual Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to,
+                                     uint64_t to_offset, uint64_t size, WaitList wait) = 0;
+  /// offset and size are multiples of pattern.size().
+  virtual Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
+                                     std::span<const std::byte> pattern, WaitList wait) = 0;
+  virtual Status flush() = 0;
+  virtual Status finish() = 0;
+};
+
+/// A program built for one device.
+class Module {
+ public:
+  virtual ~Module() = default;
+  virtual Result<std::unique_ptr<Kernel>> create_kernel(const std::string& name) = 0;
+  virtual const std::string& build_log() const = 0;
+  /// The vendor's binary; empty where it has none.
+  virtual Result<std::vector<std::byte>> binary() = 0;
+};
+
+struct BuildResult {
+  std::unique_ptr<Module> module;  // null: the build failed
+  cl_int code = CL_SUCCESS;
+  std::string log;
+};
+
+struct QueueOptions {
+  bool profiling = false;
+  bool out_of_order = false;  // ignored where the vendor has none
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const DeviceTraits& traits() const = 0;
+  /// The raw answer of clGetDeviceInfo.
+  virtual Result<std::vector<std::byte>> device_info(cl_device_info what) const = 0;
+  virtual Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) = 0;
+  /// Allocates `size` bytes. With `host` (only where traits().shares_host_memory): the memory at
+  /// `host` itself is the allocation; the caller keeps it alive and gives size accessible bytes.
+  virtual Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) = 0;
+  /// Builds OpenCL C source; adds what this vendor needs to its options (quirks.cpp).
+  virtual BuildResult build(const std::string& source, const std::string& options) = 0;
+};
+
+}  // namespace tutti::backends

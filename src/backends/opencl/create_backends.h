@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The composition root of the backends: from the options to the real devices that take part.
+// Thread-safe; the vendors are looked for once per process and vendors list.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "backends/opencl/vendor_loader.h"
+#include "platform/config.h"
+
+namespace tutti::backends {
+
+/// What became of one real device.
+struct DeviceReport {
+  size_t index = 0;    // as `tutti devices` shows it
+  std::string platform;
+  std::string name;
+  cl_device_type type = CL_DEVICE_TYPE_CPU;
+  bool used = false;
+  std::string reason;  // why not; empty if used
+  uint32_t compute_units = 0;
+  uint64_t memory = 0;  // bytes
+  std::string version;  // "OpenCL 3.0 …"
+};
+
+/// The drivers and devices that `config` leads to. Never destroyed.
+const VendorLoader& vendor_loader(const Config& config);
+
+/// A backend for each device that takes part, in the order of TUTTI_DEVICES. `report`, where given,
+/// takes a line per device found, in the order of their indices. Warnings go to the log.
+std::vector<std::unique_ptr<Backend>> create_backends(const Config& config,
+                                                      std::vector<DeviceReport>* report);
+
+/// "cpu", "gpu", "accelerator" or "custom".
+const char* device_type_name(cl_device_type type);
+
+}  // namespace tutti::backends

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/opencl_backend.h"
+
+#include "backends/opencl/host_sharing.h"
+#include "backends/opencl/opencl_queue.h"
+#include "platform/cl_error_name.h"
+#include "platform/log.h"
+
+namespace tutti::backends {
+
+OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number)
+    : device_(device), traits_(std::move(traits)), quirks_(quirks_of(traits_)), number_(number) {
+  if (traits_.type == CL_DEVICE_TYPE_CPU) {
+    // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
+    if (auto made = context()) {
+      traits_.shares_host_memory = shares_host_memory(*device_.cl, device_.device, *made);
+    } else {
+      log(LogLevel::kInfo, "{}", made.error().message);
+    }
+  }
+  log(LogLevel::kDebug, "{}: {} units, host memory {}", device_.name, traits_.compute_units,
+      traits_.shares_host_memory ? "shared" : "apart");
+}
+
+OpenClBackend::~OpenClBackend() {
+  if (cl_context context = context_.load(); context && !vendors_gone()) {
+    device_.cl->clReleaseContext(context);
+  }
+}
+
+Result<cl_context> OpenClBackend::context() {
+  if (cl_context made = context_.load(std::memory_order_acquire)) return made;
+  if (vendors_gone()) return device_.gone("clCreateContext");
+  // Held over the vendor's call: there must be one context, and this is the device's first use.
+  MutexLock lock(mutex_);
+  if (cl_context made = context_.load(std::memory_order_acquire)) return made;
+  const cl_context_properties properties[] = {
+      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
+  cl_int code = CL_SUCCESS;
+  cl_context made =
+      device_.cl->clCreateContext(properties, 1, &device_.device, nullptr, nullptr, &code);
+  if (code != CL_SUCCESS || !made) {
+    return device_.failure("clCreateContext", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  watch_process_exit();
+  context_.store(made, std::memory_order_release);
+  return made;
+}
+
+Result<std::vector<std::byte>> OpenClBackend::device_info(cl_device_info what) const {
+  if (vendors_gone()) return device_.gone("clGetDeviceInfo");
+  auto info = query_bytes("clGetDeviceInfo", [&](size_t size, void* value, size_t* size_ret) {
+    return device_.cl->clGetDeviceInfo(device_.device, what, size, value, size_ret);
+  });
+  if (!info) return device_.failure("clGetDeviceInfo", info.error().code);
+  return info;
+}
+
+Result<std::unique_ptr<Queue>> OpenClBackend::create_queue(QueueOptions options) {
+  TUTTI_ASSIGN(cl_context made, context());
+  cl_command_queue_properties properties = 0;
+  if (options.profiling) properties |= CL_QUEUE_PROFILING_ENABLE;
+  if (options.out_of_order && traits_.out_of_order_queues) {
+    properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+  }
+  auto queue = create_vendor_queue(*device_.cl, made, device_.device, properties);
+  if (!queue) return device_.failure(queue.error().message.c_str(), queue.error().code);
+  return std::make_unique<OpenClQueue>(
+      device_, OwnedQueue(*queue, device_.cl->clReleaseCommandQueue));
+}
+
+Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* host) {
+  TUTTI_ASSIGN(cl_context made, context());
+  if (host && !traits_.shares_host_memory) {
+    return device_.failure("clCreateBuffer on host memory", CL_INVALID_HOST_PTR);
+  }
+  cl_int code = CL_SUCCESS;
+  OwnedMemory memory(
+      device_.cl->clCreateBuffer(made, CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0), size,
+                                 host, &code),
+      device_.cl->clReleaseMemObject);
+  if (code != CL_SUCCESS || !memory.get()) {
+    return device_.failure("clCreateBuffer", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  return std::make_unique<OpenClMemory>(device_, std::move(memory), size);
+}
+
+BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
+  BuildResult result;
+  const auto failed = [&result](const Error& error) {
+    result.code = error.code;
+    if (result.log.empty()) result.log = error.message;
+  };
+  auto made = context();
+  if (!made) {
+    failed(made.error());
+    return result;
+  }
+  const char* text = source.data();
+  const size_t length = source.size();
+  cl_int code = CL_SUCCESS;
+  OwnedProgram program(
+      device_.cl->clCreateProgramWithSource(*made, 1, &text, &length, &code),
+      device_.cl->clReleaseProgram);
+  if (code != CL_SUCCESS || !program.get()) {
+    failed(device_.error("clCreateProgramWithSource", code ? code : CL_OUT_OF_RESOURCES));
+    return result;
+  }
+  const std::string all_options = vendor_build_options(quirks_, options, number_);
+  code = device_.cl->clBuildProgram(program.get(), 1, &device_.device, all_options.c_str(), nullptr,
+                                    nullptr);
+  // Compilers are often initialised at the first build.
+  if (!built_.exchange(true, std::memory_order_relaxed)) watch_process_exit();
+  auto log = query_bytes("clGetProgramBuildInfo", [&](size_t size, void* value, size_t* size_ret) {
+    return device_.cl->clGetProgramBuildInfo(program.get(), device_.device, CL_PROGRAM_BUILD_LOG,
+                                             size, value, size_ret);
+  });
+  if (log) result.log = text_of(*log);
+  if (code != CL_SUCCESS) {
+    failed(device_.error("clBuildProgram", code));
+    return result;
+  }
+  result.module = std::make_unique<OpenClModule>(device_, std::move(program), result.log);
+  return result;
+}
+
+}  // namespace tutti::backends

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real device behind a vendor's OpenCL driver. It has one vendor context of its own, made at first
+// use (a context over several devices is slow, docs/platform-notes.md). Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "backends/opencl/opencl_objects.h"
+#include "backends/opencl/quirks.h"
+
+namespace tutti::backends {
+
+class OpenClBackend final : public Backend {
+ public:
+  /// `number` is distinct for each device of the process. Tries out whether the device shares the
+  /// host's memory, where that can be.
+  OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number);
+  /// The context is kept when the process is exiting.
+  ~OpenClBackend() override;
+
+  const DeviceTraits& traits() const override { return traits_; }
+  Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
+  Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
+  Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
+  BuildResult build(const std::string& source, const std::string& options) override;
+
+ private:
+  Result<cl_context> context();
+
+  const VendorDevice device_;
+  DeviceTraits traits_;  // constant once constructed
+  const Quirks quirks_;
+  const uint32_t number_;
+  Mutex mutex_;
+  std::atomic<cl_context> context_{nullptr};  // written under mutex_, once
+  std::atomic<bool> built_{false};
+};
+
+}  // namespace tutti::backends

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/opencl_objects.h"
+
+#include <cstring>
+
+#include "platform/cl_error_name.h"
+
+namespace tutti::backends {
+
+Error VendorDevice::error(const char* call, cl_int code) const {
+  return Error{code, name + ": " + call + ": " + cl_error_name(code)};
+}
+
+tl::unexpected<Error> VendorDevice::gone(const char* call) const {
+  return fail(CL_OUT_OF_RESOURCES, name + ": " + call +
+                                       ": not called, since the process is exiting or was forked");
+}
+
+Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_context context,
+                                             cl_device_id device,
+                                             cl_command_queue_properties properties) {
+  cl_int code = CL_SUCCESS;
+  cl_command_queue queue = nullptr;
+  const char* call = "clCreateCommandQueue";
+  if (cl.clCreateCommandQueue) {
+    queue = cl.clCreateCommandQueue(context, device, properties, &code);
+  } else {
+    call = "clCreateCommandQueueWithProperties";
+    const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+    queue = cl.clCreateCommandQueueWithProperties(context, device, list, &code);
+  }
+  if (code != CL_SUCCESS || !queue) return fail(code ? code : CL_OUT_OF_RESOURCES, call);
+  return queue;
+}
+
+// Completions ---------------------------------------------------------------------------------
+
+cl_int OpenClCompletion::poll() {
+  const cl_int seen = status_.load(std::memory_order_acquire);
+  if (seen <= CL_COMPLETE) return seen;
+  if (vendors_gone()) return CL_OUT_OF_RESOURCES;
+  cl_int status = CL_QUEUED;
+  const cl_int code = device_.cl->clGetEventInfo(event_.get(), CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                 sizeof status, &status, nullptr);
+  if (code != CL_SUCCESS) return code < 0 ? code : CL_OUT_OF_RESOURCES;
+  if (status <= CL_COMPLETE) status_.store(status, std::memory_order_release);
+  return status;
+}
+
+void OpenClCompletion::flush_queue() const {
+  cl_command_queue queue = nullptr;
+  if (device_.cl->clGetEventInfo(event_.get(), CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue,
+                                 nullptr) == CL_SUCCESS &&
+      queue) {
+    device_.cl->clFlush(queue);
+  }
+}
+
+Status OpenClCompletion::wait() {
+  cl_int status = poll();
+  if (status > CL_COMPLETE) {
+    flush_queue();
+    const cl_event event = event_.get();
+    const cl_int code = device_.cl->clWaitForEvents(1, &event);
+    status = poll();
+    // The command's own error says more than "an event in the list failed".
+    if (code != CL_SUCCESS && status >= CL_COMPLETE) {
+      return device_.failure("clWaitForEvents", code);
+    }
+    if (status > CL_COMPLETE) return device_.failure("clWaitForEvents", CL_INVALID_EVENT);
+  }
+  if (status < CL_COMPLETE) {
+    if (vendors_gone()) return device_.gone("clWaitForEvents");
+    return device_.failure("command", status);
+  }
+  return {};
+}
+
+std::optional<VendorTimes> OpenClCompletion::times() {
+  if (poll() != CL_COMPLETE || vendors_gone()) return std::nullopt;
+  VendorTimes times;
+  const std::pair<cl_profiling_info, uint64_t*> queries[] = {
+      {CL_PROFILING_COMMAND_QUEUED, &times.queued},
+      {CL_PROFILING_COMMAND_SUBMIT, &times.submitted},
+      {CL_PROFILING_COMMAND_START, &times.started},
+      {CL_PROFILING_COMMAND_END, &times.ended}};
+  for (const auto& [what, value] : queries) {
+    cl_ulong time = 0;
+    if (device_.cl->clGetEventProfilingInfo(event_.get(), what, sizeof time, &time, nullptr) !=
+        CL_SUCCESS) {
+      return std::nullopt;
+    }
+    *value = time;
+  }
+  return times;
+}
+
+// Memory --------------------------------------------------------------------------------------
+
+namespace {
+uint64_t next_number() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+}  // namespace
+
+OpenClMemory::OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size)
+    : device_(device), memory_(std::move(memory)), size_(size), number_(next_number()) {}
+
+Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
+  if (origin == 0 && size == size_) return View{memory_.get(), number_};
+  if (size == 0 || origin > size_ || size > size_ - origin) {
+    return device_.failure("window of a buffer", CL_INVALID_VALUE);
+  }
+  MutexLock lock(mutex_);
+  if (const auto found = windows_.find({origin, size}); found != windows_.end()) {
+    return View{found->second.memory.get(), found->second.number};
+  }
+  if (!device_.cl->clCreateSubBuffer) {
+    return device_.failure("clCreateSubBuffer", CL_INVALID_OPERATION);
+  }
+  // The lock is held over the vendor's call: two threads must not make the same window twice.
+  const cl_buffer_region region{static_cast<size_t>(origin), static_cast<size_t>(size)};
+  cl_int code = CL_SUCCESS;
+  Window window{OwnedMemory(device_.cl->clCreateSubBuffer(memory_.get(), CL_MEM_READ_WRITE,
+                                                          CL_BUFFER_CREATE_TYPE_REGION, &region,
+                                                          &code),
+                            device_.cl->clReleaseMemObject),
+                next_number()};
+  if (code != CL_SUCCESS || !window.memory.get()) {
+    return device_.failure("clCreateSubBuffer", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  const View view{window.memory.get(), window.number};
+  windows_.emplace(std::pair(origin, size), std::move(window));
+  return view;
+}
+
+// Kernels -------------------------------------------------------------------------------------
+
+Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_group_info what) {
+  if (vendors_gone()) return device_.gone("clGetKernelWorkGroupInfo");
+  auto info = query_bytes("clGetKernelWorkGroupInfo", [&](size_t size, void* value, size_t* ret) {
+    return device_.cl->clGetKernelWorkGroupInfo(kernel_.get(), device_.device, what, size, value,
+                                                ret);
+  });
+  if (!info) return device_.failure("clGetKernelWorkGroupInfo", info.error().code);
+  return info;
+}
+
+Status OpenClKernel::set_arguments(std::span<const Argument> arguments) {
+  if (arguments.size() != arguments_.size()) {
+    return device_.failure("clSetKernelArg", CL_INVALID_KERNEL_ARGS);
+  }
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    TUTTI_TRY(set_argument(i, arguments[i], arguments_[i]));
+  }
+  return {};
+}
+
+Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held& held) {
+  const bool comparable = held.set && held.kind == argument.kind;
+  size_t size = 0;
+  const void* value = nullptr;
+  uint64_t number = 0;
+  cl_mem memory = nullptr;
+  switch (argument.kind) {
+    case Argument::Kind::kBytes:
+      if (comparable && held.bytes.size() == argument.bytes.size() &&
+          std::memcmp(held.bytes.data(), argument.bytes.data(), argument.bytes.size()) == 0) {
+        return {};
+      }
+      size = argument.bytes.size();
+      value = argument.bytes.data();
+      break;
+    case Argument::Kind::kLocal:
+      if (comparable && held.value == argument.local_size) return {};
+      size = argument.local_size;
+      number = argument.local_size;
+      break;
+    case Argument::Kind::kMemory:
+      if (argument.memory) {
+        auto view = static_cast<OpenClMemory*>(argument.memory)->view(argument.origin, argument.size);
+        if (!view) return tl::unexpected<Error>(std::move(view).error());
+        memory = view->handle;
+        number = view->number;
+      }
+      if (comparable && held.value == number) return {};
+      size = sizeof memory;
+      value = &memory;
+      break;
+  }
+  held.set = false;  // until the vendor has taken it
+  const cl_int code = device_.cl->clSetKernelArg(kernel_.get(), index, size, value);
+  if (code != CL_SUCCESS) return device_.failure("clSetKernelArg", code);
+  held.kind = argument.kind;
+  held.value = number;
+  if (argument.kind == Argument::Kind::kBytes) {
+    held.bytes.assign(argument.bytes.begin(), argument.bytes.end());
+  }
+  held.set = true;
+  return {};
+}
+
+// Modules -------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Kernel>> OpenClModule::create_kernel(const std::string& name) {
+  if (vendors_gone()) return device_.gone("clCreateKernel");
+  cl_int code = CL_SUCCESS;
+  OwnedKernel kernel(device_.cl->clCreateKernel(program_.get(), name.c_str(), &code),
+                     device_.cl->clReleaseKernel);
+  if (code != CL_SUCCESS || !kernel.get()) {
+    return device_.failure("clCreateKernel", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  cl_uint count = 0;
+  code = device_.cl->clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  if (code != CL_SUCCESS) return device_.failure("clGetKernelInfo", code);
+  return std::make_unique<OpenClKernel>(device_, std::move(kernel), count);
+}
+
+Result<std::vector<std::byte>> OpenClModule::binary() {
+  if (vendors_gone()) return device_.gone("clGetProgramInfo");
+  // The context has one device, so there is one binary.
+  size_t size = 0;
+  cl_int code = device_.cl->clGetProgramInfo(program_.get(), CL_PROGRAM_BINARY_SIZES, sizeof size,
+                                             &size, nullptr);
+  std::vector<std::byte> bytes(code == CL_SUCCESS ? size : 0);
+  if (code == CL_SUCCESS && size > 0) {
+    void* data = bytes.data();
+    code = device_.cl->clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof data,
+                                        static_cast<void*>(&data), nullptr);
+  }
+  if (code != CL_SUCCESS) return device_.failure("clGetProgramInfo", code);
+  return bytes;
+}
+
+}  // namespace tutti::backends

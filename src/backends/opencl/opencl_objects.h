@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vendor's objects behind the interface of backends/api: completions (events), memory, kernels,
+// modules (programs). Each owns its vendor object and gives it back when it is destroyed, except
+// during process exit. Thread-safe as the interface says; a kernel's arguments are set and launched
+// under its mutex.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "backends/opencl/vendor_functions.h"
+#include "platform/process_exit.h"
+#include "platform/thread_annotations.h"
+
+namespace tutti::backends {
+
+/// One real device as its objects see it; owned by its backend.
+struct VendorDevice {
+  const VendorFunctions* cl = nullptr;
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  std::string name;  // for messages
+
+  /// The error of a vendor's call: "DEVICE: CALL: CL_…".
+  Error error(const char* call, cl_int code) const;
+  tl::unexpected<Error> failure(const char* call, cl_int code) const {
+    return tl::unexpected<Error>(error(call, code));
+  }
+  /// What calls answer once vendors_gone().
+  tl::unexpected<Error> gone(const char* call) const;
+};
+
+/// Owns one reference to a vendor's object.
+template <typename Handle>
+class Owned {
+ public:
+  using Release = cl_int(CL_API_CALL*)(Handle);
+  Owned() = default;
+  Owned(Handle handle, Release release) : handle_(handle), release_(release) {}
+  Owned(Owned&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), release_(other.release_) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(release_, other.release_);
+    return *this;
+  }
+  ~Owned() {
+    if (handle_ && !vendors_gone()) release_(handle_);
+  }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+  Release release_ = nullptr;
+};
+using OwnedEvent = Owned<cl_event>;
+using OwnedMemory = Owned<cl_mem>;
+using OwnedQueue = Owned<cl_command_queue>;
+using OwnedProgram = Owned<cl_program>;
+using OwnedKernel = Owned<cl_kernel>;
+
+/// Makes a queue by whichever function the vendor has; the error's message is the call's name.
+Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_context context,
+                                             cl_device_id device,
+                                             cl_command_queue_properties properties);
+
+class OpenClCompletion final : public Completion {
+ public:
+  /// Takes over the event. `queue` is only compared, never used.
+  OpenClCompletion(const VendorDevice& device, cl_command_queue queue, cl_event event)
+      : device_(device), queue_(queue), event_(event, device.cl->clReleaseEvent) {}
+
+  cl_int poll() override;
+  Status wait() override;
+  std::optional<VendorTimes> times() override;
+
+  cl_event event() const { return event_.get(); }
+  cl_command_queue queue() const { return queue_; }
+  /// True once it is known to have ended well: nobody needs to wait for it any more.
+  bool known_complete() const { return status_.load(std::memory_order_acquire) == CL_COMPLETE; }
+  /// Flushes the queue of the event, which may have lost its own object by now.
+  void flush_queue() const;
+
+ private:
+  const VendorDevice& device_;
+  const cl_command_queue queue_;
+  const OwnedEvent event_;
+  std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
+};
+
+/// A buffer. A window of it (what a virtual sub-buffer shows to a kernel) becomes a vendor sub-buffer
+/// when first used, and is kept as long as the buffer.
+class OpenClMemory final : public Memory {
+ public:
+  /// A vendor's handle and a number that no other handle of the process ever has: a vendor may give
+  /// a new object the address of a dead one.
+  struct View {
+    cl_mem handle = nullptr;
+    uint64_t number = 0;
+  };
+
+  OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size);
+  uint64_t size() const override { return size_; }
+  cl_mem handle() const { return memory_.get(); }
+  Result<View> view(uint64_t origin, uint64_t size);
+
+ private:
+  struct Window {
+    OwnedMemory memory;
+    uint64_t number = 0;
+  };
+  const VendorDevice& device_;
+  const OwnedMemory memory_;
+  const uint64_t size_;
+  const uint64_t number_;
+  Mutex mutex_;
+  std::map<std::pair<uint64_t, uint64_t>, Window> windows_ TUTTI_GUARDED_BY(mutex_);
+};
+
+class OpenClKernel final : public Kernel {
+ public:
+  OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count)
+      : device_(device), kernel_(std::move(kernel)), arguments_(argument_count) {}
+
+  Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) override;
+
+  Mutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
+  cl_kernel handle() const { return kernel_.get(); }
+  /// Sets the arguments that differ from what the vendor has.
+  Status set_arguments(std::span<const Argument> arguments) TUTTI_REQUIRES(mutex_);
+
+ private:
+  // What the vendor's kernel holds for one argument.
+  struct Held {
+    bool set = false;
+    Argument::Kind kind = Argument::Kind::kBytes;
+    std::vector<std::byte> bytes;
+    uint64_t value = 0;  // kLocal: the size; kMemory: the view's number, 0 for NULL
+  };
+  Status set_argument(uint32_t index, const Argument& argument, Held& held)
+      TUTTI_REQUIRES(mutex_);
+
+  const VendorDevice& device_;
+  const OwnedKernel kernel_;
+  Mutex mutex_;
+  std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);
+};
+
+class OpenClModule final : public Module {
+ public:
+  OpenClModule(const VendorDevice& device, OwnedProgram program, std::string log)
+      : device_(device), program_(std::move(program)), log_(std::move(log)) {}
+
+  Result<std::unique_ptr<Kernel>> create_kernel(const std::string& name) override;
+  const std::string& build_log() const override { return log_; }
+  Result<std::vector<std::byte>> binary() override;
+
+ private:
+  const VendorDevice& device_;
+  const OwnedProgram program_;
+  const std::string log_;
+};
+
+}  // namespace tutti::backends

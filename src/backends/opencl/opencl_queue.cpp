@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/opencl_queue.h"
+
+#include <bit>
+#include <cstring>
+
+namespace tutti::backends {
+namespace {
+
+cl_mem handle_of(Memory& memory) { return static_cast<OpenClMemory&>(memory).handle(); }
+
+// A wait list as vendors take it; short ones need no allocation. What is known to have ended is left
+// out, and what another queue has to run first is flushed there: the specification leaves that to us.
+class EventList {
+ public:
+  EventList(WaitList wait, cl_command_queue queue) {
+    cl_event* out = few_;
+    if (wait.size() > std::size(few_)) {
+      many_.resize(wait.size());
+      out = many_.data();
+    }
+    events_ = out;
+    for (const CompletionPtr& completion : wait) {
+      const auto& vendor = static_cast<const OpenClCompletion&>(*completion);
+      if (vendor.known_complete()) continue;
+      if (vendor.queue() != queue) vendor.flush_queue();
+      out[count_++] = vendor.event();
+    }
+  }
+  cl_uint count() const { return count_; }
+  const cl_event* events() const { return count_ ? events_ : nullptr; }
+
+ private:
+  cl_event few_[8];
+  std::vector<cl_event> many_;
+  const cl_event* events_ = nullptr;
+  cl_uint count_ = 0;
+};
+
+}  // namespace
+
+Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_event event) const {
+  if (code != CL_SUCCESS) return device_.failure(call, code);
+  if (!event) return device_.failure(call, CL_INVALID_EVENT);
+  return std::make_shared<OpenClCompletion>(device_, queue_.get(), event);
+}
+
+Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
+  if (vendors_gone()) return device_.gone("clEnqueueNDRangeKernel");
+  auto& kernel = static_cast<OpenClKernel&>(*launch.kernel);
+  const EventList events(wait, queue_.get());
+  const auto& offset = launch.offset;
+  // OpenCL 1.0 takes no offset but NULL.
+  const bool shifted = (offset[0] | offset[1] | offset[2]) != 0;
+  cl_event event = nullptr;
+  cl_int code = CL_SUCCESS;
+  {
+    MutexLock lock(kernel.mutex());
+    TUTTI_TRY(kernel.set_arguments(launch.arguments));
+    code = cl_.clEnqueueNDRangeKernel(queue_.get(), kernel.handle(), launch.dims,
+                                      shifted ? offset.data() : nullptr, launch.global.data(),
+                                      launch.local ? launch.local->data() : nullptr, events.count(),
+                                      events.events(), &event);
+  }
+  return completion("clEnqueueNDRangeKernel", code, event);
+}
+
+Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t size, void* to,
+                                        WaitList wait) {
+  if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
+  const EventList events(wait, queue_.get());
+  cl_event event = nullptr;
+  const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
+                                              to, events.count(), events.events(), &event);
+  return completion("clEnqueueReadBuffer", code, event);
+}
+
+Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t size,
+                                         const void* from, WaitList wait) {
+  if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
+  const EventList events(wait, queue_.get());
+  cl_event event = nullptr;
+  const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size,
+                                               from, events.count(), events.events(), &event);
+  return completion("clEnqueueWriteBuffer", code, event);
+}
+
+Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
+  if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
+  const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
+                                               from, 0, nullptr, nullptr);
+  if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBuffer", code);
+  return {};
+}
+
+Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) {
+  if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
+  const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_TRUE, offset, size,
+                                              to, 0, nullptr, nullptr);
+  if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBuffer", code);
+  return {};
+}
+
+Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memory& to,
+                                        uint64_t to_offset, uint64_t size, WaitList wait) {
+  if (vendors_gone()) return device_.gone("clEnqueueCopyBuffer");
+  const EventList events(wait, queue_.get());
+  cl_event event = nullptr;
+  const cl_int code =
+      cl_.clEnqueueCopyBuffer(queue_.get(), handle_of(from), handle_of(to), from_offset, to_offset,
+                              size, events.count(), events.events(), &event);
+  return completion("clEnqueueCopyBuffer", code, event);
+}
+
+Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t size,
+                                        std::span<const std::byte> pattern, WaitList wait) {
+  if (vendors_gone()) return device_.gone("clEnqueueFillBuffer");
+  if (pattern.empty() || offset % pattern.size() != 0 || size % pattern.size() != 0) {
+    return device_.failure("clEnqueueFillBuffer", CL_INVALID_VALUE);
+  }
+  const EventList events(wait, queue_.get());
+  cl_event event = nullptr;
+  if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {
+    const cl_int code =
+        cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(), pattern.size(), offset,
+                                size, events.count(), events.events(), &event);
+    return completion("clEnqueueFillBuffer", code, event);
+  }
+  // Vendors before 1.2, and patterns that OpenCL does not take. Blocking, as the bytes are ours.
+  std::vector<std::byte> bytes(size);
+  for (size_t at = 0; at < size; at += pattern.size()) {
+    std::memcpy(bytes.data() + at, pattern.data(), pattern.size());
+  }
+  const cl_int code =
+      cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size, bytes.data(),
+                               events.count(), events.events(), &event);
+  return completion("clEnqueueWriteBuffer", code, event);
+}
+
+Status OpenClQueue::flush() {
+  if (vendors_gone()) return device_.gone("clFlush");
+  const cl_int code = cl_.clFlush(queue_.get());
+  if (code != CL_SUCCESS) return device_.failure("clFlush", code);
+  return {};
+}
+
+Status OpenClQueue::finish() {
+  if (vendors_gone()) return device_.gone("clFinish");
+  const cl_int code = cl_.clFinish(queue_.get());
+  if (code != CL_SUCCESS) return device_.failure("clFinish", code);
+  return {};
+}
+
+}  // namespace tutti::backends

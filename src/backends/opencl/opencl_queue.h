@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A vendor's command queue. Thread-safe: OpenCL allows enqueuing from any thread. Its completions may
+// outlive it.
+#pragma once
+
+#include "backends/opencl/opencl_objects.h"
+
+namespace tutti::backends {
+
+class OpenClQueue final : public Queue {
+ public:
+  OpenClQueue(const VendorDevice& device, OwnedQueue queue)
+      : device_(device), cl_(*device.cl), queue_(std::move(queue)) {}
+
+  Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
+  Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
+                             WaitList wait) override;
+  Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
+                              WaitList wait) override;
+  Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) override;
+  Status read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) override;
+  Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to, uint64_t to_offset,
+                             uint64_t size, WaitList wait) override;
+  Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
+                             std::span<const std::byte> pattern, WaitList wait) override;
+  Status flush() override;
+  Status finish() override;
+
+ private:
+  Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event) const;
+
+  const VendorDevice& device_;
+  const VendorFunctions& cl_;
+  const OwnedQueue queue_;
+};
+
+}  // namespace tutti::backends

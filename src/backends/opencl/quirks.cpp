@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/quirks.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "platform/lower_case.h"
+
+namespace tutti::backends {
+namespace {
+
+bool is_pocl(const DeviceTraits& traits) {
+  return traits.platform_name == "Portable Computing Language";
+}
+bool is_rusticl(const DeviceTraits& traits) { return traits.platform_name == "rusticl"; }
+bool is_oclgrind(const DeviceTraits& traits) {
+  return contains_ignoring_case(traits.platform_name, "oclgrind");
+}
+
+}  // namespace
+
+Quirks quirks_of(const DeviceTraits& traits) {
+  Quirks quirks;
+  if (is_pocl(traits)) {
+    // PoCL 3.1. Two devices that run the same program binary at the same time abort the process:
+    // "pocl_release_dlhandle_cache: Assertion `found->ref_count > 0' failed". A distinct option
+    // gives each device a cache entry, and so a binary, of its own.
+    quirks.distinct_builds = true;
+    // PoCL 3.1. The `basic` device has no thread of its own: commands run where they are enqueued or
+    // flushed, and one that waits for an unfinished user event never returns.
+    quirks.synchronous = traits.device_name.starts_with("basic");
+  }
+  if (is_oclgrind(traits)) {
+    // Oclgrind 21.10. Commands run in the thread that flushes or waits for them.
+    quirks.synchronous = true;
+  }
+  return quirks;
+}
+
+double nominal_gflops(const DeviceTraits& traits) {
+  const double clock_ghz = traits.clock_mhz > 0 ? traits.clock_mhz * 1e-3 : 2.0;
+  const double units = std::max(1u, traits.compute_units);
+  double per_cycle = 16;  // a CPU core: 8 lanes, multiply and add
+  if (is_oclgrind(traits)) {
+    per_cycle = 0.01;  // an interpreter
+  } else if (is_rusticl(traits) && traits.type == CL_DEVICE_TYPE_CPU) {
+    // llvmpipe reports no clock and its threads as units; measured at 2 to 5 PoCL cores per core.
+    per_cycle = 32;
+  } else if (traits.type == CL_DEVICE_TYPE_GPU) {
+    const bool intel = contains_ignoring_case(traits.vendor, "intel");
+    const bool amd = contains_ignoring_case(traits.vendor, "amd") ||
+                     contains_ignoring_case(traits.vendor, "advanced micro");
+    // Units are execution units of 8 lanes (Intel), of 64 lanes (AMD), multiprocessors of 128 lanes
+    // (NVIDIA since Maxwell); two operations per lane.
+    per_cycle = intel ? 16 : amd ? 128 : 256;
+  }
+  return std::max(1e-3, units * clock_ghz * per_cycle);
+}
+
+std::string vendor_build_options(const Quirks& quirks, const std::string& options,
+                                 uint32_t number) {
+  if (!quirks.distinct_builds) return options;
+  const std::string own = "-D TUTTI_DEVICE_" + std::to_string(number);
+  return options.empty() ? own : options + " " + own;
+}
+
+}  // namespace tutti::backends

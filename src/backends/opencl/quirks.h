@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What vendors do otherwise than one would expect, all in one place: each quirk with its symptom and
+// the versions where it was seen, so that it can be checked again and dropped. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backends/api/backend.h"
+
+namespace tutti::backends {
+
+struct Quirks {
+  /// Each device's builds get a -D option of their own.
+  bool distinct_builds = false;
+  /// Commands run in the thread that enqueues or flushes them.
+  bool synchronous = false;
+};
+
+Quirks quirks_of(const DeviceTraits& traits);
+
+/// A rough peak, in GFLOP/s of single precision: units x clock x operations per cycle and unit.
+double nominal_gflops(const DeviceTraits& traits);
+
+/// The options for the vendor's compiler: the given ones and what the quirks need. `number` is
+/// distinct for each device of the process.
+std::string vendor_build_options(const Quirks& quirks, const std::string& options, uint32_t number);
+
+}  // namespace tutti::backends

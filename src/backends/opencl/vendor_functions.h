@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of one vendor platform, taken from the dispatch table that the ICD extension puts
+// behind every handle. Slots may be null even in drivers of a version that has the function
+// (docs/platform-notes.md), so they are checked here, once. Immutable after reading.
+#pragma once
+
+#include <CL/cl_icd.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "platform/result.h"
+
+namespace tutti::backends {
+
+struct VendorFunctions {
+#define TUTTI_VENDOR_FUNCTION(name, version, need) cl_api_##name name = nullptr;
+#include "backends/opencl/vendor_functions.def"
+#undef TUTTI_VENDOR_FUNCTION
+  uint32_t version = 10;  // of the platform: 10 * major + minor
+};
+
+/// "OpenCL 1.2 anything" is 12; 10 where the text is not understood.
+uint32_t version_of(const std::string& text);
+
+/// Reads the table behind `platform`. A driver that lacks required functions is an error that names
+/// them.
+Result<VendorFunctions> read_vendor_functions(cl_platform_id platform);
+
+/// The platforms of a driver. `get_extension_function` is its clGetExtensionFunctionAddress.
+Result<std::vector<cl_platform_id>> vendor_platforms(void* get_extension_function);
+
+/// clGet…Info of any kind as bytes; `query(size, value, size_ret)` makes the call.
+template <typename Query>
+Result<std::vector<std::byte>> query_bytes(const char* call, Query query) {
+  size_t size = 0;
+  cl_int code = query(size_t{0}, nullptr, &size);
+  std::vector<std::byte> value(code == CL_SUCCESS ? size : 0);
+  if (code == CL_SUCCESS && size > 0) code = query(size, value.data(), nullptr);
+  if (code != CL_SUCCESS) return fail(code, call);
+  return value;
+}
+
+/// A text from clGet…Info, without the terminating zero and blanks at its ends.
+std::string text_of(const std::vector<std::byte>& bytes);
+
+}  // namespace tutti::backends

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work that an entry point leaves to a thread of ours (builds with a callback). The process's exit
+// waits for it: a compiler must not run while its library's exit handlers do. Thread-safe.
+#pragma once
+
+#include <functional>
+
+#include "platform/result.h"
+
+namespace tutti::device_virtual {
+
+/// Runs `work`, then `after`, in a new thread. Exit waits for `work` only, so that `after` may call
+/// the application, which may call exit(). CL_OUT_OF_HOST_MEMORY when there is no thread to be had;
+/// then neither runs. Neither may throw.
+Status run_in_background(std::function<void()> work, std::function<void()> after);
+
+}  // namespace tutti::device_virtual

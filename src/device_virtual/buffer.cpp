@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/buffer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::device_virtual {
+
+struct Buffer::Afterlife {
+  cl_mem handle = nullptr;
+  std::mutex mutex;
+  std::vector<std::pair<Destructor, void*>> destructors;  // guarded by mutex
+
+  ~Afterlife() {
+    // "The callbacks … are called in the reverse order in which they were registered." Possibly on a
+    // thread of the engine, which let go of the memory last.
+    for (auto entry = destructors.rbegin(); entry != destructors.rend(); ++entry) {
+      entry->first(handle, entry->second);
+    }
+  }
+};
+
+Buffer::Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler::BufferView view)
+    : context_(&context),
+      parent_(std::move(parent)),
+      flags_(options.flags),
+      host_ptr_(options.host_ptr),
+      properties_(std::move(options.properties)),
+      afterlife_(std::make_shared<Afterlife>()),
+      view_(std::move(view)) {
+  afterlife_->handle = handle();
+}
+
+Buffer::~Buffer() = default;
+
+Result<Buffer*> Buffer::create(Context& context, Options options) {
+  scheduler::LogicalBuffer::Options memory;
+  memory.size = options.size;
+  if ((options.flags & CL_MEM_USE_HOST_PTR) != 0) memory.user_memory = options.host_ptr;
+  if ((options.flags & CL_MEM_COPY_HOST_PTR) != 0) memory.initial = options.host_ptr;
+  memory.host_now = (options.flags & CL_MEM_ALLOC_HOST_PTR) != 0;
+  TUTTI_ASSIGN(const Ref<scheduler::LogicalBuffer> logical,
+               scheduler::LogicalBuffer::create(context.backends(), memory));
+  if ((options.flags & CL_MEM_USE_HOST_PTR) == 0) options.host_ptr = nullptr;
+  const uint64_t size = options.size;
+  auto* buffer = new Buffer(context, nullptr, std::move(options), {logical, 0, size});
+  logical->owner = buffer->afterlife_;
+  return buffer;
+}
+
+Result<Buffer*> Buffer::create_sub_buffer(cl_mem_flags flags, uint64_t origin, uint64_t size) {
+  Options options;
+  options.flags = flags;
+  options.size = size;
+  if (host_ptr_ != nullptr) options.host_ptr = static_cast<std::byte*>(host_ptr_) + origin;
+  return new Buffer(*context_, Ref<Buffer>(this), std::move(options), {view_.buffer, origin, size});
+}
+
+Result<void*> Buffer::pointer_at(uint64_t offset) {
+  TUTTI_ASSIGN(std::byte* const host, view_.buffer->host_memory());
+  return host + view_.origin + offset;
+}
+
+Status Buffer::add_mapping(const Mapping& mapping) {
+  const std::lock_guard lock(mutex_);
+  // "CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing."
+  if ((mapping.flags & kMapForWriting) != 0) {
+    for (const Mapping& other : mappings_) {
+      if ((other.flags & kMapForWriting) != 0 && mapping.offset < other.offset + other.size &&
+          other.offset < mapping.offset + mapping.size) {
+        return fail(CL_INVALID_OPERATION, "overlapping regions would be mapped for writing");
+      }
+    }
+  }
+  mappings_.push_back(mapping);
+  return {};
+}
+
+void Buffer::restore_mapping(const Mapping& mapping) {
+  const std::lock_guard lock(mutex_);
+  mappings_.push_back(mapping);
+}
+
+std::optional<Buffer::Mapping> Buffer::take_mapping(const void* pointer) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(mappings_.rbegin(), mappings_.rend(),
+                                  [&](const Mapping& m) { return m.pointer == pointer; });
+  if (found == mappings_.rend()) return std::nullopt;
+  const Mapping mapping = *found;
+  mappings_.erase(std::next(found).base());
+  return mapping;
+}
+
+void Buffer::add_destructor(Destructor function, void* user_data) {
+  const std::lock_guard lock(afterlife_->mutex);
+  afterlife_->destructors.emplace_back(function, user_data);
+}
+
+Status Buffer::info(cl_mem_info what, const InfoAnswer& answer) {
+  switch (what) {
+    case CL_MEM_TYPE:
+      return answer.value<cl_mem_object_type>(CL_MEM_OBJECT_BUFFER);
+    case CL_MEM_FLAGS:
+      return answer.value(flags_);
+    case CL_MEM_SIZE:
+      return answer.value<size_t>(size());
+    case CL_MEM_HOST_PTR:
+      return answer.value(host_ptr_);
+    case CL_MEM_MAP_COUNT: {
+      const std::lock_guard lock(mutex_);
+      return answer.value(static_cast<cl_uint>(mappings_.size()));
+    }
+    case CL_MEM_REFERENCE_COUNT:
+      return answer.value(public_references());
+    case CL_MEM_CONTEXT:
+      return answer.value<cl_context>(context_->handle());
+    case CL_MEM_ASSOCIATED_MEMOBJECT:
+      return answer.value<cl_mem>(parent_ ? parent_->handle() : nullptr);
+    case CL_MEM_OFFSET:
+      return answer.value<size_t>(origin());
+    case CL_MEM_USES_SVM_POINTER:
+      return answer.boolean(false);
+    case CL_MEM_PROPERTIES:
+      return answer.list(std::span<const cl_mem_properties>(properties_));
+    default:
+      return unknown_query();
+  }
+}
+
+}  // namespace tutti::device_virtual

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A buffer or sub-buffer: a window on a LogicalBuffer, with what the application may ask about it, and
+// the record of what it has mapped. Queued commands hold the LogicalBuffer, not this object.
+// Thread-safe.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "device_virtual/context.h"
+#include "device_virtual/handle.h"
+#include "device_virtual/info.h"
+#include "device_virtual/kernel_arguments.h"
+#include "scheduler/memory/logical_buffer.h"
+
+namespace tutti::device_virtual {
+
+inline constexpr cl_map_flags kMapForWriting = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+
+class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
+ public:
+  using Destructor = void(CL_CALLBACK*)(cl_mem, void*);
+
+  /// One clEnqueueMapBuffer that has not been unmapped; offsets are bytes from this object's begin.
+  struct Mapping {
+    void* pointer = nullptr;
+    uint64_t offset = 0;
+    uint64_t size = 0;
+    cl_map_flags flags = 0;
+  };
+
+  struct Options {
+    cl_mem_flags flags = 0;  // complete: inherited and default flags filled in
+    uint64_t size = 0;
+    void* host_ptr = nullptr;
+    std::vector<cl_mem_properties> properties;  // as given, with the closing 0; empty if NULL
+  };
+  static Result<Buffer*> create(Context& context, Options options);
+  /// `flags` as for create(); the range lies within this buffer, which is not a sub-buffer.
+  Result<Buffer*> create_sub_buffer(cl_mem_flags flags, uint64_t origin, uint64_t size);
+  ~Buffer();
+
+  Context& context() const { return *context_; }
+  cl_mem_flags flags() const { return flags_; }
+  uint64_t size() const { return view_.size; }
+  /// Bytes from the begin of the parent buffer.
+  uint64_t origin() const { return view_.origin; }
+  bool is_sub_buffer() const { return static_cast<bool>(parent_); }
+  /// Do both show (parts of) the same memory?
+  bool same_storage(const Buffer& other) const { return view_.buffer == other.view_.buffer; }
+  const scheduler::BufferView& view() const { return view_; }
+
+  /// The pointer that a map of this offset gives; the host's copy is allocated if need be.
+  Result<void*> pointer_at(uint64_t offset);
+  /// CL_INVALID_OPERATION when it would overlap another one, both for writing.
+  Status add_mapping(const Mapping& mapping);
+  /// Puts back what take_mapping gave.
+  void restore_mapping(const Mapping& mapping);
+  /// The newest mapping with that pointer is forgotten and returned; nothing if there is none.
+  std::optional<Mapping> take_mapping(const void* pointer);
+
+  void add_destructor(Destructor function, void* user_data);
+  /// The kernel arguments that name this object; they forget it when it is released.
+  ArgumentHolders& argument_holders() { return argument_holders_; }
+  void last_public_release() { argument_holders_.forget(handle()); }
+  Status info(cl_mem_info what, const InfoAnswer& answer);
+
+ private:
+  struct Afterlife;  // lives as long as the memory, to call the destructor callbacks at its end
+
+  Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler::BufferView view);
+
+  const Ref<Context> context_;  // first, so that the engine outlives the memory
+  const Ref<Buffer> parent_;    // null unless a sub-buffer
+  const cl_mem_flags flags_;
+  void* const host_ptr_;        // USE_HOST_PTR only
+  const std::vector<cl_mem_properties> properties_;
+  // The callbacks run when the memory itself has gone (the user's host_ptr may be freed then): before
+  // view_ in this list, so it goes after it; commands in flight hold it too, through the memory.
+  std::shared_ptr<Afterlife> afterlife_;
+  const scheduler::BufferView view_;
+  std::mutex mutex_;
+  std::vector<Mapping> mappings_;  // guarded by mutex_
+  ArgumentHolders argument_holders_;
+};
+
+}  // namespace tutti::device_virtual

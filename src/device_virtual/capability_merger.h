@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what the real devices answer to clGetDeviceInfo, what the virtual device answers: everything a
+// program may rely on holds on every device that may get its work (docs/ARCHITECTURE.md,
+// "Capabilities"). Pure functions on plain values; a Capabilities is immutable after creation and
+// free to share by threads.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "platform/config.h"
+#include "platform/result.h"
+
+namespace tutti::device_virtual {
+
+/// One real device, as the merger sees it.
+struct DeviceFacts {
+  backends::DeviceTraits traits;
+  /// The raw answer of clGetDeviceInfo, as Backend::device_info.
+  std::function<Result<std::vector<std::byte>>(cl_device_info)> info;
+};
+
+struct Capabilities {
+  cl_device_type type = CL_DEVICE_TYPE_CPU;
+  std::string name;
+  /// Extensions of OpenCL C: those that have a macro in kernels. No cl_khr_icd.
+  std::vector<std::string> language_extensions;
+  /// OpenCL C 3.0 feature macros that hold: "__opencl_c_int64" …
+  std::vector<std::string> language_features;
+  uint32_t version = 300;   // of the device (__OPENCL_VERSION__): 300, or less with older devices
+  uint32_t opencl_c = 120;  // highest language version, 120 for 1.2
+  bool fp64 = false;
+  uint32_t address_bits = 64;
+  bool little_endian = true;
+  size_t max_work_group_size = 1;
+  std::array<size_t, 3> max_work_item_sizes{1, 1, 1};
+  uint64_t max_allocation = 0;     // bytes
+  uint64_t global_memory = 0;      // bytes
+  uint64_t local_memory = 0;       // bytes
+  uint32_t memory_alignment = 1;   // bytes: sub-buffer origins are multiples of it
+  size_t max_parameter_size = 0;   // bytes
+  /// Answers of clGetDeviceInfo, except those that name objects (platform, parent, count).
+  std::map<cl_device_info, std::vector<std::byte>> answers;
+};
+
+/// `devices` is not empty; their order is the user's.
+Capabilities merge_capabilities(std::span<const DeviceFacts> devices, DeviceTypeChoice type,
+                                const std::string& driver_version);
+
+struct LeftOut {
+  size_t index = 0;    // into the devices given
+  std::string reason;  // "has no fp64, which every other device has, and adds 2.1 % of the speed"
+};
+/// Devices that do not take part: those that cannot (no compiler, another address size …), and, unless
+/// the user named the devices, those too poor: alone in lacking a feature that all others have, with
+/// less than 5 % of the total nominal speed.
+std::vector<LeftOut> devices_to_leave_out(std::span<const DeviceFacts> devices, bool named_by_user);
+
+/// The extensions of one device that Tutti could pass on, from its CL_DEVICE_EXTENSIONS.
+std::vector<std::string> passable_extensions(const DeviceFacts& device);
+
+}  // namespace tutti::device_virtual

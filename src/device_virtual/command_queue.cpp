@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/command_queue.h"
+
+#include <utility>
+
+#include "device_virtual/buffer.h"
+#include "device_virtual/event.h"
+#include "platform/log.h"
+
+namespace tutti::device_virtual {
+
+CommandQueue::CommandQueue(Context& context, cl_command_queue_properties properties,
+                           std::vector<cl_queue_properties> property_list)
+    : context_(&context),
+      properties_(properties),
+      property_list_(std::move(property_list)),
+      stream_(context.engine().create_stream(
+          {.out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0,
+           .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0})) {}
+
+CommandQueue::~CommandQueue() = default;
+
+Status CommandQueue::enqueue(scheduler::Work work, const Submission& submission) {
+  scheduler::EnqueueOptions options;
+  options.type = submission.type;
+  options.wait_list = submission.wait_list;
+  options.blocking = submission.blocking;
+  options.barrier = submission.barrier;
+  options.waits_for_all =
+      submission.type == CL_COMMAND_MARKER || submission.type == CL_COMMAND_BARRIER;
+  auto command = context_->engine().enqueue(*stream_, std::move(work), options);
+  if (!command) return tl::unexpected<Error>(std::move(command).error());
+  if (submission.event != nullptr) {
+    *submission.event = (new Event(*this, std::move(*command)))->handle();
+  }
+  return {};
+}
+
+Result<void*> CommandQueue::map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
+                                const Submission& submission) {
+  TUTTI_ASSIGN(void* const pointer, buffer.pointer_at(offset));
+  // Recorded before it is enqueued: another thread may unmap as soon as it can see the event.
+  TUTTI_TRY(buffer.add_mapping({pointer, offset, size, flags}));
+  const bool discard = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+  const Status status =
+      enqueue(scheduler::MapWork{buffer.view(), offset, size, discard}, submission);
+  if (!status) {
+    buffer.take_mapping(pointer);
+    return tl::unexpected<Error>(status.error());
+  }
+  return pointer;
+}
+
+Status CommandQueue::unmap(Buffer& buffer, const void* pointer, const Submission& submission) {
+  const auto mapping = buffer.take_mapping(pointer);
+  if (!mapping) return fail(CL_INVALID_VALUE, "the pointer is not mapped");
+  const bool written = (mapping->flags & kMapForWriting) != 0;
+  Status status = enqueue(
+      scheduler::UnmapWork{buffer.view(), mapping->offset, mapping->size, written}, submission);
+  if (!status) buffer.restore_mapping(*mapping);
+  return status;
+}
+
+Status CommandQueue::flush() { return context_->engine().flush(*stream_); }
+Status CommandQueue::finish() { return context_->engine().finish(*stream_); }
+
+Status CommandQueue::info(cl_command_queue_info what, const InfoAnswer& answer) {
+  switch (what) {
+    case CL_QUEUE_CONTEXT:
+      return answer.value<cl_context>(context_->handle());
+    case CL_QUEUE_DEVICE:
+      return answer.value<cl_device_id>(device().handle());
+    case CL_QUEUE_REFERENCE_COUNT:
+      return answer.value(public_references());
+    case CL_QUEUE_PROPERTIES:
+      return answer.value(properties_);
+    case CL_QUEUE_PROPERTIES_ARRAY:
+      return answer.list(std::span<const cl_queue_properties>(property_list_));
+    case CL_QUEUE_SIZE:
+      // "If command_queue is not a valid device command-queue, CL_INVALID_COMMAND_QUEUE."
+      return fail(CL_INVALID_COMMAND_QUEUE, "not a device command-queue");
+    case CL_QUEUE_DEVICE_DEFAULT:
+      return answer.value<cl_command_queue>(nullptr);  // "NULL if … not set"
+    default:
+      return unknown_query();
+  }
+}
+
+void CommandQueue::last_public_release() {
+  // "clReleaseCommandQueue performs an implicit flush". What is in the queue still runs, and must not
+  // be waited for here (it may depend on a user event): the engine sees to it.
+  if (const Status flushed = flush(); !flushed) {
+    log(LogLevel::kWarning, "flush at clReleaseCommandQueue: {}", flushed.error().message);
+  }
+  context_->engine().abandon(*stream_);
+}
+
+}  // namespace tutti::device_virtual

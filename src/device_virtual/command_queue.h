@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command queue: a stream of the context's engine, and the way of every command into it. It lives
+// until its last command has ended, whoever released it before. Thread-safe.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <span>
+#include <vector>
+
+#include "device_virtual/context.h"
+#include "device_virtual/handle.h"
+#include "device_virtual/info.h"
+#include "scheduler/exec/engine.h"
+
+namespace tutti::device_virtual {
+
+/// How a command is enqueued. `event` receives a new event unless null.
+struct Submission {
+  cl_command_type type = 0;
+  std::span<scheduler::Command* const> wait_list;
+  cl_event* event = nullptr;
+  bool blocking = false;
+  bool barrier = false;
+};
+
+class Buffer;
+
+class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue> {
+ public:
+  /// `property_list`: as given to clCreateCommandQueueWithProperties, with the closing 0.
+  CommandQueue(Context& context, cl_command_queue_properties properties,
+               std::vector<cl_queue_properties> property_list);
+  ~CommandQueue();
+
+  Context& context() { return *context_; }
+  Device& device() { return context_->device(); }
+  bool profiling() const { return (properties_ & CL_QUEUE_PROFILING_ENABLE) != 0; }
+
+  /// On error there is no event and nothing was enqueued, except for a blocking command, whose own
+  /// failure is returned.
+  Status enqueue(scheduler::Work work, const Submission& submission);
+  /// clEnqueueMapBuffer: the pointer, also while the command has not ended.
+  Result<void*> map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
+                    const Submission& submission);
+  /// CL_INVALID_VALUE when `pointer` is not mapped.
+  Status unmap(Buffer& buffer, const void* pointer, const Submission& submission);
+  Status flush();
+  Status finish();
+  Status info(cl_command_queue_info what, const InfoAnswer& answer);
+
+  void last_public_release();
+
+ private:
+  const Ref<Context> context_;  // first, so that the engine outlives the stream
+  const cl_command_queue_properties properties_;
+  const std::vector<cl_queue_properties> property_list_;
+  Ref<scheduler::Stream> stream_;
+};
+
+}  // namespace tutti::device_virtual

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/composition.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "backends/opencl/create_backends.h"
+#include "device_virtual/device.h"
+#include "device_virtual/platform_object.h"
+#include "platform/config.h"
+#include "platform/discovery.h"
+#include "platform/log.h"
+#include "platform/process_exit.h"
+
+namespace tutti::device_virtual {
+namespace {
+
+std::atomic<bool> forked_child{false};
+
+std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list) {
+  std::vector<DeviceFacts> facts;
+  for (const auto& backend : list) {
+    facts.push_back({backend->traits(), [device = backend.get()](cl_device_info what) {
+                       return device->device_info(what);
+                     }});
+  }
+  return facts;
+}
+
+/// Takes the devices out that do not fit the others, and says so.
+void leave_out(std::vector<std::unique_ptr<backends::Backend>>& list, bool named_by_user,
+               std::vector<std::string>& reasons) {
+  const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list), named_by_user);
+  for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
+    const backends::DeviceTraits& traits = list[entry->index]->traits();
+    reasons.push_back(traits.platform_name + " / " + traits.device_name + ": " + entry->reason);
+    log(LogLevel::kWarning, "{} ({}) is left out: it {}", traits.device_name, traits.platform_name,
+        entry->reason);
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(entry->index));
+  }
+}
+
+/// Why there is no platform: what a person needs to put it right.
+void explain_absence(const Config& config, const std::vector<backends::DeviceReport>& report,
+                     const std::vector<std::string>& reasons) {
+  std::string text = "Tutti offers no platform: there is no vendor device that it could use.";
+  const auto& drivers = backends::vendor_loader(config).drivers();
+  if (drivers.empty()) {
+    text += "\n  no vendor driver was found in " + (config.vendors.value.empty()
+                                                        ? std::string("/etc/OpenCL/vendors")
+                                                        : "TUTTI_VENDORS=" + config.vendors.value);
+  }
+  for (const backends::FoundDriver& driver : drivers) {
+    text += "\n  " + (driver.icd.empty() ? driver.library : driver.icd + " (" + driver.library + ")");
+    text += ": " + (driver.ok ? std::string("has devices") : driver.reason);
+  }
+  for (const backends::DeviceReport& line : report) {
+    if (!line.used) text += "\n  " + line.platform + " / " + line.name + ": " + line.reason;
+  }
+  for (const std::string& reason : reasons) text += "\n  " + reason;
+  log(LogLevel::kWarning, "{}", text);
+}
+
+scheduler::Engine* the_engine = nullptr;  // for the exit hook; constant once set
+
+scheduler::EngineSettings engine_settings(const Config& config) {
+  scheduler::EngineSettings settings;
+  if (auto spec = scheduler::parse_balancer(config.balancer.value)) {
+    settings.balancer = std::move(*spec);
+  } else {
+    log(LogLevel::kWarning, "{} ({}); the default is used", spec.error().message,
+        config.balancer.origin);
+  }
+  settings.split = config.split.value;
+  settings.seed = config.seed.value;
+  settings.summary = config.summary.value;
+  if (settings.split == SplitMode::kForce) {
+    log(LogLevel::kInfo, "TUTTI_SPLIT=force with TUTTI_SEED={}", settings.seed);
+  }
+  return settings;
+}
+
+const Composition* compose() {
+  if (std::getenv(kInsideProbe) != nullptr) return nullptr;  // see there
+  const Config& config = process_config();
+  std::vector<backends::DeviceReport> report;
+  std::vector<std::string> reasons;
+  auto list = backends::create_backends(config, &report);
+  leave_out(list, !config.devices.is_default(), reasons);
+  if (list.empty()) {
+    explain_absence(config, report, reasons);
+    return nullptr;
+  }
+  auto* made = new Composition;
+  made->capabilities =
+      merge_capabilities(facts_of(list), config.device_type.value, std::string(driver_version()));
+  made->backends = new scheduler::BackendSet(std::move(list));
+  made->engine = new scheduler::Engine(*made->backends, engine_settings(config));
+  the_engine = made->engine;
+  set_exit_hook([] { the_engine->shut_down(); });
+  made->platform = new Platform;
+  made->device = new Device(made->capabilities);
+  log(LogLevel::kInfo, "{}: {} devices", made->capabilities.name, made->backends->count());
+  return made;
+}
+
+}  // namespace
+
+const Composition* composition() {
+  static const Composition* const made = [] {
+    // First of all: a child forked while this runs has half a composition.
+    pthread_atfork(nullptr, nullptr, [] { forked_child.store(true, std::memory_order_relaxed); });
+    return compose();
+  }();
+  return made;
+}
+
+bool is_forked_child() noexcept { return forked_child.load(std::memory_order_relaxed); }
+
+}  // namespace tutti::device_virtual

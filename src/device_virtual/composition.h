@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The composition root: the one place that names concrete backends. Makes, at the first call, the
+// real devices, the virtual platform and its device; nothing of it is ever destroyed, since vendors'
+// libraries do not survive being called during process exit. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "device_virtual/capability_merger.h"
+#include "scheduler/exec/engine.h"
+
+namespace tutti::device_virtual {
+
+class Platform;
+class Device;
+
+struct Composition {
+  scheduler::BackendSet* backends = nullptr;
+  scheduler::Engine* engine = nullptr;
+  Capabilities capabilities;
+  Platform* platform = nullptr;
+  Device* device = nullptr;
+};
+
+/// Null when there is no real device to stand behind the platform (the log says why).
+const Composition* composition();
+
+/// True in a child process forked after composition() was first called: the vendors' threads and
+/// locks did not come along, so every entry point answers with an error there.
+bool is_forked_child() noexcept;
+
+}  // namespace tutti::device_virtual

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A context: what all its objects share. Every object made in it holds a reference, so that it
+// outlives them. The engine is the process's (composition.h). Thread-safe.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device_virtual/device.h"
+#include "device_virtual/handle.h"
+#include "device_virtual/info.h"
+#include "scheduler/exec/engine.h"
+
+namespace tutti::device_virtual {
+
+class Context : public Handle<Context, _cl_context, Kind::kContext> {
+ public:
+  using Notify = void(CL_CALLBACK*)(const char*, const void*, size_t, void*);
+  using Destructor = void(CL_CALLBACK*)(cl_context, void*);
+
+  struct Options {
+    std::vector<cl_context_properties> properties;  // as given, with the closing 0; empty if NULL
+    Notify notify = nullptr;
+    void* user_data = nullptr;
+  };
+  Context(Device& device, scheduler::Engine& engine, Options options);
+  ~Context();
+
+  Device& device() { return device_; }
+  const Capabilities& capabilities() const { return device_.capabilities(); }
+  scheduler::Engine& engine() { return engine_; }
+  scheduler::BackendSet& backends() { return engine_.backends(); }
+
+  Status info(cl_context_info what, const InfoAnswer& answer) const;
+  void add_destructor(Destructor function, void* user_data);
+  /// Tells the application (pfn_notify of clCreateContext), if it asked for that.
+  void notify(const std::string& message) const;
+
+ private:
+  Device& device_;
+  const Options options_;
+  scheduler::Engine& engine_;
+  std::mutex mutex_;
+  std::vector<std::pair<Destructor, void*>> destructors_;  // guarded by mutex_
+};
+
+}  // namespace tutti::device_virtual

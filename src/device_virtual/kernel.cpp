@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/kernel.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::device_virtual {
+
+using scheduler::ArgKind;
+
+Kernel::Kernel(Program& program, std::shared_ptr<KernelExecutable> executable)
+    : Kernel(program, executable,
+             std::make_shared<KernelArguments>(executable->summary().arguments.size())) {}
+
+Kernel::Kernel(Program& program, std::shared_ptr<KernelExecutable> executable,
+               std::shared_ptr<KernelArguments> arguments)
+    : program_(&program), executable_(std::move(executable)), arguments_(std::move(arguments)) {
+  program_->attach_kernel();
+}
+
+Kernel::~Kernel() {
+  if (attached_) program_->detach_kernel();
+}
+
+void Kernel::last_public_release() {
+  attached_ = false;
+  program_->detach_kernel();
+}
+
+Result<Kernel*> Kernel::clone() {
+  auto arguments = std::make_shared<KernelArguments>(*arguments_);
+  for (const void* owner : arguments->owners()) {
+    // The application may not have released it; should it have, the handle tells.
+    auto* memory = const_cast<_cl_mem*>(static_cast<const _cl_mem*>(owner));
+    if (Buffer* buffer = from_handle<Buffer>(memory)) buffer->argument_holders().add(arguments);
+  }
+  return new Kernel(
+      *program_, std::make_shared<KernelExecutable>(executable_->program(), executable_->index()),
+      std::move(arguments));
+}
+
+void Kernel::set_bytes(uint32_t index, std::span<const std::byte> value) {
+  arguments_->set_bytes(index, value);
+}
+
+void Kernel::set_local(uint32_t index, uint64_t size) { arguments_->set_local(index, size); }
+
+void Kernel::set_buffer(uint32_t index, Buffer* buffer) {
+  if (buffer == nullptr) {
+    (void)arguments_->set_buffer(index, nullptr, {});
+  } else if (arguments_->set_buffer(index, buffer->handle(), buffer->view())) {
+    buffer->argument_holders().add(arguments_);
+  }
+}
+
+Status Kernel::enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::ArgumentSet> arguments,
+                       const scheduler::LaunchShape& shape, bool local_given,
+                       const Submission& submission) const {
+  if (shape.global[0] == 0 || shape.global[1] == 0 || shape.global[2] == 0) {
+    // "the kernel command will trivially succeed after its event dependencies are satisfied …
+    // unlike a marker, an enqueued kernel with no events passed to event_wait_list may run at any
+    // time".
+    return queue.enqueue(scheduler::HostWork{[] { return Status{}; }}, submission);
+  }
+  return queue.enqueue(scheduler::KernelWork{executable_, std::move(arguments), shape, local_given},
+                       submission);
+}
+
+Status Kernel::info(cl_kernel_info what, const InfoAnswer& answer) const {
+  switch (what) {
+    case CL_KERNEL_FUNCTION_NAME:
+      return answer.string(summary().name);
+    case CL_KERNEL_NUM_ARGS:
+      return answer.value<cl_uint>(static_cast<cl_uint>(summary().arguments.size()));
+    case CL_KERNEL_REFERENCE_COUNT:
+      return answer.value<cl_uint>(public_references());
+    case CL_KERNEL_CONTEXT:
+      return answer.value<cl_context>(context().handle());
+    case CL_KERNEL_PROGRAM:
+      return answer.value<cl_program>(program_->handle());
+    case CL_KERNEL_ATTRIBUTES:
+      return answer.string(summary().attributes);
+    default:
+      return unknown_query();
+  }
+}
+
+Status Kernel::argument_info(uint32_t index, cl_kernel_arg_info what,
+                             const InfoAnswer& answer) const {
+  const scheduler::Argument& argument = summary().arguments[index];
+  switch (what) {
+    case CL_KERNEL_ARG_ADDRESS_QUALIFIER:
+      return answer.value(address_qualifier(argument));
+    case CL_KERNEL_ARG_ACCESS_QUALIFIER:
+      return answer.value(access_qualifier(argument));
+    case CL_KERNEL_ARG_TYPE_NAME:
+      return answer.string(argument.type_name);
+    case CL_KERNEL_ARG_TYPE_QUALIFIER:
+      return answer.value(type_qualifier(argument));
+    case CL_KERNEL_ARG_NAME:
+      return answer.string(argument.name);
+    default:
+      return unknown_query();
+  }
+}
+
+Status Kernel::work_group_info(cl_kernel_work_group_info what, const InfoAnswer& answer) {
+  switch (what) {
+    case CL_KERNEL_WORK_GROUP_SIZE: {
+      TUTTI_ASSIGN(const size_t size, executable_->max_work_group_size());
+      return answer.value<size_t>(size);
+    }
+    case CL_KERNEL_COMPILE_WORK_GROUP_SIZE: {
+      const auto& required = summary().reqd_local;
+      const size_t size[3] = {required[0], required[1], required[2]};
+      return answer.list(std::span<const size_t>(size));
+    }
+    case CL_KERNEL_LOCAL_MEM_SIZE: {
+      // "If the local memory size, for any pointer argument to the kernel declared with the __local
+      // address qualifier, is not specified, its size is assumed to be 0."
+      TUTTI_ASSIGN(const uint64_t size, executable_->static_local_memory());
+      return answer.value<cl_ulong>(size + arguments_->local_bytes());
+    }
+    case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: {
+      TUTTI_ASSIGN(const size_t multiple, executable_->preferred_multiple());
+      return answer.value<size_t>(multiple);
+    }
+    case CL_KERNEL_PRIVATE_MEM_SIZE: {
+      TUTTI_ASSIGN(const uint64_t size, executable_->private_memory());
+      return answer.value<cl_ulong>(size);
+    }
+    case CL_KERNEL_GLOBAL_WORK_SIZE:
+      return fail(CL_INVALID_VALUE, "the kernel is not a built-in kernel");
+    default:
+      return unknown_query();
+  }
+}
+
+cl_kernel_arg_address_qualifier address_qualifier(const scheduler::Argument& argument) {
+  switch (argument.kind) {
+    case ArgKind::kGlobal:
+    case ArgKind::kImage:
+      return CL_KERNEL_ARG_ADDRESS_GLOBAL;
+    case ArgKind::kConstant:
+      return CL_KERNEL_ARG_ADDRESS_CONSTANT;
+    case ArgKind::kLocal:
+      return CL_KERNEL_ARG_ADDRESS_LOCAL;
+    case ArgKind::kScalar:
+    case ArgKind::kSampler:
+    case ArgKind::kOther:
+      break;
+  }
+  return CL_KERNEL_ARG_ADDRESS_PRIVATE;
+}
+
+cl_kernel_arg_access_qualifier access_qualifier(const scheduler::Argument& argument) {
+  if (argument.kind != ArgKind::kImage) return CL_KERNEL_ARG_ACCESS_NONE;
+  if (argument.access == "write_only") return CL_KERNEL_ARG_ACCESS_WRITE_ONLY;
+  if (argument.access == "read_write") return CL_KERNEL_ARG_ACCESS_READ_WRITE;
+  return CL_KERNEL_ARG_ACCESS_READ_ONLY;  // the language's default too
+}
+
+cl_kernel_arg_type_qualifier type_qualifier(const scheduler::Argument& argument) {
+  // "CL_KERNEL_ARG_TYPE_NONE is returned for all kernel arguments passed by value."
+  if (argument.kind != ArgKind::kGlobal && argument.kind != ArgKind::kConstant &&
+      argument.kind != ArgKind::kLocal) {
+    return CL_KERNEL_ARG_TYPE_NONE;
+  }
+  cl_kernel_arg_type_qualifier qualifier = CL_KERNEL_ARG_TYPE_NONE;
+  // "Additionally, CL_KERNEL_ARG_TYPE_CONST is returned if the kernel argument is declared with the
+  // constant address space qualifier."
+  if (argument.is_const || argument.kind == ArgKind::kConstant) {
+    qualifier |= CL_KERNEL_ARG_TYPE_CONST;
+  }
+  if (argument.is_restrict) qualifier |= CL_KERNEL_ARG_TYPE_RESTRICT;
+  if (argument.is_volatile) qualifier |= CL_KERNEL_ARG_TYPE_VOLATILE;
+  return qualifier;
+}
+
+}  // namespace tutti::device_virtual

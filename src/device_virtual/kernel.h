@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel object: the executable that the engine launches, and the argument values set so far. It
+// is attached to its program while the application holds it. Commands in flight hold the executable
+// and a snapshot of the arguments, never this object. Thread-safe.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "device_virtual/buffer.h"
+#include "device_virtual/command_queue.h"
+#include "device_virtual/handle.h"
+#include "device_virtual/info.h"
+#include "device_virtual/kernel_arguments.h"
+#include "device_virtual/kernel_executable.h"
+#include "device_virtual/program.h"
+
+namespace tutti::device_virtual {
+
+class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
+ public:
+  Kernel(Program& program, std::shared_ptr<KernelExecutable> executable);
+  /// clCloneKernel: the same function with the same argument values, and its own from then on.
+  Result<Kernel*> clone();
+  ~Kernel();
+
+  Program& program() const { return *program_; }
+  Context& context() const { return program_->context(); }
+  const scheduler::KernelSummary& summary() const { return executable_->summary(); }
+  KernelExecutable& executable() const { return *executable_; }
+
+  // The argument exists and is of that kind; sizes have been checked.
+  void set_bytes(uint32_t index, std::span<const std::byte> value);
+  void set_local(uint32_t index, uint64_t size);
+  void set_buffer(uint32_t index, Buffer* buffer);  // null: the NULL pointer
+  KernelArguments::Snapshot arguments() { return arguments_->snapshot(); }
+
+  /// Launches with `arguments` (complete); with a zero in shape.global nothing is computed.
+  Status enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::ArgumentSet> arguments,
+                 const scheduler::LaunchShape& shape, bool local_given,
+                 const Submission& submission) const;
+
+  Status info(cl_kernel_info what, const InfoAnswer& answer) const;
+  /// The argument exists.
+  Status argument_info(uint32_t index, cl_kernel_arg_info what, const InfoAnswer& answer) const;
+  Status work_group_info(cl_kernel_work_group_info what, const InfoAnswer& answer);
+
+  void last_public_release();
+
+ private:
+  Kernel(Program& program, std::shared_ptr<KernelExecutable> executable,
+         std::shared_ptr<KernelArguments> arguments);
+
+  const Ref<Program> program_;  // first, so that its context outlives the rest
+  const std::shared_ptr<KernelExecutable> executable_;
+  const std::shared_ptr<KernelArguments> arguments_;  // memory objects hold it weakly
+  bool attached_ = true;  // changed by the last public release, before the destructor
+};
+
+/// What clGetKernelArgInfo answers, from the argument's declaration.
+cl_kernel_arg_address_qualifier address_qualifier(const scheduler::Argument& argument);
+cl_kernel_arg_access_qualifier access_qualifier(const scheduler::Argument& argument);
+cl_kernel_arg_type_qualifier type_qualifier(const scheduler::Argument& argument);
+
+}  // namespace tutti::device_virtual

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/kernel_arguments.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tutti::device_virtual {
+
+using scheduler::ArgumentSet;
+using scheduler::ArgumentSlot;
+using scheduler::BufferView;
+
+namespace {
+
+bool same_view(const BufferView& a, const BufferView& b) {
+  return a.buffer == b.buffer && a.origin == b.origin && a.size == b.size;
+}
+
+}  // namespace
+
+KernelArguments::KernelArguments(size_t count)
+    : set_(std::make_shared<ArgumentSet>(count)), owners_(count, nullptr) {}
+
+KernelArguments::KernelArguments(const KernelArguments& other) {
+  const std::lock_guard lock(other.mutex_);
+  // A copy, not a share: "Setting arguments on the new kernel object will not affect
+  // source_kernel", and the source need not remember that its set is shared.
+  set_ = std::make_shared<ArgumentSet>(*other.set_);
+  owners_ = other.owners_;
+}
+
+ArgumentSlot& KernelArguments::writable(uint32_t index, Retired& retired) {
+  if (shared_) {
+    retired = std::exchange(set_, std::make_shared<ArgumentSet>(*set_));
+    shared_ = false;
+  }
+  return (*set_)[index];
+}
+
+void KernelArguments::set_bytes(uint32_t index, std::span<const std::byte> value) {
+  Retired retired;
+  const std::lock_guard lock(mutex_);
+  const ArgumentSlot& old = (*set_)[index];
+  // Programs set unchanged arguments again before every launch: that must not cost a copy.
+  if (old.kind == ArgumentSlot::Kind::kBytes && old.bytes.size() == value.size() &&
+      std::memcmp(old.bytes.data(), value.data(), value.size()) == 0) {
+    return;
+  }
+  ArgumentSlot& slot = writable(index, retired);
+  slot.bytes.assign(value.begin(), value.end());
+  slot.kind = ArgumentSlot::Kind::kBytes;
+}
+
+void KernelArguments::set_local(uint32_t index, uint64_t size) {
+  Retired retired;
+  const std::lock_guard lock(mutex_);
+  const ArgumentSlot& old = (*set_)[index];
+  if (old.kind == ArgumentSlot::Kind::kLocal && old.local_size == size) return;
+  ArgumentSlot& slot = writable(index, retired);
+  slot.kind = ArgumentSlot::Kind::kLocal;
+  slot.local_size = size;
+}
+
+bool KernelArguments::set_buffer(uint32_t index, const void* owner, const BufferView& view) {
+  Retired retired;
+  BufferView replaced;
+  const std::lock_guard lock(mutex_);
+  const ArgumentSlot& old = (*set_)[index];
+  if (old.kind == ArgumentSlot::Kind::kBuffer && owners_[index] == owner &&
+      same_view(old.view, view)) {
+    return false;
+  }
+  ArgumentSlot& slot = writable(index, retired);
+  replaced = std::exchange(slot.view, view);
+  slot.kind = ArgumentSlot::Kind::kBuffer;
+  owners_[index] = owner;
+  return owner != nullptr;
+}
+
+void KernelArguments::forget(const void* owner) {
+  Retired retired;
+  std::vector<BufferView> dropped;
+  const std::lock_guard lock(mutex_);
+  for (uint32_t i = 0; i < owners_.size(); ++i) {
+    if (owners_[i] != owner) continue;
+    ArgumentSlot& slot = writable(i, retired);
+    dropped.push_back(std::exchange(slot.view, {}));
+    slot.kind = ArgumentSlot::Kind::kUnset;
+    owners_[i] = nullptr;
+  }
+}
+
+KernelArguments::Snapshot KernelArguments::snapshot() {
+  Snapshot snapshot;
+  const std::lock_guard lock(mutex_);
+  snapshot.complete = true;
+  for (const ArgumentSlot& slot : *set_) {
+    if (slot.kind == ArgumentSlot::Kind::kUnset) snapshot.complete = false;
+    if (slot.kind == ArgumentSlot::Kind::kLocal) snapshot.local_bytes += slot.local_size;
+  }
+  snapshot.set = set_;
+  shared_ = true;
+  return snapshot;
+}
+
+uint64_t KernelArguments::local_bytes() const {
+  uint64_t sum = 0;
+  const std::lock_guard lock(mutex_);
+  for (const ArgumentSlot& slot : *set_) {
+    if (slot.kind == ArgumentSlot::Kind::kLocal) sum += slot.local_size;
+  }
+  return sum;
+}
+
+std::vector<const void*> KernelArguments::owners() const {
+  std::vector<const void*> result;
+  const std::lock_guard lock(mutex_);
+  for (const void* owner : owners_) {
+    if (owner != nullptr && std::find(result.begin(), result.end(), owner) == result.end()) {
+      result.push_back(owner);
+    }
+  }
+  return result;
+}
+
+void ArgumentHolders::add(const std::shared_ptr<KernelArguments>& arguments) {
+  const std::lock_guard lock(mutex_);
+  for (Holder& holder : holders_) {
+    if (holder.identity != arguments.get()) continue;
+    holder.arguments = arguments;  // the entry may be of a dead kernel at the same address
+    return;
+  }
+  if (holders_.size() >= prune_at_) {
+    std::erase_if(holders_, [](const Holder& holder) { return holder.arguments.expired(); });
+    prune_at_ = std::max<size_t>(16, 2 * holders_.size());
+  }
+  holders_.push_back({arguments.get(), arguments});
+}
+
+size_t ArgumentHolders::size() {
+  const std::lock_guard lock(mutex_);
+  return holders_.size();
+}
+
+void ArgumentHolders::forget(const void* owner) {
+  std::vector<Holder> holders;
+  {
+    const std::lock_guard lock(mutex_);
+    holders.swap(holders_);
+  }
+  for (const Holder& holder : holders) {
+    if (const auto arguments = holder.arguments.lock()) arguments->forget(owner);
+  }
+}
+
+}  // namespace tutti::device_virtual

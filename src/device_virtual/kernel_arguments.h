@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The argument values of one kernel object. A launch takes a snapshot: a shared, immutable set,
+// which is copied only when an argument changes afterwards (copy on write), so enqueuing allocates
+// nothing.
+//
+// A kernel must not keep memory objects alive (clSetKernelArg: "A kernel object does not update the
+// reference count for objects such as memory … specified as argument values"; an application frees
+// its CL_MEM_USE_HOST_PTR memory when the object's destructor callback comes). So every memory
+// object lists the argument sets that name it (ArgumentHolders), and empties those slots at its
+// release.
+//
+// Thread-safe, although the specification does not ask it for one kernel: a misuse by the
+// application must not corrupt memory. The lock is never held while other code is called.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "scheduler/exec/work.h"
+
+namespace tutti::device_virtual {
+
+class KernelArguments {
+ public:
+  struct Snapshot {
+    std::shared_ptr<const scheduler::ArgumentSet> set;
+    bool complete = false;     // every argument has been set
+    uint64_t local_bytes = 0;  // sum over the local memory arguments
+  };
+
+  explicit KernelArguments(size_t count);
+  /// With the values of another kernel (clCloneKernel). Does not register with memory objects.
+  KernelArguments(const KernelArguments& other);
+  KernelArguments& operator=(const KernelArguments&) = delete;
+
+  void set_bytes(uint32_t index, std::span<const std::byte> value);
+  void set_local(uint32_t index, uint64_t size);
+  /// `owner` identifies the memory object (null: the NULL pointer). True when the caller must now
+  /// register this set with the owner's ArgumentHolders.
+  bool set_buffer(uint32_t index, const void* owner, const scheduler::BufferView& view);
+  /// The memory object has been released: the slots that name it are unset again.
+  void forget(const void* owner);
+
+  Snapshot snapshot();
+  uint64_t local_bytes() const;
+  /// The memory objects named by arguments, each once.
+  std::vector<const void*> owners() const;
+
+ private:
+  // What an update replaces: memory may end with it, so it is kept until the lock has been let go.
+  using Retired = std::shared_ptr<const scheduler::ArgumentSet>;
+  scheduler::ArgumentSlot& writable(uint32_t index, Retired& retired);  // requires mutex_
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<scheduler::ArgumentSet> set_;  // guarded by mutex_
+  bool shared_ = false;                          // guarded by mutex_; set_ was handed out
+  std::vector<const void*> owners_;              // guarded by mutex_; per argument
+};
+
+/// The argument sets that name one memory object. Member of the object; thread-safe.
+class ArgumentHolders {
+ public:
+  void add(const std::shared_ptr<KernelArguments>& arguments);
+  /// Empties the slots that name `owner` everywhere.
+  void forget(const void* owner);
+  size_t size();
+
+ private:
+  struct Holder {
+    const KernelArguments* identity;
+    std::weak_ptr<KernelArguments> arguments;
+  };
+  std::mutex mutex_;
+  std::vector<Holder> holders_;  // guarded by mutex_
+  size_t prune_at_ = 16;         // guarded by mutex_; entries of dead kernels go when this many
+};
+
+}  // namespace tutti::device_virtual

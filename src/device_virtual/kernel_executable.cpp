@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/kernel_executable.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace tutti::device_virtual {
+namespace {
+
+using scheduler::KernelVariant;
+
+constexpr size_t kVariants = 2;
+
+/// The answer of one vendor as T; absent where the vendor has none (or one of another size).
+template <typename T>
+std::optional<T> ask(backends::Kernel& kernel, cl_kernel_work_group_info what) {
+  const auto answer = kernel.work_group_info(what);
+  if (!answer || answer->size() != sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, answer->data(), sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+KernelExecutable::KernelExecutable(std::shared_ptr<BuiltProgram> program, uint32_t index)
+    : program_(std::move(program)),
+      index_(index),
+      model_key_(program_->kernel_key(summary().name)),
+      vendor_kernels_(
+          new std::atomic<backends::Kernel*>[kVariants * program_->backends().count()]) {
+  for (size_t i = 0; i < kVariants * program_->backends().count(); ++i)
+    vendor_kernels_[i] = nullptr;
+}
+
+KernelExecutable::~KernelExecutable() {
+  for (size_t i = 0; i < kVariants * program_->backends().count(); ++i) {
+    delete vendor_kernels_[i].load(std::memory_order_acquire);
+  }
+}
+
+const scheduler::KernelSummary& KernelExecutable::summary() const {
+  return program_->summary().kernels[index_];
+}
+
+Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, KernelVariant variant) {
+  if (!summary().needs_rewrite) variant = KernelVariant::kUntouched;
+  const size_t slot =
+      (variant == KernelVariant::kSubRange ? program_->backends().count() : 0) + backend;
+  if (backends::Kernel* kernel = vendor_kernels_[slot].load(std::memory_order_acquire)) {
+    return kernel;
+  }
+  // Two threads may both make one; the second gives its own back. No lock while the vendor works.
+  TUTTI_ASSIGN(auto made, program_->create_kernel(backend, variant, summary().name));
+  backends::Kernel* expected = nullptr;
+  if (vendor_kernels_[slot].compare_exchange_strong(expected, made.get(),
+                                                    std::memory_order_acq_rel)) {
+    return made.release();
+  }
+  return expected;
+}
+
+template <typename Use>
+Status KernelExecutable::for_each_vendor(Use&& use) {
+  for (uint32_t i = 0; i < program_->backends().count(); ++i) {
+    if ((built_on() >> i & 1) == 0) continue;
+    TUTTI_ASSIGN(backends::Kernel * kernel, vendor_kernel(i, KernelVariant::kUntouched));
+    use(i, *kernel);
+  }
+  return {};
+}
+
+Result<size_t> KernelExecutable::max_work_group_size() {
+  if (const size_t known = max_work_group_size_.load(std::memory_order_relaxed)) return known;
+  size_t smallest = 0;
+  TUTTI_TRY(for_each_vendor([&](uint32_t backend, backends::Kernel& kernel) {
+    const size_t size = ask<size_t>(kernel, CL_KERNEL_WORK_GROUP_SIZE)
+                            .value_or(program_->backends().traits(backend).max_work_group);
+    if (size != 0 && (smallest == 0 || size < smallest)) smallest = size;
+  }));
+  max_work_group_size_.store(smallest, std::memory_order_relaxed);
+  return smallest;
+}
+
+Result<size_t> KernelExecutable::preferred_multiple() {
+  TUTTI_ASSIGN(const size_t limit, max_work_group_size());
+  size_t combined = 1;
+  TUTTI_TRY(for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
+    const auto multiple = ask<size_t>(kernel, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE);
+    combined = combined_multiple(combined, multiple.value_or(1), limit);
+  }));
+  return combined;
+}
+
+Result<uint64_t> KernelExecutable::static_local_memory() {
+  uint64_t largest = 0;
+  for (uint32_t i = 0; i < program_->backends().count(); ++i) {
+    if ((built_on() >> i & 1) == 0) continue;
+    // A vendor counts the local memory arguments of the last launch in: ask one never launched.
+    TUTTI_ASSIGN(const auto fresh,
+                 program_->create_kernel(i, KernelVariant::kUntouched, summary().name));
+    const auto size = ask<cl_ulong>(*fresh, CL_KERNEL_LOCAL_MEM_SIZE);
+    largest = std::max<uint64_t>(largest, size.value_or(0));
+  }
+  return largest;
+}
+
+Result<uint64_t> KernelExecutable::private_memory() {
+  uint64_t largest = 0;
+  TUTTI_TRY(for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
+    const auto size = ask<cl_ulong>(kernel, CL_KERNEL_PRIVATE_MEM_SIZE);
+    largest = std::max<uint64_t>(largest, size.value_or(0));
+  }));
+  return largest;
+}
+
+size_t combined_multiple(size_t a, size_t b, size_t limit) {
+  if (a == 0 || b == 0) return std::max({a, b, size_t{1}});
+  const size_t common = std::lcm(a, b);
+  return common <= limit ? common : std::max(a, b);
+}
+
+}  // namespace tutti::device_virtual

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine launches: one kernel of a built program with its vendor kernels, one per backend
+// and variant, made at first use. Each kernel object of the application has its own, so that two of
+// them never wait for each other's arguments. Commands share it, so it outlives the handle.
+// Thread-safe and lock-free after the first use of a vendor kernel.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "device_virtual/built_program.h"
+#include "platform/result.h"
+#include "scheduler/exec/work.h"
+
+namespace tutti::device_virtual {
+
+class KernelExecutable final : public scheduler::LaunchableKernel {
+ public:
+  KernelExecutable(std::shared_ptr<BuiltProgram> program, uint32_t index);
+  ~KernelExecutable() override;
+
+  const std::shared_ptr<BuiltProgram>& program() const { return program_; }
+  uint32_t index() const { return index_; }
+
+  const scheduler::KernelSummary& summary() const override;
+  uint64_t built_on() const override { return program_->built_on(); }
+  Result<backends::Kernel*> vendor_kernel(uint32_t backend,
+                                          scheduler::KernelVariant variant) override;
+  uint64_t model_key() const override { return model_key_; }
+
+  // What clGetKernelWorkGroupInfo answers, over all backends on which the program was built.
+  /// No backend takes more work-items in a group. Asked of the vendors once.
+  Result<size_t> max_work_group_size();
+  Result<size_t> preferred_multiple();
+  /// Bytes, the largest need; without the kernel's local memory arguments.
+  Result<uint64_t> static_local_memory();
+  /// Bytes per work-item, the largest need.
+  Result<uint64_t> private_memory();
+
+ private:
+  /// Calls `use(backend, kernel)` with the vendor kernel of every backend.
+  template <typename Use>
+  Status for_each_vendor(Use&& use);
+
+  const std::shared_ptr<BuiltProgram> program_;
+  const uint32_t index_;
+  const uint64_t model_key_;
+  // [variant * backends + backend]; null until first used, then owned and constant.
+  const std::unique_ptr<std::atomic<backends::Kernel*>[]> vendor_kernels_;
+  std::atomic<size_t> max_work_group_size_{0};  // 0: not asked yet
+};
+
+/// Least common multiple of all; for sizes so odd that it passes `limit`, the largest of them.
+size_t combined_multiple(size_t a, size_t b, size_t limit);
+
+}  // namespace tutti::device_virtual

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/program.h"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "device_virtual/background.h"
+#include "device_virtual/kernel.h"
+
+namespace tutti::device_virtual {
+
+Program::Program(Context& context, std::string source)
+    : context_(&context), source_(std::move(source)) {}
+
+Program::Program(Context& context, ProgramBinary binary)
+    : context_(&context), loaded_(std::move(binary)) {}
+
+Result<Program*> Program::create_from_binaries(Context& context, cl_uint count,
+                                               const size_t* lengths,
+                                               const unsigned char* const* binaries,
+                                               cl_int* status) {
+  std::optional<ProgramBinary> first;
+  bool invalid = false;
+  for (cl_uint i = 0; i < count; ++i) {
+    auto binary = unpack({reinterpret_cast<const std::byte*>(binaries[i]), lengths[i]});
+    if (status != nullptr) status[i] = binary ? CL_SUCCESS : CL_INVALID_BINARY;
+    invalid = invalid || !binary;
+    if (!first) first = std::move(binary);
+  }
+  if (invalid) return fail(CL_INVALID_BINARY, "not a program binary of this driver's version");
+  return new Program(context, std::move(*first));
+}
+
+kernel_compiler::CompileRequest Program::request(const std::string& options) const {
+  const Capabilities& capabilities = context_->capabilities();
+  kernel_compiler::CompileRequest request;
+  // "If the program was created using clCreateProgramWithBinary and [options are other than] when
+  // the program binary was originally built, then the behavior is implementation-defined": not
+  // looked at.
+  request.source = loaded_ ? loaded_->source : source_;
+  request.options = loaded_ ? loaded_->options : options;
+  request.extensions = capabilities.language_extensions;
+  request.opencl_c = capabilities.opencl_c;
+  // The device's version, whatever the language's (which the front end knows:
+  // __OPENCL_C_VERSION__).
+  request.device_macros["__OPENCL_VERSION__"] = std::to_string(capabilities.version);
+  for (const std::string& feature : capabilities.language_features) {
+    request.device_macros[feature] = "1";
+  }
+  if (capabilities.little_endian) request.device_macros["__ENDIAN_LITTLE__"] = "1";
+  request.fp64 = capabilities.fp64;
+  request.images = false;
+  request.address_bits = capabilities.address_bits;
+  return request;
+}
+
+Status Program::build(const char* given_options, Notify notify, void* user_data) {
+  const std::string options = given_options != nullptr ? given_options : "";
+  TUTTI_TRY(begin_build(options));
+  if (notify == nullptr) return end_build_with_status(run_build(options));
+
+  // "The build operation can begin if the … build options specified are all valid": so these are
+  // reported by the call itself, and there is no callback.
+  BuildOutcome valid;
+  try {
+    valid = check_options(request(options));
+  } catch (const std::bad_alloc&) {
+    valid.code = CL_OUT_OF_HOST_MEMORY;
+  }
+  if (valid.code != CL_SUCCESS) return end_build_with_status(std::move(valid));
+
+  const Ref<Program> self(this);  // whatever the application releases meanwhile
+  const auto work = [self, options] { self->end_build(self->run_build(options)); };
+  const auto after = [self, notify, user_data] { notify(self->handle(), user_data); };
+  Status started = run_in_background(work, after);
+  if (!started) {
+    BuildOutcome none;
+    none.code = started.error().code;
+    none.log = started.error().message;
+    return end_build_with_status(std::move(none));
+  }
+  return {};
+}
+
+Status Program::begin_build(const std::string& options) {
+  std::shared_ptr<BuiltProgram> replaced;  // ends after the lock
+  const std::lock_guard lock(mutex_);
+  if (status_ == CL_BUILD_IN_PROGRESS) {
+    return fail(CL_INVALID_OPERATION, "a build of this program has not completed");
+  }
+  if (attached_kernels_ != 0) {
+    return fail(CL_INVALID_OPERATION, "there are kernel objects attached to the program");
+  }
+  options_ = options;
+  log_.clear();
+  replaced = std::move(built_);
+  built_ = nullptr;
+  status_ = CL_BUILD_IN_PROGRESS;
+  return {};
+}
+
+BuildOutcome Program::run_build(const std::string& options) noexcept {
+  try {
+    return build_program(context_->backends(), request(options));
+  } catch (...) {
+    BuildOutcome outcome;  // the only exception this side of the vendors: memory is lacking
+    outcome.code = CL_OUT_OF_HOST_MEMORY;
+    return outcome;
+  }
+}
+
+void Program::end_build(BuildOutcome outcome) noexcept {
+  const std::lock_guard lock(mutex_);
+  status_ = outcome.program != nullptr ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
+  log_ = std::move(outcome.log);
+  built_ = std::move(outcome.program);
+}
+
+Status Program::end_build_with_status(BuildOutcome outcome) {
+  if (outcome.code == CL_SUCCESS) {
+    end_build(std::move(outcome));
+    return {};
+  }
+  Error error{outcome.code, outcome.log};
+  end_build(std::move(outcome));
+  return tl::unexpected<Error>(std::move(error));
+}
+
+Result<std::shared_ptr<BuiltProgram>> Program::executable() {
+  const std::lock_guard lock(mutex_);
+  if (built_ == nullptr) {
+    return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program has no successfully built executable");
+  }
+  return built_;
+}
+
+Result<std::shared_ptr<BuiltProgram>> Program::executable_and_attach() {
+  const std::lock_guard lock(mutex_);
+  if (built_ == nullptr) {
+    return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program has no successfully built executable");
+  }
+  ++attached_kernels_;
+  return built_;
+}
+
+void Program::attach_kernel() {
+  const std::lock_guard lock(mutex_);
+  ++attached_kernels_;
+}
+
+void Program::detach_kernel() {
+  const std::lock_guard lock(mutex_);
+  --attached_kernels_;
+}
+
+namespace {
+
+/// Gives back the attachment that kept builds away while a kernel was made.
+class Attachment {
+ public:
+  explicit Attachment(Program& program) : program_(program) {}
+  ~Attachment() { program_.detach_kernel(); }
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+ private:
+  Program& program_;
+};
+
+}  // namespace
+
+Result<Kernel*> Program::create_kernel(const char* name) {
+  TUTTI_ASSIGN(const std::shared_ptr<BuiltProgram> built, executable_and_attach());
+  const Attachment attachment(*this);
+  const auto index = built->find(name);
+  if (!index) return fail(CL_INVALID_KERNEL_NAME, "no kernel '" + std::string(name) + "'");
+  return new Kernel(*this, std::make_shared<KernelExecutable>(built, *index));
+}
+
+Status Program::create_kernels(size_t room, cl_kernel* kernels, cl_uint* count) {
+  TUTTI_ASSIGN(const std::shared_ptr<BuiltProgram> built, executable_and_attach());
+  const Attachment attachment(*this);
+  const size_t available = built->summary().kernels.size();
+  if (kernels != nullptr) {
+    if (room < available) return fail(CL_INVALID_VALUE, "num_kernels is too small");
+    std::vector<Ref<Kernel>> made;
+    made.reserve(available);
+    for (uint32_t i = 0; i < available; ++i) {
+      made.push_back(
+          Ref<Kernel>::adopt(new Kernel(*this, std::make_shared<KernelExecutable>(built, i))));
+    }
+    for (size_t i = 0; i < available; ++i) kernels[i] = made[i].detach()->handle();
+  }
+  if (count != nullptr) *count = static_cast<cl_uint>(available);
+  return {};
+}
+
+std::vector<std::byte> Program::binary() {
+  if (const auto built = executable()) {
+    return pack({(*built)->preprocessed(), (*built)->vendor_options()});
+  }
+  if (loaded_) return pack(*loaded_);
+  return {};
+}
+
+Status Program::info(cl_program_info what, const InfoAnswer& answer) {
+  switch (what) {
+    case CL_PROGRAM_REFERENCE_COUNT:
+      return answer.value<cl_uint>(public_references());
+    case CL_PROGRAM_CONTEXT:
+      return answer.value<cl_context>(context_->handle());
+    case CL_PROGRAM_NUM_DEVICES:
+      return answer.value<cl_uint>(1);
+    case CL_PROGRAM_DEVICES:
+      return answer.value<cl_device_id>(context_->device().handle());
+    case CL_PROGRAM_SOURCE:
+      return answer.string(source_);
+    case CL_PROGRAM_IL:
+      return answer.bytes(nullptr, 0);  // "will be set to 0"
+    case CL_PROGRAM_BINARY_SIZES:
+      return answer.value<size_t>(binary().size());
+    case CL_PROGRAM_BINARIES: {
+      if (answer.data() != nullptr) {
+        if (answer.size() < sizeof(unsigned char*)) {
+          return fail(CL_INVALID_VALUE, "param_value_size is too small");
+        }
+        const std::vector<std::byte> content = binary();
+        // "Each entry in this array is used … as the location in memory where to copy the program
+        // binary": an application not interested leaves it NULL.
+        void* const place = *static_cast<unsigned char**>(answer.data());
+        if (place != nullptr && !content.empty()) {
+          std::memcpy(place, content.data(), content.size());
+        }
+      }
+      if (answer.size_ret() != nullptr) *answer.size_ret() = sizeof(unsigned char*);
+      return {};
+    }
+    case CL_PROGRAM_NUM_KERNELS: {
+      TUTTI_ASSIGN(const auto built, executable());
+      return answer.value<size_t>(built->summary().kernels.size());
+    }
+    case CL_PROGRAM_KERNEL_NAMES: {
+      TUTTI_ASSIGN(const auto built, executable());
+      std::string names;
+      for (const auto& kernel : built->summary().kernels) {
+        if (!names.empty()) names += ';';
+        names += kernel.name;
+      }
+      return answer.string(names);
+    }
+    case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
+    case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT: {
+      TUTTI_TRY(executable().map([](const auto&) {}));
+      return answer.boolean(false);  // OpenCL C has neither
+    }
+    default:
+      return unknown_query();
+  }
+}
+
+Status Program::build_info(cl_program_build_info what, const InfoAnswer& answer) {
+  const std::lock_guard lock(mutex_);
+  switch (what) {
+    case CL_PROGRAM_BUILD_STATUS:
+      return answer.value<cl_build_status>(status_);
+    case CL_PROGRAM_BUILD_OPTIONS:
+      return answer.string(options_);
+    case CL_PROGRAM_BUILD_LOG:
+      return answer.string(log_);
+    case CL_PROGRAM_BINARY_TYPE:
+      return answer.value<cl_program_binary_type>(built_ != nullptr || loaded_
+                                                      ? CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+                                                      : CL_PROGRAM_BINARY_TYPE_NONE);
+    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:
+      return answer.value<size_t>(0);  // OpenCL C 1.2 has no such variables
+    default:
+      return unknown_query();
+  }
+}
+
+}  // namespace tutti::device_virtual

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program: source, the state of its last build, and the built program that kernels are made from.
+// The built program is shared, so that kernels and commands in flight keep what they need. Kernels
+// hold a reference to their program; "attached" counts those that the application still has.
+// Thread-safe. No lock is held while compilers run or the application's callback is called.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device_virtual/built_program.h"
+#include "device_virtual/context.h"
+#include "device_virtual/handle.h"
+#include "device_virtual/info.h"
+#include "device_virtual/program_binary.h"
+
+namespace tutti::device_virtual {
+
+class Kernel;
+
+class Program : public Handle<Program, _cl_program, Kind::kProgram> {
+ public:
+  using Notify = void(CL_CALLBACK*)(cl_program, void*);
+
+  Program(Context& context, std::string source);
+  /// From binaries that Tutti made, one per entry of the device list (which names the one device,
+  /// perhaps again); CL_INVALID_BINARY, and `status` (unless null) tells which.
+  static Result<Program*> create_from_binaries(Context& context, cl_uint count,
+                                               const size_t* lengths,
+                                               const unsigned char* const* binaries,
+                                               cl_int* status);
+
+  Context& context() const { return *context_; }
+
+  /// clBuildProgram for the one device. Without `notify`: returns when the build has ended, with
+  /// its outcome. With it: checks what can be checked at once, then builds in a thread of ours.
+  /// `options` may be null.
+  Status build(const char* options, Notify notify, void* user_data);
+
+  /// CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME.
+  Result<Kernel*> create_kernel(const char* name);
+  /// One kernel object per kernel function, in source order; CL_INVALID_VALUE when there are more
+  /// than `room` (unless `kernels` is null). `count` may be null.
+  Status create_kernels(size_t room, cl_kernel* kernels, cl_uint* count);
+
+  Status info(cl_program_info what, const InfoAnswer& answer);
+  Status build_info(cl_program_build_info what, const InfoAnswer& answer);
+
+  /// Called by Kernel: a handle more, a handle less in the application's hands.
+  void attach_kernel();
+  void detach_kernel();
+
+ private:
+  Program(Context& context, ProgramBinary binary);
+
+  kernel_compiler::CompileRequest request(const std::string& options) const;
+  /// The executable of the last build; CL_INVALID_PROGRAM_EXECUTABLE when there is none.
+  Result<std::shared_ptr<BuiltProgram>> executable();
+  /// As executable(), with a kernel attached already, so that no build can begin in between.
+  Result<std::shared_ptr<BuiltProgram>> executable_and_attach();
+  /// What CL_PROGRAM_BINARIES answers; empty when there is none.
+  std::vector<std::byte> binary();
+  Status begin_build(const std::string& options);
+  void end_build(BuildOutcome outcome) noexcept;
+  Status end_build_with_status(BuildOutcome outcome);
+  BuildOutcome run_build(const std::string& options) noexcept;
+
+  const Ref<Context> context_;  // first, so that it outlives all else
+  const std::string source_;
+  const std::optional<ProgramBinary> loaded_;  // made from a binary: that
+
+  // The state of the last build:
+  //   CL_BUILD_NONE ──▶ CL_BUILD_IN_PROGRESS ──▶ CL_BUILD_SUCCESS or CL_BUILD_ERROR ──▶ (again)
+  std::mutex mutex_;
+  cl_build_status status_ = CL_BUILD_NONE;  // guarded by mutex_
+  std::string options_;                     // guarded by mutex_
+  std::string log_;                         // guarded by mutex_
+  std::shared_ptr<BuiltProgram> built_;     // guarded by mutex_; not null iff CL_BUILD_SUCCESS
+  uint32_t attached_kernels_ = 0;           // guarded by mutex_
+};
+
+}  // namespace tutti::device_virtual

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Extension functions, and the two symbols that the library exports.
+#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
+
+#include <string_view>
+
+#include "device_virtual/handle.h"
+#include "device_virtual/platform_object.h"
+
+namespace tutti::icd {
+namespace {
+
+void* function_address(const char* name) noexcept {
+  if (name == nullptr) return nullptr;
+  const std::string_view wanted = name;
+  if (wanted == "clIcdGetPlatformIDsKHR") {
+    return reinterpret_cast<void*>(&icd::clIcdGetPlatformIDsKHR);
+  }
+  // No extension's function, but ocl-icd asks for it here.
+  if (wanted == "clGetPlatformInfo") return reinterpret_cast<void*>(&icd::clGetPlatformInfo);
+  return nullptr;
+}
+
+}  // namespace
+
+void* CL_API_CALL clGetExtensionFunctionAddress(const char* func_name) {
+  return function_address(func_name);
+}
+
+void* CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+                                                           const char* func_name) {
+  // "NULL if … platform is not a valid platform".
+  if (device_virtual::from_handle<device_virtual::Platform>(platform) == nullptr) return nullptr;
+  return function_address(func_name);
+}
+
+}  // namespace tutti::icd
+
+extern "C" {
+
+__attribute__((visibility("default"))) void* CL_API_CALL
+clGetExtensionFunctionAddress(const char* func_name) {
+  return tutti::icd::clGetExtensionFunctionAddress(func_name);
+}
+
+__attribute__((visibility("default"))) cl_int CL_API_CALL
+clIcdGetPlatformIDsKHR(cl_uint num_entries, cl_platform_id* platforms, cl_uint* num_platforms) {
+  return tutti::icd::clIcdGetPlatformIDsKHR(num_entries, platforms, num_platforms);
+}
+
+}  // extern "C"

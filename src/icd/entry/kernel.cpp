@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points on kernels.
+#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
+
+#include "device_virtual/kernel.h"
+#include "icd/entry/entry.h"
+#include "icd/validate/common.h"
+#include "icd/validate/kernel.h"
+#include "icd/validate/program.h"
+
+namespace tutti::icd {
+
+using device_virtual::InfoAnswer;
+using device_virtual::Kernel;
+
+cl_kernel CL_API_CALL clCreateKernel(cl_program program, const char* kernel_name,
+                                     cl_int* errcode_ret) {
+  return entry_object("clCreateKernel", errcode_ret, [&]() -> Result<cl_kernel> {
+    TUTTI_ASSIGN(auto* owner, validate::program(program));
+    TUTTI_TRY(validate::kernel_name(kernel_name));
+    TUTTI_ASSIGN(Kernel * kernel, owner->create_kernel(kernel_name));
+    return kernel->handle();
+  });
+}
+
+cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program, cl_uint num_kernels,
+                                            cl_kernel* kernels, cl_uint* num_kernels_ret) {
+  return entry("clCreateKernelsInProgram", [&]() -> Status {
+    TUTTI_ASSIGN(auto* owner, validate::program(program));
+    return owner->create_kernels(num_kernels, kernels, num_kernels_ret);
+  });
+}
+
+cl_kernel CL_API_CALL clCloneKernel(cl_kernel source_kernel, cl_int* errcode_ret) {
+  return entry_object("clCloneKernel", errcode_ret, [&]() -> Result<cl_kernel> {
+    TUTTI_ASSIGN(Kernel * source, validate::kernel(source_kernel));
+    TUTTI_ASSIGN(Kernel * clone, source->clone());
+    return clone->handle();
+  });
+}
+
+cl_int CL_API_CALL clRetainKernel(cl_kernel kernel) {
+  return entry("clRetainKernel", [&]() -> Status {
+    TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    object->retain_public();
+    return {};
+  });
+}
+
+cl_int CL_API_CALL clReleaseKernel(cl_kernel kernel) {
+  return entry("clReleaseKernel", [&]() -> Status {
+    TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    if (!object->release_public()) return fail(CL_INVALID_KERNEL, "released already");
+    return {};
+  });
+}
+
+cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size,
+                                  const void* arg_value) {
+  return entry("clSetKernelArg", [&]() -> Status {
+    TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    TUTTI_TRY(validate::argument_index(*object, arg_index));
+    TUTTI_ASSIGN(const validate::ArgumentValue value,
+                 validate::argument_value(*object, arg_index, arg_size, arg_value));
+    switch (value.kind) {
+      case validate::ArgumentValue::Kind::kBuffer:
+        object->set_buffer(arg_index, value.buffer);
+        break;
+      case validate::ArgumentValue::Kind::kLocal:
+        object->set_local(arg_index, arg_size);
+        break;
+      case validate::ArgumentValue::Kind::kBytes:
+        object->set_bytes(arg_index, {static_cast<const std::byte*>(arg_value), arg_size});
+        break;
+    }
+    return {};
+  });
+}
+
+cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index,
+                                            const void* arg_value) {
+  return entry("clSetKernelArgSVMPointer", [&]() -> Status {
+    TUTTI_TRY(validate::kernel(kernel).map([](Kernel*) {}));
+    (void)arg_index;
+    (void)arg_value;
+    // "CL_INVALID_OPERATION if no devices in the context associated with kernel support SVM."
+    return fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
+  });
+}
+
+cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
+                                       size_t param_value_size, const void* param_value) {
+  return entry("clSetKernelExecInfo", [&]() -> Status {
+    TUTTI_TRY(validate::kernel(kernel).map([](Kernel*) {}));
+    return validate::exec_info(param_name, param_value_size, param_value);
+  });
+}
+
+cl_int CL_API_CALL clGetKernelInfo(cl_kernel kernel, cl_kernel_info param_name,
+                                   size_t param_value_size, void* param_value,
+                                   size_t* param_value_size_ret) {
+  return entry("clGetKernelInfo", [&]() -> Status {
+    TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    return object->info(param_name,
+                        InfoAnswer(param_value_size, param_value, param_value_size_ret));
+  });
+}
+
+cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel kernel, cl_uint arg_index,
+                                      cl_kernel_arg_info param_name, size_t param_value_size,
+                                      void* param_value, size_t* param_value_size_ret) {
+  return entry("clGetKernelArgInfo", [&]() -> Status {
+    TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    TUTTI_TRY(validate::argument_index(*object, arg_index));
+    return object->argument_info(arg_index, param_name,
+                                 InfoAnswer(param_value_size, param_value, param_value_size_ret));
+  });
+}
+
+cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                            cl_kernel_work_group_info param_name,
+                                            size_t param_value_size, void* param_value,
+                                            size_t* param_value_size_ret) {
+  return entry("clGetKernelWorkGroupInfo", [&]() -> Status {
+    TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    TUTTI_TRY(validate::kernel_device(*object, device));
+    return object->work_group_info(param_name,
+                                   InfoAnswer(param_value_size, param_value, param_value_size_ret));
+  });
+}
+
+namespace {
+
+cl_int sub_group_info(const char* name, cl_kernel kernel, cl_device_id device) {
+  return entry(name, [&]() -> Status {
+    TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    TUTTI_TRY(validate::kernel_device(*object, device));
+    // "CL_INVALID_OPERATION if device does not support sub-groups."
+    return fail(CL_INVALID_OPERATION, "the device has no sub-groups");
+  });
+}
+
+}  // namespace
+
+cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
+                                           cl_kernel_sub_group_info /*param_name*/,
+                                           size_t /*input_value_size*/, const void* /*input_value*/,
+                                           size_t /*param_value_size*/, void* /*param_value*/,
+                                           size_t* /*param_value_size_ret*/) {
+  return sub_group_info("clGetKernelSubGroupInfo", kernel, device);
+}
+
+cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device,
+                                              cl_kernel_sub_group_info /*param_name*/,
+                                              size_t /*input_value_size*/,
+                                              const void* /*input_value*/,
+                                              size_t /*param_value_size*/, void* /*param_value*/,
+                                              size_t* /*param_value_size_ret*/) {
+  return sub_group_info("clGetKernelSubGroupInfoKHR", kernel, device);
+}
+
+}  // namespace tutti::icd

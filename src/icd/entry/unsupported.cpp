@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points of what is not there yet: images, samplers, pipes, shared virtual memory, sharing
+// with other interfaces. Each gives the error that the specification has for a device without it,
+// and says its name once in the log.
+#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
+
+#include "icd/entry/entry.h"
+#include "icd/validate/unsupported.h"
+
+namespace tutti::icd {
+namespace {
+
+/// A creation function of something that no device of the context supports.
+template <typename Handle>
+Handle no_object(const char* name, cl_context context, cl_int* errcode_ret) {
+  return entry_object(name, errcode_ret, [&]() -> Result<Handle> {
+    TUTTI_TRY(validate::unsupported_in_context(name, context));
+    return Handle{nullptr};
+  });
+}
+
+/// A command that the queue's device does not support.
+cl_int no_command(const char* name, cl_command_queue queue) {
+  return entry(name, [&] { return validate::unsupported_in_queue(name, queue); });
+}
+
+/// A call on an object of a kind that does not exist here: whatever is given is none of them.
+cl_int no_such_object(const char* name, cl_int code) {
+  return entry(name, [&]() -> Status { return fail(code, "there are no such objects"); });
+}
+
+}  // namespace
+
+// ---- images
+// --------------------------------------------------------------------------------------
+
+cl_mem CL_API_CALL clCreateImage(cl_context context, cl_mem_flags, const cl_image_format*,
+                                 const cl_image_desc*, void*, cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateImage", context, errcode_ret);
+}
+
+cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_mem_properties*,
+                                               cl_mem_flags, const cl_image_format*,
+                                               const cl_image_desc*, void*, cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateImageWithProperties", context, errcode_ret);
+}
+
+cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags, const cl_image_format*, size_t,
+                                   size_t, size_t, void*, cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateImage2D", context, errcode_ret);
+}
+
+cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags, const cl_image_format*, size_t,
+                                   size_t, size_t, size_t, size_t, void*, cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateImage3D", context, errcode_ret);
+}
+
+cl_int CL_API_CALL clGetImageInfo(cl_mem, cl_image_info, size_t, void*, size_t*) {
+  return no_such_object("clGetImageInfo", CL_INVALID_MEM_OBJECT);
+}
+
+cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue command_queue, cl_mem, cl_bool,
+                                      const size_t*, const size_t*, size_t, size_t, void*, cl_uint,
+                                      const cl_event*, cl_event*) {
+  return no_command("clEnqueueReadImage", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue command_queue, cl_mem, cl_bool,
+                                       const size_t*, const size_t*, size_t, size_t, const void*,
+                                       cl_uint, const cl_event*, cl_event*) {
+  return no_command("clEnqueueWriteImage", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue command_queue, cl_mem, const void*,
+                                      const size_t*, const size_t*, cl_uint, const cl_event*,
+                                      cl_event*) {
+  return no_command("clEnqueueFillImage", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue command_queue, cl_mem, cl_mem, const size_t*,
+                                      const size_t*, const size_t*, cl_uint, const cl_event*,
+                                      cl_event*) {
+  return no_command("clEnqueueCopyImage", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue command_queue, cl_mem, cl_mem,
+                                              const size_t*, const size_t*, size_t, cl_uint,
+                                              const cl_event*, cl_event*) {
+  return no_command("clEnqueueCopyImageToBuffer", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue command_queue, cl_mem, cl_mem,
+                                              size_t, const size_t*, const size_t*, cl_uint,
+                                              const cl_event*, cl_event*) {
+  return no_command("clEnqueueCopyBufferToImage", command_queue);
+}
+
+void* CL_API_CALL clEnqueueMapImage(cl_command_queue command_queue, cl_mem, cl_bool, cl_map_flags,
+                                    const size_t*, const size_t*, size_t*, size_t*, cl_uint,
+                                    const cl_event*, cl_event*, cl_int* errcode_ret) {
+  return entry_object("clEnqueueMapImage", errcode_ret, [&]() -> Result<void*> {
+    TUTTI_TRY(validate::unsupported_in_queue("clEnqueueMapImage", command_queue));
+    return nullptr;
+  });
+}
+
+// ---- samplers
+// ------------------------------------------------------------------------------------
+
+cl_sampler CL_API_CALL clCreateSampler(cl_context context, cl_bool, cl_addressing_mode,
+                                       cl_filter_mode, cl_int* errcode_ret) {
+  return no_object<cl_sampler>("clCreateSampler", context, errcode_ret);
+}
+
+cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context,
+                                                     const cl_sampler_properties*,
+                                                     cl_int* errcode_ret) {
+  return no_object<cl_sampler>("clCreateSamplerWithProperties", context, errcode_ret);
+}
+
+cl_int CL_API_CALL clRetainSampler(cl_sampler) {
+  return no_such_object("clRetainSampler", CL_INVALID_SAMPLER);
+}
+
+cl_int CL_API_CALL clReleaseSampler(cl_sampler) {
+  return no_such_object("clReleaseSampler", CL_INVALID_SAMPLER);
+}
+
+cl_int CL_API_CALL clGetSamplerInfo(cl_sampler, cl_sampler_info, size_t, void*, size_t*) {
+  return no_such_object("clGetSamplerInfo", CL_INVALID_SAMPLER);
+}
+
+// ---- pipes
+// ---------------------------------------------------------------------------------------
+
+cl_mem CL_API_CALL clCreatePipe(cl_context context, cl_mem_flags, cl_uint, cl_uint,
+                                const cl_pipe_properties*, cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreatePipe", context, errcode_ret);
+}
+
+cl_int CL_API_CALL clGetPipeInfo(cl_mem, cl_pipe_info, size_t, void*, size_t*) {
+  return no_such_object("clGetPipeInfo", CL_INVALID_MEM_OBJECT);
+}
+
+// ---- shared virtual memory
+// -----------------------------------------------------------------------
+
+void* CL_API_CALL clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, unsigned int) {
+  // "NULL … if there are no devices in context that support SVM".
+  validate::say_once("clSVMAlloc");
+  return nullptr;
+}
+
+void CL_API_CALL clSVMFree(cl_context, void*) {
+  // "If svm_pointer is NULL, clSVMFree does nothing"; no other pointer can be valid.
+}
+
+cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue command_queue, cl_uint, void**,
+                                    void(CL_CALLBACK*)(cl_command_queue, cl_uint, void**, void*),
+                                    void*, cl_uint, const cl_event*, cl_event*) {
+  return no_command("clEnqueueSVMFree", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool, void*, const void*,
+                                      size_t, cl_uint, const cl_event*, cl_event*) {
+  return no_command("clEnqueueSVMMemcpy", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue command_queue, void*, const void*, size_t,
+                                       size_t, cl_uint, const cl_event*, cl_event*) {
+  return no_command("clEnqueueSVMMemFill", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue command_queue, cl_bool, cl_map_flags, void*,
+                                   size_t, cl_uint, const cl_event*, cl_event*) {
+  return no_command("clEnqueueSVMMap", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue command_queue, void*, cl_uint,
+                                     const cl_event*, cl_event*) {
+  return no_command("clEnqueueSVMUnmap", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uint, const void**,
+                                          const size_t*, cl_mem_migration_flags, cl_uint,
+                                          const cl_event*, cl_event*) {
+  return no_command("clEnqueueSVMMigrateMem", command_queue);
+}
+
+// ---- OpenGL and EGL sharing
+// ----------------------------------------------------------------------
+
+cl_mem CL_API_CALL clCreateFromGLBuffer(cl_context context, cl_mem_flags, cl_GLuint,
+                                        int* errcode_ret) {
+  return no_object<cl_mem>("clCreateFromGLBuffer", context, errcode_ret);
+}
+
+cl_mem CL_API_CALL clCreateFromGLTexture(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint,
+                                         cl_GLuint, cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateFromGLTexture", context, errcode_ret);
+}
+
+cl_mem CL_API_CALL clCreateFromGLTexture2D(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint,
+                                           cl_GLuint, cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateFromGLTexture2D", context, errcode_ret);
+}
+
+cl_mem CL_API_CALL clCreateFromGLTexture3D(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint,
+                                           cl_GLuint, cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateFromGLTexture3D", context, errcode_ret);
+}
+
+cl_mem CL_API_CALL clCreateFromGLRenderbuffer(cl_context context, cl_mem_flags, cl_GLuint,
+                                              cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateFromGLRenderbuffer", context, errcode_ret);
+}
+
+cl_int CL_API_CALL clGetGLObjectInfo(cl_mem, cl_gl_object_type*, cl_GLuint*) {
+  return no_such_object("clGetGLObjectInfo", CL_INVALID_MEM_OBJECT);
+}
+
+cl_int CL_API_CALL clGetGLTextureInfo(cl_mem, cl_gl_texture_info, size_t, void*, size_t*) {
+  return no_such_object("clGetGLTextureInfo", CL_INVALID_MEM_OBJECT);
+}
+
+cl_int CL_API_CALL clEnqueueAcquireGLObjects(cl_command_queue command_queue, cl_uint, const cl_mem*,
+                                             cl_uint, const cl_event*, cl_event*) {
+  return no_command("clEnqueueAcquireGLObjects", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueReleaseGLObjects(cl_command_queue command_queue, cl_uint, const cl_mem*,
+                                             cl_uint, const cl_event*, cl_event*) {
+  return no_command("clEnqueueReleaseGLObjects", command_queue);
+}
+
+cl_int CL_API_CALL clGetGLContextInfoKHR(const cl_context_properties*, cl_gl_context_info, size_t,
+                                         void*, size_t*) {
+  return no_such_object("clGetGLContextInfoKHR", CL_INVALID_OPERATION);
+}
+
+cl_event CL_API_CALL clCreateEventFromGLsyncKHR(cl_context context, cl_GLsync,
+                                                cl_int* errcode_ret) {
+  return no_object<cl_event>("clCreateEventFromGLsyncKHR", context, errcode_ret);
+}
+
+cl_mem CL_API_CALL clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR, CLeglImageKHR,
+                                           cl_mem_flags, const cl_egl_image_properties_khr*,
+                                           cl_int* errcode_ret) {
+  return no_object<cl_mem>("clCreateFromEGLImageKHR", context, errcode_ret);
+}
+
+cl_int CL_API_CALL clEnqueueAcquireEGLObjectsKHR(cl_command_queue command_queue, cl_uint,
+                                                 const cl_mem*, cl_uint, const cl_event*,
+                                                 cl_event*) {
+  return no_command("clEnqueueAcquireEGLObjectsKHR", command_queue);
+}
+
+cl_int CL_API_CALL clEnqueueReleaseEGLObjectsKHR(cl_command_queue command_queue, cl_uint,
+                                                 const cl_mem*, cl_uint, const cl_event*,
+                                                 cl_event*) {
+  return no_command("clEnqueueReleaseEGLObjectsKHR", command_queue);
+}
+
+cl_event CL_API_CALL clCreateEventFromEGLSyncKHR(cl_context context, CLeglSyncKHR, CLeglDisplayKHR,
+                                                 cl_int* errcode_ret) {
+  return no_object<cl_event>("clCreateEventFromEGLSyncKHR", context, errcode_ret);
+}
+
+// ---- device fission (the extension; OpenCL 1.2 has its own functions)
+// ----------------------------
+
+cl_int CL_API_CALL clCreateSubDevicesEXT(cl_device_id in_device,
+                                         const cl_device_partition_property_ext*, cl_uint,
+                                         cl_device_id*, cl_uint*) {
+  return icd::clCreateSubDevices(in_device, nullptr, 0, nullptr, nullptr);
+}
+
+cl_int CL_API_CALL clRetainDeviceEXT(cl_device_id device) { return icd::clRetainDevice(device); }
+
+cl_int CL_API_CALL clReleaseDeviceEXT(cl_device_id device) { return icd::clReleaseDevice(device); }
+
+}  // namespace tutti::icd

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "icd/validate/command_queue.h"
+
+namespace tutti::icd::validate {
+namespace {
+
+constexpr cl_command_queue_properties kHostBits =
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
+constexpr cl_command_queue_properties kDeviceBits = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
+
+Result<device_virtual::Context*> context_with_device(cl_context context_handle,
+                                                     cl_device_id device_handle) {
+  // "CL_INVALID_CONTEXT if context is not a valid context."
+  TUTTI_ASSIGN(auto* const found, context(context_handle));
+  // "CL_INVALID_DEVICE if device is not a valid device or is not associated with context."
+  TUTTI_ASSIGN(const auto* const of_context, device(device_handle));
+  if (of_context != &found->device()) {
+    return fail(CL_INVALID_DEVICE, "the device is not of this context");
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<CreateQueue> create_queue(cl_context context, cl_device_id device,
+                                 cl_command_queue_properties properties) {
+  CreateQueue call;
+  TUTTI_ASSIGN(call.context, context_with_device(context, device));
+  // "CL_INVALID_VALUE if values specified in properties are not valid."
+  if ((properties & ~kHostBits) != 0) return fail(CL_INVALID_VALUE, "unknown queue properties");
+  call.properties = properties;
+  return call;
+}
+
+Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_id device,
+                                                 const cl_queue_properties* properties) {
+  CreateQueue call;
+  TUTTI_ASSIGN(call.context, context_with_device(context, device));
+  if (properties == nullptr) return call;
+  bool sized = false;
+  for (const cl_queue_properties* at = properties; *at != 0; at += 2) {
+    // "CL_INVALID_VALUE if values specified in properties are not valid."
+    if (at[0] == CL_QUEUE_PROPERTIES) {
+      call.properties = at[1];
+      if ((call.properties & ~(kHostBits | kDeviceBits)) != 0) {
+        return fail(CL_INVALID_VALUE, "unknown queue properties");
+      }
+    } else if (at[0] == CL_QUEUE_SIZE) {
+      sized = true;
+    } else {
+      return fail(CL_INVALID_VALUE, "unknown name in the list of queue properties");
+    }
+    call.property_list.insert(call.property_list.end(), {at[0], at[1]});
+  }
+  call.property_list.push_back(0);
+  const bool on_device = (call.properties & CL_QUEUE_ON_DEVICE) != 0;
+  // "If CL_QUEUE_ON_DEVICE is set then CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE must also be set";
+  // "CL_QUEUE_ON_DEVICE_DEFAULT … can only be used with CL_QUEUE_ON_DEVICE"; "CL_QUEUE_SIZE … can
+  // only be specified if CL_QUEUE_ON_DEVICE is set".
+  if ((on_device && (call.properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0) ||
+      (!on_device && ((call.properties & CL_QUEUE_ON_DEVICE_DEFAULT) != 0 || sized))) {
+    return fail(CL_INVALID_VALUE, "these queue properties do not go together");
+  }
+  // "CL_INVALID_QUEUE_PROPERTIES if values specified in properties are valid but are not supported
+  // by the device."
+  if (on_device) return fail(CL_INVALID_QUEUE_PROPERTIES, "no on-device queues");
+  return call;
+}
+
+Status set_queue_property(cl_command_queue queue_handle, cl_command_queue_properties properties) {
+  // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue."
+  TUTTI_ASSIGN([[maybe_unused]] auto* const found, queue(queue_handle));
+  // "CL_INVALID_VALUE if values specified in properties are not valid."
+  if ((properties & ~kHostBits) != 0) return fail(CL_INVALID_VALUE, "unknown queue properties");
+  // "CL_INVALID_OPERATION if no devices associated with command_queue support [OpenCL 1.0's]
+  // modifying the properties of a command-queue."
+  return fail(CL_INVALID_OPERATION, "a queue's properties cannot be changed since OpenCL 1.1");
+}
+
+Status set_default_device_queue(cl_context context, cl_device_id device) {
+  TUTTI_ASSIGN([[maybe_unused]] auto* const found, context_with_device(context, device));
+  // "CL_INVALID_OPERATION if device does not support a replaceable default on-device queue."
+  return fail(CL_INVALID_OPERATION, "no on-device queues");
+}
+
+}  // namespace tutti::icd::validate

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of the command-queue's entry points. Pure functions, thread-safe.
+#pragma once
+
+#include "icd/validate/common.h"
+
+namespace tutti::icd::validate {
+
+struct CreateQueue {
+  device_virtual::Context* context = nullptr;
+  cl_command_queue_properties properties = 0;
+  std::vector<cl_queue_properties> property_list;  // with the closing 0; empty if NULL
+};
+Result<CreateQueue> create_queue(cl_context context, cl_device_id device,
+                                 cl_command_queue_properties properties);
+Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_id device,
+                                                 const cl_queue_properties* properties);
+Status set_queue_property(cl_command_queue queue, cl_command_queue_properties properties);
+Status set_default_device_queue(cl_context context, cl_device_id device);
+
+}  // namespace tutti::icd::validate

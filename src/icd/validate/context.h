@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of the context's entry points. Pure functions, thread-safe.
+#pragma once
+
+#include "icd/validate/common.h"
+
+namespace tutti::icd::validate {
+
+struct CreateContext {
+  device_virtual::Device* device = nullptr;
+  std::vector<cl_context_properties> properties;  // with the closing 0; empty if NULL
+};
+Result<CreateContext> create_context(const cl_context_properties* properties, cl_uint num_devices,
+                                     const cl_device_id* devices, const void* notify,
+                                     const void* user_data);
+Result<CreateContext> create_context_from_type(const cl_context_properties* properties,
+                                               cl_device_type type, const void* notify,
+                                               const void* user_data);
+Result<device_virtual::Context*> set_context_destructor(cl_context context, const void* notify);
+
+}  // namespace tutti::icd::validate

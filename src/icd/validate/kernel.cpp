@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "icd/validate/kernel.h"
+
+#include <cstring>
+
+#include "icd/validate/common.h"
+
+namespace tutti::icd::validate {
+
+using device_virtual::Buffer;
+using device_virtual::Device;
+using device_virtual::from_handle;
+using device_virtual::Kernel;
+using scheduler::ArgKind;
+
+Result<Kernel*> kernel(cl_kernel handle) {
+  // "CL_INVALID_KERNEL if kernel is not a valid kernel."
+  if (Kernel* found = from_handle<Kernel>(handle)) return found;
+  return fail(CL_INVALID_KERNEL, "not a kernel");
+}
+
+Status kernel_name(const char* name) {
+  // "CL_INVALID_VALUE if kernel_name is NULL."
+  if (name == nullptr) return fail(CL_INVALID_VALUE, "kernel_name is NULL");
+  return {};
+}
+
+Status argument_index(const Kernel& kernel, cl_uint index) {
+  // "CL_INVALID_ARG_INDEX if arg_index is not a valid argument index."
+  if (index >= kernel.summary().arguments.size()) {
+    return fail(CL_INVALID_ARG_INDEX, "the kernel has fewer arguments");
+  }
+  return {};
+}
+
+Status kernel_device(const Kernel& kernel, cl_device_id handle) {
+  // "CL_INVALID_DEVICE if device is not in the list of devices associated with kernel or if device
+  // is NULL but there is more than one device associated with kernel."
+  if (handle != nullptr && from_handle<Device>(handle) != &kernel.context().device()) {
+    return fail(CL_INVALID_DEVICE, "not a device of the kernel");
+  }
+  return {};
+}
+
+Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value) {
+  switch (param_name) {
+    case CL_KERNEL_EXEC_INFO_SVM_PTRS:
+      // "CL_INVALID_OPERATION if param_name is CL_KERNEL_EXEC_INFO_SVM_PTRS and no devices in the
+      // context associated with kernel support SVM."
+      return fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
+    case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM: {
+      // "CL_INVALID_VALUE if param_name is not valid, if param_value is NULL … or if the size
+      // specified by param_value_size is not valid."
+      if (value == nullptr || size != sizeof(cl_bool)) {
+        return fail(CL_INVALID_VALUE, "param_value is not a cl_bool");
+      }
+      // "CL_INVALID_OPERATION if param_name is CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM and
+      // param_value is CL_TRUE and no devices … support fine-grain system SVM allocations."
+      cl_bool wanted;
+      std::memcpy(&wanted, value, sizeof(wanted));
+      if (wanted != CL_FALSE) {
+        return fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
+      }
+      return {};
+    }
+    default:
+      return fail(CL_INVALID_VALUE, "param_name is not valid");
+  }
+}
+
+namespace {
+
+Result<ArgumentValue> buffer_value(const Kernel& kernel, size_t size, const void* value) {
+  ArgumentValue result;
+  result.kind = ArgumentValue::Kind::kBuffer;
+  // "CL_INVALID_ARG_SIZE if arg_value points to a memory object and arg_size is not equal to
+  // sizeof(cl_mem)": first, since the object cannot be read otherwise.
+  if (size != sizeof(cl_mem)) return fail(CL_INVALID_ARG_SIZE, "arg_size is not sizeof(cl_mem)");
+  cl_mem handle = nullptr;
+  if (value != nullptr) std::memcpy(&handle, value, sizeof(handle));
+  // "If arg_value is NULL or points to NULL, then the kernel argument will be set to NULL."
+  if (handle == nullptr) return result;
+  // "CL_INVALID_MEM_OBJECT if arg_value is not NULL, and does not point to NULL, and does not point
+  // to a valid memory object."
+  TUTTI_ASSIGN(result.buffer, validate::buffer(handle));
+  // "CL_INVALID_CONTEXT if the context associated with kernel and an OpenCL object pointed to by
+  // arg_value are not the same."
+  if (&result.buffer->context() != &kernel.context()) {
+    return fail(CL_INVALID_CONTEXT, "the memory object is of another context");
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t size,
+                                     const void* value) {
+  const scheduler::Argument& argument = kernel.summary().arguments[index];
+  switch (argument.kind) {
+    case ArgKind::kGlobal:
+    case ArgKind::kConstant:
+      return buffer_value(kernel, size, value);
+    case ArgKind::kLocal: {
+      // "If the kernel argument being set is a pointer to the local address space, then arg_value
+      // must be NULL": CL_INVALID_ARG_VALUE.
+      if (value != nullptr) return fail(CL_INVALID_ARG_VALUE, "local memory takes no value");
+      // "CL_INVALID_ARG_SIZE if the kernel argument is a pointer to the local address space and
+      // arg_size is zero."
+      if (size == 0) return fail(CL_INVALID_ARG_SIZE, "local memory of size zero");
+      ArgumentValue result;
+      result.kind = ArgumentValue::Kind::kLocal;
+      return result;
+    }
+    case ArgKind::kImage:
+      // "CL_INVALID_MEM_OBJECT if arg_value points to a valid memory object, but the memory object
+      // is not valid for the kernel argument": there are no images.
+      return fail(CL_INVALID_MEM_OBJECT, "not an image");
+    case ArgKind::kSampler:
+      // "CL_INVALID_SAMPLER if the kernel argument is a sampler, but arg_value does not point to a
+      // valid sampler object": there are none.
+      return fail(CL_INVALID_SAMPLER, "not a sampler");
+    case ArgKind::kOther:
+      return fail(CL_INVALID_ARG_VALUE,
+                  "arguments of type " + argument.type_name + " are not supported by the device");
+    case ArgKind::kScalar:
+      break;
+  }
+  // "CL_INVALID_ARG_SIZE if arg_value points to the data to be used as the kernel argument value
+  // and arg_size does not match the size of the data type for the argument."
+  if (size != argument.size) {
+    return fail(CL_INVALID_ARG_SIZE, "arg_size is not the size of " + argument.type_name);
+  }
+  if (value == nullptr) return fail(CL_INVALID_ARG_VALUE, "arg_value is NULL");
+  return ArgumentValue{};
+}
+
+}  // namespace tutti::icd::validate

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of the platform's and the device's entry points. Pure functions, thread-safe.
+#pragma once
+
+#include "icd/validate/common.h"
+
+namespace tutti::icd::validate {
+
+/// Of clGetPlatformIDs and clIcdGetPlatformIDsKHR.
+Status get_platform_ids(cl_uint num_entries, const cl_platform_id* platforms,
+                        const cl_uint* num_platforms);
+Status device_type(cl_device_type type);
+Result<device_virtual::Platform*> get_device_ids(cl_platform_id platform, cl_device_type type,
+                                                 cl_uint num_entries, const cl_device_id* devices,
+                                                 const cl_uint* num_devices);
+/// Always an error: the device cannot be partitioned.
+Status create_sub_devices(cl_device_id device);
+Status host_timer(cl_device_id device, const void* timestamp);
+
+}  // namespace tutti::icd::validate

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_compiler/access_analysis.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include "kernel_compiler/access_collector.h"
+#include "kernel_compiler/kernel_signature.h"
+#include "kernel_compiler/module_preparation.h"
+
+namespace tutti::kernel_compiler {
+namespace {
+
+using scheduler::ArgKind;
+using scheduler::Argument;
+using scheduler::KernelSummary;
+
+constexpr unsigned kGlobalSpace = 1;
+constexpr unsigned kLocalSpace = 3;
+
+void keep_whole(KernelSummary& summary, std::string reason, uint32_t line) {
+  if (summary.whole_reason.empty()) {
+    summary.whole_reason = std::move(reason);
+    summary.whole_line = line;
+  }
+}
+
+/// Instructions of `kernel` that use `value`, also inside constant expressions.
+const llvm::Instruction* user_in(const llvm::Value& value, const llvm::Function& kernel) {
+  for (const llvm::User* user : value.users()) {
+    if (const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user)) {
+      if (instruction->getFunction() == &kernel) {
+        return instruction;
+      }
+    } else if (llvm::isa<llvm::Constant>(user)) {
+      if (const llvm::Instruction* inner = user_in(*user, kernel)) {
+        return inner;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void check_arguments(KernelSummary& summary, uint32_t line) {
+  for (const Argument& argument : summary.arguments) {
+    switch (argument.kind) {
+      case ArgKind::kImage:
+        keep_whole(summary, "image argument " + argument.name, line);
+        break;
+      case ArgKind::kOther:
+        keep_whole(summary, "argument " + argument.name + " of type " + argument.type_name, line);
+        break;
+      case ArgKind::kLocal:
+        summary.uses_local_memory = true;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void check_variables(const llvm::Function& kernel, KernelSummary& summary) {
+  for (const llvm::GlobalVariable& variable : kernel.getParent()->globals()) {
+    if (variable.getAddressSpace() == kLocalSpace) {
+      summary.uses_local_memory |= user_in(variable, kernel) != nullptr;
+    } else if (variable.getAddressSpace() == kGlobalSpace && !variable.isConstant()) {
+      if (const llvm::Instruction* user = user_in(variable, kernel)) {
+        keep_whole(summary, "uses the program's variable " + variable.getName().str(),
+                   user->getDebugLoc() ? user->getDebugLoc().getLine() : 0);
+      }
+    }
+  }
+}
+
+void analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::string>& foreign,
+             KernelSummary& summary) {
+  const uint32_t line = kernel.getSubprogram() != nullptr ? kernel.getSubprogram()->getLine() : 0;
+  const bool matched = read_arguments(kernel, summary.arguments);
+  if (!matched) {
+    keep_whole(summary, "arguments that are not understood", line);
+    return;
+  }
+  check_arguments(summary, line);
+  check_variables(kernel, summary);
+  auto& loops = analyses.functions.getResult<llvm::LoopAnalysis>(kernel);
+  llvm::ReversePostOrderTraversal<llvm::Function*> order(&kernel);
+  if (llvm::containsIrreducibleCFG<llvm::BasicBlock*>(order, loops)) {
+    // Loops that LoopInfo does not see: "the current iteration" would mean nothing.
+    keep_whole(summary, "jumps into the middle of a loop", line);
+    return;
+  }
+  AccessCollector(summary, kernel,
+                  analyses.functions.getResult<llvm::DominatorTreeAnalysis>(kernel), loops,
+                  analyses.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel), foreign)
+      .run();
+}
+
+}  // namespace
+
+void analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
+                      std::vector<KernelSummary>& kernels) {
+  Analyses analyses;
+  prepare_module(module, analyses, foreign);
+  for (KernelSummary& summary : kernels) {
+    llvm::Function* kernel = module.getFunction(summary.name);
+    if (kernel == nullptr || kernel->isDeclaration()) {
+      keep_whole(summary, "no code was generated", 0);
+      continue;
+    }
+    analyse(*kernel, analyses, foreign, summary);
+  }
+}
+
+}  // namespace tutti::kernel_compiler

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes into one compilation and what comes out, as plain data, on both sides of the border
+// described in compiler_api.h. Value types, no ownership beyond their own strings; free to share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduler/plan/access_summary.h"
+
+namespace tutti::kernel_compiler {
+
+/// A header of clCompileProgram: found by `#include` under this name before any -I folder.
+struct EmbeddedHeader {
+  std::string name;
+  std::string source;
+  bool operator==(const EmbeddedHeader&) const = default;
+};
+
+struct CompileRequest {
+  std::string source;
+  std::string options;  // as given to clBuildProgram or clCompileProgram
+  std::vector<EmbeddedHeader> headers;
+  std::vector<std::string> extensions;               // of the virtual device
+  uint32_t opencl_c = 120;                           // highest language version: 120, 200, 300 …
+  std::map<std::string, std::string> device_macros;  // defined for the source, as by -D
+  bool fp64 = false;
+  bool images = false;
+  uint32_t address_bits = 64;
+  bool operator==(const CompileRequest&) const = default;
+};
+
+struct CompileOutput {
+  bool ok = false;
+  bool invalid_options = false;  // the options are at fault: CL_INVALID_BUILD_OPTIONS
+  std::string log;               // warnings and errors, as shown to the application
+  std::string preprocessed;      // what vendors compile
+  std::string vendor_options;    // what is left of the options for them
+  std::string rewritten;         // the sub-range variant; empty where no kernel needs it
+  scheduler::ProgramSummary summary;
+  bool operator==(const CompileOutput&) const = default;
+};
+
+}  // namespace tutti::kernel_compiler

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_compiler/compiler_client.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "kernel_compiler/compiler_api.h"
+#include "kernel_compiler/summary_json.h"
+
+namespace tutti::kernel_compiler {
+namespace {
+
+constexpr char kLibraryName[] = "libtutti-compiler.so";
+
+/// The folder of the binary that this function is linked into: libtutti.so, a tool or a test.
+std::string own_folder() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  const std::string path = info.dli_fname;
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+/// Where to look. TUTTI_COMPILER names the file and excludes the other places.
+std::vector<std::string> candidates() {
+  if (const char* path = std::getenv("TUTTI_COMPILER"); path != nullptr && *path != '\0') {
+    return {path};
+  }
+  const std::string folder = own_folder();
+  if (folder.empty()) {
+    return {kLibraryName};
+  }
+  return {folder + '/' + kLibraryName, folder + "/../lib/" + kLibraryName};
+}
+
+Result<const TuttiCompilerApi*> load() {
+  std::string tried;
+  for (const std::string& path : candidates()) {
+    // RTLD_LOCAL: its symbols (there is one) are for us alone. Not RTLD_DEEPBIND: the library
+    // needs nothing from itself by name, since its LLVM is linked in with hidden symbols, and deep
+    // binding would cut it off from an application's (or a sanitizer's) malloc. RTLD_NODELETE:
+    // LLVM's static objects are not made to be unloaded.
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == nullptr) {
+      const char* reason = dlerror();
+      tried += std::string(tried.empty() ? "" : "; ") + (reason != nullptr ? reason : path.c_str());
+      continue;
+    }
+    using Entry = const TuttiCompilerApi* (*)();
+    const auto entry = reinterpret_cast<Entry>(dlsym(library, TUTTI_COMPILER_ENTRY));
+    const TuttiCompilerApi* api = entry != nullptr ? entry() : nullptr;
+    if (api != nullptr && api->version == 1) {
+      return api;
+    }
+    dlclose(library);
+    tried += std::string(tried.empty() ? "" : "; ") + path + ": of another version";
+  }
+  return fail(CL_COMPILER_NOT_AVAILABLE, "the kernel compiler cannot be loaded: " + tried);
+}
+
+/// Loaded once; a failure is remembered, too, so that a missing library costs one attempt.
+const Result<const TuttiCompilerApi*>& compiler() {
+  static const Result<const TuttiCompilerApi*> api = load();
+  return api;
+}
+
+}  // namespace
+
+Result<CompileOutput> compile(const CompileRequest& request) {
+  const auto& api = compiler();
+  if (!api) {
+    return tl::unexpected<Error>(api.error());
+  }
+  const std::string text = encode_request(request);
+  const TuttiCompilerResult answer = (*api)->compile(text.data(), text.size());
+  if (answer.json == nullptr) {
+    return fail(CL_OUT_OF_HOST_MEMORY, "the kernel compiler ran out of memory or threads");
+  }
+  auto output = decode_output({answer.json, answer.size});
+  (*api)->release(answer);
+  if (!output) {
+    output.error().code = CL_OUT_OF_RESOURCES;
+  }
+  return output;
+}
+
+}  // namespace tutti::kernel_compiler

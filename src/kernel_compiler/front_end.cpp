@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_compiler/front_end.h"
+
+#include <clang/AST/ASTConsumer.h>
+#include <clang/AST/ASTContext.h>
+#include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Basic/FileManager.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendAction.h>
+#include <clang/Frontend/FrontendActions.h>
+#include <clang/Frontend/MultiplexConsumer.h>
+#include <clang/Frontend/PreprocessorOutputOptions.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Frontend/Utils.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "kernel_compiler/predefined_macros.h"
+#include "kernel_compiler/resource_header.h"
+
+namespace tutti::kernel_compiler {
+namespace {
+
+constexpr char kSourceName[] = "<source>";
+constexpr char kHeaderFolder[] = "/.tutti/headers/";
+constexpr char kResourceFolder[] = "/.tutti/resource";
+
+std::string language_name(uint32_t language) {
+  return "CL" + std::to_string(language / 100) + "." + std::to_string(language / 10 % 10);
+}
+
+/// The arguments that both stages share, as `clang -cc1` takes them.
+std::vector<std::string> common_arguments(const FrontEndSettings& settings) {
+  const BuildOptions& options = settings.options;
+  std::vector<std::string> arguments = {
+      "-triple",
+      settings.request->address_bits == 32 ? "spir-unknown-unknown" : "spir64-unknown-unknown",
+      "-x",
+      "cl",
+      "-cl-std=" + language_name(settings.language),
+      "-cl-ext=" + clang_extension_list(*settings.request),
+      "-nostdsysteminc",
+      "-nobuiltininc",
+  };
+  if (options.no_warnings) {
+    arguments.push_back("-w");
+  }
+  if (options.warnings_are_errors) {
+    arguments.push_back("-Werror");
+  }
+  if (options.single_precision_constants) {
+    arguments.push_back("-cl-single-precision-constant");
+  }
+  if (options.fast_relaxed_math) {
+    arguments.push_back("-cl-fast-relaxed-math");  // for the macro __FAST_RELAXED_MATH__
+  }
+  return arguments;
+}
+
+std::vector<std::string> parse_arguments(const FrontEndSettings& settings) {
+  std::vector<std::string> arguments = common_arguments(settings);
+  arguments.insert(arguments.end(), {"-fdeclare-opencl-builtins", "-finclude-default-header",
+                                     "-internal-isystem", kResourceFolder});
+  return arguments;
+}
+
+/// Nothing but Clang's own header: preprocessed text includes no file.
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> resource_files() {
+  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files(new llvm::vfs::InMemoryFileSystem);
+  files->addFile(std::string(kResourceFolder) + "/opencl-c-base.h", 0,
+                 llvm::MemoryBuffer::getMemBuffer(
+                     llvm::StringRef(kOpenClBaseHeader, kOpenClBaseHeaderSize)));
+  return files;
+}
+
+/// A compiler instance with its own file system, whose diagnostics end in a string.
+class Session {
+ public:
+  Session(const std::vector<std::string>& arguments, const std::string& source,
+          llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files, std::string& log)
+      : stream_(log), buffer_(llvm::MemoryBuffer::getMemBuffer(source, kSourceName)) {
+    std::vector<const char*> pointers;
+    for (const std::string& argument : arguments) {
+      pointers.push_back(argument.c_str());
+    }
+    auto* printer = new clang::TextDiagnosticPrinter(stream_, &instance_.getDiagnosticOpts());
+    instance_.createDiagnostics(printer, /*ShouldOwnClient=*/true);
+    usable_ = clang::CompilerInvocation::CreateFromArgs(instance_.getInvocation(), pointers,
+                                                        instance_.getDiagnostics());
+    instance_.setVerboseOutputStream(stream_);  // its default is the process's stderr
+    auto& front_end = instance_.getFrontendOpts();
+    front_end.Inputs.clear();
+    front_end.Inputs.emplace_back(
+        buffer_->getMemBufferRef(),
+        clang::InputKind(clang::Language::OpenCL, clang::InputKind::Source));
+    front_end.DisableFree = false;
+    instance_.getCodeGenOpts().DisableFree = false;
+    instance_.createFileManager(std::move(files));
+  }
+
+  clang::CompilerInstance& instance() { return instance_; }
+
+  bool run(clang::FrontendAction& action) {
+    return usable_ && instance_.ExecuteAction(action) &&
+           !instance_.getDiagnostics().hasErrorOccurred();
+  }
+
+ private:
+  llvm::raw_string_ostream stream_;
+  std::unique_ptr<llvm::MemoryBuffer> buffer_;
+  clang::CompilerInstance instance_;
+  bool usable_ = false;
+};
+
+class PreprocessAction final : public clang::PreprocessorFrontendAction {
+ public:
+  explicit PreprocessAction(std::string& text) : text_(text) {}
+
+ protected:
+  void ExecuteAction() override {
+    llvm::raw_string_ostream stream(text_);
+    clang::PreprocessorOutputOptions options;
+    options.ShowCPP = true;
+    options.ShowLineMarkers = true;
+    options.UseLineDirectives = true;  // plain `#line`, which every compiler takes
+    clang::DoPrintPreprocessedInput(getCompilerInstance().getPreprocessor(), &stream, options);
+  }
+
+ private:
+  std::string& text_;
+};
+
+class VisitingConsumer final : public clang::ASTConsumer {
+ public:
+  VisitingConsumer(const TreeVisitor& visit, clang::CodeGenerator& generator)
+      : visit_(visit), generator_(generator) {}
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    if (!context.getDiagnostics().hasErrorOccurred()) {
+      visit_(context, generator_);
+    }
+  }
+
+ private:
+  const TreeVisitor& visit_;
+  clang::CodeGenerator& generator_;
+};
+
+class ParseAction final : public clang::ASTFrontendAction {
+ public:
+  ParseAction(llvm::LLVMContext& context, const TreeVisitor& visit)
+      : context_(context), visit_(visit) {}
+  std::unique_ptr<llvm::Module> take() { return std::move(module_); }
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& instance,
+                                                        llvm::StringRef) override {
+    std::unique_ptr<clang::CodeGenerator> generator(clang::CreateLLVMCodeGen(
+        instance.getDiagnostics(), kSourceName, &instance.getVirtualFileSystem(),
+        instance.getHeaderSearchOpts(), instance.getPreprocessorOpts(), instance.getCodeGenOpts(),
+        context_));
+    generator_ = generator.get();
+    std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
+    consumers.push_back(std::move(generator));
+    // After the code generator, so that its names for functions exist.
+    consumers.push_back(std::make_unique<VisitingConsumer>(visit_, *generator_));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
+  }
+  void EndSourceFileAction() override {
+    if (generator_ != nullptr && !getCompilerInstance().getDiagnostics().hasErrorOccurred()) {
+      module_.reset(generator_->ReleaseModule());
+    }
+  }
+
+ private:
+  llvm::LLVMContext& context_;
+  const TreeVisitor& visit_;
+  clang::CodeGenerator* generator_ = nullptr;
+  std::unique_ptr<llvm::Module> module_;
+};
+
+}  // namespace
+
+bool preprocess(const FrontEndSettings& settings, std::string& text, std::string& log) {
+  std::vector<std::string> arguments = common_arguments(settings);
+  // Headers given to clCompileProgram come before any folder (section 5.8.2).
+  arguments.insert(arguments.end(), {"-I", kHeaderFolder});
+  for (const std::string& folder : settings.options.include_folders) {
+    arguments.insert(arguments.end(), {"-I", folder});
+  }
+  arguments.insert(arguments.end(), {"-I", "."});  // as vendors do
+
+  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> memory(
+      new llvm::vfs::InMemoryFileSystem);
+  for (const EmbeddedHeader& header : settings.request->headers) {
+    memory->addFile(kHeaderFolder + header.name, 0,
+                    llvm::MemoryBuffer::getMemBuffer(header.source, header.name));
+  }
+  llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files(
+      new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem()));
+  files->pushOverlay(memory);
+
+  Session session(arguments, settings.request->source, files, log);
+  auto& macros = session.instance().getPreprocessorOpts();
+  const auto add = [&](const MacroOption& macro) {
+    if (macro.undefine) {
+      macros.addMacroUndef(macro.text);
+    } else {
+      macros.addMacroDef(macro.text);
+    }
+  };
+  for (const MacroOption& macro : predefined_macros(*settings.request, settings.language)) {
+    add(macro);
+  }
+  for (const MacroOption& macro : settings.options.macros) {
+    add(macro);
+  }
+  PreprocessAction action(text);
+  return session.run(action);
+}
+
+std::unique_ptr<llvm::Module> parse(const FrontEndSettings& settings, const std::string& text,
+                                    llvm::LLVMContext& context, const TreeVisitor& visit,
+                                    std::string& log) {
+  std::vector<std::string> arguments = parse_arguments(settings);
+  arguments.insert(arguments.end(),
+                   {"-O1", "-disable-llvm-passes", "-disable-lifetime-markers",
+                    "-cl-kernel-arg-info", "-debug-info-kind=line-tables-only",
+                    // A store of a float3 writes 12 bytes that a program can rely on.
+                    "-fpreserve-vec3-type"});
+  Session session(arguments, text, resource_files(), log);
+  ParseAction action(context, visit);
+  if (!session.run(action)) {
+    return nullptr;
+  }
+  return action.take();
+}
+
+bool check(const FrontEndSettings& settings, const std::string& text, std::string& log) {
+  Session session(parse_arguments(settings), text, resource_files(), log);
+  clang::SyntaxOnlyAction action;
+  return session.run(action);
+}
+
+}  // namespace tutti::kernel_compiler

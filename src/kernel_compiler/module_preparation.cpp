@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_compiler/module_preparation.h"
+
+#include <llvm/ADT/SCCIterator.h>
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/BasicAliasAnalysis.h>
+#include <llvm/Analysis/CallGraph.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Triple.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/Scalarizer.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+
+#include <map>
+
+#include "kernel_compiler/builtin_lowering.h"
+
+namespace tutti::kernel_compiler {
+namespace {
+
+/// Instructions of a kernel with everything inlined; beyond, time and memory are not bounded well.
+constexpr uint64_t kMostInstructions = 100'000;
+
+/// Marks for inlining every function that is not recursive and fits into its callers. Call chains
+/// can double the size at every level, so sizes are computed before anything is inlined.
+void choose_inlining(llvm::Module& module) {
+  llvm::CallGraph graph(module);
+  std::map<const llvm::Function*, uint64_t> size;  // after inlining
+  // Strongly connected components, callees first.
+  for (auto scc = llvm::scc_begin(&graph); !scc.isAtEnd(); ++scc) {
+    for (const llvm::CallGraphNode* node : *scc) {
+      llvm::Function* function = node->getFunction();
+      if (function == nullptr || function->isDeclaration()) {
+        continue;
+      }
+      function->removeFnAttr(llvm::Attribute::NoInline);
+      function->removeFnAttr(llvm::Attribute::OptimizeNone);
+      function->removeFnAttr(llvm::Attribute::AlwaysInline);
+      const uint64_t own = function->getInstructionCount();
+      uint64_t total = own;
+      std::vector<llvm::CallBase*> calls;
+      for (llvm::BasicBlock& block : *function) {
+        for (llvm::Instruction& instruction : block) {
+          auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+          llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
+          if (callee == nullptr || callee->isDeclaration()) {
+            continue;
+          }
+          calls.push_back(call);
+          total += size[callee];
+        }
+      }
+      if (total > kMostInstructions) {
+        total = own;
+        for (llvm::CallBase* call : calls) {
+          call->setIsNoInline();
+        }
+      }
+      size[function] = total;
+      if (!scc.hasCycle()) {
+        function->addFnAttr(llvm::Attribute::AlwaysInline);
+      }
+    }
+  }
+}
+
+/// A structure passed by value may be changed by the kernel. A private copy of it lets SROA tell
+/// the values it came with (loads of the argument itself) from later ones.
+void copy_by_value_arguments(llvm::Function& kernel) {
+  const llvm::DataLayout& layout = kernel.getParent()->getDataLayout();
+  llvm::IRBuilder<> builder(&kernel.getEntryBlock(), kernel.getEntryBlock().getFirstInsertionPt());
+  for (llvm::Argument& argument : kernel.args()) {
+    llvm::Type* type = argument.getParamByValType();
+    if (type == nullptr) {
+      continue;
+    }
+    llvm::AllocaInst* copy = builder.CreateAlloca(type);
+    const llvm::Align align = argument.getParamAlign().value_or(llvm::Align(1));
+    copy->setAlignment(align);
+    argument.replaceAllUsesWith(copy);
+    builder.CreateMemCpy(copy, align, &argument, align,
+                         layout.getTypeAllocSize(type).getFixedValue());
+  }
+}
+
+llvm::FunctionPassManager pipeline() {
+  llvm::FunctionPassManager passes;
+  const auto clean = [&] {
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(llvm::SimplifyCFGPass());
+  };
+  clean();
+  // Coordinates are often kept in small vectors; their lanes are what addresses are made of.
+  passes.addPass(llvm::ScalarizerPass());
+  clean();
+  passes.addPass(llvm::ADCEPass());
+  passes.addPass(llvm::LoopSimplifyPass());
+  passes.addPass(llvm::LCSSAPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
+  clean();
+  passes.addPass(llvm::LoopSimplifyPass());
+  passes.addPass(llvm::LCSSAPass());
+  return passes;
+}
+
+}  // namespace
+
+Analyses::Analyses() {
+  // Registered first, so that they win over the defaults: no library function has a known meaning
+  // here (a program's own `memcpy` or `floor` is just a function), and memory is told apart only by
+  // what the code shows, not by types, which programs pun.
+  functions.registerPass([] {
+    llvm::TargetLibraryInfoImpl library;
+    library.disableAllFunctions();
+    return llvm::TargetLibraryAnalysis(library);
+  });
+  functions.registerPass([] {
+    llvm::AAManager aliases;
+    aliases.registerFunctionAnalysis<llvm::BasicAA>();
+    return aliases;
+  });
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+}
+
+void prepare_module(llvm::Module& module, Analyses& analyses,
+                    const std::set<std::string>& foreign) {
+  lower_builtins(module, foreign);
+  choose_inlining(module);
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) {
+      continue;
+    }
+    if (function.getCallingConv() == llvm::CallingConv::SPIR_KERNEL) {
+      copy_by_value_arguments(function);
+    } else {
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+  }
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(pipeline()));
+  passes.run(module, analyses.modules);
+}
+
+}  // namespace tutti::kernel_compiler

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_compiler/summary_json.h"
+
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
+
+namespace tutti::kernel_compiler {
+namespace {
+
+using nlohmann::json;
+using namespace scheduler;
+
+// ---- writing ------------------------------------------------------------------------------------
+
+std::string dump(const json& value) {
+  // A source may hold bytes that are no UTF-8 (comments, printf strings): replaced, never thrown at.
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json write_expr(const Expr& expr) {
+  json row = json::array({static_cast<int>(expr.kind), expr.width, expr.index, expr.value});
+  for (const uint32_t operand : expr.operands) {
+    row.push_back(operand);
+  }
+  return row;
+}
+
+json write_argument(const Argument& argument) {
+  return {{"kind", static_cast<int>(argument.kind)},
+          {"name", argument.name},
+          {"type", argument.type_name},
+          {"size", argument.size},
+          {"const", argument.is_const},
+          {"restrict", argument.is_restrict},
+          {"volatile", argument.is_volatile},
+          {"access", argument.access}};
+}
+
+json write_access(const Access& access) {
+  json guards = json::array();
+  for (const Guard& guard : access.guards) {
+    guards.push_back({static_cast<int>(guard.compare), guard.left, guard.right});
+  }
+  return {{"kind", static_cast<int>(access.kind)},
+          {"arg", access.argument},
+          {"offset", access.offset},
+          {"size", access.size},
+          {"guards", std::move(guards)},
+          {"loops", access.loops},
+          {"exact", access.guards_exact},
+          {"volatile", access.is_volatile},
+          {"op", access.atomic_op},
+          {"used", access.result_used},
+          {"line", access.line}};
+}
+
+json write_kernel(const KernelSummary& kernel) {
+  json arguments = json::array();
+  for (const Argument& argument : kernel.arguments) {
+    arguments.push_back(write_argument(argument));
+  }
+  json exprs = json::array();
+  for (const Expr& expr : kernel.exprs) {
+    exprs.push_back(write_expr(expr));
+  }
+  json loops = json::array();
+  for (const Loop& loop : kernel.loops) {
+    loops.push_back({loop.last ? static_cast<int64_t>(*loop.last) : int64_t{-1}, loop.exact});
+  }
+  json accesses = json::array();
+  for (const Access& access : kernel.accesses) {
+    accesses.push_back(write_access(access));
+  }
+  return {{"name", kernel.name},
+          {"arguments", std::move(arguments)},
+          {"attributes", kernel.attributes},
+          {"reqd_local", {kernel.reqd_local[0], kernel.reqd_local[1], kernel.reqd_local[2]}},
+          {"exprs", std::move(exprs)},
+          {"loops", std::move(loops)},
+          {"accesses", std::move(accesses)},
+          {"whole", kernel.whole_reason},
+          {"whole_line", kernel.whole_line},
+          {"rewrite", kernel.needs_rewrite},
+          {"barrier", kernel.uses_barrier},
+          {"local", kernel.uses_local_memory}};
+}
+
+json write_summary(const ProgramSummary& summary) {
+  json kernels = json::array();
+  for (const KernelSummary& kernel : summary.kernels) {
+    kernels.push_back(write_kernel(kernel));
+  }
+  return {{"version", kSummaryVersion}, {"kernels", std::move(kernels)}};
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+/// Reads fields and remembers the first that is missing, of a wrong type or out of range; after a
+/// failure every read yields a harmless default. Keeps the readers below free of error ladders.
+class Reader {
+ public:
+  bool failed() const { return !what_.empty(); }
+  void fail(std::string what) {
+    if (what_.empty()) {
+      what_ = std::move(what);
+    }
+  }
+  tl::unexpected<Error> error() const {
+    return tutti::fail(CL_INVALID_VALUE, "damaged kernel data: " + what_);
+  }
+
+  const json* find(const json& object, const char* key) {
+    if (object.is_object()) {
+      if (auto it = object.find(key); it != object.end()) {
+        return &*it;
+      }
+    }
+    fail(std::string("no ") + key);
+    return nullptr;
+  }
+
+  template <typename T>
+  T number(const json* value, const char* what, T most = std::numeric_limits<T>::max()) {
+    if (value == nullptr || !value->is_number_integer()) {
+      fail(what);
+      return T{};
+    }
+    if constexpr (std::is_signed_v<T>) {
+      if (value->is_number_unsigned() &&
+          value->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<T>::max())) {
+        fail(what);
+        return T{};
+      }
+      const auto number = value->get<int64_t>();
+      if (number < std::numeric_limits<T>::min() || number > most) {
+        fail(what);
+        return T{};
+      }
+      return static_cast<T>(number);
+    } else {
+      if (!value->is_number_unsigned() || value->get<uint64_t>() > most) {
+        fail(what);
+        return T{};
+      }
+      return static_cast<T>(value->get<uint64_t>());
+    }
+  }
+
+  template <typename Enum>
+  Enum choice(const json* value, const char* what, Enum last) {
+    return static_cast<Enum>(number<uint32_t>(value, what, static_cast<uint32_t>(last)));
+  }
+
+  bool boolean(const json& object, const char* key) {
+    const json* value = find(object, key);
+    if (value != nullptr && !value->is_boolean()) {
+      fail(key);
+    }
+    return value != nullptr && value->is_boolean() && value->get<bool>();
+  }
+
+  std::string string(const json& object, const char* key) {
+    const json* value = find(object, key);
+    if (value != nullptr && !value->is_string()) {
+      fail(key);
+    }
+    return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+  }
+
+  /// Calls `each(element)` for an array's elements; `least` and `most` bound their number.
+  template <typename Each>
+  void array(const json* value, const char* what, Each&& each, size_t least = 0,
+             size_t most = 1u << 22) {
+    if (value == nullptr || !value->is_array() || value->size() < least || value->size() > most) {
+      fail(what);
+      return;
+    }
+    for (const json& element : *value) {
+      if (failed()) {
+        return;
+      }
+      each(element);
+    }
+  }
+
+ private:
+  std::string what_;
+};
+
+/// How many operands a kind takes: {least, most}.
+std::pair<size_t, size_t> operand_count(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::kConst:
+    case ExprKind::kArg:
+    case ExprKind::kGlobalId:
+    case ExprKind::kLocalId:
+    case ExprKind::kGroupId:
+    case ExprKind::kGlobalSize:
+    case ExprKind::kLocalSize:
+    case ExprKind::kNumGroups:
+    case ExprKind::kGlobalOffset:
+    case ExprKind::kLoop:
+    case ExprKind::kUnknown:
+      return {0, 0};
+    case ExprKind::kAdd:
+    case ExprKind::kMul:
+    case ExprKind::kUMin:
+    case ExprKind::kUMax:
+    case ExprKind::kSMin:
+    case ExprKind::kSMax:
+      return {2, 1u << 20};
+    case ExprKind::kHull:
+      return {1, 1u << 20};
+    case ExprKind::kZExt:
+    case ExprKind::kSExt:
+    case ExprKind::kTrunc:
+      return {1, 1};
+    default:
+      return {2, 2};
+  }
+}
+
+Expr read_expr(Reader& reader, const json& row, size_t own_index) {
+  Expr expr;
+  if (!row.is_array() || row.size() < 4) {
+    reader.fail("expression");
+    return expr;
+  }
+  expr.kind = reader.choice(&row[0], "expression kind", ExprKind::kUnknown);
+  expr.width = static_cast<uint8_t>(reader.number<uint32_t>(&row[1], "expression width", 64));
+  expr.index = reader.number<uint32_t>(&row[2], "expression index");
+  expr.value = reader.number<int64_t>(&row[3], "expression value");
+  for (size_t i = 4; i < row.size(); ++i) {
+    expr.operands.push_back(reader.number<uint32_t>(&row[i], "operand"));
+    if (expr.operands.back() >= own_index) {
+      reader.fail("operand order");
+    }
+  }
+  const auto [least, most] = operand_count(expr.kind);
+  if (expr.width == 0 || expr.operands.size() < least || expr.operands.size() > most) {
+    reader.fail("expression shape");
+  }
+  if (expr.kind >= ExprKind::kGlobalId && expr.kind <= ExprKind::kGlobalOffset && expr.index > 2) {
+    reader.fail("dimension");
+  }
+  return expr;
+}
+
+Argument read_argument(Reader& reader, const json& value) {
+  Argument argument;
+  argument.kind = reader.choice(reader.find(value, "kind"), "argument kind", ArgKind::kOther);
+  argument.name = reader.string(value, "name");
+  argument.type_name = reader.string(value, "type");
+  argument.size = reader.number<uint32_t>(reader.find(value, "size"), "argument size");
+  argument.is_const = reader.boolean(value, "const");
+  argument.is_restrict = reader.boolean(value, "restrict");
+  argument.is_volatile = reader.boolean(value, "volatile");
+  argument.access = reader.string(value, "access");
+  return argument;
+}
+
+/// An index below `count`.
+uint32_t read_index(Reader& reader, const json* value, const char* what, size_t count) {
+  const auto index = reader.number<uint32_t>(value, what);
+  if (index >= count) {
+    reader.fail(what);
+  }
+  return index;
+}
+
+Access read_access(Reader& reader, const json& value, const KernelSummary& kernel) {
+  Access access;
+  access.kind = reader.choice(reader.find(value, "kind"), "access kind", AccessKind::kAtomic);
+  access.argument = read_index(reader, reader.find(value, "arg"), "access argument",
+                               kernel.arguments.size());
+  access.offset =
+      read_index(reader, reader.find(value, "offset"), "access offset", kernel.exprs.size());
+  access.size = reader.number<uint32_t>(reader.find(value, "size"), "access size");
+  reader.array(reader.find(value, "guards"), "guards", [&](const json& row) {
+    if (!row.is_array() || row.size() != 3) {
+      reader.fail("guard");
+      return;
+    }
+    Guard guard;
+    guard.compare = reader.choice(&row[0], "guard compare", Compare::kSGe);
+    guard.left = read_index(reader, &row[1], "guard", kernel.exprs.size());
+    guard.right = read_index(reader, &row[2], "guard", kernel.exprs.size());
+    access.guards.push_back(guard);
+  });
+  reader.array(reader.find(value, "loops"), "access loops", [&](const json& row) {
+    access.loops.push_back(read_index(reader, &row, "access loop", kernel.loops.size()));
+  });
+  access.guards_exact = reader.boolean(value, "exact");
+  access.is_volatile = reader.boolean(value, "volatile");
+  access.atomic_op = reader.string(value, "op");
+  access.result_used = reader.boolean(value, "used");
+  access.line = reader.number<uint32_t>(reader.find(value, "line"), "line");
+  return access;
+}
+
+KernelSummary read_kernel(Reader& reader, const json& value) {
+  KernelSummary kernel;
+  kernel.name = reader.string(value, "name");
+  reader.array(reader.find(value, "arguments"), "arguments", [&](const json& row) {
+    kernel.arguments.push_back(read_argument(reader, row));
+  });
+  kernel.attributes = reader.string(value, "attributes");
+  size_t dimension = 0;
+  reader.array(
+      reader.find(value, "reqd_local"), "reqd_local",
+      [&](const json& row) {
+        kernel.reqd_local[dimension++] = reader.number<uint32_t>(&row, "reqd_local");
+      },
+      3, 3);
+  reader.array(reader.find(value, "exprs"), "exprs", [&](const json& row) {
+    kernel.exprs.push_back(read_expr(reader, row, kernel.exprs.size()));
+  });
+  reader.array(reader.find(value, "loops"), "loops", [&](const json& row) {
+    if (!row.is_array() || row.size() != 2 || !row[1].is_boolean()) {
+      reader.fail("loop");
+      return;
+    }
+    Loop loop;
+    const auto last = reader.number<int64_t>(&row[0], "loop", int64_t{1} << 32);
+    if (last >= 0) {
+      loop.last = read_index(reader, &row[0], "loop", kernel.exprs.size());
+    }
+    loop.exact = row[1].get<bool>();
+    kernel.loops.push_back(loop);
+  });
+  for (const Expr& expr : kernel.exprs) {
+    if ((expr.kind == ExprKind::kLoop && expr.index >= kernel.loops.size()) ||
+        (expr.kind == ExprKind::kArg && expr.index >= kernel.arguments.size())) {
+      reader.fail("expression index");
+    }
+  }
+  reader.array(reader.find(value, "accesses"), "accesses", [&](const json& row) {
+    kernel.accesses.push_back(read_access(reader, row, kernel));
+  });
+  kernel.whole_reason = reader.string(value, "whole");
+  kernel.whole_line = reader.number<uint32_t>(reader.find(value, "whole_line"), "whole_line");
+  kernel.needs_rewrite = reader.boolean(value, "rewrite");
+  kernel.uses_barrier = reader.boolean(value, "barrier");
+  kernel.uses_local_memory = reader.boolean(value, "local");
+  return kernel;
+}
+
+void check_version(Reader& reader, const json& value) {
+  if (reader.number<int64_t>(reader.find(value, "version"), "version") != kSummaryVersion) {
+    reader.fail("version");
+  }
+}
+
+ProgramSummary read_summary(Reader& reader, const json& value) {
+  ProgramSummary summary;
+  check_version(reader, value);
+  reader.array(reader.find(value, "kernels"), "kernels", [&](const json& row) {
+    summary.kernels.push_back(read_kernel(reader, row));
+  });
+  return summary;
+}
+
+std::optional<json> parse(std::string_view text) {
+  json value = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+/// The common frame of every decode function.
+template <typename T, typename Read>
+Result<T> decode(std::string_view text, Read&& read) {
+  Reader reader;
+  const auto value = parse(text);
+  if (!value) {
+    reader.fail("no JSON");
+    return reader.error();
+  }
+  T result = read(reader, *value);
+  if (reader.failed()) {
+    return reader.error();
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string encode_summary(const ProgramSummary& summary) { return dump(write_summary(summary)); }
+
+Result<ProgramSummary> decode_summary(std::string_view text) {
+  return decode<ProgramSummary>(text, read_summary);
+}
+
+std::string encode_kernel(const KernelSummary& kernel) {
+  json value = write_kernel(kernel);
+  value["version"] = kSummaryVersion;
+  return dump(value);
+}
+
+Result<KernelSummary> decode_kernel(std::string_view text) {
+  return decode<KernelSummary>(text, [](Reader& reader, const json& value) {
+    check_version(reader, value);
+    return read_kernel(reader, value);
+  });
+}
+
+std::string encode_request(const CompileRequest& request) {
+  json headers = json::array();
+  for (const EmbeddedHeader& header : request.headers) {
+    headers.push_back({{"name", header.name}, {"source", header.source}});
+  }
+  return dump({{"source", request.source},
+               {"options", request.options},
+               {"headers", std::move(headers)},
+               {"extensions", request.extensions},
+               {"opencl_c", request.opencl_c},
+               {"device_macros", request.device_macros},
+               {"fp64", request.fp64},
+               {"images", request.images},
+               {"address_bits", request.address_bits}});
+}
+
+Result<CompileRequest> decode_request(std::string_view text) {
+  return decode<CompileRequest>(text, [](Reader& reader, const json& value) {
+    CompileRequest request;
+    request.source = reader.string(value, "source");
+    request.options = reader.string(value, "options");
+    if (value.contains("headers")) {
+      reader.array(&value["headers"], "headers", [&](const json& row) {
+        request.headers.push_back({reader.string(row, "name"), reader.string(row, "source")});
+      });
+    }
+    reader.array(reader.find(value, "extensions"), "extensions", [&](const json& row) {
+      if (!row.is_string()) {
+        reader.fail("extension");
+        return;
+      }
+      request.extensions.push_back(row.get<std::string>());
+    });
+    request.opencl_c = reader.number<uint32_t>(reader.find(value, "opencl_c"), "opencl_c");
+    if (const json* macros = reader.find(value, "device_macros");
+        macros != nullptr && macros->is_object()) {
+      for (const auto& [name, definition] : macros->items()) {
+        if (!definition.is_string()) {
+          reader.fail("device macro");
+          break;
+        }
+        request.device_macros[name] = definition.get<std::string>();
+      }
+    } else {
+      reader.fail("device_macros");
+    }
+    request.fp64 = reader.boolean(value, "fp64");
+    request.images = reader.boolean(value, "images");
+    request.address_bits =
+        reader.number<uint32_t>(reader.find(value, "address_bits"), "address_bits");
+    return request;
+  });
+}
+
+std::string encode_output(const CompileOutput& output) {
+  return dump({{"ok", output.ok},
+               {"invalid_options", output.invalid_options},
+               {"log", output.log},
+               {"preprocessed", output.preprocessed},
+               {"vendor_options", output.vendor_options},
+               {"rewritten", output.rewritten},
+               {"summary", write_summary(output.summary)}});
+}
+
+Result<CompileOutput> decode_output(std::string_view text) {
+  return decode<CompileOutput>(text, [](Reader& reader, const json& value) {
+    CompileOutput output;
+    output.ok = reader.boolean(value, "ok");
+    output.invalid_options = reader.boolean(value, "invalid_options");
+    output.log = reader.string(value, "log");
+    output.preprocessed = reader.string(value, "preprocessed");
+    output.vendor_options = reader.string(value, "vendor_options");
+    output.rewritten = reader.string(value, "rewritten");
+    if (const json* summary = reader.find(value, "summary")) {
+      output.summary = read_summary(reader, *summary);
+    }
+    return output;
+  });
+}
+
+}  // namespace tutti::kernel_compiler

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_compiler/work_item_rewriter.h"
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
+#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/Basic/SourceManager.h>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "kernel_compiler/builtin_names.h"
+
+namespace tutti::kernel_compiler {
+namespace {
+
+using clang::FunctionDecl;
+using clang::SourceLocation;
+
+constexpr char kParameter[] = "__tutti_nd";
+constexpr char kParameterDeclaration[] = "ulong16 __tutti_nd";
+
+std::string name_of(const FunctionDecl* function) {
+  return function->getIdentifier() != nullptr ? function->getName().str() : std::string();
+}
+
+/// One of the functions replaced: OpenCL's own, not a program's function of that name.
+bool is_replaced(const FunctionDecl* callee) {
+  return !callee->isDefined() && (callee->isImplicit() || callee->getBuiltinID() != 0) &&
+         changes_in_sub_range(name_of(callee));
+}
+
+struct Call {
+  const FunctionDecl* caller = nullptr;  // canonical; null outside functions
+  const FunctionDecl* callee = nullptr;  // canonical
+  const clang::CallExpr* expression = nullptr;
+  bool in_block = false;
+};
+
+class Collector : public clang::RecursiveASTVisitor<Collector> {
+ public:
+  bool TraverseFunctionDecl(FunctionDecl* function) {
+    const FunctionDecl* outer = caller_;
+    caller_ = function->getCanonicalDecl();
+    functions_.push_back(function);
+    const bool result = RecursiveASTVisitor::TraverseFunctionDecl(function);
+    caller_ = outer;
+    return result;
+  }
+  bool TraverseBlockDecl(clang::BlockDecl* block) {
+    ++blocks_;
+    const bool result = RecursiveASTVisitor::TraverseBlockDecl(block);
+    --blocks_;
+    return result;
+  }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    if (const FunctionDecl* callee = call->getDirectCallee()) {
+      calls_.push_back({caller_, callee->getCanonicalDecl(), call, blocks_ > 0});
+      if (const auto* name =
+              llvm::dyn_cast<clang::DeclRefExpr>(call->getCallee()->IgnoreParenImpCasts())) {
+        called_names_.insert(name);
+      }
+    }
+    return true;
+  }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* name) {
+    if (const auto* function = llvm::dyn_cast<FunctionDecl>(name->getDecl())) {
+      names_.emplace_back(name, function->getCanonicalDecl());
+    }
+    return true;
+  }
+
+  /// Functions whose name is used other than to call them.
+  std::set<const FunctionDecl*> mentioned() const {
+    std::set<const FunctionDecl*> result;
+    for (const auto& [name, function] : names_) {
+      if (!called_names_.contains(name)) {
+        result.insert(function);
+      }
+    }
+    return result;
+  }
+
+  std::vector<const FunctionDecl*> functions_;  // every declaration and definition
+  std::vector<Call> calls_;
+
+ private:
+  const FunctionDecl* caller_ = nullptr;
+  int blocks_ = 0;
+  std::set<const clang::DeclRefExpr*> called_names_;
+  std::vector<std::pair<const clang::DeclRefExpr*, const FunctionDecl*>> names_;
+};
+
+class TextEditor {
+ public:
+  TextEditor(const clang::SourceManager& sources)
+      : sources_(sources), text_(sources.getBufferData(sources.getMainFileID()).str()) {}
+
+  /// The offset in the text, seeing through macro arguments (of the OpenCL header's macros: the
+  /// text's own macros are gone). Empty outside the text.
+  std::optional<unsigned> offset(SourceLocation location) const {
+    if (location.isInvalid()) {
+      return std::nullopt;
+    }
+    const auto [file, at] = sources_.getDecomposedLoc(sources_.getFileLoc(location));
+    if (file != sources_.getMainFileID() || at >= text_.size()) {
+      return std::nullopt;
+    }
+    return at;
+  }
+
+  const std::string& text() const { return text_; }
+
+  // A location reached twice (a macro that repeats its argument) is edited once.
+  void replace(unsigned at, unsigned length, std::string by) {
+    edits_[at] = {length, std::move(by)};
+  }
+
+  std::string apply() const {
+    std::string result;
+    size_t done = 0;
+    for (const auto& [at, edit] : edits_) {
+      result.append(text_, done, at - done);
+      result += edit.by;
+      done = at + edit.length;
+    }
+    result.append(text_, done);
+    return result;
+  }
+
+ private:
+  struct Edit {
+    unsigned length = 0;
+    std::string by;
+  };
+  const clang::SourceManager& sources_;
+  std::string text_;
+  std::map<unsigned, Edit> edits_;
+};
+
+/// The helper functions, each only where used. The dimension is evaluated once, may be any
+/// expression, and may be out of range (then the specification's defaults).
+std::string prelude(const std::set<std::string>& used, uint32_t language) {
+  // Unused static functions would warn, plain ones would clash when programs are linked.
+  const std::string head = language >= 120 ? "static size_t " : "size_t ";
+  const std::string parameters = "(uint d, ulong16 nd)";
+  std::string text;
+  const auto table = [&](const char* name, const char* x, const char* y, const char* z,
+                         const char* otherwise) {
+    if (!used.contains(name)) {
+      return;
+    }
+    text += head + "__tutti_" + name + parameters + "{return d==0u?" + x + ":d==1u?" + y +
+            ":d==2u?" + z + ":(size_t)" + otherwise + ";}\n";
+  };
+  table("get_group_id", "get_group_id(0)+(size_t)nd.s0", "get_group_id(1)+(size_t)nd.s1",
+        "get_group_id(2)+(size_t)nd.s2", "0");
+  table("get_num_groups", "(size_t)nd.s3", "(size_t)nd.s4", "(size_t)nd.s5", "1");
+  table("get_global_size", "(size_t)nd.s6", "(size_t)nd.s7", "(size_t)nd.s8", "1");
+  table("get_global_offset", "(size_t)nd.s9", "(size_t)nd.sa", "(size_t)nd.sb", "0");
+  if (used.contains("get_global_linear_id")) {
+    text += head + "__tutti_get_global_linear_id(ulong16 nd)"
+            "{return ((get_global_id(2)-(size_t)nd.sb)*(size_t)nd.s7"
+            "+(get_global_id(1)-(size_t)nd.sa))*(size_t)nd.s6"
+            "+(get_global_id(0)-(size_t)nd.s9);}\n";
+  }
+  return text;
+}
+
+class Rewriting {
+ public:
+  Rewriting(clang::ASTContext& context, uint32_t language)
+      : editor_(context.getSourceManager()), language_(language) {
+    collector_.TraverseDecl(context.getTranslationUnitDecl());
+  }
+
+  RewriteResult run() {
+    find_affected();
+    for (const FunctionDecl* function : affected_) {
+      const FunctionDecl* definition = function->getDefinition();
+      if (definition != nullptr && definition->hasAttr<clang::OpenCLKernelAttr>()) {
+        result_.kernels.insert(name_of(definition));
+      }
+    }
+    if (result_.kernels.empty()) {
+      return std::move(result_);
+    }
+    check_names();
+    for (const FunctionDecl* function : collector_.functions_) {
+      if (affected_.contains(function->getCanonicalDecl())) {
+        edit_declaration(function);
+      }
+    }
+    for (const Call& call : collector_.calls_) {
+      edit_call(call);
+    }
+    if (result_.failure.empty()) {
+      std::string text = prelude(used_, language_);
+      if (!editor_.text().starts_with("#line")) {
+        text += "#line 1 \"<source>\"\n";
+      }
+      result_.text = text + editor_.apply();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void fail(const std::string& why) {
+    if (result_.failure.empty()) {
+      result_.failure = why;
+    }
+  }
+
+  /// Every function that uses a replaced one, itself or through what it calls.
+  void find_affected() {
+    bool grown = true;
+    while (grown) {
+      grown = false;
+      for (const Call& call : collector_.calls_) {
+        if (call.caller != nullptr && !affected_.contains(call.caller) &&
+            (is_replaced(call.callee) || affected_.contains(call.callee))) {
+          affected_.insert(call.caller);
+          grown = true;
+        }
+      }
+    }
+  }
+
+  void check_names() {
+    if (editor_.text().find("__tutti_") != std::string::npos) {
+      fail("the program uses names that begin with __tutti_");
+    }
+    for (const FunctionDecl* function : collector_.mentioned()) {
+      if (affected_.contains(function) || is_replaced(function)) {
+        fail("takes the address of function " + name_of(function));
+      }
+    }
+  }
+
+  void edit_declaration(const FunctionDecl* function) {
+    if (function->isImplicit()) {
+      return;
+    }
+    const clang::FunctionTypeLoc type = function->getFunctionTypeLoc();
+    const auto left = type ? editor_.offset(type.getLParenLoc()) : std::nullopt;
+    const auto right = type ? editor_.offset(type.getRParenLoc()) : std::nullopt;
+    if (!left || !right || editor_.text()[*right] != ')' || function->isVariadic()) {
+      fail("the parameters of " + name_of(function) + " cannot be edited");
+      return;
+    }
+    if (function->getNumParams() == 0) {
+      editor_.replace(*left + 1, *right - *left - 1, kParameterDeclaration);  // "()" or "(void)"
+    } else {
+      editor_.replace(*right, 0, std::string(", ") + kParameterDeclaration);
+    }
+  }
+
+  void edit_call(const Call& call) {
+    const bool replaced = is_replaced(call.callee);
+    if (call.caller == nullptr || (!replaced && !affected_.contains(call.callee))) {
+      return;
+    }
+    const std::string name = name_of(call.callee);
+    if (call.in_block) {
+      fail("calls " + name + " in a block");
+      return;
+    }
+    const auto end = editor_.offset(call.expression->getRParenLoc());
+    if (!end || editor_.text()[*end] != ')') {
+      fail("a call of " + name + " cannot be edited");
+      return;
+    }
+    editor_.replace(*end, 0,
+                    call.expression->getNumArgs() == 0 ? kParameter
+                                                       : std::string(", ") + kParameter);
+    if (!replaced) {
+      return;
+    }
+    const auto* callee = llvm::dyn_cast<clang::DeclRefExpr>(
+        call.expression->getCallee()->IgnoreParenImpCasts());
+    const auto begin = callee != nullptr ? editor_.offset(callee->getLocation()) : std::nullopt;
+    if (!begin || editor_.text().compare(*begin, name.size(), name) != 0) {
+      fail("a call of " + name + " cannot be edited");
+      return;
+    }
+    used_.insert(name);
+    editor_.replace(*begin, 0, "__tutti_");
+  }
+
+  TextEditor editor_;
+  uint32_t language_;
+  Collector collector_;
+  std::set<const FunctionDecl*> affected_;  // canonical
+  std::set<std::string> used_;
+  RewriteResult result_;
+};
+
+}  // namespace
+
+RewriteResult rewrite_work_items(clang::ASTContext& context, uint32_t language) {
+  return Rewriting(context, language).run();
+}
+
+}  // namespace tutti::kernel_compiler

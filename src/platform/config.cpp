@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/config.h"
+
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include "platform/lower_case.h"
+
+extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view kPrefix = "TUTTI_";
+// Set by ourselves for the probe process and by test programs for themselves: no options.
+constexpr std::string_view kOtherPrefixes[] = {"TUTTI_TEST_", "TUTTI_INSIDE_PROBE"};
+
+// The key of each option, made from its name at start-up: the table has upper case only.
+const std::vector<std::string>& option_keys() {
+  static const auto* keys = new std::vector<std::string>{
+#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help) lower_case(#NAME),
+#include "platform/config.def"
+#undef TUTTI_OPTION
+  };
+  return *keys;
+}
+
+template <typename Enum, size_t N>
+std::optional<Enum> parse_name(std::string_view text,
+                               const std::pair<std::string_view, Enum> (&names)[N]) {
+  const std::string wanted = lower_case(text);
+  for (const auto& [name, value] : names) {
+    if (name == wanted) return value;
+  }
+  return std::nullopt;
+}
+
+// parse_option(text, type tag): the value, or nothing where the text is not accepted.
+template <typename T>
+struct Tag {};
+
+std::optional<std::string> parse_option(std::string_view text, Tag<std::string>) {
+  return std::string(text);
+}
+
+template <typename Integer>
+std::optional<Integer> parse_integer(std::string_view text) {
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+std::optional<uint32_t> parse_option(std::string_view text, Tag<uint32_t>) {
+  return parse_integer<uint32_t>(text);
+}
+std::optional<uint64_t> parse_option(std::string_view text, Tag<uint64_t>) {
+  return parse_integer<uint64_t>(text);
+}
+
+std::optional<DeviceTypeChoice> parse_option(std::string_view text, Tag<DeviceTypeChoice>) {
+  return parse_name<DeviceTypeChoice>(text, {{"auto", DeviceTypeChoice::kAuto},
+                                             {"cpu", DeviceTypeChoice::kCpu},
+                                             {"gpu", DeviceTypeChoice::kGpu},
+                                             {"accelerator", DeviceTypeChoice::kAccelerator}});
+}
+std::optional<SplitMode> parse_option(std::string_view text, Tag<SplitMode>) {
+  return parse_name<SplitMode>(
+      text,
+      {{"auto", SplitMode::kAuto}, {"force", SplitMode::kForce}, {"never", SplitMode::kNever}});
+}
+std::optional<RaceTrust> parse_option(std::string_view text, Tag<RaceTrust>) {
+  return parse_name<RaceTrust>(text,
+                               {{"trust", RaceTrust::kTrust}, {"distrust", RaceTrust::kDistrust}});
+}
+std::optional<LogTarget> parse_option(std::string_view text, Tag<LogTarget>) {
+  const size_t colon = text.find(':');
+  const auto level = log_level_of(lower_case(text.substr(0, colon)));
+  if (!level || colon + 1 == text.size()) return std::nullopt;
+  LogTarget target{*level, {}};
+  if (colon != std::string_view::npos) target.file = text.substr(colon + 1);
+  return target;
+}
+
+// Text options have no type of their own to tell good from bad; the few that can be checked are here.
+bool acceptable(std::string_view key, std::string_view text) {
+  if (key == "summary") {
+    return text.empty() || text == "-" || (text.size() > 5 && text.ends_with(".json"));
+  }
+  return true;
+}
+
+std::string list_of(bool keys) {
+  std::string list;
+  for (const OptionInfo& option : option_table()) {
+    if (!list.empty()) list += ", ";
+    list += keys ? option.key : option.variable;
+  }
+  return list;
+}
+
+/// Sets the option called `key`; false when there is none. `name` is what the person wrote.
+bool set_option(LoadedConfig& loaded, std::string_view key, std::string_view text,
+                const std::string& name, const std::string& origin) {
+  size_t index = 0;
+#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help)                     \
+  if (option_keys()[index++] == key) {                                                     \
+    auto parsed = parse_option(text, Tag<type>{});                                         \
+    if (parsed && acceptable(key, text)) {                                                 \
+      loaded.config.field = {std::move(*parsed), origin};                                  \
+    } else {                                                                               \
+      loaded.warnings.push_back(fmt::format("{}={} is not understood; accepted: {}. It is "  \
+                                            "ignored.",                                    \
+                                            name, text, accepted));                        \
+    }                                                                                      \
+    return true;                                                                           \
+  }
+#include "platform/config.def"
+#undef TUTTI_OPTION
+  return false;
+}
+
+void read_file(LoadedConfig& loaded, const std::string& path, bool must_exist) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    if (must_exist) {
+      loaded.warnings.push_back(fmt::format("TUTTI_CONFIG={}: there is no such file.", path));
+    }
+    return;
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    loaded.warnings.push_back(fmt::format("{} is not a file; it is ignored.", path));
+    return;
+  }
+  const toml::parse_result result = toml::parse_file(path);
+  if (!result) {
+    loaded.warnings.push_back(fmt::format("{}:{}: {}. The file is ignored.", path,
+                                          result.error().source().begin.line,
+                                          result.error().description()));
+    return;
+  }
+  for (const auto& [key, node] : result.table()) {
+    const std::string name = fmt::format("{}: {}", path, key.str());
+    std::string text;
+    if (const auto* string = node.as_string()) {
+      text = string->get();
+    } else if (const auto* integer = node.as_integer()) {
+      text = std::to_string(integer->get());
+    } else {
+      loaded.warnings.push_back(
+          fmt::format("{} must be a text or a whole number; it is ignored.", name));
+      continue;
+    }
+    if (key.str() == "config" || !set_option(loaded, key.str(), text, name, path)) {
+      loaded.warnings.push_back(
+          fmt::format("{} is not an option; accepted: {}. It is ignored.", name, list_of(true)));
+    }
+  }
+}
+
+std::string_view variable(const ConfigSources& sources, std::string_view name) {
+  for (const auto& [key, value] : sources.environment) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const OptionInfo> option_table() {
+  static const auto* table = [] {
+    auto* made = new std::vector<OptionInfo>{
+#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help) \
+  {"TUTTI_" #NAME, {}, accepted, help},
+#include "platform/config.def"
+#undef TUTTI_OPTION
+    };
+    for (size_t i = 0; i < made->size(); ++i) (*made)[i].key = option_keys()[i];
+    return made;
+  }();
+  return *table;
+}
+
+ConfigSources ConfigSources::of_process() {
+  ConfigSources sources;
+  sources.files.emplace_back("/etc/tutti/tutti.toml");
+  // A set-uid program must not load what its caller names.
+  if (getauxval(AT_SECURE)) return sources;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    sources.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (const auto folder = variable(sources, "XDG_CONFIG_HOME"); folder.starts_with('/')) {
+    sources.files.push_back(std::string(folder) + "/tutti/tutti.toml");
+  } else if (const auto home = variable(sources, "HOME"); home.starts_with('/')) {
+    sources.files.push_back(std::string(home) + "/.config/tutti/tutti.toml");
+  }
+  return sources;
+}
+
+LoadedConfig load_config(const ConfigSources& sources) {
+  LoadedConfig loaded;
+  if (const auto file = variable(sources, "TUTTI_CONFIG"); !file.empty()) {
+    read_file(loaded, std::string(file), true);
+  } else {
+    for (const std::string& path : sources.files) read_file(loaded, path, false);
+  }
+  for (const auto& [name, value] : sources.environment) {
+    if (!name.starts_with(kPrefix)) continue;
+    if (std::any_of(std::begin(kOtherPrefixes), std::end(kOtherPrefixes),
+                    [&name = name](std::string_view other) { return name.starts_with(other); })) {
+      continue;
+    }
+    const auto table = option_table();
+    const auto known = std::find_if(table.begin(), table.end(), [&name = name](const auto& option) {
+      return option.variable == name;
+    });
+    if (known == table.end()) {
+      loaded.warnings.push_back(
+          fmt::format("{} is not an option; accepted: {}. It is ignored.", name, list_of(false)));
+    } else if (!value.empty()) {  // NAME= unsets, as is usual
+      set_option(loaded, known->key, value, name, name);
+    }
+  }
+  return loaded;
+}
+
+const Config& process_config() {
+  static const Config* config = [] {
+    LoadedConfig loaded = load_config(ConfigSources::of_process());
+    start_log(loaded.config.log.value.level, loaded.config.log.value.file);
+    for (const std::string& warning : loaded.warnings) log(LogLevel::kWarning, "{}", warning);
+    return new Config(std::move(loaded.config));
+  }();
+  return *config;
+}
+
+std::string cache_folder(const Config& config) {
+  if (!config.cache.value.empty()) return config.cache.value;
+  if (getauxval(AT_SECURE)) return {};
+  if (const char* folder = getenv("XDG_CACHE_HOME"); folder && folder[0] == '/') {
+    return std::string(folder) + "/tutti";
+  }
+  if (const char* home = getenv("HOME"); home && home[0] == '/') {
+    return std::string(home) + "/.cache/tutti";
+  }
+  return {};
+}
+
+}  // namespace tutti

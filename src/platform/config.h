@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's options: the table config.def, read from configuration files (TOML) and the
+// environment, which wins. Reading never fails: what is unknown or damaged becomes a warning, and the
+// default stays. A Config is a plain value; process_config() is made once, thread-safely, and is
+// never destroyed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "platform/log.h"
+
+namespace tutti {
+
+enum class DeviceTypeChoice : uint8_t { kAuto, kCpu, kGpu, kAccelerator };
+enum class SplitMode : uint8_t { kAuto, kForce, kNever };
+enum class RaceTrust : uint8_t { kTrust, kDistrust };
+struct LogTarget {
+  LogLevel level = LogLevel::kWarning;
+  std::string file;  // empty: stderr
+  bool operator==(const LogTarget&) const = default;
+};
+
+/// A value and where it came from.
+template <typename T>
+struct Option {
+  T value;
+  std::string origin = "default";  // "default", the environment variable's name, or the file's
+  bool is_default() const { return origin == "default"; }
+};
+
+struct Config {
+#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help) \
+  Option<type> field{default_value};
+#include "platform/config.def"
+#undef TUTTI_OPTION
+};
+
+/// What a person may want to know of an option, for help texts.
+struct OptionInfo {
+  std::string_view variable;  // "TUTTI_BALANCER"
+  std::string_view key;       // "balancer"
+  std::string_view accepted;
+  std::string_view help;
+};
+std::span<const OptionInfo> option_table();
+
+/// What load_config() reads; of_process() is the real thing, tests make their own.
+struct ConfigSources {
+  std::vector<std::pair<std::string, std::string>> environment;  // NAME, value
+  std::vector<std::string> files;  // later ones win; a file that does not exist is passed over
+
+  static ConfigSources of_process();
+};
+
+struct LoadedConfig {
+  Config config;
+  std::vector<std::string> warnings;  // each a full sentence for a person
+};
+LoadedConfig load_config(const ConfigSources& sources);
+
+/// The process's options. The first call reads them, starts the log and logs the warnings.
+const Config& process_config();
+
+/// The folder for what is remembered (not made yet), or empty where there is none (no HOME).
+std::string cache_folder(const Config& config);
+
+}  // namespace tutti

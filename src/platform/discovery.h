@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the vendors' OpenCL drivers: .icd files and libraries, never through an ICD loader (which
+// would show us to ourselves). A driver is first queried in a process of its own, so that one that
+// crashes takes nothing with it; that verdict is remembered in the cache folder. Libraries stay
+// loaded until the process ends. discover_vendors() may be called from any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti {
+
+/// A vendor driver that was found; `handle` is from dlopen and null when it was left out.
+struct VendorLibrary {
+  std::string icd;      // the .icd file that names it; empty where the library itself was named
+  std::string library;  // as named there
+  std::string path;     // the file that was loaded, when known
+  void* handle = nullptr;
+  void* get_extension_function = nullptr;  // clGetExtensionFunctionAddress
+  std::string reason;   // why it was left out; empty if it was not
+
+  bool ok() const { return handle != nullptr; }
+};
+
+struct DiscoveryOptions {
+  std::string vendors;       // as TUTTI_VENDORS; empty: the system's folder
+  std::string system_folder = "/etc/OpenCL/vendors";
+  std::string cache_folder;  // empty: nothing is remembered
+  std::string probe;         // the probe program; empty: drivers are not checked beforehand
+  int probe_seconds = 30;    // a driver that takes longer to answer hangs, as far as users see
+};
+
+std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options);
+
+/// The environment variable that marks the probe's process; in it no vendors are discovered, so that
+/// another copy of this driver cannot start probes without end.
+inline constexpr char kInsideProbe[] = "TUTTI_INSIDE_PROBE";
+
+/// What the probe says of a driver: "safe" (it may still have no device), or why it is not.
+struct ProbeVerdict {
+  bool safe = false;
+  std::string reason;
+};
+
+/// Checks the libraries, all at once; one verdict each, in order. Names as dlopen takes them.
+std::vector<ProbeVerdict> probe_libraries(const std::vector<std::string>& libraries,
+                                          const DiscoveryOptions& options);
+
+}  // namespace tutti

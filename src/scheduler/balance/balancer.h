@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Load balancers as pure logic: how large is the next package of a device? They know no OpenCL, so
+// the driver and the simulator use the same objects. Not thread-safe: one launch owns one balancer
+// and guards it by the launch's lock. Formulas: docs/balancers.md (theses [M], [P] named there).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/result.h"
+
+namespace tutti::scheduler {
+
+/// A device as a balancer sees it. Units: split units are slices; seconds are of one steady clock.
+struct BalancerDevice {
+  double nominal_speed = 1.0;  // slices per second expected for this kernel; > 0; only ratios matter
+                               // until packages were measured
+  uint64_t min_package = 1;    // oc_i: the fewest slices that fill the device, ≥ 1
+};
+
+/// A package that has ended.
+struct PackageReport {
+  uint32_t device = 0;   // index into the devices given at creation
+  uint64_t slices = 0;
+  double start = 0;      // seconds
+  double end = 0;        // seconds, ≥ start
+};
+
+class Balancer {
+ public:
+  virtual ~Balancer() = default;
+  /// Slices of the next package for `device`, when `remaining` slices of the launch are not yet
+  /// given out and `now` seconds have passed since the launch began. 0 = this device gets no more.
+  /// Never more than `remaining`; every device answering 0 while remaining > 0 must not happen.
+  virtual uint64_t next_package(uint32_t device, uint64_t remaining, double now) = 0;
+  virtual void finished(const PackageReport& report) = 0;
+};
+
+/// A balancer chosen by name with its parameters, e.g. "sigmoid", "static", "single:1".
+struct BalancerSpec {
+  std::string name = "sigmoid";
+  std::vector<std::string> parameters;  // what stood behind colons, in order
+};
+
+/// Parses "name[:parameter…]". An unknown name or bad parameter is CL_INVALID_VALUE with a message
+/// that names the accepted ones.
+Result<BalancerSpec> parse_balancer(std::string_view text);
+
+/// The names that parse_balancer accepts, for messages and help.
+std::vector<std::string> balancer_names();
+
+/// A balancer for one launch of `total` slices. `single` is no balancer: the planner runs such
+/// launches whole, so it is refused here (nullptr).
+std::unique_ptr<Balancer> make_balancer(const BalancerSpec& spec, uint64_t total,
+                                        const std::vector<BalancerDevice>& devices);
+
+}  // namespace tutti::scheduler

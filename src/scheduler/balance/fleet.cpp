@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/balance/fleet.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tutti::scheduler {
+namespace {
+
+constexpr double kIrregular = 0.2;       // algorithms.md §1, sigmoid
+constexpr double kShortest = 1e-9;       // seconds; clocks may show none at all for a tiny package
+constexpr double kSlowest = 1e-12;
+
+}  // namespace
+
+Fleet::Fleet(const std::vector<BalancerDevice>& devices) {
+  members_.reserve(devices.size());
+  for (const BalancerDevice& device : devices) {
+    Member member;
+    member.nominal = device.nominal_speed > kSlowest && std::isfinite(device.nominal_speed)
+                         ? device.nominal_speed
+                         : kSlowest;
+    member.min_package = std::max<uint64_t>(device.min_package, 1);
+    members_.push_back(std::move(member));
+  }
+}
+
+double Fleet::mean_speed(const Member& member) const {
+  const size_t count = std::min(member.finished, member.speeds.size());
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += member.speeds[i];
+  return sum / static_cast<double>(count);
+}
+
+double Fleet::speed(size_t device) const {
+  const Member& member = members_[device];
+  if (member.finished > 0) return mean_speed(member);
+  if (!measured()) return member.nominal;
+  double real = 0;
+  double nominal = 0;
+  for (const Member& other : members_) {
+    if (other.finished == 0) continue;
+    real += mean_speed(other);
+    nominal += other.nominal;
+  }
+  return std::max(member.nominal * real / nominal, kSlowest);
+}
+
+size_t Fleet::present_count() const {
+  return static_cast<size_t>(std::count_if(members_.begin(), members_.end(),
+                                           [&](const Member& m) { return present(m); }));
+}
+
+double Fleet::present_speed() const {
+  double sum = 0;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (present(members_[i])) sum += speed(i);
+  }
+  return sum;
+}
+
+double Fleet::busy_until(size_t device, double now) const {
+  const Member& member = members_[device];
+  if (member.under_way.empty()) return now;
+  double rate = speed(device);
+  double end = now;
+  bool first = true;
+  for (const Package& package : member.under_way) {
+    const auto slices = static_cast<double>(package.slices);
+    if (first && measured()) {
+      const double begun = std::max(member.last_end, package.given);
+      end = std::max(now, begun + slices / rate);
+      // Not done by now, so the device is no faster than this.
+      if (now > begun) rate = std::min(rate, std::max(slices / (now - begun), kSlowest));
+    } else {
+      end += slices / rate;
+    }
+    first = false;
+  }
+  return end;
+}
+
+double Fleet::end_together(uint64_t slices, double now, size_t absent) const {
+  // The first t with Σ s_j·max(0, t − b_j) = slices: devices join in the order in which they become
+  // free.
+  std::vector<std::pair<double, double>> free_at;  // (b_j, s_j)
+  free_at.reserve(members_.size());
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (i != absent && present(members_[i])) free_at.emplace_back(busy_until(i, now), speed(i));
+  }
+  if (free_at.empty()) return std::numeric_limits<double>::infinity();
+  std::sort(free_at.begin(), free_at.end());
+  double left = static_cast<double>(slices);
+  double rate = 0;
+  double time = free_at.front().first;
+  for (const auto& [begin, speed] : free_at) {
+    if (rate > 0 && left <= rate * (begin - time)) break;
+    left -= rate * (begin - time);
+    time = begin;
+    rate += speed;
+  }
+  return time + std::max(left, 0.0) / rate;
+}
+
+bool Fleet::may_start(size_t device, uint64_t remaining, double now) const {
+  // A package takes whole rounds of min_package slices, on the others too.
+  const auto round = [&](size_t i) { return static_cast<double>(min_package(i)) / speed(i); };
+  double others = end_together(remaining, now, device);
+  double soonest = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (i != device && present(members_[i])) {
+      soonest = std::min(soonest, busy_until(i, now) + round(i));
+    }
+  }
+  others = std::max(others, soonest);
+  return busy_until(device, now) + round(device) <= others;
+}
+
+double Fleet::fair_share(size_t device, uint64_t remaining, double now) const {
+  const double end = end_together(remaining, now, kNobody);
+  return std::max(0.0, speed(device) * (end - busy_until(device, now)));
+}
+
+void Fleet::give(size_t device, uint64_t slices, double now) {
+  members_[device].under_way.push_back({slices, now});
+}
+
+void Fleet::finished(const PackageReport& report) {
+  if (report.device >= members_.size() || report.slices == 0) return;
+  Member& member = members_[report.device];
+  // Packages end in the order in which they were given; one that was not given here (work that
+  // another device gave back) is measured all the same.
+  const auto given =
+      std::find_if(member.under_way.begin(), member.under_way.end(),
+                   [&](const Package& package) { return package.slices == report.slices; });
+  if (given != member.under_way.end()) member.under_way.erase(given);
+  const double seconds = std::max(report.end - report.start, kShortest);
+  if (member.finished == 0) ++measured_devices_;
+  member.speeds[member.finished++ % member.speeds.size()] =
+      static_cast<double>(report.slices) / seconds;
+  member.last_end = std::max(member.last_end, report.end);
+  if (member.finished < member.speeds.size()) return;
+  const double mean = mean_speed(member);
+  double squares = 0;
+  for (const double speed : member.speeds) squares += (speed - mean) * (speed - mean);
+  const double deviation = std::sqrt(squares / static_cast<double>(member.speeds.size()));
+  irregular_ = irregular_ || deviation > kIrregular * mean;
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/exec/direct_path.h"
+
+namespace tutti::scheduler {
+
+bool DirectPath::fits(const BufferView& view, uint32_t backend) const {
+  return view.buffer->size() <= backends_.traits(backend).max_allocation;
+}
+
+bool DirectPath::valid(const BufferView& view, uint64_t offset, uint64_t size,
+                       uint32_t backend) const {
+  const uint64_t begin = view.origin + offset;
+  return fits(view, backend) &&
+         view.buffer->valid_at(backends_.place(backend), begin, begin + size);
+}
+
+bool DirectPath::reachable(const BufferView& view, uint32_t backend) const {
+  if (!fits(view, backend)) return false;
+  const Place place = backends_.place(backend);
+  const uint64_t end = view.origin + view.size;
+  if (view.buffer->valid_at(place, view.origin, end)) return true;
+  if (place == kHostPlace) return false;
+  for (const auto& segment : view.buffer->segments(view.origin, end)) {
+    if (segment.places != 0 && !(segment.places & (place_bit(place) | place_bit(kHostPlace)))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool DirectPath::possible(const Work& work, uint32_t backend) const {
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+    for (const ArgumentSlot& slot : *kernel->arguments) {
+      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+      if (!reachable(slot.view, backend)) return false;
+    }
+    return true;
+  }
+  if (const auto* read = std::get_if<ReadWork>(&work)) {
+    return valid(read->from, read->offset, read->size, backend);
+  }
+  if (const auto* write = std::get_if<WriteWork>(&work)) return fits(write->to, backend);
+  if (const auto* fill = std::get_if<FillWork>(&work)) return fits(fill->to, backend);
+  if (const auto* copy = std::get_if<CopyWork>(&work)) {
+    return valid(copy->from, copy->from_offset, copy->size, backend) && fits(copy->to, backend);
+  }
+  return false;
+}
+
+bool DirectPath::only_order(const Work& work) const {
+  if (std::holds_alternative<MarkerWork>(work)) return true;
+  if (const auto* map = std::get_if<MapWork>(&work)) {
+    const uint64_t begin = map->view.origin + map->offset;
+    return map->discard || map->view.buffer->valid_at(kHostPlace, begin, begin + map->size);
+  }
+  if (const auto* unmap = std::get_if<UnmapWork>(&work)) {
+    const uint64_t begin = unmap->view.origin + unmap->offset;
+    return !unmap->written || unmap->view.buffer->valid_places(begin, begin + unmap->size) ==
+                                  place_bit(kHostPlace);
+  }
+  return false;
+}
+
+bool DirectPath::sends(const KernelWork& work, uint32_t backend) const {
+  for (const ArgumentSlot& slot : *work.arguments) {
+    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    if (!valid(slot.view, 0, slot.view.size, backend)) return true;
+  }
+  return false;
+}
+
+struct DirectPath::Submitter {
+  BackendSet& backends;
+  backends::Queue& queue;
+  uint32_t backend;
+  backends::WaitList wait;
+
+  Place place() const { return backends.place(backend); }
+
+  Status send_missing(const BufferView& view) {
+    LogicalBuffer& buffer = *view.buffer;
+    const uint64_t end = view.origin + view.size;
+    if (buffer.valid_at(place(), view.origin, end)) return {};
+    TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+    for (const auto& segment : buffer.segments(view.origin, end)) {
+      if (segment.places == 0 || segment.places & place_bit(place())) continue;
+      // The queue is in-order: the kernel comes after. The host's copy stays as it is until a later
+      // command, which waits for this one, changes it.
+      auto sent = queue.write(*memory, segment.begin, segment.end - segment.begin,
+                              host + segment.begin, wait);
+      if (!sent) return tl::unexpected<Error>(std::move(sent).error());
+      buffer.add_copy(place(), segment.begin, segment.end);
+    }
+    return {};
+  }
+
+  Result<backends::CompletionPtr> operator()(const KernelWork& work) {
+    for (const ArgumentSlot& slot : *work.arguments) {
+      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+      TUTTI_TRY(send_missing(slot.view));
+    }
+    TUTTI_ASSIGN(backends::Kernel * kernel,
+                 work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
+    TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
+    backends::Launch launch;
+    launch.kernel = kernel;
+    launch.arguments = arguments;
+    launch.dims = work.shape.dims;
+    if (work.local_given) launch.local.emplace();
+    for (uint32_t d = 0; d < 3; ++d) {
+      launch.offset[d] = work.shape.offset[d];
+      launch.global[d] = work.shape.global[d];
+      if (launch.local) (*launch.local)[d] = work.shape.local[d];
+    }
+    TUTTI_ASSIGN(auto completion, queue.launch(launch, wait));
+    const uint64_t written = written_arguments(work.kernel->summary());
+    for (size_t i = 0; i < work.arguments->size(); ++i) {
+      const ArgumentSlot& slot = (*work.arguments)[i];
+      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+      if (!argument_written(written, i)) continue;
+      slot.view.buffer->set_exclusive(place(), slot.view.origin,
+                                      slot.view.origin + slot.view.size);
+    }
+    return completion;
+  }
+  Result<backends::CompletionPtr> operator()(const ReadWork& work) {
+    TUTTI_ASSIGN(backends::Memory * memory, work.from.buffer->device_memory(backend));
+    return queue.read(*memory, work.from.origin + work.offset, work.size, work.to, wait);
+  }
+  Result<backends::CompletionPtr> operator()(const WriteWork& work) {
+    TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
+    const uint64_t begin = work.to.origin + work.offset;
+    TUTTI_ASSIGN(auto completion, queue.write(*memory, begin, work.size, work.from, wait));
+    work.to.buffer->set_exclusive(place(), begin, begin + work.size);
+    return completion;
+  }
+  Result<backends::CompletionPtr> operator()(const FillWork& work) {
+    TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
+    const uint64_t begin = work.to.origin + work.offset;
+    TUTTI_ASSIGN(auto completion,
+                 queue.fill(*memory, begin, work.size,
+                            std::span(work.pattern).first(work.pattern_size), wait));
+    work.to.buffer->set_exclusive(place(), begin, begin + work.size);
+    return completion;
+  }
+  Result<backends::CompletionPtr> operator()(const CopyWork& work) {
+    TUTTI_ASSIGN(backends::Memory * from, work.from.buffer->device_memory(backend));
+    TUTTI_ASSIGN(backends::Memory * to, work.to.buffer->device_memory(backend));
+    const uint64_t begin = work.to.origin + work.to_offset;
+    TUTTI_ASSIGN(auto completion, queue.copy(*from, work.from.origin + work.from_offset, *to, begin,
+                                             work.size, wait));
+    work.to.buffer->set_exclusive(place(), begin, begin + work.size);
+    return completion;
+  }
+  template <typename Other>
+  Result<backends::CompletionPtr> operator()(const Other&) {
+    return fail(CL_INVALID_OPERATION, "not a command of the direct path");
+  }
+};
+
+Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& stream,
+                                                   uint32_t backend, backends::WaitList wait) {
+  TUTTI_ASSIGN(backends::Queue * queue, stream.vendor_queue(backend));
+  return std::visit(Submitter{backends_, *queue, backend, wait}, work);
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The direct path: a command that runs whole on one device, and whose unfinished dependencies are all
+// on that device, goes to the vendor's queue in the enqueuing thread; no thread is woken. Stateless;
+// thread-safe. The questions are asked under the log's lock; submit() is called without it.
+#pragma once
+
+#include <span>
+
+#include "scheduler/exec/executor.h"
+#include "scheduler/log/command_log.h"
+
+namespace tutti::scheduler {
+
+inline constexpr uint32_t kNoBackend = UINT32_MAX;
+
+class DirectPath {
+ public:
+  explicit DirectPath(BackendSet& backends) : backends_(backends) {}
+
+  /// May `work` be submitted to `backend` now? What it reads must be valid there, or (kernels) in
+  /// the host's copy, from where it is sent along.
+  bool possible(const Work& work, uint32_t backend) const;
+  /// Whether `work` is nothing but order, given what lies where: it ends with what it waits for.
+  bool only_order(const Work& work) const;
+  /// Whether a kernel would first send data from the host's copy to the device.
+  bool sends(const KernelWork& work, uint32_t backend) const;
+
+  /// Hands the work to the stream's vendor queue, after `wait`, and notes in the directories what it
+  /// writes.
+  Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
+                                         backends::WaitList wait);
+
+ private:
+  struct Submitter;
+  bool reachable(const BufferView& view, uint32_t backend) const;
+  bool valid(const BufferView& view, uint64_t offset, uint64_t size, uint32_t backend) const;
+  bool fits(const BufferView& view, uint32_t backend) const;
+
+  BackendSet& backends_;
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/exec/engine.h"
+
+#include <algorithm>
+
+#include "platform/clock.h"
+#include "scheduler/balance/random.h"
+#include "scheduler/exec/engine_impl.h"
+#include "scheduler/exec/split_run.h"
+
+namespace tutti::scheduler {
+namespace {
+
+// Host work up to this size is done at once by the enqueuing thread; more would make an enqueue that
+// shall not block take too long (1 MiB is some 100 µs of copying).
+constexpr uint64_t kInlineBytes = 1 << 20;
+
+uint64_t bytes_of(const std::vector<BufferUse>& uses) {
+  uint64_t bytes = 0;
+  for (const BufferUse& use : uses) bytes += use.end - use.begin;
+  return bytes;
+}
+
+}  // namespace
+
+Result<backends::Queue*> Stream::vendor_queue(uint32_t backend) {
+  if (auto* queue = existing_queue(backend)) return queue;
+  MutexLock lock(mutex_);  // guards the making alone: once per stream and device
+  if (!made_[backend]) {
+    TUTTI_ASSIGN(made_[backend], backends_.at(backend).create_queue({.profiling = true}));
+    queues_[backend].store(made_[backend].get(), std::memory_order_release);
+  }
+  return made_[backend].get();
+}
+
+// What to do with a command that is being enqueued.
+struct Engine::Impl::Decision {
+  enum class Path : uint8_t { kDirect, kInline, kConducted };
+  Path path = Path::kConducted;
+  uint32_t backend = kNoBackend;
+  std::vector<BufferUse> uses;
+  std::vector<backends::CompletionPtr> wait;
+  std::vector<Ref<Stream>> flush;      // streams of `wait`: nobody else may flush them in time
+  backends::CompletionPtr completion;  // of work that is only order: it ends with this
+};
+
+Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
+    : engine(owner),
+      backends(set),
+      settings(std::move(chosen)),
+      planner(set, model, settings),
+      executor(set, model),
+      direct(set),
+      log(*this),
+      summary(set, settings.summary) {
+  for (uint32_t i = 0; i < set.count(); ++i) {
+    workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
+  }
+}
+
+void Engine::Impl::ready(Ref<Command> command) {
+  conductor.post([this, command = std::move(command)] { start(command); });
+}
+
+void Engine::Impl::watch(Ref<Command> command) {
+  TaskThread& worker = *workers[command->backend_];
+  worker.post([this, command = std::move(command)] {
+    const Status status = command->completion_->wait();
+    finish_direct(command, code_of(status));
+  });
+}
+
+void Engine::Impl::call_back(Command::Callback callback, cl_int status) {
+  callback_thread.post([callback = std::move(callback), status] { callback(status); });
+}
+
+void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
+  {
+    MutexLock lock(log.mutex());
+    if (command->state_ == Command::State::kDone) return;
+    // The sample is taken while the work is still there; a second thread may do the same.
+    if (status == CL_COMPLETE && command->type() == CL_COMMAND_NDRANGE_KERNEL) {
+      const auto& work = std::get<KernelWork>(command->work_);
+      const uint64_t key = work.kernel->model_key();
+      if (model.wants_sample(key, command->backend_)) {
+        const uint64_t items =
+            work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
+        lock.unlock();
+        if (const auto times = command->completion_->times()) {
+          model.add(key, command->backend_, items,
+                    static_cast<double>(times->ended - times->started) * 1e-9);
+        }
+        lock.lock();
+      }
+    }
+  }
+  command->read_vendor_times();
+  log.finish(command, status);
+}
+
+cl_int Engine::Impl::wait(const Ref<Command>& command) {
+  for (;;) {
+    const cl_int status = command->status_.load(std::memory_order_acquire);
+    if (status <= CL_COMPLETE) return status;
+    if (command->direct_.load(std::memory_order_acquire)) {
+      finish_direct(command, code_of(command->completion_->wait()));
+      continue;
+    }
+    command->status_.wait(status, std::memory_order_acquire);
+  }
+}
+
+void Engine::Impl::poll(std::span<const Edge> edges) {
+  for (const Edge& edge : edges) edge.command->status();
+}
+
+Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream& stream,
+                                            std::span<const Edge> edges, const KernelPlan* plan) {
+  using State = Command::State;
+  using Path = Decision::Path;
+  Decision decision;
+  const auto wait_for = [&decision, &stream](const Command& before) {
+    if (before.stream_.get() == &stream) return;  // the vendor's queue keeps that order
+    decision.wait.push_back(before.completion_);
+    decision.flush.push_back(before.stream_);
+  };
+  const Work& work = command->work_;
+  decision.uses = uses_of(work, plan);
+  if (plan && plan->split) return decision;
+
+  if (!edges.empty() && direct.only_order(work)) {
+    // Ends with what it waits for, when that is one direct command.
+    Command& before = *edges.front().command;
+    const bool one = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+      return edge.command == edges.front().command;
+    });
+    if (one && before.state_ == State::kDirect) {
+      decision.path = Path::kDirect;
+      decision.backend = before.backend_;
+      decision.completion = before.completion_;
+    }
+    return decision;
+  }
+
+  // All that is unfinished must be on one device, and that the one where this can run.
+  uint32_t backend = plan ? plan->backend : kNoBackend;
+  for (const Edge& edge : edges) {
+    const Command& before = *edge.command;
+    if (before.state_ != State::kDirect) return decision;
+    if (backend == kNoBackend) backend = before.backend_;
+    if (before.backend_ != backend) return decision;
+    wait_for(before);
+  }
+  if (backend == kNoBackend && !decision.uses.empty() &&
+      !std::holds_alternative<MapWork>(work) && !std::holds_alternative<UnmapWork>(work)) {
+    const BufferUse& first = decision.uses.front();
+    const Place place = executor.preferred_place(*first.buffer, first.begin, first.end);
+    if (place != kHostPlace) backend = place - 1;
+  }
+  const auto conflicts = log.conflicts(*command, decision.uses);
+  if (backend == kNoBackend || (edges.empty() && !plan && !direct.possible(work, backend))) {
+    const bool at_once = edges.empty() && conflicts.empty() && !plan &&
+                         !std::holds_alternative<HostWork>(work) &&
+                         (bytes_of(decision.uses) <= kInlineBytes || direct.only_order(work));
+    if (at_once) decision.path = Path::kInline;
+    return decision;
+  }
+  if (!direct.possible(work, backend)) return decision;
+  if (plan && direct.sends(std::get<KernelWork>(work), backend)) {
+    for (BufferUse& use : decision.uses) use.writes = true;
+  }
+  for (const auto& other : log.conflicts(*command, decision.uses)) {
+    if (other->state_ != State::kDirect || other->backend_ != backend) return decision;
+    wait_for(*other);
+  }
+  decision.path = Path::kDirect;
+  decision.backend = backend;
+  return decision;
+}
+
+Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
+                            const KernelPlan* plan) {
+  command->submitted_.store(now_ns(), std::memory_order_relaxed);
+  backends::CompletionPtr completion = decision.completion;
+  for (const auto& other : decision.flush) {
+    auto* queue = other->existing_queue(decision.backend);
+    if (queue) static_cast<void>(queue->flush());  // a failure shows in the commands themselves
+  }
+  if (!completion) {
+    auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait);
+    if (!submitted) {
+      log.finish(command, submitted.error().code);
+      return tl::unexpected<Error>(std::move(submitted).error());
+    }
+    completion = std::move(*submitted);
+  }
+  if (plan && summary.enabled()) {
+    const auto& work = std::get<KernelWork>(command->work_);
+    summary.launched_whole(work.kernel->summary().name, *plan, decision.backend);
+  }
+  bool somebody_waits = false;
+  {
+    MutexLock lock(log.mutex());
+    somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
+  }
+  if (somebody_waits) watch(command);
+  return {};
+}
+
+Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
+                                           const EnqueueOptions& options) {
+  using Path = Decision::Path;
+  std::optional<KernelPlan> plan;
+  if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
+    TUTTI_ASSIGN(plan, planner.plan(*work));
+  }
+  const KernelPlan* plan_or_null = plan ? &*plan : nullptr;
+  std::vector<Ref<Command>> to_watch;
+  Decision decision;
+  bool start_now = false;
+  for (bool polled = false;; polled = true) {
+    cl_int error = CL_SUCCESS;
+    MutexLock lock(log.mutex());
+    const auto edges =
+        log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
+    if (error != CL_SUCCESS) {
+      log.append(stream, command, options.barrier);
+      lock.unlock();
+      log.finish(command, error);
+      return command;
+    }
+    decision = decide(command, stream, edges, plan_or_null);
+    if (decision.path == Path::kConducted && !edges.empty() && !polled) {
+      // What seems unfinished may have ended on the vendor's side.
+      lock.unlock();
+      poll(edges);
+      continue;
+    }
+    if (decision.path == Path::kConducted) {
+      log.append(stream, command, options.barrier);
+      log.link(*command, edges, to_watch);
+      start_now = log.unguard(*command);
+    } else {
+      command->state_ = decision.path == Path::kDirect ? Command::State::kSubmitting
+                                                       : Command::State::kRunning;
+      command->backend_ = decision.backend;
+      log.append(stream, command, options.barrier);
+      log.hold(*command, decision.uses);
+    }
+    break;
+  }
+  switch (decision.path) {
+    case Path::kDirect:
+      TUTTI_TRY(submit(command, stream, decision, plan_or_null));
+      break;
+    case Path::kInline:
+      log.set_running(command);
+      log.finish(command, code_of(executor.execute(command->work_)));
+      break;
+    case Path::kConducted:
+      for (auto& before : to_watch) watch(std::move(before));
+      if (start_now) ready(command);
+      break;
+  }
+  return command;
+}
+
+Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> command,
+                                                const EnqueueOptions& options) {
+  std::vector<Edge> edges;
+  std::vector<Ref<Command>> nobody;
+  bool ready_now = false;
+  {
+    MutexLock lock(log.mutex());
+    cl_int error = CL_SUCCESS;
+    edges = log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
+    log.append(stream, command, options.barrier);
+    if (error != CL_SUCCESS) {
+      lock.unlock();
+      log.finish(command, error);
+      return fail(error, "an event in the wait list failed");
+    }
+    command->awaited_ = true;
+    log.link(*command, edges, nobody);
+    ready_now = log.unguard(*command);
+  }
+  for (const Edge& edge : edges) {
+    if (edge.command->direct_.load(std::memory_order_acquire)) wait(edge.command);
+  }
+  if (!ready_now) command->status_.wait(CL_QUEUED, std::memory_order_acquire);
+  if (const cl_int failed = command->status_.load(std::memory_order_acquire); failed < 0) {
+    return fail(failed, "an event in the wait list failed");
+  }
+  const auto uses = uses_of(command->work_, nullptr);
+  for (;;) {
+    std::vector<Ref<Command>> conflicts;
+    {
+      MutexLock lock(log.mutex());
+      conflicts = log.conflicts(*command, uses);
+      if (conflicts.empty()) {
+        log.hold(*command, uses);
+        break;
+      }
+    }
+    for (const auto& other : conflicts) wait(other);
+  }
+  log.set_running(command);
+  const Status status = executor.execute(command->work_);
+  log.finish(command, code_of(status));
+  if (!status) return tl::unexpected<Error>(status.error());
+  return command;
+}
+
+void Engine::Impl::start(const Ref<Command>& command) {
+  std::optional<KernelPlan> plan;
+  if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
+    auto planned = planner.plan(*work);
+    if (!planned) {
+      log.finish(command, planned.error().code);
+      return;
+    }
+    plan = std::move(*planned);
+  }
+  const auto uses = uses_of(command->work_, plan ? &*plan : nullptr);
+  std::vector<Ref<Command>> to_watch;
+  bool again = false, wait_for_others = false;
+  {
+    MutexLock lock(log.mutex());
+    std::vector<Edge> edges;
+    for (auto& other : log.conflicts(*command, uses)) edges.push_back({std::move(other), false});
+    if (edges.empty()) {
+      log.hold(*command, uses);
+    } else {
+      // Unordered commands whose ranges meet: one after the other. Those ahead have started, so
+      // they end without us.
+      wait_for_others = true;
+      log.link(*command, edges, to_watch);
+      again = log.unguard(*command);
+    }
+  }
+  for (auto& other : to_watch) watch(std::move(other));
+  if (wait_for_others) {
+    if (again) ready(command);
+    return;
+  }
+  log.set_running(command);
+  if (plan) {
+    start_kernel(command, std::get<KernelWork>(command->work_), std::move(*plan));
+    return;
+  }
+  host_worker.post(
+      [this, command] { log.finish(command, code_of(executor.execute(command->work_))); });
+}
+
+void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& work,
+                                KernelPlan plan) {
+  if (!plan.split) {
+    const uint32_t backend = plan.backend;
+    workers[backend]->post([this, command, plan = std::move(plan)] {
+      const auto& kernel = std::get<KernelWork>(command->work_);
+      const auto run = [&]() -> Status {
+        TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend));
+        return executor.execute_kernel(kernel, *queue, plan.backend);
+      };
+      const Status status = run();
+      if (status && summary.enabled()) {
+        summary.launched_whole(kernel.kernel->summary().name, plan, plan.backend);
+      }
+      log.finish(command, code_of(status));
+    });
+    return;
+  }
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const auto devices = planner.balancer_devices(work, plan);
+  auto balancer = settings.split == SplitMode::kForce
+                      ? make_random_balancer(settings.seed + launches.fetch_add(1), slices)
+                      : make_balancer(settings.balancer, slices, devices);
+  auto run = std::make_shared<SplitRun>(
+      SplitRun::Parts{backends, model, summary}, work, std::move(plan), command->stream_,
+      std::move(balancer),
+      [this, command](Status status) { log.finish(command, code_of(status)); });
+  for (size_t i = 0; i < run->participants(); ++i) {
+    workers[run->backend(i)]->post([run, i] { run->take_part(i); });
+  }
+}
+
+Engine::Engine(BackendSet& backends, EngineSettings settings)
+    : backends_(backends), impl_(std::make_unique<Impl>(*this, backends, std::move(settings))) {}
+
+Engine::~Engine() = default;
+
+Ref<Stream> Engine::create_stream(StreamOptions options) {
+  return make_ref<Stream>(backends_, options);
+}
+
+void Engine::abandon(Stream& stream) {
+  for (auto& command : impl_->log.outstanding(stream)) {
+    bool nobody_waits = false;
+    {
+      MutexLock lock(impl_->log.mutex());
+      nobody_waits = command->state_ == Command::State::kDirect && !command->watched_;
+      command->watched_ |= nobody_waits;
+    }
+    if (nobody_waits) impl_->watch(std::move(command));
+  }
+}
+
+Result<Ref<Command>> Engine::enqueue(Stream& stream, Work work, const EnqueueOptions& options) {
+  auto command = make_ref<Command>(*this, options.type, std::move(work));
+  if (options.blocking) return impl_->run_blocking(stream, std::move(command), options);
+  return impl_->enqueue(stream, std::move(command), options);
+}
+
+Ref<Command> Engine::create_user_command() {
+  auto command = make_ref<Command>(*this, CL_COMMAND_USER, MarkerWork{});
+  command->status_.store(CL_SUBMITTED, std::memory_order_release);
+  MutexLock lock(impl_->log.mutex());
+  command->state_ = Command::State::kWaiting;
+  command->unfinished_ = 1;
+  return command;
+}
+
+Status Engine::set_user_status(Command& command, cl_int status) {
+  {
+    MutexLock lock(impl_->log.mutex());
+    if (command.unfinished_ == 0) {
+      return fail(CL_INVALID_OPERATION, "the status of the user event was set before");
+    }
+    command.unfinished_ = 0;
+  }
+  impl_->log.finish(Ref<Command>(&command), status);
+  return {};
+}
+
+Status Engine::wait(std::span<Command* const> commands) {
+  bool failed = false;
+  for (Command* command : commands) failed |= impl_->wait(Ref<Command>(command)) < 0;
+  if (failed) {
+    return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "a command that was waited for failed");
+  }
+  return {};
+}
+
+Status Engine::flush(Stream& stream) {
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    if (auto* queue = stream.existing_queue(i)) TUTTI_TRY(queue->flush());
+  }
+  return {};
+}
+
+Status Engine::finish(Stream& stream) {
+  const auto commands = impl_->log.outstanding(stream);
+  // One vendor call per device for all direct commands; their own events then answer at once.
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    auto* queue = stream.existing_queue(i);
+    if (!queue) continue;
+    const bool any = std::any_of(commands.begin(), commands.end(), [](const auto& command) {
+      return command->direct_.load(std::memory_order_acquire);
+    });
+    // What failed shows in each command's own event.
+    if (any) static_cast<void>(queue->finish());
+  }
+  for (const auto& command : commands) impl_->wait(command);
+  return {};
+}
+
+void Engine::shut_down() {
+  impl_->conductor.stop();
+  for (auto& worker : impl_->workers) worker->stop();
+  impl_->host_worker.stop();
+  impl_->callback_thread.stop();
+  impl_->summary.write();
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: command log, direct path and conducted path behind one class; what device_virtual
+// calls. Thread-safe. One per process in the driver, never destroyed there (worker threads and
+// forgotten commands may outlive every context); tests make and destroy their own.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <memory>
+#include <span>
+
+#include "platform/ref_counted.h"
+#include "platform/result.h"
+#include "scheduler/exec/backend_set.h"
+#include "scheduler/exec/stream.h"
+#include "scheduler/exec/work.h"
+#include "scheduler/log/command.h"
+#include "scheduler/plan/planner.h"
+
+namespace tutti::scheduler {
+
+struct EnqueueOptions {
+  cl_command_type type = 0;
+  std::span<Command* const> wait_list;
+  bool blocking = false;
+  bool barrier = false;        // later commands of an out-of-order stream wait for this one
+  bool waits_for_all = false;  // with an empty wait list: for everything enqueued before (markers,
+                               // barriers)
+};
+
+class Engine {
+ public:
+  Engine(BackendSet& backends, EngineSettings settings);
+  ~Engine();
+
+  BackendSet& backends() { return backends_; }
+
+  Ref<Stream> create_stream(StreamOptions options);
+  /// The application has given the stream up: its commands still run, and are finished by the
+  /// engine's own threads.
+  void abandon(Stream& stream);
+
+  /// Appends a command. On error nothing was enqueued, except for blocking commands, whose own
+  /// failure is returned (CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when a dependency failed).
+  Result<Ref<Command>> enqueue(Stream& stream, Work work, const EnqueueOptions& options);
+
+  Ref<Command> create_user_command();
+  /// status: CL_COMPLETE or negative. CL_INVALID_OPERATION when it was set already.
+  Status set_user_status(Command& command, cl_int status);
+
+  /// Waits for all. CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when any failed.
+  Status wait(std::span<Command* const> commands);
+  Status flush(Stream& stream);
+  Status finish(Stream& stream);
+
+  /// Ends the engine's threads after what they are doing now; writes the summary. For process exit.
+  void shut_down();
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  BackendSet& backends_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's inside: the log with its consequences, the threads, and the three ways to execute a
+// command (direct, in the calling thread, by the conductor). Not for other folders.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "scheduler/exec/direct_path.h"
+#include "scheduler/exec/engine.h"
+#include "scheduler/exec/executor.h"
+#include "scheduler/exec/run_summary.h"
+#include "scheduler/exec/workers.h"
+#include "scheduler/log/command_log.h"
+#include "scheduler/model/performance_model.h"
+
+namespace tutti::scheduler {
+
+struct Engine::Impl : LogSink {
+  Impl(Engine& owner, BackendSet& set, EngineSettings chosen);
+
+  // LogSink
+  void ready(Ref<Command> command) override;
+  void watch(Ref<Command> command) override;
+  void call_back(Command::Callback callback, cl_int status) override;
+
+  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command,
+                               const EnqueueOptions& options);
+  Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
+                                    const EnqueueOptions& options);
+  /// In the conductor's thread: every dependency is done.
+  void start(const Ref<Command>& command);
+  void start_kernel(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
+
+  /// The vendor has answered that a direct command ended with `status`.
+  void finish_direct(const Ref<Command>& command, cl_int status);
+  /// Waits until the command is done, whatever its path.
+  cl_int wait(const Ref<Command>& command);
+
+  Engine& engine;
+  BackendSet& backends;
+  const EngineSettings settings;
+  PerformanceModel model;
+  Planner planner;
+  Executor executor;
+  DirectPath direct;
+  CommandLog log;
+  RunSummary summary;
+  std::atomic<uint64_t> launches{0};  // of split kernels: varies the seed of forced splits
+
+  // Last, so that they end first.
+  TaskThread conductor{"tutti-conductor"};
+  TaskThread host_worker{"tutti-host"};
+  TaskThread callback_thread{"tutti-callback"};
+  std::vector<std::unique_ptr<TaskThread>> workers;  // one per backend
+
+ private:
+  struct Decision;
+  Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
+                  const KernelPlan* plan) TUTTI_REQUIRES(log.mutex());
+  Status submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
+                const KernelPlan* plan);
+  void poll(std::span<const Edge> edges);
+};
+
+}  // namespace tutti::scheduler

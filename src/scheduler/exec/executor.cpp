@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/exec/executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "platform/clock.h"
+
+namespace tutti::scheduler {
+namespace {
+
+/// Begin and end of the bytes that a rectangle spans, relative to the view.
+std::pair<uint64_t, uint64_t> rect_span(const backends::Rect& rect,
+                                        const std::array<size_t, 3>& region) {
+  const uint64_t begin =
+      rect.origin[0] + rect.origin[1] * rect.row_pitch + rect.origin[2] * rect.slice_pitch;
+  const uint64_t end = begin + (region[2] - 1) * rect.slice_pitch +
+                       (region[1] - 1) * rect.row_pitch + region[0];
+  return {begin, end};
+}
+
+void copy_rect(std::byte* to, const backends::Rect& to_rect, const std::byte* from,
+               const backends::Rect& from_rect, const std::array<size_t, 3>& region) {
+  const auto start = [](const backends::Rect& rect, size_t row, size_t slice) {
+    return rect.origin[0] + (rect.origin[1] + row) * rect.row_pitch +
+           (rect.origin[2] + slice) * rect.slice_pitch;
+  };
+  for (size_t slice = 0; slice < region[2]; ++slice) {
+    for (size_t row = 0; row < region[1]; ++row) {
+      std::memmove(to + start(to_rect, row, slice), from + start(from_rect, row, slice),
+                   region[0]);
+    }
+  }
+}
+
+BufferUse use(const BufferView& view, uint64_t offset, uint64_t size, bool writes) {
+  return {view.buffer.get(), view.origin + offset, view.origin + offset + size, writes};
+}
+
+struct UseFinder {
+  const KernelPlan* plan;
+  std::vector<BufferUse>& uses;
+
+  void operator()(const KernelWork& work) {
+    const uint64_t written = written_arguments(work.kernel->summary());
+    for (size_t i = 0; i < work.arguments->size(); ++i) {
+      const ArgumentSlot& slot = (*work.arguments)[i];
+      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+      if (plan && plan->split) continue;
+      uses.push_back(use(slot.view, 0, slot.view.size, argument_written(written, i)));
+    }
+    if (!plan || !plan->split) return;
+    // A split knows its ranges exactly, so unordered launches on parts of one buffer may overlap.
+    for (const ArgumentUse& whole : plan->access->whole()) {
+      const BufferView& view = (*work.arguments)[whole.argument].view;
+      if (!view.buffer) continue;
+      if (!whole.read.empty()) {
+        uses.push_back(use(view, whole.read.begin, whole.read.end - whole.read.begin, false));
+      }
+      if (!whole.write.empty()) {
+        uses.push_back(use(view, whole.write.begin, whole.write.end - whole.write.begin, true));
+      }
+    }
+  }
+  void operator()(const ReadWork& work) {
+    uses.push_back(use(work.from, work.offset, work.size, false));
+  }
+  void operator()(const WriteWork& work) {
+    uses.push_back(use(work.to, work.offset, work.size, true));
+  }
+  void operator()(const CopyWork& work) {
+    uses.push_back(use(work.from, work.from_offset, work.size, false));
+    uses.push_back(use(work.to, work.to_offset, work.size, true));
+  }
+  void operator()(const FillWork& work) {
+    uses.push_back(use(work.to, work.offset, work.size, true));
+  }
+  void operator()(const RectWork& work) {
+    const auto [begin, end] = rect_span(work.buffer_rect, work.region);
+    uses.push_back(use(work.view, begin, end - begin, work.write));
+  }
+  void operator()(const CopyRectWork& work) {
+    const auto [from_begin, from_end] = rect_span(work.from_rect, work.region);
+    const auto [to_begin, to_end] = rect_span(work.to_rect, work.region);
+    uses.push_back(use(work.from, from_begin, from_end - from_begin, false));
+    uses.push_back(use(work.to, to_begin, to_end - to_begin, true));
+  }
+  void operator()(const MapWork& work) {
+    uses.push_back(use(work.view, work.offset, work.size, work.discard));
+  }
+  void operator()(const UnmapWork& work) {
+    if (work.written) uses.push_back(use(work.view, work.offset, work.size, true));
+  }
+  void operator()(const MarkerWork&) {}
+  void operator()(const HostWork&) {}
+};
+
+}  // namespace
+
+std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan) {
+  std::vector<BufferUse> uses;
+  std::visit(UseFinder{plan, uses}, work);
+  return uses;
+}
+
+Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
+                                                         uint32_t backend,
+                                                         std::span<const std::byte> hidden) {
+  std::vector<backends::Argument> result(arguments.size() + (hidden.empty() ? 0 : 1));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentSlot& slot = arguments[i];
+    switch (slot.kind) {
+      case ArgumentSlot::Kind::kUnset:
+        return fail(CL_INVALID_KERNEL_ARGS, "an argument is not set");
+      case ArgumentSlot::Kind::kBytes:
+        result[i].bytes = slot.bytes;
+        break;
+      case ArgumentSlot::Kind::kLocal:
+        result[i].kind = backends::Argument::Kind::kLocal;
+        result[i].local_size = slot.local_size;
+        break;
+      case ArgumentSlot::Kind::kBuffer:
+        result[i].kind = backends::Argument::Kind::kMemory;
+        if (slot.view.buffer) {
+          TUTTI_ASSIGN(result[i].memory, slot.view.buffer->device_memory(backend));
+          result[i].origin = slot.view.origin;
+          result[i].size = slot.view.size;
+        }
+        break;
+    }
+  }
+  if (!hidden.empty()) result.back().bytes = hidden;
+  return result;
+}
+
+Status Executor::execute(const Work& work) {
+  return std::visit([this](const auto& kind) { return run(kind); }, work);
+}
+
+Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue,
+                                uint32_t backend) {
+  const Place place = backends_.place(backend);
+  const uint64_t written = written_arguments(work.kernel->summary());
+  for (const ArgumentSlot& slot : *work.arguments) {
+    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    const uint64_t begin = slot.view.origin;
+    TUTTI_TRY(slot.view.buffer->make_valid(place, begin, begin + slot.view.size));
+  }
+  TUTTI_ASSIGN(backends::Kernel * kernel,
+               work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
+  TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
+  backends::Launch launch;
+  launch.kernel = kernel;
+  launch.arguments = arguments;
+  launch.dims = work.shape.dims;
+  uint64_t items = 1;
+  for (uint32_t d = 0; d < work.shape.dims; ++d) {
+    launch.offset[d] = work.shape.offset[d];
+    launch.global[d] = work.shape.global[d];
+    items *= work.shape.global[d];
+  }
+  if (work.local_given) {
+    launch.local = {work.shape.local[0], work.shape.local[1], work.shape.local[2]};
+  }
+  const uint64_t start = now_ns();
+  TUTTI_ASSIGN(backends::CompletionPtr completion, queue.launch(launch, {}));
+  TUTTI_TRY(completion->wait());
+  const uint64_t end = now_ns();
+  const auto times = completion->times();
+  const double seconds = times && times->ended > times->started
+                             ? seconds_between(times->started, times->ended)
+                             : seconds_between(start, end);
+  model_.add(work.kernel->model_key(), backend, items, seconds);
+  for (size_t i = 0; i < work.arguments->size(); ++i) {
+    const ArgumentSlot& slot = (*work.arguments)[i];
+    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    if (!argument_written(written, i)) continue;
+    slot.view.buffer->set_exclusive(place, slot.view.origin, slot.view.origin + slot.view.size);
+  }
+  return {};
+}
+
+Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const {
+  if (buffer.undefined(begin, end)) {
+    // Nobody has it yet. With one device it will be wanted there; with several the host's copy
+    // serves all.
+    return backends_.count() == 1 ? backends_.place(0) : kHostPlace;
+  }
+  const PlaceSet places = buffer.valid_places(begin, end);
+  if (places == 0 || places & place_bit(kHostPlace)) return kHostPlace;
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    if (places & place_bit(backends_.place(i))) return backends_.place(i);
+  }
+  return kHostPlace;
+}
+
+Status Executor::gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to) {
+  struct Piece {
+    uint32_t backend;
+    uint64_t begin, end;
+  };
+  std::vector<Piece> pieces;
+  for (const auto& segment : buffer.segments(begin, end)) {
+    if (segment.places == 0) continue;  // never written: whatever the application gets is right
+    if (segment.places & place_bit(kHostPlace)) {
+      TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+      std::memcpy(to + (segment.begin - begin), host + segment.begin, segment.end - segment.begin);
+      continue;
+    }
+    for (uint32_t i = 0; i < backends_.count(); ++i) {
+      if (!(segment.places & place_bit(backends_.place(i)))) continue;
+      pieces.push_back({i, segment.begin, segment.end});
+      break;
+    }
+  }
+  auto fetch = [this, &buffer, begin, to](const Piece& piece) -> Status {
+    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(piece.backend));
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(piece.backend));
+    return queue->read_blocking(*memory, piece.begin, piece.end - piece.begin,
+                                to + (piece.begin - begin));
+  };
+  // All owners at once: one thread per further device, this one for the first.
+  std::vector<std::vector<Piece>> by_device(backends_.count());
+  for (const Piece& piece : pieces) by_device[piece.backend].push_back(piece);
+  std::erase_if(by_device, [](const auto& list) { return list.empty(); });
+  if (by_device.empty()) return {};
+  std::vector<Status> results(by_device.size());
+  auto fetch_all = [&](size_t index) {
+    for (const Piece& piece : by_device[index]) {
+      if (results[index]) results[index] = fetch(piece);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < by_device.size(); ++i) threads.emplace_back(fetch_all, i);
+  fetch_all(0);
+  for (auto& thread : threads) thread.join();
+  for (auto& result : results) TUTTI_TRY(result);
+  return {};
+}
+
+Status Executor::run(const ReadWork& work) {
+  const uint64_t begin = work.from.origin + work.offset;
+  return gather(*work.from.buffer, begin, begin + work.size, static_cast<std::byte*>(work.to));
+}
+
+Status Executor::run(const WriteWork& work) {
+  LogicalBuffer& buffer = *work.to.buffer;
+  const uint64_t begin = work.to.origin + work.offset;
+  const uint64_t end = begin + work.size;
+  const Place place = preferred_place(buffer, begin, end);
+  if (place == kHostPlace) {
+    TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+    std::memmove(host + begin, work.from, work.size);
+  } else {
+    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+    TUTTI_TRY(queue->write_blocking(*memory, begin, work.size, work.from));
+  }
+  buffer.set_exclusive(place, begin, end);
+  return {};
+}
+
+Status Executor::run(const CopyWork& work) {
+  LogicalBuffer& from = *work.from.buffer;
+  LogicalBuffer& to = *work.to.buffer;
+  const uint64_t from_begin = work.from.origin + work.from_offset;
+  const uint64_t to_begin = work.to.origin + work.to_offset;
+  const Place place = preferred_place(from, from_begin, from_begin + work.size);
+  if (place == kHostPlace) {
+    TUTTI_TRY(from.make_valid(kHostPlace, from_begin, from_begin + work.size));
+    TUTTI_ASSIGN(std::byte * from_host, from.host_memory());
+    TUTTI_ASSIGN(std::byte * to_host, to.host_memory());
+    std::memmove(to_host + to_begin, from_host + from_begin, work.size);
+  } else {
+    TUTTI_ASSIGN(backends::Memory * from_memory, from.device_memory(place - 1));
+    TUTTI_ASSIGN(backends::Memory * to_memory, to.device_memory(place - 1));
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+    TUTTI_ASSIGN(auto completion,
+                 queue->copy(*from_memory, from_begin, *to_memory, to_begin, work.size, {}));
+    TUTTI_TRY(completion->wait());
+  }
+  to.set_exclusive(place, to_begin, to_begin + work.size);
+  return {};
+}
+
+Status Executor::run(const FillWork& work) {
+  LogicalBuffer& buffer = *work.to.buffer;
+  const uint64_t begin = work.to.origin + work.offset;
+  const uint64_t end = begin + work.size;
+  const Place place = preferred_place(buffer, begin, end);
+  if (place == kHostPlace) {
+    TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+    for (uint64_t at = begin; at < end; at += work.pattern_size) {
+      std::memcpy(host + at, work.pattern.data(), work.pattern_size);
+    }
+  } else {
+    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+    TUTTI_ASSIGN(auto completion,
+                 queue->fill(*memory, begin, work.size,
+                             std::span(work.pattern).first(work.pattern_size), {}));
+    TUTTI_TRY(completion->wait());
+  }
+  buffer.set_exclusive(place, begin, end);
+  return {};
+}
+
+Status Executor::run(const RectWork& work) {
+  LogicalBuffer& buffer = *work.view.buffer;
+  const auto [first, last] = rect_span(work.buffer_rect, work.region);
+  const uint64_t begin = work.view.origin + first;
+  const uint64_t end = work.view.origin + last;
+  // A write, too, needs the bytes between its rows: the spanned range becomes the host's.
+  TUTTI_TRY(buffer.make_valid(kHostPlace, begin, end));
+  TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+  std::byte* window = host + work.view.origin;
+  auto* application = static_cast<std::byte*>(work.host);
+  if (work.write) {
+    copy_rect(window, work.buffer_rect, application, work.host_rect, work.region);
+    buffer.set_exclusive(kHostPlace, begin, end);
+  } else {
+    copy_rect(application, work.host_rect, window, work.buffer_rect, work.region);
+  }
+  return {};
+}
+
+Status Executor::run(const CopyRectWork& work) {
+  LogicalBuffer& from = *work.from.buffer;
+  LogicalBuffer& to = *work.to.buffer;
+  const auto [from_first, from_last] = rect_span(work.from_rect, work.region);
+  const auto [to_first, to_last] = rect_span(work.to_rect, work.region);
+  const uint64_t to_begin = work.to.origin + to_first;
+  const uint64_t to_end = work.to.origin + to_last;
+  TUTTI_TRY(
+      from.make_valid(kHostPlace, work.from.origin + from_first, work.from.origin + from_last));
+  TUTTI_TRY(to.make_valid(kHostPlace, to_begin, to_end));
+  TUTTI_ASSIGN(std::byte * from_host, from.host_memory());
+  TUTTI_ASSIGN(std::byte * to_host, to.host_memory());
+  copy_rect(to_host + work.to.origin, work.to_rect, from_host + work.from.origin, work.from_rect,
+            work.region);
+  to.set_exclusive(kHostPlace, to_begin, to_end);
+  return {};
+}
+
+Status Executor::run(const MapWork& work) {
+  const uint64_t begin = work.view.origin + work.offset;
+  TUTTI_ASSIGN([[maybe_unused]] std::byte * host, work.view.buffer->host_memory());
+  if (work.discard) return {};
+  return work.view.buffer->make_valid(kHostPlace, begin, begin + work.size);
+}
+
+Status Executor::run(const UnmapWork& work) {
+  if (!work.written) return {};
+  const uint64_t begin = work.view.origin + work.offset;
+  work.view.buffer->set_exclusive(kHostPlace, begin, begin + work.size);
+  return {};
+}
+
+}  // namespace tutti::scheduler

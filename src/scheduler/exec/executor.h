@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes one started command in the calling thread and waits for it: the conducted path's transfers
+// and whole kernels, and everything blocking. Knows where data lie; the caller holds the ranges.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "platform/result.h"
+#include "scheduler/log/command_log.h"
+#include "scheduler/model/performance_model.h"
+#include "scheduler/plan/planner.h"
+
+namespace tutti::scheduler {
+
+/// The ranges of buffers that a command uses (`plan` for kernels only, may be null).
+std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
+
+/// The vendor's view of a kernel's arguments on a device, with `hidden` (may be empty) appended.
+Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
+                                                         uint32_t backend,
+                                                         std::span<const std::byte> hidden);
+
+class Executor {
+ public:
+  Executor(BackendSet& backends, PerformanceModel& model)
+      : backends_(backends), model_(model) {}
+
+  /// Every kind of work but kernels.
+  Status execute(const Work& work);
+  /// A kernel whole on one device.
+  Status execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend);
+
+  /// Where a transfer that touches this range is best done: a place that holds all of it (the host
+  /// first), or kHostPlace when no place does.
+  Place preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const;
+
+ private:
+  Status run(const ReadWork& work);
+  Status run(const WriteWork& work);
+  Status run(const CopyWork& work);
+  Status run(const FillWork& work);
+  Status run(const RectWork& work);
+  Status run(const CopyRectWork& work);
+  Status run(const MapWork& work);
+  Status run(const UnmapWork& work);
+  Status run(const MarkerWork&) { return {}; }
+  Status run(const HostWork& work) { return work.function(); }
+  Status run(const KernelWork&) { return fail(CL_INVALID_OPERATION, "a kernel needs a plan"); }
+  Status gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to);
+
+  BackendSet& backends_;
+  PerformanceModel& model_;
+};
+
+}  // namespace tutti::scheduler

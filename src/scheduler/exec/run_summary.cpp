@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/exec/run_summary.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "platform/log.h"
+
+namespace tutti::scheduler {
+
+void RunSummary::launched_whole(const std::string& kernel, const KernelPlan& plan,
+                                uint32_t device) {
+  if (!enabled()) return;
+  MutexLock lock(mutex_);
+  Entry& entry = kernels_[kernel];
+  ++entry.launches;
+  entry.device = device;
+  if (entry.split > 0) return;  // the split launches are what a reader wants to see
+  entry.mode = merge_mode_name(MergeMode::kWhole);
+  entry.reason = plan.reason();
+  const bool judged = plan.why == KernelPlan::Why::kVerdict && plan.access;
+  entry.line = judged ? plan.access->verdict().line : 0;
+}
+
+void RunSummary::launched_split(const std::string& kernel, const KernelPlan& plan,
+                                std::vector<PackageRecord> packages) {
+  if (!enabled()) return;
+  MutexLock lock(mutex_);
+  Entry& entry = kernels_[kernel];
+  ++entry.launches;
+  ++entry.split;
+  const Verdict& verdict = plan.access->verdict();
+  entry.mode = merge_mode_name(verdict.mode);
+  entry.reason = verdict.reason;
+  entry.line = verdict.line;
+  entry.dimension = verdict.dimension;
+  entry.shape = plan.shape;
+  entry.packages = std::move(packages);
+}
+
+std::string RunSummary::json() const {
+  MutexLock lock(mutex_);
+  nlohmann::json kernels = nlohmann::json::array();
+  for (const auto& [name, entry] : kernels_) {
+    nlohmann::json kernel = {{"name", name},
+                             {"launches", entry.launches},
+                             {"split", entry.split},
+                             {"mode", entry.mode},
+                             {"reason", entry.reason},
+                             {"line", entry.line}};
+    if (entry.split > 0) {
+      nlohmann::json packages = nlohmann::json::array();
+      for (const PackageRecord& package : entry.packages) {
+        packages.push_back({{"device", package.device},
+                            {"name", backends_.traits(package.device).device_name},
+                            {"first", package.first},
+                            {"count", package.count},
+                            {"start_ns", package.start_ns},
+                            {"end_ns", package.end_ns}});
+      }
+      kernel["dimension"] = entry.dimension;
+      kernel["last"] = {{"packages", std::move(packages)},
+                        {"local_size", entry.shape.local},
+                        {"global_size", entry.shape.global},
+                        {"slice_size", entry.shape.local[entry.dimension]}};
+    } else {
+      kernel["device"] = entry.device;
+    }
+    kernels.push_back(std::move(kernel));
+  }
+  nlohmann::json devices = nlohmann::json::array();
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    devices.push_back({{"index", i},
+                       {"name", backends_.traits(i).device_name},
+                       {"platform", backends_.traits(i).platform_name}});
+  }
+  return nlohmann::json{{"devices", std::move(devices)}, {"kernels", std::move(kernels)}}.dump(
+      1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string RunSummary::text() const {
+  MutexLock lock(mutex_);
+  std::string text = "tutti: what ran where\n";
+  for (const auto& [name, entry] : kernels_) {
+    text += fmt::format("  {}: {} launches, {} split, {}", name, entry.launches, entry.split,
+                        entry.mode);
+    if (!entry.reason.empty()) text += ": " + entry.reason;
+    if (entry.line > 0) text += fmt::format(" (line {})", entry.line);
+    text += '\n';
+    if (entry.split == 0) {
+      text += fmt::format("    ran on {} {}\n", entry.device,
+                          backends_.traits(entry.device).device_name);
+      continue;
+    }
+    uint64_t total = 0;
+    for (const auto& package : entry.packages) total += package.count;
+    for (uint32_t i = 0; i < backends_.count(); ++i) {
+      uint64_t slices = 0, count = 0, busy = 0;
+      for (const auto& package : entry.packages) {
+        if (package.device != i) continue;
+        slices += package.count;
+        busy += package.end_ns - package.start_ns;
+        ++count;
+      }
+      text += fmt::format("    {} {}: {:.1f} % in {} packages, {:.3f} ms\n", i,
+                          backends_.traits(i).device_name,
+                          total ? 100.0 * static_cast<double>(slices) / static_cast<double>(total)
+                                : 0.0,
+                          count, static_cast<double>(busy) * 1e-6);
+    }
+  }
+  return text;
+}
+
+void RunSummary::write() const {
+  if (!enabled()) return;
+  if (target_ == "-") {
+    std::fputs(text().c_str(), stderr);
+    return;
+  }
+  std::ofstream file(target_, std::ios::trunc);
+  file << json() << '\n';
+  file.flush();
+  if (!file) log(LogLevel::kWarning, "the summary could not be written to '{}'", target_);
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/exec/split_run.h"
+
+#include <algorithm>
+
+#include "platform/clock.h"
+#include "platform/log.h"
+#include "platform/process_exit.h"
+#include "scheduler/exec/executor.h"
+#include "scheduler/plan/hidden_argument.h"
+
+namespace tutti::scheduler {
+namespace {
+constexpr size_t kInFlight = 2;  // so that no device waits for the host between packages
+}
+
+struct SplitRun::Seat {
+  uint32_t backend = 0;
+  Place place = 0;
+  backends::Queue* queue = nullptr;
+  backends::Kernel* kernel = nullptr;
+  std::vector<backends::Argument> arguments;
+  HiddenArgument hidden{};
+};
+
+SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
+                   std::unique_ptr<Balancer> balancer, std::function<void(Status)> ended)
+    : parts_(parts),
+      work_(std::move(work)),
+      plan_(std::move(plan)),
+      stream_(std::move(stream)),
+      dimension_(plan_.access->verdict().dimension),
+      slices_(plan_.shape.groups(dimension_)),
+      begun_ns_(now_ns()),
+      ended_(std::move(ended)),
+      balancer_(std::move(balancer)),
+      active_(plan_.participants.size()),
+      failed_(plan_.participants.size()) {}
+
+void SplitRun::take_part(size_t participant) {
+  work_off(participant, false);
+  {
+    MutexLock lock(mutex_);
+    if (--active_ > 0) return;
+  }
+  // The last one sees to what others gave back or the balancer held back, on a device that works.
+  for (;;) {
+    size_t helper = 0;
+    {
+      MutexLock lock(mutex_);
+      const bool left = status_ && !vendors_gone() && (cursor_ < slices_ || !returned_.empty());
+      while (helper < failed_.size() && failed_[helper]) ++helper;
+      if (!left || helper == failed_.size()) break;
+    }
+    work_off(helper, true);
+  }
+  finish();
+}
+
+SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
+  MutexLock lock(mutex_);
+  if (!status_ || failed_[participant] || vendors_gone()) return {};
+  if (!returned_.empty()) {
+    const Range range = returned_.front();
+    returned_.pop_front();
+    return range;
+  }
+  const uint64_t remaining = slices_ - cursor_;
+  if (remaining == 0) return {};
+  const double now = seconds_between(begun_ns_, now_ns());
+  uint64_t count = insist ? remaining
+                          : balancer_->next_package(static_cast<uint32_t>(participant), remaining,
+                                                    now);
+  count = std::min(count, remaining);
+  const Range range{cursor_, count};
+  cursor_ += count;
+  return range;
+}
+
+void SplitRun::give_back(size_t participant, Range range, Error error) {
+  log(LogLevel::kWarning, "device {} does not take part further in this launch of {}: {}",
+      parts_.backends.traits(backend(participant)).device_name, work_.kernel->summary().name,
+      error.message);
+  MutexLock lock(mutex_);
+  failed_[participant] = true;
+  if (range.count > 0) returned_.push_back(range);
+  last_error_ = std::move(error);
+}
+
+Status SplitRun::sit_down(size_t participant, Seat& seat) {
+  seat.backend = backend(participant);
+  seat.place = parts_.backends.place(seat.backend);
+  TUTTI_ASSIGN(seat.queue, stream_->vendor_queue(seat.backend));
+  const bool rewritten = work_.kernel->summary().needs_rewrite;
+  TUTTI_ASSIGN(seat.kernel, work_.kernel->vendor_kernel(
+                                seat.backend, rewritten ? KernelVariant::kSubRange
+                                                        : KernelVariant::kUntouched));
+  std::span<const std::byte> hidden;
+  if (rewritten) {
+    for (uint32_t d = 0; d < 3; ++d) {
+      seat.hidden.set_launch(d, plan_.shape.groups(d), plan_.shape.global[d],
+                             plan_.shape.offset[d]);
+    }
+    seat.hidden.set_dimensions(plan_.shape.dims);
+    hidden = seat.hidden.bytes();
+  }
+  TUTTI_ASSIGN(seat.arguments, vendor_arguments(*work_.arguments, seat.backend, hidden));
+  return {};
+}
+
+Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
+  for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
+    const BufferView& view = (*work_.arguments)[use.argument].view;
+    if (!view.buffer) continue;
+    if (!use.read.empty()) {
+      TUTTI_TRY(view.buffer->make_valid(seat.place, view.origin + use.read.begin,
+                                        view.origin + use.read.end));
+    }
+    if (use.write.empty()) continue;
+    const uint64_t begin = view.origin + use.write.begin;
+    const uint64_t end = view.origin + use.write.end;
+    // Bytes in the range that the package may leave alone must hold what was there before.
+    if (!use.overwrites) TUTTI_TRY(view.buffer->make_valid(seat.place, begin, end));
+    view.buffer->begin_write(this, seat.place, begin, end);
+  }
+  backends::Launch launch;
+  launch.kernel = seat.kernel;
+  launch.arguments = seat.arguments;
+  launch.dims = plan_.shape.dims;
+  launch.local.emplace();
+  for (uint32_t d = 0; d < 3; ++d) {
+    launch.offset[d] = plan_.shape.offset[d];
+    launch.global[d] = plan_.shape.global[d];
+    (*launch.local)[d] = plan_.shape.local[d];
+  }
+  launch.offset[dimension_] += range.first * plan_.shape.local[dimension_];
+  launch.global[dimension_] = range.count * plan_.shape.local[dimension_];
+  seat.hidden.set_first_group(dimension_, range.first);
+  InFlight package{range, nullptr, now_ns()};
+  TUTTI_ASSIGN(package.completion, seat.queue->launch(launch, {}));
+  TUTTI_TRY(seat.queue->flush());
+  return package;
+}
+
+void SplitRun::note_end(size_t participant, const InFlight& package, uint64_t previous_end) {
+  PackageRecord record{backend(participant), package.range.first, package.range.count,
+                       std::max(package.launched_ns, previous_end), now_ns()};
+  // The vendor's own measurement excludes the time that the package waited in its queue.
+  if (const auto times = package.completion->times(); times && times->ended > times->started) {
+    const uint64_t duration = times->ended - times->started;
+    if (duration < record.end_ns - record.start_ns) record.start_ns = record.end_ns - duration;
+  }
+  const double start = seconds_between(begun_ns_, record.start_ns);
+  const double end = seconds_between(begun_ns_, record.end_ns);
+  const auto& shape = plan_.shape;
+  const uint64_t items =
+      shape.global[0] * shape.global[1] * shape.global[2] / slices_ * package.range.count;
+  parts_.model.add(work_.kernel->model_key(), record.device, items, end - start);
+  MutexLock lock(mutex_);
+  balancer_->finished({static_cast<uint32_t>(participant), package.range.count, start, end});
+  packages_.push_back(record);
+}
+
+void SplitRun::work_off(size_t participant, bool insist) {
+  Seat seat;
+  if (Status status = sit_down(participant, seat); !status) {
+    give_back(participant, {}, std::move(status).error());
+    return;
+  }
+  std::deque<InFlight> in_flight;
+  uint64_t previous_end = 0;
+  for (;;) {
+    if (in_flight.size() < kInFlight) {
+      const Range range = next_range(participant, insist);
+      if (range.count > 0) {
+        auto package = launch(seat, range);
+        if (package) {
+          in_flight.push_back(std::move(*package));
+          if (in_flight.size() < kInFlight) continue;
+        } else {
+          // Nothing of it has run: another device may compute it.
+          give_back(participant, range, std::move(package).error());
+        }
+      }
+    }
+    if (in_flight.empty()) return;
+    const InFlight package = std::move(in_flight.front());
+    in_flight.pop_front();
+    if (Status status = package.completion->wait(); !status) {
+      MutexLock lock(mutex_);
+      if (status_) status_ = std::move(status);
+      failed_[participant] = true;
+      continue;
+    }
+    note_end(participant, package, previous_end);
+    previous_end = now_ns();
+  }
+}
+
+void SplitRun::finish() {
+  Status status;
+  std::vector<PackageRecord> packages;
+  {
+    MutexLock lock(mutex_);
+    status = status_;
+    if (status && (cursor_ < slices_ || !returned_.empty())) {
+      status = tl::unexpected<Error>(last_error_);
+    }
+    packages.swap(packages_);
+  }
+  for (const ArgumentSlot& slot : *work_.arguments) {
+    if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
+      slot.view.buffer->end_writes(this);
+    }
+  }
+  if (status) {
+    std::sort(packages.begin(), packages.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    parts_.summary.launched_split(work_.kernel->summary().name, plan_, std::move(packages));
+  }
+  ended_(std::move(status));
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// One launch of a kernel that is computed by several devices: hands packages to the devices' workers
+// as the balancer says, two in flight per device, and ends when the last package has ended. Shared by
+// the workers' tasks; thread-safe. Its lock is never held while a vendor is called.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "platform/thread_annotations.h"
+#include "scheduler/balance/balancer.h"
+#include "scheduler/exec/run_summary.h"
+#include "scheduler/exec/stream.h"
+#include "scheduler/exec/work.h"
+#include "scheduler/log/command.h"
+#include "scheduler/model/performance_model.h"
+#include "scheduler/plan/planner.h"
+
+namespace tutti::scheduler {
+
+class SplitRun {
+ public:
+  struct Parts {
+    BackendSet& backends;
+    PerformanceModel& model;
+    RunSummary& summary;
+  };
+  /// `ended` is called once, by the worker that ends last, when all results are in the directory.
+  SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
+           std::unique_ptr<Balancer> balancer, std::function<void(Status)> ended);
+
+  size_t participants() const { return plan_.participants.size(); }
+  uint32_t backend(size_t participant) const { return plan_.participants[participant]; }
+  /// A participant's whole share of the launch; each is called once, on its device's worker.
+  void take_part(size_t participant);
+
+ private:
+  struct Range {
+    uint64_t first = 0;
+    uint64_t count = 0;
+  };
+  struct InFlight {
+    Range range;
+    backends::CompletionPtr completion;
+    uint64_t launched_ns = 0;
+  };
+  struct Seat;  // what one participant needs to launch packages
+
+  Range next_range(size_t participant, bool insist) TUTTI_EXCLUDES(mutex_);
+  void give_back(size_t participant, Range range, Error error) TUTTI_EXCLUDES(mutex_);
+  void note_end(size_t participant, const InFlight& package, uint64_t previous_end)
+      TUTTI_EXCLUDES(mutex_);
+  Status sit_down(size_t participant, Seat& seat);
+  Result<InFlight> launch(Seat& seat, Range range);
+  void work_off(size_t participant, bool insist);
+  void finish();
+
+  Parts parts_;
+  const KernelWork work_;
+  const KernelPlan plan_;
+  const Ref<Stream> stream_;
+  const uint32_t dimension_;
+  const uint64_t slices_;
+  const uint64_t begun_ns_;
+  std::function<void(Status)> ended_;
+
+  Mutex mutex_;
+  std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);
+  uint64_t cursor_ TUTTI_GUARDED_BY(mutex_) = 0;
+  std::deque<Range> returned_ TUTTI_GUARDED_BY(mutex_);  // packages that a device could not launch
+  size_t active_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<bool> failed_ TUTTI_GUARDED_BY(mutex_);    // per participant
+  Status status_ TUTTI_GUARDED_BY(mutex_);               // of a package that failed while it ran
+  Error last_error_ TUTTI_GUARDED_BY(mutex_);            // of a package that was not launched
+  std::vector<PackageRecord> packages_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command does, as plain values: made by device_virtual, executed by the engine. All offsets
+// and sizes are bytes; offsets of views are relative to the view. Arguments have been validated.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "scheduler/memory/logical_buffer.h"
+#include "scheduler/plan/access_eval.h"
+#include "scheduler/plan/access_summary.h"
+
+namespace tutti::scheduler {
+
+/// One kernel argument as set by the application.
+struct ArgumentSlot {
+  enum class Kind : uint8_t { kUnset, kBytes, kLocal, kBuffer };
+  Kind kind = Kind::kUnset;
+  std::vector<std::byte> bytes;  // kBytes
+  uint64_t local_size = 0;       // kLocal
+  BufferView view;               // kBuffer; view.buffer null = NULL pointer
+};
+/// Immutable once it is part of a command: a kernel object copies it when an argument changes.
+using ArgumentSet = std::vector<ArgumentSlot>;
+
+enum class KernelVariant : uint8_t { kUntouched, kSubRange };
+
+/// A kernel of a built program, with its vendor kernels (made at first use).
+class LaunchableKernel {
+ public:
+  virtual ~LaunchableKernel() = default;
+  virtual const KernelSummary& summary() const = 0;
+  /// Backends on which the program was built, as bits.
+  virtual uint64_t built_on() const = 0;
+  /// Cheap after the first call. Owned by this object. A kernel that needs no rewriting has one
+  /// variant only. kSubRange builds the rewritten program on that backend at first use.
+  virtual Result<backends::Kernel*> vendor_kernel(uint32_t backend, KernelVariant variant) = 0;
+  /// Equal for equal source, options and name: the key under which speeds are remembered.
+  virtual uint64_t model_key() const = 0;
+};
+
+struct KernelWork {
+  std::shared_ptr<LaunchableKernel> kernel;
+  std::shared_ptr<const ArgumentSet> arguments;
+  LaunchShape shape;         // local is 1,1,1 when not given
+  bool local_given = false;  // false: the application passed NULL
+};
+struct ReadWork {
+  BufferView from;
+  uint64_t offset = 0, size = 0;
+  void* to = nullptr;
+};
+struct WriteWork {
+  BufferView to;
+  uint64_t offset = 0, size = 0;
+  const void* from = nullptr;
+};
+struct CopyWork {
+  BufferView from, to;
+  uint64_t from_offset = 0, to_offset = 0, size = 0;
+};
+struct FillWork {
+  BufferView to;
+  uint64_t offset = 0, size = 0;
+  std::array<std::byte, 128> pattern{};
+  uint32_t pattern_size = 1;
+};
+/// A rectangle between a buffer and host memory.
+struct RectWork {
+  bool write = false;  // host → buffer; else buffer → host
+  BufferView view;
+  backends::Rect buffer_rect, host_rect;
+  std::array<size_t, 3> region{1, 1, 1};  // bytes, rows, slices
+  void* host = nullptr;                   // read only when `write`
+};
+struct CopyRectWork {
+  BufferView from, to;
+  backends::Rect from_rect, to_rect;
+  std::array<size_t, 3> region{1, 1, 1};
+};
+/// The range becomes valid in the host's copy (unless `discard`); the pointer is host_memory() +
+/// view.origin + offset and is known before.
+struct MapWork {
+  BufferView view;
+  uint64_t offset = 0, size = 0;
+  bool discard = false;  // CL_MAP_WRITE_INVALIDATE_REGION
+};
+struct UnmapWork {
+  BufferView view;
+  uint64_t offset = 0, size = 0;
+  bool written = false;  // mapped for writing: the host's copy becomes the valid one
+};
+/// Nothing but order: markers, barriers, migration hints.
+struct MarkerWork {};
+/// Something done by the host in its turn (native kernels, tests).
+struct HostWork {
+  std::function<Status()> function;
+};
+
+using Work = std::variant<KernelWork, ReadWork, WriteWork, CopyWork, FillWork, RectWork, CopyRectWork,
+                          MapWork, UnmapWork, MarkerWork, HostWork>;
+
+}  // namespace tutti::scheduler

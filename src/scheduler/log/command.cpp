@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/log/command.h"
+
+#include <algorithm>
+
+#include "platform/clock.h"
+#include "scheduler/exec/engine_impl.h"
+
+namespace tutti::scheduler {
+
+Command::Command(Engine& engine, cl_command_type type, Work work)
+    : engine_(engine), type_(type), work_(std::move(work)) {
+  queued_.store(now_ns(), std::memory_order_relaxed);
+}
+
+Command::~Command() = default;
+
+cl_int Command::status() {
+  const cl_int known = status_.load(std::memory_order_acquire);
+  if (known <= CL_COMPLETE || !direct_.load(std::memory_order_acquire)) return known;
+  const cl_int vendor = completion_->poll();
+  // Not yet begun on the vendor's side, but out of our hands: submitted at least.
+  if (vendor > CL_COMPLETE) return std::min<cl_int>(vendor, CL_SUBMITTED);
+  engine_.impl().finish_direct(Ref<Command>(this), vendor);
+  return status_.load(std::memory_order_acquire);
+}
+
+void Command::read_vendor_times() {
+  if (ended_.load(std::memory_order_acquire) != 0 || !direct_.load(std::memory_order_acquire)) {
+    return;
+  }
+  // The vendor's clock has an origin of its own: its QUEUED is our submission.
+  const uint64_t base = submitted_.load(std::memory_order_relaxed);
+  const auto times = completion_->times();
+  const uint64_t now = now_ns();
+  uint64_t start = base, end = now;
+  if (times && times->started >= times->queued && times->ended >= times->started) {
+    start = std::min(now, base + (times->started - times->queued));
+    end = std::min(now, base + (times->ended - times->queued));
+  }
+  started_.store(start, std::memory_order_relaxed);
+  ended_.store(end, std::memory_order_release);
+}
+
+CommandTimes Command::times() {
+  if (status() <= CL_COMPLETE) read_vendor_times();
+  CommandTimes times;
+  times.ended = ended_.load(std::memory_order_acquire);
+  times.queued = queued_.load(std::memory_order_relaxed);
+  times.submitted = submitted_.load(std::memory_order_relaxed);
+  times.started = started_.load(std::memory_order_relaxed);
+  return times;
+}
+
+void Command::add_callback(cl_int type, Callback callback) {
+  status();  // a direct command that has ended calls back at once
+  engine_.impl().log.add_callback(Ref<Command>(this), type, std::move(callback));
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// An entry of the command log: one enqueued command (or user event), its place in the dependency
+// graph, its state and times. Reference counted. The log's lock guards the graph fields (only
+// CommandLog touches them); status and times may be read by any thread.
+//
+//   created ─┬─ every dependency done or ahead on the same device ──▶ submitting ──▶ direct ─┐
+//            ├─ a thread waits for it (blocking call) ──▶ waiting ──▶ running ───────────────┤
+//            └─ otherwise ──▶ waiting ──(last dependency done)──▶ running ───────────────────┴─▶ done
+//   user event: waiting ──(clSetUserEventStatus)──▶ done
+// `direct`: handed to a vendor's queue by the enqueuing thread. It becomes done when somebody asks
+// the vendor, or when a worker was told to wait because other commands or callbacks depend on it.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "platform/ref_counted.h"
+#include "platform/result.h"
+#include "scheduler/exec/work.h"
+
+namespace tutti::scheduler {
+
+class Engine;
+class Stream;
+
+/// Profiling times in nanoseconds of the process's steady clock; zero = not yet.
+struct CommandTimes {
+  uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
+};
+
+class Command : public RefCounted {
+ public:
+  enum class State : uint8_t { kCreated, kWaiting, kRunning, kSubmitting, kDirect, kDone };
+  using Callback = std::function<void(cl_int status)>;
+
+  Command(Engine& engine, cl_command_type type, Work work);
+  ~Command() override;
+
+  cl_command_type type() const { return type_; }
+  bool is_user() const { return type_ == CL_COMMAND_USER; }
+  /// CL_QUEUED … CL_COMPLETE or a negative error; asks the vendor for direct commands.
+  cl_int status();
+  /// Valid as far as the command has come; QUEUED ≤ SUBMIT ≤ START ≤ END.
+  CommandTimes times();
+  /// Calls back once when the status reaches `type` (CL_SUBMITTED, CL_RUNNING or CL_COMPLETE, or an
+  /// error), at once if it already has, from a thread of the engine with no lock held.
+  void add_callback(cl_int type, Callback callback);
+
+ private:
+  friend class Engine;
+  friend class CommandLog;
+  friend class DirectPath;
+  friend class Executor;
+  friend class SplitRun;
+
+  struct Dependent {
+    Ref<Command> command;
+    bool passes_errors;  // the application named the dependency itself
+  };
+  struct PendingCallback {
+    cl_int type;
+    Callback callback;
+  };
+
+  bool done() const { return status_.load(std::memory_order_acquire) <= CL_COMPLETE; }
+  void read_vendor_times();
+
+  Engine& engine_;
+  const cl_command_type type_;
+  Work work_;
+  std::atomic<cl_int> status_{CL_QUEUED};
+  std::atomic<uint64_t> queued_{0}, submitted_{0}, started_{0}, ended_{0};
+
+  // Guarded by the log's lock.
+  State state_ = State::kCreated;
+  bool awaited_ = false;             // a thread waits to execute it: it is not given to a worker
+  bool watched_ = false;             // a worker waits for completion_
+  uint32_t unfinished_ = 0;          // dependencies not done, +1 while being linked
+  cl_int dependency_error_ = CL_SUCCESS;
+  std::vector<Dependent> dependents_;
+  std::vector<PendingCallback> callbacks_;
+  std::vector<Ref<LogicalBuffer>> used_buffers_;  // those that hold a RangeUse of this command
+  Ref<Stream> stream_;               // until done
+
+  // Written once before direct_ is set.
+  uint32_t backend_ = UINT32_MAX;
+  backends::CompletionPtr completion_;
+  std::atomic<bool> direct_{false};
+};
+
+}  // namespace tutti::scheduler

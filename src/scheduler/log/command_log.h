@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dependency graph of all unfinished commands: who waits for whom, which ranges of which buffers
+// started commands use, and what follows when one ends. One lock guards it; it is never held while a
+// vendor, a callback or the sink is called.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "platform/thread_annotations.h"
+#include "scheduler/exec/stream.h"
+#include "scheduler/log/command.h"
+
+namespace tutti::scheduler {
+
+/// Where the log's consequences go. Called with no lock held, from any thread.
+class LogSink {
+ public:
+  virtual ~LogSink() = default;
+  /// Every dependency of the command is done: it may be started.
+  virtual void ready(Ref<Command> command) = 0;
+  /// Somebody depends on a direct command: wait for it and finish it.
+  virtual void watch(Ref<Command> command) = 0;
+  virtual void call_back(Command::Callback callback, cl_int status) = 0;
+};
+
+/// A prerequisite of a command. Errors pass along edges that the application named.
+struct Edge {
+  Ref<Command> command;
+  bool passes_errors = false;
+};
+
+/// A range of a buffer that a command is going to use.
+struct BufferUse {
+  LogicalBuffer* buffer = nullptr;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool writes = false;
+};
+
+class CommandLog {
+ public:
+  explicit CommandLog(LogSink& sink) : sink_(sink) {}
+
+  Mutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
+
+  /// The unfinished prerequisites of a command that would be appended to `stream` now. `error`
+  /// becomes the failure of a named prerequisite that has already failed.
+  std::vector<Edge> prerequisites(Stream& stream, std::span<Command* const> wait_list,
+                                  bool waits_for_all, cl_int* error) TUTTI_REQUIRES(mutex_);
+  void append(Stream& stream, const Ref<Command>& command, bool barrier) TUTTI_REQUIRES(mutex_);
+  /// Makes `command` wait for `edges`; state kWaiting. Direct ones among them that nobody waits for
+  /// yet are appended to `watch` (unless the command's own thread will wait).
+  void link(Command& command, std::span<const Edge> edges, std::vector<Ref<Command>>& watch)
+      TUTTI_REQUIRES(mutex_);
+  /// Drops the guard that link() left; true when nothing is left to wait for.
+  bool unguard(Command& command) TUTTI_REQUIRES(mutex_);
+
+  /// Started commands, other than `self`, whose uses of buffers meet `uses`.
+  std::vector<Ref<Command>> conflicts(const Command& self, std::span<const BufferUse> uses)
+      TUTTI_REQUIRES(mutex_);
+  /// The command has started: its uses are in force until it is done. A use by an earlier command
+  /// of the same stream on the same device is merged into it: the vendor's queue keeps that order.
+  void hold(Command& command, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+
+  /// A submitting command became direct. True when somebody must watch it.
+  bool set_direct(Command& command, uint32_t backend, backends::CompletionPtr completion)
+      TUTTI_REQUIRES(mutex_);
+  /// State kRunning and status CL_RUNNING; calls back through the sink after the lock is gone.
+  void set_running(const Ref<Command>& command) TUTTI_EXCLUDES(mutex_);
+
+  /// The command has ended with CL_COMPLETE or an error; its data is in place. Wakes waiters, queues
+  /// callbacks, starts dependents, and fails those that a failure reaches. Once per command; later
+  /// calls do nothing. Walks a list: long chains do not use stack.
+  void finish(const Ref<Command>& command, cl_int status) TUTTI_EXCLUDES(mutex_);
+
+  void add_callback(const Ref<Command>& command, cl_int type, Command::Callback callback)
+      TUTTI_EXCLUDES(mutex_);
+
+  /// A stream's commands that are not known to be done.
+  std::vector<Ref<Command>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
+
+ private:
+  void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
+
+  LogSink& sink_;
+  Mutex mutex_;
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/memory/logical_buffer.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "scheduler/exec/backend_set.h"
+
+namespace tutti::scheduler {
+namespace {
+
+constexpr size_t kHostAlignment = 4096;  // page: vendors take such memory without a copy
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+bool overlap(uint64_t begin_a, uint64_t end_a, uint64_t begin_b, uint64_t end_b) {
+  return begin_a < end_b && begin_b < end_a;
+}
+
+}  // namespace
+
+LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
+    : backends_(backends),
+      id_(next_id()),
+      size_(options.size),
+      user_memory_(options.user_memory != nullptr),
+      map_(options.size),
+      host_(static_cast<std::byte*>(options.user_memory)),
+      memories_(backends.count()),
+      ready_(backends.count()) {}
+
+LogicalBuffer::~LogicalBuffer() {
+  memories_.clear();  // vendors may refer to the host's memory until now
+  if (!user_memory_) std::free(host_.load());
+}
+
+Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Options& options) {
+  auto buffer = Ref<LogicalBuffer>::adopt(new LogicalBuffer(backends, options));
+  if (options.host_now || options.initial) TUTTI_TRY(buffer->allocate_host());
+  if (options.initial) std::memcpy(buffer->host_.load(), options.initial, options.size);
+  if (options.user_memory || options.initial) {
+    buffer->set_exclusive(kHostPlace, 0, options.size);
+  }
+  return buffer;
+}
+
+Status LogicalBuffer::allocate_host() {
+  MutexLock lock(allocation_mutex_);
+  if (host_.load(std::memory_order_relaxed)) return {};
+  // A whole number of pages: aligned_alloc demands it, and vendors map whole pages.
+  const uint64_t bytes = (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
+  void* memory = bytes >= size_ ? std::aligned_alloc(kHostAlignment, bytes) : nullptr;
+  if (!memory) return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "no host memory for a buffer");
+  host_.store(static_cast<std::byte*>(memory), std::memory_order_release);
+  return {};
+}
+
+Result<std::byte*> LogicalBuffer::host_memory() {
+  if (std::byte* memory = host_.load(std::memory_order_acquire)) return memory;
+  TUTTI_TRY(allocate_host());
+  return host_.load(std::memory_order_acquire);
+}
+
+Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
+  if (auto* memory = ready_[backend].load(std::memory_order_acquire)) return memory;
+  void* host = nullptr;
+  if (backends_.place(backend) == kHostPlace) {
+    TUTTI_ASSIGN(host, host_memory());
+  }
+  // Allocating is rare and must happen once: this lock is this buffer's alone and guards nothing
+  // that a vendor could need, so holding it through the vendor's call cannot deadlock.
+  MutexLock lock(allocation_mutex_);
+  if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
+  TUTTI_ASSIGN(auto memory, backends_.at(backend).allocate(size_, host));
+  memories_[backend] = std::move(memory);
+  ready_[backend].store(memories_[backend].get(), std::memory_order_release);
+  return memories_[backend].get();
+}
+
+Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }
+
+bool LogicalBuffer::valid_at(Place place, uint64_t begin, uint64_t end) const {
+  MutexLock lock(mutex_);
+  return map_.valid_at(place, begin, end);
+}
+
+PlaceSet LogicalBuffer::valid_places(uint64_t begin, uint64_t end) const {
+  MutexLock lock(mutex_);
+  return map_.valid_everywhere_in(begin, end);
+}
+
+bool LogicalBuffer::undefined(uint64_t begin, uint64_t end) const {
+  MutexLock lock(mutex_);
+  return map_.undefined(begin, end);
+}
+
+std::vector<ResidencyMap::Segment> LogicalBuffer::segments(uint64_t begin, uint64_t end) const {
+  MutexLock lock(mutex_);
+  return map_.segments(begin, end);
+}
+
+void LogicalBuffer::set_exclusive(Place place, uint64_t begin, uint64_t end) {
+  MutexLock lock(mutex_);
+  map_.set_exclusive(place, begin, end);
+}
+
+void LogicalBuffer::add_copy(Place place, uint64_t begin, uint64_t end) {
+  MutexLock lock(mutex_);
+  map_.add_copy(place, begin, end);
+}
+
+std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place, uint64_t begin,
+                                                                 uint64_t end) const {
+  // What a launch in progress writes at this place is newer than any copy elsewhere: leave it out.
+  std::vector<ResidencyMap::Segment> missing = map_.missing_at(place, begin, end);
+  for (const LaunchWrite& write : writes_) {
+    if (missing.empty()) break;
+    if (write.place != place) continue;
+    std::vector<ResidencyMap::Segment> rest;
+    for (const auto& segment : missing) {
+      if (!overlap(segment.begin, segment.end, write.begin, write.end)) {
+        rest.push_back(segment);
+        continue;
+      }
+      if (segment.begin < write.begin) rest.push_back({segment.begin, write.begin, segment.places});
+      if (write.end < segment.end) rest.push_back({write.end, segment.end, segment.places});
+    }
+    missing = std::move(rest);
+  }
+  return missing;
+}
+
+bool LogicalBuffer::transferring_locked(Place place, uint64_t begin, uint64_t end) const {
+  return std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& transfer) {
+    return transfer.place == place && overlap(transfer.begin, transfer.end, begin, end);
+  });
+}
+
+Status LogicalBuffer::make_valid(Place place, uint64_t begin, uint64_t end, uint64_t* moved) {
+  MutexLock lock(mutex_);
+  for (;;) {
+    const auto missing = missing_locked(place, begin, end);
+    if (missing.empty() && !transferring_locked(place, begin, end)) return {};
+    if (missing.empty() ||
+        transferring_locked(place, missing.front().begin, missing.front().end)) {
+      transfer_ended_.wait(mutex_);
+      continue;
+    }
+    const ResidencyMap::Segment segment = missing.front();
+    transfers_.push_back({place, segment.begin, segment.end});
+    lock.unlock();
+    Status status;
+    if (place != kHostPlace && !(segment.places & place_bit(kHostPlace))) {
+      // Device to device goes by way of the host (facts: the vendors' own path is slower).
+      status = make_valid(kHostPlace, segment.begin, segment.end, moved);
+    }
+    if (status) {
+      Place from = kHostPlace;
+      if (place == kHostPlace) {
+        while (!(segment.places & place_bit(from))) ++from;
+      }
+      status = move(from, place, segment.begin, segment.end);
+    }
+    lock.lock();
+    std::erase_if(transfers_, [&](const Transfer& transfer) {
+      return transfer.place == place && transfer.begin == segment.begin &&
+             transfer.end == segment.end;
+    });
+    if (status) {
+      map_.add_copy(place, segment.begin, segment.end);
+      if (moved) *moved += segment.end - segment.begin;
+    }
+    transfer_ended_.notify_all();
+    if (!status) return status;
+  }
+}
+
+Status LogicalBuffer::move(Place from, Place to, uint64_t begin, uint64_t end) {
+  TUTTI_ASSIGN(std::byte* host, host_memory());
+  const Place device = from == kHostPlace ? to : from;
+  TUTTI_ASSIGN(backends::Memory* memory, memory_at(device));
+  TUTTI_ASSIGN(backends::Queue* queue, backends_.transfer_queue(device - 1));
+  if (from == kHostPlace) return queue->write_blocking(*memory, begin, end - begin, host + begin);
+  return queue->read_blocking(*memory, begin, end - begin, host + begin);
+}
+
+void LogicalBuffer::begin_write(const void* launch, Place place, uint64_t begin, uint64_t end) {
+  MutexLock lock(mutex_);
+  writes_.push_back({launch, place, begin, end});
+  transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
+    return !transferring_locked(place, begin, end);
+  });
+}
+
+void LogicalBuffer::end_writes(const void* launch, bool discard) {
+  MutexLock lock(mutex_);
+  for (const LaunchWrite& write : writes_) {
+    if (!discard && write.launch == launch) {
+      map_.set_exclusive(write.place, write.begin, write.end);
+    }
+  }
+  std::erase_if(writes_, [&](const LaunchWrite& write) { return write.launch == launch; });
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A buffer as the scheduler sees it: the host's copy, one vendor allocation of full size per device
+// that uses it (made at first use), and the directory that says where each byte range is valid.
+// Sub-buffers are BufferViews on their parent. Reference counted; thread-safe: its own lock guards
+// the directory, and is never held while a vendor is called.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "platform/ref_counted.h"
+#include "platform/result.h"
+#include "platform/thread_annotations.h"
+#include "scheduler/memory/residency_map.h"
+
+namespace tutti::scheduler {
+
+class BackendSet;
+class Command;
+
+/// A command in flight and what it does to a range of a buffer.
+struct RangeUse {
+  Command* command = nullptr;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool writes = false;
+};
+
+class LogicalBuffer : public RefCounted {
+ public:
+  struct Options {
+    uint64_t size = 0;                 // bytes, > 0
+    void* user_memory = nullptr;       // CL_MEM_USE_HOST_PTR: the host's copy is this memory
+    const void* initial = nullptr;     // CL_MEM_COPY_HOST_PTR: copied at once
+    bool host_now = false;             // CL_MEM_ALLOC_HOST_PTR: allocate the host's copy at once
+  };
+  /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
+  static Result<Ref<LogicalBuffer>> create(BackendSet& backends, const Options& options);
+  ~LogicalBuffer();
+
+  uint64_t id() const { return id_; }  // unique in the process, never 0
+  uint64_t size() const { return size_; }
+
+  /// The host's copy: allocated at first use, page-aligned unless it is the user's, never moves.
+  Result<std::byte*> host_memory();
+  /// The vendor allocation on `backend`, made at first use.
+  Result<backends::Memory*> device_memory(uint32_t backend);
+
+  /// Is every byte of the range that has content valid at `place`?
+  bool valid_at(Place place, uint64_t begin, uint64_t end) const;
+  PlaceSet valid_places(uint64_t begin, uint64_t end) const;
+  bool undefined(uint64_t begin, uint64_t end) const;
+  std::vector<ResidencyMap::Segment> segments(uint64_t begin, uint64_t end) const;
+  void set_exclusive(Place place, uint64_t begin, uint64_t end);
+  void add_copy(Place place, uint64_t begin, uint64_t end);
+
+  /// Makes [begin, end) valid at `place` by moving the missing ranges, and waits for them. What a
+  /// launch in progress writes at `place` is left alone: it is newer than any copy elsewhere.
+  /// Two threads that need the same range share one transfer. `moved` adds up the bytes.
+  Status make_valid(Place place, uint64_t begin, uint64_t end, uint64_t* moved = nullptr);
+
+  /// `launch` (any address that names it) is about to write [begin, end) at `place`. Until
+  /// end_writes() no transfer to `place` touches that range; returns when none that does is under
+  /// way.
+  void begin_write(const void* launch, Place place, uint64_t begin, uint64_t end);
+  /// The launch has ended: what begin_write announced becomes exclusive at its place. With
+  /// `discard`, the directory stays as it was.
+  void end_writes(const void* launch, bool discard = false);
+
+  /// Let go of after the memory: its deleter runs when nothing uses the memory any more, the user's
+  /// included. Set by the maker before anybody else sees this object.
+  std::shared_ptr<void> owner;
+
+  // Ranges that started commands use: guarded by the engine's lock, not by this object's.
+  std::vector<RangeUse> uses;
+
+ private:
+  struct Transfer {
+    Place place;
+    uint64_t begin, end;
+  };
+  struct LaunchWrite {
+    const void* launch;
+    Place place;
+    uint64_t begin, end;
+  };
+
+  LogicalBuffer(BackendSet& backends, const Options& options);
+  Status allocate_host();
+  Status move(Place from, Place to, uint64_t begin, uint64_t end);
+  Result<backends::Memory*> memory_at(Place place);
+  std::vector<ResidencyMap::Segment> missing_locked(Place place, uint64_t begin,
+                                                    uint64_t end) const TUTTI_REQUIRES(mutex_);
+  bool transferring_locked(Place place, uint64_t begin, uint64_t end) const
+      TUTTI_REQUIRES(mutex_);
+
+  BackendSet& backends_;
+  const uint64_t id_;
+  const uint64_t size_;
+  const bool user_memory_;
+  mutable Mutex mutex_;
+  ConditionVariable transfer_ended_;
+  ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<Transfer> transfers_ TUTTI_GUARDED_BY(mutex_);     // under way
+  std::vector<LaunchWrite> writes_ TUTTI_GUARDED_BY(mutex_);     // announced by begin_write
+  Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
+  std::atomic<std::byte*> host_{nullptr};
+  std::vector<std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(allocation_mutex_);
+  std::vector<std::atomic<backends::Memory*>> ready_;  // memories_ that exist, read without a lock
+};
+
+/// A window on a buffer: the whole of it, or a sub-buffer.
+struct BufferView {
+  Ref<LogicalBuffer> buffer;
+  uint64_t origin = 0;  // bytes from the buffer's begin
+  uint64_t size = 0;
+};
+
+}  // namespace tutti::scheduler

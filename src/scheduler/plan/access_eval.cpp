@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plan/access_eval.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "scheduler/plan/access_use.h"
+#include "scheduler/plan/dense_cover.h"
+#include "scheduler/plan/domain_builder.h"
+#include "scheduler/plan/split_rule.h"
+
+namespace tutti::scheduler {
+
+using affine::Band;
+using affine::Interval;
+using affine::Wide;
+
+namespace {
+
+// With fewer slices than this a dimension gives too little room for balancing: packages of 5 % of the
+// run (algorithms.md, p) need 20 of them, and some more for the end.
+constexpr uint64_t kEnoughSlices = 32;
+constexpr Wide kMaxOffset = Wide{1} << 62;
+constexpr uint64_t kMaxSize = uint64_t{1} << 62;
+
+bool understood(const LaunchShape& shape) {
+  for (size_t d = 0; d < 3; ++d) {
+    if (shape.local[d] == 0 || shape.global[d] == 0 || shape.global[d] % shape.local[d] != 0 ||
+        shape.offset[d] > kMaxSize || shape.global[d] > kMaxSize) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool bounded(const Interval& interval) { return interval.lo >= -kMaxOffset && interval.hi <= kMaxOffset; }
+
+/// Keeps only the alternatives that tell more than the form itself, somewhere.
+void keep_useful(const AccessDomain& domain, const AccessDomain::Values (&slices)[3],
+                 const bool (&sliced)[3], AccessUse& use) {
+  const auto improves = [&](const AccessDomain::Values& values, const Alternate& alternate) {
+    const Band plain = domain.band(values, use.offset);
+    Band refined = plain;
+    domain.tighten(values, alternate, refined);
+    return refined.rest != plain.rest;
+  };
+  std::erase_if(use.alternates, [&](const Alternate& alternate) {
+    if (improves(domain.launch_values(), alternate)) return false;
+    for (uint32_t d = 0; d < 3; ++d) {
+      if (sliced[d] && improves(slices[d], alternate)) return false;
+    }
+    return true;
+  });
+}
+
+ByteRange clip(const Interval& bytes, const Window& window) {
+  const Wide begin = std::max(bytes.lo, Wide{0});
+  const Wide end = std::min(bytes.hi, Wide{window.size});
+  if (begin >= end) return {};
+  return {static_cast<uint64_t>(begin), static_cast<uint64_t>(end)};
+}
+
+void extend(ByteRange& range, const ByteRange& other) {
+  if (other.empty()) return;
+  range = range.empty() ? other
+                        : ByteRange{std::min(range.begin, other.begin), std::max(range.end, other.end)};
+}
+
+uint64_t read_bytes(const std::vector<ArgumentUse>& uses) {
+  uint64_t total = 0;
+  for (const ArgumentUse& use : uses) total += use.read.end - use.read.begin;
+  return total;
+}
+
+}  // namespace
+
+struct LaunchAccess::Impl {
+  EvaluatedLaunch launch;
+  std::optional<DenseCover> cover;
+
+  void add_accesses(const LaunchShape& shape, std::span<const ArgumentValue> arguments);
+  std::vector<ArgumentUse> package(uint32_t dimension, uint64_t first, uint64_t count) const;
+};
+
+const char* merge_mode_name(MergeMode mode) {
+  return mode == MergeMode::kDisjoint ? "disjoint" : "whole";
+}
+
+void LaunchAccess::Impl::add_accesses(const LaunchShape& shape,
+                                      std::span<const ArgumentValue> arguments) {
+  const KernelSummary& summary = *launch.summary;
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint32_t> window_of(summary.arguments.size(), kNone);
+  std::vector<uint32_t> taken(summary.accesses.size(), kNone);  // access → domain
+  // One domain for all accesses with the same guards and loops; they need not be neighbours.
+  std::vector<uint32_t> leaders;
+  launch.uses.reserve(summary.accesses.size());
+  for (uint32_t i = 0; i < summary.accesses.size(); ++i) {
+    const Access& access = summary.accesses[i];
+    if (access.argument >= summary.arguments.size() || access.argument >= arguments.size()) continue;
+    const ArgumentValue& value = arguments[access.argument];
+    if (value.buffer == 0) continue;  // local memory, or a null pointer, which nothing may follow
+    uint32_t& window = window_of[access.argument];
+    if (window == kNone) window = 0;  // numbered below, ascending by argument
+    uint32_t domain = 0;
+    for (; domain < leaders.size(); ++domain) {
+      const Access& leader = summary.accesses[leaders[domain]];
+      if (leader.guards == access.guards && leader.loops == access.loops) break;
+    }
+    if (domain == leaders.size()) leaders.push_back(i);
+    taken[i] = domain;
+  }
+  for (uint32_t argument = 0; argument < window_of.size(); ++argument) {
+    if (window_of[argument] == kNone) continue;
+    window_of[argument] = static_cast<uint32_t>(launch.windows.size());
+    const ArgumentValue& value = arguments[argument];
+    launch.windows.push_back({argument, value.buffer, value.origin, value.size});
+  }
+  DomainBuilder builder(summary, shape, arguments);
+  launch.domains.resize(leaders.size());
+  for (uint32_t domain = 0; domain < leaders.size(); ++domain) {
+    const Access& leader = summary.accesses[leaders[domain]];
+    builder.begin(launch.domains[domain], leader.guards, leader.loops);
+    if (launch.domains[domain].dead()) continue;
+    const size_t begin = launch.uses.size();
+    for (uint32_t i = leaders[domain]; i < summary.accesses.size(); ++i) {
+      if (taken[i] != domain) continue;
+      AccessUse use;
+      use.access = &summary.accesses[i];
+      use.domain = domain;
+      use.window = window_of[use.access->argument];
+      use.offset = builder.offset(use.access->offset);
+      launch.uses.push_back(std::move(use));
+    }
+    const AccessDomain& made = launch.domains[domain];
+    if (made.dead()) {
+      launch.uses.resize(begin);
+      continue;
+    }
+    AccessDomain::Values slices[3];
+    bool sliced[3] = {false, false, false};
+    for (uint32_t d = 0; d < 3; ++d) {
+      sliced[d] = shape.groups(d) >= 2;
+      if (sliced[d]) made.slice_values(d, slices[d]);
+    }
+    for (size_t i = begin; i < launch.uses.size(); ++i) {
+      AccessUse& use = launch.uses[i];
+      made.alternates(use.offset, use.alternates);
+      keep_useful(made, slices, sliced, use);
+      use.launch = made.band(made.launch_values(), use.offset, use.alternates).rest;
+      use.bounded = !use.offset.unknown() && bounded(use.launch) && use.access->size != 0;
+      use.data = use.offset.unknown() ||
+                 std::any_of(use.offset.begin(), use.offset.end(), [&](const affine::Term& term) {
+                   return made.symbols()[term.symbol].data;
+                 });
+      for (uint32_t d = 0; d < 3; ++d) {
+        use.slices[d] = made.launch_values().of[group_symbol(d)].rest;
+        if (!sliced[d]) continue;
+        use.slice[d] = made.band(slices[d], use.offset, use.alternates);
+        if (!bounded(use.slice[d].rest)) use.slice[d] = {};
+      }
+    }
+  }
+}
+
+LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchShape& shape,
+                                    std::span<const ArgumentValue> arguments) {
+  LaunchAccess result;
+  auto impl = std::make_shared<Impl>();
+  impl->launch.summary = &summary;
+  impl->launch.shape = shape;
+  if (!understood(shape)) {
+    result.verdict_.reason = "the launch's size is out of range";
+    for (uint32_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].buffer == 0) continue;
+      const ByteRange all{0, arguments[i].size};
+      result.whole_.push_back({i, all, all, false});
+    }
+    return result;
+  }
+  impl->add_accesses(shape, arguments);
+  const EvaluatedLaunch& launch = impl->launch;
+  impl->cover.emplace(launch);
+  result.whole_ = impl->package(0, 0, shape.groups(0));
+  const bool complete = std::all_of(
+      summary.accesses.begin(), summary.accesses.end(), [&](const Access& access) {
+        return access.argument < summary.arguments.size() && access.argument < arguments.size();
+      });
+  SplitAnswer answer = may_split_at_all(launch);
+  if (!complete) answer = {false, "the kernel's arguments do not fit its summary", 0};
+  if (answer.disjoint) {
+    // The dimension whose packages read the least twice (halo rows, or a whole matrix); among equals
+    // the one with more slices. Only if none has enough slices, those with fewer are considered.
+    bool found = false;
+    bool best_enough = false;
+    uint64_t best_twice = 0;
+    SplitAnswer refusal;
+    for (uint32_t i = 0; i < 3; ++i) {
+      const uint32_t d = 2 - i;  // outermost first: its slices are contiguous, and its reasons plain
+      const uint64_t slices = shape.groups(d);
+      if (slices < 2) continue;
+      SplitAnswer along = may_split_along(launch, d);
+      if (!along.disjoint) {
+        if (refusal.reason.empty()) refusal = std::move(along);
+        continue;
+      }
+      const bool enough = slices >= kEnoughSlices;
+      const uint64_t twice = read_bytes(impl->package(d, 0, slices / 2)) +
+                             read_bytes(impl->package(d, slices / 2, slices - slices / 2));
+      const bool better =
+          !found || (enough != best_enough
+                         ? enough
+                         : twice != best_twice ? twice < best_twice
+                                               : slices > shape.groups(result.verdict_.dimension));
+      if (!better) continue;
+      found = true;
+      best_enough = enough;
+      best_twice = twice;
+      result.verdict_ = {MergeMode::kDisjoint, d, std::move(along.reason), 0};
+    }
+    if (!found) answer = std::move(refusal);
+  }
+  if (!answer.disjoint) result.verdict_ = {MergeMode::kWhole, 0, answer.reason, answer.line};
+  result.impl_ = std::move(impl);
+  return result;
+}
+
+std::vector<ArgumentUse> LaunchAccess::package(uint32_t dimension, uint64_t first,
+                                               uint64_t count) const {
+  if (!impl_ || dimension >= 3) return whole_;
+  return impl_->package(dimension, first, count);
+}
+
+std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_t first,
+                                                     uint64_t count) const {
+  std::vector<ArgumentUse> result(launch.windows.size());
+  for (size_t i = 0; i < result.size(); ++i) result[i].argument = launch.windows[i].argument;
+  if (count == 0) return result;
+  AccessDomain::Values values;
+  uint32_t domain = UINT32_MAX;
+  bool executes = false;
+  for (const AccessUse& use : launch.uses) {
+    const AccessDomain& where = launch.domains[use.domain];
+    if (use.domain != domain) {
+      domain = use.domain;
+      executes = where.package_values(dimension, first, count, values);
+    }
+    const Interval slices = intersect(use.slices[dimension], {Wide{first}, Wide{first} + count - 1});
+    if (!executes || slices.empty()) continue;
+    ByteRange range{0, launch.windows[use.window].size};
+    if (use.bounded) {
+      Interval offsets = where.band(values, use.offset, use.alternates).rest;
+      const Band& slice = use.slice[dimension];
+      if (slice.rest.bounded()) {
+        // No wider than what the verdict was proven with.
+        const Wide low = slice.step * slices.lo;
+        const Wide high = slice.step * slices.hi;
+        offsets = intersect(offsets, {std::min(low, high) + slice.rest.lo,
+                                      std::max(low, high) + slice.rest.hi});
+      }
+      offsets = intersect(offsets, use.launch);
+      if (offsets.empty()) continue;
+      range = clip({offsets.lo, offsets.hi + use.access->size}, launch.windows[use.window]);
+    }
+    ArgumentUse& out = result[use.window];
+    if (use.access->kind != AccessKind::kStore) extend(out.read, range);
+    if (use.access->kind != AccessKind::kLoad) extend(out.write, range);
+  }
+  if (!cover) return result;
+  for (uint32_t i = 0; i < result.size(); ++i) {
+    ArgumentUse& use = result[i];
+    if (use.write.empty()) continue;
+    use.overwrites = cover->covers(i, dimension, first, count, use.write.begin, use.write.end);
+    for (uint32_t j = 0; use.overwrites && j < result.size(); ++j) {
+      const Window& a = launch.windows[i];
+      const Window& b = launch.windows[j];
+      if (i == j || a.buffer != b.buffer || result[j].read.empty()) continue;
+      if (b.origin + result[j].read.begin < a.origin + use.write.end &&
+          a.origin + use.write.begin < b.origin + result[j].read.end) {
+        use.overwrites = false;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluates a kernel's access summary for one launch: which bytes does a package of slices read and
+// write, and along which dimension do packages' writes never meet? Pure logic, no OpenCL calls.
+// A LaunchAccess is immutable after evaluate() and may be read by many threads; it keeps no pointer
+// into its inputs except the summary, which must outlive it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/plan/access_summary.h"
+
+namespace tutti::scheduler {
+
+/// The whole launch as the application asked for it. Unused dimensions: offset 0, global 1, local 1.
+struct LaunchShape {
+  uint32_t dims = 1;
+  std::array<uint64_t, 3> offset{0, 0, 0};
+  std::array<uint64_t, 3> global{1, 1, 1};
+  std::array<uint64_t, 3> local{1, 1, 1};  // divides global
+  uint64_t groups(uint32_t d) const { return global[d] / local[d]; }
+};
+
+/// One kernel argument's value at launch.
+struct ArgumentValue {
+  std::span<const std::byte> scalar;  // scalars: the bytes given to clSetKernelArg; else empty
+  // Memory objects: the root buffer (an id equal for all views of one allocation), where this
+  // argument's window begins in it, and the window's size. buffer == 0: NULL or no memory object.
+  uint64_t buffer = 0;
+  uint64_t origin = 0;
+  uint64_t size = 0;
+};
+
+/// Half-open byte range within an argument's window; empty when begin == end.
+struct ByteRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool empty() const { return begin >= end; }
+  bool operator==(const ByteRange&) const = default;
+};
+
+/// What one package does to one argument. Ranges are bounding ranges, clipped to the window.
+struct ArgumentUse {
+  uint32_t argument = 0;
+  ByteRange read;              // loads (whole window where unknown)
+  ByteRange write;             // stores and atomics
+  // Every byte of `write` is provably stored by the package, and the package reads none of them
+  // through another argument: what was there before does not matter beyond `read`.
+  bool overwrites = false;
+  bool operator==(const ArgumentUse&) const = default;
+};
+
+enum class MergeMode : uint8_t { kDisjoint, kWhole };
+const char* merge_mode_name(MergeMode mode);
+
+/// May this launch be split, how, and if not, why.
+struct Verdict {
+  MergeMode mode = MergeMode::kWhole;
+  uint32_t dimension = 0;   // for a split: slices are the groups that share an index here
+  std::string reason;       // in words; for kDisjoint too ("writes of argument 'out' are 64 bytes apart per slice")
+  uint32_t line = 0;        // source line that forced kWhole, 0 = none
+};
+
+class LaunchAccess {
+ public:
+  /// `arguments` has one entry per kernel argument, in order.
+  static LaunchAccess evaluate(const KernelSummary& summary, const LaunchShape& shape,
+                               std::span<const ArgumentValue> arguments);
+
+  const Verdict& verdict() const { return verdict_; }
+  /// What slices [first, first + count) along `dimension` do, one entry per memory argument used.
+  /// For a whole launch: any dimension with first = 0 and count = its number of groups.
+  std::vector<ArgumentUse> package(uint32_t dimension, uint64_t first, uint64_t count) const;
+  /// What the whole launch does; valid whatever the verdict.
+  const std::vector<ArgumentUse>& whole() const { return whole_; }
+
+ private:
+  struct Impl;
+  Verdict verdict_;
+  std::vector<ArgumentUse> whole_;
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace tutti::scheduler

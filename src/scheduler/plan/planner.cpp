@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plan/planner.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace tutti::scheduler {
+namespace {
+
+// Below this predicted time a split costs more than it brings: waking the workers, one package each
+// and the directory's bookkeeping take some tens of microseconds (docs/platform-notes.md).
+constexpr double kWorthSplittingSeconds = 200e-6;
+// With nothing known of a kernel, launches of fewer work-items than this are not split.
+constexpr uint64_t kWorthSplittingItems = 2048;
+constexpr uint64_t kGpuItemsPerUnit = 2048;  // resident work-items of one GPU compute unit
+
+uint64_t items_of(const LaunchShape& shape) {
+  return shape.global[0] * shape.global[1] * shape.global[2];
+}
+
+uint64_t largest_divisor(uint64_t value, uint64_t limit) {
+  for (uint64_t divisor = std::min(value, limit); divisor > 1; --divisor) {
+    if (value % divisor == 0) return divisor;
+  }
+  return 1;
+}
+
+/// A local size for a launch whose application gave none: long in dimension 0, where neighbours
+/// share cache lines, short in the others, so that slices along them are fine.
+void choose_local(LaunchShape& shape, uint64_t max_group) {
+  const uint64_t limit = std::min<uint64_t>(256, max_group);
+  if (shape.dims == 1) {
+    shape.local[0] = largest_divisor(shape.global[0], limit);
+    return;
+  }
+  shape.local[0] = largest_divisor(shape.global[0], std::min<uint64_t>(64, limit));
+  shape.local[1] =
+      largest_divisor(shape.global[1], std::min<uint64_t>(4, limit / shape.local[0]));
+  shape.local[2] = 1;
+}
+
+std::vector<ArgumentValue> argument_values(const ArgumentSet& arguments) {
+  std::vector<ArgumentValue> values(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentSlot& slot = arguments[i];
+    if (slot.kind == ArgumentSlot::Kind::kBytes) values[i].scalar = slot.bytes;
+    if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
+      values[i].buffer = slot.view.buffer->id();
+      values[i].origin = slot.view.origin;
+      values[i].size = slot.view.size;
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string KernelPlan::reason() const {
+  if (split) return access->verdict().reason;
+  switch (why) {
+    case Why::kOneDevice: return "only one device can run it";
+    case Why::kSingle: return "TUTTI_BALANCER=single";
+    case Why::kNever: return "TUTTI_SPLIT=never";
+    case Why::kSmall: return "too short to gain from a split";
+    case Why::kFewGroups: return "too few work-groups to divide";
+    case Why::kVerdict: break;
+  }
+  return access ? access->verdict().reason : std::string();
+}
+
+uint64_t written_arguments(const KernelSummary& summary) {
+  if (!summary.whole_reason.empty()) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < summary.arguments.size(); ++i) {
+      if (summary.arguments[i].kind != ArgKind::kConstant) bits |= 1ull << std::min<size_t>(i, 63);
+    }
+    return bits;
+  }
+  uint64_t bits = 0;
+  for (const Access& access : summary.accesses) {
+    if (access.kind != AccessKind::kLoad) bits |= 1ull << std::min<uint32_t>(access.argument, 63);
+  }
+  return bits;
+}
+
+Planner::Planner(BackendSet& backends, PerformanceModel& model, const EngineSettings& settings)
+    : backends_(backends), model_(model), settings_(settings) {}
+
+std::vector<uint32_t> Planner::candidates(const KernelWork& work) const {
+  uint64_t largest = 0;
+  for (const ArgumentSlot& slot : *work.arguments) {
+    if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
+      largest = std::max(largest, slot.view.buffer->size());
+    }
+  }
+  const uint64_t group = work.shape.local[0] * work.shape.local[1] * work.shape.local[2];
+  const uint64_t built = work.kernel->built_on();
+  std::vector<uint32_t> result;
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    const auto& traits = backends_.traits(i);
+    if (built >> i & 1 && largest <= traits.max_allocation && group <= traits.max_work_group) {
+      result.push_back(i);
+    }
+  }
+  return result;
+}
+
+double Planner::relative_speed(uint64_t kernel, uint32_t backend,
+                               const std::vector<uint32_t>& others) const {
+  if (const auto known = model_.speed(kernel, backend)) return *known;
+  // Not seen there yet: scale what another device did by the nominal rates of the two.
+  for (const uint32_t other : others) {
+    if (const auto known = model_.speed(kernel, other)) {
+      return *known * backends_.traits(backend).nominal_gflops /
+             backends_.traits(other).nominal_gflops;
+    }
+  }
+  return backends_.traits(backend).nominal_gflops * 1e9;
+}
+
+uint32_t Planner::best_device(const KernelWork& work,
+                              const std::vector<uint32_t>& candidates) const {
+  if (settings_.balancer.name == "single" && !settings_.balancer.parameters.empty()) {
+    const std::string& text = settings_.balancer.parameters.front();
+    uint32_t wanted = 0;
+    std::from_chars(text.data(), text.data() + text.size(), wanted);
+    if (std::find(candidates.begin(), candidates.end(), wanted) != candidates.end()) return wanted;
+  }
+  if (candidates.size() == 1) return candidates.front();
+  const uint64_t key = work.kernel->model_key();
+  return *std::max_element(candidates.begin(), candidates.end(), [&](uint32_t a, uint32_t b) {
+    return relative_speed(key, a, candidates) < relative_speed(key, b, candidates);
+  });
+}
+
+Result<KernelPlan> Planner::plan(const KernelWork& work) const {
+  KernelPlan plan;
+  plan.participants = candidates(work);
+  if (plan.participants.empty()) {
+    return fail(CL_OUT_OF_RESOURCES, "no device can run the kernel with these arguments");
+  }
+  plan.shape = work.shape;
+  plan.backend = best_device(work, plan.participants);
+  const bool force = settings_.split == SplitMode::kForce;
+  auto whole = [&](KernelPlan::Why why) {
+    plan.why = why;
+    return plan;
+  };
+  if (plan.participants.size() < 2) return whole(KernelPlan::Why::kOneDevice);
+  if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
+  if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);
+
+  const uint64_t items = items_of(work.shape);
+  if (!force) {
+    const auto speed = model_.speed(work.kernel->model_key(), plan.backend);
+    const bool small = speed ? static_cast<double>(items) < *speed * kWorthSplittingSeconds
+                             : items < kWorthSplittingItems;
+    if (small) return whole(KernelPlan::Why::kSmall);
+  }
+  if (!work.local_given) {
+    uint64_t max_group = UINT64_MAX;
+    for (const uint32_t i : plan.participants) {
+      max_group = std::min(max_group, backends_.traits(i).max_work_group);
+    }
+    choose_local(plan.shape, max_group);
+  }
+  const auto values = argument_values(*work.arguments);
+  auto access = std::make_shared<LaunchAccess>(
+      LaunchAccess::evaluate(work.kernel->summary(), plan.shape, values));
+  plan.access = access;
+  if (access->verdict().mode != MergeMode::kDisjoint) return whole(KernelPlan::Why::kVerdict);
+  if (plan.shape.groups(access->verdict().dimension) < 2) {
+    return whole(KernelPlan::Why::kFewGroups);
+  }
+  plan.split = true;
+  return plan;
+}
+
+std::vector<BalancerDevice> Planner::balancer_devices(const KernelWork& work,
+                                                      const KernelPlan& plan) const {
+  const uint32_t dimension = plan.access->verdict().dimension;
+  const uint64_t slices = plan.shape.groups(dimension);
+  const uint64_t items_per_slice = std::max<uint64_t>(1, items_of(plan.shape) / slices);
+  const uint64_t group_items = plan.shape.local[0] * plan.shape.local[1] * plan.shape.local[2];
+  const uint64_t groups_per_slice = std::max<uint64_t>(1, items_per_slice / group_items);
+  const uint64_t key = work.kernel->model_key();
+  std::vector<BalancerDevice> devices;
+  for (const uint32_t i : plan.participants) {
+    const auto& traits = backends_.traits(i);
+    uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
+    if (traits.type & CL_DEVICE_TYPE_GPU && !traits.shares_host_memory) {
+      groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / std::max<uint64_t>(1, group_items));
+    }
+    BalancerDevice device;
+    device.nominal_speed = relative_speed(key, i, plan.participants) /
+                           static_cast<double>(items_per_slice);
+    device.min_package = std::max<uint64_t>(1, (groups + groups_per_slice - 1) / groups_per_slice);
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of `tutti`. Each takes its parsed options and returns the exit code; called once, from
+// the main thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tutti::tools {
+
+/// Exit codes of our own; otherwise `run` gives the application's.
+inline constexpr int kBadUsage = 2;
+inline constexpr int kSetUpBroken = 125;  // as env(1): we failed, not the application
+inline constexpr int kCannotExecute = 126;
+inline constexpr int kNotFound = 127;
+
+struct RunOptions {
+  std::string devices;   // empty: leave the environment's
+  std::string balancer;  // empty: leave the environment's
+  std::string summary;   // empty: leave the environment's
+  std::vector<std::string> command;
+};
+/// Replaces this process by the application, so that it sees Tutti alone; returns on failure only.
+int run(const RunOptions& options);
+
+/// Prints the vendor drivers and devices, those used and those not.
+int devices(bool json);
+
+}  // namespace tutti::tools

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/quirks.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/opencl/vendor_functions.h"
+
+namespace tutti::backends {
+namespace {
+
+DeviceTraits device(const char* platform, const char* name, cl_device_type type, uint32_t units,
+                    const char* vendor = "") {
+  DeviceTraits traits;
+  traits.platform_name = platform;
+  traits.device_name = name;
+  traits.vendor = vendor;
+  traits.type = type;
+  traits.compute_units = units;
+  traits.clock_mhz = 1500;
+  return traits;
+}
+
+TEST(Quirks, PoclBuildsAreDistinctPerDevice) {
+  const auto pocl = device("Portable Computing Language", "basic-x", CL_DEVICE_TYPE_CPU, 1);
+  EXPECT_TRUE(quirks_of(pocl).distinct_builds);
+  EXPECT_TRUE(quirks_of(pocl).synchronous);
+  const std::string first = vendor_build_options(quirks_of(pocl), "-DA=1", 0);
+  EXPECT_EQ(first, "-DA=1 -D TUTTI_DEVICE_0");
+  EXPECT_NE(first, vendor_build_options(quirks_of(pocl), "-DA=1", 1));
+  const auto pthread = device("Portable Computing Language", "pthread-x", CL_DEVICE_TYPE_CPU, 2);
+  EXPECT_FALSE(quirks_of(pthread).synchronous);
+}
+
+TEST(Quirks, OtherVendorsGetTheOptionsAsTheyAre) {
+  const auto gpu = device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132);
+  EXPECT_EQ(vendor_build_options(quirks_of(gpu), "-DA=1", 0), "-DA=1");
+  EXPECT_FALSE(quirks_of(gpu).synchronous);
+}
+
+TEST(Quirks, NominalSpeedsRankDevicesAsTheyAre) {
+  const double gpu = nominal_gflops(
+      device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132, "NVIDIA Corporation"));
+  EXPECT_NEAR(gpu, 132 * 1.5 * 256, 1);  // 50 TFLOP/s
+  const double core =
+      nominal_gflops(device("Portable Computing Language", "basic", CL_DEVICE_TYPE_CPU, 1));
+  const double grind = nominal_gflops(device("Oclgrind", "Simulator", CL_DEVICE_TYPE_CPU, 1));
+  EXPECT_GT(gpu, 100 * core);
+  EXPECT_GT(core, 100 * grind);
+  EXPECT_GT(grind, 0);
+  auto unknown = device("x", "y", CL_DEVICE_TYPE_CPU, 0);
+  unknown.clock_mhz = 0;
+  EXPECT_GT(nominal_gflops(unknown), 0);
+}
+
+TEST(VendorFunctions, VersionsAndTexts) {
+  EXPECT_EQ(version_of("OpenCL 1.2 x"), 12u);
+  EXPECT_EQ(version_of("OpenCL 3.0"), 30u);
+  EXPECT_EQ(version_of("nonsense"), 10u);
+  EXPECT_EQ(version_of(""), 10u);
+  const char text[] = "  a name \0rest";
+  const auto* bytes = reinterpret_cast<const std::byte*>(text);
+  EXPECT_EQ(text_of({bytes, bytes + sizeof text}), "a name");
+  EXPECT_EQ(text_of({}), "");
+}
+
+}  // namespace
+}  // namespace tutti::backends

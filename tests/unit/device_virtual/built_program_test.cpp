@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a build does with backends that succeed, fail, or are asked for the rewritten variant.
+#include "device_virtual/built_program.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <latch>
+#include <thread>
+
+#include "device_virtual/kernel_executable.h"
+
+namespace tutti::device_virtual {
+namespace {
+
+using scheduler::KernelVariant;
+
+class FakeKernel : public backends::Kernel {
+ public:
+  explicit FakeKernel(size_t work_group) : work_group_(work_group) {}
+  Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) override {
+    switch (what) {
+      case CL_KERNEL_WORK_GROUP_SIZE:
+        return raw<size_t>(work_group_);
+      case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE:
+        return raw<size_t>(work_group_ / 4);
+      case CL_KERNEL_LOCAL_MEM_SIZE:
+        return raw<cl_ulong>(work_group_ * 2);
+      default:
+        return fail(CL_INVALID_VALUE);
+    }
+  }
+
+ private:
+  template <typename T>
+  static std::vector<std::byte> raw(T value) {
+    std::vector<std::byte> bytes(sizeof(T));
+    std::memcpy(bytes.data(), &value, sizeof(T));
+    return bytes;
+  }
+  const size_t work_group_;
+};
+
+class FakeModule : public backends::Module {
+ public:
+  FakeModule(size_t work_group, std::atomic<int>& kernels)
+      : work_group_(work_group), kernels_(kernels) {}
+  Result<std::unique_ptr<backends::Kernel>> create_kernel(const std::string&) override {
+    ++kernels_;
+    return std::make_unique<FakeKernel>(work_group_);
+  }
+  const std::string& build_log() const override { return log_; }
+  Result<std::vector<std::byte>> binary() override { return std::vector<std::byte>(); }
+
+ private:
+  const size_t work_group_;
+  std::atomic<int>& kernels_;
+  const std::string log_;
+};
+
+class FakeBackend : public backends::Backend {
+ public:
+  FakeBackend(std::string name, size_t work_group) : work_group_(work_group) {
+    traits_.device_name = std::move(name);
+    traits_.platform_name = "Fake";
+    traits_.max_work_group = work_group;
+  }
+  const backends::DeviceTraits& traits() const override { return traits_; }
+  Result<std::vector<std::byte>> device_info(cl_device_info) const override {
+    return fail(CL_INVALID_VALUE);
+  }
+  Result<std::unique_ptr<backends::Queue>> create_queue(backends::QueueOptions) override {
+    return fail(CL_OUT_OF_RESOURCES);
+  }
+  Result<std::unique_ptr<backends::Memory>> allocate(uint64_t, void*) override {
+    return fail(CL_OUT_OF_RESOURCES);
+  }
+  backends::BuildResult build(const std::string& source, const std::string& options) override {
+    ++builds;
+    if (on_build) on_build();
+    backends::BuildResult result;
+    last_source = source;
+    last_options = options;
+    if (failure != CL_SUCCESS) {
+      result.code = failure;
+      result.log = traits_.device_name + " says no";
+    } else {
+      result.module = std::make_unique<FakeModule>(work_group_, kernels);
+    }
+    return result;
+  }
+
+  cl_int failure = CL_SUCCESS;
+  std::function<void()> on_build;
+  std::atomic<int> builds{0};
+  std::atomic<int> kernels{0};
+  std::string last_source, last_options;
+
+ private:
+  const size_t work_group_;
+  backends::DeviceTraits traits_;
+};
+
+class BuiltProgramTest : public testing::Test {
+ protected:
+  BuiltProgramTest() {
+    std::vector<std::unique_ptr<backends::Backend>> made;
+    for (const size_t work_group : {256, 64}) {
+      auto backend =
+          std::make_unique<FakeBackend>("device " + std::to_string(made.size()), work_group);
+      fakes_.push_back(backend.get());
+      made.push_back(std::move(backend));
+    }
+    set_ = std::make_unique<scheduler::BackendSet>(std::move(made));
+  }
+
+  std::shared_ptr<BuiltProgram> built(bool needs_rewrite) {
+    kernel_compiler::CompileOutput output;
+    output.ok = true;
+    output.preprocessed = "untouched";
+    output.rewritten = "rewritten";
+    output.vendor_options = "-O";
+    output.summary.kernels.resize(1);
+    output.summary.kernels[0].name = "k";
+    output.summary.kernels[0].needs_rewrite = needs_rewrite;
+    std::vector<std::unique_ptr<backends::Module>> modules;
+    for (FakeBackend* fake : fakes_) {
+      modules.push_back(fake->build(output.preprocessed, output.vendor_options).module);
+    }
+    return std::make_shared<BuiltProgram>(*set_, std::move(output), std::move(modules));
+  }
+
+  kernel_compiler::CompileRequest request(const char* source) {
+    kernel_compiler::CompileRequest result;
+    result.source = source;
+    return result;
+  }
+
+  std::vector<FakeBackend*> fakes_;
+  std::unique_ptr<scheduler::BackendSet> set_;
+};
+
+TEST_F(BuiltProgramTest, FindsKernelsByName) {
+  const auto program = built(false);
+  EXPECT_EQ(program->find("k"), 0u);
+  EXPECT_FALSE(program->find("K"));
+  EXPECT_NE(program->kernel_key("k"), program->kernel_key("l"));
+  EXPECT_EQ(program->kernel_key("k"), built(false)->kernel_key("k"));
+}
+
+TEST_F(BuiltProgramTest, UntouchedKernelsHaveOneVariant) {
+  const auto program = built(false);
+  KernelExecutable kernel(program, 0);
+  const auto untouched = kernel.vendor_kernel(0, KernelVariant::kUntouched);
+  const auto sub_range = kernel.vendor_kernel(0, KernelVariant::kSubRange);
+  ASSERT_TRUE(untouched && sub_range);
+  EXPECT_EQ(*untouched, *sub_range);
+  EXPECT_EQ(fakes_[0]->builds, 1);
+  EXPECT_EQ(fakes_[0]->kernels, 1);
+}
+
+TEST_F(BuiltProgramTest, RewrittenVariantIsBuiltOnceByManyThreads) {
+  const auto program = built(true);
+  std::latch building(1);
+  fakes_[1]->on_build = [&] { building.wait(); };
+  std::atomic<int> succeeded{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      KernelExecutable kernel(program, 0);
+      if (kernel.vendor_kernel(1, KernelVariant::kSubRange)) ++succeeded;
+    });
+  }
+  // Meanwhile the other backend, and the untouched variant, are free.
+  KernelExecutable kernel(program, 0);
+  EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kSubRange));
+  EXPECT_TRUE(kernel.vendor_kernel(1, KernelVariant::kUntouched));
+  building.count_down();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(succeeded, 8);
+  EXPECT_EQ(fakes_[1]->builds, 2);  // untouched, rewritten
+  EXPECT_EQ(fakes_[1]->last_source, "rewritten");
+}
+
+TEST_F(BuiltProgramTest, FailedRewrittenBuildIsRemembered) {
+  const auto program = built(true);
+  fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
+  KernelExecutable kernel(program, 0);
+  for (int i = 0; i < 3; ++i) {
+    const auto result = kernel.vendor_kernel(0, KernelVariant::kSubRange);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, CL_BUILD_PROGRAM_FAILURE);
+    EXPECT_NE(result.error().message.find("says no"), std::string::npos);
+  }
+  EXPECT_EQ(fakes_[0]->builds, 2);
+  EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
+}
+
+TEST_F(BuiltProgramTest, WorkGroupAnswersHoldOnEveryBackend) {
+  KernelExecutable kernel(built(false), 0);
+  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);
+  EXPECT_EQ(kernel.preferred_multiple().value(), 64u);  // of 64 and 16
+  EXPECT_EQ(kernel.static_local_memory().value(), 512u);
+  EXPECT_EQ(kernel.private_memory().value(), 0u);  // no vendor answers
+}
+
+constexpr const char* kGoodSource = "kernel void k(global int* a) { a[get_global_id(0)] = 1; }\n";
+
+TEST_F(BuiltProgramTest, AllBackendsGetThePreprocessedSource) {
+  auto asked = request("#define NAME k\nkernel void NAME(global int* a) { a[0] = N; }\n");
+  asked.options = "-DN=4 -cl-mad-enable";
+  const BuildOutcome outcome = build_program(*set_, asked);
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+  EXPECT_TRUE(outcome.program->find("k"));
+  for (FakeBackend* fake : fakes_) {
+    EXPECT_NE(fake->last_source.find("a[0] = 4"), std::string::npos) << fake->last_source;
+    EXPECT_NE(fake->last_options.find("-cl-mad-enable"), std::string::npos);
+  }
+}
+
+TEST_F(BuiltProgramTest, BackendThatCannotBuildIsLeftOut) {
+  fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
+  const BuildOutcome outcome = build_program(*set_, request(kGoodSource));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 2u);
+  EXPECT_NE(outcome.log.find("device 0 (Fake) is left out"), std::string::npos) << outcome.log;
+  KernelExecutable kernel(outcome.program, 0);
+  EXPECT_FALSE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
+  EXPECT_TRUE(kernel.vendor_kernel(1, KernelVariant::kUntouched));
+  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);
+}
+
+TEST_F(BuiltProgramTest, WhenAllFailTheLogIsTheVendors) {
+  fakes_[0]->failure = fakes_[1]->failure = CL_BUILD_PROGRAM_FAILURE;
+  const BuildOutcome outcome = build_program(*set_, request(kGoodSource));
+  EXPECT_EQ(outcome.code, CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(outcome.program, nullptr);
+  EXPECT_NE(outcome.log.find("device 0 says no"), std::string::npos) << outcome.log;
+  EXPECT_NE(outcome.log.find("device 1 says no"), std::string::npos) << outcome.log;
+}
+
+TEST_F(BuiltProgramTest, ExceptionsOfABackendAreAFailedBuild) {
+  fakes_[1]->on_build = [] { throw std::bad_alloc(); };
+  const BuildOutcome outcome = build_program(*set_, request(kGoodSource));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 1u);
+}
+
+TEST_F(BuiltProgramTest, SourceErrorsNeverReachAVendor) {
+  const BuildOutcome outcome = build_program(*set_, request("kernel void k() { oops; }\n"));
+  EXPECT_EQ(outcome.code, CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_NE(outcome.log.find("oops"), std::string::npos) << outcome.log;
+  EXPECT_EQ(fakes_[0]->builds + fakes_[1]->builds, 0);
+}
+
+TEST_F(BuiltProgramTest, InvalidOptions) {
+  auto asked = request(kGoodSource);
+  asked.options = "-no-such-option";
+  EXPECT_EQ(build_program(*set_, asked).code, CL_INVALID_BUILD_OPTIONS);
+  EXPECT_EQ(check_options(asked).code, CL_INVALID_BUILD_OPTIONS);
+  asked.source = "broken {";
+  asked.options = "-w";
+  EXPECT_EQ(check_options(asked).code, CL_SUCCESS);
+}
+
+}  // namespace
+}  // namespace tutti::device_virtual

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices that refuse, that are too small, and what the run summary says.
+#include <nlohmann/json.hpp>
+
+#include "engine_fixture.h"
+#include "scheduler/exec/engine_impl.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class EngineFailure : public EngineTest {};
+
+TEST_F(EngineFailure, PackagesThatADeviceRefusesRunOnAnother) {
+  start("dd", SplitMode::kForce);
+  fakes[1]->refuse_launches = 1 << 20;
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(0);
+  auto command = *enqueue(*stream, map_kernel(in, out, 1));
+  EXPECT_TRUE(engine->finish(*stream));
+  EXPECT_EQ(command->status(), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, out), filled(7));
+  EXPECT_EQ(fakes[1]->launches.load(), 0u);
+  EXPECT_GT(fakes[0]->launches.load(), 0u);
+}
+
+TEST_F(EngineFailure, WhenEveryDeviceRefusesTheCommandFails) {
+  start("dd", SplitMode::kForce);
+  for (auto* fake : fakes) fake->refuse_launches = 1 << 20;
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(5);
+  auto command = *enqueue(*stream, map_kernel(in, out, 1));
+  EXPECT_TRUE(engine->finish(*stream));
+  EXPECT_EQ(command->status(), CL_OUT_OF_RESOURCES);
+  // The stream goes on.
+  for (auto* fake : fakes) fake->refuse_launches = 0;
+  ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+  EXPECT_EQ(read(*stream, out), filled(7));
+}
+
+TEST_F(EngineFailure, ADirectLaunchThatIsRefusedIsTheCallsError) {
+  start("d", SplitMode::kAuto);
+  fakes[0]->refuse_launches = 1;
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(0);
+  auto refused = enqueue(*stream, map_kernel(in, out, 1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, CL_OUT_OF_RESOURCES);
+  ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+  EXPECT_EQ(read(*stream, out), filled(7));
+}
+
+TEST_F(EngineFailure, OnlyMissingRangesTravel) {
+  start("dd", SplitMode::kForce);
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(0);
+  ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+  EXPECT_TRUE(engine->finish(*stream));
+  // Every package brought its own slice of `in`; `out` is overwritten and was not sent.
+  EXPECT_EQ(fakes[0]->bytes_in + fakes[1]->bytes_in, uint64_t{kBytes});
+  EXPECT_EQ(fakes[0]->bytes_out + fakes[1]->bytes_out, 0u);  // nothing is gathered before it is read
+  EXPECT_EQ(read(*stream, out), filled(7));
+  EXPECT_EQ(fakes[0]->bytes_out + fakes[1]->bytes_out, uint64_t{kBytes});
+}
+
+TEST_F(EngineFailure, TheSummaryNamesPackagesAndReasons) {
+  start("hd", SplitMode::kForce);
+  RunSummary summary(*set, "-");
+  KernelPlan plan;
+  plan.why = KernelPlan::Why::kSingle;
+  summary.launched_whole("whole", plan, 1);
+  const auto json = nlohmann::json::parse(summary.json());
+  EXPECT_EQ(json["kernels"][0]["name"], "whole");
+  EXPECT_EQ(json["kernels"][0]["mode"], "whole");
+  EXPECT_EQ(json["kernels"][0]["reason"], "TUTTI_BALANCER=single");
+  EXPECT_EQ(json["kernels"][0]["device"], 1);
+  EXPECT_NE(summary.text().find("ran on 1 fake 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::testing

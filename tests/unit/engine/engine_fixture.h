@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine over fake devices, with short ways to enqueue.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "fake_kernels.h"
+#include "scheduler/exec/engine.h"
+
+namespace tutti::testing {
+
+class EngineTest : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kBytes = 4096;
+
+  /// One device per letter: 'h' shares the host's memory, 'd' has memory of its own.
+  void start(const std::string& devices, SplitMode split) {
+    std::vector<std::unique_ptr<backends::Backend>> list;
+    for (size_t i = 0; i < devices.size(); ++i) {
+      auto fake = std::make_unique<FakeBackend>("fake " + std::to_string(i), devices[i] == 'h');
+      fakes.push_back(fake.get());
+      list.push_back(std::move(fake));
+    }
+    set = std::make_unique<scheduler::BackendSet>(std::move(list));
+    scheduler::EngineSettings settings;
+    settings.split = split;
+    engine = std::make_unique<scheduler::Engine>(*set, settings);
+  }
+  void TearDown() override { engine.reset(); }
+
+  Ref<scheduler::LogicalBuffer> buffer(uint8_t value) {
+    const std::vector<std::byte> bytes(kBytes, std::byte{value});
+    scheduler::LogicalBuffer::Options options;
+    options.size = kBytes;
+    options.initial = bytes.data();
+    return *scheduler::LogicalBuffer::create(*set, options);
+  }
+  static scheduler::BufferView whole(const Ref<scheduler::LogicalBuffer>& buffer) {
+    return {buffer, 0, kBytes};
+  }
+  /// out[i] = in[i] * 3 + c over the whole of both buffers.
+  scheduler::KernelWork map_kernel(const Ref<scheduler::LogicalBuffer>& in,
+                                   const Ref<scheduler::LogicalBuffer>& out, uint32_t c) {
+    using Slot = scheduler::ArgumentSlot;
+    auto arguments = std::make_shared<scheduler::ArgumentSet>(4);
+    (*arguments)[0].kind = (*arguments)[1].kind = Slot::Kind::kBuffer;
+    (*arguments)[0].view = whole(in);
+    (*arguments)[1].view = whole(out);
+    for (const auto& [index, value] : {std::pair{2u, kBytes}, std::pair{3u, c}}) {
+      (*arguments)[index].kind = Slot::Kind::kBytes;
+      (*arguments)[index].bytes.resize(4);
+      std::memcpy((*arguments)[index].bytes.data(), &value, 4);
+    }
+    scheduler::KernelWork work;
+    work.kernel = fake_kernel(KernelForm::kMap, set->count());
+    work.arguments = arguments;
+    work.shape.global[0] = kBytes;
+    work.shape.local[0] = 16;
+    work.local_given = true;
+    return work;
+  }
+  Result<Ref<scheduler::Command>> enqueue(scheduler::Stream& stream, scheduler::Work work,
+                                          std::vector<scheduler::Command*> wait = {},
+                                          bool blocking = false) {
+    scheduler::EnqueueOptions options;
+    options.type = std::holds_alternative<scheduler::KernelWork>(work) ? CL_COMMAND_NDRANGE_KERNEL
+                                                                       : CL_COMMAND_MARKER;
+    options.wait_list = wait;
+    options.blocking = blocking;
+    options.waits_for_all = std::holds_alternative<scheduler::MarkerWork>(work);
+    return engine->enqueue(stream, std::move(work), options);
+  }
+  /// Every byte of the buffer, read through `stream`.
+  std::vector<std::byte> read(scheduler::Stream& stream,
+                              const Ref<scheduler::LogicalBuffer>& buffer) {
+    std::vector<std::byte> bytes(kBytes);
+    EXPECT_TRUE(enqueue(stream, scheduler::ReadWork{whole(buffer), 0, kBytes, bytes.data()}, {},
+                        true));
+    return bytes;
+  }
+  static std::vector<std::byte> filled(uint8_t value) {
+    return std::vector<std::byte>(kBytes, std::byte{value});
+  }
+
+  std::vector<FakeBackend*> fakes;
+  std::unique_ptr<scheduler::BackendSet> set;
+  std::unique_ptr<scheduler::Engine> engine;
+};
+
+}  // namespace tutti::testing

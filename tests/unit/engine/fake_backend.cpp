@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fake_backend.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "platform/clock.h"
+#include "scheduler/exec/workers.h"
+
+namespace tutti::testing {
+namespace {
+
+using namespace backends;
+
+class FakeMemory : public Memory {
+ public:
+  FakeMemory(uint64_t size, void* host) : size_(size) {
+    if (host) {
+      data_ = static_cast<std::byte*>(host);
+    } else {
+      own_.assign(size, std::byte{0xEE});  // anything but zero: unsent data shall show
+      data_ = own_.data();
+    }
+  }
+  uint64_t size() const override { return size_; }
+  std::byte* data() { return data_; }
+
+ private:
+  uint64_t size_;
+  std::vector<std::byte> own_;
+  std::byte* data_;
+};
+
+std::byte* bytes_of(Memory& memory) { return static_cast<FakeMemory&>(memory).data(); }
+
+class FakeCompletion : public Completion {
+ public:
+  cl_int poll() override {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+  Status wait() override {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [&] { return status_ <= CL_COMPLETE; });
+    if (status_ < 0) return fail(status_, "the fake device failed");
+    return {};
+  }
+  std::optional<VendorTimes> times() override {
+    const std::lock_guard lock(mutex_);
+    if (status_ > CL_COMPLETE) return std::nullopt;
+    return times_;
+  }
+  void run(const std::function<void()>& work) {
+    {
+      const std::lock_guard lock(mutex_);
+      status_ = CL_RUNNING;
+      times_.started = now_ns();
+    }
+    work();
+    const std::lock_guard lock(mutex_);
+    times_.ended = now_ns();
+    status_ = CL_COMPLETE;
+    ended_.notify_all();
+  }
+  FakeCompletion() { times_.queued = times_.submitted = now_ns(); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  cl_int status_ = CL_SUBMITTED;
+  VendorTimes times_;
+};
+
+class FakeVendorKernel : public Kernel {
+ public:
+  explicit FakeVendorKernel(FakeFunction chosen) : function(std::move(chosen)) {}
+  Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info) override {
+    return fail(CL_INVALID_VALUE);
+  }
+  FakeFunction function;
+};
+
+class FakeQueue : public Queue {
+ public:
+  explicit FakeQueue(FakeBackend& backend) : backend_(backend) {}
+
+  Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override {
+    if (backend_.refuse_launches.load() > 0) {
+      --backend_.refuse_launches;
+      return fail(CL_OUT_OF_RESOURCES, "the fake device refuses");
+    }
+    ++backend_.launches;
+    // A vendor copies the arguments at enqueue; so does this one.
+    struct Copy {
+      Launch launch;
+      std::vector<Argument> arguments;
+      std::vector<std::vector<std::byte>> bytes;
+    };
+    auto copy = std::make_shared<Copy>();
+    copy->launch = launch;
+    copy->arguments.assign(launch.arguments.begin(), launch.arguments.end());
+    copy->bytes.resize(copy->arguments.size());
+    for (size_t i = 0; i < copy->arguments.size(); ++i) {
+      copy->bytes[i].assign(copy->arguments[i].bytes.begin(), copy->arguments[i].bytes.end());
+      copy->arguments[i].bytes = copy->bytes[i];
+    }
+    copy->launch.arguments = copy->arguments;
+    return post(wait, [copy] {
+      const Launch& call = copy->launch;
+      auto* kernel = static_cast<FakeVendorKernel*>(call.kernel);
+      FakeItem item;
+      item.launch = &call;
+      for (size_t z = 0; z < call.global[2]; ++z) {
+        for (size_t y = 0; y < call.global[1]; ++y) {
+          for (size_t x = 0; x < call.global[0]; ++x) {
+            item.global_id = {call.offset[0] + x, call.offset[1] + y, call.offset[2] + z};
+            kernel->function(item);
+          }
+        }
+      }
+    });
+  }
+  Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
+                             WaitList wait) override {
+    backend_.bytes_out += size;
+    return post(wait, [&from, offset, size, to] { std::memcpy(to, bytes_of(from) + offset, size); });
+  }
+  Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
+                              WaitList wait) override {
+    backend_.bytes_in += size;
+    return post(wait,
+                [&to, offset, size, from] { std::memmove(bytes_of(to) + offset, from, size); });
+  }
+  Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) override {
+    TUTTI_ASSIGN(auto completion, write(to, offset, size, from, {}));
+    return completion->wait();
+  }
+  Status read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) override {
+    TUTTI_ASSIGN(auto completion, read(from, offset, size, to, {}));
+    return completion->wait();
+  }
+  Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to, uint64_t to_offset,
+                             uint64_t size, WaitList wait) override {
+    return post(wait, [&from, from_offset, &to, to_offset, size] {
+      std::memmove(bytes_of(to) + to_offset, bytes_of(from) + from_offset, size);
+    });
+  }
+  Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
+                             std::span<const std::byte> pattern, WaitList wait) override {
+    std::vector<std::byte> copy(pattern.begin(), pattern.end());
+    return post(wait, [&to, offset, size, copy] {
+      for (uint64_t at = 0; at < size; at += copy.size()) {
+        std::memcpy(bytes_of(to) + offset + at, copy.data(), copy.size());
+      }
+    });
+  }
+  Status flush() override { return {}; }
+  Status finish() override {
+    TUTTI_ASSIGN(auto completion, post({}, [] {}));
+    return completion->wait();
+  }
+
+ private:
+  Result<CompletionPtr> post(WaitList wait, std::function<void()> work) {
+    auto completion = std::make_shared<FakeCompletion>();
+    std::vector<CompletionPtr> before(wait.begin(), wait.end());
+    thread_.post([completion, before, work] {
+      for (const auto& other : before) static_cast<void>(other->wait());
+      completion->run(work);
+    });
+    return CompletionPtr(completion);
+  }
+
+  FakeBackend& backend_;
+  scheduler::TaskThread thread_{"fake-queue"};
+};
+
+}  // namespace
+
+std::byte* FakeItem::memory(size_t index) const {
+  const auto& argument = launch->arguments[index];
+  return bytes_of(*argument.memory) + argument.origin;
+}
+
+FakeBackend::FakeBackend(std::string name, bool shares_host_memory, uint64_t max_allocation) {
+  traits_.platform_name = "Fake";
+  traits_.device_name = std::move(name);
+  traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
+  traits_.shares_host_memory = shares_host_memory;
+  traits_.max_allocation = max_allocation;
+  traits_.global_memory = max_allocation;
+  traits_.max_work_group = 256;
+}
+
+Result<std::vector<std::byte>> FakeBackend::device_info(cl_device_info) const {
+  return fail(CL_INVALID_VALUE);
+}
+Result<std::unique_ptr<Queue>> FakeBackend::create_queue(QueueOptions) {
+  return std::make_unique<FakeQueue>(*this);
+}
+Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host) {
+  return std::make_unique<FakeMemory>(size, host);
+}
+BuildResult FakeBackend::build(const std::string&, const std::string&) {
+  return {nullptr, CL_COMPILER_NOT_AVAILABLE, "the fake device compiles nothing"};
+}
+
+FakeKernel::FakeKernel(scheduler::KernelSummary summary, FakeFunction function, uint32_t backends)
+    : summary_(std::move(summary)),
+      built_on_((uint64_t{1} << backends) - 1),
+      kernel_(std::make_unique<FakeVendorKernel>(std::move(function))) {}
+
+Result<Kernel*> FakeKernel::vendor_kernel(uint32_t, scheduler::KernelVariant) {
+  return kernel_.get();
+}
+
+}  // namespace tutti::testing

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real device's stand-in for tests of the engine: its own memory (or the host's), queues that run
+// on threads of their own, kernels that are host functions, failures on demand.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "scheduler/exec/work.h"
+
+namespace tutti::testing {
+
+/// One work-item of a fake kernel: its global ids, and the arguments as bytes or memory.
+struct FakeItem {
+  std::array<size_t, 3> global_id{};
+  const backends::Launch* launch = nullptr;
+  /// Start of the window that argument `index` sees.
+  std::byte* memory(size_t index) const;
+  template <typename T>
+  T scalar(size_t index) const {
+    T value;
+    std::memcpy(&value, launch->arguments[index].bytes.data(), sizeof value);
+    return value;
+  }
+};
+using FakeFunction = std::function<void(const FakeItem&)>;
+
+class FakeBackend : public backends::Backend {
+ public:
+  FakeBackend(std::string name, bool shares_host_memory, uint64_t max_allocation = UINT64_MAX);
+
+  const backends::DeviceTraits& traits() const override { return traits_; }
+  Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
+  Result<std::unique_ptr<backends::Queue>> create_queue(backends::QueueOptions options) override;
+  Result<std::unique_ptr<backends::Memory>> allocate(uint64_t size, void* host) override;
+  backends::BuildResult build(const std::string& source, const std::string& options) override;
+
+  std::atomic<int> refuse_launches{0};  // that many launches fail before they start
+  std::atomic<uint64_t> bytes_in{0}, bytes_out{0}, launches{0};
+
+ private:
+  backends::DeviceTraits traits_;
+};
+
+/// A kernel with a host function for each device and a summary written by hand.
+class FakeKernel : public scheduler::LaunchableKernel {
+ public:
+  FakeKernel(scheduler::KernelSummary summary, FakeFunction function, uint32_t backends);
+
+  const scheduler::KernelSummary& summary() const override { return summary_; }
+  uint64_t built_on() const override { return built_on_; }
+  Result<backends::Kernel*> vendor_kernel(uint32_t backend,
+                                          scheduler::KernelVariant variant) override;
+  uint64_t model_key() const override { return reinterpret_cast<uintptr_t>(this); }
+
+ private:
+  scheduler::KernelSummary summary_;
+  uint64_t built_on_;
+  std::unique_ptr<backends::Kernel> kernel_;
+};
+
+}  // namespace tutti::testing

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fake_kernels.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+Expr leaf(ExprKind kind, uint8_t width, uint32_t index = 0) {
+  Expr expr;
+  expr.kind = kind;
+  expr.width = width;
+  expr.index = index;
+  return expr;
+}
+
+Argument pointer(const char* name, bool is_const) {
+  Argument argument;
+  argument.kind = ArgKind::kGlobal;
+  argument.name = name;
+  argument.is_const = is_const;
+  return argument;
+}
+
+Argument scalar(const char* name) {
+  Argument argument;
+  argument.name = name;
+  argument.size = 4;
+  return argument;
+}
+
+uint8_t value(const std::byte* memory, size_t at) { return std::to_integer<uint8_t>(memory[at]); }
+
+}  // namespace
+
+KernelSummary summary_of(KernelForm form) {
+  KernelSummary summary;
+  summary.name = "fake";
+  summary.arguments = {pointer("in", true), pointer("out", false), scalar("n"), scalar("c")};
+  summary.exprs.push_back(leaf(ExprKind::kGlobalId, 64));  // 0
+  summary.exprs.push_back(leaf(ExprKind::kArg, 32, 2));    // 1
+  Expr wide = leaf(ExprKind::kZExt, 64);
+  wide.operands = {1};
+  summary.exprs.push_back(wide);                           // 2
+  summary.exprs.push_back(leaf(ExprKind::kUnknown, 64));   // 3
+  const Guard in_range{Compare::kULt, 0, 2};
+  Access load, store;
+  load.kind = AccessKind::kLoad;
+  load.argument = 0;
+  load.size = 1;
+  load.guards = {in_range};
+  load.offset = form == KernelForm::kGather ? 3 : 0;
+  store.kind = AccessKind::kStore;
+  store.argument = 1;
+  store.size = 1;
+  store.guards = {in_range};
+  store.guards_exact = form != KernelForm::kSparse;
+  store.offset = form == KernelForm::kScatter ? 3 : 0;
+  summary.accesses = {load, store};
+  return summary;
+}
+
+void apply(KernelForm form, const std::byte* in, std::byte* out, uint32_t i, uint32_t n,
+           uint32_t c) {
+  if (i >= n) return;
+  switch (form) {
+    case KernelForm::kMap:
+      out[i] = std::byte(static_cast<uint8_t>(value(in, i) * 3 + c));
+      break;
+    case KernelForm::kSparse:
+      if (value(in, i) % 2) out[i] = std::byte(static_cast<uint8_t>(c));
+      break;
+    case KernelForm::kGather:
+      out[i] = std::byte(static_cast<uint8_t>(value(in, (i * 7 + c) % n) + 1));
+      break;
+    case KernelForm::kScatter:
+      out[n - 1 - i] = std::byte(static_cast<uint8_t>(value(in, i) + c));
+      break;
+  }
+}
+
+std::shared_ptr<FakeKernel> fake_kernel(KernelForm form, uint32_t backends) {
+  return std::make_shared<FakeKernel>(
+      summary_of(form),
+      [form](const FakeItem& item) {
+        apply(form, item.memory(0), item.memory(1), static_cast<uint32_t>(item.global_id[0]),
+              item.scalar<uint32_t>(2), item.scalar<uint32_t>(3));
+      },
+      backends);
+}
+
+}  // namespace tutti::testing

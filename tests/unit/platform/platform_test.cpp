@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small parts: reference counts, locks, clock, error names, process exit.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "platform/cl_error_name.h"
+#include "platform/clock.h"
+#include "platform/lower_case.h"
+#include "platform/own_files.h"
+#include "platform/process_exit.h"
+#include "platform/ref_counted.h"
+#include "platform/thread_annotations.h"
+
+namespace tutti {
+namespace {
+
+struct Counted : RefCounted {
+  explicit Counted(int* destroyed) : destroyed_(destroyed) {}
+  ~Counted() override { ++*destroyed_; }
+  int* destroyed_;
+};
+struct Derived : Counted {
+  using Counted::Counted;
+};
+
+TEST(RefCounted, LivesAsLongAsItsReferences) {
+  int destroyed = 0;
+  auto first = make_ref<Counted>(&destroyed);
+  EXPECT_EQ(first->references(), 1u);
+  {
+    Ref<Counted> second = first;
+    EXPECT_EQ(first->references(), 2u);
+    EXPECT_TRUE(first == second);
+    Ref<Counted> third = std::move(second);
+    EXPECT_FALSE(second);
+    EXPECT_EQ(first->references(), 2u);
+  }
+  EXPECT_EQ(first->references(), 1u);
+  Counted* raw = first.detach();
+  EXPECT_FALSE(first);
+  EXPECT_EQ(destroyed, 0);
+  first = Ref<Counted>::adopt(raw);
+  first = first;
+  EXPECT_EQ(first->references(), 1u);
+  first = nullptr;
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST(RefCounted, ConvertsToItsBase) {
+  int destroyed = 0;
+  auto derived = make_ref<Derived>(&destroyed);
+  Ref<Counted> base = derived;
+  EXPECT_EQ(base->references(), 2u);
+  base = std::move(derived);
+  EXPECT_EQ(base->references(), 1u);
+  base = nullptr;
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST(RefCounted, ManyThreads) {
+  int destroyed = 0;
+  auto object = make_ref<Counted>(&destroyed);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([object] {
+      for (int i = 0; i < 10000; ++i) Ref<Counted> copy = object;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  threads.clear();
+  EXPECT_EQ(object->references(), 1u);
+  object = nullptr;
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST(ThreadAnnotations, LockAndWait) {
+  struct Box {
+    Mutex mutex;
+    ConditionVariable changed;
+    int value TUTTI_GUARDED_BY(mutex) = 0;
+  } box;
+  std::thread other([&box] {
+    for (int i = 0; i < 3; ++i) {
+      MutexLock lock(box.mutex);
+      ++box.value;
+      box.changed.notify_all();
+    }
+  });
+  {
+    MutexLock lock(box.mutex);
+    while (box.value < 3) box.changed.wait(box.mutex);
+    EXPECT_EQ(box.value, 3);
+    lock.unlock();
+    EXPECT_TRUE(box.mutex.try_lock());
+    box.mutex.unlock();
+    lock.lock();
+  }
+  EXPECT_TRUE(box.mutex.try_lock());
+  box.mutex.unlock();
+  other.join();
+}
+
+TEST(Clock, RunsForward) {
+  const uint64_t first = now_ns();
+  uint64_t second = now_ns();
+  while (second == first) second = now_ns();
+  EXPECT_GT(second, first);
+  EXPECT_DOUBLE_EQ(seconds_between(1'000'000'000, 3'500'000'000), 2.5);
+  EXPECT_DOUBLE_EQ(seconds_between(3'500'000'000, 1'000'000'000), -2.5);
+}
+
+TEST(Names, ErrorsAndCase) {
+  EXPECT_EQ(cl_error_name(CL_SUCCESS), "CL_SUCCESS");
+  EXPECT_EQ(cl_error_name(CL_INVALID_KERNEL_ARGS), "CL_INVALID_KERNEL_ARGS");
+  EXPECT_EQ(cl_error_name(-1001), "CL_PLATFORM_NOT_FOUND_KHR");
+  EXPECT_EQ(cl_error_name(-9999), "error -9999");
+  EXPECT_EQ(lower_case("ÄbC-Z"), "Äbc-z");
+  EXPECT_TRUE(contains_ignoring_case("Portable", "TABLE"));
+  EXPECT_FALSE(contains_ignoring_case("Portable", "tables"));
+}
+
+TEST(OwnFiles, ThisProgram) {
+  EXPECT_THAT(own_binary(), ::testing::EndsWith("/tutti-platform-tests"));
+}
+
+TEST(ProcessExitDeathTest, VendorsAreGoneInExitHandlersThatWereRegisteredBefore) {
+  EXPECT_EXIT(
+      {
+        // Stands for a vendor's handler: registered before ours, so it runs after.
+        std::atexit([] { _exit(vendors_gone() ? 7 : 8); });
+        watch_process_exit();
+        if (vendors_gone()) _exit(9);
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
+TEST(ProcessExitDeathTest, VendorsAreGoneInAForkedChild) {
+  EXPECT_EXIT(
+      {
+        watch_process_exit();
+        const pid_t child = fork();
+        if (child == 0) _exit(vendors_gone() ? 5 : 6);
+        int status = 0;
+        waitpid(child, &status, 0);
+        _exit(WEXITSTATUS(status) + (vendors_gone() ? 100 : 0));
+      },
+      ::testing::ExitedWithCode(5), "");
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "kernel_maker.h"
+
+namespace tutti::scheduler::test {
+namespace {
+
+const ArgumentUse& use_of(const std::vector<ArgumentUse>& uses, uint32_t argument) {
+  static const ArgumentUse none{};
+  for (const ArgumentUse& use : uses) {
+    if (use.argument == argument) return use;
+  }
+  return none;
+}
+
+TEST(AccessEval, SimpleStoreIsDisjointAndOverwrites) {
+  KernelMaker k;
+  const auto in = k.buffer("in", 4096);
+  const auto out = k.buffer("out", 4096);
+  k.load(in, k.times(k.gid(0), 4));
+  k.store(out, k.times(k.gid(0), 4));
+  const auto access = k.evaluate(launch_1d(1024, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(access.verdict().dimension, 0u);
+  EXPECT_EQ(access.verdict().reason, "writes of argument 'out' are 64 bytes apart per slice");
+  const auto uses = access.package(0, 3, 2);
+  EXPECT_EQ(use_of(uses, in).read, (ByteRange{192, 320}));
+  EXPECT_TRUE(use_of(uses, in).write.empty());
+  EXPECT_EQ(use_of(uses, out).write, (ByteRange{192, 320}));
+  EXPECT_TRUE(use_of(uses, out).overwrites);
+  EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 4096}));
+}
+
+TEST(AccessEval, IntIndexWithGuardAsClangSeesIt) {
+  // int i = get_global_id(0); if (i < n) out[i] = …
+  KernelMaker k;
+  const auto out = k.buffer("out", 4000);
+  const auto n = k.scalar("n", 1000);
+  const auto i = k.trunc(k.gid(0));
+  k.store(out, k.times(k.sext(i), 4), 4, {{Compare::kSLt, i, k.arg(n)}});
+  const auto access = k.evaluate(launch_1d(1024, 64));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  const auto last = use_of(access.package(0, 15, 1), out);
+  EXPECT_EQ(last.write, (ByteRange{3840, 4000}));
+  EXPECT_TRUE(last.overwrites);
+}
+
+TEST(AccessEval, StencilGuardFoldedIntoOneUnsignedComparison) {
+  // if (i > 0 && i < n - 1) out[i] = in[i-1] + in[i+1], which LLVM makes (i − 1) <u (n − 2)
+  KernelMaker k;
+  const auto in = k.buffer("in", 4096);
+  const auto out = k.buffer("out", 4096);
+  const auto n = k.scalar("n", 1024);
+  const auto i = k.trunc(k.gid(0));
+  const std::vector<Guard> guards{{Compare::kULt, k.plus(i, -1), k.plus(k.arg(n), -2)}};
+  k.store(out, k.times(k.sext(i), 4), 4, guards);
+  k.load(in, k.times(k.zext(k.plus(i, -1)), 4), 4, guards);
+  k.load(in, k.times(k.sext(k.plus(i, 1)), 4), 4, guards);
+  const auto access = k.evaluate(launch_1d(1024, 64));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  const auto first = access.package(0, 0, 1);
+  EXPECT_EQ(use_of(first, out).write, (ByteRange{4, 256}));
+  EXPECT_TRUE(use_of(first, out).overwrites);
+  EXPECT_EQ(use_of(first, in).read, (ByteRange{0, 260}));
+  EXPECT_EQ(use_of(access.package(0, 4, 1), in).read, (ByteRange{1020, 1284}));
+}
+
+TEST(AccessEval, RowsOfA2dImageSplitAlongTheOuterDimension) {
+  // if (x < w && y < h) out[y*w + x] = …, with sizes rounded up
+  KernelMaker k;
+  const auto out = k.buffer("out", 100 * 90 * 4);
+  const auto w = k.scalar("w", 100);
+  const auto h = k.scalar("h", 90);
+  const auto x = k.trunc(k.gid(0));
+  const auto y = k.trunc(k.gid(1));
+  k.store(out, k.times(k.sext(k.add(k.mul(y, k.arg(w)), x)), 4), 4,
+          {{Compare::kSLt, x, k.arg(w)}, {Compare::kSLt, y, k.arg(h)}});
+  const auto access = k.evaluate(launch_2d(112, 96, 16, 8));
+  ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(access.verdict().dimension, 1u);
+  EXPECT_EQ(use_of(access.package(1, 2, 1), out),
+            (ArgumentUse{out, {}, {16 * 400, 24 * 400}, true}));
+  EXPECT_EQ(use_of(access.package(1, 11, 1), out),
+            (ArgumentUse{out, {}, {88 * 400, 90 * 400}, true}));
+  // Without the guard on x the rows meet.
+  k.summary().accesses[0].guards.erase(k.summary().accesses[0].guards.begin());
+  EXPECT_EQ(k.evaluate(launch_2d(112, 96, 16, 8)).verdict().mode, MergeMode::kWhole);
+}
+
+TEST(AccessEval, GemmReadsAllOfBButOnlyItsRowsOfA) {
+  KernelMaker k;
+  const auto a = k.buffer("a", 64 * 64 * 4);
+  const auto b = k.buffer("b", 64 * 64 * 4);
+  const auto c = k.buffer("c", 64 * 64 * 4);
+  const auto n = k.scalar("n", 64);
+  const auto size = k.sext(k.arg(n));
+  const auto inner = k.add_loop(k.plus(size, -1));
+  const auto row = k.mul(k.gid(1), size);
+  k.load(a, k.times(k.add(row, k.loop(inner)), 4), 4, {}, {inner});
+  k.load(b, k.times(k.add(k.mul(k.loop(inner), size), k.gid(0)), 4), 4, {}, {inner});
+  k.store(c, k.times(k.add(row, k.gid(0)), 4));
+  const auto access = k.evaluate(launch_2d(64, 64, 8, 8));
+  ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(access.verdict().dimension, 1u);
+  const auto uses = access.package(1, 1, 2);
+  EXPECT_EQ(use_of(uses, a).read, (ByteRange{8 * 256, 24 * 256}));
+  EXPECT_EQ(use_of(uses, b).read, (ByteRange{0, 64 * 256}));
+  EXPECT_EQ(use_of(uses, c), (ArgumentUse{c, {}, {8 * 256, 24 * 256}, true}));
+}
+
+TEST(AccessEval, TransposedStoreSplitsAlongTheInnerDimension) {
+  KernelMaker k;
+  const auto in = k.buffer("in", 64 * 32 * 4);
+  const auto out = k.buffer("out", 64 * 32 * 4);
+  k.load(in, k.times(k.add(k.times(k.gid(1), 64), k.gid(0)), 4));
+  k.store(out, k.times(k.add(k.times(k.gid(0), 32), k.gid(1)), 4));
+  const auto access = k.evaluate(launch_2d(64, 32, 4, 4));
+  ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(access.verdict().dimension, 0u);
+}
+
+TEST(AccessEval, OneResultPerGroup) {
+  // if (lid == 0) out[group] = …; group*L + lid is gid
+  KernelMaker k;
+  const auto in = k.buffer("in", 4096);
+  const auto out = k.buffer("out", 64);
+  k.load(in, k.times(k.add(k.mul(k.group(0), k.local_size(0)), k.lid(0)), 4));
+  k.store(out, k.times(k.group(0), 4), 4, {{Compare::kEq, k.trunc(k.lid(0)), k.c(0, 32)}});
+  const auto access = k.evaluate(launch_1d(1024, 64));
+  ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  const auto uses = access.package(0, 4, 4);
+  EXPECT_EQ(use_of(uses, out), (ArgumentUse{out, {}, {16, 32}, true}));
+  EXPECT_EQ(use_of(uses, in).read, (ByteRange{1024, 2048}));
+}
+
+TEST(AccessEval, RowPerGroupWithAStridedLoop) {
+  // for (j = lid; j < cols; j += L) out[group*cols + j] = …: last = (cols − 1 − lid) / L
+  KernelMaker k;
+  const auto out = k.buffer("out", 16 * 100 * 4);
+  const auto j = k.add(k.lid(0), k.times(k.loop(0), 32));
+  const auto last = k.op(ExprKind::kUDiv, k.sub(k.c(99), k.lid(0)), k.c(32));
+  const auto loop = k.add_loop(last);
+  k.store(out, k.times(k.add(k.times(k.group(0), 100), j), 4), 4, {}, {loop});
+  const auto access = k.evaluate(launch_1d(16 * 32, 32));
+  ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint) << access.verdict().reason;
+  EXPECT_EQ(use_of(access.package(0, 2, 3), out).write, (ByteRange{800, 2000}));
+}
+
+TEST(AccessEval, GridStrideLoopIsNamed) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096 * 4);
+  const auto n = k.scalar("n", 4096);
+  const auto i = k.add(k.gid(0), k.mul(k.loop(0), k.global_size(0)));
+  const auto loop = k.add_loop(std::nullopt, false);
+  k.store(out, k.times(i, 4), 4, {{Compare::kULt, i, k.zext(k.arg(n))}}, {loop}).line = 7;
+  const auto access = k.evaluate(launch_1d(1024, 64));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(access.verdict().line, 7u);
+  EXPECT_EQ(access.verdict().reason,
+            "the writes of neighbouring slices of argument 'out' meet (grid-stride loop?) (line 7)");
+  EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 4096 * 4}));
+  // With as many work-items as elements it is an ordinary store.
+  EXPECT_EQ(k.evaluate(launch_1d(4096, 64)).verdict().mode, MergeMode::kDisjoint);
+}
+
+TEST(AccessEval, ScatterIsWholeAndItsReadsAreUnknown) {
+  KernelMaker k;
+  const auto index = k.buffer("index", 4096);
+  const auto out = k.buffer("out", 8192);
+  k.load(index, k.times(k.gid(0), 4));
+  k.store(out, k.times(k.sext(k.unknown(32)), 4)).line = 12;
+  const auto access = k.evaluate(launch_1d(1024, 64));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(access.verdict().line, 12u);
+  EXPECT_NE(access.verdict().reason.find("read from memory (line 12)"), std::string::npos);
+  EXPECT_EQ(use_of(access.package(0, 3, 1), out).write, (ByteRange{0, 8192}));
+  EXPECT_FALSE(use_of(access.package(0, 3, 1), out).overwrites);
+}
+
+TEST(AccessEval, IndirectReadsStaySplittable) {
+  KernelMaker k;
+  const auto x = k.buffer("x", 512);
+  const auto y = k.buffer("y", 4096);
+  const auto inner = k.add_loop(std::nullopt, false);
+  k.load(x, k.times(k.sext(k.unknown(32)), 4), 4, {}, {inner});
+  k.store(y, k.times(k.gid(0), 4));
+  const auto access = k.evaluate(launch_1d(1024, 64));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(use_of(access.package(0, 3, 1), x).read, (ByteRange{0, 512}));
+}
+
+TEST(AccessEval, DivisionAndRemainderGiveBackTheId) {
+  // row = i / w; col = i % w; out[row*pitch + col]
+  for (const int64_t pitch : {50, 64}) {
+    KernelMaker k;
+    const auto out = k.buffer("out", 1 << 20);
+    const auto w = k.scalar("w", 50);
+    const auto i = k.trunc(k.gid(0));
+    const auto row = k.op(ExprKind::kSDiv, i, k.arg(w));
+    const auto col = k.op(ExprKind::kSRem, i, k.arg(w));
+    k.store(out, k.times(k.sext(k.add(k.times(row, pitch), col)), 4));
+    const auto access = k.evaluate(launch_1d(1000, 100));
+    ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint) << access.verdict().reason;
+    const auto use = use_of(access.package(0, 1, 1), out);
+    const auto begin = static_cast<uint64_t>(2 * pitch * 4);
+    EXPECT_EQ(use.write, (ByteRange{begin, begin + static_cast<uint64_t>(pitch) * 4 + 200}));
+    EXPECT_EQ(use.overwrites, pitch == 50);
+  }
+}
+
+TEST(AccessEval, ButterflyStaysWithinItsGroup) {
+  KernelMaker k;
+  const auto data = k.buffer("data", 4096);
+  k.store(data, k.times(k.op(ExprKind::kXor, k.gid(0), k.c(8)), 4));
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 8)).verdict().mode, MergeMode::kWhole);
+}
+
+TEST(AccessEval, NeighbouringStoresTogetherOverwrite) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 8192);
+  const auto base = k.times(k.gid(0), 8);
+  k.store(out, base);
+  k.store(out, k.plus(base, 4));
+  EXPECT_TRUE(use_of(k.evaluate(launch_1d(1024, 16)).package(0, 2, 2), out).overwrites);
+  k.summary().accesses.pop_back();
+  const auto half = k.evaluate(launch_1d(1024, 16));
+  EXPECT_EQ(half.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_FALSE(use_of(half.package(0, 2, 2), out).overwrites);
+}
+
+TEST(AccessEval, OverwritesNeedsExactGuardsAndLoops) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 64 * 1024);
+  const auto loop = k.add_loop(k.c(15));
+  const auto offset = k.times(k.add(k.times(k.gid(0), 16), k.loop(loop)), 4);
+  k.store(out, offset, 4, {}, {loop});
+  const auto overwrites = [&] {
+    return use_of(k.evaluate(launch_1d(1024, 16)).package(0, 1, 1), out).overwrites;
+  };
+  EXPECT_TRUE(overwrites());
+  k.summary().loops[0].exact = false;
+  EXPECT_FALSE(overwrites());
+  k.summary().loops[0].exact = true;
+  k.summary().accesses[0].guards_exact = false;
+  EXPECT_FALSE(overwrites());
+  k.summary().accesses[0].guards_exact = true;
+  k.summary().accesses[0].guards.push_back({Compare::kNe, k.unknown(32), k.c(0, 32)});
+  EXPECT_FALSE(overwrites());
+}
+
+TEST(AccessEval, AliasedArgumentsAreJudgedTogether) {
+  const auto verdict = [](uint64_t origin) {
+    KernelMaker k;
+    const auto a = k.buffer("a", 4096, 1, 0);
+    const auto b = k.buffer("b", 4096, 1, origin);
+    k.store(a, k.times(k.gid(0), 4));
+    k.store(b, k.times(k.gid(0), 4));
+    return k.evaluate(launch_1d(1024, 16)).verdict();
+  };
+  EXPECT_EQ(verdict(0).mode, MergeMode::kDisjoint);
+  EXPECT_EQ(verdict(4096).mode, MergeMode::kDisjoint);
+  EXPECT_EQ(verdict(4).mode, MergeMode::kWhole);
+  EXPECT_NE(verdict(4).reason.find("'a' and 'b' share memory"), std::string::npos);
+}
+
+TEST(AccessEval, InPlaceThroughTwoArgumentsDoesNotOverwrite) {
+  KernelMaker k;
+  const auto a = k.buffer("a", 4096, 1);
+  const auto b = k.buffer("b", 4096, 1);
+  k.load(a, k.times(k.gid(0), 4));
+  k.store(b, k.times(k.gid(0), 4));
+  const auto access = k.evaluate(launch_1d(1024, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_FALSE(use_of(access.package(0, 0, 1), b).overwrites);
+}
+
+TEST(AccessEval, TwoRegionsOfOneArgumentHaveNoDisjointBoxes) {
+  // out[i] and out[n + i]: bounding ranges of packages would carry each other's bytes.
+  KernelMaker k;
+  const auto out = k.buffer("out", 8192);
+  k.store(out, k.times(k.gid(0), 4));
+  k.store(out, k.plus(k.times(k.gid(0), 4), 4096));
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kWhole);
+}
+
+TEST(AccessEval, StoreOfOneSliceBesideTheRegularOnes) {
+  // out[i + 1] = …; if (i == 0) out[0] = …
+  KernelMaker k;
+  const auto out = k.buffer("out", 5000);
+  const auto i = k.gid(0);
+  k.store(out, k.plus(k.times(i, 4), 4));
+  k.store(out, k.c(0), 4, {{Compare::kEq, i, k.c(0)}});
+  const auto access = k.evaluate(launch_1d(1024, 16));
+  // Slice 0 would reach one element further down than a slice may be long.
+  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
+  k.summary().accesses[1].offset = k.c(4);
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
+}
+
+TEST(AccessEval, DescendingStores) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096);
+  k.store(out, k.times(k.sub(k.c(1023), k.gid(0)), 4));
+  const auto access = k.evaluate(launch_1d(1024, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(use_of(access.package(0, 0, 2), out), (ArgumentUse{out, {}, {4096 - 128, 4096}, true}));
+}
+
+TEST(AccessEval, WrappingIndexIsNotTrusted) {
+  // (uchar)(gid * 2): slices beyond 128 items wrap onto the first ones.
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096);
+  k.store(out, k.zext(k.trunc(k.times(k.gid(0), 2), 8)), 1);
+  EXPECT_EQ(k.evaluate(launch_1d(64, 16)).verdict().mode, MergeMode::kDisjoint);
+  const auto access = k.evaluate(launch_1d(256, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 256}));
+}
+
+TEST(AccessEval, AtomicsVolatileImagesAndWholeReasons) {
+  KernelMaker k;
+  const auto hist = k.buffer("hist", 1024);
+  k.access(AccessKind::kAtomic, hist, k.times(k.zext(k.unknown(8)), 4), 4).atomic_op = "add";
+  auto verdict = k.evaluate(launch_1d(1024, 16)).verdict();
+  EXPECT_EQ(verdict.mode, MergeMode::kWhole);
+  EXPECT_EQ(verdict.reason, "atomic add on argument 'hist' (merge of atomics not available yet)");
+  const auto use = use_of(k.evaluate(launch_1d(1024, 16)).package(0, 0, 1), hist);
+  EXPECT_EQ(use, (ArgumentUse{hist, {0, 1024}, {0, 1024}, false}));
+
+  k.summary().accesses[0].kind = AccessKind::kLoad;
+  k.summary().accesses[0].is_volatile = true;
+  verdict = k.evaluate(launch_1d(1024, 16)).verdict();
+  EXPECT_EQ(verdict.reason, "argument 'hist' is accessed as volatile");
+
+  k.summary().accesses[0].is_volatile = false;
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
+  k.summary().whole_reason = "calls printf";
+  k.summary().whole_line = 3;
+  verdict = k.evaluate(launch_1d(1024, 16)).verdict();
+  EXPECT_EQ(verdict.reason, "calls printf (line 3)");
+  EXPECT_EQ(verdict.line, 3u);
+  k.summary().whole_reason.clear();
+  k.summary().arguments[0].kind = ArgKind::kImage;
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kWhole);
+}
+
+TEST(AccessEval, GuardsOnArgumentsSwitchAccessesOff) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096);
+  const auto hist = k.buffer("hist", 4096);
+  const auto on = k.scalar("on", 0);
+  k.store(out, k.times(k.gid(0), 4));
+  k.access(AccessKind::kAtomic, hist, k.c(0), 4, {{Compare::kNe, k.arg(on), k.c(0, 32)}});
+  const auto access = k.evaluate(launch_1d(1024, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_TRUE(use_of(access.whole(), hist).write.empty());
+}
+
+TEST(AccessEval, NullBuffersAndSingleGroups) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096);
+  k.store(out, k.times(k.gid(0), 4));
+  EXPECT_EQ(k.evaluate(launch_1d(16, 16)).verdict().reason, "the launch has a single work-group");
+  auto values = k.values();
+  values[0].buffer = 0;
+  const auto access = LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values);
+  EXPECT_TRUE(access.whole().empty());
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+}
+
+TEST(AccessEval, OffsetsOfTheLaunchCount) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 1 << 16);
+  k.store(out, k.times(k.gid(0), 4));
+  k.load(out, k.times(k.sub(k.gid(0), k.node(ExprKind::kGlobalOffset, 64)), 4));
+  const auto use = use_of(k.evaluate(launch_1d(1024, 16, 100)).package(0, 1, 1), out);
+  EXPECT_EQ(use.write, (ByteRange{464, 528}));
+  EXPECT_EQ(use.read, (ByteRange{64, 128}));
+}
+
+TEST(AccessEval, LargeBuffersBeyondFourGiB) {
+  KernelMaker k;
+  const auto out = k.buffer("out", uint64_t{1} << 36);
+  k.store(out, k.times(k.gid(0), 16), 16);
+  const auto access = k.evaluate(launch_1d(uint64_t{1} << 32, 256));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(use_of(access.package(0, (1 << 24) - 1, 1), out).write,
+            (ByteRange{(uint64_t{1} << 36) - 4096, uint64_t{1} << 36}));
+}
+
+TEST(AccessEval, AChoiceIsNotTheSameTwice) {
+  // p = c ? 0 : gid; out[p − p'] where the two may differ: never a constant.
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096);
+  const auto choice = k.node(ExprKind::kHull, 64, {k.c(0), k.gid(0)});
+  k.store(out, k.plus(k.times(k.sub(choice, choice), 4), 512));
+  EXPECT_EQ(use_of(k.evaluate(launch_1d(128, 16)).whole(), out).write, (ByteRange{4, 1024}));
+}
+
+TEST(AccessEval, DamagedSummariesAreHarmless) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096);
+  const auto self = k.node(ExprKind::kAdd, 64, {0, 0});
+  k.store(out, self, 4, {{Compare::kEq, 999, 0}}, {42});
+  k.summary().exprs[self].operands = {self, 77};
+  k.store(5, self);
+  const auto access = k.evaluate(launch_1d(1024, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 4096}));
+}
+
+TEST(AccessEval, LaunchesOutOfRangeAreWhole) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096);
+  k.store(out, k.times(k.gid(0), 4));
+  const auto access = k.evaluate(launch_1d(~uint64_t{0} - 15, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(use_of(access.package(0, 1, 1), out).write, (ByteRange{0, 4096}));
+}
+
+}  // namespace
+}  // namespace tutti::scheduler::test
