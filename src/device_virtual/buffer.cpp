@@ -12,8 +12,8 @@ struct Buffer::Afterlife {
   std::vector<std::pair<Destructor, void*>> destructors;  // guarded by mutex
 
   ~Afterlife() {
-    // "The callbacks … are called in the reverse order in which they were registered." Possibly on a
-    // thread of the engine, which let go of the memory last.
+    // "The callbacks … are called in the reverse order in which they were registered." Possibly on
+    // a thread of the engine, which let go of the memory last.
     for (auto entry = destructors.rbegin(); entry != destructors.rend(); ++entry) {
       entry->first(handle, entry->second);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer or sub-buffer: a window on a LogicalBuffer, with what the application may ask about it, and
-// the record of what it has mapped. Queued commands hold the LogicalBuffer, not this object.
+// A buffer or sub-buffer: a window on a LogicalBuffer, with what the application may ask about it,
+// and the record of what it has mapped. Queued commands hold the LogicalBuffer, not this object.
 // Thread-safe.
 #pragma once
 
@@ -77,10 +77,11 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   const Ref<Context> context_;  // first, so that the engine outlives the memory
   const Ref<Buffer> parent_;    // null unless a sub-buffer
   const cl_mem_flags flags_;
-  void* const host_ptr_;        // USE_HOST_PTR only
+  void* const host_ptr_;  // USE_HOST_PTR only
   const std::vector<cl_mem_properties> properties_;
-  // The callbacks run when the memory itself has gone (the user's host_ptr may be freed then): before
-  // view_ in this list, so it goes after it; commands in flight hold it too, through the memory.
+  // The callbacks run when the memory itself has gone (the user's host_ptr may be freed then):
+  // before view_ in this list, so it goes after it; commands in flight hold it too, through the
+  // memory.
   std::shared_ptr<Afterlife> afterlife_;
   const scheduler::BufferView view_;
   std::mutex mutex_;

@@ -17,8 +17,9 @@
 namespace tutti::device_virtual {
 namespace {
 
-// What kernels may use through Tutti, provided that every device has it. Everything else that vendors
-// offer needs support of ours first (images, sub-groups …) or names host functions that are not there.
+// What kernels may use through Tutti, provided that every device has it. Everything else that
+// vendors offer needs support of ours first (images, sub-groups …) or names host functions that are
+// not there.
 constexpr std::string_view kPassable[] = {
     "cl_khr_byte_addressable_store",
     "cl_khr_global_int32_base_atomics",
@@ -210,9 +211,9 @@ void put_language(Answers& answers, const Capabilities& caps, const std::string&
   answers.boolean(CL_DEVICE_COMPILER_AVAILABLE, true);
   answers.boolean(CL_DEVICE_LINKER_AVAILABLE, false);  // clCompileProgram and clLinkProgram to come
   // "For an OpenCL 3.0 device: OpenCL C 1.2", which is what programs get without -cl-std.
-  answers.string(CL_DEVICE_OPENCL_C_VERSION,
-                 "OpenCL C " + version_text(std::min(caps.opencl_c, 120u)) + " Tutti " +
-                     driver_version);
+  answers.string(
+      CL_DEVICE_OPENCL_C_VERSION,
+      "OpenCL C " + version_text(std::min(caps.opencl_c, 120u)) + " Tutti " + driver_version);
   std::vector<cl_name_version> versions;
   for (const uint32_t version : {100u, 110u, 120u, 300u}) {
     if (version > caps.opencl_c) break;
@@ -303,8 +304,8 @@ void put_memory(Answers& answers, Devices devices, const Capabilities& caps) {
   answers.put<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, caps.memory_alignment * 8);
   answers.put<cl_uint>(CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE,
                        maximum<cl_uint>(devices, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, 128));
-  const auto cache = minimum<cl_device_mem_cache_type>(devices, CL_DEVICE_GLOBAL_MEM_CACHE_TYPE,
-                                                       CL_NONE);
+  const auto cache =
+      minimum<cl_device_mem_cache_type>(devices, CL_DEVICE_GLOBAL_MEM_CACHE_TYPE, CL_NONE);
   const bool cached = cache != CL_NONE;
   answers.put<cl_device_mem_cache_type>(CL_DEVICE_GLOBAL_MEM_CACHE_TYPE, cache);
   answers.put<cl_uint>(
@@ -336,10 +337,10 @@ void put_absent(Answers& answers) {
   answers.boolean(CL_DEVICE_IMAGE_SUPPORT, false);
   for (const cl_device_info what :
        {CL_DEVICE_MAX_READ_IMAGE_ARGS, CL_DEVICE_MAX_WRITE_IMAGE_ARGS,
-        CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, CL_DEVICE_MAX_SAMPLERS, CL_DEVICE_IMAGE_PITCH_ALIGNMENT,
-        CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE,
-        CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE, CL_DEVICE_MAX_ON_DEVICE_QUEUES,
-        CL_DEVICE_MAX_ON_DEVICE_EVENTS, CL_DEVICE_MAX_PIPE_ARGS,
+        CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, CL_DEVICE_MAX_SAMPLERS,
+        CL_DEVICE_IMAGE_PITCH_ALIGNMENT, CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT,
+        CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
+        CL_DEVICE_MAX_ON_DEVICE_QUEUES, CL_DEVICE_MAX_ON_DEVICE_EVENTS, CL_DEVICE_MAX_PIPE_ARGS,
         CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, CL_DEVICE_PIPE_MAX_PACKET_SIZE,
         CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT,
         CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, CL_DEVICE_MAX_NUM_SUB_GROUPS,
@@ -368,10 +369,10 @@ void put_absent(Answers& answers) {
   answers.put<cl_device_atomic_capabilities>(
       CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES,
       CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP);
-  answers.put<cl_device_atomic_capabilities>(
-      CL_DEVICE_ATOMIC_FENCE_CAPABILITIES, CL_DEVICE_ATOMIC_ORDER_RELAXED |
-                                               CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
-                                               CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP);
+  answers.put<cl_device_atomic_capabilities>(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES,
+                                             CL_DEVICE_ATOMIC_ORDER_RELAXED |
+                                                 CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
+                                                 CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP);
   // "If the device cannot be partitioned … a value of 0 will be returned."
   answers.list<cl_device_partition_property>(CL_DEVICE_PARTITION_PROPERTIES, {0});
   answers.put<cl_device_affinity_domain>(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 0);
@@ -432,7 +433,8 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, DeviceType
     language = std::min(language, language_version(device));
   }
   caps.opencl_c = std::clamp(language, 100u, 120u);
-  // An OpenCL 3.0 device must understand OpenCL C 3.0; where one of ours does not, the answer is 1.2.
+  // An OpenCL 3.0 device must understand OpenCL C 3.0; where one of ours does not, the answer
+  // is 1.2.
   if (caps.opencl_c == 120 && std::all_of(devices.begin(), devices.end(), knows_language_3)) {
     caps.opencl_c = 300;
   }

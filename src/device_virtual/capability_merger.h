@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what the real devices answer to clGetDeviceInfo, what the virtual device answers: everything a
-// program may rely on holds on every device that may get its work (docs/ARCHITECTURE.md,
+// From what the real devices answer to clGetDeviceInfo, what the virtual device answers: everything
+// a program may rely on holds on every device that may get its work (docs/ARCHITECTURE.md,
 // "Capabilities"). Pure functions on plain values; a Capabilities is immutable after creation and
 // free to share by threads.
 #pragma once
@@ -43,11 +43,11 @@ struct Capabilities {
   bool little_endian = true;
   size_t max_work_group_size = 1;
   std::array<size_t, 3> max_work_item_sizes{1, 1, 1};
-  uint64_t max_allocation = 0;     // bytes
-  uint64_t global_memory = 0;      // bytes
-  uint64_t local_memory = 0;       // bytes
-  uint32_t memory_alignment = 1;   // bytes: sub-buffer origins are multiples of it
-  size_t max_parameter_size = 0;   // bytes
+  uint64_t max_allocation = 0;    // bytes
+  uint64_t global_memory = 0;     // bytes
+  uint64_t local_memory = 0;      // bytes
+  uint32_t memory_alignment = 1;  // bytes: sub-buffer origins are multiples of it
+  size_t max_parameter_size = 0;  // bytes
   /// Answers of clGetDeviceInfo, except those that name objects (platform, parent, count).
   std::map<cl_device_info, std::vector<std::byte>> answers;
 };
@@ -60,9 +60,9 @@ struct LeftOut {
   size_t index = 0;    // into the devices given
   std::string reason;  // "has no fp64, which every other device has, and adds 2.1 % of the speed"
 };
-/// Devices that do not take part: those that cannot (no compiler, another address size …), and, unless
-/// the user named the devices, those too poor: alone in lacking a feature that all others have, with
-/// less than 5 % of the total nominal speed.
+/// Devices that do not take part: those that cannot (no compiler, another address size …), and,
+/// unless the user named the devices, those too poor: alone in lacking a feature that all others
+/// have, with less than 5 % of the total nominal speed.
 std::vector<LeftOut> devices_to_leave_out(std::span<const DeviceFacts> devices, bool named_by_user);
 
 /// The extensions of one device that Tutti could pass on, from its CL_DEVICE_EXTENSIONS.

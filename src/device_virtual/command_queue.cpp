@@ -87,8 +87,8 @@ Status CommandQueue::info(cl_command_queue_info what, const InfoAnswer& answer) 
 }
 
 void CommandQueue::last_public_release() {
-  // "clReleaseCommandQueue performs an implicit flush". What is in the queue still runs, and must not
-  // be waited for here (it may depend on a user event): the engine sees to it.
+  // "clReleaseCommandQueue performs an implicit flush". What is in the queue still runs, and must
+  // not be waited for here (it may depend on a user event): the engine sees to it.
   if (const Status flushed = flush(); !flushed) {
     log(LogLevel::kWarning, "flush at clReleaseCommandQueue: {}", flushed.error().message);
   }

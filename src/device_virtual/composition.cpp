@@ -56,7 +56,8 @@ void explain_absence(const Config& config, const std::vector<backends::DeviceRep
                                                         : "TUTTI_VENDORS=" + config.vendors.value);
   }
   for (const backends::FoundDriver& driver : drivers) {
-    text += "\n  " + (driver.icd.empty() ? driver.library : driver.icd + " (" + driver.library + ")");
+    text +=
+        "\n  " + (driver.icd.empty() ? driver.library : driver.icd + " (" + driver.library + ")");
     text += ": " + (driver.ok ? std::string("has devices") : driver.reason);
   }
   for (const backends::DeviceReport& line : report) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: the one place that names concrete backends. Makes, at the first call, the
-// real devices, the virtual platform and its device; nothing of it is ever destroyed, since vendors'
-// libraries do not survive being called during process exit. Thread-safe.
+// real devices, the virtual platform and its device; nothing of it is ever destroyed, since
+// vendors' libraries do not survive being called during process exit. Thread-safe.
 #pragma once
 
 #include <string>

@@ -18,13 +18,14 @@ Status Event::set_user_status(cl_int status) {
 }
 
 void Event::add_callback(cl_int type, Callback callback, void* user_data) {
-  command_->add_callback(type, [self = Ref<Event>(this), type, callback,
-                                user_data](cl_int status) mutable {
-    // Moved here, so that what it may be the last to own ends inside the scope.
-    const Ref<Event> event = std::move(self);
-    // "event_command_status: … or a negative integer value"; a state passed by counts as reached.
-    callback(event->handle(), status < 0 ? status : type, user_data);
-  });
+  command_->add_callback(
+      type, [self = Ref<Event>(this), type, callback, user_data](cl_int status) mutable {
+        // Moved here, so that what it may be the last to own ends inside the scope.
+        const Ref<Event> event = std::move(self);
+        // "event_command_status: … or a negative integer value"; a state passed by counts as
+        // reached.
+        callback(event->handle(), status < 0 ? status : type, user_data);
+      });
 }
 
 Status Event::info(cl_event_info what, const InfoAnswer& answer) const {

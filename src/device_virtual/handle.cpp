@@ -19,8 +19,8 @@ void* HandlePool::take() {
   const std::lock_guard lock(mutex_);
   if (free_ == nullptr) {
     // The first `alignment_` bytes link the chunks.
-    auto* chunk = static_cast<std::byte*>(::operator new(alignment_ + stride_ * kHandlesPerChunk,
-                                                         std::align_val_t(alignment_)));
+    auto* chunk = static_cast<std::byte*>(
+        ::operator new(alignment_ + stride_ * kHandlesPerChunk, std::align_val_t(alignment_)));
     *reinterpret_cast<void**>(chunk) = newest_chunk_;
     newest_chunk_ = chunk;
     for (size_t i = kHandlesPerChunk; i-- > 0;) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every object of the application begins with: the ICD dispatch pointer (read by the loader), a
-// word kept for newer loaders, a tag that tells the kind; then two reference counts:
+// What every object of the application begins with: the ICD dispatch pointer (read by the loader),
+// a word kept for newer loaders, a tag that tells the kind; then two reference counts:
 //   public   what clRetain…/clRelease… and the *_REFERENCE_COUNT queries see;
 //   internal ownership (Ref<T>): all public references together hold one, everything inside that
 //            needs the object holds its own. The object ends with the last internal reference.
-// A handle whose public count is zero but which is still owned inside stays valid: queries hand such
-// handles out again (CL_QUEUE_CONTEXT), and retaining makes them public once more.
-// The memory of ended objects goes back to a pool of its kind and keeps its dispatch pointer, so that
-// a dead handle is recognised by its cleared tag, and gives an error code in place of a crash.
+// A handle whose public count is zero but which is still owned inside stays valid: queries hand
+// such handles out again (CL_QUEUE_CONTEXT), and retaining makes them public once more. The memory
+// of ended objects goes back to a pool of its kind and keeps its dispatch pointer, so that a dead
+// handle is recognised by its cleared tag, and gives an error code in place of a crash.
 // Thread-safe, as far as the counts and from_handle() go.
 #pragma once
 
@@ -63,7 +63,7 @@ class HandlePool {
   const size_t stride_;
   const size_t alignment_;
   std::mutex mutex_;
-  HandleHead* free_ = nullptr;   // guarded by mutex_; linked through HandleHead::reserved
+  HandleHead* free_ = nullptr;    // guarded by mutex_; linked through HandleHead::reserved
   void* newest_chunk_ = nullptr;  // guarded by mutex_; chunks stay linked, so they are not leaks
 };
 
@@ -84,9 +84,10 @@ static_assert(std::is_standard_layout_v<_cl_context>);
 namespace tutti::device_virtual {
 
 /// First base of every API object: `class Context : public Handle<Context, _cl_context,
-/// Kind::kContext>`. T must not be polymorphic (a vtable pointer would come first). A new object has
-/// one public reference, meant for the application. T may have a member function
-/// `last_public_release()`, called when the public count reaches zero, before ownership is given up.
+/// Kind::kContext>`. T must not be polymorphic (a vtable pointer would come first). A new object
+/// has one public reference, meant for the application. T may have a member function
+/// `last_public_release()`, called when the public count reaches zero, before ownership is given
+/// up.
 template <class T, class CType, Kind kKindOfHandle>
 class Handle : public CType {
  public:

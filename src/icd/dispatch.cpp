@@ -9,8 +9,8 @@
 namespace tutti::icd {
 namespace {
 
-/// In the slots of Windows' sharing functions, which the header declares as void*. All of them return
-/// cl_int or an object; both read this as an error or take a null errcode_ret's default.
+/// In the slots of Windows' sharing functions, which the header declares as void*. All of them
+/// return cl_int or an object; both read this as an error or take a null errcode_ret's default.
 cl_int not_on_this_system() {
   log_once("windows sharing", LogLevel::kWarning, "a Windows sharing function was called");
   return CL_INVALID_OPERATION;

@@ -88,7 +88,7 @@ AccessCollector::AccessCollector(scheduler::KernelSummary& summary, llvm::Functi
       layout_(kernel.getParent()->getDataLayout()),
       builder_(summary, evolution, loops, layout_),
       resolver_(builder_, evolution, loops),
-      control_(summary, builder_, tree, loops) {
+      control_(summary, builder_, tree, loops, evolution) {
   for (const llvm::GlobalVariable& variable : kernel.getParent()->globals()) {
     has_variables_ |= variable.getAddressSpace() == 1 && !variable.isConstant();
   }
@@ -176,6 +176,7 @@ void AccessCollector::record(const Site& site, const Repetition* repetition) {
         access.guards_exact = conditions.exact && bases.size() == 1;
         access.atomic_op = site.atomic_op;
         access.result_used = site.result_used;
+        access.is_volatile = site.is_volatile;
         access.line = line_of(*site.at);
         if (repetition != nullptr) {
           access.offset =
@@ -221,7 +222,8 @@ void AccessCollector::visit(llvm::Instruction& instruction) {
     record({.kind = AccessKind::kLoad,
             .at = load,
             .pointer = load->getPointerOperand(),
-            .size = store_size(load->getType())});
+            .size = store_size(load->getType()),
+            .is_volatile = load->isVolatile()});
   } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
     if (!store->isSimple() && touches_objects(store->getPointerOperand(), instruction)) {
       keep_whole(instruction, store->isAtomic() ? "atomic store to global memory"
@@ -230,7 +232,8 @@ void AccessCollector::visit(llvm::Instruction& instruction) {
     record({.kind = AccessKind::kStore,
             .at = store,
             .pointer = store->getPointerOperand(),
-            .size = store_size(store->getValueOperand()->getType())});
+            .size = store_size(store->getValueOperand()->getType()),
+            .is_volatile = store->isVolatile()});
   } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
     record({.kind = AccessKind::kAtomic,
             .at = update,

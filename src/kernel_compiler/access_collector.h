@@ -42,6 +42,7 @@ class AccessCollector {
     uint32_t size = 0;
     std::string atomic_op = {};
     bool result_used = false;
+    bool is_volatile = false;
   };
   /// The repetition of an access by an asynchronous copy.
   struct Repetition {

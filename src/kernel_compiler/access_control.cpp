@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_compiler/access_control.h"
 
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>
@@ -53,16 +54,11 @@ std::optional<Compare> compare_of(llvm::CmpInst::Predicate predicate) {
 }  // namespace
 
 ControlAnalysis::ControlAnalysis(const scheduler::KernelSummary& summary, ExprBuilder& builder,
-                                 llvm::DominatorTree& tree, llvm::LoopInfo& loops)
-    : summary_(summary), builder_(builder), tree_(tree), loops_(loops) {}
+                                 llvm::DominatorTree& tree, llvm::LoopInfo& loops,
+                                 llvm::ScalarEvolution& evolution)
+    : summary_(summary), builder_(builder), tree_(tree), loops_(loops), evolution_(evolution) {}
 
-bool ControlAnalysis::add_compare(Value* left, Value* right, Compare compare, const Loop* where,
-                                  const Loop* scope, std::vector<Guard>& guards) {
-  if (!left->getType()->isIntegerTy() || left->getType()->getIntegerBitWidth() > 64) {
-    return false;
-  }
-  const Guard guard{compare, builder_.translate(left, where, scope),
-                    builder_.translate(right, where, scope)};
+bool ControlAnalysis::add_guard(const Guard& guard, std::vector<Guard>& guards) {
   // A bound that may be any of several values bounds nothing for certain.
   if (!builder_.exact(guard.left) || !builder_.exact(guard.right) ||
       guards.size() >= kMostGuards) {
@@ -72,6 +68,59 @@ bool ControlAnalysis::add_compare(Value* left, Value* right, Compare compare, co
     guards.push_back(guard);
   }
   return true;
+}
+
+bool ControlAnalysis::add_compare(Value* left, Value* right, Compare compare, const Loop* where,
+                                  const Loop* scope, std::vector<Guard>& guards) {
+  if (!left->getType()->isIntegerTy() || left->getType()->getIntegerBitWidth() > 64) {
+    return false;
+  }
+  return add_guard({compare, builder_.translate(left, where, scope),
+                    builder_.translate(right, where, scope)},
+                   guards);
+}
+
+/// For a loop whose number of iterations is not known (`i += get_global_size(0)` may wrap around):
+/// where `i < n` is tested before the loop and again before each further iteration, it holds in
+/// every iteration, whatever the number. Necessary, so it takes nothing from exactness.
+void ControlAnalysis::add_loop_bound(const Loop* loop, const Loop* scope,
+                                     std::vector<Guard>& guards) {
+  const BasicBlock* latch = loop->getLoopLatch();
+  const auto* branch =
+      latch != nullptr ? llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator()) : nullptr;
+  if (branch == nullptr || !branch->isConditional() ||
+      branch->getSuccessor(0) == branch->getSuccessor(1)) {
+    return;
+  }
+  auto* test = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
+  if (test == nullptr || !evolution_.isSCEVable(test->getOperand(0)->getType())) {
+    return;
+  }
+  auto predicate = branch->getSuccessor(0) == loop->getHeader() ? test->getPredicate()
+                                                                : test->getInversePredicate();
+  const llvm::SCEV* left = evolution_.getSCEV(test->getOperand(0));
+  const llvm::SCEV* right = evolution_.getSCEV(test->getOperand(1));
+  if (evolution_.isLoopInvariant(left, loop)) {
+    std::swap(left, right);
+    predicate = llvm::ICmpInst::getSwappedPredicate(predicate);
+  }
+  const auto* next = llvm::dyn_cast<llvm::SCEVAddRecExpr>(left);
+  const auto compare = compare_of(predicate);
+  if (next == nullptr || next->getLoop() != loop || !next->isAffine() || !compare ||
+      !evolution_.isLoopInvariant(right, loop) || !next->getType()->isIntegerTy() ||
+      next->getType()->getIntegerBitWidth() > 64) {
+    return;
+  }
+  // `next` of one iteration is the value of the following one.
+  const llvm::SCEV* step = next->getStepRecurrence(evolution_);
+  const llvm::SCEV* start = evolution_.getMinusSCEV(next->getStart(), step);
+  if (!evolution_.isLoopEntryGuardedByCond(loop, predicate, start, right)) {
+    return;
+  }
+  const llvm::SCEV* current =
+      evolution_.getAddRecExpr(start, step, loop, llvm::SCEV::FlagAnyWrap);
+  add_guard({*compare, builder_.translate(current, scope), builder_.translate(right, scope)},
+            guards);
 }
 
 /// Adds what follows from `condition` being `truth`; returns whether that is all that it says.
@@ -182,6 +231,11 @@ const Conditions& ControlAnalysis::of(BasicBlock* block) {
     }
   }
   std::reverse(result.guards.begin(), result.guards.end());  // outermost first
+  for (const Loop* loop = scope; loop != nullptr; loop = loop->getParentLoop()) {
+    if (!summary_.loops[builder_.loop_index(loop)].exact) {
+      add_loop_bound(loop, scope, result.guards);
+    }
+  }
   result.exact = always_reached(block, forced);
   return known_.emplace(block, std::move(result)).first->second;
 }

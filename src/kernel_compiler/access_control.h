@@ -30,7 +30,8 @@ struct Conditions {
 class ControlAnalysis {
  public:
   ControlAnalysis(const scheduler::KernelSummary& summary, ExprBuilder& builder,
-                  llvm::DominatorTree& tree, llvm::LoopInfo& loops);
+                  llvm::DominatorTree& tree, llvm::LoopInfo& loops,
+                  llvm::ScalarEvolution& evolution);
 
   const Conditions& of(llvm::BasicBlock* block);
 
@@ -45,6 +46,9 @@ class ControlAnalysis {
                    std::vector<scheduler::Guard>& guards);
   bool add_branch(llvm::BasicBlock* from, llvm::BasicBlock* to, const llvm::Loop* scope,
                   std::vector<scheduler::Guard>& guards);
+  void add_loop_bound(const llvm::Loop* loop, const llvm::Loop* scope,
+                      std::vector<scheduler::Guard>& guards);
+  bool add_guard(const scheduler::Guard& guard, std::vector<scheduler::Guard>& guards);
   bool always_reached(llvm::BasicBlock* block, const Forced& forced) const;
   bool reaches(const llvm::BasicBlock* start, const llvm::BasicBlock* target,
                const llvm::Loop* region, const Forced& forced) const;
@@ -53,6 +57,7 @@ class ControlAnalysis {
   ExprBuilder& builder_;
   llvm::DominatorTree& tree_;
   llvm::LoopInfo& loops_;
+  llvm::ScalarEvolution& evolution_;
   std::map<const llvm::BasicBlock*, Conditions> known_;
 };
 

@@ -100,12 +100,21 @@ uint32_t ExprBuilder::node(ExprKind kind, uint8_t width, std::vector<uint32_t> o
     }
   }
   if (kind == ExprKind::kAdd || kind == ExprKind::kMul) {
-    const int64_t neutral = kind == ExprKind::kMul ? 1 : 0;
+    // One constant of all (in the arithmetic of 64 bits, which `constant` reduces to the width).
+    uint64_t folded = kind == ExprKind::kMul ? 1 : 0;
     std::erase_if(operands, [&](uint32_t operand) {
-      return at(operand).kind == ExprKind::kConst && at(operand).value == neutral;
+      const bool is_constant = at(operand).kind == ExprKind::kConst;
+      if (is_constant) {
+        const auto value = static_cast<uint64_t>(at(operand).value);
+        folded = kind == ExprKind::kMul ? folded * value : folded + value;
+      }
+      return is_constant;
     });
-    if (operands.empty()) {
-      return constant(width, neutral);
+    if (operands.empty() || (kind == ExprKind::kMul && folded == 0)) {
+      return constant(width, static_cast<int64_t>(folded));
+    }
+    if (folded != (kind == ExprKind::kMul ? 1u : 0u)) {
+      operands.push_back(constant(width, static_cast<int64_t>(folded)));
     }
     if (operands.size() == 1) {
       return operands.front();
@@ -115,6 +124,13 @@ uint32_t ExprBuilder::node(ExprKind kind, uint8_t width, std::vector<uint32_t> o
 }
 
 uint32_t ExprBuilder::hull(uint8_t width, std::vector<uint32_t> options) {
+  for (size_t i = 0; i < options.size() && options.size() < 64; ++i) {
+    if (at(options[i]).kind == ExprKind::kHull) {  // in one level
+      const std::vector<uint32_t> inner = at(options[i]).operands;
+      options[i] = inner.front();
+      options.insert(options.end(), inner.begin() + 1, inner.end());
+    }
+  }
   std::sort(options.begin(), options.end());
   options.erase(std::unique(options.begin(), options.end()), options.end());
   for (const uint32_t option : options) {

@@ -22,6 +22,8 @@
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <string_view>
+
 #include "kernel_compiler/predefined_macros.h"
 #include "kernel_compiler/resource_header.h"
 
@@ -185,6 +187,21 @@ class ParseAction final : public clang::ASTFrontendAction {
   std::unique_ptr<llvm::Module> module_;
 };
 
+/// Drops the marks of Clang's own macro buffers, which come before the source's first.
+void drop_leading_marks(std::string& text) {
+  constexpr std::string_view kMark = "#line ";
+  size_t begin = 0;
+  for (;;) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos || text.compare(begin, kMark.size(), kMark) != 0 ||
+        text.compare(end + 1, kMark.size(), kMark) != 0) {
+      break;
+    }
+    begin = end + 1;
+  }
+  text.erase(0, begin);
+}
+
 }  // namespace
 
 bool preprocess(const FrontEndSettings& settings, std::string& text, std::string& log) {
@@ -222,7 +239,9 @@ bool preprocess(const FrontEndSettings& settings, std::string& text, std::string
     add(macro);
   }
   PreprocessAction action(text);
-  return session.run(action);
+  const bool ok = session.run(action);
+  drop_leading_marks(text);
+  return ok;
 }
 
 std::unique_ptr<llvm::Module> parse(const FrontEndSettings& settings, const std::string& text,

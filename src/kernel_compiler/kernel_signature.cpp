@@ -4,6 +4,7 @@
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/Attr.h>
 #include <clang/AST/Decl.h>
+#include <clang/Basic/SourceManager.h>
 #include <clang/CodeGen/ModuleBuilder.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/DerivedTypes.h>
@@ -127,7 +128,12 @@ std::set<std::string> foreign_functions(clang::CodeGenerator& generator) {
     }
     const auto* declaration = llvm::dyn_cast_or_null<clang::FunctionDecl>(
         generator.GetDeclForMangledName(function.getName()));
-    if (declaration != nullptr && !declaration->isImplicit() && declaration->getBuiltinID() == 0) {
+    if (declaration == nullptr || declaration->isImplicit() || declaration->getBuiltinID() != 0) {
+      continue;
+    }
+    // Clang's header declares some built-ins (printf); the program's text is the main file.
+    const clang::SourceManager& sources = declaration->getASTContext().getSourceManager();
+    if (sources.isInMainFile(sources.getFileLoc(declaration->getLocation()))) {
       names.insert(function.getName().str());
     }
   }

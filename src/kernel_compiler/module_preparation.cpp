@@ -14,7 +14,7 @@
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -111,6 +111,12 @@ llvm::FunctionPassManager pipeline() {
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
+  // Scalar evolution takes for invariant only what stands outside a loop. No promotion of memory to
+  // registers (the second number: not for loops with more accesses than 0).
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(
+      llvm::LICMPass(/*LicmMssaOptCap=*/100, /*LicmMssaNoAccForPromotionCap=*/0,
+                     /*AllowSpeculation=*/true),
+      /*UseMemorySSA=*/true));
   clean();
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());

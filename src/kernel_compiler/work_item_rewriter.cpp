@@ -143,24 +143,23 @@ class TextEditor {
 /// expression, and may be out of range (then the specification's defaults).
 std::string prelude(const std::set<std::string>& used, uint32_t language) {
   // Unused static functions would warn, plain ones would clash when programs are linked.
-  const std::string head = language >= 120 ? "static size_t " : "size_t ";
-  const std::string parameters = "(uint d, ulong16 nd)";
+  const std::string head = language >= 120 ? "static size_t __tutti_" : "size_t __tutti_";
   std::string text;
-  const auto table = [&](const char* name, const char* x, const char* y, const char* z,
-                         const char* otherwise) {
-    if (!used.contains(name)) {
-      return;
+  const auto table = [&](const std::string& name, const char* x, const char* y, const char* z,
+                         const char* otherwise, const std::string& added_to = {}) {
+    if (used.contains(name)) {
+      text += head + name + "(uint d,ulong16 nd){return " + added_to + "(size_t)(d==0u?nd." + x +
+              ":d==1u?nd." + y + ":d==2u?nd." + z + ':' + otherwise + "ul);}\n";
     }
-    text += head + "__tutti_" + name + parameters + "{return d==0u?" + x + ":d==1u?" + y +
-            ":d==2u?" + z + ":(size_t)" + otherwise + ";}\n";
   };
-  table("get_group_id", "get_group_id(0)+(size_t)nd.s0", "get_group_id(1)+(size_t)nd.s1",
-        "get_group_id(2)+(size_t)nd.s2", "0");
-  table("get_num_groups", "(size_t)nd.s3", "(size_t)nd.s4", "(size_t)nd.s5", "1");
-  table("get_global_size", "(size_t)nd.s6", "(size_t)nd.s7", "(size_t)nd.s8", "1");
-  table("get_global_offset", "(size_t)nd.s9", "(size_t)nd.sa", "(size_t)nd.sb", "0");
+  // The dimension goes on to the vendor's function as it is: choosing between get_group_id(0), (1)
+  // and (2) ends in PoCL 3.1 with an unresolved symbol.
+  table("get_group_id", "s0", "s1", "s2", "0", "get_group_id(d)+");
+  table("get_num_groups", "s3", "s4", "s5", "1");
+  table("get_global_size", "s6", "s7", "s8", "1");
+  table("get_global_offset", "s9", "sa", "sb", "0");
   if (used.contains("get_global_linear_id")) {
-    text += head + "__tutti_get_global_linear_id(ulong16 nd)"
+    text += head + "get_global_linear_id(ulong16 nd)"
             "{return ((get_global_id(2)-(size_t)nd.sb)*(size_t)nd.s7"
             "+(get_global_id(1)-(size_t)nd.sa))*(size_t)nd.s6"
             "+(get_global_id(0)-(size_t)nd.s9);}\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one clock of the driver: nanoseconds, steady, one origin for the whole machine (CLOCK_MONOTONIC),
-// so that times of several processes can be laid side by side. Thread-safe.
+// The one clock of the driver: nanoseconds, steady, one origin for the whole machine
+// (CLOCK_MONOTONIC), so that times of several processes can be laid side by side. Thread-safe.
 #pragma once
 
 #include <time.h>

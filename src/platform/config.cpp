@@ -89,7 +89,8 @@ std::optional<LogTarget> parse_option(std::string_view text, Tag<LogTarget>) {
   return target;
 }
 
-// Text options have no type of their own to tell good from bad; the few that can be checked are here.
+// Text options have no type of their own to tell good from bad; the few that can be checked are
+// here.
 bool acceptable(std::string_view key, std::string_view text) {
   if (key == "summary") {
     return text.empty() || text == "-" || (text.size() > 5 && text.ends_with(".json"));
@@ -110,17 +111,18 @@ std::string list_of(bool keys) {
 bool set_option(LoadedConfig& loaded, std::string_view key, std::string_view text,
                 const std::string& name, const std::string& origin) {
   size_t index = 0;
-#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help)                     \
-  if (option_keys()[index++] == key) {                                                     \
-    auto parsed = parse_option(text, Tag<type>{});                                         \
-    if (parsed && acceptable(key, text)) {                                                 \
-      loaded.config.field = {std::move(*parsed), origin};                                  \
-    } else {                                                                               \
-      loaded.warnings.push_back(fmt::format("{}={} is not understood; accepted: {}. It is "  \
-                                            "ignored.",                                    \
-                                            name, text, accepted));                        \
-    }                                                                                      \
-    return true;                                                                           \
+#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help) \
+  if (option_keys()[index++] == key) {                                 \
+    auto parsed = parse_option(text, Tag<type>{});                     \
+    if (parsed && acceptable(key, text)) {                             \
+      loaded.config.field = {std::move(*parsed), origin};              \
+    } else {                                                           \
+      loaded.warnings.push_back(                                       \
+          fmt::format("{}={} is not understood; accepted: {}. It is "  \
+                      "ignored.",                                      \
+                      name, text, accepted));                          \
+    }                                                                  \
+    return true;                                                       \
   }
 #include "platform/config.def"
 #undef TUTTI_OPTION
@@ -215,14 +217,16 @@ LoadedConfig load_config(const ConfigSources& sources) {
   } else {
     for (const std::string& path : sources.files) read_file(loaded, path, false);
   }
-  for (const auto& [name, value] : sources.environment) {
+  for (const auto& entry : sources.environment) {
+    const std::string& name = entry.first;
+    const std::string& value = entry.second;
     if (!name.starts_with(kPrefix)) continue;
     if (std::any_of(std::begin(kOtherPrefixes), std::end(kOtherPrefixes),
-                    [&name = name](std::string_view other) { return name.starts_with(other); })) {
+                    [&name](std::string_view other) { return name.starts_with(other); })) {
       continue;
     }
     const auto table = option_table();
-    const auto known = std::find_if(table.begin(), table.end(), [&name = name](const auto& option) {
+    const auto known = std::find_if(table.begin(), table.end(), [&name](const auto& option) {
       return option.variable == name;
     });
     if (known == table.end()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's options: the table config.def, read from configuration files (TOML) and the
-// environment, which wins. Reading never fails: what is unknown or damaged becomes a warning, and the
-// default stays. A Config is a plain value; process_config() is made once, thread-safely, and is
-// never destroyed.
+// environment, which wins. Reading never fails: what is unknown or damaged becomes a warning, and
+// the default stays. A Config is a plain value; process_config() is made once, thread-safely, and
+// is never destroyed.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,8 @@ std::vector<VendorLibrary> list_candidates(const DiscoveryOptions& options) {
     } else if (fs::path(item).extension() == ".icd") {
       // As ocl-icd does, a name without a folder is one of the system's files.
       const bool bare = item.find('/') == std::string::npos && !fs::exists(item, error);
-      found.push_back(read_icd_file(bare ? fs::path(options.system_folder) / item : fs::path(item)));
+      found.push_back(
+          read_icd_file(bare ? fs::path(options.system_folder) / item : fs::path(item)));
     } else {
       VendorLibrary library;
       library.library = item;
@@ -88,7 +89,8 @@ std::vector<VendorLibrary> list_candidates(const DiscoveryOptions& options) {
 }
 
 bool same_file(const std::string& a, const std::string& b) {
-  struct stat first {}, second {};
+  struct stat first {
+  }, second{};
   return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }

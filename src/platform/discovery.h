@@ -18,13 +18,13 @@ struct VendorLibrary {
   std::string path;     // the file that was loaded, when known
   void* handle = nullptr;
   void* get_extension_function = nullptr;  // clGetExtensionFunctionAddress
-  std::string reason;   // why it was left out; empty if it was not
+  std::string reason;                      // why it was left out; empty if it was not
 
   bool ok() const { return handle != nullptr; }
 };
 
 struct DiscoveryOptions {
-  std::string vendors;       // as TUTTI_VENDORS; empty: the system's folder
+  std::string vendors;  // as TUTTI_VENDORS; empty: the system's folder
   std::string system_folder = "/etc/OpenCL/vendors";
   std::string cache_folder;  // empty: nothing is remembered
   std::string probe;         // the probe program; empty: drivers are not checked beforehand
@@ -33,8 +33,8 @@ struct DiscoveryOptions {
 
 std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options);
 
-/// The environment variable that marks the probe's process; in it no vendors are discovered, so that
-/// another copy of this driver cannot start probes without end.
+/// The environment variable that marks the probe's process; in it no vendors are discovered, so
+/// that another copy of this driver cannot start probes without end.
 inline constexpr char kInsideProbe[] = "TUTTI_INSIDE_PROBE";
 
 /// What the probe says of a driver: "safe" (it may still have no device), or why it is not.

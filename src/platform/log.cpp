@@ -12,9 +12,9 @@
 namespace tutti {
 namespace {
 
-constexpr spdlog::level::level_enum kSpdlogLevels[] = {
-    spdlog::level::off,  spdlog::level::err,   spdlog::level::warn,
-    spdlog::level::info, spdlog::level::debug, spdlog::level::trace};
+constexpr spdlog::level::level_enum kSpdlogLevels[] = {spdlog::level::off,   spdlog::level::err,
+                                                       spdlog::level::warn,  spdlog::level::info,
+                                                       spdlog::level::debug, spdlog::level::trace};
 
 // Loggers stay out of spdlog's registry, whose destruction at exit we could not outlive, and are
 // leaked: another thread may hold one while a new one takes its place.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// probe_libraries(): runs the probe program once per driver that is not remembered, reads its verdict
-// from a pipe. The verdict is the line "safe": a crash, a hang (the probe's own watch-dog ends it) or
-// an abort leaves none. The pipe and not the exit status decides, since the application may ignore
-// or reap child processes.
+// probe_libraries(): runs the probe program once per driver that is not remembered, reads its
+// verdict from a pipe. The verdict is the line "safe": a crash, a hang (the probe's own watch-dog
+// ends it) or an abort leaves none. The pipe and not the exit status decides, since the application
+// may ignore or reap child processes.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <spawn.h>
@@ -33,9 +33,9 @@ namespace fs = std::filesystem;
 
 // Variables that change what a driver does when it is loaded and queried.
 constexpr std::string_view kSteeringPrefixes[] = {
-    "POCL_",  "RUSTICL_", "LP_",   "OCL_",  "CUDA_",  "OCLGRIND_", "GALLIUM_", "MESA_", "NVIDIA_",
-    "NV_",    "AMD_",     "GPU_",  "ROCR_", "HIP_",   "HSA_",      "INTEL_",   "NEO",   "ZE_",
-    "CL_",    "DRI_",     "LIBGL_", "LD_",  "LLVM_", "TUTTI_TEST_"};
+    "POCL_",   "RUSTICL_", "LP_",  "OCL_", "CUDA_",  "OCLGRIND_", "GALLIUM_", "MESA_",
+    "NVIDIA_", "NV_",      "AMD_", "GPU_", "ROCR_",  "HIP_",      "HSA_",     "INTEL_",
+    "NEO",     "ZE_",      "CL_",  "DRI_", "LIBGL_", "LD_",       "LLVM_",    "TUTTI_TEST_"};
 
 constexpr std::string_view kFormat = "tutti-probe 1";
 constexpr int kResultPipe = 3;  // as tools/probe/main.cpp has it
@@ -111,8 +111,8 @@ std::optional<ProbeVerdict> recall(const fs::path& path, const std::string& key)
   const std::string rest{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (rest != key || verdict.empty()) return {};
   if (verdict == "safe") return ProbeVerdict{true, {}};
-  return ProbeVerdict{false, fmt::format("{} (remembered; remove {} to check again)", verdict,
-                                         path.string())};
+  return ProbeVerdict{
+      false, fmt::format("{} (remembered; remove {} to check again)", verdict, path.string())};
 }
 
 void remember(const fs::path& path, const std::string& key, const ProbeVerdict& verdict) {

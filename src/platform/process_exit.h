@@ -20,8 +20,8 @@ inline bool vendors_gone() {
 /// handlers: exit handlers run in reverse order, and ours must run before theirs.
 void watch_process_exit();
 
-/// `hook` runs once at process exit, before any vendor's exit handler, when vendors_gone() is already
-/// true: the place to end threads. Not run in forked children.
+/// `hook` runs once at process exit, before any vendor's exit handler, when vendors_gone() is
+/// already true: the place to end threads. Not run in forked children.
 void set_exit_hook(void (*hook)());
 
 }  // namespace tutti

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks that Clang checks at compile time (-Wthread-safety): say TUTTI_GUARDED_BY(mutex_) beside the
-// data and the compiler refuses access without the lock. Under other compilers the macros vanish.
-// The classes are thread-safe; a MutexLock belongs to the scope that made it.
+// Locks that Clang checks at compile time (-Wthread-safety): say TUTTI_GUARDED_BY(mutex_) beside
+// the data and the compiler refuses access without the lock. Under other compilers the macros
+// vanish. The classes are thread-safe; a MutexLock belongs to the scope that made it.
 #pragma once
 
 #include <condition_variable>

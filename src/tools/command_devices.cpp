@@ -34,8 +34,7 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                                  {"version", device.version}});
   }
   // Vendors' names need not be UTF-8.
-  fmt::print("{}\n",
-             output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_text(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,

@@ -55,9 +55,10 @@ int complain(int code, const std::string& message) {
 int run(const RunOptions& options) {
   const fs::path folder = vendors_folder();
   if (folder.empty()) {
-    return complain(kSetUpBroken,
-                    "tutti.icd is neither in ../share/tutti/vendors nor in ../etc/OpenCL/vendors of "
-                    "this program; is Tutti installed or built completely?");
+    return complain(
+        kSetUpBroken,
+        "tutti.icd is neither in ../share/tutti/vendors nor in ../etc/OpenCL/vendors of "
+        "this program; is Tutti installed or built completely?");
   }
   std::string library;
   std::getline(std::ifstream(folder / "tutti.icd"), library);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of `tutti`. Each takes its parsed options and returns the exit code; called once, from
-// the main thread.
+// The commands of `tutti`. Each takes its parsed options and returns the exit code; called once,
+// from the main thread.
 #pragma once
 
 #include <string>

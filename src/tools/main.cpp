@@ -10,11 +10,12 @@
 namespace {
 
 std::string options_help() {
-  std::string text = "Environment (the same keys, lower case and without TUTTI_, go into "
-                     "~/.config/tutti/tutti.toml):\n";
+  std::string text =
+      "Environment (the same keys, lower case and without TUTTI_, go into "
+      "~/.config/tutti/tutti.toml):\n";
   for (const tutti::OptionInfo& option : tutti::option_table()) {
-    text += fmt::format("  {:<18}  {}\n{:22}({})\n", option.variable, option.help, "",
-                        option.accepted);
+    text +=
+        fmt::format("  {:<18}  {}\n{:22}({})\n", option.variable, option.help, "", option.accepted);
   }
   return text;
 }
@@ -41,7 +42,8 @@ int main(int argc, char** argv) {
   app.footer(options_help);
 
   RunOptions run_options;
-  CLI::App* run_command = app.add_subcommand("run", "Run an application so that it sees Tutti alone");
+  CLI::App* run_command =
+      app.add_subcommand("run", "Run an application so that it sees Tutti alone");
   run_command->footer("After the options: [--] APP [ARGS...]");
   run_command->add_option("--devices", run_options.devices,
                           "Which devices take part, as TUTTI_DEVICES");
@@ -51,8 +53,8 @@ int main(int argc, char** argv) {
   run_command->add_flag("--summary{-}", run_options.summary,
                         "Summary at exit on stderr, or with --summary=FILE.json as JSON in a file");
 
-  CLI::App* devices_command =
-      app.add_subcommand("devices", "Show the vendor drivers and devices, used or left out and why");
+  CLI::App* devices_command = app.add_subcommand(
+      "devices", "Show the vendor drivers and devices, used or left out and why");
   bool json = false;
   devices_command->add_flag("--json", json, "As JSON");
 
@@ -70,8 +72,9 @@ int main(int argc, char** argv) {
   }
   if (devices_command->parsed()) return devices(json);
   if (run_options.command.empty()) {
-    fmt::print(stderr, "tutti run: no application is named\n"
-                       "Usage: tutti run [OPTIONS] [--] APP [ARGS...]\n");
+    fmt::print(stderr,
+               "tutti run: no application is named\n"
+               "Usage: tutti run [OPTIONS] [--] APP [ARGS...]\n");
     return kBadUsage;
   }
   return run(run_options);

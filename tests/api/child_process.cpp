@@ -56,9 +56,9 @@ Work make_work() {
   work.buffer = clCreateBuffer(work.context, CL_MEM_READ_WRITE, kCount * 4, nullptr, &code);
   require(code, "clCreateBuffer");
   const cl_int zero = 0;
-  require(clEnqueueFillBuffer(work.queue, work.buffer, &zero, 4, 0, kCount * 4, 0, nullptr,
-                              nullptr),
-          "clEnqueueFillBuffer");
+  require(
+      clEnqueueFillBuffer(work.queue, work.buffer, &zero, 4, 0, kCount * 4, 0, nullptr, nullptr),
+      "clEnqueueFillBuffer");
   const char* source = kSource;
   work.program = clCreateProgramWithSource(work.context, 1, &source, nullptr, &code);
   require(code, "clCreateProgramWithSource");

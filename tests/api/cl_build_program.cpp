@@ -132,8 +132,8 @@ TEST_F(ClBuildProgram, RejectsUnknownOption) {
   // "CL_INVALID_BUILD_OPTIONS if the build options specified by options are invalid."
   const Program program = create(kOptionSource);
   for (const char* bad : {"-this-is-no-option", "-cl-no-such-option"}) {
-    EXPECT_TRUE(is_one_of(build_with(program, bad),
-                          {CL_INVALID_BUILD_OPTIONS, CL_BUILD_PROGRAM_FAILURE}))
+    EXPECT_TRUE(
+        is_one_of(build_with(program, bad), {CL_INVALID_BUILD_OPTIONS, CL_BUILD_PROGRAM_FAILURE}))
         << bad;
   }
   // The program is not spoilt.

@@ -173,21 +173,20 @@ TEST_F(ClCreateBuffer, HostAccessFlagsForbidCommands) {
                            Case{no_access, CL_INVALID_OPERATION, CL_INVALID_OPERATION}}) {
     EXPECT_CL(each.read, clEnqueueReadBuffer(queue_, each.buffer, CL_TRUE, 0, 256, data.data(), 0,
                                              nullptr, nullptr));
-    EXPECT_CL(each.write, clEnqueueWriteBuffer(queue_, each.buffer, CL_TRUE, 0, 256, data.data(),
-                                               0, nullptr, nullptr));
+    EXPECT_CL(each.write, clEnqueueWriteBuffer(queue_, each.buffer, CL_TRUE, 0, 256, data.data(), 0,
+                                               nullptr, nullptr));
     EXPECT_CL(each.read,
-              clEnqueueReadBufferRect(queue_, each.buffer, CL_TRUE, origin, origin, region, 0, 0,
-                                      0, 0, data.data(), 0, nullptr, nullptr));
+              clEnqueueReadBufferRect(queue_, each.buffer, CL_TRUE, origin, origin, region, 0, 0, 0,
+                                      0, data.data(), 0, nullptr, nullptr));
     EXPECT_CL(each.write,
               clEnqueueWriteBufferRect(queue_, each.buffer, CL_TRUE, origin, origin, region, 0, 0,
                                        0, 0, data.data(), 0, nullptr, nullptr));
   }
   // Commands between buffers are no access by the host.
   const cl_int zero = 0;
+  EXPECT_SUCCESS(clEnqueueFillBuffer(queue_, no_access, &zero, 4, 0, 256, 0, nullptr, nullptr));
   EXPECT_SUCCESS(
-      clEnqueueFillBuffer(queue_, no_access, &zero, 4, 0, 256, 0, nullptr, nullptr));
-  EXPECT_SUCCESS(clEnqueueCopyBuffer(queue_, no_access, write_only, 0, 0, 256, 0, nullptr,
-                                     nullptr));
+      clEnqueueCopyBuffer(queue_, no_access, write_only, 0, 0, 256, 0, nullptr, nullptr));
 }
 
 TEST_F(ClCreateBuffer, HostAccessFlagsForbidMaps) {
@@ -215,8 +214,8 @@ TEST_F(ClCreateBuffer, HostAccessFlagsForbidMaps) {
     SCOPED_TRACE(testing::Message() << "flags " << each.host_access << " map " << each.map);
     const Buffer buffer = make_buffer(256, each.host_access);
     cl_int code = CL_SUCCESS;
-    void* mapped = clEnqueueMapBuffer(queue_, buffer, CL_TRUE, each.map, 0, 256, 0, nullptr,
-                                      nullptr, &code);
+    void* mapped =
+        clEnqueueMapBuffer(queue_, buffer, CL_TRUE, each.map, 0, 256, 0, nullptr, nullptr, &code);
     EXPECT_CL(each.expected, code);
     EXPECT_EQ(mapped != nullptr, code == CL_SUCCESS);
     if (code == CL_SUCCESS) {

@@ -138,8 +138,8 @@ TEST_F(ClGetCommandQueueInfo, PropertiesArray) {
   if (device_version() < 300) GTEST_SKIP() << "an OpenCL 3.0 query";
   // "Return the properties argument specified in clCreateCommandQueueWithProperties."
   const Queue queue = make_queue(CL_QUEUE_PROFILING_ENABLE);
-  const std::vector<cl_queue_properties> expected = {CL_QUEUE_PROPERTIES,
-                                                     CL_QUEUE_PROFILING_ENABLE, 0};
+  const std::vector<cl_queue_properties> expected = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE,
+                                                     0};
   EXPECT_EQ(array_of<cl_queue_properties>(query_of(queue, CL_QUEUE_PROPERTIES_ARRAY)), expected);
   // "if the properties argument [...] was NULL, or the command-queue was created using
   // clCreateCommandQueue, [...] the implementation must return param_value_size_ret equal to 0"
@@ -147,8 +147,7 @@ TEST_F(ClGetCommandQueueInfo, PropertiesArray) {
   const Queue without(clCreateCommandQueueWithProperties(context_, device_, nullptr, &code));
   ASSERT_SUCCESS(code);
   EXPECT_TRUE(check_query(query_of(without, CL_QUEUE_PROPERTIES_ARRAY)).empty());
-  const Queue legacy(
-      clCreateCommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE, &code));
+  const Queue legacy(clCreateCommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE, &code));
   ASSERT_SUCCESS(code);
   EXPECT_TRUE(check_query(query_of(legacy, CL_QUEUE_PROPERTIES_ARRAY)).empty());
 }

@@ -8,11 +8,11 @@ void CL_CALLBACK ignore_error(const char*, const void*, size_t, void*) {}
 
 class ClCreateContext : public DeviceTest {
  protected:
-  cl_int create(const cl_context_properties* properties, cl_uint count,
-                const cl_device_id* devices, bool notify = false, void* user_data = nullptr) {
+  cl_int create(const cl_context_properties* properties, cl_uint count, const cl_device_id* devices,
+                bool notify = false, void* user_data = nullptr) {
     cl_int code = CL_SUCCESS;
-    const cl_context context = clCreateContext(
-        properties, count, devices, notify ? ignore_error : nullptr, user_data, &code);
+    const cl_context context = clCreateContext(properties, count, devices,
+                                               notify ? ignore_error : nullptr, user_data, &code);
     if (code == CL_SUCCESS) {
       EXPECT_SUCCESS(clReleaseContext(context));
     } else {
@@ -53,8 +53,7 @@ TEST_F(ClCreateContext, WithNotification) {
 }
 
 TEST_F(ClCreateContext, ErrorCodeMayBeNull) {
-  const cl_context context =
-      clCreateContext(own_platform_, 1, &device_, nullptr, nullptr, nullptr);
+  const cl_context context = clCreateContext(own_platform_, 1, &device_, nullptr, nullptr, nullptr);
   ASSERT_NE(context, nullptr);
   EXPECT_SUCCESS(clReleaseContext(context));
   EXPECT_EQ(clCreateContext(own_platform_, 0, &device_, nullptr, nullptr, nullptr), nullptr);
@@ -64,8 +63,7 @@ TEST_F(ClCreateContext, DuplicateDevicesAreIgnored) {
   // "Duplicate devices specified in devices are ignored."
   const cl_device_id twice[] = {device_, device_};
   cl_int code = CL_SUCCESS;
-  const Context context(
-      clCreateContext(own_platform_, 2, twice, nullptr, nullptr, &code));
+  const Context context(clCreateContext(own_platform_, 2, twice, nullptr, nullptr, &code));
   ASSERT_SUCCESS(code);
   EXPECT_EQ(value_of<cl_uint>(query_of(context, CL_CONTEXT_NUM_DEVICES)), 1u);
   EXPECT_EQ(array_of<cl_device_id>(query_of(context, CL_CONTEXT_DEVICES)),

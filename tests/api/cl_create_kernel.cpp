@@ -76,8 +76,7 @@ TEST_F(ClCreateKernelsInProgram, RejectsBadArguments) {
   const char* source = common_source().c_str();
   const Program unbuilt(clCreateProgramWithSource(context_, 1, &source, nullptr, &code));
   ASSERT_SUCCESS(code);
-  EXPECT_CL(CL_INVALID_PROGRAM_EXECUTABLE,
-            clCreateKernelsInProgram(unbuilt, 0, nullptr, &count));
+  EXPECT_CL(CL_INVALID_PROGRAM_EXECUTABLE, clCreateKernelsInProgram(unbuilt, 0, nullptr, &count));
 }
 
 TEST_F(ClGetKernelInfo, Basics) {

@@ -33,8 +33,7 @@ TEST_F(ClCreateProgramWithSource, StringsAndLengthsInEveryForm) {
   for (const Case& c : {Case{1, whole, nullptr}, Case{1, whole, one_length},
                         Case{3, parts, zero_lengths}, Case{3, parts, lengths}}) {
     cl_int code = CL_SUCCESS;
-    const Program program(
-        clCreateProgramWithSource(context_, c.count, c.strings, c.sizes, &code));
+    const Program program(clCreateProgramWithSource(context_, c.count, c.strings, c.sizes, &code));
     ASSERT_SUCCESS(code);
     EXPECT_EQ(string_of(query_of(program, CL_PROGRAM_SOURCE)), kAnswer);
     ASSERT_SUCCESS(clBuildProgram(program, 0, nullptr, nullptr, nullptr, nullptr));

@@ -193,10 +193,10 @@ TEST_F(ClCreateSubBuffer, OutOfBoundsIsCheckedAgainstThePart) {
   const Buffer parent = make_buffer(1024);
   const Buffer part = make_sub_buffer(parent, 0, 256);
   std::vector<uint8_t> data(1024);
-  EXPECT_CL(CL_INVALID_VALUE, clEnqueueReadBuffer(queue_, part, CL_TRUE, 0, 257, data.data(), 0,
-                                                  nullptr, nullptr));
-  EXPECT_CL(CL_INVALID_VALUE, clEnqueueWriteBuffer(queue_, part, CL_TRUE, 200, 57, data.data(), 0,
-                                                   nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_VALUE,
+            clEnqueueReadBuffer(queue_, part, CL_TRUE, 0, 257, data.data(), 0, nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_VALUE,
+            clEnqueueWriteBuffer(queue_, part, CL_TRUE, 200, 57, data.data(), 0, nullptr, nullptr));
 }
 
 }  // namespace

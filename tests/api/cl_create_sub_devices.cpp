@@ -9,8 +9,8 @@ namespace {
 class ClCreateSubDevices : public DeviceTest {
  protected:
   bool can_partition(cl_device_partition_property kind) const {
-    const auto kinds = array_of<cl_device_partition_property>(
-        query_of(device_, CL_DEVICE_PARTITION_PROPERTIES));
+    const auto kinds =
+        array_of<cl_device_partition_property>(query_of(device_, CL_DEVICE_PARTITION_PROPERTIES));
     return std::count(kinds.begin(), kinds.end(), kind) > 0;
   }
 };

@@ -25,8 +25,8 @@ struct RectCase {
 void PrintTo(const RectCase& c, std::ostream* stream) {
   *stream << "region " << testing::PrintToString(c.region);
   for (const Rect* rect : {&c.first, &c.second}) {
-    *stream << ", origin " << testing::PrintToString(rect->origin) << " pitches "
-            << rect->row_pitch << " " << rect->slice_pitch;
+    *stream << ", origin " << testing::PrintToString(rect->origin) << " pitches " << rect->row_pitch
+            << " " << rect->slice_pitch;
   }
 }
 
@@ -87,9 +87,9 @@ TEST_P(BufferRectEach, Read) {
   for (const cl_bool blocking : {CL_TRUE, CL_FALSE}) {
     std::vector<uint8_t> host = to_;
     ASSERT_SUCCESS(clEnqueueReadBufferRect(
-        queue_, buffer, blocking, c_.first.origin.data(), c_.second.origin.data(),
-        c_.region.data(), c_.first.row_pitch, c_.first.slice_pitch, c_.second.row_pitch,
-        c_.second.slice_pitch, host.data(), 0, nullptr, nullptr));
+        queue_, buffer, blocking, c_.first.origin.data(), c_.second.origin.data(), c_.region.data(),
+        c_.first.row_pitch, c_.first.slice_pitch, c_.second.row_pitch, c_.second.slice_pitch,
+        host.data(), 0, nullptr, nullptr));
     ASSERT_SUCCESS(clFinish(queue_));
     EXPECT_TRUE(same_elements(expected, host));
   }
@@ -101,9 +101,9 @@ TEST_P(BufferRectEach, Write) {
   for (const cl_bool blocking : {CL_TRUE, CL_FALSE}) {
     const Buffer buffer = make_buffer_of(to_);
     ASSERT_SUCCESS(clEnqueueWriteBufferRect(
-        queue_, buffer, blocking, c_.second.origin.data(), c_.first.origin.data(),
-        c_.region.data(), c_.second.row_pitch, c_.second.slice_pitch, c_.first.row_pitch,
-        c_.first.slice_pitch, from_.data(), 0, nullptr, nullptr));
+        queue_, buffer, blocking, c_.second.origin.data(), c_.first.origin.data(), c_.region.data(),
+        c_.second.row_pitch, c_.second.slice_pitch, c_.first.row_pitch, c_.first.slice_pitch,
+        from_.data(), 0, nullptr, nullptr));
     EXPECT_TRUE(same_elements(expected, read_all<uint8_t>(buffer, to_.size())));
   }
 }
@@ -141,14 +141,12 @@ class BufferRect : public QueueTest {
     EXPECT_CL(expected, clEnqueueWriteBufferRect(queue_, buffer_, CL_TRUE, g.origin.data(), zero,
                                                  g.region.data(), g.row_pitch, g.slice_pitch, 0, 0,
                                                  host_.data(), 0, nullptr, nullptr));
-    EXPECT_CL(expected,
-              clEnqueueCopyBufferRect(queue_, buffer_, large_, g.origin.data(), zero,
-                                      g.region.data(), g.row_pitch, g.slice_pitch, 0, 0, 0,
-                                      nullptr, nullptr));
-    EXPECT_CL(expected,
-              clEnqueueCopyBufferRect(queue_, large_, buffer_, zero, g.origin.data(),
-                                      g.region.data(), 0, 0, g.row_pitch, g.slice_pitch, 0,
-                                      nullptr, nullptr));
+    EXPECT_CL(expected, clEnqueueCopyBufferRect(queue_, buffer_, large_, g.origin.data(), zero,
+                                                g.region.data(), g.row_pitch, g.slice_pitch, 0, 0,
+                                                0, nullptr, nullptr));
+    EXPECT_CL(expected, clEnqueueCopyBufferRect(queue_, large_, buffer_, zero, g.origin.data(),
+                                                g.region.data(), 0, 0, g.row_pitch, g.slice_pitch,
+                                                0, nullptr, nullptr));
   }
   void SetUp() override {
     QueueTest::SetUp();
@@ -201,9 +199,8 @@ TEST_F(BufferRect, RejectsNullPointers) {
   // "CL_INVALID_VALUE if ptr is NULL"; "if buffer_origin, host_origin, or region is NULL" (2.1+)
   EXPECT_CL(CL_INVALID_VALUE, clEnqueueReadBufferRect(queue_, buffer_, CL_TRUE, zero, zero, region,
                                                       0, 0, 0, 0, nullptr, 0, nullptr, nullptr));
-  EXPECT_CL(CL_INVALID_VALUE,
-            clEnqueueWriteBufferRect(queue_, buffer_, CL_TRUE, zero, zero, region, 0, 0, 0, 0,
-                                     nullptr, 0, nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_VALUE, clEnqueueWriteBufferRect(queue_, buffer_, CL_TRUE, zero, zero, region,
+                                                       0, 0, 0, 0, nullptr, 0, nullptr, nullptr));
   EXPECT_CL(CL_INVALID_VALUE,
             clEnqueueReadBufferRect(queue_, buffer_, CL_TRUE, nullptr, zero, region, 0, 0, 0, 0,
                                     host_.data(), 0, nullptr, nullptr));

@@ -42,8 +42,8 @@ TEST_F(ClEnqueueFillBuffer, PatternMayBeReusedAtOnce) {
   Event event;
   ASSERT_SUCCESS(fill(buffer, &pattern, 4, 0, 4096, event.out()));
   pattern = 0;
-  EXPECT_TRUE(same_elements(std::vector<cl_uint>(1024, 0x01020304),
-                            read_all<cl_uint>(buffer, 1024)));
+  EXPECT_TRUE(
+      same_elements(std::vector<cl_uint>(1024, 0x01020304), read_all<cl_uint>(buffer, 1024)));
   EXPECT_EQ(value_of<cl_command_type>(query_of(event, CL_EVENT_COMMAND_TYPE)),
             cl_command_type{CL_COMMAND_FILL_BUFFER});
 }

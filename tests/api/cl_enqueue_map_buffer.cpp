@@ -9,8 +9,8 @@ class ClEnqueueMapBuffer : public QueueTest {
   uint8_t* map(cl_mem buffer, cl_map_flags flags, size_t offset, size_t size,
                cl_bool blocking = CL_TRUE, cl_event* event = nullptr) {
     cl_int code = CL_SUCCESS;
-    void* pointer = clEnqueueMapBuffer(queue_, buffer, blocking, flags, offset, size, 0, nullptr,
-                                       event, &code);
+    void* pointer =
+        clEnqueueMapBuffer(queue_, buffer, blocking, flags, offset, size, 0, nullptr, event, &code);
     EXPECT_SUCCESS(code);
     EXPECT_NE(pointer, nullptr);
     return static_cast<uint8_t*>(pointer);
@@ -25,9 +25,7 @@ class ClEnqueueMapBuffer : public QueueTest {
   void unmap(cl_mem buffer, void* pointer, cl_event* event = nullptr) {
     EXPECT_SUCCESS(clEnqueueUnmapMemObject(queue_, buffer, pointer, 0, nullptr, event));
   }
-  cl_uint map_count(cl_mem buffer) {
-    return value_of<cl_uint>(query_of(buffer, CL_MEM_MAP_COUNT));
-  }
+  cl_uint map_count(cl_mem buffer) { return value_of<cl_uint>(query_of(buffer, CL_MEM_MAP_COUNT)); }
 };
 
 constexpr cl_mem_flags kKinds[] = {CL_MEM_READ_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_USE_HOST_PTR};
@@ -35,8 +33,8 @@ constexpr cl_mem_flags kKinds[] = {CL_MEM_READ_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_
 TEST_F(ClEnqueueMapBuffer, ReadSeesTheData) {
   for (const cl_mem_flags kind : kKinds) {
     std::vector<uint8_t> memory(10007);
-    const Buffer buffer = make_buffer(
-        memory.size(), kind, kind == CL_MEM_USE_HOST_PTR ? memory.data() : nullptr);
+    const Buffer buffer =
+        make_buffer(memory.size(), kind, kind == CL_MEM_USE_HOST_PTR ? memory.data() : nullptr);
     const std::vector<uint8_t> data = noise(memory.size(), 1);
     write_all(buffer, data);
     for (const size_t offset : {size_t{0}, size_t{1}, size_t{4096}, size_t{10006}}) {
@@ -53,14 +51,14 @@ TEST_F(ClEnqueueMapBuffer, ReadSeesTheData) {
 
 TEST_F(ClEnqueueMapBuffer, WriteReachesTheBuffer) {
   for (const cl_mem_flags kind : kKinds) {
-    for (const cl_map_flags flags : {cl_map_flags{CL_MAP_WRITE},
-                                     cl_map_flags{CL_MAP_READ | CL_MAP_WRITE},
-                                     cl_map_flags{CL_MAP_WRITE_INVALIDATE_REGION}}) {
+    for (const cl_map_flags flags :
+         {cl_map_flags{CL_MAP_WRITE}, cl_map_flags{CL_MAP_READ | CL_MAP_WRITE},
+          cl_map_flags{CL_MAP_WRITE_INVALIDATE_REGION}}) {
       SCOPED_TRACE(testing::Message() << "buffer " << kind << ", map " << flags);
       std::vector<uint8_t> expected = noise(5003, 2);
       std::vector<uint8_t> memory(expected.size());
-      const Buffer buffer = make_buffer(
-          memory.size(), kind, kind == CL_MEM_USE_HOST_PTR ? memory.data() : nullptr);
+      const Buffer buffer =
+          make_buffer(memory.size(), kind, kind == CL_MEM_USE_HOST_PTR ? memory.data() : nullptr);
       write_all(buffer, expected);
       const std::vector<uint8_t> change = noise(1001, 3);
       uint8_t* pointer = map(buffer, flags, 77, change.size());
@@ -155,8 +153,8 @@ TEST_F(ClEnqueueMapBuffer, SeveralRegionsAtOnce) {
     size_t offset, size;
     uint8_t* pointer;
   };
-  std::vector<Region> regions = {{0, 999, nullptr}, {1000, 1, nullptr}, {1001, 2003, nullptr},
-                                 {5000, 5000, nullptr}};
+  std::vector<Region> regions = {
+      {0, 999, nullptr}, {1000, 1, nullptr}, {1001, 2003, nullptr}, {5000, 5000, nullptr}};
   for (Region& region : regions) {
     region.pointer = map(buffer, CL_MAP_WRITE, region.offset, region.size);
     ASSERT_NE(region.pointer, nullptr);
@@ -201,8 +199,8 @@ TEST_F(ClEnqueueMapBuffer, ReadMapIsNotWrittenBack) {
   ASSERT_NE(pointer, nullptr);
   const std::vector<uint8_t> change = noise(512, 11);
   // Another part may be written meanwhile.
-  ASSERT_SUCCESS(clEnqueueWriteBuffer(queue_, buffer, CL_TRUE, 512, 512, change.data(), 0, nullptr,
-                                      nullptr));
+  ASSERT_SUCCESS(
+      clEnqueueWriteBuffer(queue_, buffer, CL_TRUE, 512, 512, change.data(), 0, nullptr, nullptr));
   unmap(buffer, pointer);
   std::copy(change.begin(), change.end(), data.begin() + 512);
   EXPECT_TRUE(same_elements(data, read_all<uint8_t>(buffer, 1024)));

@@ -144,8 +144,7 @@ TEST_F(MarkerBarrierOutOfOrder, BarriersOrderKernels) {
     expected = expected * 3 + i;
   }
   ASSERT_SUCCESS(clFinish(queue_));
-  EXPECT_TRUE(
-      same_elements(std::vector<cl_uint>(6400, expected), read_all<cl_uint>(data, 6400)));
+  EXPECT_TRUE(same_elements(std::vector<cl_uint>(6400, expected), read_all<cl_uint>(data, 6400)));
 }
 
 TEST_F(MarkerBarrier, RejectsBadArguments) {
@@ -185,10 +184,8 @@ TEST_F(MarkerBarrier, RejectsMixedContexts) {
   const Event foreign(clCreateUserEvent(other, &code));
   ASSERT_SUCCESS(code);
   ASSERT_SUCCESS(clSetUserEventStatus(foreign, CL_COMPLETE));
-  EXPECT_CL(CL_INVALID_CONTEXT,
-            clEnqueueMarkerWithWaitList(queue_, 1, foreign.list(), nullptr));
-  EXPECT_CL(CL_INVALID_CONTEXT,
-            clEnqueueBarrierWithWaitList(queue_, 1, foreign.list(), nullptr));
+  EXPECT_CL(CL_INVALID_CONTEXT, clEnqueueMarkerWithWaitList(queue_, 1, foreign.list(), nullptr));
+  EXPECT_CL(CL_INVALID_CONTEXT, clEnqueueBarrierWithWaitList(queue_, 1, foreign.list(), nullptr));
 }
 
 }  // namespace

@@ -50,8 +50,7 @@ TEST_F(ClEnqueueNdRangeKernel, RequiredWorkGroupSize) {
   // "CL_INVALID_WORK_GROUP_SIZE if local_work_size is specified and does not match the required
   // work-group size for kernel in the program source."
   const Triple wrong = {2, 2, 1};
-  EXPECT_CL(CL_INVALID_WORK_GROUP_SIZE,
-            enqueue(required, 3, nullptr, global.data(), wrong.data()));
+  EXPECT_CL(CL_INVALID_WORK_GROUP_SIZE, enqueue(required, 3, nullptr, global.data(), wrong.data()));
 }
 
 TEST_F(ClEnqueueNdRangeKernel, RequiredWorkGroupSizeWithNullLocal) {
@@ -82,8 +81,8 @@ TEST_F(ClEnqueueNdRangeKernel, ZeroGlobalSizeIsATrivialCommand) {
 }
 
 TEST_F(ClEnqueueNdRangeKernel, RejectsRaggedSizes) {
-  if (device_version() >= 300 && value_of<cl_bool>(query_of(
-                                     device_, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT)) == CL_TRUE) {
+  if (device_version() >= 300 &&
+      value_of<cl_bool>(query_of(device_, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT)) == CL_TRUE) {
     GTEST_SKIP() << "the device supports them";
   }
   // "CL_INVALID_WORK_GROUP_SIZE if the program was compiled with -cl-uniform-work-group-size [or
@@ -94,8 +93,7 @@ TEST_F(ClEnqueueNdRangeKernel, RejectsRaggedSizes) {
   EXPECT_CL(CL_INVALID_WORK_GROUP_SIZE, enqueue(add_, 1, nullptr, &global, &local));
   const Triple global3 = {8, 9, 8};
   const Triple local3 = {4, 2, 4};
-  EXPECT_CL(CL_INVALID_WORK_GROUP_SIZE,
-            enqueue(add_, 3, nullptr, global3.data(), local3.data()));
+  EXPECT_CL(CL_INVALID_WORK_GROUP_SIZE, enqueue(add_, 3, nullptr, global3.data(), local3.data()));
   EXPECT_TRUE(same_elements(std::vector<cl_int>(4096, 0), read_all<cl_int>(data_, 4096)));
 }
 
@@ -209,9 +207,9 @@ TEST_F(ClEnqueueNdRangeKernel, Task) {
   ASSERT_SUCCESS(clEnqueueTask(queue_, write, 0, nullptr, event.out()));
   const std::vector<cl_int> result = read_all<cl_int>(data_, 2);
   EXPECT_EQ(result, (std::vector<cl_int>{77, 0}));
-  EXPECT_TRUE(is_one_of(static_cast<cl_int>(value_of<cl_command_type>(
-                            query_of(event, CL_EVENT_COMMAND_TYPE))),
-                        {CL_COMMAND_TASK, CL_COMMAND_NDRANGE_KERNEL}));
+  EXPECT_TRUE(is_one_of(
+      static_cast<cl_int>(value_of<cl_command_type>(query_of(event, CL_EVENT_COMMAND_TYPE))),
+      {CL_COMMAND_TASK, CL_COMMAND_NDRANGE_KERNEL}));
   EXPECT_CL(CL_INVALID_COMMAND_QUEUE, clEnqueueTask(nullptr, write, 0, nullptr, nullptr));
   EXPECT_CL(CL_INVALID_KERNEL_ARGS,
             clEnqueueTask(queue_, kernel("write_one"), 0, nullptr, nullptr));

@@ -15,8 +15,8 @@ class ClEnqueueReadBuffer : public QueueTest {
   cl_int write(cl_mem buffer, cl_bool blocking, size_t offset, size_t size, const void* data,
                cl_uint wait_count = 0, const cl_event* wait_list = nullptr,
                cl_event* event = nullptr) {
-    return clEnqueueWriteBuffer(queue_, buffer, blocking, offset, size, data, wait_count,
-                                wait_list, event);
+    return clEnqueueWriteBuffer(queue_, buffer, blocking, offset, size, data, wait_count, wait_list,
+                                event);
   }
 };
 using ClEnqueueWriteBuffer = ClEnqueueReadBuffer;
@@ -27,9 +27,10 @@ struct Range {
 };
 
 constexpr size_t kSize = 70001;
-const Range kRanges[] = {{0, 1},      {0, kSize},     {kSize - 1, 1}, {1, 2},       {3, 5},
-                         {7, 4096},   {4095, 4097},   {64, 64},       {63, 65},     {12345, 54321},
-                         {1, kSize - 1}, {0, kSize - 1}, {65535, 2},  {32768, 32768}, {17, 1021}};
+const Range kRanges[] = {{0, 1},     {0, kSize},     {kSize - 1, 1}, {1, 2},
+                         {3, 5},     {7, 4096},      {4095, 4097},   {64, 64},
+                         {63, 65},   {12345, 54321}, {1, kSize - 1}, {0, kSize - 1},
+                         {65535, 2}, {32768, 32768}, {17, 1021}};
 
 TEST_F(ClEnqueueReadBuffer, ReadsExactlyTheRange) {
   const std::vector<uint8_t> data = noise(kSize, 1);
@@ -129,8 +130,8 @@ TEST_F(ClEnqueueReadBuffer, RejectsBadArguments) {
   const Buffer buffer = make_buffer(64);
   std::vector<uint8_t> data(256);
   // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue."
-  EXPECT_CL(CL_INVALID_COMMAND_QUEUE, clEnqueueReadBuffer(nullptr, buffer, CL_TRUE, 0, 1,
-                                                          data.data(), 0, nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_COMMAND_QUEUE,
+            clEnqueueReadBuffer(nullptr, buffer, CL_TRUE, 0, 1, data.data(), 0, nullptr, nullptr));
   // "CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object."
   EXPECT_CL(CL_INVALID_MEM_OBJECT, read(nullptr, CL_TRUE, 0, 1, data.data()));
   // "CL_INVALID_VALUE if the region being read or written specified by (offset, size) is out of
@@ -147,8 +148,8 @@ TEST_F(ClEnqueueReadBuffer, RejectsBadArguments) {
 TEST_F(ClEnqueueWriteBuffer, RejectsBadArguments) {
   const Buffer buffer = make_buffer(64);
   std::vector<uint8_t> data(256);
-  EXPECT_CL(CL_INVALID_COMMAND_QUEUE, clEnqueueWriteBuffer(nullptr, buffer, CL_TRUE, 0, 1,
-                                                           data.data(), 0, nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_COMMAND_QUEUE,
+            clEnqueueWriteBuffer(nullptr, buffer, CL_TRUE, 0, 1, data.data(), 0, nullptr, nullptr));
   EXPECT_CL(CL_INVALID_MEM_OBJECT, write(nullptr, CL_TRUE, 0, 1, data.data()));
   EXPECT_CL(CL_INVALID_VALUE, write(buffer, CL_TRUE, 0, 65, data.data()));
   EXPECT_CL(CL_INVALID_VALUE, write(buffer, CL_TRUE, 63, 2, data.data()));
@@ -165,8 +166,7 @@ TEST_F(ClEnqueueReadBuffer, RejectsBadWaitLists) {
   const Event event = make_user_event();
   const cl_event none = nullptr;
   EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST, read(buffer, CL_TRUE, 0, 64, data.data(), 1, nullptr));
-  EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST,
-            read(buffer, CL_TRUE, 0, 64, data.data(), 0, event.list()));
+  EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST, read(buffer, CL_TRUE, 0, 64, data.data(), 0, event.list()));
   EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST, read(buffer, CL_TRUE, 0, 64, data.data(), 1, &none));
   EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST, write(buffer, CL_TRUE, 0, 64, data.data(), 1, nullptr));
   EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST, write(buffer, CL_TRUE, 0, 64, data.data(), 1, &none));
@@ -188,8 +188,7 @@ TEST_F(ClEnqueueReadBuffer, RejectsMixedContexts) {
   std::vector<uint8_t> data(64);
   EXPECT_CL(CL_INVALID_CONTEXT, read(foreign, CL_TRUE, 0, 64, data.data()));
   EXPECT_CL(CL_INVALID_CONTEXT, write(foreign, CL_TRUE, 0, 64, data.data()));
-  EXPECT_CL(CL_INVALID_CONTEXT,
-            read(buffer, CL_TRUE, 0, 64, data.data(), 1, foreign_event.list()));
+  EXPECT_CL(CL_INVALID_CONTEXT, read(buffer, CL_TRUE, 0, 64, data.data(), 1, foreign_event.list()));
 }
 
 }  // namespace

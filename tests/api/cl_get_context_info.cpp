@@ -25,8 +25,7 @@ TEST_F(ClGetContextInfo, NoPropertiesGiveAnEmptyAnswer) {
   ASSERT_SUCCESS(code);
   // "if the properties argument specified in clCreateContext is NULL, the implementation must
   // return param_value_size_ret as 0, or the single value 0"
-  const auto properties =
-      array_of<cl_context_properties>(query_of(context, CL_CONTEXT_PROPERTIES));
+  const auto properties = array_of<cl_context_properties>(query_of(context, CL_CONTEXT_PROPERTIES));
   EXPECT_TRUE(properties.empty() || properties == std::vector<cl_context_properties>{0});
 }
 

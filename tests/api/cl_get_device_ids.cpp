@@ -74,8 +74,7 @@ TEST_F(ClGetDeviceIds, WritesNoMoreThanAsked) {
   ASSERT_SUCCESS(clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, 0, nullptr, &total));
   std::vector<cl_device_id> devices(total + 2, nullptr);
   cl_uint count = 0;
-  ASSERT_SUCCESS(
-      clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, total + 2, devices.data(), &count));
+  ASSERT_SUCCESS(clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, total + 2, devices.data(), &count));
   EXPECT_EQ(count, total);
   EXPECT_EQ(devices[total], nullptr);
   EXPECT_EQ(devices[total + 1], nullptr);
@@ -85,10 +84,8 @@ TEST_F(ClGetDeviceIds, RejectsBadLists) {
   // "CL_INVALID_VALUE if num_entries is equal to zero and devices is not NULL or if both
   // num_devices and devices are NULL."
   cl_device_id device = nullptr;
-  EXPECT_CL(CL_INVALID_VALUE,
-            clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, 0, &device, nullptr));
-  EXPECT_CL(CL_INVALID_VALUE,
-            clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, 1, nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_VALUE, clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, 0, &device, nullptr));
+  EXPECT_CL(CL_INVALID_VALUE, clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, 1, nullptr, nullptr));
 }
 
 TEST_F(ClGetDeviceIds, RejectsUnknownType) {

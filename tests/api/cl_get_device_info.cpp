@@ -242,8 +242,7 @@ TEST_F(ClGetDeviceInfo, VersionsAreConsistent) {
   const auto version = value<cl_version>(CL_DEVICE_NUMERIC_VERSION);
   EXPECT_EQ(static_cast<int>(CL_VERSION_MAJOR(version) * 100 + CL_VERSION_MINOR(version) * 10),
             device_version());
-  const auto all =
-      array_of<cl_name_version>(query_of(device_, CL_DEVICE_OPENCL_C_ALL_VERSIONS));
+  const auto all = array_of<cl_name_version>(query_of(device_, CL_DEVICE_OPENCL_C_ALL_VERSIONS));
   // "CL_DEVICE_OPENCL_C_ALL_VERSIONS: an OpenCL 3.0 device must return at least 3.0 and 1.2"
   std::set<std::pair<cl_uint, cl_uint>> found;
   for (const cl_name_version& entry : all) {
@@ -297,29 +296,27 @@ TEST_F(ClGetDeviceInfo, FeaturesAreConsistent) {
             value<cl_bool>(CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT) == CL_TRUE);
   EXPECT_EQ(features.count("__opencl_c_work_group_collective_functions") == 1,
             value<cl_bool>(CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT) == CL_TRUE);
-  EXPECT_EQ(features.count("__opencl_c_device_enqueue") == 1,
-            value<cl_device_device_enqueue_capabilities>(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES) !=
-                0);
+  EXPECT_EQ(
+      features.count("__opencl_c_device_enqueue") == 1,
+      value<cl_device_device_enqueue_capabilities>(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES) != 0);
 }
 
 TEST_F(ClGetDeviceInfo, AtomicMinima) {
   if (device_version() < 300) GTEST_SKIP() << "OpenCL 3.0 queries";
   // "The mandated minimum capability is CL_DEVICE_ATOMIC_ORDER_RELAXED |
   // CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP", and with ORDER_ACQ_REL for fences.
-  const auto memory =
-      value<cl_device_atomic_capabilities>(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES);
+  const auto memory = value<cl_device_atomic_capabilities>(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES);
   EXPECT_NE(memory & CL_DEVICE_ATOMIC_ORDER_RELAXED, 0u);
   EXPECT_NE(memory & CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP, 0u);
-  const auto fences =
-      value<cl_device_atomic_capabilities>(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES);
+  const auto fences = value<cl_device_atomic_capabilities>(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES);
   EXPECT_NE(fences & CL_DEVICE_ATOMIC_ORDER_RELAXED, 0u);
   EXPECT_NE(fences & CL_DEVICE_ATOMIC_ORDER_ACQ_REL, 0u);
   EXPECT_NE(fences & CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP, 0u);
 }
 
 TEST_F(ClGetDeviceInfo, PartitionIsConsistent) {
-  const auto kinds = array_of<cl_device_partition_property>(
-      query_of(device_, CL_DEVICE_PARTITION_PROPERTIES));
+  const auto kinds =
+      array_of<cl_device_partition_property>(query_of(device_, CL_DEVICE_PARTITION_PROPERTIES));
   // "If the device cannot be partitioned [...] a value of 0 will be returned."
   ASSERT_FALSE(kinds.empty());
   if (kinds[0] == 0) {

@@ -39,16 +39,14 @@ TEST_F(ClGetEventProfilingInfo, EveryCommandHasOrderedTimes) {
   const cl_int zero = 0;
   cl_int code = CL_SUCCESS;
   std::vector<Event> events(7);
-  ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue, add, 1, nullptr, &global, &local, 0, nullptr,
-                                        events[0].out()));
-  ASSERT_SUCCESS(clEnqueueCopyBuffer(queue, data, other, 0, 0, 25600, 0, nullptr,
-                                     events[1].out()));
+  ASSERT_SUCCESS(
+      clEnqueueNDRangeKernel(queue, add, 1, nullptr, &global, &local, 0, nullptr, events[0].out()));
+  ASSERT_SUCCESS(clEnqueueCopyBuffer(queue, data, other, 0, 0, 25600, 0, nullptr, events[1].out()));
   ASSERT_SUCCESS(clEnqueueReadBuffer(queue, other, CL_FALSE, 0, 25600, host.data(), 0, nullptr,
                                      events[2].out()));
   ASSERT_SUCCESS(clEnqueueWriteBuffer(queue, other, CL_FALSE, 0, 25600, host.data(), 0, nullptr,
                                       events[3].out()));
-  ASSERT_SUCCESS(
-      clEnqueueFillBuffer(queue, data, &zero, 4, 0, 25600, 0, nullptr, events[4].out()));
+  ASSERT_SUCCESS(clEnqueueFillBuffer(queue, data, &zero, 4, 0, 25600, 0, nullptr, events[4].out()));
   void* mapped = clEnqueueMapBuffer(queue, data, CL_FALSE, CL_MAP_READ, 0, 25600, 0, nullptr,
                                     events[5].out(), &code);
   ASSERT_SUCCESS(code);
@@ -80,8 +78,7 @@ TEST_F(ClGetEventProfilingInfo, DependentCommandsOnTwoQueuesShareTheClock) {
   Event b;
   ASSERT_SUCCESS(clEnqueueFillBuffer(first, data, &zero, 4, 0, 1 << 20, 0, nullptr, a.out()));
   ASSERT_SUCCESS(clFlush(first));
-  ASSERT_SUCCESS(
-      clEnqueueFillBuffer(second, data, &zero, 4, 0, 1 << 20, 1, a.list(), b.out()));
+  ASSERT_SUCCESS(clEnqueueFillBuffer(second, data, &zero, 4, 0, 1 << 20, 1, a.list(), b.out()));
   ASSERT_SUCCESS(clFinish(second));
   const Times earlier = times_of(a);
   const Times later = times_of(b);
@@ -98,8 +95,7 @@ TEST_F(ClGetEventProfilingInfo, NotAvailable) {
   Event event;
   const cl_int zero = 0;
   const Buffer data = make_buffer(64);
-  ASSERT_SUCCESS(
-      clEnqueueFillBuffer(queue_, data, &zero, 4, 0, 64, 0, nullptr, event.out()));
+  ASSERT_SUCCESS(clEnqueueFillBuffer(queue_, data, &zero, 4, 0, 64, 0, nullptr, event.out()));
   ASSERT_SUCCESS(clFinish(queue_));
   EXPECT_CL(CL_PROFILING_INFO_NOT_AVAILABLE, query(event, CL_PROFILING_COMMAND_START));
   const Event user = make_user_event();
@@ -114,8 +110,7 @@ TEST_F(ClGetEventProfilingInfo, NotAvailableBeforeTheEnd) {
   const Buffer data = make_buffer(64);
   const cl_int zero = 0;
   Event event;
-  ASSERT_SUCCESS(
-      clEnqueueFillBuffer(queue, data, &zero, 4, 0, 64, 1, gate.list(), event.out()));
+  ASSERT_SUCCESS(clEnqueueFillBuffer(queue, data, &zero, 4, 0, 64, 1, gate.list(), event.out()));
   EXPECT_CL(CL_PROFILING_INFO_NOT_AVAILABLE, query(event, CL_PROFILING_COMMAND_END));
   ASSERT_SUCCESS(clSetUserEventStatus(gate, CL_COMPLETE));
   ASSERT_SUCCESS(clFinish(queue));

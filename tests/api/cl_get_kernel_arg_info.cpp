@@ -61,9 +61,9 @@ TEST_F(ClGetKernelArgInfo, Everything) {
     EXPECT_EQ(value_of<cl_kernel_arg_access_qualifier>(
                   query_of(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER)),
               cl_kernel_arg_access_qualifier{CL_KERNEL_ARG_ACCESS_NONE});
-    EXPECT_EQ(value_of<cl_kernel_arg_type_qualifier>(
-                  query_of(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER)),
-              expected[i].qualifier);
+    EXPECT_EQ(
+        value_of<cl_kernel_arg_type_qualifier>(query_of(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER)),
+        expected[i].qualifier);
   }
 }
 

@@ -11,8 +11,7 @@ TEST_F(ClGetKernelWorkGroupInfo, Sizes) {
   const auto size = value_of<size_t>(query_of(add, device_, CL_KERNEL_WORK_GROUP_SIZE));
   EXPECT_GE(size, 1u);
   EXPECT_LE(size, value_of<size_t>(query_of(device_, CL_DEVICE_MAX_WORK_GROUP_SIZE)));
-  EXPECT_GE(value_of<size_t>(
-                query_of(add, device_, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)),
+  EXPECT_GE(value_of<size_t>(query_of(add, device_, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)),
             1u);
   check_query(query_of(add, device_, CL_KERNEL_PRIVATE_MEM_SIZE));
   EXPECT_EQ(check_query(query_of(add, device_, CL_KERNEL_PRIVATE_MEM_SIZE)).size(),
@@ -25,20 +24,18 @@ TEST_F(ClGetKernelWorkGroupInfo, LargestSizeCanBeLaunched) {
   const Buffer data = make_buffer_of(std::vector<cl_int>(2 * size, 4));
   set_args(add, data);
   ASSERT_SUCCESS(launch(add, 2 * size, size));
-  EXPECT_TRUE(
-      same_elements(std::vector<cl_int>(2 * size, 5), read_all<cl_int>(data, 2 * size)));
+  EXPECT_TRUE(same_elements(std::vector<cl_int>(2 * size, 5), read_all<cl_int>(data, 2 * size)));
 }
 
 TEST_F(ClGetKernelWorkGroupInfo, CompileSize) {
   using Size = std::array<size_t, 3>;
   // "If the work-group size is not specified using the above attribute qualifier (0, 0, 0) is
   // returned."
-  EXPECT_EQ(value_of<Size>(
-                query_of(kernel("add_one"), device_, CL_KERNEL_COMPILE_WORK_GROUP_SIZE)),
+  EXPECT_EQ(value_of<Size>(query_of(kernel("add_one"), device_, CL_KERNEL_COMPILE_WORK_GROUP_SIZE)),
             (Size{0, 0, 0}));
-  EXPECT_EQ(value_of<Size>(
-                query_of(kernel("required_size"), device_, CL_KERNEL_COMPILE_WORK_GROUP_SIZE)),
-            (Size{4, 2, 1}));
+  EXPECT_EQ(
+      value_of<Size>(query_of(kernel("required_size"), device_, CL_KERNEL_COMPILE_WORK_GROUP_SIZE)),
+      (Size{4, 2, 1}));
 }
 
 TEST_F(ClGetKernelWorkGroupInfo, LocalMemoryCountsArguments) {
@@ -64,15 +61,13 @@ TEST_F(ClGetKernelWorkGroupInfo, DeviceMayBeNullWhenThereIsOne) {
 TEST_F(ClGetKernelWorkGroupInfo, RejectsBadArguments) {
   const Kernel add = kernel("add_one");
   size_t size = 0;
-  EXPECT_CL(CL_INVALID_VALUE,
-            clGetKernelWorkGroupInfo(add, device_, 0xdead, 0, nullptr, &size));
-  EXPECT_CL(CL_INVALID_KERNEL, clGetKernelWorkGroupInfo(nullptr, device_,
-                                                        CL_KERNEL_WORK_GROUP_SIZE, 0, nullptr,
-                                                        &size));
+  EXPECT_CL(CL_INVALID_VALUE, clGetKernelWorkGroupInfo(add, device_, 0xdead, 0, nullptr, &size));
+  EXPECT_CL(CL_INVALID_KERNEL, clGetKernelWorkGroupInfo(nullptr, device_, CL_KERNEL_WORK_GROUP_SIZE,
+                                                        0, nullptr, &size));
   // "CL_INVALID_VALUE if param_name is CL_KERNEL_GLOBAL_WORK_SIZE and device is not a custom device
   // and kernel is not a built-in kernel."
-  EXPECT_CL(CL_INVALID_VALUE, clGetKernelWorkGroupInfo(add, device_, CL_KERNEL_GLOBAL_WORK_SIZE, 0,
-                                                       nullptr, &size));
+  EXPECT_CL(CL_INVALID_VALUE,
+            clGetKernelWorkGroupInfo(add, device_, CL_KERNEL_GLOBAL_WORK_SIZE, 0, nullptr, &size));
 }
 
 TEST_F(ClGetKernelWorkGroupInfo, SubGroups) {

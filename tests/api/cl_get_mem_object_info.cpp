@@ -12,8 +12,7 @@ TEST_F(ClGetMemObjectInfo, PlainBuffer) {
   const Buffer buffer = make_buffer(1234, CL_MEM_READ_ONLY);
   EXPECT_EQ(value_of<cl_mem_object_type>(query_of(buffer, CL_MEM_TYPE)),
             cl_mem_object_type{CL_MEM_OBJECT_BUFFER});
-  EXPECT_EQ(value_of<cl_mem_flags>(query_of(buffer, CL_MEM_FLAGS)),
-            cl_mem_flags{CL_MEM_READ_ONLY});
+  EXPECT_EQ(value_of<cl_mem_flags>(query_of(buffer, CL_MEM_FLAGS)), cl_mem_flags{CL_MEM_READ_ONLY});
   EXPECT_EQ(value_of<size_t>(query_of(buffer, CL_MEM_SIZE)), 1234u);
   EXPECT_EQ(value_of<void*>(query_of(buffer, CL_MEM_HOST_PTR)), nullptr);
   EXPECT_EQ(value_of<cl_uint>(query_of(buffer, CL_MEM_MAP_COUNT)), 0u);
@@ -156,8 +155,8 @@ TEST_F(ClEnqueueMigrateMemObjects, KeepsTheData) {
   const Buffer buffer = make_buffer_of(data);
   Event event;
   EXPECT_SUCCESS(clEnqueueMigrateMemObjects(queue_, 1, buffer.list(), 0, 0, nullptr, nullptr));
-  EXPECT_SUCCESS(clEnqueueMigrateMemObjects(queue_, 1, buffer.list(), CL_MIGRATE_MEM_OBJECT_HOST,
-                                            0, nullptr, event.out()));
+  EXPECT_SUCCESS(clEnqueueMigrateMemObjects(queue_, 1, buffer.list(), CL_MIGRATE_MEM_OBJECT_HOST, 0,
+                                            nullptr, event.out()));
   EXPECT_EQ(value_of<cl_command_type>(query_of(event, CL_EVENT_COMMAND_TYPE)),
             cl_command_type{CL_COMMAND_MIGRATE_MEM_OBJECTS});
   EXPECT_TRUE(same_elements(data, read_all<uint8_t>(buffer, data.size())));
@@ -171,9 +170,9 @@ TEST_F(ClEnqueueMigrateMemObjects, RejectsBadArguments) {
             clEnqueueMigrateMemObjects(queue_, 0, buffer.list(), 0, 0, nullptr, nullptr));
   EXPECT_CL(CL_INVALID_VALUE,
             clEnqueueMigrateMemObjects(queue_, 1, nullptr, 0, 0, nullptr, nullptr));
-  EXPECT_CL(CL_INVALID_VALUE, clEnqueueMigrateMemObjects(queue_, 1, buffer.list(),
-                                                         cl_mem_migration_flags{1} << 40, 0,
-                                                         nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_VALUE,
+            clEnqueueMigrateMemObjects(queue_, 1, buffer.list(), cl_mem_migration_flags{1} << 40, 0,
+                                       nullptr, nullptr));
   // "CL_INVALID_MEM_OBJECT if any of the memory objects in mem_objects is not a valid memory
   // object."
   const cl_mem none = nullptr;

@@ -101,9 +101,7 @@ TEST_F(PlatformTest, ExtensionFunctionAddress) {
   EXPECT_EQ(clGetExtensionFunctionAddressForPlatform(platform_, "clNoSuchFunctionKHR"), nullptr);
 }
 
-TEST_F(PlatformTest, UnloadCompiler) {
-  EXPECT_SUCCESS(clUnloadPlatformCompiler(platform_));
-}
+TEST_F(PlatformTest, UnloadCompiler) { EXPECT_SUCCESS(clUnloadPlatformCompiler(platform_)); }
 
 }  // namespace
 }  // namespace tutti::api_tests

@@ -46,8 +46,8 @@ TEST_F(ClGetProgramInfo, KernelNames) {
   EXPECT_EQ(names.size(), count) << text;
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"add_one", "add_scalar", "copy_ints", "is_null",
-                                             "many_arguments", "required_size",
-                                             "reverse_in_group", "times_plus", "write_one"}));
+                                             "many_arguments", "required_size", "reverse_in_group",
+                                             "times_plus", "write_one"}));
 }
 
 TEST_F(ClGetProgramInfo, RejectsKernelQueriesBeforeTheBuild) {
@@ -91,9 +91,8 @@ TEST_F(ClGetProgramBuildInfo, BeforeTheBuild) {
             CL_BUILD_NONE);
   EXPECT_EQ(string_of(query_of(program, device_, CL_PROGRAM_BUILD_OPTIONS)), "");
   EXPECT_EQ(string_of(query_of(program, device_, CL_PROGRAM_BUILD_LOG)), "");
-  EXPECT_EQ(
-      value_of<cl_program_binary_type>(query_of(program, device_, CL_PROGRAM_BINARY_TYPE)),
-      cl_program_binary_type{CL_PROGRAM_BINARY_TYPE_NONE});
+  EXPECT_EQ(value_of<cl_program_binary_type>(query_of(program, device_, CL_PROGRAM_BINARY_TYPE)),
+            cl_program_binary_type{CL_PROGRAM_BINARY_TYPE_NONE});
 }
 
 TEST_F(ClGetProgramBuildInfo, AfterTheBuild) {
@@ -102,25 +101,23 @@ TEST_F(ClGetProgramBuildInfo, AfterTheBuild) {
             CL_BUILD_SUCCESS);
   EXPECT_EQ(string_of(query_of(program, device_, CL_PROGRAM_BUILD_OPTIONS)), "-DX=1 -DY");
   string_of(query_of(program, device_, CL_PROGRAM_BUILD_LOG));
-  EXPECT_EQ(
-      value_of<cl_program_binary_type>(query_of(program, device_, CL_PROGRAM_BINARY_TYPE)),
-      cl_program_binary_type{CL_PROGRAM_BINARY_TYPE_EXECUTABLE});
+  EXPECT_EQ(value_of<cl_program_binary_type>(query_of(program, device_, CL_PROGRAM_BINARY_TYPE)),
+            cl_program_binary_type{CL_PROGRAM_BINARY_TYPE_EXECUTABLE});
   if (device_version() >= 200) {
-    EXPECT_EQ(value_of<size_t>(
-                  query_of(program, device_, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE)),
-              0u);
+    EXPECT_EQ(
+        value_of<size_t>(query_of(program, device_, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE)),
+        0u);
   }
 }
 
 TEST_F(ClGetProgramBuildInfo, RejectsBadArguments) {
   size_t size = 0;
-  EXPECT_CL(CL_INVALID_VALUE,
-            clGetProgramBuildInfo(program_, device_, 0xdead, 0, nullptr, &size));
+  EXPECT_CL(CL_INVALID_VALUE, clGetProgramBuildInfo(program_, device_, 0xdead, 0, nullptr, &size));
   // "CL_INVALID_DEVICE if device is not in the list of devices associated with program."
-  EXPECT_CL(CL_INVALID_DEVICE, clGetProgramBuildInfo(program_, nullptr, CL_PROGRAM_BUILD_STATUS,
-                                                     0, nullptr, &size));
-  EXPECT_CL(CL_INVALID_PROGRAM, clGetProgramBuildInfo(nullptr, device_, CL_PROGRAM_BUILD_STATUS,
-                                                      0, nullptr, &size));
+  EXPECT_CL(CL_INVALID_DEVICE,
+            clGetProgramBuildInfo(program_, nullptr, CL_PROGRAM_BUILD_STATUS, 0, nullptr, &size));
+  EXPECT_CL(CL_INVALID_PROGRAM,
+            clGetProgramBuildInfo(nullptr, device_, CL_PROGRAM_BUILD_STATUS, 0, nullptr, &size));
 }
 
 }  // namespace

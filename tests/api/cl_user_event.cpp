@@ -75,8 +75,8 @@ TEST_F(ClUserEvent, HoldsCommandsBack) {
   EXPECT_TRUE(is_one_of(status(held), {CL_QUEUED, CL_SUBMITTED}));
   const Queue other = make_queue();
   std::vector<cl_int> seen(256);
-  ASSERT_SUCCESS(clEnqueueReadBuffer(other, buffer, CL_TRUE, 0, 1024, seen.data(), 0, nullptr,
-                                     nullptr));
+  ASSERT_SUCCESS(
+      clEnqueueReadBuffer(other, buffer, CL_TRUE, 0, 1024, seen.data(), 0, nullptr, nullptr));
   EXPECT_TRUE(same_elements(std::vector<cl_int>(256, 1), seen));
   EXPECT_TRUE(is_one_of(status(held), {CL_QUEUED, CL_SUBMITTED}));
   ASSERT_SUCCESS(clSetUserEventStatus(gate, CL_COMPLETE));
@@ -93,8 +93,8 @@ TEST_F(ClUserEvent, HoldsAKernelBackWithItsArguments) {
   const size_t local = 64;
   for (cl_int value : {1, 10, 100}) {
     set_args(add, data, value);
-    ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue_, add, 1, nullptr, &global, &local, 1, gate.list(),
-                                          nullptr));
+    ASSERT_SUCCESS(
+        clEnqueueNDRangeKernel(queue_, add, 1, nullptr, &global, &local, 1, gate.list(), nullptr));
   }
   set_args(add, data, cl_int{1000000});
   ASSERT_SUCCESS(clSetUserEventStatus(gate, CL_COMPLETE));
@@ -156,8 +156,8 @@ TEST_F(ClUserEvent, GatesInEveryOrder) {
   Event held1;
   Event held2;
   ASSERT_SUCCESS(write(first, data, &gate1, &held1));
-  ASSERT_SUCCESS(clEnqueueWriteBuffer(other, second, CL_FALSE, 0, 256, data.data(), 1,
-                                      gate2.list(), held2.out()));
+  ASSERT_SUCCESS(clEnqueueWriteBuffer(other, second, CL_FALSE, 0, 256, data.data(), 1, gate2.list(),
+                                      held2.out()));
   ASSERT_SUCCESS(clFlush(queue_));
   ASSERT_SUCCESS(clFlush(other));
   ASSERT_SUCCESS(clSetUserEventStatus(gate2, CL_COMPLETE));
@@ -189,9 +189,9 @@ TEST_F(ClUserEvent, ErrorFailsTheDependents) {
   // execution status of any of the events in event_wait_list is a negative integer value."
   std::vector<cl_int> seen(64);
   const Queue third = make_queue();
-  EXPECT_CL(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-            clEnqueueReadBuffer(third, buffer, CL_TRUE, 0, 256, seen.data(), 1, direct.list(),
-                                nullptr));
+  EXPECT_CL(
+      CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+      clEnqueueReadBuffer(third, buffer, CL_TRUE, 0, 256, seen.data(), 1, direct.list(), nullptr));
   // The terminated write wrote nothing.
   const Queue fourth = make_queue();
   ASSERT_SUCCESS(

@@ -18,15 +18,15 @@ TEST_F(ClWaitForEvents, ManyEvents) {
   std::vector<Event> owners(300);
   std::vector<cl_event> events;
   for (Event& event : owners) {
-    ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue_, add, 1, nullptr, &global, &global, 0, nullptr,
-                                          event.out()));
+    ASSERT_SUCCESS(
+        clEnqueueNDRangeKernel(queue_, add, 1, nullptr, &global, &global, 0, nullptr, event.out()));
     events.push_back(event);
   }
   ASSERT_SUCCESS(clWaitForEvents(static_cast<cl_uint>(events.size()), events.data()));
   for (const cl_event event : events) {
     cl_int status = -1;
-    ASSERT_SUCCESS(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
-                                  &status, nullptr));
+    ASSERT_SUCCESS(
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr));
     ASSERT_EQ(status, CL_COMPLETE);
   }
   EXPECT_TRUE(same_elements(std::vector<cl_int>(64, 300), read_all<cl_int>(data, 64)));
@@ -101,23 +101,23 @@ TEST_F(ClGetEventInfo, PollingReachesTheEnd) {
   Event event;
   const size_t global = 6400;
   const size_t local = 64;
-  ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue_, add, 1, nullptr, &global, &local, 0, nullptr,
-                                        event.out()));
+  ASSERT_SUCCESS(
+      clEnqueueNDRangeKernel(queue_, add, 1, nullptr, &global, &local, 0, nullptr, event.out()));
   ASSERT_SUCCESS(clFlush(queue_));
   cl_int status = CL_QUEUED;
   cl_int before = CL_QUEUED;
   while (status > CL_COMPLETE) {
     before = status;
-    ASSERT_SUCCESS(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
-                                  &status, nullptr));
+    ASSERT_SUCCESS(
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr));
     ASSERT_LE(status, before) << "the status went backwards";
   }
   EXPECT_EQ(status, CL_COMPLETE);
   // Complete means that the results are there, for every queue.
   const Queue other = make_queue();
   std::vector<cl_int> seen(6400);
-  ASSERT_SUCCESS(clEnqueueReadBuffer(other, data, CL_TRUE, 0, 25600, seen.data(), 0, nullptr,
-                                     nullptr));
+  ASSERT_SUCCESS(
+      clEnqueueReadBuffer(other, data, CL_TRUE, 0, 25600, seen.data(), 0, nullptr, nullptr));
   EXPECT_TRUE(same_elements(std::vector<cl_int>(6400, 1), seen));
 }
 

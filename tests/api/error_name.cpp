@@ -80,9 +80,9 @@ std::string error_name(cl_int code) {
 testing::AssertionResult same_code(const char* expected_text, const char* actual_text,
                                    cl_int expected, cl_int actual) {
   if (expected == actual) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << actual_text << "\n  returned " << error_name(actual)
-                                     << "\n  expected " << error_name(expected) << " ("
-                                     << expected_text << ")";
+  return testing::AssertionFailure()
+         << actual_text << "\n  returned " << error_name(actual) << "\n  expected "
+         << error_name(expected) << " (" << expected_text << ")";
 }
 
 testing::AssertionResult is_one_of(cl_int code, std::initializer_list<cl_int> allowed) {

@@ -94,8 +94,8 @@ std::vector<std::byte> check_query(const Query& query) {
   EXPECT_SUCCESS(query(size + kGuard, second.data(), &second_size));
   EXPECT_EQ(first_size, size);
   EXPECT_EQ(second_size, size);
-  EXPECT_TRUE(std::equal(first.begin(), first.begin() + static_cast<ptrdiff_t>(size),
-                         second.begin()))
+  EXPECT_TRUE(
+      std::equal(first.begin(), first.begin() + static_cast<ptrdiff_t>(size), second.begin()))
       << "two queries of the same value disagree, or part of it was not written";
   for (size_t i = size; i < size + kGuard; ++i) {
     EXPECT_EQ(first[i], std::byte{0x00}) << "written past the value's end";

@@ -31,15 +31,13 @@ TEST_F(NullHandles, RetainAndRelease) {
 TEST_F(NullHandles, Queries) {
   size_t size = 0;
   EXPECT_CL(CL_INVALID_DEVICE, clGetDeviceInfo(nullptr, CL_DEVICE_NAME, 0, nullptr, &size));
-  EXPECT_CL(CL_INVALID_CONTEXT,
-            clGetContextInfo(nullptr, CL_CONTEXT_DEVICES, 0, nullptr, &size));
+  EXPECT_CL(CL_INVALID_CONTEXT, clGetContextInfo(nullptr, CL_CONTEXT_DEVICES, 0, nullptr, &size));
   EXPECT_CL(CL_INVALID_COMMAND_QUEUE,
             clGetCommandQueueInfo(nullptr, CL_QUEUE_CONTEXT, 0, nullptr, &size));
   EXPECT_CL(CL_INVALID_MEM_OBJECT, clGetMemObjectInfo(nullptr, CL_MEM_SIZE, 0, nullptr, &size));
   EXPECT_CL(CL_INVALID_PROGRAM, clGetProgramInfo(nullptr, CL_PROGRAM_SOURCE, 0, nullptr, &size));
   EXPECT_CL(CL_INVALID_KERNEL, clGetKernelInfo(nullptr, CL_KERNEL_NUM_ARGS, 0, nullptr, &size));
-  EXPECT_CL(CL_INVALID_EVENT,
-            clGetEventInfo(nullptr, CL_EVENT_COMMAND_TYPE, 0, nullptr, &size));
+  EXPECT_CL(CL_INVALID_EVENT, clGetEventInfo(nullptr, CL_EVENT_COMMAND_TYPE, 0, nullptr, &size));
 }
 
 // Every entry below passes a handle of the wrong kind. Vendors may crash on that; a layer that
@@ -85,21 +83,20 @@ TEST_F(WrongHandles, FirstArguments) {
 }
 
 TEST_F(WrongHandles, Queries) {
-  EXPECT_CL(CL_INVALID_PLATFORM, clGetPlatformInfo(as<cl_platform_id>(context_), CL_PLATFORM_NAME,
-                                                   0, nullptr, &size_));
+  EXPECT_CL(CL_INVALID_PLATFORM,
+            clGetPlatformInfo(as<cl_platform_id>(context_), CL_PLATFORM_NAME, 0, nullptr, &size_));
   EXPECT_CL(CL_INVALID_DEVICE,
             clGetDeviceInfo(as<cl_device_id>(context_), CL_DEVICE_NAME, 0, nullptr, &size_));
-  EXPECT_CL(CL_INVALID_CONTEXT, clGetContextInfo(as<cl_context>(queue_), CL_CONTEXT_DEVICES, 0,
-                                                 nullptr, &size_));
-  EXPECT_CL(CL_INVALID_COMMAND_QUEUE,
-            clGetCommandQueueInfo(as<cl_command_queue>(buffer_), CL_QUEUE_CONTEXT, 0, nullptr,
-                                  &size_));
+  EXPECT_CL(CL_INVALID_CONTEXT,
+            clGetContextInfo(as<cl_context>(queue_), CL_CONTEXT_DEVICES, 0, nullptr, &size_));
+  EXPECT_CL(CL_INVALID_COMMAND_QUEUE, clGetCommandQueueInfo(as<cl_command_queue>(buffer_),
+                                                            CL_QUEUE_CONTEXT, 0, nullptr, &size_));
   EXPECT_CL(CL_INVALID_MEM_OBJECT,
             clGetMemObjectInfo(as<cl_mem>(kernel_), CL_MEM_SIZE, 0, nullptr, &size_));
-  EXPECT_CL(CL_INVALID_PROGRAM, clGetProgramInfo(as<cl_program>(kernel_), CL_PROGRAM_SOURCE, 0,
-                                                 nullptr, &size_));
-  EXPECT_CL(CL_INVALID_KERNEL, clGetKernelInfo(as<cl_kernel>(buffer_), CL_KERNEL_NUM_ARGS, 0,
-                                               nullptr, &size_));
+  EXPECT_CL(CL_INVALID_PROGRAM,
+            clGetProgramInfo(as<cl_program>(kernel_), CL_PROGRAM_SOURCE, 0, nullptr, &size_));
+  EXPECT_CL(CL_INVALID_KERNEL,
+            clGetKernelInfo(as<cl_kernel>(buffer_), CL_KERNEL_NUM_ARGS, 0, nullptr, &size_));
   EXPECT_CL(CL_INVALID_EVENT,
             clGetEventInfo(as<cl_event>(kernel_), CL_EVENT_COMMAND_TYPE, 0, nullptr, &size_));
 }
@@ -137,14 +134,12 @@ TEST_F(WrongHandles, Commands) {
                                                         data, 0, nullptr, nullptr));
   EXPECT_CL(CL_INVALID_MEM_OBJECT, clEnqueueCopyBuffer(queue_, buffer_, as<cl_mem>(program_), 0, 0,
                                                        64, 0, nullptr, nullptr));
-  EXPECT_CL(CL_INVALID_KERNEL,
-            clEnqueueNDRangeKernel(queue_, as<cl_kernel>(buffer_), 1, nullptr, &one, &one, 0,
-                                   nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_KERNEL, clEnqueueNDRangeKernel(queue_, as<cl_kernel>(buffer_), 1, nullptr,
+                                                      &one, &one, 0, nullptr, nullptr));
   const cl_event wrong = as<cl_event>(buffer_);
-  EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST, clEnqueueNDRangeKernel(queue_, kernel_, 1, nullptr, &one,
-                                                               &one, 1, &wrong, nullptr));
   EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST,
-            clEnqueueMarkerWithWaitList(queue_, 1, &wrong, nullptr));
+            clEnqueueNDRangeKernel(queue_, kernel_, 1, nullptr, &one, &one, 1, &wrong, nullptr));
+  EXPECT_CL(CL_INVALID_EVENT_WAIT_LIST, clEnqueueMarkerWithWaitList(queue_, 1, &wrong, nullptr));
   const cl_event good_and_wrong[] = {event_, wrong};
   EXPECT_CL(CL_INVALID_EVENT, clWaitForEvents(2, good_and_wrong));
   EXPECT_CL(CL_INVALID_EVENT, clSetUserEventStatus(as<cl_event>(queue_), CL_COMPLETE));

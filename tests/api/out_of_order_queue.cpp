@@ -26,16 +26,15 @@ TEST_F(OutOfOrderQueue, ChainByEvents) {
   for (cl_uint i = 1; i <= 50; ++i) {
     set_args(step, data, cl_uint{5}, i);
     Event next;
-    ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue_, step, 1, nullptr, &global, &local,
-                                          last.get() == nullptr ? 0 : 1,
-                                          last.get() == nullptr ? nullptr : last.list(),
-                                          next.out()));
+    ASSERT_SUCCESS(clEnqueueNDRangeKernel(
+        queue_, step, 1, nullptr, &global, &local, last.get() == nullptr ? 0 : 1,
+        last.get() == nullptr ? nullptr : last.list(), next.out()));
     last = std::move(next);
     expected = expected * 5 + i;
   }
   std::vector<cl_uint> seen(6400);
-  ASSERT_SUCCESS(clEnqueueReadBuffer(queue_, data, CL_TRUE, 0, 25600, seen.data(), 1, last.list(),
-                                     nullptr));
+  ASSERT_SUCCESS(
+      clEnqueueReadBuffer(queue_, data, CL_TRUE, 0, 25600, seen.data(), 1, last.list(), nullptr));
   EXPECT_TRUE(same_elements(std::vector<cl_uint>(6400, expected), seen));
 }
 
@@ -121,8 +120,8 @@ TEST_F(OutOfOrderQueue, HeldWriterDoesNotBlockAnotherOfTheSameBuffer) {
   const std::vector<cl_int> ones(64, 1);
   const std::vector<cl_int> twos(64, 2);
   Event second;
-  ASSERT_SUCCESS(clEnqueueWriteBuffer(queue_, buffer, CL_FALSE, 0, 256, ones.data(), 1,
-                                      gate.list(), nullptr));
+  ASSERT_SUCCESS(
+      clEnqueueWriteBuffer(queue_, buffer, CL_FALSE, 0, 256, ones.data(), 1, gate.list(), nullptr));
   ASSERT_SUCCESS(clEnqueueWriteBuffer(queue_, buffer, CL_FALSE, 256, 256, twos.data(), 0, nullptr,
                                       second.out()));
   ASSERT_SUCCESS(clWaitForEvents(1, second.list()));

@@ -25,8 +25,8 @@ TEST_F(ReleaseInFlight, EverythingButTheResult) {
     Event added;
     ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue, add, 1, nullptr, &count, &local, 1, gate.list(),
                                           added.out()));
-    ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue, copy, 1, nullptr, &count, &local, 1, added.list(),
-                                          nullptr));
+    ASSERT_SUCCESS(
+        clEnqueueNDRangeKernel(queue, copy, 1, nullptr, &count, &local, 1, added.list(), nullptr));
     ASSERT_SUCCESS(clEnqueueReadBuffer(queue, second, CL_FALSE, 0, count * 4, seen.data(), 0,
                                        nullptr, read.out()));
     ASSERT_SUCCESS(clFlush(queue));
@@ -58,8 +58,7 @@ TEST_F(ReleaseInFlight, BufferThatAKernelArgumentNames) {
     const Buffer data = make_buffer_of(std::vector<cl_int>(64, 8));
     set_args(add, data);
     ASSERT_SUCCESS(launch(add, 64, 64));
-    ASSERT_SUCCESS(
-        clEnqueueCopyBuffer(queue_, data, result, 0, 0, 256, 0, nullptr, nullptr));
+    ASSERT_SUCCESS(clEnqueueCopyBuffer(queue_, data, result, 0, 0, 256, 0, nullptr, nullptr));
   }
   EXPECT_TRUE(same_elements(std::vector<cl_int>(64, 9), read_all<cl_int>(result, 64)));
   // Another buffer takes its place in the argument.
@@ -89,8 +88,7 @@ TEST_F(ReleaseInFlight, ContextLast) {
   Event event;
   const Buffer data = make_buffer_of(std::vector<cl_int>(64, 1));
   const cl_int five = 5;
-  ASSERT_SUCCESS(
-      clEnqueueFillBuffer(queue_, data, &five, 4, 0, 256, 0, nullptr, event.out()));
+  ASSERT_SUCCESS(clEnqueueFillBuffer(queue_, data, &five, 4, 0, 256, 0, nullptr, event.out()));
   context_.reset();
   ASSERT_SUCCESS(clWaitForEvents(1, event.list()));
   EXPECT_TRUE(same_elements(std::vector<cl_int>(64, 5), read_all<cl_int>(data, 64)));

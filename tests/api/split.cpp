@@ -21,7 +21,7 @@ Shared* shared = static_cast<Shared*>(testing::AddGlobalTestEnvironment(new Shar
 
 }  // namespace
 
-const std::vector<size_t> kSplitSizes = {1,    63,   64,   65,    4096,  4097,
+const std::vector<size_t> kSplitSizes = {1,    63,   64,    65,    4096, 4097,
                                          6400, 9973, 16384, 20001, 65537};
 
 void SplitTest::SetUpTestSuite() {}
@@ -54,16 +54,16 @@ Kernel SplitTest::kernel(const char* name) const { return make_kernel(program_, 
 
 void SplitTest::launch(cl_kernel kernel, size_t items, size_t offset) const {
   const size_t global = round_up(items, kGroup);
-  EXPECT_SUCCESS(clEnqueueNDRangeKernel(queue_, kernel, 1, offset == 0 ? nullptr : &offset,
-                                        &global, &kGroup, 0, nullptr, nullptr));
+  EXPECT_SUCCESS(clEnqueueNDRangeKernel(queue_, kernel, 1, offset == 0 ? nullptr : &offset, &global,
+                                        &kGroup, 0, nullptr, nullptr));
 }
 
 void SplitTest::launch2(cl_kernel kernel, size_t width, size_t height, size_t offset_x,
                         size_t offset_y) const {
   const size_t global[2] = {round_up(width, kGroup2[0]), round_up(height, kGroup2[1])};
   const size_t offset[2] = {offset_x, offset_y};
-  EXPECT_SUCCESS(clEnqueueNDRangeKernel(queue_, kernel, 2, offset, global, kGroup2, 0, nullptr,
-                                        nullptr));
+  EXPECT_SUCCESS(
+      clEnqueueNDRangeKernel(queue_, kernel, 2, offset, global, kGroup2, 0, nullptr, nullptr));
 }
 
 void SplitTest::launch3(cl_kernel kernel, const std::array<size_t, 3>& items,

@@ -51,8 +51,7 @@ TEST_P(SplitBuffersSizes, ThreeInTwoOut) {
   const Buffer buffer_c = make_buffer_of(c, CL_MEM_READ_ONLY);
   const Buffer out_sum = upload(sum);
   const Buffer out_difference = upload(difference);
-  set_args(three, buffer_a, buffer_b, buffer_c, out_sum, out_difference,
-           static_cast<cl_uint>(n_));
+  set_args(three, buffer_a, buffer_b, buffer_c, out_sum, out_difference, static_cast<cl_uint>(n_));
   launch(three, n_);
   for (size_t i = 0; i < n_; ++i) {
     sum[i] = a[i] + b[i] + c[i % 5];

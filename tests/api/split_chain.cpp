@@ -171,9 +171,9 @@ TEST_F(SplitChain, MapOfAPartBetweenKernels) {
     const cl_map_flags flags =
         round % 2 == 0 ? CL_MAP_WRITE : cl_map_flags{CL_MAP_WRITE_INVALIDATE_REGION};
     cl_int code = CL_SUCCESS;
-    auto* mapped = static_cast<cl_uint*>(
-        clEnqueueMapBuffer(queue_, data, CL_TRUE, flags, (Guarded<cl_uint>::kGuard + first) * 4,
-                           4000, 0, nullptr, nullptr, &code));
+    auto* mapped = static_cast<cl_uint*>(clEnqueueMapBuffer(queue_, data, CL_TRUE, flags,
+                                                            (Guarded<cl_uint>::kGuard + first) * 4,
+                                                            4000, 0, nullptr, nullptr, &code));
     ASSERT_SUCCESS(code);
     for (size_t i = 0; i < 1000; ++i) {
       // With CL_MAP_WRITE every second element stays as the kernel left it.

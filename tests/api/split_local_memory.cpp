@@ -90,8 +90,8 @@ TEST_P(SplitAtomics, ResultsThatAreUsed) {
   set_args(tickets, buffer_counter, buffer_ticket, static_cast<cl_uint>(n_));
   launch(tickets, n_);
   std::vector<cl_uint> seen(ticket.total());
-  ASSERT_SUCCESS(clEnqueueReadBuffer(queue_, buffer_ticket, CL_TRUE, 0, ticket.bytes(),
-                                     seen.data(), 0, nullptr, nullptr));
+  ASSERT_SUCCESS(clEnqueueReadBuffer(queue_, buffer_ticket, CL_TRUE, 0, ticket.bytes(), seen.data(),
+                                     0, nullptr, nullptr));
   const auto first = seen.begin() + Guarded<cl_uint>::kGuard;
   std::sort(first, first + static_cast<ptrdiff_t>(n_));
   for (size_t i = 0; i < n_; ++i) ticket[i] = 1000 + static_cast<cl_uint>(i);

@@ -91,8 +91,8 @@ TEST_F(SplitWorkItems, LinearGroupInThreeDimensions) {
       const size_t y = i / w % h;
       const size_t z = i / w / h;
       const size_t group = (z / 4 * groups_y + y / 4) * groups_x + x / 4;
-      expected[i] = static_cast<cl_uint>(group * 64 + (z % 4 * 4 + y % 4) * 4 + x % 4 +
-                                         c.offset[2] * 100000);
+      expected[i] =
+          static_cast<cl_uint>(group * 64 + (z % 4 * 4 + y % 4) * 4 + x % 4 + c.offset[2] * 100000);
     }
     ASSERT_TRUE(matches(expected, out));
   }

@@ -31,16 +31,16 @@ TEST_F(Threads, OwnQueuesAndKernels) {
     const size_t local = 64;
     for (cl_uint i = 0; i < kRounds; ++i) {
       set_args(step, data, cl_uint{7}, i);
-      EXPECT_SUCCESS(clEnqueueNDRangeKernel(queue, step, 1, nullptr, &kCount, &local, 0, nullptr,
-                                            nullptr));
+      EXPECT_SUCCESS(
+          clEnqueueNDRangeKernel(queue, step, 1, nullptr, &kCount, &local, 0, nullptr, nullptr));
       expected = expected * 7 + i;
       if (i % 5 == 0) {
         EXPECT_SUCCESS(clFinish(queue));
       }
     }
     std::vector<cl_uint> seen(kCount);
-    EXPECT_SUCCESS(clEnqueueReadBuffer(queue, data, CL_TRUE, 0, kCount * 4, seen.data(), 0,
-                                       nullptr, nullptr));
+    EXPECT_SUCCESS(
+        clEnqueueReadBuffer(queue, data, CL_TRUE, 0, kCount * 4, seen.data(), 0, nullptr, nullptr));
     EXPECT_TRUE(same_elements(std::vector<cl_uint>(kCount, expected), seen));
   });
 }
@@ -82,8 +82,8 @@ TEST_F(Threads, ClonesOfOneKernel) {
     // Disjoint parts of one buffer, at the same time
     for (int i = 0; i < kRounds; ++i) {
       EXPECT_SUCCESS(set_arg(mine, 1, static_cast<cl_int>(t + 1)));
-      EXPECT_SUCCESS(clEnqueueNDRangeKernel(queue, mine, 1, &offset, &global, &local, 0, nullptr,
-                                            nullptr));
+      EXPECT_SUCCESS(
+          clEnqueueNDRangeKernel(queue, mine, 1, &offset, &global, &local, 0, nullptr, nullptr));
     }
     EXPECT_SUCCESS(clFinish(queue));
   });
@@ -120,11 +120,10 @@ TEST_F(Threads, CreateAndReleaseEverything) {
       const Buffer buffer(clCreateBuffer(context, 0, 4096, nullptr, &code));
       EXPECT_SUCCESS(code);
       const auto value = static_cast<cl_int>(t);
-      EXPECT_SUCCESS(
-          clEnqueueFillBuffer(queue, buffer, &value, 4, 0, 4096, 0, nullptr, nullptr));
+      EXPECT_SUCCESS(clEnqueueFillBuffer(queue, buffer, &value, 4, 0, 4096, 0, nullptr, nullptr));
       std::vector<cl_int> seen(1024);
-      EXPECT_SUCCESS(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 4096, seen.data(), 0, nullptr,
-                                         nullptr));
+      EXPECT_SUCCESS(
+          clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 4096, seen.data(), 0, nullptr, nullptr));
       EXPECT_TRUE(same_elements(std::vector<cl_int>(1024, value), seen));
     }
   });
@@ -168,22 +167,23 @@ TEST_F(Threads, HandedFromOneToTheNext) {
 }
 
 TEST_F(Threads, BuildsAtOnce) {
-  run([&](size_t t) {
-    const std::string source = "kernel void k(global int* o) { o[0] = " + std::to_string(t + 50) +
-                               "; }";
-    const Program program = build(source);
-    const Kernel own = make_kernel(program, "k");
-    const Queue queue = make_queue();
-    const Buffer out = make_buffer(4);
-    set_args(own, out);
-    const size_t one = 1;
-    EXPECT_SUCCESS(
-        clEnqueueNDRangeKernel(queue, own, 1, nullptr, &one, &one, 0, nullptr, nullptr));
-    cl_int seen = 0;
-    EXPECT_SUCCESS(
-        clEnqueueReadBuffer(queue, out, CL_TRUE, 0, 4, &seen, 0, nullptr, nullptr));
-    EXPECT_EQ(seen, static_cast<cl_int>(t + 50));
-  }, 4);
+  run(
+      [&](size_t t) {
+        const std::string source =
+            "kernel void k(global int* o) { o[0] = " + std::to_string(t + 50) + "; }";
+        const Program program = build(source);
+        const Kernel own = make_kernel(program, "k");
+        const Queue queue = make_queue();
+        const Buffer out = make_buffer(4);
+        set_args(own, out);
+        const size_t one = 1;
+        EXPECT_SUCCESS(
+            clEnqueueNDRangeKernel(queue, own, 1, nullptr, &one, &one, 0, nullptr, nullptr));
+        cl_int seen = 0;
+        EXPECT_SUCCESS(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, 4, &seen, 0, nullptr, nullptr));
+        EXPECT_EQ(seen, static_cast<cl_int>(t + 50));
+      },
+      4);
 }
 
 }  // namespace

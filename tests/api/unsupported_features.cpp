@@ -52,26 +52,26 @@ TEST_F(UnsupportedFeatures, ImageCreation) {
     EXPECT_CL(CL_INVALID_OPERATION, code_);
   }
   cl_uint count = 0;
-  EXPECT_SUCCESS(clGetSupportedImageFormats(context_, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0,
-                                            nullptr, &count));
+  EXPECT_TRUE(is_one_of(clGetSupportedImageFormats(context_, CL_MEM_READ_WRITE,
+                                                   CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count),
+                        {CL_SUCCESS, CL_INVALID_OPERATION}));
 }
 
 TEST_F(UnsupportedFeatures, ImageCommands) {
   // A buffer is no image, whatever is supported.
   uint8_t data[64] = {};
   size_t pitch = 0;
-  expect_error(clEnqueueReadImage(queue_, buffer_, CL_TRUE, zero_, one_, 0, 0, data, 0, nullptr,
-                                  nullptr));
-  expect_error(clEnqueueWriteImage(queue_, buffer_, CL_TRUE, zero_, one_, 0, 0, data, 0, nullptr,
-                                   nullptr));
+  expect_error(
+      clEnqueueReadImage(queue_, buffer_, CL_TRUE, zero_, one_, 0, 0, data, 0, nullptr, nullptr));
+  expect_error(
+      clEnqueueWriteImage(queue_, buffer_, CL_TRUE, zero_, one_, 0, 0, data, 0, nullptr, nullptr));
   expect_error(
       clEnqueueCopyImage(queue_, buffer_, buffer_, zero_, zero_, one_, 0, nullptr, nullptr));
-  expect_error(clEnqueueCopyImageToBuffer(queue_, buffer_, buffer_, zero_, one_, 0, 0, nullptr,
-                                          nullptr));
-  expect_error(clEnqueueCopyBufferToImage(queue_, buffer_, buffer_, 0, zero_, one_, 0, nullptr,
-                                          nullptr));
   expect_error(
-      clEnqueueFillImage(queue_, buffer_, data, zero_, one_, 0, nullptr, nullptr));
+      clEnqueueCopyImageToBuffer(queue_, buffer_, buffer_, zero_, one_, 0, 0, nullptr, nullptr));
+  expect_error(
+      clEnqueueCopyBufferToImage(queue_, buffer_, buffer_, 0, zero_, one_, 0, nullptr, nullptr));
+  expect_error(clEnqueueFillImage(queue_, buffer_, data, zero_, one_, 0, nullptr, nullptr));
   EXPECT_EQ(clEnqueueMapImage(queue_, buffer_, CL_TRUE, CL_MAP_READ, zero_, one_, &pitch, nullptr,
                               0, nullptr, nullptr, &code_),
             nullptr);
@@ -85,19 +85,18 @@ TEST_F(UnsupportedFeatures, Samplers) {
   sampler = clCreateSamplerWithProperties(context_, nullptr, &code_);
   expect_object_or_error(sampler, code_, clReleaseSampler);
   size_t size = 0;
-  EXPECT_CL(CL_INVALID_SAMPLER,
-            clGetSamplerInfo(nullptr, CL_SAMPLER_CONTEXT, 0, nullptr, &size));
+  EXPECT_CL(CL_INVALID_SAMPLER, clGetSamplerInfo(nullptr, CL_SAMPLER_CONTEXT, 0, nullptr, &size));
 }
 
 TEST_F(UnsupportedFeatures, CompileAndLink) {
   const char* source = "kernel void k() {}";
   const Program program(clCreateProgramWithSource(context_, 1, &source, nullptr, &code_));
   ASSERT_SUCCESS(code_);
-  const cl_int compiled = clCompileProgram(program, 1, &device_, "", 0, nullptr, nullptr, nullptr,
-                                           nullptr);
-  EXPECT_LE(compiled, 0);
-  const cl_program linked = clLinkProgram(context_, 1, &device_, "", 1, program.list(), nullptr,
-                                          nullptr, &code_);
+  const cl_int compiled =
+      clCompileProgram(program, 1, &device_, "", 0, nullptr, nullptr, nullptr, nullptr);
+  EXPECT_TRUE(is_one_of(compiled, {CL_SUCCESS, CL_INVALID_OPERATION, CL_COMPILER_NOT_AVAILABLE}));
+  const cl_program linked =
+      clLinkProgram(context_, 1, &device_, "", 1, program.list(), nullptr, nullptr, &code_);
   if (compiled != CL_SUCCESS) {
     EXPECT_NE(code_, CL_SUCCESS);
   }
@@ -116,16 +115,15 @@ TEST_F(UnsupportedFeatures, BinariesAndIntermediateLanguage) {
   expect_error(code_);
   EXPECT_EQ(clCreateProgramWithIL(context_, bytes, length, &code_), nullptr);
   expect_error(code_);
-  EXPECT_EQ(clCreateProgramWithBuiltInKernels(context_, 1, &device_, "none_such", &code_),
-            nullptr);
+  EXPECT_EQ(clCreateProgramWithBuiltInKernels(context_, 1, &device_, "none_such", &code_), nullptr);
   expect_error(code_);
   expect_error(clSetProgramSpecializationConstant(program_, 0, 4, bytes));
   expect_error(clSetProgramReleaseCallback(program_, nullptr, nullptr));
 }
 
 TEST_F(UnsupportedFeatures, NativeKernels) {
-  const auto capabilities = value_of<cl_device_exec_capabilities>(
-      query_of(device_, CL_DEVICE_EXECUTION_CAPABILITIES));
+  const auto capabilities =
+      value_of<cl_device_exec_capabilities>(query_of(device_, CL_DEVICE_EXECUTION_CAPABILITIES));
   if ((capabilities & CL_EXEC_NATIVE_KERNEL) != 0) GTEST_SKIP() << "supported";
   // "CL_INVALID_OPERATION if the device associated with command_queue cannot execute the native
   // kernel."
@@ -155,8 +153,8 @@ TEST_F(UnsupportedFeatures, SharedVirtualMemory) {
   EXPECT_CL(CL_INVALID_OPERATION,
             clEnqueueSVMFree(queue_, 1, pointers, nullptr, nullptr, 0, nullptr, nullptr));
   const void* const_pointers[] = {data};
-  EXPECT_CL(CL_INVALID_OPERATION, clEnqueueSVMMigrateMem(queue_, 1, const_pointers, sizes, 0, 0,
-                                                         nullptr, nullptr));
+  EXPECT_CL(CL_INVALID_OPERATION,
+            clEnqueueSVMMigrateMem(queue_, 1, const_pointers, sizes, 0, 0, nullptr, nullptr));
   const Kernel add = kernel("add_one");
   EXPECT_CL(CL_INVALID_OPERATION, clSetKernelArgSVMPointer(add, 0, data));
   expect_error(clSetKernelExecInfo(add, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(pointers), pointers));
@@ -170,8 +168,7 @@ TEST_F(UnsupportedFeatures, Pipes) {
   EXPECT_EQ(clCreatePipe(context_, 0, 4, 16, nullptr, &code_), nullptr);
   EXPECT_CL(CL_INVALID_OPERATION, code_);
   size_t size = 0;
-  EXPECT_CL(CL_INVALID_MEM_OBJECT,
-            clGetPipeInfo(buffer_, CL_PIPE_PACKET_SIZE, 0, nullptr, &size));
+  EXPECT_CL(CL_INVALID_MEM_OBJECT, clGetPipeInfo(buffer_, CL_PIPE_PACKET_SIZE, 0, nullptr, &size));
 }
 
 }  // namespace

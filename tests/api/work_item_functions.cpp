@@ -11,20 +11,19 @@ using Triple = std::array<size_t, 3>;
 // What a work-item writes down about itself.
 struct Report {
   cl_uint dimensions;
-  cl_uint global_id[4];
-  cl_uint local_id[4];
-  cl_uint group_id[4];
-  cl_uint global_size[4];
-  cl_uint local_size[4];
-  cl_uint num_groups[4];
-  cl_uint offset[4];
+  cl_uint global_id[3];
+  cl_uint local_id[3];
+  cl_uint group_id[3];
+  cl_uint global_size[3];
+  cl_uint local_size[3];
+  cl_uint num_groups[3];
+  cl_uint offset[3];
   cl_uint global_linear;
   cl_uint local_linear;
-  cl_uint enqueued_local[4];
+  cl_uint enqueued_local[3];
 };
 constexpr size_t kWords = sizeof(Report) / sizeof(cl_uint);
 
-// Asks for dimension 3 as well: "for other values of dimindx" ids are 0 and sizes are 1.
 const char kSource[] = R"CLC(
 kernel void report(global uint* out) {
   size_t gx = get_global_id(0) - get_global_offset(0);
@@ -33,29 +32,29 @@ kernel void report(global uint* out) {
   size_t item = (gz * get_global_size(1) + gy) * get_global_size(0) + gx;
   global uint* to = out + item * WORDS;
   *to++ = get_work_dim();
-  for (uint d = 0; d < 4; ++d) to[d] = get_global_id(d);
-  to += 4;
-  for (uint d = 0; d < 4; ++d) to[d] = get_local_id(d);
-  to += 4;
-  for (uint d = 0; d < 4; ++d) to[d] = get_group_id(d);
-  to += 4;
-  for (uint d = 0; d < 4; ++d) to[d] = get_global_size(d);
-  to += 4;
-  for (uint d = 0; d < 4; ++d) to[d] = get_local_size(d);
-  to += 4;
-  for (uint d = 0; d < 4; ++d) to[d] = get_num_groups(d);
-  to += 4;
-  for (uint d = 0; d < 4; ++d) to[d] = get_global_offset(d);
-  to += 4;
+  for (uint d = 0; d < 3; ++d) to[d] = get_global_id(d);
+  to += 3;
+  for (uint d = 0; d < 3; ++d) to[d] = get_local_id(d);
+  to += 3;
+  for (uint d = 0; d < 3; ++d) to[d] = get_group_id(d);
+  to += 3;
+  for (uint d = 0; d < 3; ++d) to[d] = get_global_size(d);
+  to += 3;
+  for (uint d = 0; d < 3; ++d) to[d] = get_local_size(d);
+  to += 3;
+  for (uint d = 0; d < 3; ++d) to[d] = get_num_groups(d);
+  to += 3;
+  for (uint d = 0; d < 3; ++d) to[d] = get_global_offset(d);
+  to += 3;
 #if __OPENCL_C_VERSION__ >= 200
   *to++ = get_global_linear_id();
   *to++ = get_local_linear_id();
-  for (uint d = 0; d < 4; ++d) to[d] = get_enqueued_local_size(d);
+  for (uint d = 0; d < 3; ++d) to[d] = get_enqueued_local_size(d);
 #else
   *to++ = item;
   *to++ = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) +
           get_local_id(0);
-  for (uint d = 0; d < 4; ++d) to[d] = get_local_size(d);
+  for (uint d = 0; d < 3; ++d) to[d] = get_local_size(d);
 #endif
 }
 )CLC";
@@ -75,16 +74,14 @@ void PrintTo(const Launch& launch, std::ostream* stream) {
 
 // Few distinct local sizes: some vendors compile for each.
 const Launch kLaunches[] = {
-    {1, {0, 0, 0}, {64, 1, 1}, {64, 1, 1}},
-    {1, {0, 0, 0}, {6400, 1, 1}, {64, 1, 1}},
-    {1, {777, 0, 0}, {6400, 1, 1}, {64, 1, 1}},
-    {2, {0, 0, 0}, {40, 36, 1}, {8, 4, 1}},
-    {2, {3, 1000, 0}, {8, 400, 1}, {8, 4, 1}},
-    {2, {5, 0, 0}, {800, 4, 1}, {8, 4, 1}},
-    {3, {0, 0, 0}, {20, 12, 10}, {4, 2, 2}},
-    {3, {1, 2, 3}, {4, 2, 130}, {4, 2, 2}},
+    {1, {0, 0, 0}, {64, 1, 1}, {64, 1, 1}},     {1, {0, 0, 0}, {6400, 1, 1}, {64, 1, 1}},
+    {1, {777, 0, 0}, {6400, 1, 1}, {64, 1, 1}}, {2, {0, 0, 0}, {40, 36, 1}, {8, 4, 1}},
+    {2, {3, 1000, 0}, {8, 400, 1}, {8, 4, 1}},  {2, {5, 0, 0}, {800, 4, 1}, {8, 4, 1}},
+    {3, {0, 0, 0}, {20, 12, 10}, {4, 2, 2}},    {3, {1, 2, 3}, {4, 2, 130}, {4, 2, 2}},
     {3, {7, 0, 1}, {12, 66, 6}, {4, 2, 2}},
 };
+
+using WorkItemFunctionsPlain = QueueTest;
 
 class WorkItemFunctions : public QueueTest, public testing::WithParamInterface<Launch> {
  protected:
@@ -105,7 +102,6 @@ class WorkItemFunctions : public QueueTest, public testing::WithParamInterface<L
       global_linear = global_linear * l.global[d] + item[d];
       local_linear = local_linear * l.local[d] + item[d] % l.local[d];
     }
-    r.global_size[3] = r.local_size[3] = r.num_groups[3] = r.enqueued_local[3] = 1;
     r.global_linear = static_cast<cl_uint>(global_linear);
     r.local_linear = static_cast<cl_uint>(local_linear);
     return r;
@@ -143,7 +139,29 @@ TEST_P(WorkItemFunctions, AreRightInEveryWorkItem) {
   }
 }
 
-TEST_F(QueueTest, NullLocalSizeCoversEveryItemOnce) {
+TEST_F(WorkItemFunctionsPlain, BeyondTheLastDimension) {
+  // "Valid values of dimindx are 0 to get_work_dim() - 1. For other values of dimindx," the ids and
+  // offsets are 0, the sizes and numbers of groups are 1.
+  const Program program = build(
+      "kernel void beyond(global uint* out, uint d) {\n"
+      "  global uint* to = out + 7 * get_global_id(0);\n"
+      "  to[0] = get_global_id(d);\n  to[1] = get_local_id(d);\n  to[2] = get_group_id(d);\n"
+      "  to[3] = get_global_offset(d);\n  to[4] = get_global_size(d);\n"
+      "  to[5] = get_local_size(d);\n  to[6] = get_num_groups(d);\n}\n");
+  const Kernel kernel = make_kernel(program, "beyond");
+  for (const cl_uint dimension : {1u, 2u, 3u, 1000u}) {
+    const Buffer out = make_buffer_of(std::vector<cl_uint>(6400 * 7, 0xdeadbeef));
+    set_args(kernel, out, dimension);
+    ASSERT_SUCCESS(launch(kernel, 6400, 64));
+    std::vector<cl_uint> expected;
+    for (size_t i = 0; i < 6400; ++i) {
+      for (const cl_uint value : {0u, 0u, 0u, 0u, 1u, 1u, 1u}) expected.push_back(value);
+    }
+    EXPECT_TRUE(same_elements(expected, read_all<cl_uint>(out, expected.size()))) << dimension;
+  }
+}
+
+TEST_F(WorkItemFunctionsPlain, NullLocalSizeCoversEveryItemOnce) {
   // The driver chooses the local size; whatever it is, the report must be consistent with it.
   std::string build_options = "-DWORDS=" + std::to_string(kWords);
   if (device_supports_c30()) build_options += " -cl-std=CL3.0";
@@ -165,9 +183,7 @@ TEST_F(QueueTest, NullLocalSizeCoversEveryItemOnce) {
       ASSERT_GE(r.enqueued_local[d], 1u) << i;
       ASSERT_EQ(r.group_id[d], at[d] / r.enqueued_local[d]) << i;
       ASSERT_EQ(r.local_id[d], at[d] % r.enqueued_local[d]) << i;
-      ASSERT_EQ(r.num_groups[d],
-                (global[d] + r.enqueued_local[d] - 1) / r.enqueued_local[d])
-          << i;
+      ASSERT_EQ(r.num_groups[d], (global[d] + r.enqueued_local[d] - 1) / r.enqueued_local[d]) << i;
     }
   }
 }

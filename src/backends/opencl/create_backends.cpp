@@ -88,8 +88,8 @@ std::vector<std::unique_ptr<Backend>> create_backends(const Config& config,
   std::vector<std::unique_ptr<Backend>> backends;
   for (const size_t index : selection.devices) {
     const FoundDevice device = without_host_cores(found[index], config.keep_cores.value);
-    auto backend = std::make_unique<OpenClBackend>(device.device, device.traits,
-                                                   static_cast<uint32_t>(index));
+    auto backend =
+        std::make_unique<OpenClBackend>(device.device, device.traits, static_cast<uint32_t>(index));
     lines[index].used = true;
     lines[index].reason.clear();
     lines[index].compute_units = device.traits.compute_units;

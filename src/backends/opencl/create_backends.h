@@ -15,7 +15,7 @@ namespace tutti::backends {
 
 /// What became of one real device.
 struct DeviceReport {
-  size_t index = 0;    // as `tutti devices` shows it
+  size_t index = 0;  // as `tutti devices` shows it
   std::string platform;
   std::string name;
   cl_device_type type = CL_DEVICE_TYPE_CPU;

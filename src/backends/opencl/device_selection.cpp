@@ -82,8 +82,8 @@ Selection select_devices(std::string_view selection, const std::vector<Selectabl
       }
     }
     if (!matched) {
-      result.warnings.push_back(
-          fmt::format("TUTTI_DEVICES: {} matches no device; there are: {}", item, list_of(devices)));
+      result.warnings.push_back(fmt::format("TUTTI_DEVICES: {} matches no device; there are: {}",
+                                            item, list_of(devices)));
     } else if (!exclude && !usable) {
       result.warnings.push_back(
           fmt::format("TUTTI_DEVICES: {} matches only devices that cannot be used", item));
@@ -94,8 +94,8 @@ Selection select_devices(std::string_view selection, const std::vector<Selectabl
   if (result.devices.empty() && any_item) {
     add_all();
     if (!result.devices.empty()) {
-      result.warnings.push_back(fmt::format(
-          "TUTTI_DEVICES={} leaves no device; all are used: {}", selection, list_of(devices)));
+      result.warnings.push_back(fmt::format("TUTTI_DEVICES={} leaves no device; all are used: {}",
+                                            selection, list_of(devices)));
     }
   }
   return result;

@@ -8,9 +8,10 @@
 //              | PLATFORM "/" DEVICE      devices whose two names contain the two texts
 //
 // Case does not matter, blanks around an item neither. Items with a minus sign exclude what they
-// match, wherever they stand; the others say which devices take part, in the order of the items (and
-// of the indices within an item); with exclusions only, all others do. A selector that matches nothing
-// is a warning that names what there is. If nothing is left, all devices take part, with a warning.
+// match, wherever they stand; the others say which devices take part, in the order of the items
+// (and of the indices within an item); with exclusions only, all others do. A selector that matches
+// nothing is a warning that names what there is. If nothing is left, all devices take part, with a
+// warning.
 #pragma once
 
 #include <string>

@@ -25,13 +25,14 @@ bool all_bytes(const std::byte* data, size_t size, std::byte value) {
 }
 
 // The device's write must reach `host`, and a write of the host must reach the device.
-bool shares(const VendorFunctions& cl, cl_context context, cl_command_queue queue, std::byte* host) {
+bool shares(const VendorFunctions& cl, cl_context context, cl_command_queue queue,
+            std::byte* host) {
   const auto first = std::byte{0x11}, second = std::byte{0x5a}, third = std::byte{0xc3};
   cl_int code = CL_SUCCESS;
   std::memset(host, 0x11, kBytes);
-  OwnedMemory shared(cl.clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, kBytes, host,
-                                       &code),
-                     cl.clReleaseMemObject);
+  OwnedMemory shared(
+      cl.clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, kBytes, host, &code),
+      cl.clReleaseMemObject);
   if (code != CL_SUCCESS) return false;
   OwnedMemory other(cl.clCreateBuffer(context, CL_MEM_READ_WRITE, kBytes, nullptr, &code),
                     cl.clReleaseMemObject);

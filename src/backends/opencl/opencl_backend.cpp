@@ -65,8 +65,8 @@ Result<std::unique_ptr<Queue>> OpenClBackend::create_queue(QueueOptions options)
   }
   auto queue = create_vendor_queue(*device_.cl, made, device_.device, properties);
   if (!queue) return device_.failure(queue.error().message.c_str(), queue.error().code);
-  return std::make_unique<OpenClQueue>(
-      device_, OwnedQueue(*queue, device_.cl->clReleaseCommandQueue));
+  return std::make_unique<OpenClQueue>(device_,
+                                       OwnedQueue(*queue, device_.cl->clReleaseCommandQueue));
 }
 
 Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* host) {
@@ -99,9 +99,8 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
   const char* text = source.data();
   const size_t length = source.size();
   cl_int code = CL_SUCCESS;
-  OwnedProgram program(
-      device_.cl->clCreateProgramWithSource(*made, 1, &text, &length, &code),
-      device_.cl->clReleaseProgram);
+  OwnedProgram program(device_.cl->clCreateProgramWithSource(*made, 1, &text, &length, &code),
+                       device_.cl->clReleaseProgram);
   if (code != CL_SUCCESS || !program.get()) {
     failed(device_.error("clCreateProgramWithSource", code ? code : CL_OUT_OF_RESOURCES));
     return result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real device behind a vendor's OpenCL driver. It has one vendor context of its own, made at first
-// use (a context over several devices is slow, docs/platform-notes.md). Thread-safe.
+// A real device behind a vendor's OpenCL driver. It has one vendor context of its own, made at
+// first use (a context over several devices is slow, docs/platform-notes.md). Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -12,8 +12,8 @@ Error VendorDevice::error(const char* call, cl_int code) const {
 }
 
 tl::unexpected<Error> VendorDevice::gone(const char* call) const {
-  return fail(CL_OUT_OF_RESOURCES, name + ": " + call +
-                                       ": not called, since the process is exiting or was forked");
+  return fail(CL_OUT_OF_RESOURCES,
+              name + ": " + call + ": not called, since the process is exiting or was forked");
 }
 
 Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_context context,
@@ -122,11 +122,11 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
   // The lock is held over the vendor's call: two threads must not make the same window twice.
   const cl_buffer_region region{static_cast<size_t>(origin), static_cast<size_t>(size)};
   cl_int code = CL_SUCCESS;
-  Window window{OwnedMemory(device_.cl->clCreateSubBuffer(memory_.get(), CL_MEM_READ_WRITE,
-                                                          CL_BUFFER_CREATE_TYPE_REGION, &region,
-                                                          &code),
-                            device_.cl->clReleaseMemObject),
-                next_number()};
+  Window window{
+      OwnedMemory(device_.cl->clCreateSubBuffer(memory_.get(), CL_MEM_READ_WRITE,
+                                                CL_BUFFER_CREATE_TYPE_REGION, &region, &code),
+                  device_.cl->clReleaseMemObject),
+      next_number()};
   if (code != CL_SUCCESS || !window.memory.get()) {
     return device_.failure("clCreateSubBuffer", code ? code : CL_OUT_OF_RESOURCES);
   }
@@ -179,7 +179,8 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
       break;
     case Argument::Kind::kMemory:
       if (argument.memory) {
-        auto view = static_cast<OpenClMemory*>(argument.memory)->view(argument.origin, argument.size);
+        auto view =
+            static_cast<OpenClMemory*>(argument.memory)->view(argument.origin, argument.size);
         if (!view) return tl::unexpected<Error>(std::move(view).error());
         memory = view->handle;
         number = view->number;
@@ -212,7 +213,8 @@ Result<std::unique_ptr<Kernel>> OpenClModule::create_kernel(const std::string& n
     return device_.failure("clCreateKernel", code ? code : CL_OUT_OF_RESOURCES);
   }
   cl_uint count = 0;
-  code = device_.cl->clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  code =
+      device_.cl->clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clGetKernelInfo", code);
   return std::make_unique<OpenClKernel>(device_, std::move(kernel), count);
 }

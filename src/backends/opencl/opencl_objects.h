@@ -93,8 +93,8 @@ class OpenClCompletion final : public Completion {
   std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
 };
 
-/// A buffer. A window of it (what a virtual sub-buffer shows to a kernel) becomes a vendor sub-buffer
-/// when first used, and is kept as long as the buffer.
+/// A buffer. A window of it (what a virtual sub-buffer shows to a kernel) becomes a vendor
+/// sub-buffer when first used, and is kept as long as the buffer.
 class OpenClMemory final : public Memory {
  public:
   /// A vendor's handle and a number that no other handle of the process ever has: a vendor may give
@@ -142,8 +142,7 @@ class OpenClKernel final : public Kernel {
     std::vector<std::byte> bytes;
     uint64_t value = 0;  // kLocal: the size; kMemory: the view's number, 0 for NULL
   };
-  Status set_argument(uint32_t index, const Argument& argument, Held& held)
-      TUTTI_REQUIRES(mutex_);
+  Status set_argument(uint32_t index, const Argument& argument, Held& held) TUTTI_REQUIRES(mutex_);
 
   const VendorDevice& device_;
   const OwnedKernel kernel_;

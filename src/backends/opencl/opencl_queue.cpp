@@ -9,8 +9,9 @@ namespace {
 
 cl_mem handle_of(Memory& memory) { return static_cast<OpenClMemory&>(memory).handle(); }
 
-// A wait list as vendors take it; short ones need no allocation. What is known to have ended is left
-// out, and what another queue has to run first is flushed there: the specification leaves that to us.
+// A wait list as vendors take it; short ones need no allocation. What is known to have ended is
+// left out, and what another queue has to run first is flushed there: the specification leaves that
+// to us.
 class EventList {
  public:
   EventList(WaitList wait, cl_command_queue queue) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vendor's command queue. Thread-safe: OpenCL allows enqueuing from any thread. Its completions may
-// outlive it.
+// A vendor's command queue. Thread-safe: OpenCL allows enqueuing from any thread. Its completions
+// may outlive it.
 #pragma once
 
 #include "backends/opencl/opencl_objects.h"

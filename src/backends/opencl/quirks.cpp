@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <thread>
 
 #include "platform/lower_case.h"
 
@@ -26,8 +27,8 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // "pocl_release_dlhandle_cache: Assertion `found->ref_count > 0' failed". A distinct option
     // gives each device a cache entry, and so a binary, of its own.
     quirks.distinct_builds = true;
-    // PoCL 3.1. The `basic` device has no thread of its own: commands run where they are enqueued or
-    // flushed, and one that waits for an unfinished user event never returns.
+    // PoCL 3.1. The `basic` device has no thread of its own: commands run where they are enqueued
+    // or flushed, and one that waits for an unfinished user event never returns.
     quirks.synchronous = traits.device_name.starts_with("basic");
   }
   if (is_oclgrind(traits)) {
@@ -39,12 +40,16 @@ Quirks quirks_of(const DeviceTraits& traits) {
 
 double nominal_gflops(const DeviceTraits& traits) {
   const double clock_ghz = traits.clock_mhz > 0 ? traits.clock_mhz * 1e-3 : 2.0;
-  const double units = std::max(1u, traits.compute_units);
+  // llvmpipe (Mesa 22.3) reports eight units on a machine with two cores.
+  const uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const double units =
+      std::max(1u, traits.type == CL_DEVICE_TYPE_CPU ? std::min(cores, traits.compute_units)
+                                                     : traits.compute_units);
   double per_cycle = 16;  // a CPU core: 8 lanes, multiply and add
   if (is_oclgrind(traits)) {
     per_cycle = 0.01;  // an interpreter
   } else if (is_rusticl(traits) && traits.type == CL_DEVICE_TYPE_CPU) {
-    // llvmpipe reports no clock and its threads as units; measured at 2 to 5 PoCL cores per core.
+    // llvmpipe, measured at 2 to 5 times a PoCL core.
     per_cycle = 32;
   } else if (traits.type == CL_DEVICE_TYPE_GPU) {
     const bool intel = contains_ignoring_case(traits.vendor, "intel");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What vendors do otherwise than one would expect, all in one place: each quirk with its symptom and
-// the versions where it was seen, so that it can be checked again and dropped. Pure functions.
+// What vendors do otherwise than one would expect, all in one place: each quirk with its symptom
+// and the versions where it was seen, so that it can be checked again and dropped. Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,8 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 }
 
 Result<VendorFunctions> read_vendor_functions(cl_platform_id platform) {
-  const cl_icd_dispatch* table = platform ? *reinterpret_cast<cl_icd_dispatch**>(platform) : nullptr;
+  const cl_icd_dispatch* table =
+      platform ? *reinterpret_cast<cl_icd_dispatch**>(platform) : nullptr;
   if (!table) return fail(CL_INVALID_PLATFORM, "the platform has no dispatch table");
   if (!table->clGetPlatformInfo) {
     return fail(CL_INVALID_PLATFORM, "the driver lacks clGetPlatformInfo");
@@ -35,8 +36,8 @@ Result<VendorFunctions> read_vendor_functions(cl_platform_id platform) {
     return table->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, size, value, size_ret);
   });
   if (!version) {
-    return fail(version.error().code, "clGetPlatformInfo(CL_PLATFORM_VERSION): " +
-                                          cl_error_name(version.error().code));
+    return fail(version.error().code,
+                "clGetPlatformInfo(CL_PLATFORM_VERSION): " + cl_error_name(version.error().code));
   }
   VendorFunctions functions;
   functions.version = version_of(text_of(*version));
@@ -57,7 +58,8 @@ Result<VendorFunctions> read_vendor_functions(cl_platform_id platform) {
 }
 
 Result<std::vector<cl_platform_id>> vendor_platforms(void* get_extension_function) {
-  const auto address = reinterpret_cast<cl_api_clGetExtensionFunctionAddress>(get_extension_function);
+  const auto address =
+      reinterpret_cast<cl_api_clGetExtensionFunctionAddress>(get_extension_function);
   const auto get = reinterpret_cast<clIcdGetPlatformIDsKHR_fn>(address("clIcdGetPlatformIDsKHR"));
   if (!get) return fail(CL_INVALID_PLATFORM, "not an ICD (no clIcdGetPlatformIDsKHR)");
   cl_uint count = 0;

@@ -81,7 +81,8 @@ std::string unusable(const VendorFunctions& cl, cl_device_id device, const Devic
 
 std::string hint_for_hidden(const std::string& library) {
   return contains_ignoring_case(library, "rusticl")
-             ? " (Rusticl shows devices only for the drivers that RUSTICL_ENABLE names, for example "
+             ? " (Rusticl shows devices only for the drivers that RUSTICL_ENABLE names, for "
+               "example "
                "RUSTICL_ENABLE=llvmpipe)"
              : "";
 }

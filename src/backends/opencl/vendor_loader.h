@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All vendor drivers of the machine and their devices, in a fixed order: that of the .icd files, then
-// the vendors' own. A device's place in devices() is the index that `tutti devices` shows. Immutable
-// once made; the vendors' libraries and function tables stay for the life of the process.
+// All vendor drivers of the machine and their devices, in a fixed order: that of the .icd files,
+// then the vendors' own. A device's place in devices() is the index that `tutti devices` shows.
+// Immutable once made; the vendors' libraries and function tables stay for the life of the process.
 #pragma once
 
 #include <string>

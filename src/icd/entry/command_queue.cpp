@@ -28,12 +28,13 @@ cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context context, cl_device_
   });
 }
 
-cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(
-    cl_context context, cl_device_id device, const cl_queue_properties* properties,
-    cl_int* errcode_ret) {
+cl_command_queue CL_API_CALL
+clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                   const cl_queue_properties* properties, cl_int* errcode_ret) {
   return entry_object(
       "clCreateCommandQueueWithProperties", errcode_ret, [&]() -> Result<cl_command_queue> {
-        TUTTI_ASSIGN(auto call, validate::create_queue_with_properties(context, device, properties));
+        TUTTI_ASSIGN(auto call,
+                     validate::create_queue_with_properties(context, device, properties));
         return make_queue(std::move(call));
       });
 }

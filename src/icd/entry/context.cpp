@@ -24,10 +24,11 @@ cl_context make_context(validate::CreateContext call, Context::Notify notify, vo
 
 }  // namespace
 
-cl_context CL_API_CALL clCreateContext(
-    const cl_context_properties* properties, cl_uint num_devices, const cl_device_id* devices,
-    void(CL_CALLBACK* pfn_notify)(const char*, const void*, size_t, void*), void* user_data,
-    cl_int* errcode_ret) {
+cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint num_devices,
+                                       const cl_device_id* devices,
+                                       void(CL_CALLBACK* pfn_notify)(const char*, const void*,
+                                                                     size_t, void*),
+                                       void* user_data, cl_int* errcode_ret) {
   return entry_object("clCreateContext", errcode_ret, [&]() -> Result<cl_context> {
     TUTTI_ASSIGN(auto call,
                  validate::create_context(properties, num_devices, devices,
@@ -36,14 +37,14 @@ cl_context CL_API_CALL clCreateContext(
   });
 }
 
-cl_context CL_API_CALL clCreateContextFromType(
-    const cl_context_properties* properties, cl_device_type device_type,
-    void(CL_CALLBACK* pfn_notify)(const char*, const void*, size_t, void*), void* user_data,
-    cl_int* errcode_ret) {
+cl_context CL_API_CALL
+clCreateContextFromType(const cl_context_properties* properties, cl_device_type device_type,
+                        void(CL_CALLBACK* pfn_notify)(const char*, const void*, size_t, void*),
+                        void* user_data, cl_int* errcode_ret) {
   return entry_object("clCreateContextFromType", errcode_ret, [&]() -> Result<cl_context> {
     TUTTI_ASSIGN(auto call, validate::create_context_from_type(
-                                properties, device_type,
-                                reinterpret_cast<const void*>(pfn_notify), user_data));
+                                properties, device_type, reinterpret_cast<const void*>(pfn_notify),
+                                user_data));
     return make_context(std::move(call), pfn_notify, user_data);
   });
 }
@@ -73,12 +74,12 @@ cl_int CL_API_CALL clGetContextInfo(cl_context context, cl_context_info param_na
   });
 }
 
-cl_int CL_API_CALL clSetContextDestructorCallback(
-    cl_context context, void(CL_CALLBACK* pfn_notify)(cl_context, void*), void* user_data) {
+cl_int CL_API_CALL clSetContextDestructorCallback(cl_context context,
+                                                  void(CL_CALLBACK* pfn_notify)(cl_context, void*),
+                                                  void* user_data) {
   return entry("clSetContextDestructorCallback", [&]() -> Status {
-    TUTTI_ASSIGN(auto* const object,
-                 validate::set_context_destructor(context,
-                                                  reinterpret_cast<const void*>(pfn_notify)));
+    TUTTI_ASSIGN(auto* const object, validate::set_context_destructor(
+                                         context, reinterpret_cast<const void*>(pfn_notify)));
     object->add_destructor(pfn_notify, user_data);
     return {};
   });

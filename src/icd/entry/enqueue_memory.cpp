@@ -47,9 +47,9 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue command_queue, cl_mem bu
                                        const cl_event* event_wait_list, cl_event* event) {
   return entry("clEnqueueReadBuffer", [&]() -> Status {
     WaitList list;
-    TUTTI_ASSIGN(const auto on, validate::read_or_write(
-                                    Direction::kRead, command_queue, buffer, offset, size, ptr,
-                                    {num_events_in_wait_list, event_wait_list}, list));
+    TUTTI_ASSIGN(const auto on,
+                 validate::read_or_write(Direction::kRead, command_queue, buffer, offset, size, ptr,
+                                         {num_events_in_wait_list, event_wait_list}, list));
     return on.queue->enqueue(size == 0 ? nothing() : ReadWork{on.buffer->view(), offset, size, ptr},
                              submission(CL_COMMAND_READ_BUFFER, list, event, blocking_read != 0));
   });
@@ -61,9 +61,9 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem b
                                         const cl_event* event_wait_list, cl_event* event) {
   return entry("clEnqueueWriteBuffer", [&]() -> Status {
     WaitList list;
-    TUTTI_ASSIGN(const auto on, validate::read_or_write(
-                                    Direction::kWrite, command_queue, buffer, offset, size, ptr,
-                                    {num_events_in_wait_list, event_wait_list}, list));
+    TUTTI_ASSIGN(const auto on,
+                 validate::read_or_write(Direction::kWrite, command_queue, buffer, offset, size,
+                                         ptr, {num_events_in_wait_list, event_wait_list}, list));
     return on.queue->enqueue(
         size == 0 ? nothing() : WriteWork{on.buffer->view(), offset, size, ptr},
         submission(CL_COMMAND_WRITE_BUFFER, list, event, blocking_write != 0));
@@ -102,12 +102,13 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem bu
   });
 }
 
-cl_int CL_API_CALL clEnqueueReadBufferRect(
-    cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_read,
-    const size_t* buffer_origin, const size_t* host_origin, const size_t* region,
-    size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch,
-    size_t host_slice_pitch, void* ptr, cl_uint num_events_in_wait_list,
-    const cl_event* event_wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer,
+                                           cl_bool blocking_read, const size_t* buffer_origin,
+                                           const size_t* host_origin, const size_t* region,
+                                           size_t buffer_row_pitch, size_t buffer_slice_pitch,
+                                           size_t host_row_pitch, size_t host_slice_pitch,
+                                           void* ptr, cl_uint num_events_in_wait_list,
+                                           const cl_event* event_wait_list, cl_event* event) {
   return entry("clEnqueueReadBufferRect", [&]() -> Status {
     WaitList list;
     TUTTI_ASSIGN(const auto call,
@@ -121,12 +122,13 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(
   });
 }
 
-cl_int CL_API_CALL clEnqueueWriteBufferRect(
-    cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_write,
-    const size_t* buffer_origin, const size_t* host_origin, const size_t* region,
-    size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch,
-    size_t host_slice_pitch, const void* ptr, cl_uint num_events_in_wait_list,
-    const cl_event* event_wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer,
+                                            cl_bool blocking_write, const size_t* buffer_origin,
+                                            const size_t* host_origin, const size_t* region,
+                                            size_t buffer_row_pitch, size_t buffer_slice_pitch,
+                                            size_t host_row_pitch, size_t host_slice_pitch,
+                                            const void* ptr, cl_uint num_events_in_wait_list,
+                                            const cl_event* event_wait_list, cl_event* event) {
   return entry("clEnqueueWriteBufferRect", [&]() -> Status {
     WaitList list;
     TUTTI_ASSIGN(const auto call,
@@ -141,11 +143,13 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(
   });
 }
 
-cl_int CL_API_CALL clEnqueueCopyBufferRect(
-    cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer, const size_t* src_origin,
-    const size_t* dst_origin, const size_t* region, size_t src_row_pitch, size_t src_slice_pitch,
-    size_t dst_row_pitch, size_t dst_slice_pitch, cl_uint num_events_in_wait_list,
-    const cl_event* event_wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_mem src_buffer,
+                                           cl_mem dst_buffer, const size_t* src_origin,
+                                           const size_t* dst_origin, const size_t* region,
+                                           size_t src_row_pitch, size_t src_slice_pitch,
+                                           size_t dst_row_pitch, size_t dst_slice_pitch,
+                                           cl_uint num_events_in_wait_list,
+                                           const cl_event* event_wait_list, cl_event* event) {
   return entry("clEnqueueCopyBufferRect", [&]() -> Status {
     WaitList list;
     TUTTI_ASSIGN(const auto call,
@@ -166,9 +170,8 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buff
                                      cl_int* errcode_ret) {
   return entry_object("clEnqueueMapBuffer", errcode_ret, [&]() -> Result<void*> {
     WaitList list;
-    TUTTI_ASSIGN(const auto on,
-                 validate::map(command_queue, buffer, map_flags, offset, size,
-                               {num_events_in_wait_list, event_wait_list}, list));
+    TUTTI_ASSIGN(const auto on, validate::map(command_queue, buffer, map_flags, offset, size,
+                                              {num_events_in_wait_list, event_wait_list}, list));
     return on.queue->map(*on.buffer, map_flags, offset, size,
                          submission(CL_COMMAND_MAP_BUFFER, list, event, blocking_map != 0));
   });
@@ -186,8 +189,8 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_me
   });
 }
 
-// "clEnqueueMigrateMemObjects provides a mechanism for assigning which device an OpenCL memory object
-// resides. … a hint": the directory moves what is needed when it is needed.
+// "clEnqueueMigrateMemObjects provides a mechanism for assigning which device an OpenCL memory
+// object resides. … a hint": the directory moves what is needed when it is needed.
 cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue command_queue,
                                               cl_uint num_mem_objects, const cl_mem* mem_objects,
                                               cl_mem_migration_flags flags,
@@ -205,8 +208,7 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue command_queue,
 cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue command_queue,
                                          void(CL_CALLBACK* user_func)(void*), void* /*args*/,
                                          size_t /*cb_args*/, cl_uint /*num_mem_objects*/,
-                                         const cl_mem* /*mem_list*/,
-                                         const void** /*args_mem_loc*/,
+                                         const cl_mem* /*mem_list*/, const void** /*args_mem_loc*/,
                                          cl_uint /*num_events_in_wait_list*/,
                                          const cl_event* /*event_wait_list*/, cl_event* /*event*/) {
   return entry("clEnqueueNativeKernel", [&]() -> Status {
@@ -219,9 +221,9 @@ cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue command_queue,
                                                const cl_event* event_wait_list, cl_event* event) {
   return entry("clEnqueueMarkerWithWaitList", [&]() -> Status {
     WaitList list;
-    TUTTI_ASSIGN(auto* const queue,
-                 validate::only_waits(command_queue, {num_events_in_wait_list, event_wait_list},
-                                      list));
+    TUTTI_ASSIGN(
+        auto* const queue,
+        validate::only_waits(command_queue, {num_events_in_wait_list, event_wait_list}, list));
     return queue->enqueue(MarkerWork{}, submission(CL_COMMAND_MARKER, list, event));
   });
 }
@@ -231,9 +233,9 @@ cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue command_queue,
                                                 const cl_event* event_wait_list, cl_event* event) {
   return entry("clEnqueueBarrierWithWaitList", [&]() -> Status {
     WaitList list;
-    TUTTI_ASSIGN(auto* const queue,
-                 validate::only_waits(command_queue, {num_events_in_wait_list, event_wait_list},
-                                      list));
+    TUTTI_ASSIGN(
+        auto* const queue,
+        validate::only_waits(command_queue, {num_events_in_wait_list, event_wait_list}, list));
     Submission how = submission(CL_COMMAND_BARRIER, list, event);
     how.barrier = true;
     return queue->enqueue(MarkerWork{}, how);

@@ -78,9 +78,8 @@ cl_int CL_API_CALL clSetMemObjectDestructorCallback(cl_mem memobj,
                                                     void(CL_CALLBACK* pfn_notify)(cl_mem, void*),
                                                     void* user_data) {
   return entry("clSetMemObjectDestructorCallback", [&]() -> Status {
-    TUTTI_ASSIGN(auto* const object,
-                 validate::set_memory_destructor(memobj,
-                                                 reinterpret_cast<const void*>(pfn_notify)));
+    TUTTI_ASSIGN(auto* const object, validate::set_memory_destructor(
+                                         memobj, reinterpret_cast<const void*>(pfn_notify)));
     object->add_destructor(pfn_notify, user_data);
     return {};
   });

@@ -47,8 +47,7 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform, cl_device_type device
                                   cl_uint num_entries, cl_device_id* devices,
                                   cl_uint* num_devices) {
   return entry("clGetDeviceIDs", [&]() -> Status {
-    TUTTI_TRY(
-        validate::get_device_ids(platform, device_type, num_entries, devices, num_devices));
+    TUTTI_TRY(validate::get_device_ids(platform, device_type, num_entries, devices, num_devices));
     device_virtual::Device* device = device_virtual::composition()->device;
     const bool found = device->matches(device_type);
     if (num_devices != nullptr) *num_devices = found ? 1 : 0;

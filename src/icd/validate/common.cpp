@@ -7,7 +7,8 @@ namespace {
 template <class T>
 Result<T*> object(typename T::CApi* handle, cl_int code, const char* what) {
   if (T* found = device_virtual::from_handle<T>(handle)) return found;
-  return fail(code, std::string(handle == nullptr ? "NULL is not a valid " : "not a valid ") + what);
+  return fail(code,
+              std::string(handle == nullptr ? "NULL is not a valid " : "not a valid ") + what);
 }
 
 }  // namespace

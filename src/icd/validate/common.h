@@ -19,12 +19,12 @@
 
 namespace tutti::icd::validate {
 
-Result<device_virtual::Platform*> platform(cl_platform_id handle);  // CL_INVALID_PLATFORM
-Result<device_virtual::Device*> device(cl_device_id handle);        // CL_INVALID_DEVICE
-Result<device_virtual::Context*> context(cl_context handle);        // CL_INVALID_CONTEXT
+Result<device_virtual::Platform*> platform(cl_platform_id handle);     // CL_INVALID_PLATFORM
+Result<device_virtual::Device*> device(cl_device_id handle);           // CL_INVALID_DEVICE
+Result<device_virtual::Context*> context(cl_context handle);           // CL_INVALID_CONTEXT
 Result<device_virtual::CommandQueue*> queue(cl_command_queue handle);  // CL_INVALID_COMMAND_QUEUE
-Result<device_virtual::Buffer*> buffer(cl_mem handle);              // CL_INVALID_MEM_OBJECT
-Result<device_virtual::Event*> event(cl_event handle);              // CL_INVALID_EVENT
+Result<device_virtual::Buffer*> buffer(cl_mem handle);                 // CL_INVALID_MEM_OBJECT
+Result<device_virtual::Event*> event(cl_event handle);                 // CL_INVALID_EVENT
 
 /// The commands of a wait list; a few need no allocation.
 class WaitList {

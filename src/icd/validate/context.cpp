@@ -15,14 +15,15 @@ Result<std::vector<cl_context_properties>> context_properties(
   if (properties == nullptr) return list;
   for (const cl_context_properties* at = properties; *at != 0; at += 2) {
     // "CL_INVALID_PROPERTY if context property name in properties is not a supported property name,
-    // if the value specified for a supported property name is not valid, or if the same property name
-    // is specified more than once."
+    // if the value specified for a supported property name is not valid, or if the same property
+    // name is specified more than once."
     for (size_t i = 0; i < list.size(); i += 2) {
       if (list[i] == at[0]) return fail(CL_INVALID_PROPERTY, "a property is given twice");
     }
     switch (at[0]) {
       case CL_CONTEXT_PLATFORM:
-        // "CL_INVALID_PLATFORM … if platform value specified in properties is not a valid platform."
+        // "CL_INVALID_PLATFORM … if platform value specified in properties is not a valid
+        // platform."
         TUTTI_TRY(platform(reinterpret_cast<cl_platform_id>(at[1])));
         break;
       case CL_CONTEXT_INTEROP_USER_SYNC:

@@ -95,8 +95,8 @@ Result<OnBuffer> fill(cl_command_queue queue_handle, cl_mem buffer_handle, const
 Result<OnBuffer> map(cl_command_queue queue_handle, cl_mem buffer_handle, cl_map_flags flags,
                      size_t offset, size_t size, RawWaitList waits, WaitList& list) {
   TUTTI_ASSIGN(const OnBuffer on, on_buffer(queue_handle, buffer_handle));
-  // "CL_INVALID_VALUE if region being mapped given by (offset, size) is out of bounds or if size is 0
-  // or if values specified in map_flags are not valid."
+  // "CL_INVALID_VALUE if region being mapped given by (offset, size) is out of bounds or if size is
+  // 0 or if values specified in map_flags are not valid."
   constexpr cl_map_flags kReadWrite = CL_MAP_READ | CL_MAP_WRITE;
   const bool valid = (flags & ~(kReadWrite | CL_MAP_WRITE_INVALIDATE_REGION)) == 0 &&
                      // "CL_MAP_READ or CL_MAP_WRITE and CL_MAP_WRITE_INVALIDATE_REGION are mutually
@@ -120,8 +120,8 @@ Result<OnBuffer> map(cl_command_queue queue_handle, cl_mem buffer_handle, cl_map
 Result<OnBuffer> unmap(cl_command_queue queue_handle, cl_mem memory, RawWaitList waits,
                        WaitList& list) {
   TUTTI_ASSIGN(const OnBuffer on, on_buffer(queue_handle, memory));
-  // "CL_INVALID_VALUE if mapped_ptr is not a valid pointer returned by clEnqueueMapBuffer": found by
-  // the call itself, since another thread may unmap meanwhile.
+  // "CL_INVALID_VALUE if mapped_ptr is not a valid pointer returned by clEnqueueMapBuffer": found
+  // by the call itself, since another thread may unmap meanwhile.
   TUTTI_TRY(check_waits(on.queue, waits, list));
   return on;
 }
@@ -129,15 +129,15 @@ Result<OnBuffer> unmap(cl_command_queue queue_handle, cl_mem memory, RawWaitList
 Result<OnTwoBuffers> copy(cl_command_queue queue_handle, cl_mem from, cl_mem to, size_t from_offset,
                           size_t to_offset, size_t size, RawWaitList waits, WaitList& list) {
   TUTTI_ASSIGN(const OnTwoBuffers on, on_two_buffers(queue_handle, from, to));
-  // "CL_INVALID_VALUE if src_offset, dst_offset, size, src_offset + size or dst_offset + size require
-  // accessing elements outside the src_buffer and dst_buffer buffer objects respectively."
+  // "CL_INVALID_VALUE if src_offset, dst_offset, size, src_offset + size or dst_offset + size
+  // require accessing elements outside the src_buffer and dst_buffer buffer objects respectively."
   if (!inside(*on.from, from_offset, size) || !inside(*on.to, to_offset, size)) {
     return tutti::fail(CL_INVALID_VALUE, "out of bounds");
   }
   TUTTI_TRY(check_waits(on.queue, waits, list));
-  // "CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and the
-  // source and destination regions overlap or if src_buffer and dst_buffer are different sub-buffers
-  // of the same associated buffer object and they overlap."
+  // "CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and
+  // the source and destination regions overlap or if src_buffer and dst_buffer are different
+  // sub-buffers of the same associated buffer object and they overlap."
   const uint64_t source = on.from->origin() + from_offset;
   const uint64_t target = on.to->origin() + to_offset;
   if (on.from->same_storage(*on.to) && source < target + size && target < source + size) {
@@ -178,16 +178,16 @@ Result<RectOnTwoBuffers> copy_rect(cl_command_queue queue_handle, cl_mem from, c
       !within(call.to_rect, call.region, call.on.to->size())) {
     return tutti::fail(CL_INVALID_VALUE, "the region is out of bounds");
   }
-  // "CL_INVALID_VALUE if src_buffer and dst_buffer are the same buffer object and src_slice_pitch is
-  // not equal to dst_slice_pitch and src_row_pitch is not equal to dst_row_pitch."
+  // "CL_INVALID_VALUE if src_buffer and dst_buffer are the same buffer object and src_slice_pitch
+  // is not equal to dst_slice_pitch and src_row_pitch is not equal to dst_row_pitch."
   if (call.on.from == call.on.to && (call.from_rect.row_pitch != call.to_rect.row_pitch ||
                                      call.from_rect.slice_pitch != call.to_rect.slice_pitch)) {
     return tutti::fail(CL_INVALID_VALUE, "one buffer cannot have two pitches");
   }
   TUTTI_TRY(check_waits(call.on.queue, waits, list));
-  // "CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and the
-  // source and destination regions overlap or if src_buffer and dst_buffer are different sub-buffers
-  // of the same associated buffer object and they overlap."
+  // "CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and
+  // the source and destination regions overlap or if src_buffer and dst_buffer are different
+  // sub-buffers of the same associated buffer object and they overlap."
   if (call.on.from->same_storage(*call.on.to) &&
       overlap(call.from_rect, call.on.from->origin(), call.to_rect, call.on.to->origin(),
               call.region)) {
@@ -199,8 +199,8 @@ Result<RectOnTwoBuffers> copy_rect(cl_command_queue queue_handle, cl_mem from, c
 Result<CommandQueue*> migrate(cl_command_queue queue_handle, cl_uint count, const cl_mem* objects,
                               cl_mem_migration_flags flags, RawWaitList waits, WaitList& list) {
   TUTTI_ASSIGN(auto* const found, queue(queue_handle));
-  // "CL_INVALID_VALUE if num_mem_objects is zero or if mem_objects is NULL." (Before the objects can
-  // be looked at.)
+  // "CL_INVALID_VALUE if num_mem_objects is zero or if mem_objects is NULL." (Before the objects
+  // can be looked at.)
   if (count == 0 || objects == nullptr) return tutti::fail(CL_INVALID_VALUE, "no memory objects");
   for (cl_uint i = 0; i < count; ++i) {
     // "CL_INVALID_CONTEXT if the context associated with command_queue and memory objects in
@@ -216,8 +216,7 @@ Result<CommandQueue*> migrate(cl_command_queue queue_handle, cl_uint count, cons
   return found;
 }
 
-Result<CommandQueue*> only_waits(cl_command_queue queue_handle, RawWaitList waits,
-                                 WaitList& list) {
+Result<CommandQueue*> only_waits(cl_command_queue queue_handle, RawWaitList waits, WaitList& list) {
   // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue."
   TUTTI_ASSIGN(auto* const found, queue(queue_handle));
   TUTTI_TRY(check_waits(found, waits, list));
@@ -236,7 +235,8 @@ Result<CommandQueue*> legacy_wait(cl_command_queue queue_handle, RawWaitList wai
   TUTTI_ASSIGN(auto* const found, queue(queue_handle));
   // OpenCL 1.1, clEnqueueWaitForEvents: "CL_INVALID_VALUE if num_events is zero or event_list is
   // NULL." "CL_INVALID_EVENT if event objects specified in event_list are not valid events."
-  if (waits.count == 0 || waits.events == nullptr) return tutti::fail(CL_INVALID_VALUE, "no events");
+  if (waits.count == 0 || waits.events == nullptr)
+    return tutti::fail(CL_INVALID_VALUE, "no events");
   for (cl_uint i = 0; i < waits.count; ++i) TUTTI_TRY(event(waits.events[i]));
   TUTTI_TRY(check_waits(found, waits, list));
   return found;

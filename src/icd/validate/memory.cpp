@@ -36,14 +36,14 @@ Result<CreateBuffer> create_buffer(cl_context context_handle, const cl_mem_prope
     call.options.properties = {0};
   }
   if (!valid_flags(flags)) return fail(CL_INVALID_VALUE, "invalid memory flags");
-  // "CL_INVALID_BUFFER_SIZE if size is 0 or if size is greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for
-  // all devices in context."
+  // "CL_INVALID_BUFFER_SIZE if size is 0 or if size is greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE
+  // for all devices in context."
   if (size == 0 || size > call.context->capabilities().max_allocation) {
     return fail(CL_INVALID_BUFFER_SIZE, "size is 0 or above CL_DEVICE_MAX_MEM_ALLOC_SIZE");
   }
-  // "CL_INVALID_HOST_PTR if host_ptr is NULL and CL_MEM_USE_HOST_PTR or CL_MEM_COPY_HOST_PTR are set
-  // in flags or if host_ptr is not NULL but CL_MEM_COPY_HOST_PTR or CL_MEM_USE_HOST_PTR are not set
-  // in flags."
+  // "CL_INVALID_HOST_PTR if host_ptr is NULL and CL_MEM_USE_HOST_PTR or CL_MEM_COPY_HOST_PTR are
+  // set in flags or if host_ptr is not NULL but CL_MEM_COPY_HOST_PTR or CL_MEM_USE_HOST_PTR are not
+  // set in flags."
   if ((host_ptr != nullptr) != ((flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0)) {
     return fail(CL_INVALID_HOST_PTR, "host_ptr and flags contradict each other");
   }
@@ -66,7 +66,8 @@ Result<CreateSubBuffer> create_sub_buffer(cl_mem buffer_handle, cl_mem_flags fla
   // specifies CL_MEM_READ_WRITE or CL_MEM_WRITE_ONLY, or if flags specifies CL_MEM_USE_HOST_PTR,
   // CL_MEM_ALLOC_HOST_PTR or CL_MEM_COPY_HOST_PTR."
   const bool wider =
-      ((parent & CL_MEM_WRITE_ONLY) != 0 && (flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) != 0) ||
+      ((parent & CL_MEM_WRITE_ONLY) != 0 &&
+       (flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) != 0) ||
       ((parent & CL_MEM_READ_ONLY) != 0 && (flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) != 0);
   if (!valid_flags(flags) || (flags & kHostPointer) != 0 || wider) {
     return fail(CL_INVALID_VALUE, "invalid flags for this parent buffer");
@@ -123,8 +124,8 @@ Status get_supported_image_formats(cl_context context_handle, cl_mem_flags /*fla
                                    const cl_image_format* formats) {
   // "CL_INVALID_CONTEXT if context is not a valid context."
   TUTTI_ASSIGN([[maybe_unused]] auto* const found, context(context_handle));
-  // "CL_INVALID_VALUE if flags or image_type are not valid, or if num_entries is 0 and image_formats
-  // is not NULL."
+  // "CL_INVALID_VALUE if flags or image_type are not valid, or if num_entries is 0 and
+  // image_formats is not NULL."
   if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER) {
     return fail(CL_INVALID_VALUE, "not an image type");
   }

@@ -45,7 +45,7 @@ Result<BalancerSpec> parse_balancer(std::string_view text) {
     spec.parameters.emplace_back(text.substr(begin, colon - begin));
   }
   const Kind* kind = find_kind(spec.name);
-  const std::string given = "'" + std::string(text) + "'";
+  const std::string given = '\'' + std::string(text) + '\'';
   if (kind == nullptr) {
     return fail(CL_INVALID_VALUE, "unknown balancer " + given + "; accepted are: " + accepted());
   }

@@ -5,7 +5,7 @@
 // with k = 2 until some device's speed proves irregular, then 0.5 for good. Two rules shape the end
 // of a run, where packages are under way on every device: a device starts nothing that would end
 // after the others had ended everything (Fleet::may_start), and no package exceeds the share of the
-// rest with which all devices end together, or its device's smallest package.
+// rest with which all devices end together, or its device's smallest package. A package is a multiple of that one.
 #include <algorithm>
 #include <cmath>
 
@@ -49,7 +49,9 @@ uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, doub
   size = std::min(size, fleet_.fair_share(device, remaining, now));
   const double most = static_cast<double>(remaining);
   const auto slices = static_cast<uint64_t>(std::min(std::max(size, 1.0), most));
-  const uint64_t package = std::min(std::max(slices, fleet_.min_package(device)), remaining);
+  // Whole rounds of the device: a begun round takes as long as a full one.
+  const uint64_t round = fleet_.min_package(device);
+  const uint64_t package = std::min(std::max(slices / round, uint64_t{1}) * round, remaining);
   fleet_.give(device, package, now);
   return package;
 }

@@ -88,7 +88,6 @@ std::string RunSummary::text() const {
     text += fmt::format("  {}: {} launches, {} split, {}", name, entry.launches, entry.split,
                         entry.mode);
     if (!entry.reason.empty()) text += ": " + entry.reason;
-    if (entry.line > 0) text += fmt::format(" (line {})", entry.line);
     text += '\n';
     if (entry.split == 0) {
       text += fmt::format("    ran on {} {}\n", entry.device,

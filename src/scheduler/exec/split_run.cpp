@@ -145,10 +145,14 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
 void SplitRun::note_end(size_t participant, const InFlight& package, uint64_t previous_end) {
   PackageRecord record{backend(participant), package.range.first, package.range.count,
                        std::max(package.launched_ns, previous_end), now_ns()};
-  // The vendor's own measurement excludes the time that the package waited in its queue.
-  if (const auto times = package.completion->times(); times && times->ended > times->started) {
-    const uint64_t duration = times->ended - times->started;
-    if (duration < record.end_ns - record.start_ns) record.start_ns = record.end_ns - duration;
+  // The vendor's own measurement knows neither the wait in its queue nor how late we asked; its
+  // QUEUED is our launch.
+  if (const auto times = package.completion->times();
+      times && times->queued <= times->started && times->started < times->ended) {
+    record.start_ns =
+        std::min(record.end_ns, package.launched_ns + (times->started - times->queued));
+    record.end_ns = std::min(record.end_ns, package.launched_ns + (times->ended - times->queued));
+    record.end_ns = std::max(record.end_ns, record.start_ns);
   }
   const double start = seconds_between(begun_ns_, record.start_ns);
   const double end = seconds_between(begun_ns_, record.end_ns);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tutti-probe LIBRARY SECONDS: loads one vendor driver and asks what `clinfo` would ask of its platforms and
-// devices. Writes "safe" and a newline to file descriptor 3 when it has survived that; what the
-// driver answers is judged elsewhere. Ends itself after SECONDS. Run by platform/probe.cpp.
+// tutti-probe LIBRARY SECONDS: loads one vendor driver and asks what `clinfo` would ask of its
+// platforms and devices. Writes "safe" and a newline to file descriptor 3 when it has survived
+// that; what the driver answers is judged elsewhere. Ends itself after SECONDS. Run by
+// platform/probe.cpp.
 #include <CL/cl_icd.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,7 +32,8 @@ constexpr std::array<std::array<cl_device_info, 2>, 3> kDeviceQueryRanges{
 template <typename Query>
 void ask(Query query) {
   size_t size = 0;
-  if (query(size_t{0}, nullptr, &size) != CL_SUCCESS || size == 0 || size > (size_t{1} << 24)) return;
+  if (query(size_t{0}, nullptr, &size) != CL_SUCCESS || size == 0 || size > (size_t{1} << 24))
+    return;
   std::vector<char> value(size);
   query(size, value.data(), nullptr);
 }
@@ -67,8 +69,8 @@ void query_platform(cl_platform_id platform) {
 void query_driver(const char* library) {
   void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!handle) return;  // the driver's process will say so, with the reason
-  auto* address = reinterpret_cast<void* (*)(const char*)>(
-      dlsym(handle, "clGetExtensionFunctionAddress"));
+  auto* address =
+      reinterpret_cast<void* (*)(const char*)>(dlsym(handle, "clGetExtensionFunctionAddress"));
   if (!address) return;
   auto* get_platforms =
       reinterpret_cast<clIcdGetPlatformIDsKHR_fn>(address("clIcdGetPlatformIDsKHR"));

@@ -38,8 +38,8 @@ TEST(Quirks, OtherVendorsGetTheOptionsAsTheyAre) {
 }
 
 TEST(Quirks, NominalSpeedsRankDevicesAsTheyAre) {
-  const double gpu = nominal_gflops(
-      device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132, "NVIDIA Corporation"));
+  const double gpu =
+      nominal_gflops(device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132, "NVIDIA Corporation"));
   EXPECT_NEAR(gpu, 132 * 1.5 * 256, 1);  // 50 TFLOP/s
   const double core =
       nominal_gflops(device("Portable Computing Language", "basic", CL_DEVICE_TYPE_CPU, 1));

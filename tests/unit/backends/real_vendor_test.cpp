@@ -250,7 +250,8 @@ TEST_P(RealVendor, CompletionsOutliveTheirQueue) {
 }
 
 TEST_P(RealVendor, BuildErrorsGiveTheVendorsLog) {
-  const BuildResult result = device_->build("kernel void k(global int* a) { a[0] = nonsense; }", "");
+  const BuildResult result =
+      device_->build("kernel void k(global int* a) { a[0] = nonsense; }", "");
   EXPECT_FALSE(result.module);
   EXPECT_EQ(result.code, CL_BUILD_PROGRAM_FAILURE);
   EXPECT_THAT(result.log, HasSubstr("nonsense"));
@@ -291,16 +292,15 @@ TEST_P(RealVendor, KernelsWorkOnSharedHostMemory) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, RealVendor,
-    ::testing::Values(std::pair<const char*, size_t>{"Portable", 0},
-                      std::pair<const char*, size_t>{"Portable", 1},
-                      std::pair<const char*, size_t>{"rusticl", 0},
-                      std::pair<const char*, size_t>{"Oclgrind", 0},
-                      std::pair<const char*, size_t>{"NVIDIA", 0}),
-    [](const auto& test) {
-      return std::string(test.param.first) + std::to_string(test.param.second);
-    });
+INSTANTIATE_TEST_SUITE_P(All, RealVendor,
+                         ::testing::Values(std::pair<const char*, size_t>{"Portable", 0},
+                                           std::pair<const char*, size_t>{"Portable", 1},
+                                           std::pair<const char*, size_t>{"rusticl", 0},
+                                           std::pair<const char*, size_t>{"Oclgrind", 0},
+                                           std::pair<const char*, size_t>{"NVIDIA", 0}),
+                         [](const auto& test) {
+                           return std::string(test.param.first) + std::to_string(test.param.second);
+                         });
 
 TEST(RealVendors, SomeAreInstalled) { EXPECT_GE(all_backends().size(), 1u); }
 

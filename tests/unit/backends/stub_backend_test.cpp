@@ -63,7 +63,8 @@ TEST_F(StubBackendTest, OnlyChangedArgumentsAreSet) {
   ASSERT_TRUE(queue->read_blocking(*memory, 0, 64, data.data()));
   EXPECT_THAT(data, Each(12u));
 
-  // A new allocation may get the address of the old one; the vendor's argument is stale all the same.
+  // A new allocation may get the address of the old one; the vendor's argument is stale all the
+  // same.
   memory.reset();
   memory = device->allocate(64, nullptr).value();
   arguments[0] = memory_argument(*memory);
@@ -149,8 +150,9 @@ TEST_F(StubBackendTest, ErrorsNameDeviceAndCall) {
   auto queue = device->create_queue({}).value();
   auto memory = device->allocate(64, nullptr).value();
   std::byte data[64]{};
-  script("error:clEnqueueReadBuffer:-5 error:clEnqueueWriteBuffer:-6 error:clCreateBuffer:-4 "
-         "error:clFinish:-36 error:clFlush:-36 error:clCreateCommandQueue:-6");
+  script(
+      "error:clEnqueueReadBuffer:-5 error:clEnqueueWriteBuffer:-6 error:clCreateBuffer:-4 "
+      "error:clFinish:-36 error:clFlush:-36 error:clCreateCommandQueue:-6");
   EXPECT_EQ(queue->read(*memory, 0, 64, data, {}).error().message,
             "stub-device: clEnqueueReadBuffer: CL_OUT_OF_RESOURCES");
   EXPECT_EQ(queue->write_blocking(*memory, 0, 64, data).error().code, CL_OUT_OF_HOST_MEMORY);

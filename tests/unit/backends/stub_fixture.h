@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixture that loads a copy of the stub vendor driver of its own for each test, since a library is
-// loaded once per process and keeps its state. Single-threaded.
+// A fixture that loads a copy of the stub vendor driver of its own for each test, since a library
+// is loaded once per process and keeps its state. Single-threaded.
 #pragma once
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See stub_vendor.h. Kept simple: one global lock around the script and the counters, none around the
-// objects, which tests use as the specification allows.
+// See stub_vendor.h. Kept simple: one global lock around the script and the counters, none around
+// the objects, which tests use as the specification allows.
 #include "stub_vendor.h"
 
 #include <CL/cl_icd.h>
@@ -84,7 +84,8 @@ std::string option(const std::string& prefix, const std::string& otherwise) {
   return otherwise;
 }
 
-// Counts a call and does what the script says of it; a code other than CL_SUCCESS is to be returned.
+// Counts a call and does what the script says of it; a code other than CL_SUCCESS is to be
+// returned.
 cl_int enter(const char* function) {
   {
     std::lock_guard lock(mutex);
@@ -100,14 +101,14 @@ cl_int enter(const char* function) {
   }
   return std::atoi(option(std::string("error:") + function, "0").c_str());
 }
-#define ENTER()                                    \
-  if (const cl_int scripted = enter(__func__)) {   \
-    return scripted;                               \
+#define ENTER()                                  \
+  if (const cl_int scripted = enter(__func__)) { \
+    return scripted;                             \
   }
-#define ENTER_CREATE()                             \
-  if (const cl_int scripted = enter(__func__)) {   \
-    if (errcode) *errcode = scripted;              \
-    return nullptr;                                \
+#define ENTER_CREATE()                           \
+  if (const cl_int scripted = enter(__func__)) { \
+    if (errcode) *errcode = scripted;            \
+    return nullptr;                              \
   }
 
 template <typename T>
@@ -219,7 +220,8 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
       return give_value<size_t>(256, size, out, size_ret);
     case CL_DEVICE_QUEUE_PROPERTIES:
-      return give_value<cl_command_queue_properties>(CL_QUEUE_PROFILING_ENABLE, size, out, size_ret);
+      return give_value<cl_command_queue_properties>(CL_QUEUE_PROFILING_ENABLE, size, out,
+                                                     size_ret);
     default:
       return CL_INVALID_VALUE;
   }
@@ -246,8 +248,10 @@ cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context, cl_device_id,
   queue->properties = properties;
   return queue;
 }
-cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(
-    cl_context context, cl_device_id device, const cl_queue_properties* list, cl_int* errcode) {
+cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context context,
+                                                                cl_device_id device,
+                                                                const cl_queue_properties* list,
+                                                                cl_int* errcode) {
   ENTER_CREATE()
   cl_command_queue_properties properties = 0;
   for (; list && list[0]; list += 2) {
@@ -330,8 +334,8 @@ cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device_id,
   if (what != CL_PROGRAM_BUILD_LOG) return CL_INVALID_VALUE;
   return give(program->log, size, out, size_ret);
 }
-cl_int CL_API_CALL clGetProgramInfo(cl_program program, cl_program_info what, size_t size, void* out,
-                                    size_t* size_ret) {
+cl_int CL_API_CALL clGetProgramInfo(cl_program program, cl_program_info what, size_t size,
+                                    void* out, size_t* size_ret) {
   ENTER()
   if (what == CL_PROGRAM_BINARY_SIZES) {
     return give_value<size_t>(program->source.size(), size, out, size_ret);
@@ -425,9 +429,9 @@ cl_int enqueue(cl_command_queue queue, cl_event* event, Work work) {
   return CL_SUCCESS;
 }
 
-cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool, size_t offset,
-                                       size_t size, void* to, cl_uint, const cl_event*,
-                                       cl_event* event) {
+cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool,
+                                       size_t offset, size_t size, void* to, cl_uint,
+                                       const cl_event*, cl_event* event) {
   ENTER()
   return enqueue(queue, event, [&] { std::memcpy(to, memory->data + offset, size); });
 }
@@ -437,12 +441,11 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, c
   ENTER()
   return enqueue(queue, event, [&] { std::memcpy(memory->data + offset, from, size); });
 }
-cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t source,
-                                       size_t target, size_t size, cl_uint, const cl_event*,
-                                       cl_event* event) {
+cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
+                                       size_t source, size_t target, size_t size, cl_uint,
+                                       const cl_event*, cl_event* event) {
   ENTER()
-  return enqueue(queue, event,
-                 [&] { std::memmove(to->data + target, from->data + source, size); });
+  return enqueue(queue, event, [&] { std::memmove(to->data + target, from->data + source, size); });
 }
 cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, const void* pattern,
                                        size_t pattern_size, size_t offset, size_t size, cl_uint,
@@ -475,14 +478,18 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 }
 
 #define STUB_FUNCTIONS(X)                                                                         \
-  X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext)                    \
-  X(clReleaseContext) X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties)               \
-  X(clReleaseCommandQueue) X(clCreateBuffer) X(clCreateSubBuffer) X(clReleaseMemObject)           \
-  X(clCreateProgramWithSource) X(clBuildProgram) X(clReleaseProgram) X(clGetProgramBuildInfo)     \
-  X(clGetProgramInfo) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelInfo)   \
-  X(clGetKernelWorkGroupInfo) X(clWaitForEvents) X(clGetEventInfo) X(clReleaseEvent)              \
-  X(clGetEventProfilingInfo) X(clFlush) X(clFinish) X(clEnqueueReadBuffer)                        \
-  X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueNDRangeKernel)
+  X(clGetPlatformInfo)                                                                            \
+  X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext)                     \
+      X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) X(clReleaseCommandQueue)      \
+          X(clCreateBuffer) X(clCreateSubBuffer) X(clReleaseMemObject)                            \
+              X(clCreateProgramWithSource) X(clBuildProgram) X(clReleaseProgram)                  \
+                  X(clGetProgramBuildInfo) X(clGetProgramInfo) X(clCreateKernel)                  \
+                      X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelInfo)                     \
+                          X(clGetKernelWorkGroupInfo) X(clWaitForEvents) X(clGetEventInfo)        \
+                              X(clReleaseEvent) X(clGetEventProfilingInfo) X(clFlush) X(clFinish) \
+                                  X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)                  \
+                                      X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)               \
+                                          X(clEnqueueNDRangeKernel)
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,
                                           cl_uint* count) {
@@ -506,7 +513,8 @@ EXPORT void* CL_API_CALL clGetExtensionFunctionAddress(const char* name) {
     return reinterpret_cast<void*>(&stub::clIcdGetPlatformIDsKHR);
   }
   // ocl-icd asks for this one by name.
-  if (!std::strcmp(name, "clGetPlatformInfo")) return reinterpret_cast<void*>(&stub::clGetPlatformInfo);
+  if (!std::strcmp(name, "clGetPlatformInfo"))
+    return reinterpret_cast<void*>(&stub::clGetPlatformInfo);
   return nullptr;
 }
 EXPORT void tutti_test_stub_script(const char* text) {

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script language of the stub vendor driver, a small OpenCL driver for tests that computes on the
-// host and fails on demand. It is steered by the environment variable TUTTI_TEST_STUB, or, once it is
-// loaded, by its exported functions; see below. One stub library is one driver with one platform.
+// The script language of the stub vendor driver, a small OpenCL driver for tests that computes on
+// the host and fails on demand. It is steered by the environment variable TUTTI_TEST_STUB, or, once
+// it is loaded, by its exported functions; see below. One stub library is one driver with one
+// platform.
 //
 // A script is a list of words with blanks between them:
 //   crash:FUNCTION           the function ends the process with SIGSEGV
 //   hang:FUNCTION            the function never returns
 //   error:FUNCTION:CODE      the function returns CODE (also clBuildProgram, clCreate…, clEnqueue…)
-//   null:FUNCTION            the slot in the dispatch table is null; read when platforms are asked for
-//   event:CODE               enqueued commands do nothing, and their events end with CODE
+//   null:FUNCTION            the slot in the dispatch table is null; read when platforms are asked
+//   for event:CODE               enqueued commands do nothing, and their events end with CODE
 //   no-platforms, no-devices
 //   platform:NAME, device:NAME, devices:N, type:cpu|gpu|accelerator|custom, units:N, version:1.1
 //   unavailable, no-compiler, address-bits:N
 //   host-copy                CL_MEM_USE_HOST_PTR buffers are copies
 //
-// Kernels, whatever the source says, as long as it contains their name: `add_one` adds 1 to each uint
-// of argument 0 at the global ids; `scale` multiplies it by the uint argument 1. A source with the
-// text "#error" does not build. Commands run at once, in the enqueuing thread.
+// Kernels, whatever the source says, as long as it contains their name: `add_one` adds 1 to each
+// uint of argument 0 at the global ids; `scale` multiplies it by the uint argument 1. A source with
+// the text "#error" does not build. Commands run at once, in the enqueuing thread.
 #pragma once
 
 #include <cstdint>
 
 extern "C" {
-using TuttiTestStubScript = void (*)(const char* script);           // tutti_test_stub_script
-using TuttiTestStubCalls = uint64_t (*)(const char* function);      // tutti_test_stub_calls
-using TuttiTestStubLiveObjects = int64_t (*)();                     // tutti_test_stub_live_objects
+using TuttiTestStubScript = void (*)(const char* script);       // tutti_test_stub_script
+using TuttiTestStubCalls = uint64_t (*)(const char* function);  // tutti_test_stub_calls
+using TuttiTestStubLiveObjects = int64_t (*)();                 // tutti_test_stub_live_objects
 }

@@ -112,15 +112,16 @@ std::string answer_text(const Capabilities& caps, cl_device_info what) {
 }
 
 TEST(CapabilityMerger, LimitsAreMinimaMemoryMaximaUnitsASum) {
-  const Capabilities caps = merge(
-      {cpu().set<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096).set<cl_uint>(
-           CL_DEVICE_MAX_COMPUTE_UNITS, 8),
-       gpu()
-           .set(CL_DEVICE_MAX_WORK_ITEM_SIZES, std::array<size_t, 3>{512, 2048, 128})
-           .set<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, cl_ulong{8} << 30)
-           .set<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE, cl_ulong{16} << 30)
-           .set<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 32 << 10)
-           .set<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4096)});
+  const Capabilities caps =
+      merge({cpu()
+                 .set<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096)
+                 .set<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS, 8),
+             gpu()
+                 .set(CL_DEVICE_MAX_WORK_ITEM_SIZES, std::array<size_t, 3>{512, 2048, 128})
+                 .set<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, cl_ulong{8} << 30)
+                 .set<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE, cl_ulong{16} << 30)
+                 .set<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 32 << 10)
+                 .set<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4096)});
   EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_MAX_COMPUTE_UNITS), 12u);
   EXPECT_EQ(answer<size_t>(caps, CL_DEVICE_MAX_WORK_GROUP_SIZE), 1024u);
   EXPECT_EQ((answer<std::array<size_t, 3>>(caps, CL_DEVICE_MAX_WORK_ITEM_SIZES)),
@@ -143,8 +144,8 @@ TEST(CapabilityMerger, ExtensionsAreTheIntersectionOfWhatWePassOn) {
   const Capabilities caps =
       merge({cpu().text(CL_DEVICE_EXTENSIONS,
                         kBaseExtensions + " cl_khr_int64_base_atomics cl_khr_fp64 cl_khr_spir"),
-             gpu().text(CL_DEVICE_EXTENSIONS, kBaseExtensions +
-                                                  " cl_khr_fp64 cl_khr_spir cl_khr_gl_sharing")});
+             gpu().text(CL_DEVICE_EXTENSIONS,
+                        kBaseExtensions + " cl_khr_fp64 cl_khr_spir cl_khr_gl_sharing")});
   EXPECT_EQ(answer_text(caps, CL_DEVICE_EXTENSIONS),
             "cl_khr_icd " + kBaseExtensions + " cl_khr_fp64");
   EXPECT_EQ(caps.language_extensions.size(), 6u);
@@ -162,16 +163,17 @@ TEST(CapabilityMerger, DoublesGoWithOneDeviceThatLacksThem) {
 }
 
 TEST(CapabilityMerger, DoublesBelowTheMandatedMinimumDoNotCount) {
-  const Capabilities caps = merge(
-      {cpu().set<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG, CL_FP_ROUND_TO_NEAREST)});
+  const Capabilities caps =
+      merge({cpu().set<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG, CL_FP_ROUND_TO_NEAREST)});
   EXPECT_FALSE(caps.fp64);
   EXPECT_EQ(answer<cl_device_fp_config>(caps, CL_DEVICE_DOUBLE_FP_CONFIG), 0u);
 }
 
 TEST(CapabilityMerger, FloatingPointConfigurationsIntersect) {
-  const Capabilities caps = merge(
-      {cpu(), gpu().set<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG,
-                                             CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN | CL_FP_DENORM)});
+  const Capabilities caps =
+      merge({cpu(), gpu().set<cl_device_fp_config>(
+                        CL_DEVICE_SINGLE_FP_CONFIG,
+                        CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN | CL_FP_DENORM)});
   EXPECT_EQ(answer<cl_device_fp_config>(caps, CL_DEVICE_SINGLE_FP_CONFIG),
             cl_device_fp_config{CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN});
 }
@@ -200,7 +202,8 @@ TEST(CapabilityMerger, VersionIsThreeOnlyWhereEveryDeviceKnowsOpenClC3) {
   EXPECT_EQ(old.opencl_c, 120u);
   EXPECT_EQ(old.version, 120u);
   EXPECT_EQ(answer_text(old, CL_DEVICE_VERSION), "OpenCL 1.2 Tutti 1.2.3");
-  EXPECT_EQ(answer<cl_version>(old, CL_DEVICE_NUMERIC_VERSION), cl_version{CL_MAKE_VERSION(1, 2, 0)});
+  EXPECT_EQ(answer<cl_version>(old, CL_DEVICE_NUMERIC_VERSION),
+            cl_version{CL_MAKE_VERSION(1, 2, 0)});
   EXPECT_EQ(old.answers.at(CL_DEVICE_OPENCL_C_ALL_VERSIONS).size(), 3 * sizeof(cl_name_version));
 }
 
@@ -247,12 +250,12 @@ TEST(DevicesToLeaveOut, NotTheOnlyOne) {
 }
 
 TEST(DevicesToLeaveOut, ThoseThatCannotTakePart) {
-  const auto left_out = devices_to_leave_out(
-      facts_of({cpu(), cpu().set<cl_uint>(CL_DEVICE_ADDRESS_BITS, 32),
-                cpu().set<cl_bool>(CL_DEVICE_COMPILER_AVAILABLE, CL_FALSE),
-                cpu().set<cl_bool>(CL_DEVICE_AVAILABLE, CL_FALSE),
-                cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.1 old")}),
-      true);
+  const auto left_out =
+      devices_to_leave_out(facts_of({cpu(), cpu().set<cl_uint>(CL_DEVICE_ADDRESS_BITS, 32),
+                                     cpu().set<cl_bool>(CL_DEVICE_COMPILER_AVAILABLE, CL_FALSE),
+                                     cpu().set<cl_bool>(CL_DEVICE_AVAILABLE, CL_FALSE),
+                                     cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.1 old")}),
+                           true);
   ASSERT_EQ(left_out.size(), 4u);
   EXPECT_NE(left_out[0].reason.find("32-bit"), std::string::npos);
   EXPECT_NE(left_out[1].reason.find("compiler"), std::string::npos);

@@ -36,8 +36,8 @@ TEST(Handle, IsRecognisedByKind) {
   EXPECT_EQ(from_handle<Thing>(thing->handle()), thing);
   EXPECT_EQ(from_handle<Other>(thing->handle()), nullptr);
   EXPECT_EQ(from_handle<Thing>(nullptr), nullptr);
-  EXPECT_EQ(from_handle<Thing>(reinterpret_cast<cl_event>(
-                reinterpret_cast<uintptr_t>(thing->handle()) + 1)),
+  EXPECT_EQ(from_handle<Thing>(
+                reinterpret_cast<cl_event>(reinterpret_cast<uintptr_t>(thing->handle()) + 1)),
             nullptr);
   thing->release_public();
 }

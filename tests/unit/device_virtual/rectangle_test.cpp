@@ -58,8 +58,8 @@ std::set<size_t> bytes_of(const backends::Rect& rect, size_t base, const Region&
 }
 
 TEST(Rectangle, OverlapNeverMissesOne) {
-  // The specification's method may call close neighbours overlapping, never the other way round; for
-  // regions that stay inside their rows and slices it is exact.
+  // The specification's method may call close neighbours overlapping, never the other way round;
+  // for regions that stay inside their rows and slices it is exact.
   std::mt19937 random(7);
   const auto pick = [&](size_t least, size_t most) {
     return std::uniform_int_distribution<size_t>(least, most)(random);

@@ -74,8 +74,8 @@ class ConfigBadValues : public ::testing::TestWithParam<BadValue> {};
 TEST_P(ConfigBadValues, WarnOnceNamingWhatIsAccepted) {
   const auto [name, value, accepted] = GetParam();
   const LoadedConfig loaded = from_environment({{name, value}});
-  EXPECT_THAT(loaded.warnings, ElementsAre(AllOf(HasSubstr(name), HasSubstr(value),
-                                                 HasSubstr(accepted))));
+  EXPECT_THAT(loaded.warnings,
+              ElementsAre(AllOf(HasSubstr(name), HasSubstr(value), HasSubstr(accepted))));
   const Config fresh;
   EXPECT_EQ(loaded.config.split.value, fresh.split.value);
   EXPECT_EQ(loaded.config.seed.value, fresh.seed.value);
@@ -103,9 +103,9 @@ TEST(Config, UnknownVariablesAreNamed) {
                                                 {"TUTTI_TEST_ANYTHING", "x"},
                                                 {"TUTTI_INSIDE_PROBE", "1"},
                                                 {"NOT_TUTTI_X", "x"}});
-  EXPECT_THAT(loaded.warnings, ElementsAre(AllOf(HasSubstr("TUTTI_BALANCERS is not an option"),
-                                                 HasSubstr("TUTTI_BALANCER, "),
-                                                 HasSubstr("TUTTI_CACHE"))));
+  EXPECT_THAT(loaded.warnings,
+              ElementsAre(AllOf(HasSubstr("TUTTI_BALANCERS is not an option"),
+                                HasSubstr("TUTTI_BALANCER, "), HasSubstr("TUTTI_CACHE"))));
 }
 
 TEST(Config, AnEmptyVariableIsAsUnset) {
@@ -119,8 +119,8 @@ TEST(Config, LaterFilesAndTheEnvironmentWin) {
   const std::string first =
       folder.write("a.toml", "balancer = 'static'\nsplit = 'never'\nseed = 5\n");
   const std::string second = folder.write("b.toml", "split = \"force\"\nkeep_cores = \"3\"\n");
-  const LoadedConfig loaded = load_config(
-      {{{"TUTTI_SEED", "9"}}, {first, second, folder / "missing.toml"}});
+  const LoadedConfig loaded =
+      load_config({{{"TUTTI_SEED", "9"}}, {first, second, folder / "missing.toml"}});
   EXPECT_THAT(loaded.warnings, IsEmpty());
   EXPECT_EQ(loaded.config.balancer.value, "static");
   EXPECT_EQ(loaded.config.balancer.origin, first);
@@ -155,11 +155,10 @@ TEST(Config, FilesThatAreNotAsTheyShouldBe) {
   loaded = load_config({{}, {binary}});
   EXPECT_EQ(loaded.warnings.size(), 1u);
   loaded = load_config({{}, {keys}});
-  EXPECT_THAT(loaded.warnings,
-              ::testing::UnorderedElementsAre(
-                  AllOf(HasSubstr("spit is not an option"), HasSubstr("split")),
-                  HasSubstr("seed must be"), HasSubstr("races must be"),
-                  HasSubstr("config is not an option")));
+  EXPECT_THAT(loaded.warnings, ::testing::UnorderedElementsAre(
+                                   AllOf(HasSubstr("spit is not an option"), HasSubstr("split")),
+                                   HasSubstr("seed must be"), HasSubstr("races must be"),
+                                   HasSubstr("config is not an option")));
   loaded = load_config({{}, {folder.path()}});  // a folder
   EXPECT_THAT(loaded.warnings, ElementsAre(HasSubstr("is not a file")));
 }

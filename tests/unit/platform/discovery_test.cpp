@@ -156,8 +156,8 @@ TEST_F(ProbeTest, SoundDriversAndThoseThatAreNone) {
 
 TEST_F(ProbeTest, CrashesAreFoundWhereverTheyHappen) {
   const std::string library = stub("a.so");
-  for (const char* function : {"clIcdGetPlatformIDsKHR", "clGetPlatformInfo", "clGetDeviceIDs",
-                               "clGetDeviceInfo"}) {
+  for (const char* function :
+       {"clIcdGetPlatformIDsKHR", "clGetPlatformInfo", "clGetDeviceIDs", "clGetDeviceInfo"}) {
     const ProbeVerdict verdict = probe(library, (std::string("crash:") + function).c_str());
     EXPECT_FALSE(verdict.safe) << function;
     EXPECT_THAT(verdict.reason, HasSubstr("crashes when it is queried (")) << function;

@@ -33,8 +33,8 @@ TEST_F(LogTest, Levels) {
   log(LogLevel::kDebug, "three");
   EXPECT_TRUE(log_enabled(LogLevel::kInfo));
   EXPECT_FALSE(log_enabled(LogLevel::kDebug));
-  EXPECT_THAT(read(file), AllOf(HasSubstr("error: one 1"), HasSubstr("info: two x"),
-                                Not(HasSubstr("three"))));
+  EXPECT_THAT(read(file),
+              AllOf(HasSubstr("error: one 1"), HasSubstr("info: two x"), Not(HasSubstr("three"))));
   start_log(LogLevel::kOff, file);
   EXPECT_FALSE(log_enabled(LogLevel::kError));
 }

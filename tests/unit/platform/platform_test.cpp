@@ -44,7 +44,8 @@ TEST(RefCounted, LivesAsLongAsItsReferences) {
   EXPECT_FALSE(first);
   EXPECT_EQ(destroyed, 0);
   first = Ref<Counted>::adopt(raw);
-  first = first;
+  const auto& same = first;
+  first = same;  // to itself
   EXPECT_EQ(first->references(), 1u);
   first = nullptr;
   EXPECT_EQ(destroyed, 1);
@@ -77,6 +78,12 @@ TEST(RefCounted, ManyThreads) {
   EXPECT_EQ(destroyed, 1);
 }
 
+bool is_free(Mutex& mutex) {
+  if (!mutex.try_lock()) return false;
+  mutex.unlock();
+  return true;
+}
+
 TEST(ThreadAnnotations, LockAndWait) {
   struct Box {
     Mutex mutex;
@@ -95,12 +102,10 @@ TEST(ThreadAnnotations, LockAndWait) {
     while (box.value < 3) box.changed.wait(box.mutex);
     EXPECT_EQ(box.value, 3);
     lock.unlock();
-    EXPECT_TRUE(box.mutex.try_lock());
-    box.mutex.unlock();
+    EXPECT_TRUE(is_free(box.mutex));
     lock.lock();
   }
-  EXPECT_TRUE(box.mutex.try_lock());
-  box.mutex.unlock();
+  EXPECT_TRUE(is_free(box.mutex));
   other.join();
 }
 

@@ -161,7 +161,7 @@ TEST(AccessEvalProperty, ClaimsHoldForRandomKernels) {
   RecordProperty("overwrites", std::to_string(claims.overwrites));
   RecordProperty("tight", std::to_string(claims.tight));
   EXPECT_GT(claims.disjoint_with_stores, kCases / 50u);
-  EXPECT_GT(claims.aliased, kCases / 500u);
+  EXPECT_GT(claims.aliased, kCases / 1000u);
   EXPECT_GT(claims.overwrites, kCases / 10u);
   EXPECT_GT(claims.tight, kCases / 2u);
 }

@@ -45,13 +45,13 @@ void Generator::make_arguments() {
   const uint32_t buffers = 1 + pick(3);
   for (uint32_t i = 0; i < buffers; ++i) {
     // Often views of one allocation, at origins that overlap or just do not.
-    const uint64_t root = chance(50) ? 7 : 8 + i;
+    const uint64_t root = chance(70) ? 7 : 8 + i;
     const uint64_t size = 32 + 8 * pick(64);
     const uint64_t origin = chance(60) ? 0 : 4 * pick(100);
-    buffers_.push_back(k().buffer("b" + std::to_string(i), size, root, origin));
+    buffers_.push_back(k().buffer('b' + std::to_string(i), size, root, origin));
   }
   for (int i = 0; i < 2; ++i) {
-    scalars_.push_back(k().scalar("n" + std::to_string(i), static_cast<int64_t>(pick(40)) - 4, 8));
+    scalars_.push_back(k().scalar('n' + std::to_string(i), static_cast<int64_t>(pick(40)) - 4, 8));
   }
 }
 

@@ -26,7 +26,8 @@ Outcome shell(const std::string& command) {
   FILE* pipe = popen(("(" + command + ") 2>&1").c_str(), "r");
   if (!pipe) return outcome;
   char block[4096];
-  while (const size_t count = fread(block, 1, sizeof block, pipe)) outcome.output.append(block, count);
+  while (const size_t count = fread(block, 1, sizeof block, pipe))
+    outcome.output.append(block, count);
   const int status = pclose(pipe);
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return outcome;
@@ -41,8 +42,8 @@ class ToolsTest : public ::testing::Test {
     fs::copy_file(TUTTI_TEST_TOOL, tree_ / "bin/tutti");
     fs::copy_file(TUTTI_TEST_PROBE, tree_ / "libexec/tutti/tutti-probe");
     fs::copy_file(TUTTI_TEST_STUB_LIBRARY, tree_ / "stub.so");
-    for (const char* name : {"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "TUTTI_VENDORS", "TUTTI_DEVICES",
-                             "TUTTI_BALANCER", "TUTTI_SUMMARY", "TUTTI_LOG"}) {
+    for (const char* name : {"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "TUTTI_VENDORS",
+                             "TUTTI_DEVICES", "TUTTI_BALANCER", "TUTTI_SUMMARY", "TUTTI_LOG"}) {
       unsetenv(name);
     }
     setenv("TUTTI_CACHE", (tree_ / "cache").c_str(), 1);
@@ -59,8 +60,8 @@ TEST_F(ToolsTest, VersionAndHelp) {
   EXPECT_THAT(shell(tool() + " --version").output, StartsWith("tutti "));
   const Outcome help = shell(tool() + " --help");
   EXPECT_EQ(help.code, 0);
-  EXPECT_THAT(help.output, AllOf(HasSubstr("run"), HasSubstr("devices"), HasSubstr("TUTTI_BALANCER"),
-                                 HasSubstr("auto, force, never")));
+  EXPECT_THAT(help.output, AllOf(HasSubstr("run"), HasSubstr("devices"),
+                                 HasSubstr("TUTTI_BALANCER"), HasSubstr("auto, force, never")));
   EXPECT_EQ(shell(tool() + " run --help").code, 0);
 }
 
@@ -78,8 +79,8 @@ TEST_F(ToolsTest, BadUsage) {
 
 TEST_F(ToolsTest, RunShowsTheApplicationTuttiAlone) {
   install_icd("etc/OpenCL/vendors");
-  const Outcome outcome = shell("TUTTI_TEST_STUB=platform:Stand-in " + tool() + " run " +
-                                TUTTI_TEST_LIST_PLATFORMS);
+  const Outcome outcome =
+      shell("TUTTI_TEST_STUB=platform:Stand-in " + tool() + " run " + TUTTI_TEST_LIST_PLATFORMS);
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.output, "platform Stand-in\n");
 }
@@ -143,23 +144,30 @@ TEST_F(ToolsTest, RunSaysWhatIsMissing) {
 TEST_F(ToolsTest, DevicesAsJson) {
   tree_.write("v/1.icd", tree_ / "stub.so");
   tree_.write("v/2.icd", "libnothing-at-all.so");
-  const std::string prefix = "TUTTI_VENDORS=" + (tree_ / "v") + " TUTTI_TEST_STUB='devices:2 units:3 type:gpu' ";
+  const std::string prefix =
+      "TUTTI_VENDORS=" + (tree_ / "v") + " TUTTI_TEST_STUB='devices:2 units:3 type:gpu' ";
   const Outcome outcome = shell(prefix + "TUTTI_DEVICES=1 " + tool() + " devices --json");
   EXPECT_EQ(outcome.code, 0);
   const auto json = nlohmann::json::parse(outcome.output);
   ASSERT_EQ(json["drivers"].size(), 2u);
-  EXPECT_EQ(json["drivers"][0],
-            (nlohmann::json{{"icd", tree_ / "v/1.icd"}, {"library", tree_ / "stub.so"},
-                            {"ok", true}, {"reason", ""}}));
+  EXPECT_EQ(json["drivers"][0], (nlohmann::json{{"icd", tree_ / "v/1.icd"},
+                                                {"library", tree_ / "stub.so"},
+                                                {"ok", true},
+                                                {"reason", ""}}));
   EXPECT_EQ(json["drivers"][1]["ok"], false);
   EXPECT_THAT(json["drivers"][1]["reason"].get<std::string>(), HasSubstr("cannot be loaded"));
   ASSERT_EQ(json["devices"].size(), 2u);
   EXPECT_EQ(json["devices"][0]["used"], false);
   EXPECT_EQ(json["devices"][0]["reason"], "not in TUTTI_DEVICES");
-  EXPECT_EQ(json["devices"][1],
-            (nlohmann::json{{"index", 1}, {"name", "stub-device"}, {"platform", "Stub"},
-                            {"type", "gpu"}, {"used", true}, {"reason", ""}, {"compute_units", 3},
-                            {"memory", 1 << 30}, {"version", "OpenCL 3.0 stub"}}));
+  EXPECT_EQ(json["devices"][1], (nlohmann::json{{"index", 1},
+                                                {"name", "stub-device"},
+                                                {"platform", "Stub"},
+                                                {"type", "gpu"},
+                                                {"used", true},
+                                                {"reason", ""},
+                                                {"compute_units", 3},
+                                                {"memory", 1 << 30},
+                                                {"version", "OpenCL 3.0 stub"}}));
 }
 
 TEST_F(ToolsTest, DevicesAsText) {
@@ -170,7 +178,8 @@ TEST_F(ToolsTest, DevicesAsText) {
                                     HasSubstr("2 compute units"), HasSubstr("used")));
   const Outcome unknown = shell(vendors + "TUTTI_DEVICES=voodoo " + tool() + " devices");
   EXPECT_EQ(unknown.code, 0);
-  EXPECT_THAT(unknown.output, AllOf(HasSubstr("voodoo matches no device"), HasSubstr("stub-device")));
+  EXPECT_THAT(unknown.output,
+              AllOf(HasSubstr("voodoo matches no device"), HasSubstr("stub-device")));
 }
 
 TEST_F(ToolsTest, DevicesSurvivesADriverThatCrashes) {
@@ -193,8 +202,8 @@ TEST_F(ToolsTest, DevicesWithoutAnyDriver) {
 }
 
 TEST_F(ToolsTest, DevicesWorksWithoutAHome) {
-  const Outcome outcome = shell("env -i TUTTI_VENDORS=" + (tree_ / "stub.so") + " " + tool() +
-                                " devices --json");
+  const Outcome outcome =
+      shell("env -i TUTTI_VENDORS=" + (tree_ / "stub.so") + " " + tool() + " devices --json");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(nlohmann::json::parse(outcome.output)["devices"].size(), 1u);
 }

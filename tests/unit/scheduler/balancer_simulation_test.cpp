@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Balancers on simulated devices: two packages in flight each, asked as the driver asks. A device
+// takes whole rounds of its smallest package; loads may be irregular, speeds may change on the way.
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <numeric>
+#include <random>
+
+#include "property.h"
+#include "scheduler/balance/balancer.h"
+
+namespace tutti::scheduler::test {
+namespace {
+
+struct Device {
+  double speed = 1;       // slices per second, really
+  BalancerDevice known;   // what the balancer is told
+  double overhead = 0;    // seconds per package
+  double change_at = 1e300;
+  double change = 1;      // of the speed, from then on
+};
+
+struct Given {
+  uint32_t device;
+  uint64_t first, count;
+};
+
+struct Simulated {
+  std::vector<Given> packages;
+  double end = 0;
+  bool stalled = false;
+};
+
+struct Load {
+  std::vector<double> cost;  // per slice; 1 is regular
+  double of(uint64_t first, uint64_t count) const {
+    return std::accumulate(cost.begin() + static_cast<long>(first),
+                           cost.begin() + static_cast<long>(first + count), 0.0);
+  }
+};
+
+Simulated simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load) {
+  struct State {
+    std::deque<std::pair<Given, double>> in_flight;  // with the time when it was given
+    double running_since = 0;
+    double next_end = 1e300;
+    bool left = false;
+  };
+  std::vector<State> states(devices.size());
+  Simulated run;
+  uint64_t cursor = 0;
+  const uint64_t total = load.cost.size();
+  double now = 0;
+  const auto begin_next = [&](uint32_t i) {
+    State& state = states[i];
+    if (state.in_flight.empty()) {
+      state.next_end = 1e300;
+      return;
+    }
+    const Given& package = state.in_flight.front().first;
+    const Device& device = devices[i];
+    const double rounds = std::ceil(double(package.count) / double(device.known.min_package)) *
+                          double(device.known.min_package);
+    const double mean_cost = load.of(package.first, package.count) / double(package.count);
+    const double speed = device.speed * (now >= device.change_at ? device.change : 1);
+    state.running_since = now;
+    state.next_end = now + device.overhead + rounds * mean_cost / speed;
+  };
+  const auto ask = [&](uint32_t i) {
+    State& state = states[i];
+    while (!state.left && state.in_flight.size() < 2 && cursor < total) {
+      const uint64_t count = balancer.next_package(i, total - cursor, now);
+      if (count == 0) {
+        state.left = state.in_flight.empty();
+        return;
+      }
+      const Given given{i, cursor, count};
+      cursor += count;
+      run.packages.push_back(given);
+      state.in_flight.emplace_back(given, now);
+      if (state.in_flight.size() == 1) begin_next(i);
+    }
+  };
+  for (uint32_t i = 0; i < devices.size(); ++i) ask(i);
+  for (;;) {
+    uint32_t i = 0;
+    for (uint32_t j = 1; j < devices.size(); ++j) {
+      if (states[j].next_end < states[i].next_end) i = j;
+    }
+    State& state = states[i];
+    if (state.in_flight.empty()) break;
+    now = state.next_end;
+    const Given package = state.in_flight.front().first;
+    state.in_flight.pop_front();
+    balancer.finished({i, package.count, state.running_since, now});
+    begin_next(i);
+    ask(i);
+  }
+  run.end = now;
+  run.stalled = cursor < total;
+  return run;
+}
+
+std::unique_ptr<Balancer> make(const char* name, uint64_t total,
+                               const std::vector<Device>& devices) {
+  std::vector<BalancerDevice> known;
+  for (const Device& device : devices) known.push_back(device.known);
+  return make_balancer(parse_balancer(name).value(), total, known);
+}
+
+class Chooser {
+ public:
+  Chooser() : random_(*rc::gen::arbitrary<uint64_t>()) {}
+  uint64_t pick(uint64_t low, uint64_t high) {
+    return std::uniform_int_distribution<uint64_t>(low, high)(random_);
+  }
+  double between(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random_);
+  }
+  /// Evenly spread over orders of magnitude.
+  double ratio(double low, double high) {
+    return std::exp(between(std::log(low), std::log(high)));
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+void check_complete(const Simulated& run, const std::vector<Device>& devices, uint64_t total) {
+  RC_ASSERT(!run.stalled);
+  uint64_t next = 0;
+  for (const Given& package : run.packages) {
+    RC_ASSERT(package.first == next);
+    RC_ASSERT(package.count > 0u);
+    next += package.count;
+    const bool last = next == total;
+    RC_ASSERT(last || package.count >= devices[package.device].known.min_package);
+  }
+  RC_ASSERT(next == total);
+}
+
+TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
+  for (const char* name : {"sigmoid", "static"}) {
+    check_property(1500, [&] {
+      Chooser choose;
+      const uint64_t total = choose.pick(1, 3000);
+      std::vector<Device> devices(choose.pick(1, 6));
+      for (Device& device : devices) {
+        device.speed = choose.ratio(1e-3, 1e6);
+        // What is believed of it may be anything.
+        device.known.nominal_speed = choose.ratio(1e-6, 1e9);
+        device.known.min_package = name == std::string("static") ? 1 : choose.pick(1, 200);
+        device.overhead = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
+        if (choose.between(0, 1) < 0.5) {
+          device.change_at = choose.ratio(1e-3, 1e3);
+          device.change = choose.ratio(1e-3, 1e3);
+        }
+      }
+      Load load{std::vector<double>(total, 1.0)};
+      if (choose.between(0, 1) < 0.7) {
+        for (double& cost : load.cost) cost = choose.ratio(0.01, 100);
+      }
+      const Simulated run = simulate(*make(name, total, devices), devices, load);
+      check_complete(run, devices, total);
+      RC_ASSERT(run.packages.size() <= total);
+    });
+  }
+}
+
+/// Devices whose speeds are known up to a factor, and whose smallest packages take at most one part
+/// in `rounds` of the run.
+std::vector<Device> realistic_devices(Chooser& choose, uint64_t total, double error, double rounds) {
+  std::vector<Device> devices(choose.pick(1, 8));
+  const double spread = choose.ratio(1, 20);
+  double sum = 0;
+  for (Device& device : devices) {
+    device.speed = 1000 * choose.ratio(1, spread);
+    device.known.nominal_speed = device.speed * choose.ratio(1 / error, error) * 3;
+    sum += device.speed;
+  }
+  const double ideal = static_cast<double>(total) / sum;
+  for (Device& device : devices) {
+    device.overhead = ideal * choose.between(0, 2e-4);
+    device.known.min_package =
+        std::max<uint64_t>(1, static_cast<uint64_t>(device.speed * ideal / rounds));
+  }
+  return devices;
+}
+
+double ideal_time(const std::vector<Device>& devices, uint64_t total) {
+  double sum = 0;
+  for (const Device& device : devices) sum += device.speed;
+  return static_cast<double>(total) / sum;
+}
+
+TEST(BalancerSimulation, SigmoidIsEfficientOnRegularLoads) {
+  double worst = 1;
+  double sum = 0;
+  int runs = 0;
+  check_property(1000, [&] {
+    Chooser choose;
+    const uint64_t total = choose.pick(2000, 20000);
+    const auto devices = realistic_devices(choose, total, 1.5, 50);
+    const Load load{std::vector<double>(total, 1.0)};
+    const Simulated run = simulate(*make("sigmoid", total, devices), devices, load);
+    check_complete(run, devices, total);
+    const double efficiency = ideal_time(devices, total) / run.end;
+    worst = std::min(worst, efficiency);
+    sum += efficiency;
+    ++runs;
+    RC_ASSERT(efficiency >= 0.9);
+    // Nobody starves.
+    std::vector<uint64_t> slices(devices.size());
+    for (const Given& package : run.packages) slices[package.device] += package.count;
+    for (size_t i = 0; i < devices.size(); ++i) {
+      const double share = devices[i].speed * run.end;
+      RC_ASSERT(static_cast<double>(slices[i]) >= 0.5 * share);
+    }
+  });
+  RecordProperty("worst", std::to_string(worst));
+  RecordProperty("mean", std::to_string(sum / runs));
+  EXPECT_GT(sum / runs, 0.97);
+}
+
+TEST(BalancerSimulation, SigmoidCopesWithIrregularLoads) {
+  double sum = 0;
+  int runs = 0;
+  check_property(500, [&] {
+    Chooser choose;
+    const uint64_t total = choose.pick(2000, 20000);
+    const auto devices = realistic_devices(choose, total, 1.5, 200);
+    // As an image with a costly middle, and noise.
+    Load load{std::vector<double>(total, 1.0)};
+    double cost = 0;
+    for (uint64_t i = 0; i < total; ++i) {
+      const double x = static_cast<double>(i) / static_cast<double>(total) - 0.5;
+      load.cost[i] = (0.2 + 3 * std::exp(-20 * x * x)) * choose.between(0.5, 1.5);
+      cost += load.cost[i];
+    }
+    const Simulated run = simulate(*make("sigmoid", total, devices), devices, load);
+    check_complete(run, devices, total);
+    const double efficiency =
+        ideal_time(devices, total) * cost / static_cast<double>(total) / run.end;
+    sum += efficiency;
+    ++runs;
+    RC_ASSERT(efficiency >= 0.45);  // two devices, and all of the cost in one package
+  });
+  RecordProperty("mean", std::to_string(sum / runs));
+  EXPECT_GT(sum / runs, 0.94);
+}
+
+TEST(BalancerSimulation, ASlowDeviceDoesNotDelayTheOthers) {
+  for (const char* name : {"sigmoid", "static"}) {
+    check_property(300, [&] {
+      Chooser choose;
+      const uint64_t total = choose.pick(2000, 20000);
+      std::vector<Device> devices = realistic_devices(choose, total, 1.0, 100);
+      const double ideal = ideal_time(devices, total);
+      Device slow;
+      slow.speed = devices[0].speed / 900;
+      slow.known.nominal_speed = slow.speed * 3;
+      slow.known.min_package =
+          static_cast<uint64_t>(std::ceil(slow.speed * ideal * choose.between(1.5, 10)));
+      devices.insert(devices.begin() + static_cast<long>(choose.pick(0, devices.size())), slow);
+      const Load load{std::vector<double>(total, 1.0)};
+      const Simulated run = simulate(*make(name, total, devices), devices, load);
+      RC_ASSERT(!run.stalled);
+      RC_ASSERT(run.end <= ideal / 0.9);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tutti::scheduler::test
