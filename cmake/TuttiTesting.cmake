@@ -15,8 +15,8 @@
 # A configuration is made of the vendors' own settings:
 #   pocl1      one one-core PoCL device             rusticl    llvmpipe alone
 #   pocl2      two of them                          oclgrind   the checking interpreter alone
-#   mixed3     two of them and llvmpipe             none       no vendor driver at all
-#   pthread    PoCL with all cores, asynchronous
+#   mixed3     two of them and llvmpipe             checked    Oclgrind and one PoCL device
+#   pthread    PoCL with all cores, asynchronous    none       no vendor driver at all
 # A configuration whose drivers are not installed is an error: `make setup` installs them all.
 
 set(TUTTI_TEST_VENDORS "/etc/OpenCL/vendors" CACHE PATH "Where pocl.icd and rusticl.icd lie")
@@ -37,6 +37,8 @@ set(tutti_devices_mixed3
 set(tutti_devices_rusticl "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/rusticl.icd"
     "RUSTICL_ENABLE=llvmpipe")
 set(tutti_devices_oclgrind "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}" "OCLGRIND_NUM_THREADS=1")
+set(tutti_devices_checked "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}:${TUTTI_TEST_VENDORS}/pocl.icd"
+    "POCL_DEVICES=basic" "OCLGRIND_NUM_THREADS=1")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
@@ -46,6 +48,7 @@ set(tutti_cores_pthread 2)
 set(tutti_cores_mixed3 2)
 set(tutti_cores_rusticl 1)
 set(tutti_cores_oclgrind 1)
+set(tutti_cores_checked 2)
 set(tutti_cores_none 1)
 
 # Sanitizers must be loaded first; a program that is not ours does not do it.
@@ -87,7 +90,7 @@ function(tutti_add_client_test)
   if(NOT DEFINED tutti_devices_${arg_DEVICES})
     message(FATAL_ERROR "tutti_add_client_test: no configuration '${arg_DEVICES}'")
   endif()
-  if(arg_DEVICES STREQUAL "oclgrind" AND NOT TUTTI_OCLGRIND_ICD)
+  if(arg_DEVICES MATCHES "oclgrind|checked" AND NOT TUTTI_OCLGRIND_ICD)
     message(FATAL_ERROR "Oclgrind is not installed: make setup")
   endif()
 

@@ -55,6 +55,10 @@ std::vector<backends::BuildResult> build_on_all(scheduler::BackendSet& backends,
   return results;
 }
 
+/// The front end has given its warnings; a vendor's second opinion would reach nobody (PoCL writes
+/// it to stderr).
+std::string without_warnings(const std::string& options) { return options + " -w"; }
+
 std::string device_title(const backends::DeviceTraits& traits) {
   return traits.device_name + " (" + traits.platform_name + ")";
 }
@@ -136,8 +140,8 @@ Result<backends::Module*> BuiltProgram::rewritten_module(uint32_t backend) {
     if (slot.state == State::kBuilt) return answer();
     slot.state = State::kBuilding;
   }
-  backends::BuildResult result =
-      build_on(backends_.at(backend), compiled_.rewritten, compiled_.vendor_options);
+  backends::BuildResult result = build_on(backends_.at(backend), compiled_.rewritten,
+                                          without_warnings(compiled_.vendor_options));
   if (result.module == nullptr) {
     // One device less for splits of this program, not an error of the application's.
     log(LogLevel::kWarning, "{} cannot build the sub-range variant of a program: {}",
@@ -162,7 +166,8 @@ BuildOutcome build_program(scheduler::BackendSet& backends,
   }
   if (!compiled->ok) return failed(CL_BUILD_PROGRAM_FAILURE, std::move(compiled->log));
 
-  auto results = build_on_all(backends, compiled->preprocessed, compiled->vendor_options);
+  auto results =
+      build_on_all(backends, compiled->preprocessed, without_warnings(compiled->vendor_options));
   const bool any = std::any_of(results.begin(), results.end(),
                                [](const auto& result) { return result.module != nullptr; });
   BuildOutcome outcome;

@@ -2,8 +2,8 @@
 #include "kernel_compiler/access_collector.h"
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/DebugLoc.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/DebugLoc.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -126,9 +126,8 @@ const llvm::Loop* AccessCollector::scope_of(const llvm::Instruction& at) const {
 
 bool AccessCollector::touches_objects(Value* pointer, llvm::Instruction& at) {
   const auto bases = resolver_.resolve(pointer, scope_of(at));
-  return std::any_of(bases.begin(), bases.end(), [](const PointerBase& base) {
-    return base.kind != BaseKind::kPrivate;
-  });
+  return std::any_of(bases.begin(), bases.end(),
+                     [](const PointerBase& base) { return base.kind != BaseKind::kPrivate; });
 }
 
 void AccessCollector::append(Access access) {
@@ -179,8 +178,7 @@ void AccessCollector::record(const Site& site, const Repetition* repetition) {
         access.is_volatile = site.is_volatile;
         access.line = line_of(*site.at);
         if (repetition != nullptr) {
-          access.offset =
-              builder_.node(ExprKind::kAdd, 64, {access.offset, repetition->offset});
+          access.offset = builder_.node(ExprKind::kAdd, 64, {access.offset, repetition->offset});
           access.loops.push_back(repetition->loop);
           access.guards.insert(access.guards.end(), repetition->guards.begin(),
                                repetition->guards.end());
@@ -196,8 +194,7 @@ void AccessCollector::record(const Site& site, const Repetition* repetition) {
 /// A load through a pointer that is not followed can be of any byte of any object that such a
 /// pointer can lead to.
 void AccessCollector::record_unknown_load(const Site& site) {
-  const bool constant =
-      site.pointer->getType()->getPointerAddressSpace() == kConstantSpace;
+  const bool constant = site.pointer->getType()->getPointerAddressSpace() == kConstantSpace;
   for (uint32_t i = 0; i < summary_.arguments.size(); ++i) {
     if (summary_.arguments[i].kind != (constant ? ArgKind::kConstant : ArgKind::kGlobal)) {
       continue;
@@ -332,26 +329,22 @@ void AccessCollector::visit_intrinsic(llvm::IntrinsicInst& call) {
     if (transfer->isVolatile() && touches_objects(transfer->getRawDest(), call)) {
       keep_whole(call, "volatile access to global memory");
     }
-    record({.kind = AccessKind::kStore,
-            .at = &call,
-            .pointer = transfer->getRawDest(),
-            .size = size});
+    record(
+        {.kind = AccessKind::kStore, .at = &call, .pointer = transfer->getRawDest(), .size = size});
     if (auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(transfer)) {
       if (copy->isVolatile() && touches_objects(copy->getRawSource(), call)) {
         keep_whole(call, "volatile access to global memory");
       }
-      record({.kind = AccessKind::kLoad,
-              .at = &call,
-              .pointer = copy->getRawSource(),
-              .size = size});
+      record(
+          {.kind = AccessKind::kLoad, .at = &call, .pointer = copy->getRawSource(), .size = size});
     }
     return;
   }
   if (call.isLifetimeStartOrEnd() || call.isAssumeLikeIntrinsic() || call.doesNotAccessMemory()) {
     return;
   }
-  keep_whole(call, "uses " + call.getCalledFunction()->getName().str() +
-                       ", which is not understood");
+  keep_whole(call,
+             "uses " + call.getCalledFunction()->getName().str() + ", which is not understood");
 }
 
 void AccessCollector::visit_barrier(llvm::CallBase& call, const BuiltinName& name) {
@@ -446,9 +439,9 @@ void AccessCollector::visit_async_copy(llvm::CallBase& call, const BuiltinName& 
   if (repetition.exact) {
     repetition.guards.push_back({Compare::kNe, count, builder_.constant(width, 0)});
   }
-  const uint32_t packed =
-      builder_.node(ExprKind::kMul, 64,
-                    {builder_.loop_counter(repetition.loop, 64), builder_.constant(64, type->stride())});
+  const uint32_t packed = builder_.node(
+      ExprKind::kMul, 64,
+      {builder_.loop_counter(repetition.loop, 64), builder_.constant(64, type->stride())});
   uint32_t spread = packed;
   if (strided) {
     const uint32_t stride =

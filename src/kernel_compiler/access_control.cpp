@@ -60,8 +60,7 @@ ControlAnalysis::ControlAnalysis(const scheduler::KernelSummary& summary, ExprBu
 
 bool ControlAnalysis::add_guard(const Guard& guard, std::vector<Guard>& guards) {
   // A bound that may be any of several values bounds nothing for certain.
-  if (!builder_.exact(guard.left) || !builder_.exact(guard.right) ||
-      guards.size() >= kMostGuards) {
+  if (!builder_.exact(guard.left) || !builder_.exact(guard.right) || guards.size() >= kMostGuards) {
     return false;
   }
   if (std::find(guards.begin(), guards.end(), guard) == guards.end()) {
@@ -75,9 +74,9 @@ bool ControlAnalysis::add_compare(Value* left, Value* right, Compare compare, co
   if (!left->getType()->isIntegerTy() || left->getType()->getIntegerBitWidth() > 64) {
     return false;
   }
-  return add_guard({compare, builder_.translate(left, where, scope),
-                    builder_.translate(right, where, scope)},
-                   guards);
+  return add_guard(
+      {compare, builder_.translate(left, where, scope), builder_.translate(right, where, scope)},
+      guards);
 }
 
 /// For a loop whose number of iterations is not known (`i += get_global_size(0)` may wrap around):
@@ -117,8 +116,7 @@ void ControlAnalysis::add_loop_bound(const Loop* loop, const Loop* scope,
   if (!evolution_.isLoopEntryGuardedByCond(loop, predicate, start, right)) {
     return;
   }
-  const llvm::SCEV* current =
-      evolution_.getAddRecExpr(start, step, loop, llvm::SCEV::FlagAnyWrap);
+  const llvm::SCEV* current = evolution_.getAddRecExpr(start, step, loop, llvm::SCEV::FlagAnyWrap);
   add_guard({*compare, builder_.translate(current, scope), builder_.translate(right, scope)},
             guards);
 }
@@ -148,8 +146,7 @@ bool ControlAnalysis::add_condition(Value* condition, bool truth, const Loop* sc
   switch (instruction->getOpcode()) {
     case llvm::Instruction::ICmp: {
       auto* test = llvm::cast<llvm::ICmpInst>(instruction);
-      const auto compare =
-          compare_of(truth ? test->getPredicate() : test->getInversePredicate());
+      const auto compare = compare_of(truth ? test->getPredicate() : test->getInversePredicate());
       return compare && add_compare(test->getOperand(0), test->getOperand(1), *compare,
                                     loops_.getLoopFor(test->getParent()), scope, guards);
     }

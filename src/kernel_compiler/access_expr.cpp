@@ -43,8 +43,7 @@ ExprBuilder::ExprBuilder(scheduler::KernelSummary& summary, llvm::ScalarEvolutio
     : summary_(summary), evolution_(evolution), loops_(loops), layout_(layout) {}
 
 uint32_t ExprBuilder::add(Expr expr) {
-  const auto key =
-      std::make_tuple(expr.kind, expr.width, expr.index, expr.value, expr.operands);
+  const auto key = std::make_tuple(expr.kind, expr.width, expr.index, expr.value, expr.operands);
   if (const auto it = known_.find(key); it != known_.end()) {
     return it->second;
   }

@@ -56,8 +56,7 @@ class ExprBuilder {
  private:
   uint32_t add(scheduler::Expr expr);
   uint32_t translate_new(const llvm::SCEV* value, const llvm::Loop* scope);
-  uint32_t nary(scheduler::ExprKind kind, const llvm::SCEVNAryExpr* value,
-                const llvm::Loop* scope);
+  uint32_t nary(scheduler::ExprKind kind, const llvm::SCEVNAryExpr* value, const llvm::Loop* scope);
   uint32_t leaf(llvm::Value* value, const llvm::Loop* scope);
   uint32_t instruction(llvm::Instruction* value, uint8_t width, const llvm::Loop* scope);
   uint32_t call(llvm::CallInst* value, uint8_t width);

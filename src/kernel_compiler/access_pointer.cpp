@@ -67,9 +67,9 @@ void PointerResolver::leaf(const Value* object, uint32_t offset,
     }
   } else if (llvm::isa<llvm::GlobalVariable>(object)) {
     // Constants of the program are the same everywhere; its other variables are not followed.
-    base.kind = space == kGlobal                         ? BaseKind::kProgramScope
+    base.kind = space == kGlobal                        ? BaseKind::kProgramScope
                 : space == kConstant || space == kLocal ? BaseKind::kPrivate
-                                                         : BaseKind::kUnknown;
+                                                        : BaseKind::kUnknown;
   } else if (llvm::isa<llvm::AllocaInst>(object) || space == kPrivate || space == kLocal) {
     // A pointer of type private or local can only point there (no cast leads out of them).
     base.kind = BaseKind::kPrivate;

@@ -92,8 +92,7 @@ class Parser {
       result_.single_precision_constants |= text == "-cl-single-precision-constant";
       result_.fast_relaxed_math |= text == "-cl-fast-relaxed-math";
       keep(word);
-    } else if (std::find(kDroppedFlags.begin(), kDroppedFlags.end(), text) !=
-               kDroppedFlags.end()) {
+    } else if (std::find(kDroppedFlags.begin(), kDroppedFlags.end(), text) != kDroppedFlags.end()) {
       // nothing to do
     } else if (text == "-x") {
       const auto language = argument(text, 2);

@@ -140,9 +140,9 @@ bool lower_vector_access(IRBuilder<>& builder, CallInst& call, const VectorAcces
     return false;
   }
   llvm::Type* lane = access.half ? builder.getHalfTy() : value_type->getScalarType();
-  llvm::Type* memory = access.lanes == 1
-                           ? lane
-                           : static_cast<llvm::Type*>(llvm::FixedVectorType::get(lane, access.lanes));
+  llvm::Type* memory =
+      access.lanes == 1 ? lane
+                        : static_cast<llvm::Type*>(llvm::FixedVectorType::get(lane, access.lanes));
   const unsigned stride = access.aligned && access.lanes == 3 ? 4 : access.lanes;
   Value* at = builder.CreateMul(index, llvm::ConstantInt::get(index->getType(), stride));
   Value* address = builder.CreateInBoundsGEP(lane, pointer, at);
@@ -169,8 +169,8 @@ bool lower_vector_access(IRBuilder<>& builder, CallInst& call, const VectorAcces
 /// Returns whether `call` was replaced (and may be erased).
 bool lower(CallInst& call) {
   const llvm::Function* callee = call.getCalledFunction();
-  const BuiltinName name = split_mangled(
-      std::string_view(callee->getName().data(), callee->getName().size()));
+  const BuiltinName name =
+      split_mangled(std::string_view(callee->getName().data(), callee->getName().size()));
   if (name.parameters.empty()) {
     return false;
   }
@@ -206,11 +206,11 @@ bool plain_values(const llvm::Function& function) {
 /// Work-item and other value functions may be merged, moved and dropped: Clang calls every
 /// function convergent, which for these is only in the optimiser's way.
 void mark_pure(llvm::Function& function) {
-  const BuiltinName name = split_mangled(
-      std::string_view(function.getName().data(), function.getName().size()));
+  const BuiltinName name =
+      split_mangled(std::string_view(function.getName().data(), function.getName().size()));
   const BuiltinClass kind = classify_builtin(name.base);
-  if ((kind != BuiltinClass::kValue && kind != BuiltinClass::kWorkItem) || name.parameters.empty() ||
-      !plain_values(function)) {
+  if ((kind != BuiltinClass::kValue && kind != BuiltinClass::kWorkItem) ||
+      name.parameters.empty() || !plain_values(function)) {
     return;
   }
   const auto mark = [](auto& target) {
@@ -222,8 +222,8 @@ void mark_pure(llvm::Function& function) {
   function.addFnAttr(llvm::Attribute::WillReturn);
   function.addFnAttr(llvm::Attribute::Speculatable);
   for (llvm::User* user : function.users()) {
-    if (auto* call = llvm::dyn_cast<CallInst>(user); call != nullptr &&
-                                                     call->getCalledFunction() == &function) {
+    if (auto* call = llvm::dyn_cast<CallInst>(user);
+        call != nullptr && call->getCalledFunction() == &function) {
       mark(*call);
       call->addFnAttr(llvm::Attribute::WillReturn);
     }

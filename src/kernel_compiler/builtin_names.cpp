@@ -86,8 +86,7 @@ std::optional<ElementType> first_parameter_type(string_view parameters) {
   ElementType type;
   // P, U<n>ASn (address space), U7_Atomic, K, V come before the type itself.
   for (;;) {
-    if (parameters.starts_with('P') || parameters.starts_with('K') ||
-        parameters.starts_with('V')) {
+    if (parameters.starts_with('P') || parameters.starts_with('K') || parameters.starts_with('V')) {
       parameters.remove_prefix(1);
     } else if (parameters.starts_with('U')) {
       size_t at = 1;
@@ -125,12 +124,11 @@ std::optional<ElementType> first_parameter_type(string_view parameters) {
 BuiltinClass classify_builtin(string_view base) {
   static constexpr std::array<string_view, 3> kBarriers = {"barrier", "work_group_barrier",
                                                            "wait_group_events"};
-  static constexpr std::array<string_view, 4> kFences = {"mem_fence", "read_mem_fence",
-                                                         "write_mem_fence",
-                                                         "atomic_work_item_fence"};
+  static constexpr std::array<string_view, 4> kFences = {
+      "mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence"};
   static constexpr std::array<string_view, 2> kCopies = {"async_work_group_copy",
                                                          "async_work_group_strided_copy"};
-  static constexpr std::array<string_view, 6> kPointerResults = {"fract",  "modf",   "sincos",
+  static constexpr std::array<string_view, 6> kPointerResults = {"fract", "modf",   "sincos",
                                                                  "frexp", "remquo", "lgamma_r"};
   if (work_item_leaf(base) || base == "get_work_dim" || base == "get_global_linear_id" ||
       base == "get_local_linear_id" || base == "get_enqueued_local_size") {
@@ -194,9 +192,9 @@ std::optional<WorkItemLeaf> work_item_leaf(string_view base) {
 }
 
 bool changes_in_sub_range(string_view base) {
-  static constexpr std::array<string_view, 5> kChanged = {
-      "get_group_id", "get_num_groups", "get_global_size", "get_global_offset",
-      "get_global_linear_id"};
+  static constexpr std::array<string_view, 5> kChanged = {"get_group_id", "get_num_groups",
+                                                          "get_global_size", "get_global_offset",
+                                                          "get_global_linear_id"};
   return one_of(base, kChanged);
 }
 

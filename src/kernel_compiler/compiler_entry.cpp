@@ -53,8 +53,8 @@ bool read_options(const CompileRequest& request, FrontEndSettings& settings,
     refuse_options(output, error);
   }
   // Section 5.8.6.5: without -cl-std, the highest 1.x version that the device supports.
-  settings.language = settings.options.language.value_or(request.opencl_c < 120 ? request.opencl_c
-                                                                                : 120);
+  settings.language =
+      settings.options.language.value_or(request.opencl_c < 120 ? request.opencl_c : 120);
   if (settings.language > request.opencl_c) {
     refuse_options(output, "-cl-std=CL" + version_text(settings.language) +
                                ": the device supports OpenCL C up to version " +
@@ -74,7 +74,8 @@ void adopt_rewriting(const FrontEndSettings& settings, RewriteResult rewriting,
     if (check(settings, rewriting.text, log)) {
       output.rewritten = std::move(rewriting.text);
     } else {
-      rewriting.failure = "the rewritten program does not compile: " + log.substr(0, log.find('\n'));
+      rewriting.failure =
+          "the rewritten program does not compile: " + log.substr(0, log.find('\n'));
     }
   }
   for (auto& kernel : output.summary.kernels) {

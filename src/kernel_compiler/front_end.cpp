@@ -76,9 +76,9 @@ std::vector<std::string> parse_arguments(const FrontEndSettings& settings) {
 /// Nothing but Clang's own header: preprocessed text includes no file.
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> resource_files() {
   llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files(new llvm::vfs::InMemoryFileSystem);
-  files->addFile(std::string(kResourceFolder) + "/opencl-c-base.h", 0,
-                 llvm::MemoryBuffer::getMemBuffer(
-                     llvm::StringRef(kOpenClBaseHeader, kOpenClBaseHeaderSize)));
+  files->addFile(
+      std::string(kResourceFolder) + "/opencl-c-base.h", 0,
+      llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(kOpenClBaseHeader, kOpenClBaseHeaderSize)));
   return files;
 }
 
@@ -96,6 +96,9 @@ class Session {
     instance_.createDiagnostics(printer, /*ShouldOwnClient=*/true);
     usable_ = clang::CompilerInvocation::CreateFromArgs(instance_.getInvocation(), pointers,
                                                         instance_.getDiagnostics());
+    // The engine was made before -w and -Werror were known.
+    clang::ProcessWarningOptions(instance_.getDiagnostics(), instance_.getDiagnosticOpts(),
+                                 /*ReportDiags=*/false);
     instance_.setVerboseOutputStream(stream_);  // its default is the process's stderr
     auto& front_end = instance_.getFrontendOpts();
     front_end.Inputs.clear();
@@ -187,6 +190,15 @@ class ParseAction final : public clang::ASTFrontendAction {
   std::unique_ptr<llvm::Module> module_;
 };
 
+/// In messages and line marks a header of clCompileProgram has the name it was given.
+void show_header_names(std::string& text) {
+  const size_t length = sizeof kHeaderFolder - 1;
+  for (size_t at = text.find(kHeaderFolder); at != std::string::npos;
+       at = text.find(kHeaderFolder, at)) {
+    text.erase(at, length);
+  }
+}
+
 /// Drops the marks of Clang's own macro buffers, which come before the source's first.
 void drop_leading_marks(std::string& text) {
   constexpr std::string_view kMark = "#line ";
@@ -213,8 +225,7 @@ bool preprocess(const FrontEndSettings& settings, std::string& text, std::string
   }
   arguments.insert(arguments.end(), {"-I", "."});  // as vendors do
 
-  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> memory(
-      new llvm::vfs::InMemoryFileSystem);
+  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> memory(new llvm::vfs::InMemoryFileSystem);
   for (const EmbeddedHeader& header : settings.request->headers) {
     memory->addFile(kHeaderFolder + header.name, 0,
                     llvm::MemoryBuffer::getMemBuffer(header.source, header.name));
@@ -241,6 +252,10 @@ bool preprocess(const FrontEndSettings& settings, std::string& text, std::string
   PreprocessAction action(text);
   const bool ok = session.run(action);
   drop_leading_marks(text);
+  if (!settings.request->headers.empty()) {
+    show_header_names(text);
+    show_header_names(log);
+  }
   return ok;
 }
 

@@ -31,7 +31,7 @@ namespace tutti::kernel_compiler {
 namespace {
 
 /// Instructions of a kernel with everything inlined; beyond, time and memory are not bounded well.
-constexpr uint64_t kMostInstructions = 100'000;
+constexpr uint64_t kMostInstructions = 50'000;
 
 /// Marks for inlining every function that is not recursive and fits into its callers. Call chains
 /// can double the size at every level, so sizes are computed before anything is inlined.

@@ -26,12 +26,25 @@
 namespace tutti::kernel_compiler {
 namespace {
 
-constexpr std::string_view kCompilerIdentity[] = {
-    "__clang__",      "__clang_major__", "__clang_minor__",  "__clang_patchlevel__",
-    "__clang_version__", "__llvm__",     "__GNUC__",         "__GNUC_MINOR__",
-    "__GNUC_PATCHLEVEL__", "__GXX_ABI_VERSION", "__VERSION__", "__SPIR__",
-    "__SPIR32__",     "__SPIR64__",      "SPIR",             "__GNUC_STDC_INLINE__",
-    "__OPTIMIZE__",   "__NO_INLINE__",   "__IMAGE_SUPPORT__"};
+constexpr std::string_view kCompilerIdentity[] = {"__clang__",
+                                                  "__clang_major__",
+                                                  "__clang_minor__",
+                                                  "__clang_patchlevel__",
+                                                  "__clang_version__",
+                                                  "__llvm__",
+                                                  "__GNUC__",
+                                                  "__GNUC_MINOR__",
+                                                  "__GNUC_PATCHLEVEL__",
+                                                  "__GXX_ABI_VERSION",
+                                                  "__VERSION__",
+                                                  "__SPIR__",
+                                                  "__SPIR32__",
+                                                  "__SPIR64__",
+                                                  "SPIR",
+                                                  "__GNUC_STDC_INLINE__",
+                                                  "__OPTIMIZE__",
+                                                  "__NO_INLINE__",
+                                                  "__IMAGE_SUPPORT__"};
 
 constexpr std::string_view kNamesAsThemselves[] = {
     // clang-format off
@@ -70,15 +83,21 @@ constexpr std::string_view kImageNames[] = {
 constexpr std::string_view kVersion2Names[] = {"CLK_IMAGE_MEM_FENCE", "ATOMIC_FLAG_INIT",
                                                "CLK_NULL_QUEUE", "CLK_NULL_EVENT"};
 
-constexpr std::string_view kIntegerLimits[] = {
-    "CHAR_BIT=8",         "SCHAR_MAX=127",
-    "SCHAR_MIN=(-127-1)", "CHAR_MAX=SCHAR_MAX",
-    "CHAR_MIN=SCHAR_MIN", "UCHAR_MAX=255",
-    "SHRT_MAX=32767",     "SHRT_MIN=(-32767-1)",
-    "USHRT_MAX=65535",    "INT_MAX=2147483647",
-    "INT_MIN=(-2147483647-1)", "UINT_MAX=0xffffffffU",
-    "LONG_MAX=0x7fffffffffffffffL", "LONG_MIN=(-0x7fffffffffffffffL-1)",
-    "ULONG_MAX=0xffffffffffffffffUL"};
+constexpr std::string_view kIntegerLimits[] = {"CHAR_BIT=8",
+                                               "SCHAR_MAX=127",
+                                               "SCHAR_MIN=(-127-1)",
+                                               "CHAR_MAX=SCHAR_MAX",
+                                               "CHAR_MIN=SCHAR_MIN",
+                                               "UCHAR_MAX=255",
+                                               "SHRT_MAX=32767",
+                                               "SHRT_MIN=(-32767-1)",
+                                               "USHRT_MAX=65535",
+                                               "INT_MAX=2147483647",
+                                               "INT_MIN=(-2147483647-1)",
+                                               "UINT_MAX=0xffffffffU",
+                                               "LONG_MAX=0x7fffffffffffffffL",
+                                               "LONG_MIN=(-0x7fffffffffffffffL-1)",
+                                               "ULONG_MAX=0xffffffffffffffffUL"};
 
 bool has(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();

@@ -16,7 +16,8 @@ using namespace scheduler;
 // ---- writing ------------------------------------------------------------------------------------
 
 std::string dump(const json& value) {
-  // A source may hold bytes that are no UTF-8 (comments, printf strings): replaced, never thrown at.
+  // A source may hold bytes that are no UTF-8 (comments, printf strings): replaced, never thrown
+  // at.
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -274,8 +275,8 @@ uint32_t read_index(Reader& reader, const json* value, const char* what, size_t 
 Access read_access(Reader& reader, const json& value, const KernelSummary& kernel) {
   Access access;
   access.kind = reader.choice(reader.find(value, "kind"), "access kind", AccessKind::kAtomic);
-  access.argument = read_index(reader, reader.find(value, "arg"), "access argument",
-                               kernel.arguments.size());
+  access.argument =
+      read_index(reader, reader.find(value, "arg"), "access argument", kernel.arguments.size());
   access.offset =
       read_index(reader, reader.find(value, "offset"), "access offset", kernel.exprs.size());
   access.size = reader.number<uint32_t>(reader.find(value, "size"), "access size");
@@ -304,9 +305,8 @@ Access read_access(Reader& reader, const json& value, const KernelSummary& kerne
 KernelSummary read_kernel(Reader& reader, const json& value) {
   KernelSummary kernel;
   kernel.name = reader.string(value, "name");
-  reader.array(reader.find(value, "arguments"), "arguments", [&](const json& row) {
-    kernel.arguments.push_back(read_argument(reader, row));
-  });
+  reader.array(reader.find(value, "arguments"), "arguments",
+               [&](const json& row) { kernel.arguments.push_back(read_argument(reader, row)); });
   kernel.attributes = reader.string(value, "attributes");
   size_t dimension = 0;
   reader.array(
@@ -357,9 +357,8 @@ void check_version(Reader& reader, const json& value) {
 ProgramSummary read_summary(Reader& reader, const json& value) {
   ProgramSummary summary;
   check_version(reader, value);
-  reader.array(reader.find(value, "kernels"), "kernels", [&](const json& row) {
-    summary.kernels.push_back(read_kernel(reader, row));
-  });
+  reader.array(reader.find(value, "kernels"), "kernels",
+               [&](const json& row) { summary.kernels.push_back(read_kernel(reader, row)); });
   return summary;
 }
 

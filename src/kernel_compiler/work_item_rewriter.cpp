@@ -159,7 +159,8 @@ std::string prelude(const std::set<std::string>& used, uint32_t language) {
   table("get_global_size", "s6", "s7", "s8", "1");
   table("get_global_offset", "s9", "sa", "sb", "0");
   if (used.contains("get_global_linear_id")) {
-    text += head + "get_global_linear_id(ulong16 nd)"
+    text += head +
+            "get_global_linear_id(ulong16 nd)"
             "{return ((get_global_id(2)-(size_t)nd.sb)*(size_t)nd.s7"
             "+(get_global_id(1)-(size_t)nd.sa))*(size_t)nd.s6"
             "+(get_global_id(0)-(size_t)nd.s9);}\n";
@@ -270,14 +271,13 @@ class Rewriting {
       fail("a call of " + name + " cannot be edited");
       return;
     }
-    editor_.replace(*end, 0,
-                    call.expression->getNumArgs() == 0 ? kParameter
-                                                       : std::string(", ") + kParameter);
+    editor_.replace(
+        *end, 0, call.expression->getNumArgs() == 0 ? kParameter : std::string(", ") + kParameter);
     if (!replaced) {
       return;
     }
-    const auto* callee = llvm::dyn_cast<clang::DeclRefExpr>(
-        call.expression->getCallee()->IgnoreParenImpCasts());
+    const auto* callee =
+        llvm::dyn_cast<clang::DeclRefExpr>(call.expression->getCallee()->IgnoreParenImpCasts());
     const auto begin = callee != nullptr ? editor_.offset(callee->getLocation()) : std::nullopt;
     if (!begin || editor_.text().compare(*begin, name.size(), name) != 0) {
       fail("a call of " + name + " cannot be edited");

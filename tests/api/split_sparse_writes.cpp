@@ -19,8 +19,8 @@ std::vector<cl_uint> permutation(size_t n) {
   std::vector<cl_uint> index(n);
   std::iota(index.begin(), index.end(), cl_uint{0});
   const std::vector<cl_uint> keys = noise_of<cl_uint>(n, 77);
-  std::stable_sort(index.begin(), index.end(),
-                   [&](cl_uint a, cl_uint b) { return keys[a] < keys[b]; });
+  std::sort(index.begin(), index.end(),
+            [&](cl_uint a, cl_uint b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
   return index;
 }
 

@@ -22,6 +22,7 @@ namespace tutti::backends {
 
 /// What is known of a device before it is used; never changes.
 struct DeviceTraits {
+  uint32_t index = 0;            // in the list of all devices, as `tutti devices` numbers them
   std::string platform_name;
   std::string device_name;
   std::string vendor;

@@ -87,7 +87,8 @@ std::vector<std::unique_ptr<Backend>> create_backends(const Config& config,
   for (const std::string& warning : selection.warnings) log(LogLevel::kWarning, "{}", warning);
   std::vector<std::unique_ptr<Backend>> backends;
   for (const size_t index : selection.devices) {
-    const FoundDevice device = without_host_cores(found[index], config.keep_cores.value);
+    FoundDevice device = without_host_cores(found[index], config.keep_cores.value);
+    device.traits.index = static_cast<uint32_t>(index);
     auto backend =
         std::make_unique<OpenClBackend>(device.device, device.traits, static_cast<uint32_t>(index));
     lines[index].used = true;

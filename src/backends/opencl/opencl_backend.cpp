@@ -7,9 +7,20 @@
 #include "platform/log.h"
 
 namespace tutti::backends {
+namespace {
+
+VendorDevice with_quirks(VendorDevice device, const DeviceTraits& traits) {
+  device.understates_group_size = quirks_of(traits).understates_group_size;
+  return device;
+}
+
+}  // namespace
 
 OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number)
-    : device_(device), traits_(std::move(traits)), quirks_(quirks_of(traits_)), number_(number) {
+    : device_(with_quirks(device, traits)),
+      traits_(std::move(traits)),
+      quirks_(quirks_of(traits_)),
+      number_(number) {
   if (traits_.type == CL_DEVICE_TYPE_CPU) {
     // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
     if (auto made = context()) {

@@ -139,6 +139,14 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
 
 Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_group_info what) {
   if (vendors_gone()) return device_.gone("clGetKernelWorkGroupInfo");
+  if (what == CL_KERNEL_WORK_GROUP_SIZE && device_.understates_group_size) {
+    auto limit = query_bytes("clGetDeviceInfo", [&](size_t size, void* value, size_t* ret) {
+      return device_.cl->clGetDeviceInfo(device_.device, CL_DEVICE_MAX_WORK_GROUP_SIZE, size, value,
+                                         ret);
+    });
+    if (!limit) return device_.failure("clGetDeviceInfo", limit.error().code);
+    return limit;
+  }
   auto info = query_bytes("clGetKernelWorkGroupInfo", [&](size_t size, void* value, size_t* ret) {
     return device_.cl->clGetKernelWorkGroupInfo(kernel_.get(), device_.device, what, size, value,
                                                 ret);

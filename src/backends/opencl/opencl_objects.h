@@ -25,6 +25,7 @@ struct VendorDevice {
   cl_platform_id platform = nullptr;
   cl_device_id device = nullptr;
   std::string name;  // for messages
+  bool understates_group_size = false;  // see quirks.h
 
   /// The error of a vendor's call: "DEVICE: CALL: CL_…".
   Error error(const char* call, cl_int code) const;

@@ -8,8 +8,8 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr double kIrregular = 0.2;       // algorithms.md §1, sigmoid
-constexpr double kShortest = 1e-9;       // seconds; clocks may show none at all for a tiny package
+constexpr double kIrregular = 0.2;  // algorithms.md §1, sigmoid
+constexpr double kShortest = 1e-9;  // seconds; clocks may show none at all for a tiny package
 constexpr double kSlowest = 1e-12;
 
 }  // namespace
@@ -48,8 +48,8 @@ double Fleet::speed(size_t device) const {
 }
 
 size_t Fleet::present_count() const {
-  return static_cast<size_t>(std::count_if(members_.begin(), members_.end(),
-                                           [&](const Member& m) { return present(m); }));
+  return static_cast<size_t>(
+      std::count_if(members_.begin(), members_.end(), [&](const Member& m) { return present(m); }));
 }
 
 double Fleet::present_speed() const {

@@ -23,8 +23,8 @@ class Fleet {
 
   size_t size() const { return members_.size(); }
   uint64_t min_package(size_t device) const { return members_[device].min_package; }
-  /// Slices per second: the mean of the last three packages; before the first one the nominal speed,
-  /// scaled by how the measured devices compare with theirs.
+  /// Slices per second: the mean of the last three packages; before the first one the nominal
+  /// speed, scaled by how the measured devices compare with theirs.
   double speed(size_t device) const;
   /// Some package was measured, so speeds are in slices per second.
   bool measured() const { return measured_devices_ > 0; }
@@ -56,7 +56,7 @@ class Fleet {
     std::array<double, 3> speeds{};  // of the last packages, a ring
     size_t finished = 0;
     double last_end = 0;
-    std::deque<Package> under_way;   // in the order in which they were given
+    std::deque<Package> under_way;  // in the order in which they were given
     bool refused = false;
   };
   static constexpr size_t kNobody = static_cast<size_t>(-1);

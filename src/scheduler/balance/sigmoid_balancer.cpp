@@ -5,7 +5,8 @@
 // with k = 2 until some device's speed proves irregular, then 0.5 for good. Two rules shape the end
 // of a run, where packages are under way on every device: a device starts nothing that would end
 // after the others had ended everything (Fleet::may_start), and no package exceeds the share of the
-// rest with which all devices end together, or its device's smallest package. A package is a multiple of that one.
+// rest with which all devices end together, or its device's smallest package. A package is a
+// multiple of that one.
 #include <algorithm>
 #include <cmath>
 
@@ -43,8 +44,7 @@ uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, doub
   const double k = fleet_.irregular() ? kIrregular : kRegular;
   const double decay = std::exp(-k * 6 * static_cast<double>(remaining) / total_);
   double size = (1 - decay) / (1 + decay) * total_ /
-                (2 * static_cast<double>(fleet_.present_count())) * speed /
-                fleet_.present_speed();
+                (2 * static_cast<double>(fleet_.present_count())) * speed / fleet_.present_speed();
   if (fleet_.measured()) size = std::max(size, kRisk * now * speed);
   size = std::min(size, fleet_.fair_share(device, remaining, now));
   const double most = static_cast<double>(remaining);
@@ -58,8 +58,7 @@ uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, doub
 
 }  // namespace
 
-std::unique_ptr<Balancer> make_sigmoid(uint64_t total,
-                                       const std::vector<BalancerDevice>& devices) {
+std::unique_ptr<Balancer> make_sigmoid(uint64_t total, const std::vector<BalancerDevice>& devices) {
   return std::make_unique<SigmoidBalancer>(total, devices);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// static [M §4.5.1]: one package each, ⌊G·s_i/s_T⌋ slices; the remainder goes to the fastest device.
-// Speeds are the nominal ones. Devices that could not end their share, in whole rounds of their
-// smallest package, before the others would have ended everything are left out first.
+// static [M §4.5.1]: one package each, ⌊G·s_i/s_T⌋ slices; the remainder goes to the fastest
+// device. Speeds are the nominal ones. Devices that could not end their share, in whole rounds of
+// their smallest package, before the others would have ended everything are left out first.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -54,7 +54,7 @@ std::string RunSummary::json() const {
     if (entry.split > 0) {
       nlohmann::json packages = nlohmann::json::array();
       for (const PackageRecord& package : entry.packages) {
-        packages.push_back({{"device", package.device},
+        packages.push_back({{"device", backends_.traits(package.device).index},
                             {"name", backends_.traits(package.device).device_name},
                             {"first", package.first},
                             {"count", package.count},
@@ -67,13 +67,13 @@ std::string RunSummary::json() const {
                         {"global_size", entry.shape.global},
                         {"slice_size", entry.shape.local[entry.dimension]}};
     } else {
-      kernel["device"] = entry.device;
+      kernel["device"] = backends_.traits(entry.device).index;
     }
     kernels.push_back(std::move(kernel));
   }
   nlohmann::json devices = nlohmann::json::array();
   for (uint32_t i = 0; i < backends_.count(); ++i) {
-    devices.push_back({{"index", i},
+    devices.push_back({{"index", backends_.traits(i).index},
                        {"name", backends_.traits(i).device_name},
                        {"platform", backends_.traits(i).platform_name}});
   }
@@ -90,7 +90,7 @@ std::string RunSummary::text() const {
     if (!entry.reason.empty()) text += ": " + entry.reason;
     text += '\n';
     if (entry.split == 0) {
-      text += fmt::format("    ran on {} {}\n", entry.device,
+      text += fmt::format("    ran on {} {}\n", backends_.traits(entry.device).index,
                           backends_.traits(entry.device).device_name);
       continue;
     }
@@ -104,7 +104,7 @@ std::string RunSummary::text() const {
         busy += package.end_ns - package.start_ns;
         ++count;
       }
-      text += fmt::format("    {} {}: {:.1f} % in {} packages, {:.3f} ms\n", i,
+      text += fmt::format("    {} {}: {:.1f} % in {} packages, {:.3f} ms\n", backends_.traits(i).index,
                           backends_.traits(i).device_name,
                           total ? 100.0 * static_cast<double>(slices) / static_cast<double>(total)
                                 : 0.0,

@@ -11,7 +11,11 @@
 
 namespace tutti::scheduler {
 namespace {
-constexpr size_t kInFlight = 2;  // so that no device waits for the host between packages
+// Two, so that no device waits for the host between packages. A device that computes in the thread
+// that enqueues gains nothing by it, and would choose its second package before the first is measured.
+size_t packages_in_flight(const backends::DeviceTraits& traits) {
+  return traits.synchronous ? 1 : 2;
+}
 }
 
 struct SplitRun::Seat {
@@ -156,10 +160,6 @@ void SplitRun::note_end(size_t participant, const InFlight& package, uint64_t pr
   }
   const double start = seconds_between(begun_ns_, record.start_ns);
   const double end = seconds_between(begun_ns_, record.end_ns);
-  const auto& shape = plan_.shape;
-  const uint64_t items =
-      shape.global[0] * shape.global[1] * shape.global[2] / slices_ * package.range.count;
-  parts_.model.add(work_.kernel->model_key(), record.device, items, end - start);
   MutexLock lock(mutex_);
   balancer_->finished({static_cast<uint32_t>(participant), package.range.count, start, end});
   packages_.push_back(record);
@@ -172,15 +172,16 @@ void SplitRun::work_off(size_t participant, bool insist) {
     return;
   }
   std::deque<InFlight> in_flight;
+  const size_t most = packages_in_flight(parts_.backends.traits(seat.backend));
   uint64_t previous_end = 0;
   for (;;) {
-    if (in_flight.size() < kInFlight) {
+    if (in_flight.size() < most) {
       const Range range = next_range(participant, insist);
       if (range.count > 0) {
         auto package = launch(seat, range);
         if (package) {
           in_flight.push_back(std::move(*package));
-          if (in_flight.size() < kInFlight) continue;
+          if (in_flight.size() < most) continue;
         } else {
           // Nothing of it has run: another device may compute it.
           give_back(participant, range, std::move(package).error());
@@ -201,6 +202,22 @@ void SplitRun::work_off(size_t participant, bool insist) {
   }
 }
 
+void SplitRun::learn(const std::vector<PackageRecord>& packages) {
+  // One sample per launch and device: single packages of an irregular kernel say little.
+  const auto& shape = plan_.shape;
+  const uint64_t items = shape.global[0] * shape.global[1] * shape.global[2] / slices_;
+  for (const uint32_t device : plan_.participants) {
+    uint64_t slices = 0, busy = 0;
+    for (const PackageRecord& package : packages) {
+      if (package.device != device) continue;
+      slices += package.count;
+      busy += package.end_ns - package.start_ns;
+    }
+    parts_.model.add(work_.kernel->model_key(), device, items * slices,
+                     static_cast<double>(busy) * 1e-9);
+  }
+}
+
 void SplitRun::finish() {
   Status status;
   std::vector<PackageRecord> packages;
@@ -218,6 +235,7 @@ void SplitRun::finish() {
     }
   }
   if (status) {
+    learn(packages);
     std::sort(packages.begin(), packages.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
     parts_.summary.launched_split(work_.kernel->summary().name, plan_, std::move(packages));

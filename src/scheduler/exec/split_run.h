@@ -55,6 +55,7 @@ class SplitRun {
   Status sit_down(size_t participant, Seat& seat);
   Result<InFlight> launch(Seat& seat, Range range);
   void work_off(size_t participant, bool insist);
+  void learn(const std::vector<PackageRecord>& packages);
   void finish();
 
   Parts parts_;

@@ -16,8 +16,8 @@ using affine::Wide;
 
 namespace {
 
-/// The canonical values of a value in `interval`: the interval shifted by a multiple of 2^width if it
-/// meets only one copy of the type's range, else the whole range.
+/// The canonical values of a value in `interval`: the interval shifted by a multiple of 2^width if
+/// it meets only one copy of the type's range, else the whole range.
 Interval wrap(const Interval& interval, unsigned width, bool is_signed) {
   const Wide span = Wide{1} << width;
   const Wide base = is_signed ? -(span / 2) : 0;
@@ -31,11 +31,10 @@ Interval wrap(const Interval& interval, unsigned width, bool is_signed) {
 }
 
 Interval truncating_quotient(const Interval& n, const Interval& d) {
-  // Monotone in the numerator for a fixed divisor and, for a fixed numerator, in the divisor as long
-  // as that does not change its sign (zero is excluded by the builder): corners suffice.
+  // Monotone in the numerator for a fixed divisor and, for a fixed numerator, in the divisor as
+  // long as that does not change its sign (zero is excluded by the builder): corners suffice.
   if (!n.bounded() || !d.bounded()) return {};
-  const auto [least, most] =
-      std::minmax({n.lo / d.lo, n.lo / d.hi, n.hi / d.lo, n.hi / d.hi});
+  const auto [least, most] = std::minmax({n.lo / d.lo, n.lo / d.hi, n.hi / d.lo, n.hi / d.hi});
   return {least, most};
 }
 
@@ -48,6 +47,10 @@ Band AccessDomain::dimension_band(const Values& values, uint32_t d, int64_t gid,
   const Band& groups = values.of[group_symbol(d)];
   const Wide local = shape_[d].local;
   const Wide offset = shape_[d].offset;
+  // One id alone: relate_ids() has told it what the others know.
+  if (lid == 0 && group == 0) return scale(gids, gid);
+  if (gid == 0 && group == 0) return scale(lids, lid);
+  if (gid == 0 && lid == 0) return scale(groups, group);
   // t·(gid − offset − L·group − lid) = 0 may be added for any t: all of these bounds hold.
   const auto with = [&](Wide t) {
     Band result{0, {-t * offset, -t * offset}};
@@ -187,6 +190,7 @@ Band AccessDomain::define(const Values& values, SymbolId symbol) const {
 }
 
 bool AccessDomain::relate_ids(Values& values, uint32_t d) const {
+  if (shape_[d].local == 1 && shape_[d].groups == 1) return true;
   Interval& gid = values.of[gid_symbol(d)].rest;
   Interval& lid = values.of[lid_symbol(d)].rest;
   Interval& group = values.of[group_symbol(d)].rest;
@@ -195,8 +199,7 @@ bool AccessDomain::relate_ids(Values& values, uint32_t d) const {
   gid = intersect(gid, {offset + local * group.lo + lid.lo, offset + local * group.hi + lid.hi});
   group = intersect(group, {affine::ceil_divide(gid.lo - offset - lid.hi, local),
                             affine::floor_divide(gid.hi - offset - lid.lo, local)});
-  lid = intersect(lid,
-                  {gid.lo - offset - local * group.hi, gid.hi - offset - local * group.lo});
+  lid = intersect(lid, {gid.lo - offset - local * group.hi, gid.hi - offset - local * group.lo});
   return !gid.empty() && !lid.empty() && !group.empty();
 }
 
@@ -246,7 +249,7 @@ bool AccessDomain::settle(Values& values) const {
       }
       if (value.rest.empty()) return false;
     }
-    if (facts_.empty()) return true;
+    if (facts_.empty()) return true;  // then no value depends on another but through definitions
     for (const Fact& fact : facts_) {
       if (!apply_fact(fact.form, values)) return false;
     }
@@ -267,8 +270,8 @@ bool AccessDomain::package_values(uint32_t dimension, uint64_t first, uint64_t c
   Interval& group = values.of[group_symbol(dimension)].rest;
   Interval& gid = values.of[gid_symbol(dimension)].rest;
   group = intersect(group, {begin, last});
-  gid = intersect(gid, {shape.offset + shape.local * begin,
-                        shape.offset + shape.local * (last + 1) - 1});
+  gid = intersect(
+      gid, {shape.offset + shape.local * begin, shape.offset + shape.local * (last + 1) - 1});
   if (group.empty() || gid.empty()) return false;
   return settle(values);
 }
@@ -277,10 +280,9 @@ void AccessDomain::slice_values(uint32_t dimension, Values& values) const {
   for (size_t i = 0; i < kIdSymbols + loop_count_; ++i) values.of[i] = launch_.of[i];
   const DimensionShape& shape = shape_[dimension];
   values.of[group_symbol(dimension)] = {1, {0, 0}};
-  values.of[gid_symbol(dimension)] = {shape.local,
-                                      {shape.offset, shape.offset + shape.local - 1}};
-  // "Nothing executes" cannot come out of a launch in which something does; if the bounds say so all
-  // the same, the plain launch values are still right.
+  values.of[gid_symbol(dimension)] = {shape.local, {shape.offset, shape.offset + shape.local - 1}};
+  // "Nothing executes" cannot come out of a launch in which something does; if the bounds say so
+  // all the same, the plain launch values are still right.
   if (!settle(values)) {
     for (size_t i = 0; i < symbols_.size(); ++i) values.of[i] = launch_.of[i];
   }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The set of (work-item, loop iteration) pairs that may execute some accesses of a kernel, in
-// symbols: ids, loop counters and opaque values, with linear facts about them. Answers the values of
-// an affine form over a package, or slice by slice. Made by DomainBuilder, immutable afterwards.
+// symbols: ids, loop counters and opaque values, with linear facts about them. Answers the values
+// of an affine form over a package, or slice by slice. Made by DomainBuilder, immutable afterwards.
 //
 // Three kinds of symbols:
 //  - ids, three per dimension, tied by gid = offset + L·group + lid;
 //  - loop counters of the loops around the accesses;
-//  - opaque values, each defined by earlier symbols (⌊R/c⌋, min, product …). A *fresh* one stands for
-//    a value that may differ at each use (memory content, the choice of a phi): no fact may mention it,
-//    and it never cancels against itself.
+//  - opaque values, each defined by earlier symbols (⌊R/c⌋, min, product …). A *fresh* one stands
+//  for
+//    a value that may differ at each use (memory content, the choice of a phi): no fact may mention
+//    it, and it never cancels against itself.
 #pragma once
 
 #include <vector>
@@ -26,7 +27,9 @@ struct DimensionShape {
 };
 
 inline constexpr affine::SymbolId gid_symbol(uint32_t d) { return static_cast<uint16_t>(3 * d); }
-inline constexpr affine::SymbolId lid_symbol(uint32_t d) { return static_cast<uint16_t>(3 * d + 1); }
+inline constexpr affine::SymbolId lid_symbol(uint32_t d) {
+  return static_cast<uint16_t>(3 * d + 1);
+}
 inline constexpr affine::SymbolId group_symbol(uint32_t d) {
   return static_cast<uint16_t>(3 * d + 2);
 }
@@ -42,8 +45,8 @@ enum class SymbolKind : uint8_t {
   kProduct,   // operand · operand
   kMin,
   kMax,
-  kHull,      // one of the operands
-  kWrap,      // the operand's canonical value in `width` bits
+  kHull,  // one of the operands
+  kWrap,  // the operand's canonical value in `width` bits
 };
 
 struct Symbol {
@@ -76,7 +79,10 @@ struct Alternate {
 class AccessDomain {
  public:
   struct Values {
-    affine::Band of[kMaxSymbols];
+    Values() {}  // set symbol by symbol: most of the table is never used
+    union {
+      affine::Band of[kMaxSymbols];
+    };
   };
 
   /// Nothing executes the accesses in this launch.
@@ -94,7 +100,8 @@ class AccessDomain {
   size_t loop_count() const { return loop_count_; }
   const Values& launch_values() const { return launch_; }
 
-  /// Symbols' values in slices [first, first + count) of `dimension`; false: nothing executes there.
+  /// Symbols' values in slices [first, first + count) of `dimension`; false: nothing executes
+  /// there.
   bool package_values(uint32_t dimension, uint64_t first, uint64_t count, Values& values) const;
   /// Symbols' values as functions of the slice index along `dimension`.
   void slice_values(uint32_t dimension, Values& values) const;

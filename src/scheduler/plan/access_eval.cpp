@@ -17,8 +17,8 @@ using affine::Wide;
 
 namespace {
 
-// With fewer slices than this a dimension gives too little room for balancing: packages of 5 % of the
-// run (algorithms.md, p) need 20 of them, and some more for the end.
+// With fewer slices than this a dimension gives too little room for balancing: packages of 5 % of
+// the run (algorithms.md, p) need 20 of them, and some more for the end.
 constexpr uint64_t kEnoughSlices = 32;
 constexpr Wide kMaxOffset = Wide{1} << 62;
 constexpr uint64_t kMaxSize = uint64_t{1} << 62;
@@ -33,21 +33,26 @@ bool understood(const LaunchShape& shape) {
   return true;
 }
 
-bool bounded(const Interval& interval) { return interval.lo >= -kMaxOffset && interval.hi <= kMaxOffset; }
+bool bounded(const Interval& interval) {
+  return interval.lo >= -kMaxOffset && interval.hi <= kMaxOffset;
+}
 
 /// Keeps only the alternatives that tell more than the form itself, somewhere.
 void keep_useful(const AccessDomain& domain, const AccessDomain::Values (&slices)[3],
                  const bool (&sliced)[3], AccessUse& use) {
-  const auto improves = [&](const AccessDomain::Values& values, const Alternate& alternate) {
-    const Band plain = domain.band(values, use.offset);
-    Band refined = plain;
-    domain.tighten(values, alternate, refined);
-    return refined.rest != plain.rest;
-  };
+  if (use.alternates.empty()) return;
+  const AccessDomain::Values* points[4] = {&domain.launch_values()};
+  size_t count = 1;
+  for (uint32_t d = 0; d < 3; ++d) {
+    if (sliced[d]) points[count++] = &slices[d];
+  }
+  Band plain[4];
+  for (size_t i = 0; i < count; ++i) plain[i] = domain.band(*points[i], use.offset);
   std::erase_if(use.alternates, [&](const Alternate& alternate) {
-    if (improves(domain.launch_values(), alternate)) return false;
-    for (uint32_t d = 0; d < 3; ++d) {
-      if (sliced[d] && improves(slices[d], alternate)) return false;
+    for (size_t i = 0; i < count; ++i) {
+      Band refined = plain[i];
+      domain.tighten(*points[i], alternate, refined);
+      if (refined.rest != plain[i].rest) return false;
     }
     return true;
   });
@@ -62,8 +67,9 @@ ByteRange clip(const Interval& bytes, const Window& window) {
 
 void extend(ByteRange& range, const ByteRange& other) {
   if (other.empty()) return;
-  range = range.empty() ? other
-                        : ByteRange{std::min(range.begin, other.begin), std::max(range.end, other.end)};
+  range = range.empty()
+              ? other
+              : ByteRange{std::min(range.begin, other.begin), std::max(range.end, other.end)};
 }
 
 uint64_t read_bytes(const std::vector<ArgumentUse>& uses) {
@@ -97,7 +103,8 @@ void LaunchAccess::Impl::add_accesses(const LaunchShape& shape,
   launch.uses.reserve(summary.accesses.size());
   for (uint32_t i = 0; i < summary.accesses.size(); ++i) {
     const Access& access = summary.accesses[i];
-    if (access.argument >= summary.arguments.size() || access.argument >= arguments.size()) continue;
+    if (access.argument >= summary.arguments.size() || access.argument >= arguments.size())
+      continue;
     const ArgumentValue& value = arguments[access.argument];
     if (value.buffer == 0) continue;  // local memory, or a null pointer, which nothing may follow
     uint32_t& window = window_of[access.argument];
@@ -182,21 +189,31 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
   const EvaluatedLaunch& launch = impl->launch;
   impl->cover.emplace(launch);
   result.whole_ = impl->package(0, 0, shape.groups(0));
-  const bool complete = std::all_of(
-      summary.accesses.begin(), summary.accesses.end(), [&](const Access& access) {
+  const bool complete =
+      std::all_of(summary.accesses.begin(), summary.accesses.end(), [&](const Access& access) {
         return access.argument < summary.arguments.size() && access.argument < arguments.size();
       });
   SplitAnswer answer = may_split_at_all(launch);
   if (!complete) answer = {false, "the kernel's arguments do not fit its summary", 0};
   if (answer.disjoint) {
-    // The dimension whose packages read the least twice (halo rows, or a whole matrix); among equals
-    // the one with more slices. Only if none has enough slices, those with fewer are considered.
-    bool found = false;
-    bool best_enough = false;
-    uint64_t best_twice = 0;
+    // The dimension whose packages read the least twice (halo rows, or a whole matrix); among
+    // equals the one with more slices. Only if none has enough slices, those with fewer are
+    // considered.
+    struct Candidate {
+      uint32_t dimension = 0;
+      bool enough = false;
+      uint64_t slices = 0;
+      uint64_t twice = 0;
+    };
+    std::optional<Candidate> best;
     SplitAnswer refusal;
+    const auto bytes_read_in_halves = [&](const Candidate& c) {
+      return read_bytes(impl->package(c.dimension, 0, c.slices / 2)) +
+             read_bytes(impl->package(c.dimension, c.slices / 2, c.slices - c.slices / 2));
+    };
     for (uint32_t i = 0; i < 3; ++i) {
-      const uint32_t d = 2 - i;  // outermost first: its slices are contiguous, and its reasons plain
+      const uint32_t d =
+          2 - i;  // outermost first: its slices are contiguous, and its reasons plain
       const uint64_t slices = shape.groups(d);
       if (slices < 2) continue;
       SplitAnswer along = may_split_along(launch, d);
@@ -204,21 +221,21 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
         if (refusal.reason.empty()) refusal = std::move(along);
         continue;
       }
-      const bool enough = slices >= kEnoughSlices;
-      const uint64_t twice = read_bytes(impl->package(d, 0, slices / 2)) +
-                             read_bytes(impl->package(d, slices / 2, slices - slices / 2));
-      const bool better =
-          !found || (enough != best_enough
-                         ? enough
-                         : twice != best_twice ? twice < best_twice
-                                               : slices > shape.groups(result.verdict_.dimension));
-      if (!better) continue;
-      found = true;
-      best_enough = enough;
-      best_twice = twice;
+      Candidate candidate{d, slices >= kEnoughSlices, slices, 0};
+      if (best) {
+        if (candidate.enough != best->enough) {
+          if (best->enough) continue;
+        } else {
+          best->twice = bytes_read_in_halves(*best);
+          candidate.twice = bytes_read_in_halves(candidate);
+          if (candidate.twice > best->twice) continue;
+          if (candidate.twice == best->twice && slices <= best->slices) continue;
+        }
+      }
+      best = candidate;
       result.verdict_ = {MergeMode::kDisjoint, d, std::move(along.reason), 0};
     }
-    if (!found) answer = std::move(refusal);
+    if (!best) answer = std::move(refusal);
   }
   if (!answer.disjoint) result.verdict_ = {MergeMode::kWhole, 0, answer.reason, answer.line};
   result.impl_ = std::move(impl);
@@ -245,7 +262,8 @@ std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_
       domain = use.domain;
       executes = where.package_values(dimension, first, count, values);
     }
-    const Interval slices = intersect(use.slices[dimension], {Wide{first}, Wide{first} + count - 1});
+    const Interval slices =
+        intersect(use.slices[dimension], {Wide{first}, Wide{first} + count - 1});
     if (!executes || slices.empty()) continue;
     ByteRange range{0, launch.windows[use.window].size};
     if (use.bounded) {
@@ -255,8 +273,8 @@ std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_
         // No wider than what the verdict was proven with.
         const Wide low = slice.step * slices.lo;
         const Wide high = slice.step * slices.hi;
-        offsets = intersect(offsets, {std::min(low, high) + slice.rest.lo,
-                                      std::max(low, high) + slice.rest.hi});
+        offsets = intersect(
+            offsets, {std::min(low, high) + slice.rest.lo, std::max(low, high) + slice.rest.hi});
       }
       offsets = intersect(offsets, use.launch);
       if (offsets.empty()) continue;

@@ -20,13 +20,13 @@ struct Window {
 struct AccessUse {
   const Access* access = nullptr;
   uint32_t domain = 0;
-  uint32_t window = 0;          // index into the launch's windows
-  bool bounded = false;         // the whole launch's offsets are known to lie in some interval
-  bool data = false;            // the offset depends on what is not known before the launch
-  affine::Form offset;          // of the first byte, from the argument's pointer
-  affine::Interval launch;      // its values in the whole launch
-  affine::Band slice[3];        // … per slice along each dimension
-  affine::Interval slices[3];   // the slices in which the access may execute
+  uint32_t window = 0;         // index into the launch's windows
+  bool bounded = false;        // the whole launch's offsets are known to lie in some interval
+  bool data = false;           // the offset depends on what is not known before the launch
+  affine::Form offset;         // of the first byte, from the argument's pointer
+  affine::Interval launch;     // its values in the whole launch
+  affine::Band slice[3];       // … per slice along each dimension
+  affine::Interval slices[3];  // the slices in which the access may execute
   std::vector<Alternate> alternates;
 
   bool writes() const { return access->kind != AccessKind::kLoad; }

@@ -14,11 +14,13 @@ int bit_length(Wide value) {
                    : static_cast<int>(std::bit_width(static_cast<uint64_t>(magnitude)));
 }
 
-Wide clamp(Wide value) { return value < -kInfinity ? -kInfinity : value > kInfinity ? kInfinity : value; }
+Wide clamp(Wide value) {
+  return value < -kInfinity ? -kInfinity : value > kInfinity ? kInfinity : value;
+}
 
 }  // namespace
 
-Wide multiply(Wide a, Wide b) {
+Wide multiply_wide(Wide a, Wide b) {
   if (fits_int64(a) && fits_int64(b)) return clamp(a * b);
   if (a == 0 || b == 0) return 0;
   // The bounds are exact or infinite: what exceeds 126 bits exceeds kInfinity.
@@ -39,8 +41,8 @@ Wide floor_divide(Wide a, Wide b) {
 Wide ceil_divide(Wide a, Wide b) { return -floor_divide(-a, b); }
 
 Interval product(const Interval& a, const Interval& b) {
-  const auto [least, most] = std::minmax({multiply(a.lo, b.lo), multiply(a.lo, b.hi),
-                                          multiply(a.hi, b.lo), multiply(a.hi, b.hi)});
+  const auto [least, most] = std::minmax(
+      {multiply(a.lo, b.lo), multiply(a.lo, b.hi), multiply(a.hi, b.lo), multiply(a.hi, b.hi)});
   return {least, most};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact and saturating arithmetic of the access evaluator: wide integers, intervals, bands and affine
-// forms over numbered symbols. Plain values without allocation, thread-safe as any value.
+// Exact and saturating arithmetic of the access evaluator: wide integers, intervals, bands and
+// affine forms over numbered symbols. Plain values without allocation, thread-safe as any value.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,18 @@ __extension__ typedef __int128 Wide;
 /// clamped to it, on the sound side.
 inline constexpr Wide kInfinity = Wide{1} << 100;
 
+inline bool fits_int64(Wide value) { return value == static_cast<int64_t>(value); }
+
+Wide multiply_wide(Wide a, Wide b);
 /// a · b, clamped to ±kInfinity.
-Wide multiply(Wide a, Wide b);
+inline Wide multiply(Wide a, Wide b) {
+  int64_t product = 0;
+  if (fits_int64(a) && fits_int64(b) &&
+      !__builtin_mul_overflow(static_cast<int64_t>(a), static_cast<int64_t>(b), &product)) {
+    return product;
+  }
+  return multiply_wide(a, b);
+}
 /// a + b of two lower bounds (side −1) or two upper bounds (side +1).
 inline Wide add_bound(Wide a, Wide b, int side) {
   const Wide unbounded = side < 0 ? -kInfinity : kInfinity;
@@ -80,7 +90,8 @@ struct Term {
   bool operator==(const Term&) const = default;
 };
 
-/// constant + Σ factor·symbol, terms ascending by symbol, no factor zero; or `unknown`: any integer.
+/// constant + Σ factor·symbol, terms ascending by symbol, no factor zero; or `unknown`: any
+/// integer.
 class Form {
  public:
   static constexpr size_t kMaxTerms = 10;
@@ -120,7 +131,5 @@ class Form {
   bool unknown_ = false;
   Term terms_[kMaxTerms];
 };
-
-inline bool fits_int64(Wide value) { return value >= INT64_MIN && value <= INT64_MAX; }
 
 }  // namespace tutti::scheduler::affine

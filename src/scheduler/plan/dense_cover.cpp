@@ -24,7 +24,8 @@ bool DenseCover::sides_of(const AccessDomain& domain, const AccessUse& use,
                           const KernelSummary& summary, std::vector<Side>& sides,
                           Wide& constant) const {
   // The box: every combination of these values executes the store. It starts as all work-items and
-  // iterations, is cut by guards over one symbol each, and every other guard must hold in all of it.
+  // iterations, is cut by guards over one symbol each, and every other guard must hold in all of
+  // it.
   if (!use.access->guards_exact || !domain.guards_exact() || !use.bounded) return false;
   const size_t plain = kIdSymbols + domain.loop_count();
   if (domain.loop_count() != use.access->loops.size()) return false;
@@ -37,7 +38,8 @@ bool DenseCover::sides_of(const AccessDomain& domain, const AccessUse& use,
     box[group_symbol(d)] = {0, s.groups - 1};
   }
   for (size_t i = 0; i < domain.loop_count(); ++i) {
-    if (!summary.loops[use.access->loops[i]].exact || !domain.loop_last(i).is_constant()) return false;
+    if (!summary.loops[use.access->loops[i]].exact || !domain.loop_last(i).is_constant())
+      return false;
     box[kIdSymbols + i] = {0, domain.loop_last(i).constant()};
   }
   for (const Form& clip : domain.clips()) {
@@ -68,7 +70,8 @@ bool DenseCover::sides_of(const AccessDomain& domain, const AccessUse& use,
     const SymbolId gid = gid_symbol(d);
     const SymbolId lid = lid_symbol(d);
     const SymbolId group = group_symbol(d);
-    const bool parts = cut[lid] || cut[group] || offset.factor(lid) != 0 || offset.factor(group) != 0;
+    const bool parts =
+        cut[lid] || cut[group] || offset.factor(lid) != 0 || offset.factor(group) != 0;
     if (!parts) continue;
     if (cut[gid]) return false;
     const Wide factor = offset.factor(gid);
@@ -137,7 +140,8 @@ bool DenseCover::extent(const Group& group, const Run& run, uint32_t dimension, 
   for (const Side& side : group.sides) {
     Interval box = side.box;
     if (side.symbol == gid_symbol(dimension)) {
-      box = intersect(box, {shape.offset + shape.local * begin, shape.offset + shape.local * end - 1});
+      box = intersect(box,
+                      {shape.offset + shape.local * begin, shape.offset + shape.local * end - 1});
     } else if (side.symbol == group_symbol(dimension)) {
       box = intersect(box, {begin, end - 1});
     }

@@ -21,8 +21,8 @@ class DenseCover {
  private:
   struct Side {
     affine::SymbolId symbol = 0;
-    int64_t stride = 0;      // bytes; 0: the offset does not depend on it
-    affine::Interval box;    // in the whole launch
+    int64_t stride = 0;    // bytes; 0: the offset does not depend on it
+    affine::Interval box;  // in the whole launch
     bool operator==(const Side&) const = default;
   };
   struct Run {

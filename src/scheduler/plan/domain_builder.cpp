@@ -73,11 +73,10 @@ void DomainBuilder::begin(AccessDomain& domain, const std::vector<Guard>& guards
   }
 }
 
-Form DomainBuilder::offset(uint32_t expr) {
-  return normalise(canonical(form(expr), 64, true));
-}
+Form DomainBuilder::offset(uint32_t expr) { return normalise(canonical(form(expr), 64, true)); }
 
-// ---- forms ---------------------------------------------------------------------------------------
+// ---- forms
+// ---------------------------------------------------------------------------------------
 
 bool DomainBuilder::fresh(const Form& form) const {
   return std::any_of(form.begin(), form.end(),
@@ -98,7 +97,12 @@ Interval DomainBuilder::bounds(const Form& form) {
 }
 
 Form DomainBuilder::normalise(const Form& form) const {
-  if (form.unknown() || form.size() < 2) return form;
+  if (form.unknown()) return form;
+  bool several = false;  // ids of one dimension
+  for (size_t i = 1; i < form.size() && form.begin()[i].symbol < kIdSymbols; ++i) {
+    several = several || form.begin()[i].symbol / 3 == form.begin()[i - 1].symbol / 3;
+  }
+  if (!several) return form;
   Form result = form;
   for (uint32_t d = 0; d < 3; ++d) {
     const Wide gid = result.factor(gid_symbol(d));
@@ -196,8 +200,7 @@ Form DomainBuilder::floor_divide_rest(const Form& rest, int64_t divisor) {
     const Wide low = affine::floor_divide(inner.lo, divisor);
     if (!inner.bounded() || low != affine::floor_divide(inner.hi, divisor)) continue;
     Form groups(0);
-    if (!affine::fits_int64(low) ||
-        !groups.append(group_symbol(d), gid * shape.local / divisor)) {
+    if (!affine::fits_int64(low) || !groups.append(group_symbol(d), gid * shape.local / divisor)) {
       continue;
     }
     return groups.plus(low);
@@ -207,8 +210,8 @@ Form DomainBuilder::floor_divide_rest(const Form& rest, int64_t divisor) {
 
 Form DomainBuilder::modulo(const Form& n, int64_t divisor) {
   if (n.unknown()) return range({0, divisor - 1}, true, true);
-  Form rest(static_cast<int64_t>(n.constant() -
-                                 affine::floor_divide(n.constant(), divisor) * divisor));
+  Form rest(
+      static_cast<int64_t>(n.constant() - affine::floor_divide(n.constant(), divisor) * divisor));
   for (const Term& term : n) {
     if (term.factor % divisor != 0) rest.append(term.symbol, term.factor);
   }
@@ -267,7 +270,8 @@ Form DomainBuilder::canonical(const Form& form, unsigned width, bool is_signed) 
   return opaque(SymbolKind::kWrap, {&form, 1}, 1, width, is_signed);
 }
 
-// ---- symbols -------------------------------------------------------------------------------------
+// ---- symbols
+// -------------------------------------------------------------------------------------
 
 Form DomainBuilder::any(unsigned width, bool data) {
   return range(type_range(width, false), true, data);
@@ -301,7 +305,8 @@ Form DomainBuilder::opaque(SymbolKind kind, std::span<const Form> operands, int6
     symbol.fresh |= fresh(operand);
     symbol.data |= data(operand);
   }
-  for (size_t i = kIdSymbols + domain.loop_count_; !symbol.fresh && i < domain.symbols_.size(); ++i) {
+  for (size_t i = kIdSymbols + domain.loop_count_; !symbol.fresh && i < domain.symbols_.size();
+       ++i) {
     const Symbol& other = domain.symbols_[i];
     if (other.kind == kind && other.divisor == divisor && other.width == width &&
         other.is_signed == is_signed && other.operands == operands.size() &&
@@ -336,7 +341,8 @@ Form DomainBuilder::opaque(SymbolKind kind, std::span<const Form> operands, int6
   return result;
 }
 
-// ---- facts ---------------------------------------------------------------------------------------
+// ---- facts
+// ---------------------------------------------------------------------------------------
 
 void DomainBuilder::add_fact(const Form& form, FactOrigin origin, SymbolId defines) {
   AccessDomain& domain = *domain_;
@@ -346,8 +352,9 @@ void DomainBuilder::add_fact(const Form& form, FactOrigin origin, SymbolId defin
     return;
   }
   if (!domain.apply_fact(fact, domain.launch_)) domain.dead_ = true;
-  for (uint32_t d = 0; d < 3; ++d) {
-    if (!domain.relate_ids(domain.launch_, d)) domain.dead_ = true;
+  for (const Term& term : fact) {
+    if (term.symbol >= kIdSymbols) break;
+    if (!domain.relate_ids(domain.launch_, term.symbol / 3)) domain.dead_ = true;
   }
   if (fact.size() < 2) {
     if (origin == FactOrigin::kGuard && fact.size() == 1) domain.clips_.push_back(fact);
@@ -369,9 +376,9 @@ void DomainBuilder::derive(const Form& form, int depth) {
       if (domain.facts_[i].defines != term.symbol) continue;
       const Wide factor = domain.facts_[i].form.factor(term.symbol);
       if (factor == 0 || (factor < 0) == (term.factor < 0)) continue;
-      const Form consequence = normalise(
-          Form::combine(form, factor < 0 ? -factor : factor, domain.facts_[i].form,
-                        term.factor < 0 ? -Wide{term.factor} : Wide{term.factor}));
+      const Form consequence =
+          normalise(Form::combine(form, factor < 0 ? -factor : factor, domain.facts_[i].form,
+                                  term.factor < 0 ? -Wide{term.factor} : Wide{term.factor}));
       if (consequence.unknown()) continue;
       add_fact(consequence, FactOrigin::kDefinition);
       derive(consequence, depth - 1);

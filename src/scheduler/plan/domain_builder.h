@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns expressions, guards and loops of an access summary into affine forms and facts for one
-// launch. Expressions are modulo 2^width: a form is *some* representative, and wherever the canonical
-// value is needed (extensions, division, comparisons) it is established from the bounds known so far,
-// or becomes an opaque value of the type's range. Used by one thread, during one evaluation; keeps
-// its scratch memory from domain to domain.
+// launch. Expressions are modulo 2^width: a form is *some* representative, and wherever the
+// canonical value is needed (extensions, division, comparisons) it is established from the bounds
+// known so far, or becomes an opaque value of the type's range. Used by one thread, during one
+// evaluation; keeps its scratch memory from domain to domain.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of DomainBuilder that reads expressions. Each case yields a form that is congruent to the
-// expression's value modulo 2^width for everything that executes the accesses.
+// The part of DomainBuilder that reads expressions. Each case yields a form that is congruent to
+// the expression's value modulo 2^width for everything that executes the accesses.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -30,11 +30,11 @@ SplitAnswer no(std::string reason, uint32_t line) {
 struct Writes {
   const AccessUse* use = nullptr;  // one of them, to be named
   bool any = false;
-  bool single = true;      // all of them execute in slice `slice` only; then step is 0
+  bool single = true;  // all of them execute in slice `slice` only; then step is 0
   Wide slice = 0;
   Wide step = 0;
-  Interval bytes;          // [begin, end]: end is exclusive
-  Interval launch;         // of the whole launch, within the window; end exclusive
+  Interval bytes;   // [begin, end]: end is exclusive
+  Interval launch;  // of the whole launch, within the window; end exclusive
 };
 
 /// The same bytes as seen with another step; only right for stores of a single slice.
@@ -49,7 +49,8 @@ bool strides_over_slices(const AccessUse& use, const AccessDomain& domain, Wide 
   const Wide least = step < 0 ? -step : step;
   return std::any_of(use.offset.begin(), use.offset.end(), [&](const Term& term) {
     const Wide factor = term.factor < 0 ? -Wide{term.factor} : Wide{term.factor};
-    if (domain.symbols()[term.symbol].kind == SymbolKind::kLoop) return least > 0 && factor >= least;
+    if (domain.symbols()[term.symbol].kind == SymbolKind::kLoop)
+      return least > 0 && factor >= least;
     return domain.symbols()[term.symbol].kind == SymbolKind::kWrap && domain.loop_count() > 0;
   });
 }
@@ -65,8 +66,9 @@ SplitAnswer meets(const EvaluatedLaunch& launch, const AccessUse& use, Wide step
   if (use.data) return no(not_known(launch, use), line);
   const std::string hint = strides_over_slices(use, domain, step) ? " (grid-stride loop?)" : "";
   if (step != 0) {
-    return no("the writes of neighbouring slices of argument " + quoted(launch, use) + " meet" + hint,
-              line);
+    return no(
+        "the writes of neighbouring slices of argument " + quoted(launch, use) + " meet" + hint,
+        line);
   }
   const bool plain = std::all_of(use.offset.begin(), use.offset.end(), [&](const Term& term) {
     return term.symbol < kIdSymbols + domain.loop_count();
@@ -149,9 +151,9 @@ SplitAnswer may_split_at_all(const EvaluatedLaunch& launch) {
       return no("writes an unknown part of argument " + quoted(launch, use), access.line);
     }
     if (use.bounded) continue;
-    return no(use.data ? not_known(launch, use)
-                       : "writes argument " + quoted(launch, use) +
-                             " at an index without a known bound",
+    return no(use.data
+                  ? not_known(launch, use)
+                  : "writes argument " + quoted(launch, use) + " at an index without a known bound",
               access.line);
   }
   return {true, {}, 0};

@@ -31,6 +31,14 @@ TEST(Quirks, PoclBuildsAreDistinctPerDevice) {
   EXPECT_FALSE(quirks_of(pthread).synchronous);
 }
 
+TEST(Quirks, RusticlUnderstatesGroupSizes) {
+  DeviceTraits rusticl;
+  rusticl.platform_name = "rusticl";
+  EXPECT_TRUE(quirks_of(rusticl).understates_group_size);
+  rusticl.platform_name = "Portable Computing Language";
+  EXPECT_FALSE(quirks_of(rusticl).understates_group_size);
+}
+
 TEST(Quirks, OtherVendorsGetTheOptionsAsTheyAre) {
   const auto gpu = device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132);
   EXPECT_EQ(vendor_build_options(quirks_of(gpu), "-DA=1", 0), "-DA=1");

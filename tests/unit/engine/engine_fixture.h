@@ -20,7 +20,7 @@ class EngineTest : public ::testing::Test {
   void start(const std::string& devices, SplitMode split) {
     std::vector<std::unique_ptr<backends::Backend>> list;
     for (size_t i = 0; i < devices.size(); ++i) {
-      auto fake = std::make_unique<FakeBackend>("fake " + std::to_string(i), devices[i] == 'h');
+      auto fake = std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i] == 'h');
       fakes.push_back(fake.get());
       list.push_back(std::move(fake));
     }

@@ -27,7 +27,7 @@ struct Scenario {
 std::unique_ptr<BackendSet> make_backends(const std::string& devices) {
   std::vector<std::unique_ptr<backends::Backend>> list;
   for (size_t i = 0; i < devices.size(); ++i) {
-    list.push_back(std::make_unique<FakeBackend>("fake " + std::to_string(i), devices[i] == 'h'));
+    list.push_back(std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i] == 'h'));
   }
   return std::make_unique<BackendSet>(std::move(list));
 }

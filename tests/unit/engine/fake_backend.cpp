@@ -182,9 +182,10 @@ std::byte* FakeItem::memory(size_t index) const {
   return bytes_of(*argument.memory) + argument.origin;
 }
 
-FakeBackend::FakeBackend(std::string name, bool shares_host_memory, uint64_t max_allocation) {
+FakeBackend::FakeBackend(uint32_t index, bool shares_host_memory, uint64_t max_allocation) {
+  traits_.index = index;
   traits_.platform_name = "Fake";
-  traits_.device_name = std::move(name);
+  traits_.device_name = "fake " + std::to_string(index);
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;
   traits_.max_allocation = max_allocation;

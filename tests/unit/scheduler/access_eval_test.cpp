@@ -157,8 +157,9 @@ TEST(AccessEval, GridStrideLoopIsNamed) {
   const auto access = k.evaluate(launch_1d(1024, 64));
   EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
   EXPECT_EQ(access.verdict().line, 7u);
-  EXPECT_EQ(access.verdict().reason,
-            "the writes of neighbouring slices of argument 'out' meet (grid-stride loop?) (line 7)");
+  EXPECT_EQ(
+      access.verdict().reason,
+      "the writes of neighbouring slices of argument 'out' meet (grid-stride loop?) (line 7)");
   EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 4096 * 4}));
   // With as many work-items as elements it is an ordinary store.
   EXPECT_EQ(k.evaluate(launch_1d(4096, 64)).verdict().mode, MergeMode::kDisjoint);

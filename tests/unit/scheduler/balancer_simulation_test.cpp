@@ -14,11 +14,11 @@ namespace tutti::scheduler::test {
 namespace {
 
 struct Device {
-  double speed = 1;       // slices per second, really
-  BalancerDevice known;   // what the balancer is told
-  double overhead = 0;    // seconds per package
+  double speed = 1;      // slices per second, really
+  BalancerDevice known;  // what the balancer is told
+  double overhead = 0;   // seconds per package
   double change_at = 1e300;
-  double change = 1;      // of the speed, from then on
+  double change = 1;  // of the speed, from then on
 };
 
 struct Given {
@@ -119,9 +119,7 @@ class Chooser {
     return std::uniform_real_distribution<double>(low, high)(random_);
   }
   /// Evenly spread over orders of magnitude.
-  double ratio(double low, double high) {
-    return std::exp(between(std::log(low), std::log(high)));
-  }
+  double ratio(double low, double high) { return std::exp(between(std::log(low), std::log(high))); }
 
  private:
   std::mt19937_64 random_;
@@ -170,7 +168,8 @@ TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
 
 /// Devices whose speeds are known up to a factor, and whose smallest packages take at most one part
 /// in `rounds` of the run.
-std::vector<Device> realistic_devices(Chooser& choose, uint64_t total, double error, double rounds) {
+std::vector<Device> realistic_devices(Chooser& choose, uint64_t total, double error,
+                                      double rounds) {
   std::vector<Device> devices(choose.pick(1, 8));
   const double spread = choose.ratio(1, 20);
   double sum = 0;

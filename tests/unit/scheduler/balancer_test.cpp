@@ -24,8 +24,8 @@ TEST(BalancerSpec, AcceptsTheDocumentedForms) {
 }
 
 TEST(BalancerSpec, RefusesWithTheAcceptedNames) {
-  for (const char* text : {"", "Sigmoid", "sigmoid:2", "static:", "single:", "single:1:2", ":1",
-                           "unheard-of"}) {
+  for (const char* text :
+       {"", "Sigmoid", "sigmoid:2", "static:", "single:", "single:1:2", ":1", "unheard-of"}) {
     const auto spec = parse_balancer(text);
     ASSERT_FALSE(spec.has_value()) << text;
     EXPECT_EQ(spec.error().code, CL_INVALID_VALUE);

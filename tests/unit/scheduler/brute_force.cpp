@@ -109,7 +109,8 @@ std::optional<uint64_t> Machine::value(uint32_t index) {
     }
     case ExprKind::kGlobalId:
       return (shape_.offset[e.index] + item_.group[e.index] * shape_.local[e.index] +
-              item_.lid[e.index]) & mask;
+              item_.lid[e.index]) &
+             mask;
     case ExprKind::kLocalId:
       return item_.lid[e.index] & mask;
     case ExprKind::kGroupId:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes an access summary work-item by work-item, as the reference for its evaluation. Values that
-// the summary leaves open (unknown values, choices, accesses that may be skipped) are drawn at random.
+// Executes an access summary work-item by work-item, as the reference for its evaluation. Values
+// that the summary leaves open (unknown values, choices, accesses that may be skipped) are drawn at
+// random.
 #pragma once
 
 #include <optional>
@@ -12,9 +13,9 @@
 namespace tutti::scheduler::test {
 
 struct Touch {
-  uint32_t access = 0;   // index into the summary's accesses
+  uint32_t access = 0;  // index into the summary's accesses
   std::array<uint64_t, 3> group{};
-  uint64_t begin = 0;    // within the argument's window
+  uint64_t begin = 0;  // within the argument's window
   uint64_t end = 0;
 };
 

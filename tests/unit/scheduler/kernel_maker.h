@@ -92,8 +92,7 @@ class KernelMaker {
   }
   Access& store(uint32_t argument, E offset, uint32_t size = 4, std::vector<Guard> guards = {},
                 std::vector<uint32_t> loops = {}) {
-    return access(AccessKind::kStore, argument, offset, size, std::move(guards),
-                  std::move(loops));
+    return access(AccessKind::kStore, argument, offset, size, std::move(guards), std::move(loops));
   }
 
   KernelSummary& summary() { return summary_; }

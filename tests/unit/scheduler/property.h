@@ -18,8 +18,7 @@ void check_property(int cases, Property&& property) {
   params.maxSuccess = cases;
   rc::detail::TestMetadata metadata;
   metadata.description = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  const auto result =
-      rc::detail::checkTestable(std::forward<Property>(property), metadata, params);
+  const auto result = rc::detail::checkTestable(std::forward<Property>(property), metadata, params);
   if (!result.template is<rc::detail::SuccessResult>()) {
     std::ostringstream text;
     rc::detail::printResultMessage(result, text);

@@ -14,9 +14,7 @@ class Generator {
   using E = KernelMaker::E;
 
   /// 0 … below − 1; 0 when the choices are used up, so that shrinking simplifies.
-  uint32_t pick(uint32_t below) {
-    return next_ < choices_.size() ? choices_[next_++] % below : 0;
-  }
+  uint32_t pick(uint32_t below) { return next_ < choices_.size() ? choices_[next_++] % below : 0; }
   bool chance(uint32_t percent) { return pick(100) >= 100 - percent; }
 
   void make_arguments();
@@ -66,8 +64,7 @@ void Generator::make_loops() {
         last = k().c(pick(6));
         break;
       case 3:  // for (j = lid; j < c; j += L)
-        last = k().op(ExprKind::kUDiv, k().sub(k().c(7 + pick(9)), k().lid(0)),
-                      k().local_size(0));
+        last = k().op(ExprKind::kUDiv, k().sub(k().c(7 + pick(9)), k().lid(0)), k().local_size(0));
         break;
       case 4:
         last = arbitrary(1, 32);
@@ -104,8 +101,8 @@ Generator::E Generator::pattern() {
       return k().add(k().times(k().gid(result_.shape.dims - 1), 4 + pick(12)), k().gid(0));
     case 3:
       if (around_.empty()) return i;
-      return k().add(k().times(i, 1 + pick(6)), k().loop(around_[pick(
-                                                    static_cast<uint32_t>(around_.size()))]));
+      return k().add(k().times(i, 1 + pick(6)),
+                     k().loop(around_[pick(static_cast<uint32_t>(around_.size()))]));
     case 4: {  // strided loop
       if (around_.empty()) return i;
       const E step = chance(50) ? k().local_size(d) : k().global_size(d);
@@ -210,8 +207,8 @@ Guard Generator::guard() {
   const auto compare = static_cast<Compare>(pick(10));
   if (chance(60)) {
     const E left = chance(50) ? narrow(id(dimension())) : pattern();
-    const E right = chance(50) ? k().c(static_cast<int64_t>(pick(30)) - 2)
-                               : k().arg(scalars_[0], 64);
+    const E right =
+        chance(50) ? k().c(static_cast<int64_t>(pick(30)) - 2) : k().arg(scalars_[0], 64);
     // The form that LLVM gives to lower ≤ x && x < upper.
     if (chance(30)) {
       return {Compare::kULt, k().plus(k().trunc(left), -1), k().c(2 + pick(20), 32)};
@@ -242,8 +239,8 @@ void Generator::make_access() {
   const bool store = chance(60);
   const uint32_t argument = buffers_[pick(static_cast<uint32_t>(buffers_.size()))];
   const bool exact = chance(80);
-  Access& access = k().access(store ? AccessKind::kStore : AccessKind::kLoad, argument, offset, size,
-                            guards, around_);
+  Access& access = k().access(store ? AccessKind::kStore : AccessKind::kLoad, argument, offset,
+                              size, guards, around_);
   access.guards_exact = exact;
   if (chance(25)) {
     // Its neighbour, as fields of a structure are.

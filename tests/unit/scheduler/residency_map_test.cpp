@@ -161,7 +161,8 @@ TEST(ResidencyMapProperty, AgreesWithBytes) {
         content = content || set != 0;
       });
       Segments missing = bytes.segments(from, to);
-      std::erase_if(missing, [&](const Segment& s) { return s.places == 0 || (s.places & bit) != 0; });
+      std::erase_if(missing,
+                    [&](const Segment& s) { return s.places == 0 || (s.places & bit) != 0; });
       RC_ASSERT(map.valid_everywhere_in(from, to) == common);
       RC_ASSERT(map.valid_at(place, from, to) == ((common & bit) != 0));
       RC_ASSERT(map.undefined(from, to) == !content);

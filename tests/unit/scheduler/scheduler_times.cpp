@@ -53,8 +53,8 @@ KernelMaker stencil_kernel() {
   const std::vector<Guard> guards{{Compare::kULt, k.plus(x, -1), k.plus(n, -2)},
                                   {Compare::kULt, k.plus(y, -1), k.plus(n, -2)}};
   const auto centre = k.add(k.mul(y, n), x);
-  for (const auto at : {centre, k.plus(centre, 1), k.plus(centre, -1), k.add(centre, n),
-                        k.sub(centre, n)}) {
+  for (const auto at :
+       {centre, k.plus(centre, 1), k.plus(centre, -1), k.add(centre, n), k.sub(centre, n)}) {
     k.load(in, k.times(k.sext(at), 4), 4, guards);
   }
   k.store(out, k.times(k.sext(centre), 4), 4, guards);

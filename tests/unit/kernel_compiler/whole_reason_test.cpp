@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// What keeps a kernel whole, and what does not.
+#include <gtest/gtest.h>
+
+#include "test_support.h"
+
+namespace tutti::kernel_compiler {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* source;  // the kernel is called k
+  const char* reason;  // part of the reason; "" = none
+  uint32_t line;
+};
+
+void PrintTo(const Case& item, std::ostream* stream) { *stream << item.name; }
+
+class WholeReason : public testing::TestWithParam<Case> {};
+
+TEST_P(WholeReason, IsNamedWithItsLine) {
+  const Case& item = GetParam();
+  CompileRequest request = request_for(item.source, "-cl-std=CL2.0");
+  request.extensions.push_back("cl_khr_subgroups");
+  const CompileOutput output = compiled(request);
+  const auto& kernel = kernel_of(output, "k");
+  if (*item.reason == '\0') {
+    EXPECT_EQ(kernel.whole_reason, "");
+  } else {
+    EXPECT_NE(kernel.whole_reason.find(item.reason), std::string::npos) << kernel.whole_reason;
+    EXPECT_EQ(kernel.whole_line, item.line) << kernel.whole_reason;
+  }
+}
+
+const Case kCases[] = {
+    {"Nothing", "kernel void k(global int* o) { o[get_global_id(0)] = 1; }", "", 0},
+    {"Printf", "kernel void k() {\n  printf(\"%d\\n\", 1);\n}", "calls printf", 2},
+    {"PrintfInAHelper",
+     "void say(int i) {\n  printf(\"%d\\n\", i);\n}\nkernel void k() { say(3); }", "calls printf",
+     2},
+    {"VolatileLoad", "kernel void k(global volatile int* o) {\n  while (o[0] == 0);\n}",
+     "volatile access to global memory", 2},
+    {"VolatileStore", "kernel void k(global volatile int* o) {\n  o[get_global_id(0)] = 1;\n}",
+     "volatile access to global memory", 2},
+    {"VolatileLocal",
+     "kernel void k(local volatile int* o) { o[get_local_id(0)] = 1; while (o[0] == 0); }", "", 0},
+    {"AtomicLoad",
+     "kernel void k(global atomic_int* a, global int* o) {\n"
+     "  o[0] = atomic_load_explicit(a, memory_order_relaxed);\n}",
+     "atomic_load", 2},
+    {"AtomicStore", "kernel void k(global atomic_int* a) {\n  atomic_store(a, 1);\n}",
+     "atomic_store", 2},
+    {"AtomicFlag",
+     "kernel void k(global atomic_flag* a) {\n  while (atomic_flag_test_and_set(a));\n}",
+     "atomic_flag", 2},
+    {"AtomicUpdate", "kernel void k(global atomic_int* a) { atomic_fetch_add(a, 1); }", "", 0},
+    {"AtomicLoadOfLocal",
+     "kernel void k(local atomic_int* a, global int* o) { o[0] = atomic_load_explicit(a, "
+     "memory_order_relaxed, memory_scope_work_group); }",
+     "", 0},
+    {"Image",
+     "kernel void k(read_only image2d_t im, sampler_t s, global float4* o) {\n"
+     "  o[0] = read_imagef(im, s, (int2)(0, 0));\n}",
+     "image argument im", 1},
+    {"Pipe", "kernel void k(read_only pipe int p) { }", "argument p", 1},
+    {"SubGroup",
+     "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+     "kernel void k(global int* o) {\n  o[0] = get_sub_group_local_id();\n}",
+     "sub-group", 3},
+    {"DeviceEnqueue",
+     "kernel void k(global int* o) {\n"
+     "  ndrange_t r = ndrange_1D(1);\n"
+     "  enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_NO_WAIT, r, ^{ o[0] = 1; });\n}",
+     "which is not understood", 3},
+    {"ProgramScopeVariable",
+     "global int counter;\nkernel void k(global int* o) {\n  o[0] = counter;\n}",
+     "the program's variable counter", 3},
+    {"ProgramScopeVariableUnused",
+     "global int counter;\nkernel void other() { counter = 1; }\n"
+     "kernel void k(global int* o) { o[0] = 1; }",
+     "", 0},
+    {"UndefinedFunction", "void f(global int* p);\nkernel void k(global int* o) {\n  f(o);\n}",
+     "calls f, which the program does not define", 3},
+    {"Recursion",
+     "int f(int i) { return i < 2 ? 1 : f(i - 1) + f(i - 2); }\n"
+     "kernel void k(global int* o) {\n  o[0] = f(o[1]);\n}",
+     "calls f, which is recursive", 3},
+    {"KernelCalledAsFunction",
+     "kernel void other(global int* o) { o[get_global_id(0)] = 1; }\n"
+     "kernel void k(global int* o) { other(o + 5); }",
+     "", 0},
+    {"StoreThroughAnUnknownPointer",
+     "kernel void k(global int* a, global int* b, int i) {\n"
+     "  global int* t[2] = {a, b};\n  t[i & 1][0] = 1;\n}",
+     "pointer whose buffer is not known", 3},
+    {"PointerOutOfMemory",
+     "typedef struct { global int* p; } S;\nkernel void k(global S* s) {\n  *s->p = 1;\n}",
+     "pointer whose buffer is not known", 3},
+    {"PointerOutOfAnInteger", "kernel void k(ulong p) {\n  *(global int*)p = 1;\n}",
+     "pointer whose buffer is not known", 2},
+    {"GenericPointerResolved",
+     "void set(int* p) { *p = 1; }\n"
+     "kernel void k(global int* o, local int* l) { set(o + get_global_id(0)); set(l); }",
+     "", 0},
+    {"GlobalFence", "kernel void k(global int* o) {\n  mem_fence(CLK_GLOBAL_MEM_FENCE);\n}",
+     "fence", 2},
+    {"LocalFence", "kernel void k(global int* o) { mem_fence(CLK_LOCAL_MEM_FENCE); }", "", 0},
+    {"DeviceFence",
+     "kernel void k() {\n  atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, "
+     "memory_scope_device);\n}",
+     "fence", 2},
+    {"GroupFence",
+     "kernel void k() { atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, "
+     "memory_scope_work_group); }",
+     "", 0},
+    {"Barrier", "kernel void k() { barrier(CLK_GLOBAL_MEM_FENCE); }", "", 0},
+    {"DeviceBarrier",
+     "kernel void k() {\n  work_group_barrier(CLK_GLOBAL_MEM_FENCE, memory_scope_device);\n}",
+     "barrier", 2},
+    {"InlineAssembly", "kernel void k() {\n  __asm__ volatile(\"nop\");\n}", "assembly", 2},
+    {"IrreducibleLoop",
+     "kernel void k(global int* o, int n) {\n  int i = 0;\n  if (n > 3) goto inside;\n"
+     "again:\n  o[i] = n;\ninside:\n  o[i + 1] = 2;\n  i += 2;\n  if (i < n) goto again;\n}",
+     "middle of a loop", 1},
+};
+
+INSTANTIATE_TEST_SUITE_P(Cases, WholeReason, testing::ValuesIn(kCases),
+                         [](const auto& item) { return std::string(item.param.name); });
+
+TEST(KernelFacts, BarriersAndLocalMemory) {
+  const CompileOutput output = compiled(R"(
+    void wait() { barrier(CLK_LOCAL_MEM_FENCE); }
+    kernel void none(global int* o) { o[0] = 1; }
+    kernel void helper(global int* o) { wait(); }
+    kernel void argument(local int* l) { l[get_local_id(0)] = 1; }
+    kernel void variable(global int* o) {
+      local int t[4];
+      t[get_local_id(0) & 3] = o[0];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      o[get_global_id(0)] = t[0];
+    }
+  )");
+  const auto facts = [&](const char* name) {
+    const auto& kernel = kernel_of(output, name);
+    return std::make_pair(kernel.uses_barrier, kernel.uses_local_memory);
+  };
+  EXPECT_EQ(facts("none"), std::make_pair(false, false));
+  EXPECT_EQ(facts("helper"), std::make_pair(true, false));
+  EXPECT_EQ(facts("argument"), std::make_pair(false, true));
+  EXPECT_EQ(facts("variable"), std::make_pair(true, true));
+}
+
+TEST(KernelFacts, ArgumentsAndAttributes) {
+  using scheduler::ArgKind;
+  const CompileOutput output = compiled(R"(
+    typedef struct { int a; float4 b; } S;
+    kernel __attribute__((reqd_work_group_size(8, 4, 1))) __attribute__((vec_type_hint(float4)))
+    void k(global float4* restrict out, constant int* c, local uchar* l, const S s, float3 v,
+           unsigned int u, volatile global int* f, write_only image2d_t im, sampler_t sm,
+           global const S* q) {}
+    kernel __attribute__((work_group_size_hint(2, 3, 4))) void second(void) {}
+  )");
+  ASSERT_EQ(output.summary.kernels.size(), 2u);
+  EXPECT_EQ(output.summary.kernels[0].name, "k");
+  EXPECT_EQ(output.summary.kernels[1].name, "second");
+  EXPECT_EQ(output.summary.kernels[1].attributes, "work_group_size_hint(2,3,4)");
+  EXPECT_TRUE(output.summary.kernels[1].arguments.empty());
+  const auto& kernel = output.summary.kernels[0];
+  EXPECT_EQ(kernel.attributes, "reqd_work_group_size(8,4,1) vec_type_hint(float4)");
+  EXPECT_EQ(kernel.reqd_local[0], 8u);
+  EXPECT_EQ(kernel.reqd_local[1], 4u);
+  EXPECT_EQ(kernel.reqd_local[2], 1u);
+  const std::vector<scheduler::Argument> expected = {
+      {ArgKind::kGlobal, "out", "float4*", 0, false, true, false, ""},
+      {ArgKind::kConstant, "c", "int*", 0, true, false, false, ""},
+      {ArgKind::kLocal, "l", "uchar*", 0, false, false, false, ""},
+      {ArgKind::kScalar, "s", "S", 32, false, false, false, ""},
+      {ArgKind::kScalar, "v", "float3", 16, false, false, false, ""},
+      {ArgKind::kScalar, "u", "uint", 4, false, false, false, ""},
+      {ArgKind::kGlobal, "f", "int*", 0, false, false, true, ""},
+      {ArgKind::kImage, "im", "image2d_t", 0, false, false, false, "write_only"},
+      {ArgKind::kSampler, "sm", "sampler_t", 0, false, false, false, ""},
+      {ArgKind::kGlobal, "q", "S*", 0, true, false, false, ""}};
+  ASSERT_EQ(kernel.arguments.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(kernel.arguments[i], expected[i])
+        << kernel.arguments[i].name << " " << kernel.arguments[i].type_name;
+  }
+}
+
+TEST(KernelFacts, InliningDoesNotExplode) {
+  // 2^40 calls, if everything were inlined.
+  std::string source = "int f0(int i) { return i * 3; }\n";
+  for (int i = 1; i <= 40; ++i) {
+    const std::string callee = "f" + std::to_string(i - 1);
+    source += "int f" + std::to_string(i) + "(int i) { return " + callee + "(i + 1) ^ " + callee +
+              "(i - 1); }\n";
+  }
+  source += "kernel void k(global int* o) { o[get_global_id(0)] = f40(3); }\n";
+  const CompileOutput output = compiled(source);
+  EXPECT_NE(kernel_of(output, "k").whole_reason.find("too large to analyse"), std::string::npos);
+}
+
+TEST(KernelFacts, ThirtyTwoBitAddresses) {
+  CompileRequest request =
+      request_for("kernel void k(global int* o, uint n) { o[get_global_id(0) + n] = 1; }");
+  request.address_bits = 32;
+  EXPECT_EQ(describe(kernel_of(compiled(request))),
+            (std::vector<std::string>{"store o[sext64(((n*4) + (gid0*4)))] 4 exact"}));
+}
+
+}  // namespace
+}  // namespace tutti::kernel_compiler
