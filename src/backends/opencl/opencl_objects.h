@@ -24,7 +24,7 @@ struct VendorDevice {
   const VendorFunctions* cl = nullptr;
   cl_platform_id platform = nullptr;
   cl_device_id device = nullptr;
-  std::string name;  // for messages
+  std::string name;                     // for messages
   bool understates_group_size = false;  // see quirks.h
 
   /// The error of a vendor's call: "DEVICE: CALL: CL_…".

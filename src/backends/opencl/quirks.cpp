@@ -32,8 +32,8 @@ Quirks quirks_of(const DeviceTraits& traits) {
     quirks.synchronous = traits.device_name.starts_with("basic");
   }
   if (is_rusticl(traits)) {
-    // Mesa 22.3. Every kernel answers CL_KERNEL_WORK_GROUP_SIZE with its lanes (32 on llvmpipe), while
-    // groups up to the device's maximum are accepted and computed rightly.
+    // Mesa 22.3. Every kernel answers CL_KERNEL_WORK_GROUP_SIZE with its lanes (32 on llvmpipe),
+    // while groups up to the device's maximum are accepted and computed rightly.
     quirks.understates_group_size = true;
   }
   if (is_oclgrind(traits)) {

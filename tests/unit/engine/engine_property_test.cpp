@@ -314,8 +314,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Scenario{"hd", SplitMode::kForce, false}, Scenario{"dhd", SplitMode::kForce, false},
                       Scenario{"dhd", SplitMode::kForce, true}, Scenario{"dddd", SplitMode::kForce, true},
                       Scenario{"hd", SplitMode::kNever, true}),
-    [](const auto& info) {
-      const Scenario& setup = info.param;
+    [](const auto& chosen) {
+      const Scenario& setup = chosen.param;
       return setup.devices +
              (setup.split == SplitMode::kForce   ? "_force"
               : setup.split == SplitMode::kNever ? "_never"
