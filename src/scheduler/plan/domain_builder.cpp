@@ -75,8 +75,7 @@ void DomainBuilder::begin(AccessDomain& domain, const std::vector<Guard>& guards
 
 Form DomainBuilder::offset(uint32_t expr) { return normalise(canonical(form(expr), 64, true)); }
 
-// ---- forms
-// ---------------------------------------------------------------------------------------
+// ---- forms --------------------------------------------------------------------------------------
 
 bool DomainBuilder::fresh(const Form& form) const {
   return std::any_of(form.begin(), form.end(),
@@ -263,15 +262,14 @@ bool DomainBuilder::resolve(const Form& form, unsigned width, bool is_signed,
 }
 
 Form DomainBuilder::canonical(const Form& form, unsigned width, bool is_signed) {
-  if (form.unknown()) return any(width, true);
+  if (form.unknown()) return range(type_range(width, is_signed), true, true);
   Form result;
   if (resolve(form, width, is_signed, nullptr, result)) return result;
   improvable_ = true;
   return opaque(SymbolKind::kWrap, {&form, 1}, 1, width, is_signed);
 }
 
-// ---- symbols
-// -------------------------------------------------------------------------------------
+// ---- symbols ------------------------------------------------------------------------------------
 
 Form DomainBuilder::any(unsigned width, bool data) {
   return range(type_range(width, false), true, data);
@@ -341,8 +339,7 @@ Form DomainBuilder::opaque(SymbolKind kind, std::span<const Form> operands, int6
   return result;
 }
 
-// ---- facts
-// ---------------------------------------------------------------------------------------
+// ---- facts --------------------------------------------------------------------------------------
 
 void DomainBuilder::add_fact(const Form& form, FactOrigin origin, SymbolId defines) {
   AccessDomain& domain = *domain_;

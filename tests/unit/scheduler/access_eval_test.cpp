@@ -320,6 +320,19 @@ TEST(AccessEval, WrappingIndexIsNotTrusted) {
   EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 256}));
 }
 
+TEST(AccessEval, ProductsThatOverflowMayBeNegative) {
+  // min(0, (2^32 − 4)²): as a signed 64-bit number the product is negative.
+  KernelMaker k;
+  const auto out = k.buffer("out", 4096);
+  const auto big = k.c((int64_t{1} << 32) - 4);
+  const auto least = k.op(ExprKind::kSMin, k.c(0), k.mul(big, big));
+  k.store(out, k.plus(k.op(ExprKind::kAShr, least, k.c(28)), 1024), 4);
+  // −2^35 + 16 shifted by 28 is −128.
+  const auto use = use_of(k.evaluate(launch_1d(64, 16)).whole(), out);
+  EXPECT_LE(use.write.begin, 896u);
+  EXPECT_FALSE(use.overwrites);
+}
+
 TEST(AccessEval, AtomicsVolatileImagesAndWholeReasons) {
   KernelMaker k;
   const auto hist = k.buffer("hist", 1024);

@@ -143,8 +143,16 @@ Generator::E Generator::resized(E e, uint8_t width) {
 Generator::E Generator::leaf(uint8_t width) {
   const uint32_t d = dimension();
   switch (pick(10)) {
-    case 0:
+    case 0: {
+      static constexpr int64_t kExtremes[] = {
+          INT64_MIN, INT64_MAX, int64_t{1} << 62, INT32_MIN,   INT32_MAX, int64_t{1} << 32, -128,
+          127,       255,       (1LL << 32) - 4,  -(1LL << 33)};
+      if (chance(20)) {
+        const auto bits = static_cast<uint64_t>(kExtremes[pick(std::size(kExtremes))]);
+        return k().c(static_cast<int64_t>(bits << (64 - width)) >> (64 - width), width);
+      }
       return k().c(static_cast<int64_t>(pick(20)) - 6, width);
+    }
     case 1:
       return resized(k().arg(scalars_[pick(2)], chance(50) ? 32 : 64, 0), width);
     case 2:
