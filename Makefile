@@ -83,10 +83,10 @@ tidy:
 	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=ON
 	scripts/tidy.sh $(BUILD) $(JOBS)
 
-# Cheap checks first. Warnings are errors here, and only here. Not yet part of it: check-format, and the
+# Cheap checks first. Warnings are errors here, and only here. Not yet part of it: the
 # sanitizers' full run (make sanitize), which is too long beside the rest.
 ci: CMAKE_ARGS += -DTUTTI_WERROR=ON
-ci: setup check-layers test tsan-engine
+ci: setup check-layers check-format test tsan-engine
 
 clean:
 	rm -rf build build-asan build-tsan build-debug

@@ -77,7 +77,7 @@ std::vector<std::string> parse_arguments(const FrontEndSettings& settings) {
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> resource_files() {
   llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files(new llvm::vfs::InMemoryFileSystem);
   files->addFile(
-      std::string(kResourceFolder) + "/opencl-c-base.h", 0,
+      llvm::Twine(kResourceFolder) + "/opencl-c-base.h", 0,
       llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(kOpenClBaseHeader, kOpenClBaseHeaderSize)));
   return files;
 }

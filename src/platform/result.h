@@ -31,20 +31,20 @@ inline cl_int code_of(const Status& status) { return status ? CL_SUCCESS : statu
 }  // namespace tutti
 
 /// Returns the error of a Status expression to the caller.
-#define TUTTI_TRY(expression)                                                     \
-  do {                                                                            \
-    if (auto tutti_status_ = (expression); !tutti_status_) {                      \
-      return ::tl::unexpected<::tutti::Error>(std::move(tutti_status_).error());  \
-    }                                                                             \
+#define TUTTI_TRY(expression)                                                    \
+  do {                                                                           \
+    if (auto tutti_status_ = (expression); !tutti_status_) {                     \
+      return ::tl::unexpected<::tutti::Error>(std::move(tutti_status_).error()); \
+    }                                                                            \
   } while (false)
 
 #define TUTTI_CONCAT_INNER(a, b) a##b
 #define TUTTI_CONCAT(a, b) TUTTI_CONCAT_INNER(a, b)
 /// Declares `declaration` from a Result expression, or returns its error to the caller.
-#define TUTTI_ASSIGN(declaration, expression)                                           \
-  auto TUTTI_CONCAT(tutti_result_, __LINE__) = (expression);                            \
-  if (!TUTTI_CONCAT(tutti_result_, __LINE__)) {                                         \
-    return ::tl::unexpected<::tutti::Error>(                                            \
-        std::move(TUTTI_CONCAT(tutti_result_, __LINE__)).error());                      \
-  }                                                                                     \
+#define TUTTI_ASSIGN(declaration, expression)                      \
+  auto TUTTI_CONCAT(tutti_result_, __LINE__) = (expression);       \
+  if (!TUTTI_CONCAT(tutti_result_, __LINE__)) {                    \
+    return ::tl::unexpected<::tutti::Error>(                       \
+        std::move(TUTTI_CONCAT(tutti_result_, __LINE__)).error()); \
+  }                                                                \
   declaration = std::move(*TUTTI_CONCAT(tutti_result_, __LINE__))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of one real device, as the scheduler drives it. Objects are created by their Backend
-// and must not outlive it (backends live until the process ends). Every method may be called from any
-// thread at any time, except the destructor; none takes a lock of the scheduler, none calls back.
-// Errors carry the vendor's code and, as message, the vendor's name and call.
+// The interface of one real device, as the scheduler drives it. Objects are created by their
+// Backend and must not outlive it (backends live until the process ends). Every method may be
+// called from any thread at any time, except the destructor; none takes a lock of the scheduler,
+// none calls back. Errors carry the vendor's code and, as message, the vendor's name and call.
 #pragma once
 
 #include <CL/cl.h>
@@ -22,23 +22,24 @@ namespace tutti::backends {
 
 /// What is known of a device before it is used; never changes.
 struct DeviceTraits {
-  uint32_t index = 0;            // in the list of all devices, as `tutti devices` numbers them
+  uint32_t index = 0;  // in the list of all devices, as `tutti devices` numbers them
   std::string platform_name;
   std::string device_name;
   std::string vendor;
   std::string driver_version;
-  std::string device_version;    // "OpenCL 3.0 …"
+  std::string device_version;  // "OpenCL 3.0 …"
   cl_device_type type = CL_DEVICE_TYPE_CPU;
   uint32_t compute_units = 1;
   uint32_t clock_mhz = 0;
-  uint64_t global_memory = 0;    // bytes
-  uint64_t max_allocation = 0;   // bytes
+  uint64_t global_memory = 0;   // bytes
+  uint64_t max_allocation = 0;  // bytes
   uint64_t max_work_group = 1;
-  uint32_t memory_alignment = 1; // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
+  uint32_t memory_alignment =
+      1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
   bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
   bool out_of_order_queues = false;
-  bool synchronous = false;      // commands run in the thread that enqueues, flushes or waits
-  double nominal_gflops = 1.0;   // rough single-precision peak, for first contact only
+  bool synchronous = false;     // commands run in the thread that enqueues, flushes or waits
+  double nominal_gflops = 1.0;  // rough single-precision peak, for first contact only
 };
 
 /// Times of one vendor command, nanoseconds on the vendor's own clock.

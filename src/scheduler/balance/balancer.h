@@ -16,17 +16,17 @@ namespace tutti::scheduler {
 
 /// A device as a balancer sees it. Units: split units are slices; seconds are of one steady clock.
 struct BalancerDevice {
-  double nominal_speed = 1.0;  // slices per second expected for this kernel; > 0; only ratios matter
-                               // until packages were measured
-  uint64_t min_package = 1;    // oc_i: the fewest slices that fill the device, ≥ 1
+  double nominal_speed = 1.0;  // slices per second expected for this kernel; > 0; only ratios
+                               // matter until packages were measured
+  uint64_t min_package = 1;  // oc_i: the fewest slices that fill the device, ≥ 1
 };
 
 /// A package that has ended.
 struct PackageReport {
-  uint32_t device = 0;   // index into the devices given at creation
+  uint32_t device = 0;  // index into the devices given at creation
   uint64_t slices = 0;
-  double start = 0;      // seconds
-  double end = 0;        // seconds, ≥ start
+  double start = 0;  // seconds
+  double end = 0;    // seconds, ≥ start
 };
 
 class Balancer {

@@ -48,7 +48,8 @@ uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, doub
   if (fleet_.measured()) size = std::max(size, kRisk * now * speed);
   size = std::min(size, fleet_.fair_share(device, remaining, now));
   const double most = static_cast<double>(remaining);
-  const auto slices = static_cast<uint64_t>(std::min(std::max(size, 1.0), most));
+  // A share of 99.9999… slices is one of 100: rounding errors must not leave a tail.
+  const auto slices = static_cast<uint64_t>(std::min(std::max(size * (1 + 1e-9), 1.0), most));
   // Whole rounds of the device: a begun round takes as long as a full one.
   const uint64_t round = fleet_.min_package(device);
   const uint64_t package = std::min(std::max(slices / round, uint64_t{1}) * round, remaining);

@@ -55,8 +55,8 @@ bool DirectPath::only_order(const Work& work) const {
   }
   if (const auto* unmap = std::get_if<UnmapWork>(&work)) {
     const uint64_t begin = unmap->view.origin + unmap->offset;
-    return !unmap->written || unmap->view.buffer->valid_places(begin, begin + unmap->size) ==
-                                  place_bit(kHostPlace);
+    return !unmap->written ||
+           unmap->view.buffer->valid_places(begin, begin + unmap->size) == place_bit(kHostPlace);
   }
   return false;
 }
@@ -119,8 +119,7 @@ struct DirectPath::Submitter {
       const ArgumentSlot& slot = (*work.arguments)[i];
       if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
       if (!argument_written(written, i)) continue;
-      slot.view.buffer->set_exclusive(place(), slot.view.origin,
-                                      slot.view.origin + slot.view.size);
+      slot.view.buffer->set_exclusive(place(), slot.view.origin, slot.view.origin + slot.view.size);
     }
     return completion;
   }

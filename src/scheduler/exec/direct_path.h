@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The direct path: a command that runs whole on one device, and whose unfinished dependencies are all
-// on that device, goes to the vendor's queue in the enqueuing thread; no thread is woken. Stateless;
-// thread-safe. The questions are asked under the log's lock; submit() is called without it.
+// The direct path: a command that runs whole on one device, and whose unfinished dependencies are
+// all on that device, goes to the vendor's queue in the enqueuing thread; no thread is woken.
+// Stateless; thread-safe. The questions are asked under the log's lock; submit() is called without
+// it.
 #pragma once
 
 #include <span>
@@ -25,8 +26,8 @@ class DirectPath {
   /// Whether a kernel would first send data from the host's copy to the device.
   bool sends(const KernelWork& work, uint32_t backend) const;
 
-  /// Hands the work to the stream's vendor queue, after `wait`, and notes in the directories what it
-  /// writes.
+  /// Hands the work to the stream's vendor queue, after `wait`, and notes in the directories what
+  /// it writes.
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
                                          backends::WaitList wait);
 

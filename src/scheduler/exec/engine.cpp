@@ -11,8 +11,8 @@
 namespace tutti::scheduler {
 namespace {
 
-// Host work up to this size is done at once by the enqueuing thread; more would make an enqueue that
-// shall not block take too long (1 MiB is some 100 µs of copying).
+// Host work up to this size is done at once by the enqueuing thread; more would make an enqueue
+// that shall not block take too long (1 MiB is some 100 µs of copying).
 constexpr uint64_t kInlineBytes = 1 << 20;
 
 uint64_t bytes_of(const std::vector<BufferUse>& uses) {
@@ -83,8 +83,7 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
       const auto& work = std::get<KernelWork>(command->work_);
       const uint64_t key = work.kernel->model_key();
       if (model.wants_sample(key, command->backend_)) {
-        const uint64_t items =
-            work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
+        const uint64_t items = work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
         lock.unlock();
         if (const auto times = command->completion_->times()) {
           model.add(key, command->backend_, items,
@@ -151,8 +150,8 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     if (before.backend_ != backend) return decision;
     wait_for(before);
   }
-  if (backend == kNoBackend && !decision.uses.empty() &&
-      !std::holds_alternative<MapWork>(work) && !std::holds_alternative<UnmapWork>(work)) {
+  if (backend == kNoBackend && !decision.uses.empty() && !std::holds_alternative<MapWork>(work) &&
+      !std::holds_alternative<UnmapWork>(work)) {
     const BufferUse& first = decision.uses.front();
     const Place place = executor.preferred_place(*first.buffer, first.begin, first.end);
     if (place != kHostPlace) backend = place - 1;
@@ -221,8 +220,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   for (bool polled = false;; polled = true) {
     cl_int error = CL_SUCCESS;
     MutexLock lock(log.mutex());
-    const auto edges =
-        log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
+    const auto edges = log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
     if (error != CL_SUCCESS) {
       log.append(stream, command, options.barrier);
       lock.unlock();
@@ -241,8 +239,8 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       log.link(*command, edges, to_watch);
       start_now = log.unguard(*command);
     } else {
-      command->state_ = decision.path == Path::kDirect ? Command::State::kSubmitting
-                                                       : Command::State::kRunning;
+      command->state_ =
+          decision.path == Path::kDirect ? Command::State::kSubmitting : Command::State::kRunning;
       command->backend_ = decision.backend;
       log.append(stream, command, options.barrier);
       log.hold(*command, decision.uses);
@@ -436,7 +434,8 @@ Status Engine::wait(std::span<Command* const> commands) {
   bool failed = false;
   for (Command* command : commands) failed |= impl_->wait(Ref<Command>(command)) < 0;
   if (failed) {
-    return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "a command that was waited for failed");
+    return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "a command that was waited for failed");
   }
   return {};
 }

@@ -24,8 +24,7 @@ struct Engine::Impl : LogSink {
   void watch(Ref<Command> command) override;
   void call_back(Command::Callback callback, cl_int status) override;
 
-  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command,
-                               const EnqueueOptions& options);
+  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command, const EnqueueOptions& options);
   Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
                                     const EnqueueOptions& options);
   /// In the conductor's thread: every dependency is done.

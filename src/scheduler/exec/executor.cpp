@@ -15,8 +15,8 @@ std::pair<uint64_t, uint64_t> rect_span(const backends::Rect& rect,
                                         const std::array<size_t, 3>& region) {
   const uint64_t begin =
       rect.origin[0] + rect.origin[1] * rect.row_pitch + rect.origin[2] * rect.slice_pitch;
-  const uint64_t end = begin + (region[2] - 1) * rect.slice_pitch +
-                       (region[1] - 1) * rect.row_pitch + region[0];
+  const uint64_t end =
+      begin + (region[2] - 1) * rect.slice_pitch + (region[1] - 1) * rect.row_pitch + region[0];
   return {begin, end};
 }
 
@@ -28,8 +28,7 @@ void copy_rect(std::byte* to, const backends::Rect& to_rect, const std::byte* fr
   };
   for (size_t slice = 0; slice < region[2]; ++slice) {
     for (size_t row = 0; row < region[1]; ++row) {
-      std::memmove(to + start(to_rect, row, slice), from + start(from_rect, row, slice),
-                   region[0]);
+      std::memmove(to + start(to_rect, row, slice), from + start(from_rect, row, slice), region[0]);
     }
   }
 }
@@ -138,8 +137,7 @@ Status Executor::execute(const Work& work) {
   return std::visit([this](const auto& kind) { return run(kind); }, work);
 }
 
-Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue,
-                                uint32_t backend) {
+Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend) {
   const Place place = backends_.place(backend);
   const uint64_t written = written_arguments(work.kernel->summary());
   for (const ArgumentSlot& slot : *work.arguments) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes one started command in the calling thread and waits for it: the conducted path's transfers
-// and whole kernels, and everything blocking. Knows where data lie; the caller holds the ranges.
+// Executes one started command in the calling thread and waits for it: the conducted path's
+// transfers and whole kernels, and everything blocking. Knows where data lie; the caller holds the
+// ranges.
 #pragma once
 
 #include <span>
@@ -23,8 +24,7 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
 
 class Executor {
  public:
-  Executor(BackendSet& backends, PerformanceModel& model)
-      : backends_(backends), model_(model) {}
+  Executor(BackendSet& backends, PerformanceModel& model) : backends_(backends), model_(model) {}
 
   /// Every kind of work but kernels.
   Status execute(const Work& work);

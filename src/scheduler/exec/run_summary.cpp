@@ -45,12 +45,9 @@ std::string RunSummary::json() const {
   MutexLock lock(mutex_);
   nlohmann::json kernels = nlohmann::json::array();
   for (const auto& [name, entry] : kernels_) {
-    nlohmann::json kernel = {{"name", name},
-                             {"launches", entry.launches},
-                             {"split", entry.split},
-                             {"mode", entry.mode},
-                             {"reason", entry.reason},
-                             {"line", entry.line}};
+    nlohmann::json kernel = {{"name", name},           {"launches", entry.launches},
+                             {"split", entry.split},   {"mode", entry.mode},
+                             {"reason", entry.reason}, {"line", entry.line}};
     if (entry.split > 0) {
       nlohmann::json packages = nlohmann::json::array();
       for (const PackageRecord& package : entry.packages) {
@@ -104,11 +101,11 @@ std::string RunSummary::text() const {
         busy += package.end_ns - package.start_ns;
         ++count;
       }
-      text += fmt::format("    {} {}: {:.1f} % in {} packages, {:.3f} ms\n", backends_.traits(i).index,
-                          backends_.traits(i).device_name,
-                          total ? 100.0 * static_cast<double>(slices) / static_cast<double>(total)
-                                : 0.0,
-                          count, static_cast<double>(busy) * 1e-6);
+      text += fmt::format(
+          "    {} {}: {:.1f} % in {} packages, {:.3f} ms\n", backends_.traits(i).index,
+          backends_.traits(i).device_name,
+          total ? 100.0 * static_cast<double>(slices) / static_cast<double>(total) : 0.0, count,
+          static_cast<double>(busy) * 1e-6);
     }
   }
   return text;

@@ -12,11 +12,12 @@
 namespace tutti::scheduler {
 namespace {
 // Two, so that no device waits for the host between packages. A device that computes in the thread
-// that enqueues gains nothing by it, and would choose its second package before the first is measured.
+// that enqueues gains nothing by it, and would choose its second package before the first is
+// measured.
 size_t packages_in_flight(const backends::DeviceTraits& traits) {
   return traits.synchronous ? 1 : 2;
 }
-}
+}  // namespace
 
 struct SplitRun::Seat {
   uint32_t backend = 0;
@@ -72,9 +73,9 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   const uint64_t remaining = slices_ - cursor_;
   if (remaining == 0) return {};
   const double now = seconds_between(begun_ns_, now_ns());
-  uint64_t count = insist ? remaining
-                          : balancer_->next_package(static_cast<uint32_t>(participant), remaining,
-                                                    now);
+  uint64_t count =
+      insist ? remaining
+             : balancer_->next_package(static_cast<uint32_t>(participant), remaining, now);
   count = std::min(count, remaining);
   const Range range{cursor_, count};
   cursor_ += count;
@@ -96,9 +97,9 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
   seat.place = parts_.backends.place(seat.backend);
   TUTTI_ASSIGN(seat.queue, stream_->vendor_queue(seat.backend));
   const bool rewritten = work_.kernel->summary().needs_rewrite;
-  TUTTI_ASSIGN(seat.kernel, work_.kernel->vendor_kernel(
-                                seat.backend, rewritten ? KernelVariant::kSubRange
-                                                        : KernelVariant::kUntouched));
+  TUTTI_ASSIGN(seat.kernel,
+               work_.kernel->vendor_kernel(
+                   seat.backend, rewritten ? KernelVariant::kSubRange : KernelVariant::kUntouched));
   std::span<const std::byte> hidden;
   if (rewritten) {
     for (uint32_t d = 0; d < 3; ++d) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch of a kernel that is computed by several devices: hands packages to the devices' workers
-// as the balancer says, two in flight per device, and ends when the last package has ended. Shared by
-// the workers' tasks; thread-safe. Its lock is never held while a vendor is called.
+// One launch of a kernel that is computed by several devices: hands packages to the devices'
+// workers as the balancer says, two in flight per device, and ends when the last package has ended.
+// Shared by the workers' tasks; thread-safe. Its lock is never held while a vendor is called.
 #pragma once
 
 #include <deque>
@@ -72,9 +72,9 @@ class SplitRun {
   uint64_t cursor_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::deque<Range> returned_ TUTTI_GUARDED_BY(mutex_);  // packages that a device could not launch
   size_t active_ TUTTI_GUARDED_BY(mutex_);
-  std::vector<bool> failed_ TUTTI_GUARDED_BY(mutex_);    // per participant
-  Status status_ TUTTI_GUARDED_BY(mutex_);               // of a package that failed while it ran
-  Error last_error_ TUTTI_GUARDED_BY(mutex_);            // of a package that was not launched
+  std::vector<bool> failed_ TUTTI_GUARDED_BY(mutex_);  // per participant
+  Status status_ TUTTI_GUARDED_BY(mutex_);             // of a package that failed while it ran
+  Error last_error_ TUTTI_GUARDED_BY(mutex_);          // of a package that was not launched
   std::vector<PackageRecord> packages_ TUTTI_GUARDED_BY(mutex_);
 };
 

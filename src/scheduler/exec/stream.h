@@ -23,7 +23,10 @@ struct StreamOptions {
 class Stream : public RefCounted {
  public:
   Stream(BackendSet& backends, StreamOptions options)
-      : backends_(backends), options_(options), made_(backends.count()), queues_(backends.count()) {}
+      : backends_(backends),
+        options_(options),
+        made_(backends.count()),
+        queues_(backends.count()) {}
 
   const StreamOptions& options() const { return options_; }
   /// This stream's queue on the device; in-order, measuring times.
@@ -43,7 +46,8 @@ class Stream : public RefCounted {
   std::vector<std::atomic<backends::Queue*>> queues_;  // made_, read without a lock
 
   // Guarded by the log's lock.
-  std::deque<Ref<Command>> outstanding_;  // in the order of enqueueing; done ones are dropped lazily
+  std::deque<Ref<Command>>
+      outstanding_;       // in the order of enqueueing; done ones are dropped lazily
   Ref<Command> last_;     // in-order: the newest command
   Ref<Command> barrier_;  // out-of-order: the newest barrier
 };

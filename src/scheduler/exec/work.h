@@ -103,7 +103,7 @@ struct HostWork {
   std::function<Status()> function;
 };
 
-using Work = std::variant<KernelWork, ReadWork, WriteWork, CopyWork, FillWork, RectWork, CopyRectWork,
-                          MapWork, UnmapWork, MarkerWork, HostWork>;
+using Work = std::variant<KernelWork, ReadWork, WriteWork, CopyWork, FillWork, RectWork,
+                          CopyRectWork, MapWork, UnmapWork, MarkerWork, HostWork>;
 
 }  // namespace tutti::scheduler

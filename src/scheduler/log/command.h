@@ -5,7 +5,8 @@
 //
 //   created ─┬─ every dependency done or ahead on the same device ──▶ submitting ──▶ direct ─┐
 //            ├─ a thread waits for it (blocking call) ──▶ waiting ──▶ running ───────────────┤
-//            └─ otherwise ──▶ waiting ──(last dependency done)──▶ running ───────────────────┴─▶ done
+//            └─ otherwise ──▶ waiting ──(last dependency done)──▶ running ───────────────────┴─▶
+//            done
 //   user event: waiting ──(clSetUserEventStatus)──▶ done
 // `direct`: handed to a vendor's queue by the enqueuing thread. It becomes done when somebody asks
 // the vendor, or when a worker was told to wait because other commands or callbacks depend on it.
@@ -78,14 +79,14 @@ class Command : public RefCounted {
 
   // Guarded by the log's lock.
   State state_ = State::kCreated;
-  bool awaited_ = false;             // a thread waits to execute it: it is not given to a worker
-  bool watched_ = false;             // a worker waits for completion_
-  uint32_t unfinished_ = 0;          // dependencies not done, +1 while being linked
+  bool awaited_ = false;     // a thread waits to execute it: it is not given to a worker
+  bool watched_ = false;     // a worker waits for completion_
+  uint32_t unfinished_ = 0;  // dependencies not done, +1 while being linked
   cl_int dependency_error_ = CL_SUCCESS;
   std::vector<Dependent> dependents_;
   std::vector<PendingCallback> callbacks_;
   std::vector<Ref<LogicalBuffer>> used_buffers_;  // those that hold a RangeUse of this command
-  Ref<Stream> stream_;               // until done
+  Ref<Stream> stream_;                            // until done
 
   // Written once before direct_ is set.
   uint32_t backend_ = UINT32_MAX;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dependency graph of all unfinished commands: who waits for whom, which ranges of which buffers
-// started commands use, and what follows when one ends. One lock guards it; it is never held while a
-// vendor, a callback or the sink is called.
+// The dependency graph of all unfinished commands: who waits for whom, which ranges of which
+// buffers started commands use, and what follows when one ends. One lock guards it; it is never
+// held while a vendor, a callback or the sink is called.
 #pragma once
 
 #include <span>
@@ -69,9 +69,9 @@ class CommandLog {
   /// State kRunning and status CL_RUNNING; calls back through the sink after the lock is gone.
   void set_running(const Ref<Command>& command) TUTTI_EXCLUDES(mutex_);
 
-  /// The command has ended with CL_COMPLETE or an error; its data is in place. Wakes waiters, queues
-  /// callbacks, starts dependents, and fails those that a failure reaches. Once per command; later
-  /// calls do nothing. Walks a list: long chains do not use stack.
+  /// The command has ended with CL_COMPLETE or an error; its data is in place. Wakes waiters,
+  /// queues callbacks, starts dependents, and fails those that a failure reaches. Once per command;
+  /// later calls do nothing. Walks a list: long chains do not use stack.
   void finish(const Ref<Command>& command, cl_int status) TUTTI_EXCLUDES(mutex_);
 
   void add_callback(const Ref<Command>& command, cl_int type, Command::Callback callback)

@@ -145,8 +145,7 @@ Status LogicalBuffer::make_valid(Place place, uint64_t begin, uint64_t end, uint
   for (;;) {
     const auto missing = missing_locked(place, begin, end);
     if (missing.empty() && !transferring_locked(place, begin, end)) return {};
-    if (missing.empty() ||
-        transferring_locked(place, missing.front().begin, missing.front().end)) {
+    if (missing.empty() || transferring_locked(place, missing.front().begin, missing.front().end)) {
       transfer_ended_.wait(mutex_);
       continue;
     }
@@ -180,10 +179,10 @@ Status LogicalBuffer::make_valid(Place place, uint64_t begin, uint64_t end, uint
 }
 
 Status LogicalBuffer::move(Place from, Place to, uint64_t begin, uint64_t end) {
-  TUTTI_ASSIGN(std::byte* host, host_memory());
+  TUTTI_ASSIGN(std::byte * host, host_memory());
   const Place device = from == kHostPlace ? to : from;
-  TUTTI_ASSIGN(backends::Memory* memory, memory_at(device));
-  TUTTI_ASSIGN(backends::Queue* queue, backends_.transfer_queue(device - 1));
+  TUTTI_ASSIGN(backends::Memory * memory, memory_at(device));
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(device - 1));
   if (from == kHostPlace) return queue->write_blocking(*memory, begin, end - begin, host + begin);
   return queue->read_blocking(*memory, begin, end - begin, host + begin);
 }
@@ -191,9 +190,8 @@ Status LogicalBuffer::move(Place from, Place to, uint64_t begin, uint64_t end) {
 void LogicalBuffer::begin_write(const void* launch, Place place, uint64_t begin, uint64_t end) {
   MutexLock lock(mutex_);
   writes_.push_back({launch, place, begin, end});
-  transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
-    return !transferring_locked(place, begin, end);
-  });
+  transfer_ended_.wait(
+      mutex_, [&]() TUTTI_REQUIRES(mutex_) { return !transferring_locked(place, begin, end); });
 }
 
 void LogicalBuffer::end_writes(const void* launch, bool discard) {

@@ -34,10 +34,10 @@ struct RangeUse {
 class LogicalBuffer : public RefCounted {
  public:
   struct Options {
-    uint64_t size = 0;                 // bytes, > 0
-    void* user_memory = nullptr;       // CL_MEM_USE_HOST_PTR: the host's copy is this memory
-    const void* initial = nullptr;     // CL_MEM_COPY_HOST_PTR: copied at once
-    bool host_now = false;             // CL_MEM_ALLOC_HOST_PTR: allocate the host's copy at once
+    uint64_t size = 0;              // bytes, > 0
+    void* user_memory = nullptr;    // CL_MEM_USE_HOST_PTR: the host's copy is this memory
+    const void* initial = nullptr;  // CL_MEM_COPY_HOST_PTR: copied at once
+    bool host_now = false;          // CL_MEM_ALLOC_HOST_PTR: allocate the host's copy at once
   };
   /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
   static Result<Ref<LogicalBuffer>> create(BackendSet& backends, const Options& options);
@@ -94,10 +94,9 @@ class LogicalBuffer : public RefCounted {
   Status allocate_host();
   Status move(Place from, Place to, uint64_t begin, uint64_t end);
   Result<backends::Memory*> memory_at(Place place);
-  std::vector<ResidencyMap::Segment> missing_locked(Place place, uint64_t begin,
-                                                    uint64_t end) const TUTTI_REQUIRES(mutex_);
-  bool transferring_locked(Place place, uint64_t begin, uint64_t end) const
+  std::vector<ResidencyMap::Segment> missing_locked(Place place, uint64_t begin, uint64_t end) const
       TUTTI_REQUIRES(mutex_);
+  bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);
 
   BackendSet& backends_;
   const uint64_t id_;
@@ -106,8 +105,8 @@ class LogicalBuffer : public RefCounted {
   mutable Mutex mutex_;
   ConditionVariable transfer_ended_;
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);
-  std::vector<Transfer> transfers_ TUTTI_GUARDED_BY(mutex_);     // under way
-  std::vector<LaunchWrite> writes_ TUTTI_GUARDED_BY(mutex_);     // announced by begin_write
+  std::vector<Transfer> transfers_ TUTTI_GUARDED_BY(mutex_);  // under way
+  std::vector<LaunchWrite> writes_ TUTTI_GUARDED_BY(mutex_);  // announced by begin_write
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
   std::vector<std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(allocation_mutex_);

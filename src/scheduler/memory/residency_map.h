@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The directory of one buffer: an interval map from byte ranges to the set of places that hold a
-// valid copy. Pure logic. Not thread-safe: guarded by its LogicalBuffer's lock. Ranges reaching beyond
-// the buffer are cut at its end. A buffer in one piece (the common case) needs no map and no memory.
+// valid copy. Pure logic. Not thread-safe: guarded by its LogicalBuffer's lock. Ranges reaching
+// beyond the buffer are cut at its end. A buffer in one piece (the common case) needs no map and no
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace tutti::scheduler {
 
-/// A set of places as bits: bit 0 is the host's memory, bit i+1 is backend i. Devices that share the
-/// host's memory are the host's place.
+/// A set of places as bits: bit 0 is the host's memory, bit i+1 is backend i. Devices that share
+/// the host's memory are the host's place.
 using PlaceSet = uint64_t;
 using Place = uint32_t;
 inline constexpr Place kHostPlace = 0;
@@ -21,7 +22,7 @@ class ResidencyMap {
  public:
   struct Segment {
     uint64_t begin = 0;
-    uint64_t end = 0;  // exclusive
+    uint64_t end = 0;     // exclusive
     PlaceSet places = 0;  // empty set: content never written, nothing to move
     bool operator==(const Segment&) const = default;
   };
@@ -35,7 +36,8 @@ class ResidencyMap {
   uint64_t size() const { return size_; }
   /// Every byte of [begin, end) that has content at all is valid at `place`. No allocation.
   bool valid_at(Place place, uint64_t begin, uint64_t end) const;
-  /// The places at which every byte of the range that has content is valid (all bits if it has none).
+  /// The places at which every byte of the range that has content is valid (all bits if it has
+  /// none).
   PlaceSet valid_everywhere_in(uint64_t begin, uint64_t end) const;
   /// No byte of the range was ever written.
   bool undefined(uint64_t begin, uint64_t end) const;
@@ -63,7 +65,7 @@ class ResidencyMap {
   void unite();
 
   uint64_t size_;
-  PlaceSet whole_ = 0;              // the places of every byte, while in_pieces_ is false
+  PlaceSet whole_ = 0;  // the places of every byte, while in_pieces_ is false
   bool in_pieces_ = false;
   std::unique_ptr<Pieces> pieces_;  // meaningful while in_pieces_; kept for the next time
 };

@@ -17,7 +17,8 @@
 
 namespace tutti::scheduler {
 
-/// The whole launch as the application asked for it. Unused dimensions: offset 0, global 1, local 1.
+/// The whole launch as the application asked for it. Unused dimensions: offset 0, global 1,
+/// local 1.
 struct LaunchShape {
   uint32_t dims = 1;
   std::array<uint64_t, 3> offset{0, 0, 0};
@@ -47,8 +48,8 @@ struct ByteRange {
 /// What one package does to one argument. Ranges are bounding ranges, clipped to the window.
 struct ArgumentUse {
   uint32_t argument = 0;
-  ByteRange read;              // loads (whole window where unknown)
-  ByteRange write;             // stores and atomics
+  ByteRange read;   // loads (whole window where unknown)
+  ByteRange write;  // stores and atomics
   // Every byte of `write` is provably stored by the package, and the package reads none of them
   // through another argument: what was there before does not matter beyond `read`.
   bool overwrites = false;
@@ -61,9 +62,10 @@ const char* merge_mode_name(MergeMode mode);
 /// May this launch be split, how, and if not, why.
 struct Verdict {
   MergeMode mode = MergeMode::kWhole;
-  uint32_t dimension = 0;   // for a split: slices are the groups that share an index here
-  std::string reason;       // in words; for kDisjoint too ("writes of argument 'out' are 64 bytes apart per slice")
-  uint32_t line = 0;        // source line that forced kWhole, 0 = none
+  uint32_t dimension = 0;  // for a split: slices are the groups that share an index here
+  std::string reason;  // in words; for kDisjoint too ("writes of argument 'out' are 64 bytes apart
+                       // per slice")
+  uint32_t line = 0;   // source line that forced kWhole, 0 = none
 };
 
 class LaunchAccess {

@@ -4,10 +4,10 @@
 //
 // Expressions are trees in one pool per kernel (`exprs`, operands by index, always smaller than the
 // user's own index). An expression has `width` bits and denotes a mathematical integer *modulo
-// 2^width*: add, sub, mul and shl are done in Z; zext, sext, division, shifts to the right, min, max
-// and comparisons first need the canonical value (unsigned resp. signed range of the width), which
-// the evaluator establishes by intervals or answers "any value". So wrap-around is never assumed
-// away, and never has to be encoded.
+// 2^width*: add, sub, mul and shl are done in Z; zext, sext, division, shifts to the right, min,
+// max and comparisons first need the canonical value (unsigned resp. signed range of the width),
+// which the evaluator establishes by intervals or answers "any value". So wrap-around is never
+// assumed away, and never has to be encoded.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 namespace tutti::scheduler {
 
 enum class ExprKind : uint8_t {
-  kConst,         // value (sign-extended)
-  kArg,           // scalar argument `index`: `width` bits at byte offset `value` in the argument's data
-  kGlobalId,      // index = dimension; offset included, as get_global_id
-  kLocalId,       // index = dimension
-  kGroupId,       // index = dimension, of the whole launch
+  kConst,     // value (sign-extended)
+  kArg,       // scalar argument `index`: `width` bits at byte offset `value` in the argument's data
+  kGlobalId,  // index = dimension; offset included, as get_global_id
+  kLocalId,   // index = dimension
+  kGroupId,   // index = dimension, of the whole launch
   kGlobalSize,    // index = dimension, of the whole launch
   kLocalSize,     // index = dimension
   kNumGroups,     // index = dimension, of the whole launch
@@ -84,18 +84,19 @@ enum class AccessKind : uint8_t { kLoad, kStore, kAtomic };
 /// One load, store or atomic of the kernel, on memory of one pointer argument.
 struct Access {
   AccessKind kind = AccessKind::kLoad;
-  uint32_t argument = 0;   // kernel argument index
-  uint32_t offset = 0;     // byte offset from the argument's pointer, 64 bits signed; into exprs
-  uint32_t size = 0;       // bytes touched at `offset`; 0 = unknown extent (whole buffer)
+  uint32_t argument = 0;  // kernel argument index
+  uint32_t offset = 0;    // byte offset from the argument's pointer, 64 bits signed; into exprs
+  uint32_t size = 0;      // bytes touched at `offset`; 0 = unknown extent (whole buffer)
   std::vector<Guard> guards;
   std::vector<uint32_t> loops;  // loops that enclose the access, outermost first
   // Executed by every work-item (and every loop iteration) for which all `guards` hold: the guards
   // are not only necessary but sufficient. Needed to prove that a range is wholly overwritten.
   bool guards_exact = false;
   bool is_volatile = false;
-  std::string atomic_op;        // for kAtomic: add, sub, inc, dec, xchg, cmpxchg, min, max, and, or, xor …
-  bool result_used = false;     // for kAtomic
-  uint32_t line = 0;            // source line of the preprocessed-from file, 0 = unknown
+  std::string
+      atomic_op;  // for kAtomic: add, sub, inc, dec, xchg, cmpxchg, min, max, and, or, xor …
+  bool result_used = false;  // for kAtomic
+  uint32_t line = 0;         // source line of the preprocessed-from file, 0 = unknown
   bool operator==(const Access&) const = default;
 };
 
@@ -105,19 +106,19 @@ enum class ArgKind : uint8_t { kScalar, kGlobal, kConstant, kLocal, kImage, kSam
 struct Argument {
   ArgKind kind = ArgKind::kScalar;
   std::string name;
-  std::string type_name;        // as OpenCL reports it, e.g. "float4*"
-  uint32_t size = 0;            // bytes of a scalar/struct; 0 for memory objects; local: 0
+  std::string type_name;  // as OpenCL reports it, e.g. "float4*"
+  uint32_t size = 0;      // bytes of a scalar/struct; 0 for memory objects; local: 0
   bool is_const = false;
   bool is_restrict = false;
   bool is_volatile = false;
-  std::string access;           // images: "read_only", "write_only", "read_write"; else ""
+  std::string access;  // images: "read_only", "write_only", "read_write"; else ""
   bool operator==(const Argument&) const = default;
 };
 
 struct KernelSummary {
   std::string name;
   std::vector<Argument> arguments;
-  std::string attributes;       // as CL_KERNEL_ATTRIBUTES: "reqd_work_group_size(8,8,1)" …
+  std::string attributes;              // as CL_KERNEL_ATTRIBUTES: "reqd_work_group_size(8,8,1)" …
   uint32_t reqd_local[3] = {0, 0, 0};  // zero where not given
 
   std::vector<Expr> exprs;

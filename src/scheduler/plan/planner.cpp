@@ -34,8 +34,7 @@ void choose_local(LaunchShape& shape, uint64_t max_group) {
     return;
   }
   shape.local[0] = largest_divisor(shape.global[0], std::min<uint64_t>(64, limit));
-  shape.local[1] =
-      largest_divisor(shape.global[1], std::min<uint64_t>(4, limit / shape.local[0]));
+  shape.local[1] = largest_divisor(shape.global[1], std::min<uint64_t>(4, limit / shape.local[0]));
   shape.local[2] = 1;
 }
 
@@ -58,12 +57,18 @@ std::vector<ArgumentValue> argument_values(const ArgumentSet& arguments) {
 std::string KernelPlan::reason() const {
   if (split) return access->verdict().reason;
   switch (why) {
-    case Why::kOneDevice: return "only one device can run it";
-    case Why::kSingle: return "TUTTI_BALANCER=single";
-    case Why::kNever: return "TUTTI_SPLIT=never";
-    case Why::kSmall: return "too short to gain from a split";
-    case Why::kFewGroups: return "too few work-groups to divide";
-    case Why::kVerdict: break;
+    case Why::kOneDevice:
+      return "only one device can run it";
+    case Why::kSingle:
+      return "TUTTI_BALANCER=single";
+    case Why::kNever:
+      return "TUTTI_SPLIT=never";
+    case Why::kSmall:
+      return "too short to gain from a split";
+    case Why::kFewGroups:
+      return "too few work-groups to divide";
+    case Why::kVerdict:
+      break;
   }
   return access ? access->verdict().reason : std::string();
 }
@@ -192,8 +197,8 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelWork& work,
       groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / std::max<uint64_t>(1, group_items));
     }
     BalancerDevice device;
-    device.nominal_speed = relative_speed(key, i, plan.participants) /
-                           static_cast<double>(items_per_slice);
+    device.nominal_speed =
+        relative_speed(key, i, plan.participants) / static_cast<double>(items_per_slice);
     device.min_package = std::max<uint64_t>(1, (groups + groups_per_slice - 1) / groups_per_slice);
     devices.push_back(device);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides, per launch, whether a kernel runs whole (and where) or split (along which dimension, over
-// which devices). Stateless beside the model and its settings; thread-safe.
+// Decides, per launch, whether a kernel runs whole (and where) or split (along which dimension,
+// over which devices). Stateless beside the model and its settings; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace tutti::scheduler {
 struct EngineSettings {
   BalancerSpec balancer;
   SplitMode split = SplitMode::kAuto;
-  uint64_t seed = 1;      // of forced splits
-  std::string summary;    // as TUTTI_SUMMARY
+  uint64_t seed = 1;    // of forced splits
+  std::string summary;  // as TUTTI_SUMMARY
 };
 
 struct KernelPlan {

@@ -58,7 +58,8 @@ TEST_F(EngineFailure, OnlyMissingRangesTravel) {
   EXPECT_TRUE(engine->finish(*stream));
   // Every package brought its own slice of `in`; `out` is overwritten and was not sent.
   EXPECT_EQ(fakes[0]->bytes_in + fakes[1]->bytes_in, uint64_t{kBytes});
-  EXPECT_EQ(fakes[0]->bytes_out + fakes[1]->bytes_out, 0u);  // nothing is gathered before it is read
+  EXPECT_EQ(fakes[0]->bytes_out + fakes[1]->bytes_out,
+            0u);  // nothing is gathered before it is read
   EXPECT_EQ(read(*stream, out), filled(7));
   EXPECT_EQ(fakes[0]->bytes_out + fakes[1]->bytes_out, uint64_t{kBytes});
 }

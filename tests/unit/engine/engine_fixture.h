@@ -77,8 +77,8 @@ class EngineTest : public ::testing::Test {
   std::vector<std::byte> read(scheduler::Stream& stream,
                               const Ref<scheduler::LogicalBuffer>& buffer) {
     std::vector<std::byte> bytes(kBytes);
-    EXPECT_TRUE(enqueue(stream, scheduler::ReadWork{whole(buffer), 0, kBytes, bytes.data()}, {},
-                        true));
+    EXPECT_TRUE(
+        enqueue(stream, scheduler::ReadWork{whole(buffer), 0, kBytes, bytes.data()}, {}, true));
     return bytes;
   }
   static std::vector<std::byte> filled(uint8_t value) {

@@ -20,8 +20,8 @@ TEST_F(EngineOrder, AChainBehindAUserEventRunsWhenItIsSet) {
   constexpr int kChain = 100000;  // recursion over it would overflow the stack
   for (int i = 0; i < kChain; ++i) {
     auto next = enqueue(*stream, HostWork{[&ran, i]() -> Status {
-                          return ran.fetch_add(1) == i ? Status() : fail(CL_INVALID_OPERATION);
-                        }},
+      return ran.fetch_add(1) == i ? Status() : fail(CL_INVALID_OPERATION);
+    }},
                         {last.get()});
     ASSERT_TRUE(next);
     last = *next;

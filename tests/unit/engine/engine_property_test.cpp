@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs on fake devices, with memory of their own and shared, compared byte by byte with the
-// same program on plain vectors: order, residency, splits, gathers, unordered streams.
+// Random programs on fake devices, with memory of their own and shared, compared byte by byte with
+// the same program on plain vectors: order, residency, splits, gathers, unordered streams.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,22 +57,34 @@ class Program {
  public:
   Program(Engine& engine, const Scenario& setup, std::vector<Ref<LogicalBuffer>>& buffers,
           std::vector<std::vector<std::byte>>& model, uint64_t origin, uint64_t size, uint64_t seed)
-      : engine_(engine), setup_(setup), buffers_(buffers), model_(model), origin_(origin),
-        size_(size), random_(seed),
+      : engine_(engine),
+        setup_(setup),
+        buffers_(buffers),
+        model_(model),
+        origin_(origin),
+        size_(size),
+        random_(seed),
         stream_(engine.create_stream({.out_of_order = setup.out_of_order})) {}
 
   void step() {
     const bool blocking = pick(0, 3) == 0;
     switch (pick(0, 9)) {
-      case 0: return write(blocking);
-      case 1: return read(blocking);
-      case 2: return copy();
-      case 3: return fill();
-      case 4: return rect(blocking);
-      case 5: return map();
-      case 6: return static_cast<void>(pick(0, 1) ? engine_.finish(*stream_)
-                                                   : engine_.flush(*stream_));
-      default: return kernel();
+      case 0:
+        return write(blocking);
+      case 1:
+        return read(blocking);
+      case 2:
+        return copy();
+      case 3:
+        return fill();
+      case 4:
+        return rect(blocking);
+      case 5:
+        return map();
+      case 6:
+        return static_cast<void>(pick(0, 1) ? engine_.finish(*stream_) : engine_.flush(*stream_));
+      default:
+        return kernel();
     }
   }
 
@@ -307,21 +319,24 @@ TEST_P(EngineProperty, RandomProgramsGiveTheSameBytesAsPlainVectors) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Devices, EngineProperty,
-    ::testing::Values(Scenario{"h", SplitMode::kAuto, false}, Scenario{"d", SplitMode::kAuto, false},
-                      Scenario{"hh", SplitMode::kForce, false}, Scenario{"dd", SplitMode::kForce, false},
-                      Scenario{"hd", SplitMode::kForce, false}, Scenario{"dhd", SplitMode::kForce, false},
-                      Scenario{"dhd", SplitMode::kForce, true}, Scenario{"dddd", SplitMode::kForce, true},
-                      Scenario{"hd", SplitMode::kNever, true}),
-    [](const auto& chosen) {
-      const Scenario& setup = chosen.param;
-      return setup.devices +
-             (setup.split == SplitMode::kForce   ? "_force"
-              : setup.split == SplitMode::kNever ? "_never"
-                                                 : "_auto") +
-             (setup.out_of_order ? "_unordered" : "_ordered");
-    });
+INSTANTIATE_TEST_SUITE_P(Devices, EngineProperty,
+                         ::testing::Values(Scenario{"h", SplitMode::kAuto, false},
+                                           Scenario{"d", SplitMode::kAuto, false},
+                                           Scenario{"hh", SplitMode::kForce, false},
+                                           Scenario{"dd", SplitMode::kForce, false},
+                                           Scenario{"hd", SplitMode::kForce, false},
+                                           Scenario{"dhd", SplitMode::kForce, false},
+                                           Scenario{"dhd", SplitMode::kForce, true},
+                                           Scenario{"dddd", SplitMode::kForce, true},
+                                           Scenario{"hd", SplitMode::kNever, true}),
+                         [](const auto& chosen) {
+                           const Scenario& setup = chosen.param;
+                           return setup.devices +
+                                  (setup.split == SplitMode::kForce   ? "_force"
+                                   : setup.split == SplitMode::kNever ? "_never"
+                                                                      : "_auto") +
+                                  (setup.out_of_order ? "_unordered" : "_ordered");
+                         });
 
 }  // namespace
 }  // namespace tutti::testing

@@ -123,7 +123,8 @@ class FakeQueue : public Queue {
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
                              WaitList wait) override {
     backend_.bytes_out += size;
-    return post(wait, [&from, offset, size, to] { std::memcpy(to, bytes_of(from) + offset, size); });
+    return post(wait,
+                [&from, offset, size, to] { std::memcpy(to, bytes_of(from) + offset, size); });
   }
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                               WaitList wait) override {

@@ -40,8 +40,8 @@ KernelSummary summary_of(KernelForm form) {
   summary.exprs.push_back(leaf(ExprKind::kArg, 32, 2));    // 1
   Expr wide = leaf(ExprKind::kZExt, 64);
   wide.operands = {1};
-  summary.exprs.push_back(wide);                           // 2
-  summary.exprs.push_back(leaf(ExprKind::kUnknown, 64));   // 3
+  summary.exprs.push_back(wide);                          // 2
+  summary.exprs.push_back(leaf(ExprKind::kUnknown, 64));  // 3
   const Guard in_range{Compare::kULt, 0, 2};
   Access load, store;
   load.kind = AccessKind::kLoad;

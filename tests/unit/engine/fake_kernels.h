@@ -11,14 +11,15 @@ namespace tutti::testing {
 
 /// Arguments: 0 in (global bytes), 1 out (global bytes), 2 n (uint), 3 c (uint).
 enum class KernelForm {
-  kMap,     // if (i < n) out[i] = in[i] * 3 + c                — splits
-  kSparse,  // if (i < n && in[i] % 2) out[i] = c               — splits, leaves bytes alone
-  kGather,  // if (i < n) out[i] = in[(i * 7 + c) % n] + 1      — splits, reads anywhere
-  kScatter, // if (i < n) out[perm(i)] = in[i] + c              — runs whole
+  kMap,      // if (i < n) out[i] = in[i] * 3 + c                — splits
+  kSparse,   // if (i < n && in[i] % 2) out[i] = c               — splits, leaves bytes alone
+  kGather,   // if (i < n) out[i] = in[(i * 7 + c) % n] + 1      — splits, reads anywhere
+  kScatter,  // if (i < n) out[perm(i)] = in[i] + c              — runs whole
 };
 
 scheduler::KernelSummary summary_of(KernelForm form);
 std::shared_ptr<FakeKernel> fake_kernel(KernelForm form, uint32_t backends);
-void apply(KernelForm form, const std::byte* in, std::byte* out, uint32_t i, uint32_t n, uint32_t c);
+void apply(KernelForm form, const std::byte* in, std::byte* out, uint32_t i, uint32_t n,
+           uint32_t c);
 
 }  // namespace tutti::testing

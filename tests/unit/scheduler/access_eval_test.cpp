@@ -251,6 +251,29 @@ TEST(AccessEval, OverwritesNeedsExactGuardsAndLoops) {
   EXPECT_FALSE(overwrites());
 }
 
+TEST(AccessEval, OverwritesNeedsGuardsThatCutABox) {
+  // if (x + y < 10) out[y*16 + x] leaves a triangle.
+  KernelMaker k;
+  const auto out = k.buffer("out", 1024);
+  const auto sum = k.add(k.gid(0), k.gid(1));
+  k.store(out, k.times(k.add(k.times(k.gid(1), 16), k.gid(0)), 4), 4,
+          {{Compare::kULt, sum, k.c(10)}});
+  EXPECT_FALSE(use_of(k.evaluate(launch_2d(16, 16, 4, 4)).whole(), out).overwrites);
+  k.summary().accesses[0].guards[0].right = k.c(31);
+  EXPECT_TRUE(use_of(k.evaluate(launch_2d(16, 16, 4, 4)).whole(), out).overwrites);
+}
+
+TEST(AccessEval, OverwritesKnowsThatIdsDependOnEachOther) {
+  // if (20 <= gid && gid < 35) out[lid] with groups of 16: lid is 4 … 15 or 0 … 2, never 3.
+  KernelMaker k;
+  const auto out = k.buffer("out", 64);
+  k.store(out, k.times(k.lid(0), 4), 4,
+          {{Compare::kUGe, k.gid(0), k.c(20)}, {Compare::kULt, k.gid(0), k.c(35)}});
+  const auto use = use_of(k.evaluate(launch_1d(48, 16)).whole(), out);
+  EXPECT_EQ(use.write, (ByteRange{0, 64}));
+  EXPECT_FALSE(use.overwrites);
+}
+
 TEST(AccessEval, AliasedArgumentsAreJudgedTogether) {
   const auto verdict = [](uint64_t origin) {
     KernelMaker k;

@@ -149,6 +149,12 @@ TEST(SigmoidBalancer, ASlowDeviceIsHeldBackBeforeItsFirstPackage) {
   EXPECT_EQ(balancer->next_package(0, 4096, 0), 480u);  // of 511, whole rounds
 }
 
+TEST(SigmoidBalancer, DevicesThatHaveLeftAreNotWaitedFor) {
+  auto balancer = make("sigmoid", 1000, {{100, 10}, {100, 5000}});
+  EXPECT_EQ(balancer->next_package(1, 1000, 0), 0u);
+  EXPECT_EQ(balancer->next_package(0, 100, 0), 100u);  // no share is kept for the other one
+}
+
 TEST(SigmoidBalancer, SomebodyAlwaysTakesTheRest) {
   // The fast device proves slow, after the other one was sent away.
   auto balancer = make("sigmoid", 1000, {{100, 10}, {1, 400}});
