@@ -18,7 +18,7 @@ namespace tutti::scheduler {
 struct BalancerDevice {
   double nominal_speed = 1.0;  // slices per second expected for this kernel; > 0; only ratios
                                // matter until packages were measured
-  uint64_t min_package = 1;  // oc_i: the fewest slices that fill the device, ≥ 1
+  uint64_t min_package = 1;    // oc_i: the fewest slices that fill the device, ≥ 1
 };
 
 /// A package that has ended.

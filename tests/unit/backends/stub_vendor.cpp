@@ -477,19 +477,21 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
   });
 }
 
-#define STUB_FUNCTIONS(X)                                                                        \
-  X(clGetPlatformInfo)                                                                           \
-  X(clGetDeviceIDs)                                                                              \
-  X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue)              \
-      X(clCreateCommandQueueWithProperties) X(clReleaseCommandQueue) X(clCreateBuffer)           \
-          X(clCreateSubBuffer) X(clReleaseMemObject) X(clCreateProgramWithSource)                \
-              X(clBuildProgram) X(clReleaseProgram) X(clGetProgramBuildInfo) X(clGetProgramInfo) \
-                  X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelInfo)      \
-                      X(clGetKernelWorkGroupInfo) X(clWaitForEvents) X(clGetEventInfo)           \
-                          X(clReleaseEvent) X(clGetEventProfilingInfo) X(clFlush) X(clFinish)    \
-                              X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)                     \
-                                  X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)                  \
-                                      X(clEnqueueNDRangeKernel)
+// clang-format off
+#define STUB_FUNCTIONS(X)                                                                         \
+  X(clGetPlatformInfo)                                                                            \
+  X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext)                     \
+      X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) X(clReleaseCommandQueue)      \
+          X(clCreateBuffer) X(clCreateSubBuffer) X(clReleaseMemObject)                            \
+              X(clCreateProgramWithSource) X(clBuildProgram) X(clReleaseProgram)                  \
+                  X(clGetProgramBuildInfo) X(clGetProgramInfo) X(clCreateKernel)                  \
+                      X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelInfo)                     \
+                          X(clGetKernelWorkGroupInfo) X(clWaitForEvents) X(clGetEventInfo)        \
+                              X(clReleaseEvent) X(clGetEventProfilingInfo) X(clFlush) X(clFinish) \
+                                  X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)                  \
+                                      X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)               \
+                                          X(clEnqueueNDRangeKernel)
+// clang-format on
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,
                                           cl_uint* count) {
