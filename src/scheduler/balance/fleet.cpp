@@ -27,10 +27,13 @@ Fleet::Fleet(const std::vector<BalancerDevice>& devices) {
 }
 
 double Fleet::mean_speed(const Member& member) const {
-  const size_t count = std::min(member.finished, member.speeds.size());
-  double sum = 0;
-  for (size_t i = 0; i < count; ++i) sum += member.speeds[i];
-  return sum / static_cast<double>(count);
+  double slices = 0;
+  double seconds = 0;
+  for (size_t i = 0; i < member.known(); ++i) {
+    slices += member.last[i].slices;
+    seconds += member.last[i].seconds;
+  }
+  return slices / seconds;
 }
 
 double Fleet::speed(size_t device) const {
@@ -140,15 +143,21 @@ void Fleet::finished(const PackageReport& report) {
   if (given != member.under_way.end()) member.under_way.erase(given);
   const double seconds = std::max(report.end - report.start, kShortest);
   if (member.finished == 0) ++measured_devices_;
-  member.speeds[member.finished++ % member.speeds.size()] =
-      static_cast<double>(report.slices) / seconds;
+  member.last[member.finished++ % member.last.size()] = {static_cast<double>(report.slices),
+                                                         seconds};
   member.last_end = std::max(member.last_end, report.end);
-  if (member.finished < member.speeds.size()) return;
-  const double mean = mean_speed(member);
+  const size_t known = member.known();
+  if (known < 2) return;
+  double sum = 0;
   double squares = 0;
-  for (const double speed : member.speeds) squares += (speed - mean) * (speed - mean);
-  const double deviation = std::sqrt(squares / static_cast<double>(member.speeds.size()));
-  irregular_ = irregular_ || deviation > kIrregular * mean;
+  for (size_t i = 0; i < known; ++i) {
+    const double speed = member.last[i].slices / member.last[i].seconds;
+    sum += speed;
+    squares += speed * speed;
+  }
+  const double mean = sum / static_cast<double>(known);
+  const double variance = std::max(0.0, squares / static_cast<double>(known) - mean * mean);
+  irregular_ = irregular_ || std::sqrt(variance) > kIrregular * mean;
 }
 
 }  // namespace tutti::scheduler

@@ -7,6 +7,7 @@
 // somebody behind who will ask for it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,12 +24,14 @@ class Fleet {
 
   size_t size() const { return members_.size(); }
   uint64_t min_package(size_t device) const { return members_[device].min_package; }
-  /// Slices per second: the mean of the last three packages; before the first one the nominal
-  /// speed, scaled by how the measured devices compare with theirs.
+  /// Slices per second over the last three packages together (the mean of their speeds would let
+  /// one package of an easy region count as much as ten times the work); before the first one the
+  /// nominal speed, scaled by how the measured devices compare with theirs.
   double speed(size_t device) const;
   /// Some package was measured, so speeds are in slices per second.
   bool measured() const { return measured_devices_ > 0; }
-  /// Some device's last three speeds spread by more than a fifth of their mean.
+  /// The speeds of some device's last packages, three or two, spread by more than a fifth of their
+  /// mean.
   bool irregular() const { return irregular_; }
 
   size_t present_count() const;
@@ -50,10 +53,16 @@ class Fleet {
     uint64_t slices;
     double given;
   };
+  struct Measured {
+    double slices;
+    double seconds;
+  };
   struct Member {
+    size_t known() const { return std::min(finished, last.size()); }
+
     double nominal = 1;
     uint64_t min_package = 1;
-    std::array<double, 3> speeds{};  // of the last packages, a ring
+    std::array<Measured, 3> last{};  // packages, a ring
     size_t finished = 0;
     double last_end = 0;
     std::deque<Package> under_way;  // in the order in which they were given

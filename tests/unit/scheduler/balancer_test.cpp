@@ -150,9 +150,31 @@ TEST(SigmoidBalancer, ASlowDeviceIsHeldBackBeforeItsFirstPackage) {
 }
 
 TEST(SigmoidBalancer, DevicesThatHaveLeftAreNotWaitedFor) {
-  auto balancer = make("sigmoid", 1000, {{100, 10}, {100, 5000}});
+  auto balancer = make("sigmoid", 1000, {{100, 10}, {90, 5000}});
   EXPECT_EQ(balancer->next_package(1, 1000, 0), 0u);
   EXPECT_EQ(balancer->next_package(0, 100, 0), 100u);  // no share is kept for the other one
+}
+
+TEST(SigmoidBalancer, AFastDeviceLargerThanTheLaunchStarts) {
+  // A GPU that takes 5000 slices in one round is not held back from a launch of 1000.
+  auto balancer = make("sigmoid", 1000, {{1000, 5000}, {10, 1}});
+  EXPECT_GE(balancer->next_package(0, 1000, 0), 900u);
+}
+
+TEST(SigmoidBalancer, AnEasyPackageDoesNotCountForMoreThanItsWork) {
+  // Device 0 did an easy fifth in 1 s and a hard one in 19: 20 slices/s, not the mean of 200 and
+  // 10.5. It shares the rest with one that did 200 slices in 10 s as with its equal.
+  auto balancer = make("sigmoid", 1000, {{1, 1}, {1, 1}});
+  const uint64_t first = balancer->next_package(0, 1000, 0);
+  const uint64_t other = balancer->next_package(1, 1000 - first, 0);
+  balancer->finished({0, first, 0, 1});
+  const uint64_t second = balancer->next_package(0, 1000 - first - other, 1);
+  balancer->finished({0, second, 1, 20});
+  balancer->finished(
+      {1, other, 0, 20 * static_cast<double>(other) / static_cast<double>(first + second)});
+  const uint64_t remaining = 1000 - first - second - other;
+  const uint64_t third = balancer->next_package(0, remaining, 20);
+  EXPECT_LE(third, remaining / 2);
 }
 
 TEST(SigmoidBalancer, SomebodyAlwaysTakesTheRest) {
