@@ -28,7 +28,8 @@ ALLOWED = {
                         "platform"),
     "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "platform"),
     "icd": ("device_virtual", "scheduler", "backends/api", "platform"),
-    "tools": ("kernel_compiler", "scheduler", "backends", "platform"),
+    "tools": ("device_virtual/composition_devices.h", "kernel_compiler", "scheduler", "backends",
+              "platform"),
 }
 
 # Folders whose own files may not be included by a sibling folder of the same parent.

@@ -3,13 +3,12 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <utility>
 
-#include "backends/opencl/create_backends.h"
+#include "device_virtual/composition_devices.h"
 #include "device_virtual/device.h"
 #include "device_virtual/platform_object.h"
 #include "platform/config.h"
@@ -22,32 +21,8 @@ namespace {
 
 std::atomic<bool> forked_child{false};
 
-std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list) {
-  std::vector<DeviceFacts> facts;
-  for (const auto& backend : list) {
-    facts.push_back({backend->traits(), [device = backend.get()](cl_device_info what) {
-                       return device->device_info(what);
-                     }});
-  }
-  return facts;
-}
-
-/// Takes the devices out that do not fit the others, and says so.
-void leave_out(std::vector<std::unique_ptr<backends::Backend>>& list, bool named_by_user,
-               std::vector<std::string>& reasons) {
-  const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list), named_by_user);
-  for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
-    const backends::DeviceTraits& traits = list[entry->index]->traits();
-    reasons.push_back(traits.platform_name + " / " + traits.device_name + ": " + entry->reason);
-    log(LogLevel::kWarning, "{} ({}) is left out: it {}", traits.device_name, traits.platform_name,
-        entry->reason);
-    list.erase(list.begin() + static_cast<std::ptrdiff_t>(entry->index));
-  }
-}
-
 /// Why there is no platform: what a person needs to put it right.
-void explain_absence(const Config& config, const std::vector<backends::DeviceReport>& report,
-                     const std::vector<std::string>& reasons) {
+void explain_absence(const Config& config, const std::vector<backends::DeviceReport>& report) {
   std::string text = "Tutti offers no platform: there is no vendor device that it could use.";
   const auto& drivers = backends::vendor_loader(config).drivers();
   if (drivers.empty()) {
@@ -63,7 +38,6 @@ void explain_absence(const Config& config, const std::vector<backends::DeviceRep
   for (const backends::DeviceReport& line : report) {
     if (!line.used) text += "\n  " + line.platform + " / " + line.name + ": " + line.reason;
   }
-  for (const std::string& reason : reasons) text += "\n  " + reason;
   log(LogLevel::kWarning, "{}", text);
 }
 
@@ -90,11 +64,9 @@ const Composition* compose() {
   if (std::getenv(kInsideProbe) != nullptr) return nullptr;  // see there
   const Config& config = process_config();
   std::vector<backends::DeviceReport> report;
-  std::vector<std::string> reasons;
-  auto list = backends::create_backends(config, &report);
-  leave_out(list, !config.devices.is_default(), reasons);
+  auto list = choose_devices(config, report);
   if (list.empty()) {
-    explain_absence(config, report, reasons);
+    explain_absence(config, report);
     return nullptr;
   }
   auto* made = new Composition;

@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "platform/keep_forever.h"
 #include "platform/thread_annotations.h"
 
 namespace tutti {
@@ -17,11 +18,11 @@ constexpr spdlog::level::level_enum kSpdlogLevels[] = {spdlog::level::off,   spd
                                                        spdlog::level::debug, spdlog::level::trace};
 
 // Loggers stay out of spdlog's registry, whose destruction at exit we could not outlive, and are
-// leaked: another thread may hold one while a new one takes its place.
+// never freed: another thread may hold one while a new one takes its place.
 std::atomic<spdlog::logger*> the_logger{nullptr};
 
 spdlog::logger* make_logger(spdlog::sink_ptr sink) {
-  auto* logger = new spdlog::logger("tutti", std::move(sink));
+  auto* logger = keep_forever(std::make_unique<spdlog::logger>("tutti", std::move(sink)));
   logger->set_level(spdlog::level::trace);  // log_enabled() filters
   logger->flush_on(spdlog::level::trace);   // the process may end at any moment
   logger->set_error_handler([](const std::string&) {});

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "backends/opencl/create_backends.h"
+#include "device_virtual/composition_devices.h"
 #include "platform/config.h"
 #include "tools/commands.h"
 
@@ -63,7 +63,7 @@ int devices(bool json) {
   const Config& config = process_config();
   std::vector<DeviceReport> report;
   // Kept until the process ends, as the driver does.
-  static auto backends = backends::create_backends(config, &report);
+  static auto backends = device_virtual::choose_devices(config, report);
   const auto& drivers = backends::vendor_loader(config).drivers();
   if (json) {
     print_json(drivers, report);

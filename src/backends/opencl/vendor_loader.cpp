@@ -9,6 +9,7 @@
 
 #include "backends/opencl/quirks.h"
 #include "platform/cl_error_name.h"
+#include "platform/keep_forever.h"
 #include "platform/log.h"
 #include "platform/lower_case.h"
 
@@ -158,8 +159,8 @@ void VendorLoader::add_driver(const VendorLibrary& library) {
 std::string VendorLoader::add_platform(cl_platform_id platform) {
   auto functions = read_vendor_functions(platform);
   if (!functions) return functions.error().message;
-  // Never freed: objects of the vendor may be used until the process ends.
-  const auto* cl = new VendorFunctions(std::move(*functions));
+  // Objects of the vendor may be used until the process ends.
+  const auto* cl = keep_forever(std::make_unique<VendorFunctions>(std::move(*functions)));
   cl_uint count = 0;
   // ALL, as Rusticl finds nothing for DEFAULT.
   cl_int code = cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);

@@ -200,6 +200,8 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
       return give(std::string("stub"), size, out, size_ret);
     case CL_DEVICE_VERSION:
       return give(version_text(), size, out, size_ret);
+    case CL_DEVICE_OPENCL_C_VERSION:
+      return give("OpenCL C " + option("c-version", "1.2") + " stub", size, out, size_ret);
     case CL_DEVICE_AVAILABLE:
       return give_value<cl_bool>(!has("unavailable"), size, out, size_ret);
     case CL_DEVICE_COMPILER_AVAILABLE:

@@ -11,8 +11,8 @@
 //   null:FUNCTION            the slot in the dispatch table is null; read when platforms are asked
 //   for event:CODE               enqueued commands do nothing, and their events end with CODE
 //   no-platforms, no-devices
-//   platform:NAME, device:NAME, devices:N, type:cpu|gpu|accelerator|custom, units:N, version:1.1
-//   unavailable, no-compiler, address-bits:N
+//   platform:NAME, device:NAME, devices:N, type:cpu|gpu|accelerator|custom, units:N, version:1.1,
+//   c-version:1.1, unavailable, no-compiler, address-bits:N
 //   host-copy                CL_MEM_USE_HOST_PTR buffers are copies
 //
 // Kernels, whatever the source says, as long as it contains their name: `add_one` adds 1 to each

@@ -170,6 +170,16 @@ TEST_F(ToolsTest, DevicesAsJson) {
                                                 {"version", "OpenCL 3.0 stub"}}));
 }
 
+TEST_F(ToolsTest, DevicesThatDoNotFitAreShownAsLeftOut) {
+  const std::string environment =
+      "TUTTI_VENDORS=" + (tree_ / "stub.so") + " TUTTI_TEST_STUB='c-version:1.1' TUTTI_LOG=error ";
+  const Outcome outcome = shell(environment + tool() + " devices --json");
+  const auto json = nlohmann::json::parse(outcome.output);
+  ASSERT_EQ(json["devices"].size(), 1u);
+  EXPECT_EQ(json["devices"][0]["used"], false);
+  EXPECT_EQ(json["devices"][0]["reason"], "it does not offer OpenCL C 1.2");
+}
+
 TEST_F(ToolsTest, DevicesAsText) {
   const std::string vendors = "TUTTI_VENDORS=" + (tree_ / "stub.so") + " ";
   const Outcome outcome = shell(vendors + tool() + " devices");

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/composition_devices.h"
+
+#include "platform/log.h"
+
+namespace tutti::device_virtual {
+
+std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list) {
+  std::vector<DeviceFacts> facts;
+  for (const auto& backend : list) {
+    facts.push_back({backend->traits(), [device = backend.get()](cl_device_info what) {
+                       return device->device_info(what);
+                     }});
+  }
+  return facts;
+}
+
+std::vector<std::unique_ptr<backends::Backend>> choose_devices(
+    const Config& config, std::vector<backends::DeviceReport>& report) {
+  auto list = backends::create_backends(config, &report);
+  const bool named_by_user = !config.devices.is_default();
+  const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list), named_by_user);
+  for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
+    const backends::DeviceTraits& traits = list[entry->index]->traits();
+    log(LogLevel::kWarning, "{} ({}) is left out: it {}", traits.device_name, traits.platform_name,
+        entry->reason);
+    report[traits.index].used = false;
+    report[traits.index].reason = "it " + entry->reason;
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(entry->index));
+  }
+  return list;
+}
+
+}  // namespace tutti::device_virtual

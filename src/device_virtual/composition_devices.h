@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which real devices stand behind the virtual one: part of the composition root, shared with
+// `tutti devices`, which must show the same choice. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/opencl/create_backends.h"
+#include "device_virtual/capability_merger.h"
+
+namespace tutti::device_virtual {
+
+/// The devices that take part, in the order of TUTTI_DEVICES, without those that do not fit the
+/// others (devices_to_leave_out). `report` takes a line per device found, in the order of their
+/// indices. Warnings go to the log.
+std::vector<std::unique_ptr<backends::Backend>> choose_devices(
+    const Config& config, std::vector<backends::DeviceReport>& report);
+
+/// `list` as the merger sees it; valid as long as the backends.
+std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list);
+
+}  // namespace tutti::device_virtual
