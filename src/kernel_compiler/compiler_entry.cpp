@@ -112,6 +112,7 @@ void compile(const CompileRequest& request, CompileOutput& output) {
     return;
   }
   analyse_accesses(*module, foreign, output.summary.kernels);
+  if (!rewriting.untouched.empty()) output.preprocessed = std::move(rewriting.untouched);
   adopt_rewriting(settings, std::move(rewriting), output);
   output.ok = true;
 }

@@ -25,10 +25,20 @@ std::string name_of(const FunctionDecl* function) {
   return function->getIdentifier() != nullptr ? function->getName().str() : std::string();
 }
 
-/// One of the functions replaced: OpenCL's own, not a program's function of that name.
+/// OpenCL's own, not a program's function of that name.
+bool is_builtin(const FunctionDecl* callee) {
+  return !callee->isDefined() && (callee->isImplicit() || callee->getBuiltinID() != 0);
+}
+
+/// What the function answers for dimensions that a launch does not have; 0 for other functions.
+int64_t default_size(const std::string& name) {
+  const auto leaf = work_item_leaf(name);
+  return leaf ? leaf->default_value : name == "get_enqueued_local_size" ? 1 : 0;
+}
+
+/// One of the functions replaced.
 bool is_replaced(const FunctionDecl* callee) {
-  return !callee->isDefined() && (callee->isImplicit() || callee->getBuiltinID() != 0) &&
-         changes_in_sub_range(name_of(callee));
+  return is_builtin(callee) && changes_in_sub_range(name_of(callee));
 }
 
 struct Call {
@@ -139,11 +149,24 @@ class TextEditor {
   std::map<unsigned, Edit> edits_;
 };
 
+// Unused static functions would warn, plain ones would clash when programs are linked.
+std::string helper_head(uint32_t language) {
+  return language >= 120 ? "static size_t __tutti_" : "size_t __tutti_";
+}
+
+/// The sizes of dimensions that a launch does not have are 1; PoCL 3.1 and Oclgrind say 0.
+std::string guards(const std::set<std::string>& used, uint32_t language) {
+  std::string text;
+  for (const std::string& name : used) {
+    text += helper_head(language) + "any_" + name + "(uint d){return d<3u?" + name + "(d):1ul;}\n";
+  }
+  return text;
+}
+
 /// The helper functions, each only where used. The dimension is evaluated once, may be any
 /// expression, and may be out of range (then the specification's defaults).
 std::string prelude(const std::set<std::string>& used, uint32_t language) {
-  // Unused static functions would warn, plain ones would clash when programs are linked.
-  const std::string head = language >= 120 ? "static size_t __tutti_" : "size_t __tutti_";
+  const std::string head = helper_head(language);
   std::string text;
   const auto table = [&](const std::string& name, const char* x, const char* y, const char* z,
                          const char* otherwise, const std::string& added_to = {}) {
@@ -171,11 +194,15 @@ std::string prelude(const std::set<std::string>& used, uint32_t language) {
 class Rewriting {
  public:
   Rewriting(clang::ASTContext& context, uint32_t language)
-      : editor_(context.getSourceManager()), language_(language) {
+      : context_(context),
+        editor_(context.getSourceManager()),
+        untouched_editor_(context.getSourceManager()),
+        language_(language) {
     collector_.TraverseDecl(context.getTranslationUnitDecl());
   }
 
   RewriteResult run() {
+    guard_sizes();
     find_affected();
     for (const FunctionDecl* function : affected_) {
       const FunctionDecl* definition = function->getDefinition();
@@ -196,11 +223,7 @@ class Rewriting {
       edit_call(call);
     }
     if (result_.failure.empty()) {
-      std::string text = prelude(used_, language_);
-      if (!editor_.text().starts_with("#line")) {
-        text += "#line 1 \"<source>\"\n";
-      }
-      result_.text = text + editor_.apply();
+      result_.text = finished(guards(guarded_, language_) + prelude(used_, language_), editor_);
     }
     return std::move(result_);
   }
@@ -227,8 +250,64 @@ class Rewriting {
     }
   }
 
+  static std::string finished(std::string helpers, const TextEditor& editor) {
+    if (!editor.text().starts_with("#line")) {
+      helpers += "#line 1 \"<source>\"\n";
+    }
+    return helpers + editor.apply();
+  }
+
+  bool names_are_taken() const { return editor_.text().find("__tutti_") != std::string::npos; }
+
+  /// Where the function's name stands in a direct call; empty where it cannot be edited.
+  std::optional<unsigned> name_offset(const Call& call) const {
+    const auto* callee =
+        llvm::dyn_cast<clang::DeclRefExpr>(call.expression->getCallee()->IgnoreParenImpCasts());
+    const auto begin = callee != nullptr ? editor_.offset(callee->getLocation()) : std::nullopt;
+    const std::string name = name_of(call.callee);
+    if (!begin || editor_.text().compare(*begin, name.size(), name) != 0) {
+      return std::nullopt;
+    }
+    return begin;
+  }
+
+  /// Calls that ask for the size of a dimension that may not exist go through a guard, in both
+  /// variants; what the sub-range variant replaces answers them itself.
+  void guard_sizes() {
+    if (names_are_taken()) {
+      return;
+    }
+    std::set<std::string> used;
+    for (const Call& call : collector_.calls_) {
+      const std::string name = name_of(call.callee);
+      if (!is_builtin(call.callee) || default_size(name) != 1 ||
+          call.expression->getNumArgs() != 1 || exists(call.expression->getArg(0))) {
+        continue;
+      }
+      const auto begin = name_offset(call);
+      if (!begin) {
+        continue;
+      }
+      used.insert(name);
+      untouched_editor_.replace(*begin, 0, "__tutti_any_");
+      if (!is_replaced(call.callee)) {
+        guarded_.insert(name);
+        editor_.replace(*begin, 0, "__tutti_any_");
+      }
+    }
+    if (!used.empty()) {
+      result_.untouched = finished(guards(used, language_), untouched_editor_);
+    }
+  }
+
+  /// The dimension is a constant that every launch has an answer for.
+  bool exists(const clang::Expr* dimension) const {
+    clang::Expr::EvalResult value;
+    return dimension->EvaluateAsInt(value, context_) && value.Val.getInt().ult(3);
+  }
+
   void check_names() {
-    if (editor_.text().find("__tutti_") != std::string::npos) {
+    if (names_are_taken()) {
       fail("the program uses names that begin with __tutti_");
     }
     for (const FunctionDecl* function : collector_.mentioned()) {
@@ -276,10 +355,8 @@ class Rewriting {
     if (!replaced) {
       return;
     }
-    const auto* callee =
-        llvm::dyn_cast<clang::DeclRefExpr>(call.expression->getCallee()->IgnoreParenImpCasts());
-    const auto begin = callee != nullptr ? editor_.offset(callee->getLocation()) : std::nullopt;
-    if (!begin || editor_.text().compare(*begin, name.size(), name) != 0) {
+    const auto begin = name_offset(call);
+    if (!begin) {
       fail("a call of " + name + " cannot be edited");
       return;
     }
@@ -287,11 +364,14 @@ class Rewriting {
     editor_.replace(*begin, 0, "__tutti_");
   }
 
-  TextEditor editor_;
+  const clang::ASTContext& context_;
+  TextEditor editor_;            // of the sub-range variant
+  TextEditor untouched_editor_;  // of the other one
   uint32_t language_;
   Collector collector_;
   std::set<const FunctionDecl*> affected_;  // canonical
-  std::set<std::string> used_;
+  std::set<std::string> used_;              // of the replaced functions
+  std::set<std::string> guarded_;           // of the others, in the sub-range variant
   RewriteResult result_;
 };
 

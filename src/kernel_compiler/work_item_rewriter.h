@@ -19,6 +19,9 @@ struct RewriteResult {
   std::set<std::string> kernels;  // that need the variant
   std::string text;               // empty where no kernel needs it, or on failure
   std::string failure;            // non-empty: why the text cannot be rewritten
+  /// The whole launch's variant, where it had to be changed as well: sizes asked for a dimension
+  /// that is not a constant below 3. Empty otherwise.
+  std::string untouched;
 };
 
 /// `language` as 120: older versions know no static functions.

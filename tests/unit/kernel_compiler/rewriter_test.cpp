@@ -34,6 +34,30 @@ TEST(Rewriter, LeavesProgramsAloneThatNeedNothing) {
   EXPECT_FALSE(kernel_of(output).needs_rewrite);
 }
 
+TEST(Rewriter, SizesOfDimensionsThatMayNotExistAreGuarded) {
+  const std::string source =
+      "kernel void k(global int* o, uint d) {\n"
+      "  o[get_global_size(d) + get_local_size(d) + get_local_size(1u + 1u)] = get_num_groups(3);\n"
+      "}";
+  const CompileOutput output = compiled(source);
+  EXPECT_EQ(
+      output.preprocessed.substr(0, output.preprocessed.find("#line")),
+      "static size_t __tutti_any_get_global_size(uint d)"
+      "{return d<3u?get_global_size(d):1ul;}\n"
+      "static size_t __tutti_any_get_local_size(uint d){return d<3u?get_local_size(d):1ul;}\n"
+      "static size_t __tutti_any_get_num_groups(uint d){return d<3u?get_num_groups(d):1ul;}\n");
+  EXPECT_NE(
+      output.preprocessed.find("o[__tutti_any_get_global_size(d) + __tutti_any_get_local_size(d) + "
+                               "get_local_size(1u + 1u)] = __tutti_any_get_num_groups(3);"),
+      std::string::npos);
+  // The sub-range variant's own functions answer for every dimension.
+  EXPECT_NE(output.rewritten.find("o[__tutti_get_global_size(d, __tutti_nd) + "
+                                  "__tutti_any_get_local_size(d) + get_local_size(1u + 1u)] = "
+                                  "__tutti_get_num_groups(3, __tutti_nd);"),
+            std::string::npos);
+  compiled(output.preprocessed, "-Werror");
+}
+
 TEST(Rewriter, OnlyKernelsThatNeedItGetTheArgument) {
   const CompileOutput output = compiled(
       "kernel void a(global int* o) { o[get_group_id(0)] = 1; }\n"
