@@ -62,6 +62,11 @@ if(tutti_sanitizer_library)
     COMMAND "${CMAKE_CXX_COMPILER}" "-print-file-name=lib${tutti_sanitizer_library}.so"
     OUTPUT_VARIABLE TUTTI_SANITIZER_PRELOAD OUTPUT_STRIP_TRAILING_WHITESPACE)
   file(REAL_PATH "${TUTTI_SANITIZER_PRELOAD}" TUTTI_SANITIZER_PRELOAD)
+  # Beside it, for programs in C: ASan looks for the C++ run time once, when it starts.
+  execute_process(COMMAND "${CMAKE_CXX_COMPILER}" "-print-file-name=libstdc++.so"
+                  OUTPUT_VARIABLE tutti_cxx_runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(REAL_PATH "${tutti_cxx_runtime}" tutti_cxx_runtime)
+  string(APPEND TUTTI_SANITIZER_PRELOAD ":${tutti_cxx_runtime}")
 endif()
 
 # A unit test program: sees the vendors' drivers, but not Tutti as a platform.
@@ -131,4 +136,9 @@ function(tutti_add_client_test)
     PROCESSORS ${tutti_cores_${arg_DEVICES}}
     TIMEOUT ${arg_TIMEOUT}
     LABELS "${arg_LABELS}")
+  if(arg_FOREIGN AND TUTTI_SANITIZE STREQUAL "address")
+    # Interpreters and linkers free nothing before they end. Our own clients do.
+    set_tests_properties("${name}" PROPERTIES
+      ENVIRONMENT_MODIFICATION "ASAN_OPTIONS=path_list_append:detect_leaks=0")
+  endif()
 endfunction()

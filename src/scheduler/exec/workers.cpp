@@ -3,19 +3,73 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
 
 namespace tutti::scheduler {
+namespace {
+
+size_t default_stack_bytes() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  pthread_getattr_default_np(&attributes);
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
+void check(int code) {
+  if (code != 0) throw std::system_error(code, std::generic_category(), "starting a thread");
+}
+
+}  // namespace
+
+// The stack is ours, not glibc's: a forked child counts the stacks of all threads as free, and
+// unmaps what exceeds 40 MB of them. A vendor's exit handler that then joins its own thread in the
+// child (Mesa's does) would crash, because of our threads.
+TaskThread::Thread TaskThread::start() {
+  const auto guard = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  Thread thread;
+  thread.stack_bytes = default_stack_bytes() + guard;
+  thread.stack = mmap(nullptr, thread.stack_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  if (thread.stack == MAP_FAILED) check(errno);
+  mprotect(thread.stack, guard, PROT_NONE);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, static_cast<char*>(thread.stack) + guard,
+                        thread.stack_bytes - guard);
+  const auto main = [](void* self) -> void* {
+    static_cast<TaskThread*>(self)->run();
+    return nullptr;
+  };
+  const int code = pthread_create(&thread.id, &attributes, main, this);
+  pthread_attr_destroy(&attributes);
+  if (code != 0) munmap(thread.stack, thread.stack_bytes);
+  check(code);
+  return thread;
+}
 
 void TaskThread::post(std::function<void()> task) {
   MutexLock lock(mutex_);
   if (stopping_) return;
   tasks_.push_back(std::move(task));
-  if (!thread_.joinable()) {
+  if (!thread_) {
     // The application's signals are the application's threads' affair.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
+    try {
+      thread_ = start();
+    } catch (...) {
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      tasks_.pop_back();
+      throw;
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   wake_.notify_one();
@@ -37,7 +91,7 @@ void TaskThread::run() {
 }
 
 void TaskThread::stop() {
-  std::thread thread;
+  std::optional<Thread> thread;
   std::deque<std::function<void()>> dropped;
   {
     MutexLock lock(mutex_);
@@ -46,11 +100,12 @@ void TaskThread::stop() {
     thread.swap(thread_);
     wake_.notify_all();
   }
-  if (!thread.joinable()) return;
-  if (thread.get_id() == std::this_thread::get_id()) {
-    thread.detach();
+  if (!thread) return;
+  if (pthread_equal(thread->id, pthread_self()) != 0) {
+    pthread_detach(thread->id);  // it still runs on its stack, which therefore stays
   } else {
-    thread.join();
+    pthread_join(thread->id, nullptr);
+    munmap(thread->stack, thread->stack_bytes);
   }
 }
 
