@@ -38,8 +38,9 @@ struct DeviceTraits {
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
   bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
   bool out_of_order_queues = false;
-  bool synchronous = false;     // commands run in the thread that enqueues, flushes or waits
-  double nominal_gflops = 1.0;  // rough single-precision peak, for first contact only
+  bool synchronous = false;       // commands run in the thread that enqueues, flushes or waits
+  bool costly_profiling = false;  // a queue that measures times launches more slowly
+  double nominal_gflops = 1.0;    // rough single-precision peak, for first contact only
 };
 
 /// Times of one vendor command, nanoseconds on the vendor's own clock.

@@ -15,6 +15,8 @@ struct Quirks {
   bool distinct_builds = false;
   /// Commands run in the thread that enqueues or flushes them.
   bool synchronous = false;
+  /// Commands cost several times as much on queues that measure times.
+  bool costly_profiling = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.
   bool understates_group_size = false;
 };

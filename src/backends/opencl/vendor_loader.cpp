@@ -116,7 +116,9 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   const auto properties = query.value<cl_command_queue_properties>(CL_DEVICE_QUEUE_PROPERTIES);
   traits.out_of_order_queues = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
   TUTTI_TRY(query.status());
-  traits.synchronous = quirks_of(traits).synchronous;
+  const Quirks quirks = quirks_of(traits);
+  traits.synchronous = quirks.synchronous;
+  traits.costly_profiling = quirks.costly_profiling;
   traits.nominal_gflops = nominal_gflops(traits);
   return traits;
 }

@@ -74,6 +74,7 @@ struct DirectPath::Submitter {
   backends::Queue& queue;
   uint32_t backend;
   backends::WaitList wait;
+  backends::CompletionPtr newest{};  // whatever was submitted last
 
   Place place() const { return backends.place(backend); }
 
@@ -90,6 +91,7 @@ struct DirectPath::Submitter {
       auto sent = queue.write(*memory, segment.begin, segment.end - segment.begin,
                               host + segment.begin, wait);
       if (!sent) return tl::unexpected<Error>(std::move(sent).error());
+      newest = std::move(*sent);
       buffer.add_copy(place(), segment.begin, segment.end);
     }
     return {};
@@ -159,9 +161,20 @@ struct DirectPath::Submitter {
 };
 
 Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& stream,
-                                                   uint32_t backend, backends::WaitList wait) {
-  TUTTI_ASSIGN(backends::Queue * queue, stream.vendor_queue(backend));
-  return std::visit(Submitter{backends_, *queue, backend, wait}, work);
+                                                   uint32_t backend, backends::WaitList wait,
+                                                   bool measured) {
+  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, measured));
+  std::vector<backends::CompletionPtr> longer;
+  if (turn.after) {
+    longer.assign(wait.begin(), wait.end());
+    longer.push_back(turn.after);
+    wait = longer;
+  }
+  Submitter submitter{backends_, *turn.queue, backend, wait};
+  auto submitted = std::visit(submitter, work);
+  if (submitted) submitter.newest = *submitted;
+  if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));
+  return submitted;
 }
 
 }  // namespace tutti::scheduler

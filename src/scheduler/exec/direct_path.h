@@ -27,9 +27,9 @@ class DirectPath {
   bool sends(const KernelWork& work, uint32_t backend) const;
 
   /// Hands the work to the stream's vendor queue, after `wait`, and notes in the directories what
-  /// it writes.
+  /// it writes. `measured`: its times are wanted.
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
-                                         backends::WaitList wait);
+                                         backends::WaitList wait, bool measured);
 
  private:
   struct Submitter;

@@ -23,16 +23,6 @@ uint64_t bytes_of(const std::vector<BufferUse>& uses) {
 
 }  // namespace
 
-Result<backends::Queue*> Stream::vendor_queue(uint32_t backend) {
-  if (auto* queue = existing_queue(backend)) return queue;
-  MutexLock lock(mutex_);  // guards the making alone: once per stream and device
-  if (!made_[backend]) {
-    TUTTI_ASSIGN(made_[backend], backends_.at(backend).create_queue({.profiling = true}));
-    queues_[backend].store(made_[backend].get(), std::memory_order_release);
-  }
-  return made_[backend].get();
-}
-
 // What to do with a command that is being enqueued.
 struct Engine::Impl::Decision {
   enum class Path : uint8_t { kDirect, kInline, kConducted };
@@ -79,18 +69,16 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
     MutexLock lock(log.mutex());
     if (command->state_ == Command::State::kDone) return;
     // The sample is taken while the work is still there; a second thread may do the same.
-    if (status == CL_COMPLETE && command->type() == CL_COMMAND_NDRANGE_KERNEL) {
+    if (status == CL_COMPLETE && command->sampled_) {
       const auto& work = std::get<KernelWork>(command->work_);
       const uint64_t key = work.kernel->model_key();
-      if (model.wants_sample(key, command->backend_)) {
-        const uint64_t items = work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
-        lock.unlock();
-        if (const auto times = command->completion_->times()) {
-          model.add(key, command->backend_, items,
-                    static_cast<double>(times->ended - times->started) * 1e-9);
-        }
-        lock.lock();
+      const uint64_t items = work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
+      lock.unlock();
+      if (const auto times = command->completion_->times()) {
+        model.add(key, command->backend_, items,
+                  static_cast<double>(times->ended - times->started) * 1e-9);
       }
+      lock.lock();
     }
   }
   command->read_vendor_times();
@@ -182,11 +170,16 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
   command->submitted_.store(now_ns(), std::memory_order_relaxed);
   backends::CompletionPtr completion = decision.completion;
   for (const auto& other : decision.flush) {
-    auto* queue = other->existing_queue(decision.backend);
-    if (queue) static_cast<void>(queue->flush());  // a failure shows in the commands themselves
+    // A failure shows in the commands themselves.
+    for (auto* queue : other->existing_queues(decision.backend)) static_cast<void>(queue->flush());
   }
   if (!completion) {
-    auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait);
+    if (plan) {
+      const uint64_t key = std::get<KernelWork>(command->work_).kernel->model_key();
+      command->sampled_ = model.wants_sample(key, decision.backend);
+    }
+    auto submitted =
+        direct.submit(command->work_, stream, decision.backend, decision.wait, command->sampled_);
     if (!submitted) {
       log.finish(command, submitted.error().code);
       return tl::unexpected<Error>(std::move(submitted).error());
@@ -357,7 +350,7 @@ void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& w
     workers[backend]->post([this, command, plan = std::move(plan)] {
       const auto& kernel = std::get<KernelWork>(command->work_);
       const auto run = [&]() -> Status {
-        TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend));
+        TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend, true));
         return executor.execute_kernel(kernel, *queue, plan.backend);
       };
       const Status status = run();
@@ -441,23 +434,19 @@ Status Engine::wait(std::span<Command* const> commands) {
 }
 
 Status Engine::flush(Stream& stream) {
-  for (uint32_t i = 0; i < backends_.count(); ++i) {
-    if (auto* queue = stream.existing_queue(i)) TUTTI_TRY(queue->flush());
-  }
+  for (auto* queue : stream.existing_queues()) TUTTI_TRY(queue->flush());
   return {};
 }
 
 Status Engine::finish(Stream& stream) {
   const auto commands = impl_->log.outstanding(stream);
-  // One vendor call per device for all direct commands; their own events then answer at once.
-  for (uint32_t i = 0; i < backends_.count(); ++i) {
-    auto* queue = stream.existing_queue(i);
-    if (!queue) continue;
-    const bool any = std::any_of(commands.begin(), commands.end(), [](const auto& command) {
-      return command->direct_.load(std::memory_order_acquire);
-    });
-    // What failed shows in each command's own event.
-    if (any) static_cast<void>(queue->finish());
+  // One vendor call per queue for all direct commands; their own events then answer at once.
+  const bool any = std::any_of(commands.begin(), commands.end(), [](const auto& command) {
+    return command->direct_.load(std::memory_order_acquire);
+  });
+  // What failed shows in each command's own event.
+  for (auto* queue : any ? stream.existing_queues() : std::vector<backends::Queue*>()) {
+    static_cast<void>(queue->finish());
   }
   for (const auto& command : commands) impl_->wait(command);
   return {};

@@ -95,7 +95,7 @@ void SplitRun::give_back(size_t participant, Range range, Error error) {
 Status SplitRun::sit_down(size_t participant, Seat& seat) {
   seat.backend = backend(participant);
   seat.place = parts_.backends.place(seat.backend);
-  TUTTI_ASSIGN(seat.queue, stream_->vendor_queue(seat.backend));
+  TUTTI_ASSIGN(seat.queue, stream_->vendor_queue(seat.backend, true));
   const bool rewritten = work_.kernel->summary().needs_rewrite;
   TUTTI_ASSIGN(seat.kernel,
                work_.kernel->vendor_kernel(

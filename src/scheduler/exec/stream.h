@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtual command queue as the engine sees it: its unfinished commands, and one vendor queue per
-// device, made at first use. Reference counted: unfinished commands keep their stream alive.
+// A virtual command queue as the engine sees it: its unfinished commands, and its vendor queues,
+// made at first use. Reference counted: unfinished commands keep their stream alive. Thread-safe,
+// but for what the log's lock guards.
+//
+// Every device has two in-order vendor queues: one measures times, the other does not, since on
+// some devices measuring costs more than a small kernel. Where it costs nothing, or the application
+// wants all times, there is the measuring one alone. What runs on one of them waits for what was
+// submitted to the other before, so that together they are one in-order queue.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -23,27 +30,47 @@ struct StreamOptions {
 class Stream : public RefCounted {
  public:
   Stream(BackendSet& backends, StreamOptions options)
-      : backends_(backends),
-        options_(options),
-        made_(backends.count()),
-        queues_(backends.count()) {}
+      : backends_(backends), options_(options), devices_(backends.count()) {}
 
   const StreamOptions& options() const { return options_; }
-  /// This stream's queue on the device; in-order, measuring times.
-  Result<backends::Queue*> vendor_queue(uint32_t backend);
-  /// The same if it exists already, else null.
-  backends::Queue* existing_queue(uint32_t backend) const {
-    return queues_[backend].load(std::memory_order_acquire);
-  }
+  /// The queue on the device; `measured`: one that measures times.
+  Result<backends::Queue*> vendor_queue(uint32_t backend, bool measured);
+
+  /// Where to submit a command of the direct path, and what it must wait for beside its own
+  /// dependencies (null: nothing).
+  struct Turn {
+    backends::Queue* queue = nullptr;
+    size_t lane = 0;
+    backends::CompletionPtr after;
+  };
+  Result<Turn> next_turn(uint32_t backend, bool measured);
+  /// `newest` was submitted in this turn.
+  void submitted(uint32_t backend, const Turn& turn, backends::CompletionPtr newest);
+
+  /// Those vendor queues that exist already, on all devices or one.
+  std::vector<backends::Queue*> existing_queues() const;
+  std::vector<backends::Queue*> existing_queues(uint32_t backend) const;
 
  private:
   friend class CommandLog;
 
   BackendSet& backends_;
   const StreamOptions options_;
+  static constexpr size_t kPlain = 0, kMeasured = 1;
+  struct Lane {
+    std::unique_ptr<backends::Queue> made;  // guarded by mutex_
+    std::atomic<backends::Queue*> queue{};  // made, read without a lock
+    backends::CompletionPtr newest;         // guarded by mutex_
+    bool follows_other = true;              // has waited for the other lane's newest; likewise
+  };
+  using Lanes = std::array<Lane, 2>;
+
+  bool has_one_lane(uint32_t backend) const {
+    return options_.profiling || !backends_.traits(backend).costly_profiling;
+  }
+
   Mutex mutex_;
-  std::vector<std::unique_ptr<backends::Queue>> made_ TUTTI_GUARDED_BY(mutex_);
-  std::vector<std::atomic<backends::Queue*>> queues_;  // made_, read without a lock
+  std::vector<Lanes> devices_;
 
   // Guarded by the log's lock.
   std::deque<Ref<Command>>

@@ -16,11 +16,11 @@ class EngineTest : public ::testing::Test {
  protected:
   static constexpr uint32_t kBytes = 4096;
 
-  /// One device per letter: 'h' shares the host's memory, 'd' has memory of its own.
+  /// One device per letter: see FakeBackend.
   void start(const std::string& devices, SplitMode split) {
     std::vector<std::unique_ptr<backends::Backend>> list;
     for (size_t i = 0; i < devices.size(); ++i) {
-      auto fake = std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i] == 'h');
+      auto fake = std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i]);
       fakes.push_back(fake.get());
       list.push_back(std::move(fake));
     }

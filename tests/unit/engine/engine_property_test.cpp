@@ -19,7 +19,7 @@ constexpr uint32_t kBuffers = 3;
 constexpr uint32_t kLocal = 16;
 
 struct Scenario {
-  std::string devices;  // 'h' shares the host's memory, 'd' has its own
+  std::string devices;  // a letter each: see FakeBackend
   SplitMode split;
   bool out_of_order;
 };
@@ -27,7 +27,7 @@ struct Scenario {
 std::unique_ptr<BackendSet> make_backends(const std::string& devices) {
   std::vector<std::unique_ptr<backends::Backend>> list;
   for (size_t i = 0; i < devices.size(); ++i) {
-    list.push_back(std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i] == 'h'));
+    list.push_back(std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i]));
   }
   return std::make_unique<BackendSet>(std::move(list));
 }
@@ -319,24 +319,24 @@ TEST_P(EngineProperty, RandomProgramsGiveTheSameBytesAsPlainVectors) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, EngineProperty,
-                         ::testing::Values(Scenario{"h", SplitMode::kAuto, false},
-                                           Scenario{"d", SplitMode::kAuto, false},
-                                           Scenario{"hh", SplitMode::kForce, false},
-                                           Scenario{"dd", SplitMode::kForce, false},
-                                           Scenario{"hd", SplitMode::kForce, false},
-                                           Scenario{"dhd", SplitMode::kForce, false},
-                                           Scenario{"dhd", SplitMode::kForce, true},
-                                           Scenario{"dddd", SplitMode::kForce, true},
-                                           Scenario{"hd", SplitMode::kNever, true}),
-                         [](const auto& chosen) {
-                           const Scenario& setup = chosen.param;
-                           return setup.devices +
-                                  (setup.split == SplitMode::kForce   ? "_force"
-                                   : setup.split == SplitMode::kNever ? "_never"
-                                                                      : "_auto") +
-                                  (setup.out_of_order ? "_unordered" : "_ordered");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Devices, EngineProperty,
+    ::testing::Values(
+        Scenario{"h", SplitMode::kAuto, false}, Scenario{"d", SplitMode::kAuto, false},
+        Scenario{"hh", SplitMode::kForce, false}, Scenario{"dd", SplitMode::kForce, false},
+        Scenario{"hd", SplitMode::kForce, false}, Scenario{"dhd", SplitMode::kForce, false},
+        Scenario{"dhd", SplitMode::kForce, true}, Scenario{"dddd", SplitMode::kForce, true},
+        Scenario{"hd", SplitMode::kNever, true}, Scenario{"g", SplitMode::kAuto, false},
+        Scenario{"g", SplitMode::kNever, true}, Scenario{"hg", SplitMode::kForce, false},
+        Scenario{"gg", SplitMode::kAuto, true}),
+    [](const auto& chosen) {
+      const Scenario& setup = chosen.param;
+      return setup.devices +
+             (setup.split == SplitMode::kForce   ? "_force"
+              : setup.split == SplitMode::kNever ? "_never"
+                                                 : "_auto") +
+             (setup.out_of_order ? "_unordered" : "_ordered");
+    });
 
 }  // namespace
 }  // namespace tutti::testing

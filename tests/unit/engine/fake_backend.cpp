@@ -47,7 +47,7 @@ class FakeCompletion : public Completion {
   }
   std::optional<VendorTimes> times() override {
     const std::lock_guard lock(mutex_);
-    if (status_ > CL_COMPLETE) return std::nullopt;
+    if (status_ > CL_COMPLETE || !measures_) return std::nullopt;
     return times_;
   }
   void run(const std::function<void()>& work) {
@@ -62,9 +62,12 @@ class FakeCompletion : public Completion {
     status_ = CL_COMPLETE;
     ended_.notify_all();
   }
-  FakeCompletion() { times_.queued = times_.submitted = now_ns(); }
+  explicit FakeCompletion(bool measures) : measures_(measures) {
+    times_.queued = times_.submitted = now_ns();
+  }
 
  private:
+  const bool measures_;
   std::mutex mutex_;
   std::condition_variable ended_;
   cl_int status_ = CL_SUBMITTED;
@@ -82,7 +85,7 @@ class FakeVendorKernel : public Kernel {
 
 class FakeQueue : public Queue {
  public:
-  explicit FakeQueue(FakeBackend& backend) : backend_(backend) {}
+  FakeQueue(FakeBackend& backend, bool measures) : backend_(backend), measures_(measures) {}
 
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override {
     if (backend_.refuse_launches.load() > 0) {
@@ -163,7 +166,7 @@ class FakeQueue : public Queue {
 
  private:
   Result<CompletionPtr> post(WaitList wait, std::function<void()> work) {
-    auto completion = std::make_shared<FakeCompletion>();
+    auto completion = std::make_shared<FakeCompletion>(measures_);
     std::vector<CompletionPtr> before(wait.begin(), wait.end());
     thread_.post([completion, before, work] {
       for (const auto& other : before) static_cast<void>(other->wait());
@@ -173,6 +176,7 @@ class FakeQueue : public Queue {
   }
 
   FakeBackend& backend_;
+  const bool measures_;
   scheduler::TaskThread thread_{"fake-queue"};
 };
 
@@ -183,10 +187,12 @@ std::byte* FakeItem::memory(size_t index) const {
   return bytes_of(*argument.memory) + argument.origin;
 }
 
-FakeBackend::FakeBackend(uint32_t index, bool shares_host_memory, uint64_t max_allocation) {
+FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) {
   traits_.index = index;
   traits_.platform_name = "Fake";
   traits_.device_name = "fake " + std::to_string(index);
+  const bool shares_host_memory = kind == 'h';
+  traits_.costly_profiling = kind == 'g';
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;
   traits_.max_allocation = max_allocation;
@@ -197,8 +203,8 @@ FakeBackend::FakeBackend(uint32_t index, bool shares_host_memory, uint64_t max_a
 Result<std::vector<std::byte>> FakeBackend::device_info(cl_device_info) const {
   return fail(CL_INVALID_VALUE);
 }
-Result<std::unique_ptr<Queue>> FakeBackend::create_queue(QueueOptions) {
-  return std::make_unique<FakeQueue>(*this);
+Result<std::unique_ptr<Queue>> FakeBackend::create_queue(QueueOptions options) {
+  return std::make_unique<FakeQueue>(*this, options.profiling);
 }
 Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host) {
   return std::make_unique<FakeMemory>(size, host);

@@ -32,7 +32,9 @@ using FakeFunction = std::function<void(const FakeItem&)>;
 
 class FakeBackend : public backends::Backend {
  public:
-  FakeBackend(uint32_t index, bool shares_host_memory, uint64_t max_allocation = UINT64_MAX);
+  /// `kind`: 'h' shares the host's memory; 'd' has memory of its own; 'g' too, and measuring times
+  /// is costly on it.
+  FakeBackend(uint32_t index, char kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/exec/stream.h"
+
+namespace tutti::scheduler {
+
+Result<backends::Queue*> Stream::vendor_queue(uint32_t backend, bool measured) {
+  const size_t index = measured || has_one_lane(backend) ? kMeasured : kPlain;
+  Lane& lane = devices_[backend][index];
+  if (auto* queue = lane.queue.load(std::memory_order_acquire)) return queue;
+  MutexLock lock(mutex_);
+  if (!lane.made) {
+    TUTTI_ASSIGN(lane.made, backends_.at(backend).create_queue({.profiling = index == kMeasured}));
+    lane.queue.store(lane.made.get(), std::memory_order_release);
+  }
+  return lane.made.get();
+}
+
+Result<Stream::Turn> Stream::next_turn(uint32_t backend, bool measured) {
+  Turn turn;
+  TUTTI_ASSIGN(turn.queue, vendor_queue(backend, measured));
+  if (has_one_lane(backend)) return turn;
+  turn.lane = measured ? kMeasured : kPlain;
+  MutexLock lock(mutex_);
+  const Lanes& lanes = devices_[backend];
+  if (!lanes[turn.lane].follows_other) turn.after = lanes[1 - turn.lane].newest;
+  return turn;
+}
+
+void Stream::submitted(uint32_t backend, const Turn& turn, backends::CompletionPtr newest) {
+  if (has_one_lane(backend)) return;
+  MutexLock lock(mutex_);
+  Lanes& lanes = devices_[backend];
+  Lane& lane = lanes[turn.lane];
+  Lane& other = lanes[1 - turn.lane];
+  // Another thread may have submitted to the other lane since the turn was taken.
+  lane.follows_other = lane.follows_other || turn.after == other.newest;
+  other.follows_other = false;
+  lane.newest.swap(newest);  // the old one goes after the lock
+}
+
+std::vector<backends::Queue*> Stream::existing_queues(uint32_t backend) const {
+  std::vector<backends::Queue*> queues;
+  for (const Lane& lane : devices_[backend]) {
+    if (auto* queue = lane.queue.load(std::memory_order_acquire)) queues.push_back(queue);
+  }
+  return queues;
+}
+
+std::vector<backends::Queue*> Stream::existing_queues() const {
+  std::vector<backends::Queue*> queues;
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    for (auto* queue : existing_queues(i)) queues.push_back(queue);
+  }
+  return queues;
+}
+
+}  // namespace tutti::scheduler
