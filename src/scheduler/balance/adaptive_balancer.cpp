@@ -6,10 +6,11 @@
 // Fleet::fair_share solves that system for one device, whenever it asks; so a last package that
 // proves too small is followed by another one.
 //
-// Beyond the published form: nobody's last package is chosen while somebody's Ω is unknown, so a
-// device that is through with its probes first goes on probing. Throttled (Fleet::may_start), and
-// no probe takes more than a third of the share with which all would end together: 2 % of G may be
-// more than all that a slow device should get, and two probes are chosen before one is measured.
+// Beyond the published form: nobody's last package is chosen while somebody's first one is under
+// way and its Ω unknown, so a device that is through with its probes before goes on probing.
+// Throttled (Fleet::may_start), and no probe takes more than a third of the share with which all
+// would end together: 2 % of G may be more than all that a slow device should get, and two probes
+// are chosen before one is measured.
 #include <algorithm>
 #include <cmath>
 
@@ -43,7 +44,7 @@ uint64_t AdaptiveBalancer::next_package(uint32_t device, uint64_t remaining, dou
   if (!fleet_.admit_if_useful(device, remaining, now)) return 0;
   const double share = fleet_.fair_share(device, remaining, now);
   uint64_t package = 0;
-  if (fleet_.ended(device) < kProbes || !fleet_.all_measured()) {
+  if (fleet_.ended(device) < kProbes || fleet_.first_under_way()) {
     package =
         fleet_.whole_rounds(device, std::min(probes_[device], share * kProbeShare), remaining);
     probes_[device] *= kGrowth;

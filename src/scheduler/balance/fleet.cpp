@@ -64,9 +64,9 @@ double Fleet::present_speed() const {
   return sum;
 }
 
-bool Fleet::all_measured() const {
-  return std::all_of(members_.begin(), members_.end(),
-                     [&](const Member& m) { return m.finished > 0 || !present(m); });
+bool Fleet::first_under_way() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& m) { return m.finished == 0 && !m.under_way.empty(); });
 }
 
 double Fleet::weight(size_t device) const {

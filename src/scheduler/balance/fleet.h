@@ -25,8 +25,8 @@ class Fleet {
 
   size_t size() const { return members_.size(); }
   uint64_t min_package(size_t device) const { return members_[device].min_package; }
-  /// Slices per second over the last packages together (the mean of their speeds would let
-  /// one package of an easy region count as much as ten times the work); before the first one the
+  /// Slices per second over the last packages together (the mean of their speeds would let one
+  /// package of an easy region count as much as ten times the work); before the first one the
   /// nominal speed, scaled by how the measured devices compare with theirs.
   double speed(size_t device) const;
   /// Some package was measured, so speeds are in slices per second.
@@ -37,8 +37,8 @@ class Fleet {
 
   /// Packages that the device has ended.
   size_t ended(size_t device) const { return members_[device].finished; }
-  /// Every present device has ended a package.
-  bool all_measured() const;
+  /// Some device has begun, but not ended a package yet.
+  bool first_under_way() const;
   /// s_i/(N·s_T) among the present devices: the formulas' factor for one of them.
   double weight(size_t device) const;
 

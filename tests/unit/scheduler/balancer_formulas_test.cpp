@@ -25,9 +25,9 @@ TEST(DynamicBalancer, EqualPackagesWhateverTheSpeed) {
 }
 
 TEST(DynamicBalancer, HasADefaultAndObeysTheSmallestPackage) {
-  const auto balancer = make("dynamic", 1000, {{1, 1}, {1, 20}});
-  EXPECT_EQ(balancer->next_package(0, 1000, 0), 8u);  // ⌈1000/128⌉
-  EXPECT_EQ(balancer->next_package(1, 992, 0), 20u);
+  const auto balancer = make("dynamic", 12800, {{1, 1}, {1, 250}});
+  EXPECT_EQ(balancer->next_package(0, 12800, 0), 100u);  // 12800/128
+  EXPECT_EQ(balancer->next_package(1, 12700, 0), 250u);
   EXPECT_EQ(balancer->next_package(1, 12, 0), 12u);
 }
 
@@ -156,6 +156,13 @@ TEST(AdaptiveBalancer, ProbesOnWhileSomebodyIsUnmeasured) {
   EXPECT_EQ(balancer->next_package(0, 980, 4), 20u);
   EXPECT_EQ(balancer->next_package(0, 960, 4), 30u);
   EXPECT_EQ(balancer->next_package(0, 930, 4), 45u);
+}
+
+TEST(AdaptiveBalancer, DoesNotWaitForADeviceThatHasNotBegun) {
+  const auto balancer = make("adaptive", 1000, {{1, 1}, {1, 1}});
+  balancer->finished({0, 20, 0, 2});
+  balancer->finished({0, 20, 2, 4});
+  EXPECT_EQ(balancer->next_package(0, 960, 4), 480u);
 }
 
 TEST(AdaptiveBalancer, AProbeIsAThirdOfTheFairShareAtMost) {

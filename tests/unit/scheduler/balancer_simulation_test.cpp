@@ -276,7 +276,7 @@ TEST(BalancerSimulation, EqualDevicesAndRegularLoad) {
 TEST(BalancerSimulation, UnequalDevicesAndRegularLoad) {
   // Up to eight devices, up to twenty times as fast as another, which are known up to a factor of
   // 1.5. `dynamic` suffers from the slowest one, `static` from the factor.
-  for (const Demand& demand : std::vector<Demand>{{"dynamic", 0.35, 0.77, 0.2},
+  for (const Demand& demand : std::vector<Demand>{{"dynamic", 0.3, 0.77, 0.2},
                                                   {"hguided", 0.72, 0.84, 0.6},
                                                   {"autotune", 0.9, 0.97, 0.8},
                                                   {"adaptive", 0.9, 0.97, 0.5},
@@ -291,7 +291,7 @@ TEST(BalancerSimulation, UnequalDevicesAndRegularLoad) {
 TEST(BalancerSimulation, UnequalDevicesAndIrregularLoad) {
   // At worst two devices, and all of the cost in one package. `adaptive` chooses its last packages
   // by what the cheap beginning took.
-  for (const Demand& demand : std::vector<Demand>{{"dynamic", 0.35, 0.82, 0},
+  for (const Demand& demand : std::vector<Demand>{{"dynamic", 0.2, 0.82, 0},
                                                   {"hguided", 0.6, 0.93, 0},
                                                   {"autotune", 0.5, 0.96, 0},
                                                   {"adaptive", 0.15, 0.64, 0},
