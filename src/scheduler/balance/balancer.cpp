@@ -3,6 +3,9 @@
 #include "scheduler/balance/balancer.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
 
 #include "scheduler/balance/balancers.h"
 
@@ -13,13 +16,17 @@ struct Kind {
   const char* name;
   const char* usage;
   size_t parameters;  // at most
-  std::unique_ptr<Balancer> (*make)(uint64_t, const std::vector<BalancerDevice>&);
+  std::unique_ptr<Balancer> (*make)(uint64_t, const std::vector<BalancerDevice>&, Parameters);
 };
 
 constexpr Kind kKinds[] = {
     {"single", "single[:device]", 1, nullptr},
     {"static", "static", 0, &make_static},
-    {"sigmoid", "sigmoid", 0, &make_sigmoid},
+    {"dynamic", "dynamic[:packages]", 1, &make_dynamic},
+    {"hguided", "hguided[:C]", 1, &make_hguided},
+    {"autotune", "autotune", 0, &make_autotune},
+    {"adaptive", "adaptive", 0, &make_adaptive},
+    {"sigmoid", "sigmoid[:k_r[:k_i[:p]]]", 3, &make_sigmoid},
 };
 
 const Kind* find_kind(std::string_view name) {
@@ -31,6 +38,19 @@ const Kind* find_kind(std::string_view name) {
 std::string accepted() {
   std::string result;
   for (const Kind& kind : kKinds) result += (result.empty() ? "" : ", ") + std::string(kind.usage);
+  return result;
+}
+
+/// The parameters of a balancer that takes numbers; empty when one is no positive number.
+std::optional<std::vector<double>> numbers(const BalancerSpec& spec) {
+  std::vector<double> result;
+  for (const std::string& text : spec.parameters) {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || !std::isfinite(value) || value <= 0) return {};
+    result.push_back(value);
+  }
   return result;
 }
 
@@ -49,11 +69,14 @@ Result<BalancerSpec> parse_balancer(std::string_view text) {
   if (kind == nullptr) {
     return fail(CL_INVALID_VALUE, "unknown balancer " + given + "; accepted are: " + accepted());
   }
-  if (spec.parameters.size() > kind->parameters ||
+  const bool wants_numbers = kind->make != nullptr && kind->parameters > 0;
+  if (spec.parameters.size() > kind->parameters || (wants_numbers && !numbers(spec)) ||
       std::any_of(spec.parameters.begin(), spec.parameters.end(),
                   [](const std::string& parameter) { return parameter.empty(); })) {
     return fail(CL_INVALID_VALUE, "bad parameter in balancer " + given + "; it is written " +
-                                      kind->usage + " (accepted are: " + accepted() + ")");
+                                      kind->usage +
+                                      (wants_numbers ? " with positive numbers" : "") +
+                                      " (accepted are: " + accepted() + ")");
   }
   return spec;
 }
@@ -68,7 +91,8 @@ std::unique_ptr<Balancer> make_balancer(const BalancerSpec& spec, uint64_t total
                                         const std::vector<BalancerDevice>& devices) {
   const Kind* kind = find_kind(spec.name);
   if (kind == nullptr || kind->make == nullptr || devices.empty()) return nullptr;
-  return kind->make(total, devices);
+  const auto parameters = numbers(spec);
+  return parameters ? kind->make(total, devices, *parameters) : nullptr;
 }
 
 }  // namespace tutti::scheduler

@@ -19,6 +19,7 @@ struct BalancerDevice {
   double nominal_speed = 1.0;  // slices per second expected for this kernel; > 0; only ratios
                                // matter until packages were measured
   uint64_t min_package = 1;    // oc_i: the fewest slices that fill the device, ≥ 1
+  bool gpu = false;            // autotune wants larger packages there
 };
 
 /// A package that has ended.
@@ -39,14 +40,14 @@ class Balancer {
   virtual void finished(const PackageReport& report) = 0;
 };
 
-/// A balancer chosen by name with its parameters, e.g. "sigmoid", "static", "single:1".
+/// A balancer chosen by name with its parameters, e.g. "sigmoid", "hguided:3", "single:1".
 struct BalancerSpec {
   std::string name = "sigmoid";
   std::vector<std::string> parameters;  // what stood behind colons, in order
 };
 
-/// Parses "name[:parameter…]". An unknown name or bad parameter is CL_INVALID_VALUE with a message
-/// that names the accepted ones.
+/// Parses "name[:parameter…]"; parameters are positive numbers, but for single. An unknown name or
+/// bad parameter is CL_INVALID_VALUE with a message that names the accepted ones.
 Result<BalancerSpec> parse_balancer(std::string_view text);
 
 /// The names that parse_balancer accepts, for messages and help.

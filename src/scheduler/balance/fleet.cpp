@@ -14,7 +14,8 @@ constexpr double kSlowest = 1e-12;
 
 }  // namespace
 
-Fleet::Fleet(const std::vector<BalancerDevice>& devices) {
+Fleet::Fleet(const std::vector<BalancerDevice>& devices, size_t window)
+    : window_(std::clamp<size_t>(window, 1, kWindow)) {
   members_.reserve(devices.size());
   for (const BalancerDevice& device : devices) {
     Member member;
@@ -29,7 +30,7 @@ Fleet::Fleet(const std::vector<BalancerDevice>& devices) {
 double Fleet::mean_speed(const Member& member) const {
   double slices = 0;
   double seconds = 0;
-  for (size_t i = 0; i < member.known(); ++i) {
+  for (size_t i = 0; i < known(member); ++i) {
     slices += member.last[i].slices;
     seconds += member.last[i].seconds;
   }
@@ -61,6 +62,33 @@ double Fleet::present_speed() const {
     if (present(members_[i])) sum += speed(i);
   }
   return sum;
+}
+
+bool Fleet::first_under_way() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& m) { return m.finished == 0 && !m.under_way.empty(); });
+}
+
+double Fleet::weight(size_t device) const {
+  return speed(device) / present_speed() / static_cast<double>(present_count());
+}
+
+uint64_t Fleet::package(size_t device, double size, uint64_t remaining) const {
+  // A share of 99.9999… slices is one of 100: rounding errors must not leave a tail.
+  const double most = static_cast<double>(remaining);
+  const auto slices = static_cast<uint64_t>(std::clamp(size * (1 + 1e-9), 0.0, most));
+  return std::min(std::max(slices, min_package(device)), remaining);
+}
+
+uint64_t Fleet::whole_rounds(size_t device, double size, uint64_t remaining) const {
+  const uint64_t slices = package(device, size, remaining);
+  return slices == remaining ? slices : slices - slices % min_package(device);
+}
+
+bool Fleet::admit_if_useful(size_t device, uint64_t remaining, double now) {
+  if (device >= size() || remaining == 0) return false;
+  members_[device].refused = !may_start(device, remaining, now);
+  return !members_[device].refused;
 }
 
 double Fleet::busy_until(size_t device, double now) const {
@@ -143,20 +171,19 @@ void Fleet::finished(const PackageReport& report) {
   if (given != member.under_way.end()) member.under_way.erase(given);
   const double seconds = std::max(report.end - report.start, kShortest);
   if (member.finished == 0) ++measured_devices_;
-  member.last[member.finished++ % member.last.size()] = {static_cast<double>(report.slices),
-                                                         seconds};
+  member.last[member.finished++ % window_] = {static_cast<double>(report.slices), seconds};
   member.last_end = std::max(member.last_end, report.end);
-  const size_t known = member.known();
-  if (known < 2) return;
+  const size_t count = known(member);
+  if (count < 2) return;
   double sum = 0;
   double squares = 0;
-  for (size_t i = 0; i < known; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const double speed = member.last[i].slices / member.last[i].seconds;
     sum += speed;
     squares += speed * speed;
   }
-  const double mean = sum / static_cast<double>(known);
-  const double variance = std::max(0.0, squares / static_cast<double>(known) - mean * mean);
+  const double mean = sum / static_cast<double>(count);
+  const double variance = std::max(0.0, squares / static_cast<double>(count) - mean * mean);
   irregular_ = irregular_ || std::sqrt(variance) > kIrregular * mean;
 }
 

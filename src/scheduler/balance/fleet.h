@@ -20,12 +20,13 @@ namespace tutti::scheduler {
 
 class Fleet {
  public:
-  explicit Fleet(const std::vector<BalancerDevice>& devices);
+  /// A device's speed is that of its last `window` packages, at most kWindow.
+  explicit Fleet(const std::vector<BalancerDevice>& devices, size_t window = kWindow);
 
   size_t size() const { return members_.size(); }
   uint64_t min_package(size_t device) const { return members_[device].min_package; }
-  /// Slices per second over the last three packages together (the mean of their speeds would let
-  /// one package of an easy region count as much as ten times the work); before the first one the
+  /// Slices per second over the last packages together (the mean of their speeds would let one
+  /// package of an easy region count as much as ten times the work); before the first one the
   /// nominal speed, scaled by how the measured devices compare with theirs.
   double speed(size_t device) const;
   /// Some package was measured, so speeds are in slices per second.
@@ -34,21 +35,29 @@ class Fleet {
   /// mean.
   bool irregular() const { return irregular_; }
 
-  size_t present_count() const;
-  double present_speed() const;
+  /// Packages that the device has ended.
+  size_t ended(size_t device) const { return members_[device].finished; }
+  /// Some device has begun, but not ended a package yet.
+  bool first_under_way() const;
+  /// s_i/(N·s_T) among the present devices: the formulas' factor for one of them.
+  double weight(size_t device) const;
 
-  /// algorithms.md §1, throttling: the smallest package of `device` would not end later than
-  /// everybody else could end all `remaining` slices without it.
-  bool may_start(size_t device, uint64_t remaining, double now) const;
   /// Slices for `device` such that all present devices end together.
   double fair_share(size_t device, uint64_t remaining, double now) const;
 
-  void admit(size_t device) { members_[device].refused = false; }
-  void refuse(size_t device) { members_[device].refused = true; }
+  /// `size` slices as a package: at least the smallest one, never more than `remaining`.
+  uint64_t package(size_t device, double size, uint64_t remaining) const;
+  /// The same in whole smallest packages: a begun round of a device takes as long as a full one.
+  uint64_t whole_rounds(size_t device, double size, uint64_t remaining) const;
+
+  /// Throttling: whether a device that asks gets a package now. It is noted who was sent away. For
+  /// a device that is none, or with nothing left, false.
+  bool admit_if_useful(size_t device, uint64_t remaining, double now);
   void give(size_t device, uint64_t slices, double now);
   void finished(const PackageReport& report);
 
  private:
+  static constexpr size_t kWindow = 3;
   struct Package {
     uint64_t slices;
     double given;
@@ -58,11 +67,9 @@ class Fleet {
     double seconds;
   };
   struct Member {
-    size_t known() const { return std::min(finished, last.size()); }
-
     double nominal = 1;
     uint64_t min_package = 1;
-    std::array<Measured, 3> last{};  // packages, a ring
+    std::array<Measured, kWindow> last{};  // packages, a ring
     size_t finished = 0;
     double last_end = 0;
     std::deque<Package> under_way;  // in the order in which they were given
@@ -70,14 +77,21 @@ class Fleet {
   };
   static constexpr size_t kNobody = static_cast<size_t>(-1);
 
+  size_t known(const Member& member) const { return std::min(member.finished, window_); }
   bool present(const Member& member) const { return !member.refused || !member.under_way.empty(); }
+  /// algorithms.md §1, throttling: the smallest package of `device` would not end later than
+  /// everybody else could end all `remaining` slices without it.
+  bool may_start(size_t device, uint64_t remaining, double now) const;
   double mean_speed(const Member& member) const;
+  size_t present_count() const;
+  double present_speed() const;
   /// When `device` will have ended what it was given; not before `now`.
   double busy_until(size_t device, double now) const;
   /// When the present devices without `absent` end `slices` more, all ending together.
   double end_together(uint64_t slices, double now, size_t absent) const;
 
   std::vector<Member> members_;
+  size_t window_;
   size_t measured_devices_ = 0;
   bool irregular_ = false;
 };

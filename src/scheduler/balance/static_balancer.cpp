@@ -74,7 +74,8 @@ uint64_t StaticBalancer::next_package(uint32_t device, uint64_t remaining, doubl
 
 }  // namespace
 
-std::unique_ptr<Balancer> make_static(uint64_t total, const std::vector<BalancerDevice>& devices) {
+std::unique_ptr<Balancer> make_static(uint64_t total, const std::vector<BalancerDevice>& devices,
+                                      Parameters) {
   return std::make_unique<StaticBalancer>(total, devices);
 }
 

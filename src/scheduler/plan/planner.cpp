@@ -192,11 +192,12 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelWork& work,
   std::vector<BalancerDevice> devices;
   for (const uint32_t i : plan.participants) {
     const auto& traits = backends_.traits(i);
+    BalancerDevice device;
+    device.gpu = traits.type & CL_DEVICE_TYPE_GPU && !traits.shares_host_memory;
     uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
-    if (traits.type & CL_DEVICE_TYPE_GPU && !traits.shares_host_memory) {
+    if (device.gpu) {
       groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / std::max<uint64_t>(1, group_items));
     }
-    BalancerDevice device;
     device.nominal_speed =
         relative_speed(key, i, plan.participants) / static_cast<double>(items_per_slice);
     device.min_package = std::max<uint64_t>(1, (groups + groups_per_slice - 1) / groups_per_slice);

@@ -20,25 +20,46 @@ TEST(BalancerSpec, AcceptsTheDocumentedForms) {
   EXPECT_EQ(parse_balancer("single:1")->parameters, std::vector<std::string>{"1"});
   EXPECT_EQ(parse_balancer("single:NVIDIA H100")->parameters,
             std::vector<std::string>{"NVIDIA H100"});
-  EXPECT_EQ(balancer_names(), (std::vector<std::string>{"single", "static", "sigmoid"}));
+  for (const char* text : {"dynamic", "dynamic:64", "hguided", "hguided:2.5", "autotune",
+                           "adaptive", "sigmoid:2", "sigmoid:2:0.5", "sigmoid:2:0.5:0.05"}) {
+    ASSERT_TRUE(parse_balancer(text).has_value()) << text;
+    EXPECT_NE(make(text, 100, {{1, 1}}), nullptr) << text;
+  }
+  EXPECT_EQ(balancer_names(), (std::vector<std::string>{"single", "static", "dynamic", "hguided",
+                                                        "autotune", "adaptive", "sigmoid"}));
 }
 
 TEST(BalancerSpec, RefusesWithTheAcceptedNames) {
   for (const char* text :
-       {"", "Sigmoid", "sigmoid:2", "static:", "single:", "single:1:2", ":1", "unheard-of"}) {
+       {"",           "Sigmoid",     "sigmoid:k",   "sigmoid:2::1", "sigmoid:1:1:1:1",
+        "static:",    "single:",     "single:1:2",  ":1",           "unheard-of",
+        "dynamic:",   "dynamic:0",   "dynamic:-4",  "dynamic:4:4",  "dynamic:4x",
+        "hguided: 2", "hguided:inf", "hguided:nan", "autotune:1",   "adaptive:2"}) {
     const auto spec = parse_balancer(text);
     ASSERT_FALSE(spec.has_value()) << text;
     EXPECT_EQ(spec.error().code, CL_INVALID_VALUE);
-    EXPECT_NE(spec.error().message.find("single[:device], static, sigmoid"), std::string::npos)
+    EXPECT_NE(spec.error().message.find("single[:device], static, dynamic[:packages], hguided[:C], "
+                                        "autotune, adaptive, sigmoid[:k_r[:k_i[:p]]]"),
+              std::string::npos)
         << spec.error().message;
     EXPECT_NE(spec.error().message.find('\'' + std::string(text) + '\''), std::string::npos);
   }
+}
+
+TEST(BalancerSpec, SaysHowTheParametersAreWritten) {
+  EXPECT_NE(parse_balancer("hguided:two")
+                .error()
+                .message.find("'hguided:two'; it is written hguided[:C] with positive numbers"),
+            std::string::npos);
+  EXPECT_NE(parse_balancer("adaptive:2").error().message.find("it is written adaptive ("),
+            std::string::npos);
 }
 
 TEST(Balancer, SingleIsNoBalancer) {
   EXPECT_EQ(make("single", 100, {{1, 1}}), nullptr);
   EXPECT_EQ(make_balancer({"unheard-of", {}}, 100, {{1, 1}}), nullptr);
   EXPECT_EQ(make("sigmoid", 100, {}), nullptr);
+  EXPECT_EQ(make_balancer({"hguided", {"two"}}, 100, {{1, 1}}), nullptr);
 }
 
 TEST(StaticBalancer, SharesBySpeedAndGivesTheRemainderToTheFastest) {
@@ -118,6 +139,28 @@ TEST(SigmoidBalancer, TheRiskFloorGrowsWithTime) {
   EXPECT_EQ(balancer->next_package(0, 110, 90), 55u);
   ASSERT_LT(sigmoid(55), 45);
   EXPECT_EQ(balancer->next_package(1, 55, 90), 45u);
+}
+
+TEST(SigmoidBalancer, ParametersReplaceTheConstants) {
+  const auto size = [](double k, double part) {
+    const double e = std::exp(-6 * k * part);
+    return static_cast<uint64_t>((1 - e) / (1 + e) * 20000 * 0.5);
+  };
+  EXPECT_EQ(make("sigmoid:0.7", 80000, {{1, 1}, {1, 1}})->next_package(0, 40000, 0),
+            size(0.7, 0.5));
+  const auto irregular = make("sigmoid:2:0.3", 80000, {{1, 1}, {1, 1}});
+  EXPECT_EQ(irregular->next_package(0, 40000, 0), size(2, 0.5));
+  irregular->finished({1, 10, 0, 10});
+  irregular->finished({1, 10, 10, 30});
+  irregular->finished({1, 20, 30, 40});
+  irregular->finished({0, size(2, 0.5), 0, static_cast<double>(size(2, 0.5))});
+  EXPECT_EQ(irregular->next_package(0, 40000, 0), size(0.3, 0.5));
+  // As TheRiskFloorGrowsWithTime, where p = 0.05 makes 45 of the formula's 40.
+  const auto cautious = make("sigmoid:2:0.5:0.01", 2000, {{10, 1}, {10, 1}});
+  cautious->finished({0, 100, 0, 10});
+  cautious->finished({1, 100, 0, 10});
+  EXPECT_EQ(cautious->next_package(0, 110, 90), 55u);
+  EXPECT_EQ(cautious->next_package(1, 55, 90), 40u);
 }
 
 TEST(SigmoidBalancer, IrregularSpeedsMakePackagesSmallerForGood) {

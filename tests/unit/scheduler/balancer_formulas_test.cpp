@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// dynamic, hguided, autotune and adaptive by example; the numbers are worked out by hand from the
+// formulas of docs/balancers.md.
+#include <gtest/gtest.h>
+
+#include "scheduler/balance/balancer.h"
+
+namespace tutti::scheduler::test {
+namespace {
+
+std::unique_ptr<Balancer> make(const char* name, uint64_t total,
+                               const std::vector<BalancerDevice>& devices) {
+  return make_balancer(parse_balancer(name).value(), total, devices);
+}
+
+TEST(DynamicBalancer, EqualPackagesWhateverTheSpeed) {
+  const auto balancer = make("dynamic:64", 1000, {{1, 1}, {1000, 1}});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 16u);  // ⌈1000/64⌉ = ⌈15.6⌉
+  EXPECT_EQ(balancer->next_package(1, 984, 0), 16u);
+  balancer->finished({0, 16, 0, 100});
+  EXPECT_EQ(balancer->next_package(0, 500, 100), 16u);
+  EXPECT_EQ(balancer->next_package(0, 15, 100), 15u);
+  EXPECT_EQ(balancer->next_package(0, 0, 100), 0u);
+  EXPECT_EQ(balancer->next_package(2, 500, 100), 0u);
+}
+
+TEST(DynamicBalancer, HasADefaultAndObeysTheSmallestPackage) {
+  const auto balancer = make("dynamic", 12800, {{1, 1}, {1, 250}});
+  EXPECT_EQ(balancer->next_package(0, 12800, 0), 100u);  // 12800/128
+  EXPECT_EQ(balancer->next_package(1, 12700, 0), 250u);
+  EXPECT_EQ(balancer->next_package(1, 12, 0), 12u);
+}
+
+TEST(DynamicBalancer, GivesNoMorePackagesThanAskedFor) {
+  for (const uint64_t total : {1ull, 7ull, 63ull, 64ull, 65ull, 1000ull, 12345ull}) {
+    const auto balancer = make("dynamic:64", total, {{1, 1}});
+    uint64_t left = total;
+    int packages = 0;
+    for (; left > 0; ++packages) left -= balancer->next_package(0, left, 0);
+    EXPECT_LE(packages, 64) << total;
+  }
+}
+
+TEST(HguidedBalancer, SharesAFourthOfTheRestBySpeed) {
+  const auto balancer = make("hguided", 1000, {{3, 1}, {1, 8}});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 187u);  // 1000/(2·2) · 3/4 = 187.5
+  EXPECT_EQ(balancer->next_package(1, 813, 0), 50u);    // 813/4 · 1/4 = 50.8
+  EXPECT_EQ(balancer->next_package(1, 40, 0), 8u);      // 2.5, but 8 fill the device
+  EXPECT_EQ(balancer->next_package(1, 5, 0), 5u);
+  EXPECT_EQ(balancer->next_package(0, 0, 0), 0u);
+  EXPECT_EQ(balancer->next_package(2, 100, 0), 0u);
+}
+
+TEST(HguidedBalancer, TheParameterIsTheDivisor) {
+  EXPECT_EQ(make("hguided:4", 1000, {{3, 1}, {1, 1}})->next_package(0, 1000, 0), 93u);  // 93.75
+  EXPECT_EQ(make("hguided:0.1", 1000, {{3, 1}, {1, 1}})->next_package(0, 1000, 0), 1000u);
+}
+
+TEST(HguidedBalancer, KeepsToTheNominalSpeedsAndHoldsNobodyBack) {
+  const auto balancer = make("hguided", 1000, {{3, 1}, {1, 1}});
+  balancer->finished({0, 187, 0, 1e6});
+  balancer->finished({1, 50, 0, 1e-3});
+  EXPECT_EQ(balancer->next_package(1, 813, 1e6), 50u);
+  // 1000 slices/s beside 1: the slow one's smallest package takes 20 s, everything else 1.
+  EXPECT_EQ(make("hguided", 1000, {{1000, 10}, {1, 20}})->next_package(1, 1000, 0), 20u);
+}
+
+TEST(AutotuneBalancer, NominalSpeedsAtFirstThenMeasuredOnes) {
+  const auto balancer = make("autotune", 1000, {{3, 1}, {1, 1}});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 187u);
+  EXPECT_EQ(balancer->next_package(1, 813, 0), 50u);
+  balancer->finished({1, 50, 0, 10});                    // 5 slices/s
+  balancer->finished({0, 187, 0, 187});                  // 1 slice/s
+  EXPECT_EQ(balancer->next_package(0, 763, 187), 31u);   // 763/4 · 1/6 = 31.8
+  EXPECT_EQ(balancer->next_package(1, 732, 187), 152u);  // 732/4 · 5/6 = 152.5
+}
+
+TEST(AutotuneBalancer, TheLastThreePackagesCount) {
+  const auto balancer = make("autotune", 1000, {{1, 1}, {1, 1}});
+  balancer->finished({0, 10, 0, 100});
+  for (int i = 0; i < 3; ++i) balancer->finished({0, 10, 100.0 + i, 101.0 + i});  // 10 slices/s
+  balancer->finished({1, 30, 0, 1});                                              // 30 slices/s
+  EXPECT_EQ(balancer->next_package(0, 400, 103), 25u);                            // 400/4 · 1/4
+}
+
+TEST(AutotuneBalancer, AGpuGetsATwentiethOfTheLaunchAtLeast) {
+  // The formula says 100/4 · 1/2 = 12.5.
+  const auto next = [](uint64_t min_package, bool gpu) {
+    return make("autotune", 1000, {{1, min_package, gpu}, {1, 1}})->next_package(0, 100, 0);
+  };
+  EXPECT_EQ(next(1, false), 12u);
+  EXPECT_EQ(next(1, true), 50u);
+  EXPECT_EQ(next(30, true), 60u);  // in whole rounds
+  EXPECT_EQ(next(64, true), 64u);
+}
+
+TEST(AutotuneBalancer, PackagesAreWholeRounds) {
+  const auto balancer = make("autotune", 10000, {{1, 64}, {1, 1}});
+  EXPECT_EQ(balancer->next_package(0, 10000, 0), 1216u);  // 19 rounds of 1250
+}
+
+TEST(AutotuneBalancer, ASlowDeviceIsHeldBackAndNotCounted) {
+  const auto balancer = make("autotune", 4096, {{928, 32}, {928, 32}, {1, 32}});
+  EXPECT_EQ(balancer->next_package(2, 4096, 0), 0u);
+  EXPECT_EQ(balancer->next_package(0, 4096, 0), 512u);  // N = 2: 4096/4 · 1/2
+}
+
+TEST(AdaptiveBalancer, ProbesGrowThenAllEndTogether) {
+  const auto balancer = make("adaptive", 1000, {{1, 1}, {1, 1}});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 20u);  // 2 % of 1000
+  EXPECT_EQ(balancer->next_package(0, 980, 0), 30u);
+  EXPECT_EQ(balancer->next_package(1, 950, 0), 20u);
+  EXPECT_EQ(balancer->next_package(1, 930, 0), 30u);
+  // 10 and 5 slices/s. Only one probe has ended each, so a third one keeps them busy.
+  balancer->finished({0, 20, 0, 2});
+  EXPECT_EQ(balancer->next_package(0, 900, 2), 45u);
+  balancer->finished({1, 20, 0, 4});
+  EXPECT_EQ(balancer->next_package(1, 855, 4), 45u);
+  // Device 0 is busy until 9.5 s, device 1 until 19 s: 10·(T − 9.5) + 5·(T − 19) = 810 at T = 66.7,
+  // of which 10·(66.7 − 9.5) = 571.7 for device 0.
+  balancer->finished({0, 30, 2, 5});
+  EXPECT_EQ(balancer->next_package(0, 810, 5), 572u);
+  balancer->finished({0, 45, 5, 9.5});
+  EXPECT_EQ(balancer->next_package(0, 238, 9.5), 0u);
+  balancer->finished({1, 30, 4, 10});
+  EXPECT_EQ(balancer->next_package(1, 238, 10), 238u);
+}
+
+TEST(AdaptiveBalancer, ADeviceThatIsBusyForLongerGetsNothing) {
+  const auto balancer = make("adaptive", 1000, {{1, 1}, {1, 1}});
+  uint64_t left = 1000;
+  for (const uint32_t device : {0u, 0u, 1u, 1u}) left -= balancer->next_package(device, left, 0);
+  balancer->finished({0, 20, 0, 2});
+  balancer->finished({1, 20, 0, 4});
+  balancer->finished({0, 30, 2, 5});
+  // Device 1 computes until 10 s; device 0 would have ended the last 40 at 9 s.
+  EXPECT_EQ(balancer->next_package(1, 40, 5), 0u);
+  EXPECT_EQ(balancer->next_package(0, 40, 5), 40u);
+}
+
+TEST(AdaptiveBalancer, TheLastPackageAloneTellsTheSpeed) {
+  const auto balancer = make("adaptive", 1000, {{1, 1}, {1, 1}});
+  balancer->finished({0, 20, 0, 2});
+  balancer->finished({0, 30, 2, 3.5});  // 20 slices/s; both together would be 14.3
+  balancer->finished({1, 20, 0, 2});
+  balancer->finished({1, 30, 2, 8});  // 5 slices/s
+  EXPECT_EQ(balancer->next_package(0, 900, 8), 720u);
+  EXPECT_EQ(balancer->next_package(1, 180, 8), 180u);
+}
+
+TEST(AdaptiveBalancer, ProbesOnWhileSomebodyIsUnmeasured) {
+  const auto balancer = make("adaptive", 1000, {{1, 1}, {1, 1}});
+  EXPECT_EQ(balancer->next_package(1, 1000, 0), 20u);
+  balancer->finished({0, 20, 0, 2});
+  balancer->finished({0, 20, 2, 4});
+  EXPECT_EQ(balancer->next_package(0, 980, 4), 20u);
+  EXPECT_EQ(balancer->next_package(0, 960, 4), 30u);
+  EXPECT_EQ(balancer->next_package(0, 930, 4), 45u);
+}
+
+TEST(AdaptiveBalancer, DoesNotWaitForADeviceThatHasNotBegun) {
+  const auto balancer = make("adaptive", 1000, {{1, 1}, {1, 1}});
+  balancer->finished({0, 20, 0, 2});
+  balancer->finished({0, 20, 2, 4});
+  EXPECT_EQ(balancer->next_package(0, 960, 4), 480u);
+}
+
+TEST(AdaptiveBalancer, AProbeIsAThirdOfTheFairShareAtMost) {
+  const auto balancer = make("adaptive", 1000, {{99, 1}, {1, 1}});
+  EXPECT_EQ(balancer->next_package(1, 1000, 0), 3u);  // of 10, a hundredth of all
+  EXPECT_EQ(balancer->next_package(1, 997, 0), 2u);   // 99·T + (T − 3) = 997 at 10: of 7
+  EXPECT_EQ(balancer->next_package(0, 995, 0), 20u);
+}
+
+TEST(AdaptiveBalancer, LastPackagesAreWholeRoundsUpwards) {
+  const auto balancer = make("adaptive", 1000, {{1, 64}, {1, 1}});
+  for (const double begin : {0.0, 64.0}) {
+    for (const uint32_t device : {0u, 1u}) balancer->finished({device, 64, begin, begin + 64});
+  }
+  EXPECT_EQ(balancer->next_package(0, 500, 128), 256u);  // 4 rounds for 250
+  EXPECT_EQ(balancer->next_package(1, 244, 128), 244u);
+}
+
+TEST(AdaptiveBalancer, ASlowDeviceIsHeldBackBeforeItsFirstProbe) {
+  const auto balancer = make("adaptive", 4096, {{928, 32}, {928, 32}, {1, 32}});
+  EXPECT_EQ(balancer->next_package(2, 4096, 0), 0u);
+  EXPECT_EQ(balancer->next_package(0, 4096, 0), 64u);  // 2 % are 81.9, whole rounds
+}
+
+}  // namespace
+}  // namespace tutti::scheduler::test
