@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -110,7 +111,8 @@ std::string direction_text(const Direction& direction, const KernelExplanation& 
   } else if (slice.pattern == SliceUse::Pattern::kSame) {
     text = fmt::format("{} in {}", range, slice.all ? "every slice" : "some slices");
   } else if (slice.pattern == SliceUse::Pattern::kRegular) {
-    text = fmt::format("{} per slice, {} apart{}", bytes(slice.bytes), slice.apart, some);
+    text = fmt::format("{} per slice, {} apart{}{}", bytes(slice.bytes), std::abs(slice.apart),
+                       slice.apart < 0 ? ", from the end" : "", some);
   } else {
     text = fmt::format("up to {} per slice, unevenly placed{}", bytes(slice.bytes), some);
   }

@@ -2,8 +2,8 @@
 #include "tools/expression_text.h"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
+#include <vector>
 
 namespace tutti::tools {
 namespace {
@@ -43,7 +43,8 @@ class Printer {
         return std::to_string(expr.value);
       case ExprKind::kArg: {
         const auto& argument = kernel_.arguments[expr.index];
-        return expr.value == 0 ? argument.name : argument.name + "+" + std::to_string(expr.value);
+        const bool part = expr.value != 0 || 8 * argument.size > expr.width;
+        return part ? argument.name + "@" + std::to_string(expr.value) : argument.name;
       }
       case ExprKind::kGlobalId:
         return id("gid", expr);
@@ -65,8 +66,11 @@ class Printer {
         return infix(expr, " + ", own = kSum);
       case ExprKind::kSub:
         return infix(expr, " - ", own = kSum);
-      case ExprKind::kMul:
-        return infix(expr, "·", own = kProduct);
+      case ExprKind::kMul: {
+        std::string product = infix(expr, "·", own = kProduct);
+        constexpr std::string_view kMinusOne = "-1·";
+        return product.starts_with(kMinusOne) ? "-" + product.substr(kMinusOne.size()) : product;
+      }
       case ExprKind::kUDiv:
       case ExprKind::kSDiv:
         return infix(expr, "/", own = kQuotient);
@@ -105,30 +109,37 @@ class Printer {
   }
 
   std::string infix(const Expr& expr, std::string_view separator, Binding own) {
-    // Constants first in products, last in sums, as in 4·(gid + 1).
-    std::vector<uint32_t> operands = expr.operands;
-    const auto is_constant = [&](uint32_t i) { return kernel_.exprs[i].kind == ExprKind::kConst; };
-    if (expr.kind == ExprKind::kMul) {
-      std::stable_partition(operands.begin(), operands.end(), is_constant);
-    } else if (expr.kind == ExprKind::kAdd) {
-      std::stable_partition(operands.begin(), operands.end(), std::not_fn(is_constant));
+    const bool is_sum = expr.kind == ExprKind::kAdd;
+    const bool is_product = expr.kind == ExprKind::kMul;
+    const bool commutes = is_sum || is_product || expr.kind == ExprKind::kAnd ||
+                          expr.kind == ExprKind::kOr || expr.kind == ExprKind::kXor;
+    struct Part {
+      int rank;
+      std::string text;
+    };
+    std::vector<Part> parts;
+    for (const uint32_t operand : expr.operands) {
+      const bool first = parts.empty();
+      const Binding around = first || commutes  ? own
+                             : own == kQuotient ? kAtom
+                                                : static_cast<Binding>(own + 1);
+      Part part{0, text(operand, around)};
+      // Constants first in products; in sums last, after what is subtracted: 4·(n - gid - 1).
+      const bool is_constant = kernel_.exprs[operand].kind == ExprKind::kConst;
+      if (is_product) part.rank = is_constant ? 0 : 1;
+      if (is_sum) part.rank = is_constant ? 2 : part.text.starts_with("-") ? 1 : 0;
+      parts.push_back(std::move(part));
     }
-    const bool commutes = expr.kind == ExprKind::kAdd || expr.kind == ExprKind::kMul ||
-                          expr.kind == ExprKind::kAnd || expr.kind == ExprKind::kOr ||
-                          expr.kind == ExprKind::kXor;
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Part& a, const Part& b) { return a.rank < b.rank; });
     std::string result;
-    for (const uint32_t operand : operands) {
+    for (const Part& part : parts) {
       if (result.empty()) {
-        result = text(operand, own);
-        continue;
-      }
-      const std::string next = text(operand, commutes           ? own
-                                             : own == kQuotient ? kAtom
-                                                                : static_cast<Binding>(own + 1));
-      if (expr.kind == ExprKind::kAdd && next.starts_with("-")) {
-        result += " - " + next.substr(1);
+        result = part.text;
+      } else if (is_sum && part.text.starts_with("-")) {
+        result += " - " + part.text.substr(1);
       } else {
-        result.append(separator).append(next);
+        result.append(separator).append(part.text);
       }
     }
     return result;

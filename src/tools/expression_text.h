@@ -11,8 +11,9 @@
 namespace tutti::tools {
 
 /// gid, lid, group, … with the dimension's number where `dims` is above 1; loop counters are k0, k1
-/// …; "?" stands for what is known at run time only. Conversions between widths are not shown.
-/// Empty when the text would be longer than `most` bytes.
+/// …; name@8 is what stands
+/// 8 bytes into a structure or vector; "?" is what is known at run time only. Conversions between
+/// widths are not shown. Empty when the text would be longer than `most` bytes.
 std::string expression_text(const scheduler::KernelSummary& kernel, uint32_t expr, uint32_t dims,
                             size_t most);
 

@@ -230,7 +230,7 @@ void assume_scalar(const LaunchShape& shape, const ScalarType& type,
       next = field.offset + field.bytes;
       const uint64_t n = assumed_number(shape, Number::kSigned, field.bytes);
       put(data, field.offset, &n, std::min<size_t>(field.bytes, 8));
-      value.text += fmt::format("{}+{}={}", value.text.empty() ? "" : ", ", field.offset, n);
+      value.text += fmt::format("{}@{}={}", value.text.empty() ? "" : ", ", field.offset, n);
     }
     return;
   }
@@ -255,14 +255,14 @@ Status give_scalar(const std::string& text, std::optional<uint64_t> offset, cons
       return fail(CL_INVALID_VALUE,
                   fmt::format("'{}' is no integer of {} bytes, for {}", text, bytes, label));
     }
-    value.text += fmt::format("{}+{}={}", value.text.empty() ? "" : ", ", *offset, text);
+    value.text += fmt::format("{}@{}={}", value.text.empty() ? "" : ", ", *offset, text);
     return {};
   }
   if (type.number == Number::kOther) {
     std::string known;
-    for (const Field& field : fields) known += fmt::format(" +{}", field.offset);
+    for (const Field& field : fields) known += fmt::format(" @{}", field.offset);
     return fail(CL_INVALID_VALUE,
-                fmt::format("{} is a structure: give its fields as NAME+BYTES=VALUE{}{}", label,
+                fmt::format("{} is a structure: give its fields as NAME@BYTES=VALUE{}{}", label,
                             known.empty() ? "" : "; accesses depend on those at", known));
   }
   std::string_view rest = text;
@@ -280,9 +280,9 @@ Status give_scalar(const std::string& text, std::optional<uint64_t> offset, cons
 }
 
 std::optional<uint64_t> offset_in_name(const std::string& name) {
-  const size_t plus = name.rfind('+');
-  return plus == std::string::npos ? std::nullopt
-                                   : parse_natural(std::string_view(name).substr(plus + 1));
+  const size_t mark = name.rfind('@');
+  return mark == std::string::npos ? std::nullopt
+                                   : parse_natural(std::string_view(name).substr(mark + 1));
 }
 
 Status choose_argument(const KernelSummary& kernel, const std::vector<bool>& used, size_t index,
@@ -352,7 +352,7 @@ bool names_argument(const std::string& name, const KernelSummary& kernel, size_t
   };
   if (is(name)) return true;
   return kernel.arguments[argument].kind == ArgKind::kScalar && offset_in_name(name) &&
-         is(std::string_view(name).substr(0, name.rfind('+')));
+         is(std::string_view(name).substr(0, name.rfind('@')));
 }
 
 Result<ChosenLaunch> choose_launch(const KernelSummary& kernel, const LaunchWishes& wishes) {

@@ -50,7 +50,7 @@ inline constexpr uint64_t kLargeBuffer = uint64_t{1} << 40;
 Result<ChosenLaunch> choose_launch(const scheduler::KernelSummary& kernel,
                                    const LaunchWishes& wishes);
 
-/// The wish `name` means this argument: its name, its number, or NAME+BYTES inside a structure.
+/// The wish `name` means this argument: its name, its number, or NAME@BYTES inside a structure.
 bool names_argument(const std::string& name, const scheduler::KernelSummary& kernel,
                     size_t argument);
 

@@ -26,7 +26,7 @@ constexpr char kExplainHelp[] =
     "Options of OpenCL's compiler are given as to clBuildProgram: -D NAME=VALUE -I FOLDER\n"
     "-cl-std=CL2.0 -cl-fast-relaxed-math ...\n"
     "Values of vectors: NAME=1,2,3,4; of a structure's field that is BYTES from its begin:\n"
-    "NAME+BYTES=VALUE.\n"
+    "NAME@BYTES=VALUE.\n"
     "What is not given is assumed, and the output says so: a global size, integers of that size,\n"
     "buffers that are large enough and share no memory.\n"
     "Exit code: 0, also for kernels that stay whole; 1 when the file does not compile; 2 for an\n"

@@ -193,7 +193,7 @@ TEST_F(ExplainTest, Structures) {
       "}\n";
   // 128 items, 16 bytes apart; the last one touches 4 of them.
   const json k =
-      kernel(source, "--global 1024 --local 128 --arg range+0=10 --arg range+4=1024 --arg dt=0.5f");
+      kernel(source, "--global 1024 --local 128 --arg range@0=10 --arg range@4=1024 --arg dt=0.5f");
   EXPECT_EQ(k["mode"], "disjoint");
   EXPECT_EQ(k["reason"], "writes of argument 'p' are 2048 bytes apart per slice");
   for (const char* way : {"read", "written"}) {
@@ -203,12 +203,29 @@ TEST_F(ExplainTest, Structures) {
     EXPECT_EQ(use["end"], 160 + 1023 * 16 + 4);
   }
   EXPECT_EQ(k["arguments"][0]["written"]["every_byte"], false);
-  EXPECT_EQ(k["arguments"][1]["value"], "+0=10, +4=1024");
+  EXPECT_EQ(k["arguments"][1]["value"], "@0=10, @4=1024");
   const Outcome refused = run("k.cl --arg range=10");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.output, AllOf(HasSubstr("'range'"), HasSubstr("is a structure"),
-                                    HasSubstr("accesses depend on those at +0 +4")));
-  EXPECT_EQ(run("k.cl --arg range+6=1").code, 2);  // four bytes there reach beyond it
+                                    HasSubstr("accesses depend on those at @0 @4")));
+  EXPECT_EQ(run("k.cl --arg range@6=1").code, 2);  // four bytes there reach beyond it
+}
+
+TEST_F(ExplainTest, OffsetsReadAsAPersonWouldWriteThem) {
+  const std::string source =
+      "typedef struct { int width; int height; } Size;\n"
+      "kernel void k(global int* a, global int* b, global int* c, Size size, int n) {\n"
+      "  int x = get_global_id(0);\n"
+      "  a[n - 1 - x] = b[x / 2 + 3] + c[x * size.height + size.width];\n"
+      "}\n";
+  const json k = kernel(source, "--arg n=4096");
+  EXPECT_EQ(k["arguments"][0]["written"]["slice"], regular(1024, -1024));
+  EXPECT_EQ(k["arguments"][0]["written"]["accesses"][0]["offset"], "4·(n - gid - 1)");
+  EXPECT_EQ(k["arguments"][1]["read"]["accesses"][0]["offset"], "4·(gid/2) + 12");
+  EXPECT_EQ(k["arguments"][1]["read"]["slice"], regular(512, 512));
+  EXPECT_EQ(k["arguments"][1]["read"]["begin"], 12);
+  EXPECT_EQ(k["arguments"][2]["read"]["accesses"][0]["offset"], "4·(gid·size@4 + size@0)");
+  EXPECT_THAT(run("k.cl").output, HasSubstr("1024 bytes per slice, 1024 apart, from the end"));
 }
 
 TEST_F(ExplainTest, Indirect) {
