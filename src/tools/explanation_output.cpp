@@ -99,7 +99,9 @@ std::string touch_text(const Direction& direction) {
 
 std::string direction_text(const Direction& direction, const KernelExplanation& kernel) {
   if (!kernel.analysed) return "possibly any byte (not analysed)";
-  if (direction.whole_buffer) return "possibly any byte: no closer bound is known";
+  if (direction.whole_buffer) {
+    return "possibly any byte: no closer bound is known" + touch_text(direction);
+  }
   const std::string range =
       fmt::format("bytes {} to {}", direction.launch.begin, direction.launch.end);
   if (!direction.slice) return range;

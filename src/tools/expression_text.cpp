@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/expression_text.h"
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -130,16 +129,17 @@ class Printer {
       if (is_sum) part.rank = is_constant ? 2 : part.text.starts_with("-") ? 1 : 0;
       parts.push_back(std::move(part));
     }
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const Part& a, const Part& b) { return a.rank < b.rank; });
     std::string result;
-    for (const Part& part : parts) {
-      if (result.empty()) {
-        result = part.text;
-      } else if (is_sum && part.text.starts_with("-")) {
-        result += " - " + part.text.substr(1);
-      } else {
-        result.append(separator).append(part.text);
+    for (int rank = 0; rank <= 2; ++rank) {
+      for (const Part& part : parts) {
+        if (part.rank != rank) continue;
+        if (result.empty()) {
+          result = part.text;
+        } else if (is_sum && part.text.starts_with("-")) {
+          result += " - " + part.text.substr(1);
+        } else {
+          result.append(separator).append(part.text);
+        }
       }
     }
     return result;
