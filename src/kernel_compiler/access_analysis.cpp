@@ -14,6 +14,7 @@
 #include "kernel_compiler/access_collector.h"
 #include "kernel_compiler/kernel_signature.h"
 #include "kernel_compiler/module_preparation.h"
+#include "kernel_compiler/source_line.h"
 
 namespace tutti::kernel_compiler {
 namespace {
@@ -73,7 +74,7 @@ void check_variables(const llvm::Function& kernel, KernelSummary& summary) {
     } else if (variable.getAddressSpace() == kGlobalSpace && !variable.isConstant()) {
       if (const llvm::Instruction* user = user_in(variable, kernel)) {
         keep_whole(summary, "uses the program's variable " + variable.getName().str(),
-                   user->getDebugLoc() ? user->getDebugLoc().getLine() : 0);
+                   source_line(*user));
       }
     }
   }

@@ -2,11 +2,11 @@
 #include "kernel_compiler/access_collector.h"
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/DebugInfoMetadata.h>
-#include <llvm/IR/DebugLoc.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+
+#include "kernel_compiler/source_line.h"
 
 namespace tutti::kernel_compiler {
 namespace {
@@ -25,10 +25,6 @@ constexpr size_t kMostAccesses = 4000;
 constexpr uint64_t kLocalFence = 1;
 constexpr uint64_t kScopeWorkGroup = 1;
 constexpr uint64_t kScopeSubGroup = 4;
-
-uint32_t line_of(const llvm::Instruction& at) {
-  return at.getDebugLoc() ? at.getDebugLoc().getLine() : 0;
-}
 
 std::string_view view(llvm::StringRef text) { return {text.data(), text.size()}; }
 
@@ -112,7 +108,7 @@ void AccessCollector::run() {
 void AccessCollector::keep_whole(const llvm::Instruction& at, std::string reason) {
   if (summary_.whole_reason.empty()) {
     summary_.whole_reason = std::move(reason);
-    summary_.whole_line = line_of(at);
+    summary_.whole_line = source_line(at);
   }
 }
 
@@ -176,7 +172,7 @@ void AccessCollector::record(const Site& site, const Repetition* repetition) {
         access.atomic_op = site.atomic_op;
         access.result_used = site.result_used;
         access.is_volatile = site.is_volatile;
-        access.line = line_of(*site.at);
+        access.line = source_line(*site.at);
         if (repetition != nullptr) {
           access.offset = builder_.node(ExprKind::kAdd, 64, {access.offset, repetition->offset});
           access.loops.push_back(repetition->loop);
@@ -204,7 +200,7 @@ void AccessCollector::record_unknown_load(const Site& site) {
     access.argument = i;
     access.offset = builder_.unknown(64);
     access.size = 0;
-    access.line = line_of(*site.at);
+    access.line = source_line(*site.at);
     append(std::move(access));
   }
 }

@@ -30,7 +30,6 @@
 namespace tutti::kernel_compiler {
 namespace {
 
-constexpr char kSourceName[] = "<source>";
 constexpr char kHeaderFolder[] = "/.tutti/headers/";
 constexpr char kResourceFolder[] = "/.tutti/resource";
 

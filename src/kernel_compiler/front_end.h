@@ -23,6 +23,9 @@ class Module;
 
 namespace tutti::kernel_compiler {
 
+/// The program's own name in messages and line marks.
+inline constexpr char kSourceName[] = "<source>";
+
 /// What both stages need to know of the request.
 struct FrontEndSettings {
   const CompileRequest* request = nullptr;

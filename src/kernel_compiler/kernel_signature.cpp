@@ -12,6 +12,8 @@
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 
+#include "kernel_compiler/front_end.h"
+
 namespace tutti::kernel_compiler {
 namespace {
 
@@ -61,6 +63,13 @@ std::string text_of(const llvm::MDNode* node, unsigned index) {
     }
   }
   return {};
+}
+
+/// As `#line` names it; empty for the source that the application gave.
+std::string file_of(const clang::FunctionDecl& kernel) {
+  const auto place = kernel.getASTContext().getSourceManager().getPresumedLoc(kernel.getLocation());
+  const std::string name = place.isValid() ? place.getFilename() : kSourceName;
+  return name == kSourceName ? std::string() : name;
 }
 
 bool has_word(const std::string& list, const std::string& word) {
@@ -113,6 +122,7 @@ std::vector<KernelSummary> declared_kernels(clang::ASTContext& context) {
         function->hasAttr<clang::OpenCLKernelAttr>()) {
       KernelSummary kernel;
       kernel.name = function->getName().str();
+      kernel.file = file_of(*function);
       read_attributes(*function, kernel);
       kernels.push_back(std::move(kernel));
     }

@@ -18,7 +18,8 @@ class Function;
 
 namespace tutti::kernel_compiler {
 
-/// The program's kernels in source order: name, attributes, reqd_local, with everything else empty.
+/// The program's kernels in source order: name, file, attributes, reqd_local, with everything else
+/// empty.
 std::vector<scheduler::KernelSummary> declared_kernels(clang::ASTContext& context);
 
 /// Names in LLVM IR of functions that the program declares and calls but does not define.

@@ -76,6 +76,7 @@ json write_kernel(const KernelSummary& kernel) {
     accesses.push_back(write_access(access));
   }
   return {{"name", kernel.name},
+          {"file", kernel.file},
           {"arguments", std::move(arguments)},
           {"attributes", kernel.attributes},
           {"reqd_local", {kernel.reqd_local[0], kernel.reqd_local[1], kernel.reqd_local[2]}},
@@ -305,6 +306,7 @@ Access read_access(Reader& reader, const json& value, const KernelSummary& kerne
 KernelSummary read_kernel(Reader& reader, const json& value) {
   KernelSummary kernel;
   kernel.name = reader.string(value, "name");
+  kernel.file = reader.string(value, "file");
   reader.array(reader.find(value, "arguments"), "arguments",
                [&](const json& row) { kernel.arguments.push_back(read_argument(reader, row)); });
   kernel.attributes = reader.string(value, "attributes");

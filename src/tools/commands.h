@@ -23,6 +23,21 @@ struct RunOptions {
 /// Replaces this process by the application, so that it sees Tutti alone; returns on failure only.
 int run(const RunOptions& options);
 
+struct ExplainOptions {
+  std::string file;
+  std::vector<std::string> build_options;  // words, as clBuildProgram's
+  std::vector<std::string> kernels;        // empty: all
+  std::string global, local, offset;       // "4096,16"; empty: assumed
+  std::vector<std::string> arguments;      // NAME=VALUE
+  bool json = false;
+};
+/// Prints what Tutti does with the kernels of a file: how they are split, or why not.
+int explain(const ExplainOptions& options);
+
+/// Takes the options of OpenCL's compiler (-DX, -I folder, -cl-std=…) out of the command line's
+/// words: ours begin with two dashes.
+std::vector<std::string> take_build_options(std::vector<std::string>& arguments);
+
 /// Prints the vendor drivers and devices, those used and those not.
 int devices(bool json);
 

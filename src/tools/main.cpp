@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `tutti`: runs applications on the virtual device, shows what it consists of.
+// The command `tutti`: runs applications on the virtual device, shows what it consists of, explains
+// what it does with kernels.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "platform/config.h"
 #include "tools/commands.h"
@@ -18,6 +20,38 @@ std::string options_help() {
         fmt::format("  {:<18}  {}\n{:22}({})\n", option.variable, option.help, "", option.accepted);
   }
   return text;
+}
+
+constexpr char kExplainHelp[] =
+    "Options of OpenCL's compiler are given as to clBuildProgram: -D NAME=VALUE -I FOLDER\n"
+    "-cl-std=CL2.0 -cl-fast-relaxed-math ...\n"
+    "Values of vectors: NAME=1,2,3,4; of a structure's field that is BYTES from its begin:\n"
+    "NAME@BYTES=VALUE.\n"
+    "What is not given is assumed, and the output says so: a global size, integers of that size,\n"
+    "buffers that are large enough and share no memory.\n"
+    "Exit code: 0, also for kernels that stay whole; 1 when the file does not compile; 2 for an\n"
+    "unknown kernel or argument or other bad usage.";
+
+CLI::App* add_explain(CLI::App& app, tutti::tools::ExplainOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "explain", "Show which kernels of a file are split, how, what they touch, and why not");
+  command->footer(kExplainHelp);
+  command->add_option("FILE", options.file, "OpenCL C source")->required();
+  const auto many = [&](const char* name, std::vector<std::string>& values, const char* type,
+                        const char* help) {
+    command->add_option(name, values, help)
+        ->type_name(type)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+  };
+  many("--kernel", options.kernels, "NAME", "Only this kernel; may be repeated");
+  command->add_option("--global", options.global, "Global size")->type_name("X[,Y[,Z]]");
+  command->add_option("--local", options.local, "Local size")->type_name("X[,Y[,Z]]");
+  command->add_option("--offset", options.offset, "Global offset")->type_name("X[,Y[,Z]]");
+  many("--arg", options.arguments, "NAME=VALUE", "A scalar's value, or a buffer's size in bytes");
+  command->add_flag("--json", options.json, "As JSON");
+  return command;
 }
 
 // Where the application begins among the arguments of `run` (index 2 and on): at the first that is
@@ -58,19 +92,31 @@ int main(int argc, char** argv) {
   bool json = false;
   devices_command->add_flag("--json", json, "As JSON");
 
-  int own_arguments = argc;
+  ExplainOptions explain_options;
+  const CLI::App* explain_command = add_explain(app, explain_options);
+
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") {  // "help explain" is "explain --help"
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   if (argc > 1 && std::string_view(argv[1]) == "run") {
-    own_arguments = application_start(*run_command, argc, argv);
-    int first = own_arguments;
+    int first = application_start(*run_command, argc, argv);
+    words.resize(static_cast<size_t>(first) - 1);
     if (first < argc && std::string_view(argv[first]) == "--") ++first;
     run_options.command.assign(argv + first, argv + argc);
   }
+  if (!words.empty() && words.front() == "explain") {
+    explain_options.build_options = take_build_options(words);
+  }
   try {
-    app.parse(own_arguments, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(words);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
   if (devices_command->parsed()) return devices(json);
+  if (explain_command->parsed()) return explain(explain_options);
   if (run_options.command.empty()) {
     fmt::print(stderr,
                "tutti run: no application is named\n"

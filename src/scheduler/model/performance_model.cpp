@@ -14,7 +14,7 @@ void PerformanceModel::add(uint64_t kernel, uint32_t device, uint64_t items, dou
   History& history = histories_[{kernel, device}];
   history.speeds[history.samples % history.speeds.size()] = static_cast<double>(items) / seconds;
   ++history.samples;
-  history.asked = 0;
+  if (history.expected > 0) --history.expected;
 }
 
 std::optional<double> PerformanceModel::speed(uint64_t kernel, uint32_t device) const {
@@ -32,8 +32,13 @@ std::optional<double> PerformanceModel::speed(uint64_t kernel, uint32_t device) 
 bool PerformanceModel::wants_sample(uint64_t kernel, uint32_t device) {
   MutexLock lock(mutex_);
   History& history = histories_[{kernel, device}];
-  if (history.samples < history.speeds.size()) return true;
-  return ++history.asked >= kRefreshInterval;
+  const bool wanted = history.samples + history.expected < history.speeds.size() ||
+                      ++history.asked >= kRefreshInterval;
+  if (wanted) {
+    ++history.expected;
+    history.asked = 0;
+  }
+  return wanted;
 }
 
 }  // namespace tutti::scheduler

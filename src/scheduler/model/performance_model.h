@@ -18,7 +18,8 @@ class PerformanceModel {
   void add(uint64_t kernel, uint32_t device, uint64_t items, double seconds);
   /// Mean speed of the last three samples, work-items per second; absent before the first.
   std::optional<double> speed(uint64_t kernel, uint32_t device) const;
-  /// Does a further sample tell something new? False once three are there, except now and then.
+  /// Does a further sample tell something new? Whoever is told true is to add one. False once three
+  /// are there or expected, except now and then.
   bool wants_sample(uint64_t kernel, uint32_t device);
 
  private:
@@ -34,8 +35,9 @@ class PerformanceModel {
   };
   struct History {
     std::array<double, 3> speeds{};
-    uint32_t samples = 0;  // ever
-    uint32_t asked = 0;    // wants_sample calls since the last sample
+    uint32_t samples = 0;   // ever
+    uint32_t expected = 0;  // that wants_sample asked for and that have not come (some never do)
+    uint32_t asked = 0;     // wants_sample calls since it last asked for one
   };
 
   mutable Mutex mutex_;

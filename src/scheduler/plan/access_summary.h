@@ -96,7 +96,7 @@ struct Access {
   std::string
       atomic_op;  // for kAtomic: add, sub, inc, dec, xchg, cmpxchg, min, max, and, or, xor …
   bool result_used = false;  // for kAtomic
-  uint32_t line = 0;         // source line of the preprocessed-from file, 0 = unknown
+  uint32_t line = 0;         // in the kernel's file, 0 = unknown
   bool operator==(const Access&) const = default;
 };
 
@@ -117,6 +117,7 @@ struct Argument {
 
 struct KernelSummary {
   std::string name;
+  std::string file;  // that holds it, as `#line` names it; empty: the program's own source
   std::vector<Argument> arguments;
   std::string attributes;              // as CL_KERNEL_ATTRIBUTES: "reqd_work_group_size(8,8,1)" …
   uint32_t reqd_local[3] = {0, 0, 0};  // zero where not given
@@ -126,7 +127,7 @@ struct KernelSummary {
   std::vector<Access> accesses;
 
   // Non-empty: the kernel must run whole on one device, for this reason (e.g. "calls printf"),
-  // forced by this line of the source.
+  // forced by this line of the kernel's file.
   std::string whole_reason;
   uint32_t whole_line = 0;
 

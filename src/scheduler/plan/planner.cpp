@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "scheduler/plan/local_size.h"
+
 namespace tutti::scheduler {
 namespace {
 
@@ -16,26 +18,6 @@ constexpr uint64_t kGpuItemsPerUnit = 2048;  // resident work-items of one GPU c
 
 uint64_t items_of(const LaunchShape& shape) {
   return shape.global[0] * shape.global[1] * shape.global[2];
-}
-
-uint64_t largest_divisor(uint64_t value, uint64_t limit) {
-  for (uint64_t divisor = std::min(value, limit); divisor > 1; --divisor) {
-    if (value % divisor == 0) return divisor;
-  }
-  return 1;
-}
-
-/// A local size for a launch whose application gave none: long in dimension 0, where neighbours
-/// share cache lines, short in the others, so that slices along them are fine.
-void choose_local(LaunchShape& shape, uint64_t max_group) {
-  const uint64_t limit = std::min<uint64_t>(256, max_group);
-  if (shape.dims == 1) {
-    shape.local[0] = largest_divisor(shape.global[0], limit);
-    return;
-  }
-  shape.local[0] = largest_divisor(shape.global[0], std::min<uint64_t>(64, limit));
-  shape.local[1] = largest_divisor(shape.global[1], std::min<uint64_t>(4, limit / shape.local[0]));
-  shape.local[2] = 1;
 }
 
 std::vector<ArgumentValue> argument_values(const ArgumentSet& arguments) {

@@ -13,6 +13,7 @@ using namespace scheduler;
 KernelSummary sample() {
   KernelSummary kernel;
   kernel.name = "k\"\n";
+  kernel.file = "folder/k.cl";
   kernel.arguments.push_back({ArgKind::kGlobal, "out", "float4*", 0, false, true, true, ""});
   kernel.arguments.push_back(
       {ArgKind::kImage, "im", "image2d_t", 0, false, false, false, "read_only"});

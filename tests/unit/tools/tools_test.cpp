@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs `tutti` in trees made up for the test, where a stub driver stands for Tutti or for a vendor.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "platform/temporary_folder.h"
+#include "shell.h"
 
 namespace tutti {
 namespace {
@@ -15,23 +14,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-struct Outcome {
-  int code = -1;
-  std::string output;  // stdout and stderr
-};
-
-Outcome shell(const std::string& command) {
-  Outcome outcome;
-  FILE* pipe = popen(("(" + command + ") 2>&1").c_str(), "r");
-  if (!pipe) return outcome;
-  char block[4096];
-  while (const size_t count = fread(block, 1, sizeof block, pipe))
-    outcome.output.append(block, count);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
 
 class ToolsTest : public ::testing::Test {
  protected:

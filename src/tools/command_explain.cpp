@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "kernel_compiler/compiler_client.h"
+#include "tools/commands.h"
+#include "tools/explanation_output.h"
+
+namespace tutti::tools {
+namespace {
+
+using kernel_compiler::CompileOutput;
+using kernel_compiler::CompileRequest;
+using scheduler::KernelSummary;
+
+constexpr int kFailed = 1;  // the file or the program in it is at fault
+
+int complain(int code, const std::string& message) {
+  fmt::print(stderr, "tutti explain: {}\n", message);
+  return code;
+}
+
+/// A word as the options string of clBuildProgram takes it.
+std::string quoted(const std::string& word) {
+  std::string text = "\"";
+  for (const char c : word) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + "\"";
+}
+
+/// A device that offers everything: what a kernel does to memory does not depend on the device, and
+/// the command works without any.
+CompileRequest request_for(const std::string& source, const ExplainOptions& options) {
+  CompileRequest request;
+  request.source = source;
+  for (const std::string& word : options.build_options) request.options += quoted(word) + ' ';
+  // As for an application that runs in the file's folder; last, so that it hides nothing.
+  const std::string folder = std::filesystem::path(options.file).parent_path().string();
+  if (!folder.empty()) request.options += "-I " + quoted(folder);
+  request.extensions = {"cl_khr_byte_addressable_store",
+                        "cl_khr_fp64",
+                        "cl_khr_fp16",
+                        "cl_khr_3d_image_writes",
+                        "cl_khr_global_int32_base_atomics",
+                        "cl_khr_global_int32_extended_atomics",
+                        "cl_khr_local_int32_base_atomics",
+                        "cl_khr_local_int32_extended_atomics",
+                        "cl_khr_int64_base_atomics",
+                        "cl_khr_int64_extended_atomics"};
+  request.opencl_c = 300;
+  request.fp64 = true;
+  request.images = true;
+  request.device_macros["__OPENCL_VERSION__"] = "300";
+  request.device_macros["__ENDIAN_LITTLE__"] = "1";
+  for (const char* feature :
+       {"__opencl_c_int64", "__opencl_c_fp64", "__opencl_c_images", "__opencl_c_3d_image_writes",
+        "__opencl_c_read_write_images", "__opencl_c_generic_address_space",
+        "__opencl_c_atomic_order_acq_rel", "__opencl_c_atomic_order_seq_cst",
+        "__opencl_c_atomic_scope_device", "__opencl_c_atomic_scope_all_devices",
+        "__opencl_c_program_scope_global_variables",
+        "__opencl_c_work_group_collective_functions"}) {
+    request.device_macros[feature] = "1";
+  }
+  return request;
+}
+
+/// The compiler's words about the file by the name that the user knows.
+std::string with_file_name(std::string log, const std::string& file) {
+  constexpr std::string_view kOurs = "<source>:";
+  for (size_t at = 0; (at = log.find(kOurs, at)) != std::string::npos; at += file.size()) {
+    log.replace(at, kOurs.size() - 1, file);
+  }
+  return log;
+}
+
+/// "4096,16" as numbers; false on anything else, on zero where that means nothing, and on overflow.
+bool read_sizes(const std::string& text, uint64_t least, std::vector<uint64_t>& sizes) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (!text.empty()) {
+    uint64_t value = 0;
+    const auto [stop, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || value < least || value > uint64_t{1} << 40) return false;
+    sizes.push_back(value);
+    if (sizes.size() > 3 || (stop != end && *stop != ',')) return false;
+    if (stop == end) break;
+    at = stop + 1;
+  }
+  return true;
+}
+
+/// Null and a complaint, or the wishes that the options express.
+bool read_wishes(const ExplainOptions& options, LaunchWishes& wishes) {
+  const std::tuple<const char*, const std::string&, uint64_t, std::vector<uint64_t>&> sizes[] = {
+      {"--global", options.global, 1, wishes.global},
+      {"--local", options.local, 1, wishes.local},
+      {"--offset", options.offset, 0, wishes.offset}};
+  for (const auto& [name, text, least, values] : sizes) {
+    if (!read_sizes(text, least, values)) {
+      complain(kBadUsage, fmt::format("{} {}: one to three sizes are expected, for example 4096,16",
+                                      name, text));
+      return false;
+    }
+  }
+  for (const std::string& text : options.arguments) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      complain(kBadUsage, fmt::format("--arg {}: NAME=VALUE is expected", text));
+      return false;
+    }
+    wishes.arguments.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return true;
+}
+
+/// The kernels asked for, in source order; false and a complaint when one does not exist.
+bool select_kernels(const ExplainOptions& options, const std::vector<KernelSummary>& all,
+                    std::vector<const KernelSummary*>& selected) {
+  for (const std::string& wanted : options.kernels) {
+    const auto is_wanted = [&](const KernelSummary& kernel) { return kernel.name == wanted; };
+    if (std::any_of(all.begin(), all.end(), is_wanted)) continue;
+    std::string known;
+    for (const KernelSummary& kernel : all) known += (known.empty() ? "" : ", ") + kernel.name;
+    complain(kBadUsage, fmt::format("no kernel '{}' in {}; there are: {}", wanted, options.file,
+                                    known.empty() ? "none" : known));
+    return false;
+  }
+  for (const KernelSummary& kernel : all) {
+    if (options.kernels.empty() || std::find(options.kernels.begin(), options.kernels.end(),
+                                             kernel.name) != options.kernels.end()) {
+      selected.push_back(&kernel);
+    }
+  }
+  return true;
+}
+
+/// Each --arg is meant for an argument of at least one kernel.
+bool check_names(const LaunchWishes& wishes, const std::vector<const KernelSummary*>& kernels) {
+  for (const auto& wish : wishes.arguments) {
+    bool found = false;
+    std::string known;
+    for (const KernelSummary* kernel : kernels) {
+      known += fmt::format("\n  {}:", kernel->name);
+      for (size_t i = 0; i < kernel->arguments.size(); ++i) {
+        found |= names_argument(wish.first, *kernel, i);
+        known += fmt::format("{} {}", i ? "," : "", kernel->arguments[i].name);
+      }
+    }
+    if (found) continue;
+    complain(kBadUsage, fmt::format("no argument '{}'; there are:{}", wish.first, known));
+    return false;
+  }
+  return true;
+}
+
+void print_text(const std::vector<KernelExplanation>& explanations, SourceFiles& sources) {
+  bool assumed = false;
+  for (const KernelExplanation& kernel : explanations) {
+    fmt::print("{}\n", explanation_text(kernel, sources));
+    assumed |= !kernel.global_given || !kernel.local_given;
+    for (const ArgumentExplanation& argument : kernel.arguments) assumed |= !argument.value.given;
+  }
+  if (explanations.empty()) {
+    fmt::print("{}: no kernel\n", sources.shown(""));
+    return;
+  }
+  const auto split = static_cast<size_t>(
+      std::count_if(explanations.begin(), explanations.end(),
+                    [](const KernelExplanation& kernel) { return kernel.split; }));
+  fmt::print("{}: {} kernel{}, {} split, {} whole\n", sources.shown(""), explanations.size(),
+             explanations.size() == 1 ? "" : "s", split, explanations.size() - split);
+  if (assumed) {
+    fmt::print(
+        "Assumed: what is marked so, and buffers that are large enough and share no memory. To "
+        "give\n"
+        "them: --global 4096,16 --local 64,1 --arg SCALAR=VALUE --arg BUFFER=BYTES\n");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> take_build_options(std::vector<std::string>& arguments) {
+  std::vector<std::string> taken;
+  std::vector<std::string> rest;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const bool ours = word.size() < 2 || word[0] != '-' || word[1] == '-' || word == "-h";
+    if (ours) {
+      rest.push_back(word);
+      // The value of an option of ours, which may begin with a dash.
+      if ((word == "--arg" || word == "--kernel") && i + 1 < arguments.size()) {
+        rest.push_back(arguments[++i]);
+      }
+      continue;
+    }
+    taken.push_back(word);
+    const bool parted =
+        word == "-D" || word == "-U" || word == "-I" || word == "-x" || word == "-s";
+    if (parted && i + 1 < arguments.size()) taken.push_back(arguments[++i]);
+  }
+  arguments = std::move(rest);
+  return taken;
+}
+
+int explain(const ExplainOptions& options) {
+  LaunchWishes wishes;
+  if (!read_wishes(options, wishes)) return kBadUsage;
+  errno = 0;
+  std::ifstream stream(options.file, std::ios::binary);
+  std::ostringstream content;
+  if (stream) content << stream.rdbuf();
+  std::error_code ignored;
+  if (!stream || std::filesystem::is_directory(options.file, ignored)) {
+    return complain(kFailed, fmt::format("{} cannot be read: {}", options.file,
+                                         errno != 0 ? strerror(errno) : "not a file"));
+  }
+  const std::string source = content.str();
+  Result<CompileOutput> output = kernel_compiler::compile(request_for(source, options));
+  if (!output) return complain(kSetUpBroken, output.error().message);
+  const std::string log = with_file_name(std::move(output->log), options.file);
+  if (!options.json || !output->ok) fmt::print(stderr, "{}", log);
+  if (output->invalid_options) return kBadUsage;
+  if (!output->ok) return kFailed;
+
+  std::vector<const KernelSummary*> kernels;
+  if (!select_kernels(options, output->summary.kernels, kernels) || !check_names(wishes, kernels)) {
+    return kBadUsage;
+  }
+  std::vector<KernelExplanation> explanations;
+  for (const KernelSummary* kernel : kernels) {
+    const auto launch = choose_launch(*kernel, wishes);
+    if (!launch) return complain(kBadUsage, launch.error().message);
+    explanations.push_back(explain(*kernel, *launch));
+  }
+  SourceFiles sources(options.file, source);
+  if (options.json) {
+    fmt::print("{}", explanation_json(explanations, sources, log));
+  } else {
+    print_text(explanations, sources);
+  }
+  return 0;
+}
+
+}  // namespace tutti::tools
