@@ -73,7 +73,7 @@ core-asan core-tsan: core-%:
 	cmake --build $(BUILD)-$* -j $(JOBS) --target tutti-icd tutti-probe tutti-stub-vendor \
 	  $(foreach part,api backend device-virtual engine platform,tutti-$(part)-tests)
 	scripts/sanitize.sh $(CTEST) --test-dir $(BUILD)-$* \
-	  -R '^unit\.(backends|device-virtual|engine|platform)$$|^api\.pocl2\.sigmoid\.force$$'
+	  -R '^unit\.(backend|device-virtual|engine|platform)$$|^api\.pocl2\.sigmoid\.force$$'
 
 sanitize-core: core-asan core-tsan
 
