@@ -203,29 +203,33 @@ bool plain_values(const llvm::Function& function) {
   return true;
 }
 
-/// Work-item and other value functions may be merged, moved and dropped: Clang calls every
-/// function convergent, which for these is only in the optimiser's way.
-void mark_pure(llvm::Function& function) {
+/// Every built-in function returns, which Clang does not say: else a loop with a barrier might be
+/// left there, and nothing would be known of how often it runs. Work-item and other value functions
+/// may be merged, moved and dropped, too: Clang calls every function convergent, which for these is
+/// only in the optimiser's way.
+void mark_builtin(llvm::Function& function) {
   const BuiltinName name =
       split_mangled(std::string_view(function.getName().data(), function.getName().size()));
   const BuiltinClass kind = classify_builtin(name.base);
+  if (kind == BuiltinClass::kUnknown || name.parameters.empty()) {
+    return;
+  }
+  function.setDoesNotThrow();
+  function.addFnAttr(llvm::Attribute::WillReturn);
   if ((kind != BuiltinClass::kValue && kind != BuiltinClass::kWorkItem) ||
-      name.parameters.empty() || !plain_values(function)) {
+      !plain_values(function)) {
     return;
   }
   const auto mark = [](auto& target) {
     target.setDoesNotAccessMemory();
-    target.setDoesNotThrow();
     target.removeFnAttr(llvm::Attribute::Convergent);
   };
   mark(function);
-  function.addFnAttr(llvm::Attribute::WillReturn);
   function.addFnAttr(llvm::Attribute::Speculatable);
   for (llvm::User* user : function.users()) {
     if (auto* call = llvm::dyn_cast<CallInst>(user);
         call != nullptr && call->getCalledFunction() == &function) {
       mark(*call);
-      call->addFnAttr(llvm::Attribute::WillReturn);
     }
   }
 }
@@ -252,7 +256,7 @@ void lower_builtins(llvm::Module& module, const std::set<std::string>& foreign) 
   for (llvm::Function& function : module) {
     if (function.isDeclaration() && !function.isIntrinsic() &&
         !foreign.contains(function.getName().str())) {
-      mark_pure(function);
+      mark_builtin(function);
     }
   }
 }

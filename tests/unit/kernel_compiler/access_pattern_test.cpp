@@ -82,6 +82,26 @@ TEST(AccessPattern, TiledGemm) {
              "store c[(sext64((trunc32(gid0) + (trunc32(gid1)*n)))*4)] 4 exact"}));
 }
 
+// How often the loop runs is known although a barrier, of which Clang does not say that it returns,
+// stands in it.
+TEST(AccessPattern, BarrierInALoopInSteps) {
+  const char* source = R"(
+    kernel void k(global const float* x, global float* y, int n) {
+      local float tile[16];
+      float sum = 0;
+      for (int i = 0; i < n; i += 16) {
+        tile[get_local_id(0)] = x[i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sum += tile[0];
+      }
+      y[get_global_id(0)] = sum;
+    }
+  )";
+  EXPECT_EQ(describe(source),
+            (Lines{"loop k0 to zext64(udiv((n + -1), 16)) exact",
+                   "load x[(k0*64)] 4 in k0 if n > 0 exact", "store y[(gid0*4)] 4 exact"}));
+}
+
 // Positions that come out of memory are unknown.
 TEST(AccessPattern, SparseMatrix) {
   const char* source = R"(
