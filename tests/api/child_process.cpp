@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -214,7 +216,8 @@ std::string run_and_describe(const std::string& mode) {
     std::_Exit(127);
   }
   int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid) return "fork or waitpid failed";
+  if (pid < 0) return std::string("fork: ") + std::strerror(errno);
+  if (waitpid(pid, &status, 0) != pid) return std::string("waitpid: ") + std::strerror(errno);
   if (WIFSIGNALED(status)) {
     return "ended by signal " + std::to_string(WTERMSIG(status)) +
            (WTERMSIG(status) == SIGALRM ? " (hung)" : "");

@@ -31,6 +31,9 @@ TEST_F(ProcessExit, ReleasedByStaticDestructor) {
 
 TEST_F(ProcessExit, ForkWithoutExec) {
   if (!options().tutti) GTEST_SKIP() << "no vendor promises anything after fork";
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer does not follow a fork of a process with several threads";
+#endif
   EXPECT_EQ(run_and_describe("fork_and_use"), "");
 }
 
