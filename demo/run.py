@@ -141,6 +141,8 @@ def package_rows(kernel, height):
     whole = len(packages) == 1
     if kernel.get("dimension") != 1 and not whole:
         return None
+    if last["global_size"][1] < height:  # the warm-up alone was split
+        return None
     slice_size = last["slice_size"]
     rows = []
     for package in packages:

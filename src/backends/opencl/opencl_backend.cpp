@@ -10,7 +10,9 @@ namespace tutti::backends {
 namespace {
 
 VendorDevice with_quirks(VendorDevice device, const DeviceTraits& traits) {
-  device.understates_group_size = quirks_of(traits).understates_group_size;
+  const Quirks quirks = quirks_of(traits);
+  device.understates_group_size = quirks.understates_group_size;
+  device.fake_times = quirks.fake_times;
   return device;
 }
 

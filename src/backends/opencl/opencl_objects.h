@@ -26,6 +26,7 @@ struct VendorDevice {
   cl_device_id device = nullptr;
   std::string name;                     // for messages
   bool understates_group_size = false;  // see quirks.h
+  bool fake_times = false;              // likewise
 
   /// The error of a vendor's call: "DEVICE: CALL: CL_…".
   Error error(const char* call, cl_int code) const;

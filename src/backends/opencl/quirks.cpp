@@ -35,6 +35,8 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // Mesa 22.3. Every kernel answers CL_KERNEL_WORK_GROUP_SIZE with its lanes (32 on llvmpipe),
     // while groups up to the device's maximum are accepted and computed rightly.
     quirks.understates_group_size = true;
+    // Mesa 22.3 on llvmpipe. QUEUED, SUBMIT, START and END lie one nanosecond apart, whatever ran.
+    quirks.fake_times = true;
   }
   if (is_oclgrind(traits)) {
     // Oclgrind 21.10. Commands run in the thread that flushes or waits for them.

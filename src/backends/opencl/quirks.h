@@ -17,6 +17,8 @@ struct Quirks {
   bool synchronous = false;
   /// Commands cost several times as much on queues that measure times.
   bool costly_profiling = false;
+  /// Profiling times are consecutive numbers, no times.
+  bool fake_times = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.
   bool understates_group_size = false;
 };

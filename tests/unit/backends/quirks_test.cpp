@@ -31,12 +31,14 @@ TEST(Quirks, PoclBuildsAreDistinctPerDevice) {
   EXPECT_FALSE(quirks_of(pthread).synchronous);
 }
 
-TEST(Quirks, RusticlUnderstatesGroupSizes) {
+TEST(Quirks, RusticlUnderstatesGroupSizesAndMeasuresNothing) {
   DeviceTraits rusticl;
   rusticl.platform_name = "rusticl";
   EXPECT_TRUE(quirks_of(rusticl).understates_group_size);
+  EXPECT_TRUE(quirks_of(rusticl).fake_times);
   rusticl.platform_name = "Portable Computing Language";
   EXPECT_FALSE(quirks_of(rusticl).understates_group_size);
+  EXPECT_FALSE(quirks_of(rusticl).fake_times);
 }
 
 TEST(Quirks, OtherVendorsGetTheOptionsAsTheyAre) {
