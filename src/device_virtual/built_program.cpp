@@ -17,12 +17,13 @@ namespace {
 
 using scheduler::KernelVariant;
 
-/// Vendors' code is called from threads of ours: nothing may escape from it.
+/// Vendors' code is called from threads of ours: nothing may escape from it. Without warnings: the
+/// front end has given its own, and a vendor's would reach nobody (PoCL writes them to stderr).
 backends::BuildResult build_on(backends::Backend& backend, const std::string& source,
                                const std::string& options) noexcept {
   backends::BuildResult result;
   try {
-    result = backend.build(source, options);
+    result = backend.build(source, options + " -w");
   } catch (const std::bad_alloc&) {
     result.module.reset();
     result.code = CL_OUT_OF_HOST_MEMORY;
@@ -54,10 +55,6 @@ std::vector<backends::BuildResult> build_on_all(scheduler::BackendSet& backends,
   for (std::thread& thread : threads) thread.join();
   return results;
 }
-
-/// The front end has given its warnings; a vendor's second opinion would reach nobody (PoCL writes
-/// it to stderr).
-std::string without_warnings(const std::string& options) { return options + " -w"; }
 
 std::string device_title(const backends::DeviceTraits& traits) {
   return traits.device_name + " (" + traits.platform_name + ")";
@@ -140,8 +137,8 @@ Result<backends::Module*> BuiltProgram::rewritten_module(uint32_t backend) {
     if (slot.state == State::kBuilt) return answer();
     slot.state = State::kBuilding;
   }
-  backends::BuildResult result = build_on(backends_.at(backend), compiled_.rewritten,
-                                          without_warnings(compiled_.vendor_options));
+  backends::BuildResult result =
+      build_on(backends_.at(backend), compiled_.rewritten, compiled_.vendor_options);
   if (result.module == nullptr) {
     // One device less for splits of this program, not an error of the application's.
     log(LogLevel::kWarning, "{} cannot build the sub-range variant of a program: {}",
@@ -166,8 +163,7 @@ BuildOutcome build_program(scheduler::BackendSet& backends,
   }
   if (!compiled->ok) return failed(CL_BUILD_PROGRAM_FAILURE, std::move(compiled->log));
 
-  auto results =
-      build_on_all(backends, compiled->preprocessed, without_warnings(compiled->vendor_options));
+  auto results = build_on_all(backends, compiled->preprocessed, compiled->vendor_options);
   const bool any = std::any_of(results.begin(), results.end(),
                                [](const auto& result) { return result.module != nullptr; });
   BuildOutcome outcome;

@@ -3,26 +3,14 @@
 
 #include "backends/opencl/host_sharing.h"
 #include "backends/opencl/opencl_queue.h"
+#include "backends/opencl/quirks.h"
 #include "platform/cl_error_name.h"
 #include "platform/log.h"
 
 namespace tutti::backends {
-namespace {
-
-VendorDevice with_quirks(VendorDevice device, const DeviceTraits& traits) {
-  const Quirks quirks = quirks_of(traits);
-  device.understates_group_size = quirks.understates_group_size;
-  device.fake_times = quirks.fake_times;
-  return device;
-}
-
-}  // namespace
 
 OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number)
-    : device_(with_quirks(device, traits)),
-      traits_(std::move(traits)),
-      quirks_(quirks_of(traits_)),
-      number_(number) {
+    : device_(device), traits_(std::move(traits)), number_(number) {
   if (traits_.type == CL_DEVICE_TYPE_CPU) {
     // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
     if (auto made = context()) {
@@ -118,7 +106,7 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
     failed(device_.error("clCreateProgramWithSource", code ? code : CL_OUT_OF_RESOURCES));
     return result;
   }
-  const std::string all_options = vendor_build_options(quirks_, options, number_);
+  const std::string all_options = vendor_build_options(device_.quirks, options, number_);
   code = device_.cl->clBuildProgram(program.get(), 1, &device_.device, all_options.c_str(), nullptr,
                                     nullptr);
   // Compilers are often initialised at the first build.

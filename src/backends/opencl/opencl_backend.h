@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "backends/opencl/opencl_objects.h"
-#include "backends/opencl/quirks.h"
 
 namespace tutti::backends {
 
@@ -30,7 +29,6 @@ class OpenClBackend final : public Backend {
 
   const VendorDevice device_;
   DeviceTraits traits_;  // constant once constructed
-  const Quirks quirks_;
   const uint32_t number_;
   Mutex mutex_;
   std::atomic<cl_context> context_{nullptr};  // written under mutex_, once

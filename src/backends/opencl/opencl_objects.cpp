@@ -77,7 +77,7 @@ Status OpenClCompletion::wait() {
 }
 
 std::optional<VendorTimes> OpenClCompletion::times() {
-  if (device_.fake_times || poll() != CL_COMPLETE || vendors_gone()) return std::nullopt;
+  if (device_.quirks.fake_times || poll() != CL_COMPLETE || vendors_gone()) return std::nullopt;
   VendorTimes times;
   const std::pair<cl_profiling_info, uint64_t*> queries[] = {
       {CL_PROFILING_COMMAND_QUEUED, &times.queued},
@@ -139,7 +139,7 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
 
 Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_group_info what) {
   if (vendors_gone()) return device_.gone("clGetKernelWorkGroupInfo");
-  if (what == CL_KERNEL_WORK_GROUP_SIZE && device_.understates_group_size) {
+  if (what == CL_KERNEL_WORK_GROUP_SIZE && device_.quirks.understates_group_size) {
     auto limit = query_bytes("clGetDeviceInfo", [&](size_t size, void* value, size_t* ret) {
       return device_.cl->clGetDeviceInfo(device_.device, CL_DEVICE_MAX_WORK_GROUP_SIZE, size, value,
                                          ret);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_functions.h"
 #include "platform/process_exit.h"
 #include "platform/thread_annotations.h"
@@ -24,9 +25,8 @@ struct VendorDevice {
   const VendorFunctions* cl = nullptr;
   cl_platform_id platform = nullptr;
   cl_device_id device = nullptr;
-  std::string name;                     // for messages
-  bool understates_group_size = false;  // see quirks.h
-  bool fake_times = false;              // likewise
+  std::string name;  // for messages
+  Quirks quirks;
 
   /// The error of a vendor's call: "DEVICE: CALL: CL_…".
   Error error(const char* call, cl_int code) const;

@@ -182,7 +182,7 @@ std::string VendorLoader::add_platform(cl_platform_id platform) {
     }
     if (traits->platform_name == "Tutti") return "this is another copy of Tutti";
     FoundDevice found;
-    found.device = {cl, platform, device, traits->device_name};
+    found.device = {cl, platform, device, traits->device_name, quirks_of(*traits)};
     found.traits = std::move(*traits);
     found.reason = unusable(*cl, device, found.traits);
     if (!found.reason.empty()) {

@@ -3,10 +3,9 @@
 // graph, its state and times. Reference counted. The log's lock guards the graph fields (only
 // CommandLog touches them); status and times may be read by any thread.
 //
-//   created ─┬─ every dependency done or ahead on the same device ──▶ submitting ──▶ direct ─┐
-//            ├─ a thread waits for it (blocking call) ──▶ waiting ──▶ running ───────────────┤
-//            └─ otherwise ──▶ waiting ──(last dependency done)──▶ running ───────────────────┴─▶
-//            done
+//   created ─┬─ every dependency done or ahead on the same device ──▶ submitting ▶ direct ─┐
+//            ├─ a thread waits for it (blocking call) ──▶ waiting ──▶ running ─────────────┤
+//            └─ otherwise ──▶ waiting ──(last dependency done)──▶ running ─────────────────┴▶ done
 //   user event: waiting ──(clSetUserEventStatus)──▶ done
 // `direct`: handed to a vendor's queue by the enqueuing thread. It becomes done when somebody asks
 // the vendor, or when a worker was told to wait because other commands or callbacks depend on it.

@@ -7,9 +7,8 @@
 //  - ids, three per dimension, tied by gid = offset + L·group + lid;
 //  - loop counters of the loops around the accesses;
 //  - opaque values, each defined by earlier symbols (⌊R/c⌋, min, product …). A *fresh* one stands
-//  for
-//    a value that may differ at each use (memory content, the choice of a phi): no fact may mention
-//    it, and it never cancels against itself.
+//    for a value that may differ at each use (memory content, the choice of a phi): no fact may
+//    mention it, and it never cancels against itself.
 #pragma once
 
 #include <vector>
