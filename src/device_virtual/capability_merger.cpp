@@ -203,7 +203,8 @@ void put_identity(Answers& answers, const Capabilities& caps, const std::string&
   answers.string(CL_DEVICE_VERSION,
                  "OpenCL " + version_text(caps.version) + " Tutti " + driver_version);
   answers.put<cl_version>(CL_DEVICE_NUMERIC_VERSION, packed_version(caps.version));
-  answers.string(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, "v0000-00-00-00");  // none
+  // None; but clients take the string for a date, which has no month or day 0.
+  answers.string(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, "v0000-01-01-00");
   answers.boolean(CL_DEVICE_AVAILABLE, true);
 }
 

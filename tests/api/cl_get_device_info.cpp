@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <sstream>
 
@@ -182,6 +183,16 @@ TEST_F(ClGetDeviceInfo, Identity) {
   EXPECT_FALSE(text(CL_DRIVER_VERSION).empty());
   EXPECT_EQ(text(CL_DEVICE_VERSION).compare(0, 7, "OpenCL "), 0);
   EXPECT_EQ(text(CL_DEVICE_OPENCL_C_VERSION).compare(0, 9, "OpenCL C "), 0);
+}
+
+TEST_F(ClGetDeviceInfo, LatestConformanceVersionIsADate) {
+  if (device_version() < 300) GTEST_SKIP() << "an OpenCL 3.0 query";
+  const std::string version = text(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED);
+  int year = 0, month = 0, day = 0, number = 0, end = 0;
+  ASSERT_EQ(sscanf(version.c_str(), "v%4d-%2d-%2d-%2d%n", &year, &month, &day, &number, &end), 4)
+      << version;
+  EXPECT_EQ(static_cast<size_t>(end), version.size()) << version;
+  EXPECT_TRUE(month >= 1 && month <= 12 && day >= 1 && day <= 31) << version;
 }
 
 TEST_F(ClGetDeviceInfo, TypeIsOne) {

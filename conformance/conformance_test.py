@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the runner: with a made-up suite, a made-up piglit and a made-up `tutti`."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import execution
+import results
+import suites
+import table
+
+HERE = Path(__file__).resolve().parent
+loader = importlib.machinery.SourceFileLoader("conformance_run", str(HERE / "run"))
+run = importlib.util.module_from_spec(importlib.util.spec_from_loader("conformance_run", loader))
+loader.exec_module(run)
+
+# A CTS program. UNDER_TUTTI is what the made-up `tutti` sets. `hangs` leaves a child behind, too.
+FAKE_CTS = f"""#!{sys.executable}
+import json, os, signal, subprocess, sys
+tests = ["good", "bad", "skipped", "dies", "hangs", "lost", "gained", "silent", "arguments"]
+if sys.argv[1] == "--list":
+    print("not a name")
+    print("".join(f"\\t{{test}}\\n" for test in tests))
+    sys.exit(0)
+test, tutti = sys.argv[1], "UNDER_TUTTI" in os.environ
+outcome = {{"bad": "fail", "skipped": "skip", "lost": "fail" if tutti else "pass",
+            "gained": "pass" if tutti else "fail"}}.get(test, "pass")
+if test == "arguments" and sys.argv[2:] != ["-w"]:
+    outcome = "fail"
+if test == "dies":
+    os.kill(os.getpid(), signal.SIGSEGV)
+if test == "hangs":
+    subprocess.run([sys.executable, "-c", "import signal; signal.pause()"])
+if test != "silent":
+    with open(os.environ["CL_CONFORMANCE_RESULTS_FILENAME"], "w") as file:
+        json.dump({{"cmd": sys.argv[0], "results": {{test: outcome}}}}, file)
+print("FAILED" if outcome == "fail" else "PASSED", test)
+sys.exit(outcome == "fail")
+"""
+FAKE_TUTTI = '#!/bin/sh\nshift 2\nUNDER_TUTTI=1 exec "$@"\n'
+
+
+def write_program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+class MadeUpSuite(unittest.TestCase):
+    """The whole runner on made-up programs."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        write_program(self.folder / "cts" / "deep" / "test_fake", FAKE_CTS)
+        (self.folder / "cts" / "test_notes.txt").write_text("no program")
+        write_program(self.folder / "build" / "bin" / "tutti", FAKE_TUTTI)
+        (self.folder / "fake.icd").write_text("libfake.so\n")
+        (self.folder / "none.toml").write_text("")
+        self.tiers('cts = [{ suite = "fake", except = ["hangs", "arguments"] }]')
+
+    def tiers(self, line):
+        (self.folder / "tiers.toml").write_text(f"[minutes]\nlimit = 20\n{line}\n")
+
+    def run_it(self, *arguments, expectations=""):
+        """(exit status, what it printed, the results)."""
+        (self.folder / "expectations.toml").write_text(expectations)
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            status = run.main(["--cts", str(self.folder / "cts"), "--build",
+                               str(self.folder / "build"), "--vendor", str(self.folder / "fake.icd"),
+                               "--tiers", str(self.folder / "tiers.toml"), "--expectations",
+                               str(self.folder / "expectations.toml"), "--json",
+                               str(self.folder / "out.json"), *arguments])
+        file = self.folder / "out.json"
+        return status, output.getvalue(), json.loads(file.read_text()) if file.exists() else None
+
+    def test_outcomes_and_difference(self):
+        status, text, outcomes = self.run_it("-j", "4", "--logs", str(self.folder / "logs"))
+        self.assertEqual({name: result["outcome"] for name, result in outcomes["native"].items()}, {
+            "cts/fake/good": "pass", "cts/fake/bad": "fail", "cts/fake/skipped": "skip",
+            "cts/fake/dies": "crash", "cts/fake/lost": "pass", "cts/fake/gained": "fail",
+            "cts/fake/silent": "fail"})
+        self.assertEqual(outcomes["tutti"]["cts/fake/lost"]["outcome"], "fail")
+        self.assertEqual(status, 1)
+        self.assertIn("LOST       cts/fake/lost: pass -> fail", text)
+        self.assertIn("gained     cts/fake/gained: fail -> pass", text)
+        self.assertIn("1 lost, 0 known, 1 gained, 5 same", text)
+        log = (self.folder / "logs" / "tutti" / "cts+fake+lost.log").read_text()
+        self.assertIn("FAILED lost", log)
+        self.assertNotIn("\x1b", text)
+
+    def test_what_hangs_is_ended_with_its_children(self):
+        self.tiers('cts = [{ suite = "fake", tests = ["hangs"], limit = 0.5 }]')
+        status, _, outcomes = self.run_it()
+        self.assertEqual(outcomes["native"]["cts/fake/hangs"]["outcome"], "timeout")
+        self.assertEqual(status, 0)  # on both sides
+
+    def test_arguments_make_a_suite_of_their_own(self):
+        self.tiers('cts = [{ suite = "fake", tests = ["arg*"], arguments = ["-w"] }]')
+        _, _, outcomes = self.run_it()
+        self.assertEqual(outcomes["tutti"]["cts/fake -w/arguments"]["outcome"], "pass")
+
+    def test_expected_loss(self):
+        expected = '[[expect]]\ntests = ["cts/fake/l*"]\nreason = "because"\n'
+        status, text, _ = self.run_it(expectations=expected)
+        self.assertEqual(status, 0)
+        self.assertIn("known      cts/fake/lost: pass -> fail  (because)", text)
+
+    def test_an_expected_loss_that_is_none_fails(self):
+        expected = '[[expect]]\ntests = ["cts/fake/*"]\nreason = "because"\n'
+        status, text, _ = self.run_it("cts/fake/good", expectations=expected)
+        self.assertEqual(status, 1)
+        self.assertIn("UNEXPECTED cts/fake/good: pass -> pass", text)
+
+    def test_native_results_are_used_again(self):
+        _, _, outcomes = self.run_it("cts/fake/good", "cts/fake/bad")
+        outcomes["native"]["cts/fake/bad"]["outcome"] = "skip"
+        native = self.folder / "native.json"
+        native.write_text(json.dumps(outcomes))
+        _, text, outcomes = self.run_it("--native", str(native), "cts/fake/[bgs]*")
+        self.assertEqual(outcomes["native"]["cts/fake/bad"]["outcome"], "skip")
+        self.assertEqual(outcomes["native"]["cts/fake/silent"]["outcome"], "fail")
+        self.assertIn("LOST       cts/fake/bad: skip -> fail", text)
+
+    def test_seed_and_table(self):
+        status, text, outcomes = self.run_it("--split", "force", "--seed", "17", "--note", "fake 1.0")
+        self.assertIn("seed 17", text)
+        page = self.folder / "page.md"
+        self.run_it("--table", str(page), str(self.folder / "out.json"))
+        self.assertIn("split force", page.read_text())
+        self.assertIn("seed 17; fake 1.0.", page.read_text())
+        self.assertIn("| cts/fake | 7 | 2 | 2 | 1 | 0 | 1 |", page.read_text())
+        self.assertIn("| lost | `cts/fake/lost` | pass | fail |  |", page.read_text())
+
+    def test_wrong_usage(self):
+        for arguments in (["--tier", "nothing"], ["no such test"], ["--cts", "/nowhere"],
+                          ["--build", "/nowhere"], ["--vendor", "/nowhere.icd"]):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(self.run_it(*arguments)[0], 2)
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            run.main([])
+
+
+class Piglit(unittest.TestCase):
+    def test_list(self):
+        text = ("noise\napi@clgetdeviceids\t../lib/piglit/bin/cl-api-get-device-ids\n"
+                "program@execute@add\t../lib/piglit/bin/cl-program-tester /usr/add.cl\n")
+        cases = suites.parse_piglit_list(text, Path("/usr/bin"), 7)
+        self.assertEqual(cases, [
+            suites.Case("piglit/api/clgetdeviceids", ("/usr/lib/piglit/bin/cl-api-get-device-ids",), 7),
+            suites.Case("piglit/program/execute/add",
+                        ("/usr/lib/piglit/bin/cl-program-tester", "/usr/add.cl"), 7)])
+
+    def outcome(self, output, status=0, timed_out=False):
+        case = suites.Case("piglit/program/x", (), 1)
+        return suites.read_outcome(case, suites.Ending(status, timed_out, output))
+
+    def test_outcomes(self):
+        parts = 'PIGLIT: {"subtest": {"a" : "pass"}}\nPIGLIT: {"subtest": {"b" : "warn"}}\n'
+        self.assertEqual(self.outcome(f'{parts}PIGLIT: {{"result": "fail" }}\n'),
+                         ("fail", {"a": "pass", "b": "pass"}))
+        self.assertEqual(self.outcome('PIGLIT: {"result": "skip" }'), ("skip", {}))
+        self.assertEqual(self.outcome("nothing"), ("fail", {}))
+        self.assertEqual(self.outcome("PIGLIT: {broken}"), ("fail", {}))
+        self.assertEqual(self.outcome(parts, -11), ("crash", {"a": "pass", "b": "pass"}))
+        self.assertEqual(self.outcome(parts, -9, True)[0], "timeout")
+
+
+class Differences(unittest.TestCase):
+    def test_change(self):
+        def change(native, tutti):
+            return results.Difference("x", native, tutti).change
+
+        for native, tutti in (("pass", "skip"), ("pass", "crash"), ("skip", "fail"),
+                              ("fail", "timeout"), ("fail", "crash")):
+            self.assertEqual(change(native, tutti), "lost", (native, tutti))
+        for native in ("skip", "fail", "timeout", "crash"):
+            self.assertEqual(change(native, "pass"), "gained", native)
+        for native, tutti in (("pass", "pass"), ("timeout", "crash"), ("crash", "timeout"),
+                              ("crash", "fail"), ("fail", "skip")):
+            self.assertEqual(change(native, tutti), "same", (native, tutti))
+
+    def compare(self, native, tutti):
+        return [(d.name, d.native, d.tutti) for d in results.compare({"x": native}, {"x": tutti})]
+
+    def test_parts(self):
+        whole = {"outcome": "pass", "parts": {"a": "pass", "b": "pass"}}
+        self.assertEqual(self.compare(whole, whole), [("x/a", "pass", "pass"), ("x/b", "pass", "pass")])
+        # What was not reached ends as the case did.
+        self.assertEqual(self.compare(whole, {"outcome": "crash", "parts": {"a": "pass"}}),
+                         [("x/a", "pass", "pass"), ("x/b", "pass", "crash")])
+        self.assertEqual(self.compare(whole, {"outcome": "timeout"}),
+                         [("x/a", "pass", "timeout"), ("x/b", "pass", "timeout")])
+        # A crash after the last part is lost as well.
+        self.assertEqual(self.compare(whole, {**whole, "outcome": "crash"})[-1],
+                         ("x", "pass", "crash"))
+
+    def test_expectations(self):
+        lost = results.Difference("cts/a/b", "pass", "fail")
+        good = results.Difference("cts/a/b", "pass", "pass")
+        text = '[[expect]]\ntests = ["cts/a/*"]\nreason = "r"\nwhere = { vendor = "pocl" }\n'
+        expectations = results.parse_expectations(text)
+        facts = {"vendor": "pocl", "devices": 2}
+        self.assertTrue(results.judge([lost], expectations, facts).good)
+        self.assertFalse(results.judge([good], expectations, facts).good)
+        self.assertFalse(results.judge([lost], expectations, {"vendor": "rusticl"}).good)
+        self.assertTrue(results.judge([good], expectations, {"vendor": "rusticl"}).good)
+        unsteady = results.parse_expectations(
+            '[[expect]]\ntests = ["cts/a/*"]\nreason = "r"\nresult = "unsteady"\n')
+        self.assertTrue(results.judge([lost], unsteady, facts).good)
+        self.assertTrue(results.judge([good], unsteady, facts).good)
+
+    def test_bad_expectations(self):
+        for text in ('[[expect]]\ntests = ["x"]\n', '[[expect]]\nreason = "r"\n',
+                     '[[expect]]\ntests = ["x"]\nreason = " "\n', "[[expect",
+                     '[[expect]]\ntests = ["x"]\nreason = "r"\nresult = "passed"\n',
+                     '[[expect]]\ntests = ["x"]\nreason = "r"\nwhy = "?"\n'):
+            with self.subTest(text=text), self.assertRaises(results.ExpectationError):
+                results.parse_expectations(text)
+
+
+class OurData(unittest.TestCase):
+    """tiers.toml and expectations.toml themselves."""
+
+    def test_expectations(self):
+        results.parse_expectations((HERE / "expectations.toml").read_text())
+
+    def test_tiers(self):
+        tiers = run.tomllib.loads((HERE / "tiers.toml").read_text())
+        self.assertLessEqual({"minutes", "hour", "night"}, set(tiers))
+        for tier in tiers.values():
+            self.assertLessEqual(set(tier), {"limit", "cts", "piglit", "piglit_except"})
+            for entry in tier["cts"]:
+                self.assertLessEqual(set(entry), {"suite", "tests", "except", "arguments", "limit"})
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Output(unittest.TestCase):
+    def test_progress_is_for_terminals(self):
+        for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+            progress = execution.Progress(2, stream)
+            progress.step("cts/a/b", "same")
+            progress.step("cts/a/c", "lost")
+            progress.done()
+            self.assertEqual("2/2, 1 lost  cts/a/c" in stream.getvalue(), shown)
+            self.assertEqual(bool(stream.getvalue()), shown)
+
+    def test_table_cells(self):
+        self.assertEqual(table.row(("a|b", 1)), "| a\\|b | 1 |\n")
+
+    def test_environment_is_clean(self):
+        os.environ["TUTTI_SPLIT"] = "never"
+        self.addCleanup(os.environ.pop, "TUTTI_SPLIT")
+        environment = execution.clean_environment({"POCL_DEVICES": "basic"})
+        self.assertNotIn("TUTTI_SPLIT", environment)
+        self.assertEqual(environment["POCL_DEVICES"], "basic")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs cases: one process each, several at a time, with limits, natively or under Tutti."""
+
+import concurrent.futures
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import suites
+
+VENDOR_FILES = {"pocl": "/etc/OpenCL/vendors/pocl.icd", "rusticl": "/etc/OpenCL/vendors/rusticl.icd"}
+# What chooses a vendor's devices, and what is chosen unless the user says otherwise. Natively another
+# vendor shows all its devices; Tutti's own choice works for everybody.
+DEVICE_VARIABLES = {"pocl": "POCL_DEVICES", "rusticl": "RUSTICL_ENABLE"}
+DEFAULT_DEVICES = {"pocl": "basic", "rusticl": "llvmpipe"}
+OURS = ("TUTTI_", "POCL_", "RUSTICL_", "OCL_ICD_")
+KEPT_OUTPUT = 4 << 20  # bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class Configuration:
+    title: str
+    prefix: tuple  # what stands before the command
+    environment: dict
+
+
+def vendor_name(vendor):
+    return vendor if vendor in VENDOR_FILES else Path(vendor).stem
+
+
+def clean_environment(extra):
+    """The user's environment without what steers loaders and drivers."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    return {"LP_NUM_THREADS": "1", **kept, **extra}
+
+
+def make_configurations(vendor, devices, native_devices, split, seed, balancer, tutti, extra, work):
+    """(native, under Tutti). `work` is a folder for caches; each configuration has its own, as PoCL's
+    key does not hold everything that its devices differ in."""
+    icd = Path(VENDOR_FILES.get(vendor, vendor)).resolve()
+    devices = devices or DEFAULT_DEVICES.get(vendor, "")
+    native_devices = native_devices or (devices.split() or [""])[0]
+    variable = DEVICE_VARIABLES.get(vendor)
+    # One loader takes a file, the other wants a folder.
+    vendors = work / "vendors"
+    vendors.mkdir(parents=True, exist_ok=True)
+    shutil.copy(icd, vendors / icd.name)
+    (work / "empty.toml").write_text("# The user's settings must not count.\n")
+
+    native = {"OCL_ICD_VENDORS": str(vendors), "POCL_CACHE_DIR": str(work / "native-pocl")}
+    under = {"TUTTI_VENDORS": str(icd), "TUTTI_CONFIG": str(work / "empty.toml"),
+             "TUTTI_CACHE": str(work / "tutti"), "POCL_CACHE_DIR": str(work / "tutti-pocl")}
+    for environment in (native, under):
+        Path(environment["POCL_CACHE_DIR"]).mkdir(exist_ok=True)
+    if variable:
+        native[variable], under[variable] = native_devices, devices
+    elif devices:
+        under["TUTTI_DEVICES"] = devices
+    title = f'Tutti on {vendor_name(vendor)} "{devices}"'
+    if split:
+        under["TUTTI_SPLIT"] = split
+        title += f", split {split}"
+    if split == "force":
+        under["TUTTI_SEED"] = str(seed)
+    if balancer:
+        under["TUTTI_BALANCER"] = balancer
+        title += f", balancer {balancer}"
+    return (Configuration(f'{vendor_name(vendor)} "{native_devices}"', (),
+                          clean_environment({**native, **extra})),
+            Configuration(title, (str(tutti), "run", "--"), clean_environment({**under, **extra})))
+
+
+def run_case(case, configuration, limit, logs=None):
+    """A dict with outcome, seconds and, where there are any, parts."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        report = Path(folder, "report.json")
+        environment = {**configuration.environment, suites.RESULTS_VARIABLE: str(report)}
+        start = time.monotonic()
+        with open(Path(folder, "output"), "w+b") as output:
+            process = subprocess.Popen([*configuration.prefix, *case.command], env=environment,
+                                       cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+            timed_out = False
+            try:
+                process.wait(limit)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+            finally:
+                kill_group(process)
+            seconds = time.monotonic() - start
+            output.seek(max(0, output.seek(0, os.SEEK_END) - KEPT_OUTPUT))
+            text = output.read().decode(errors="replace")
+        ending = suites.Ending(process.returncode, timed_out, text,
+                               report.read_text() if report.exists() else "")
+    outcome, parts = suites.read_outcome(case, ending)
+    if logs and outcome != "pass":
+        Path(logs).mkdir(parents=True, exist_ok=True)
+        file = Path(logs, case.name.replace("/", "+").replace(" ", "_") + ".log")
+        file.write_text(f"{text}\n[{outcome}, exit status {process.returncode}]\n")
+    result = {"outcome": outcome, "seconds": round(seconds, 2)}
+    return {**result, "parts": parts} if parts else result
+
+
+def kill_group(process):
+    """Ends the process and what it started, if anything is left."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def run_cases(cases, job, jobs, progress):
+    """Calls job(case), which returns the outcome to show, for all cases, several at a time. When it
+    is interrupted, what has begun ends first."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = {pool.submit(job, case): case for case in cases}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                progress.step(futures[future].name, future.result())
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    progress.done()
+
+
+class Progress:
+    """One line that is written over and over on a terminal; nothing elsewhere."""
+
+    def __init__(self, total, stream=sys.stderr):
+        self.total, self.stream = total, stream
+        self.count, self.others = 0, {}
+
+    def step(self, name, outcome):
+        self.count += 1
+        if outcome != "same":
+            self.others[outcome] = self.others.get(outcome, 0) + 1
+        if self.stream.isatty():
+            others = "".join(f", {count} {outcome}" for outcome, count in self.others.items())
+            line = f"{self.count}/{self.total}{others}  {name}"
+            self.stream.write(f"\r\x1b[K{line[:shutil.get_terminal_size().columns - 1]}")
+            self.stream.flush()
+
+    def done(self):
+        if self.stream.isatty():
+            self.stream.write("\r\x1b[K")
