@@ -117,7 +117,10 @@ TEST_F(UnsupportedFeatures, BinariesAndIntermediateLanguage) {
   expect_error(code_);
   EXPECT_EQ(clCreateProgramWithBuiltInKernels(context_, 1, &device_, "none_such", &code_), nullptr);
   expect_error(code_);
-  expect_error(clSetProgramSpecializationConstant(program_, 0, 4, bytes));
+  // "CL_INVALID_OPERATION if no devices associated with program support intermediate language
+  // programs."
+  EXPECT_CL(CL_INVALID_OPERATION, clSetProgramSpecializationConstant(program_, 0, 4, bytes));
+  EXPECT_CL(CL_INVALID_PROGRAM, clSetProgramSpecializationConstant(nullptr, 0, 4, bytes));
   expect_error(clSetProgramReleaseCallback(program_, nullptr, nullptr));
 }
 

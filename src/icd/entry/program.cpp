@@ -106,13 +106,13 @@ cl_int CL_API_CALL clSetProgramReleaseCallback(cl_program program,
 cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id,
                                                       size_t spec_size, const void* spec_value) {
   return entry("clSetProgramSpecializationConstant", [&]() -> Status {
-    (void)program;
+    TUTTI_TRY(validate::program(program).map([](Program*) {}));
     (void)spec_id;
     (void)spec_size;
     (void)spec_value;
-    // "CL_INVALID_PROGRAM if program is not a valid program object created from an intermediate
-    // language": none can be.
-    return fail(CL_INVALID_PROGRAM, "not a program made from an intermediate language");
+    // "CL_INVALID_OPERATION if no devices associated with program support intermediate language
+    // programs."
+    return fail(CL_INVALID_OPERATION, "the device supports no intermediate language");
   });
 }
 
