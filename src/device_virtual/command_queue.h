@@ -43,6 +43,9 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   /// clEnqueueMapBuffer: the pointer, also while the command has not ended.
   Result<void*> map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
                     const Submission& submission);
+  /// clEnqueueMapImage likewise.
+  Result<void*> map_image(Buffer& image, cl_map_flags flags, const backends::ImageBox& box,
+                          const Submission& submission);
   /// CL_INVALID_VALUE when `pointer` is not mapped.
   Status unmap(Buffer& buffer, const void* pointer, const Submission& submission);
   Status flush();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/context.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "device_virtual/image_format.h"
 
 namespace tutti::device_virtual {
 
@@ -13,6 +16,34 @@ Context::~Context() {
   for (auto entry = destructors_.rbegin(); entry != destructors_.rend(); ++entry) {
     entry->first(handle(), entry->second);
   }
+}
+
+Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
+                                                            cl_mem_object_type type) {
+  const std::pair key(access, type);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = image_formats_.find(key); known != image_formats_.end()) {
+      return known->second;
+    }
+  }
+  std::vector<cl_image_format> common;
+  for (uint32_t i = 0; capabilities().images && i < backends().count(); ++i) {
+    TUTTI_ASSIGN(auto formats, backends().at(i).image_formats(access, type));
+    if (i == 0) {
+      common = std::move(formats);
+      // What cannot be addressed as linear memory cannot be moved.
+      std::erase_if(common, [](const cl_image_format& format) { return pixel_size(format) == 0; });
+      continue;
+    }
+    std::erase_if(common, [&formats](const cl_image_format& format) {
+      return std::none_of(formats.begin(), formats.end(), [&format](const cl_image_format& other) {
+        return same_format(format, other);
+      });
+    });
+  }
+  const std::lock_guard lock(mutex_);
+  return image_formats_.emplace(key, std::move(common)).first->second;
 }
 
 Status Context::info(cl_context_info what, const InfoAnswer& answer) const {

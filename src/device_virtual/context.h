@@ -5,6 +5,7 @@
 
 #include <CL/cl.h>
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -36,6 +37,10 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   scheduler::Engine& engine() { return engine_; }
   scheduler::BackendSet& backends() { return engine_.backends(); }
 
+  /// Formats that every device takes, for clGetSupportedImageFormats and clCreateImage; asked of
+  /// the vendors once. `access`: the flags that say what kernels do.
+  Result<std::vector<cl_image_format>> image_formats(cl_mem_flags access, cl_mem_object_type type);
+
   Status info(cl_context_info what, const InfoAnswer& answer) const;
   void add_destructor(Destructor function, void* user_data);
   /// Tells the application (pfn_notify of clCreateContext), if it asked for that.
@@ -47,6 +52,8 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   scheduler::Engine& engine_;
   std::mutex mutex_;
   std::vector<std::pair<Destructor, void*>> destructors_;  // guarded by mutex_
+  std::map<std::pair<cl_mem_flags, cl_mem_object_type>, std::vector<cl_image_format>>
+      image_formats_;  // guarded by mutex_
 };
 
 }  // namespace tutti::device_virtual

@@ -86,6 +86,68 @@ Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* hos
   return std::make_unique<OpenClMemory>(device_, std::move(memory), size);
 }
 
+Result<std::unique_ptr<Memory>> OpenClBackend::create_image(cl_mem buffer,
+                                                            const ImageShape& shape) {
+  if (!device_.cl->clCreateImage) return device_.failure("clCreateImage", CL_INVALID_OPERATION);
+  TUTTI_ASSIGN(cl_context made, context());
+  cl_image_desc description{};
+  description.image_type = shape.type;
+  description.image_width = shape.extent[0];
+  switch (shape.type) {
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+      description.image_array_size = shape.extent[1];
+      break;
+    case CL_MEM_OBJECT_IMAGE2D:
+      description.image_height = shape.extent[1];
+      break;
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+      description.image_height = shape.extent[1];
+      description.image_array_size = shape.extent[2];
+      break;
+    case CL_MEM_OBJECT_IMAGE3D:
+      description.image_height = shape.extent[1];
+      description.image_depth = shape.extent[2];
+      break;
+    default:
+      break;
+  }
+  if (buffer && shape.type == CL_MEM_OBJECT_IMAGE2D) description.image_row_pitch = shape.row_pitch;
+  description.mem_object = buffer;
+  cl_int code = CL_SUCCESS;
+  OwnedMemory memory(
+      device_.cl->clCreateImage(made, shape.access, &shape.format, &description, nullptr, &code),
+      device_.cl->clReleaseMemObject);
+  if (code != CL_SUCCESS || !memory.get()) {
+    return device_.failure("clCreateImage", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  return std::make_unique<OpenClMemory>(device_, std::move(memory), shape.span(), shape.type);
+}
+
+Result<std::unique_ptr<Memory>> OpenClBackend::allocate_image(const ImageShape& shape) {
+  return create_image(nullptr, shape);
+}
+
+Result<std::unique_ptr<Memory>> OpenClBackend::image_over(Memory& buffer, uint64_t origin,
+                                                          uint64_t size, const ImageShape& shape) {
+  TUTTI_ASSIGN(const auto view, static_cast<OpenClMemory&>(buffer).view(origin, size));
+  return create_image(view.handle, shape);
+}
+
+Result<std::vector<cl_image_format>> OpenClBackend::image_formats(cl_mem_flags flags,
+                                                                  cl_mem_object_type type) {
+  if (!device_.cl->clGetSupportedImageFormats) return std::vector<cl_image_format>{};
+  TUTTI_ASSIGN(cl_context made, context());
+  cl_uint count = 0;
+  cl_int code = device_.cl->clGetSupportedImageFormats(made, flags, type, 0, nullptr, &count);
+  std::vector<cl_image_format> formats(code == CL_SUCCESS ? count : 0);
+  if (code == CL_SUCCESS && count > 0) {
+    code =
+        device_.cl->clGetSupportedImageFormats(made, flags, type, count, formats.data(), nullptr);
+  }
+  if (code != CL_SUCCESS) return device_.failure("clGetSupportedImageFormats", code);
+  return formats;
+}
+
 BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
   BuildResult result;
   const auto failed = [&result](const Error& error) {

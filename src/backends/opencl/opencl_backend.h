@@ -22,10 +22,17 @@ class OpenClBackend final : public Backend {
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
+  Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override;
+  Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
+                                             const ImageShape& shape) override;
+  Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
+                                                     cl_mem_object_type type) override;
   BuildResult build(const std::string& source, const std::string& options) override;
 
  private:
   Result<cl_context> context();
+  /// `buffer` may be null: an image of its own.
+  Result<std::unique_ptr<Memory>> create_image(cl_mem buffer, const ImageShape& shape);
 
   const VendorDevice device_;
   DeviceTraits traits_;  // constant once constructed

@@ -21,9 +21,10 @@ Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value)
 
 /// clSetKernelArg: what an argument value means, and whether it may be set.
 struct ArgumentValue {
-  enum class Kind : uint8_t { kBytes, kLocal, kBuffer };
+  enum class Kind : uint8_t { kBytes, kLocal, kBuffer, kSampler };
   Kind kind = Kind::kBytes;
-  device_virtual::Buffer* buffer = nullptr;  // kBuffer; null: the NULL pointer
+  device_virtual::Buffer* buffer = nullptr;  // kBuffer, also images; null: the NULL pointer
+  backends::SamplerState sampler{};          // kSampler
 };
 Result<ArgumentValue> argument_value(const device_virtual::Kernel& kernel, cl_uint index,
                                      size_t size, const void* value);

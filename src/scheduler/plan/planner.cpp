@@ -59,7 +59,10 @@ uint64_t written_arguments(const KernelSummary& summary) {
   if (!summary.whole_reason.empty()) {
     uint64_t bits = 0;
     for (size_t i = 0; i < summary.arguments.size(); ++i) {
-      if (summary.arguments[i].kind != ArgKind::kConstant) bits |= 1ull << std::min<size_t>(i, 63);
+      const Argument& argument = summary.arguments[i];
+      const bool only_read = argument.kind == ArgKind::kConstant ||
+                             (argument.kind == ArgKind::kImage && argument.access == "read_only");
+      if (!only_read) bits |= 1ull << std::min<size_t>(i, 63);
     }
     return bits;
   }
