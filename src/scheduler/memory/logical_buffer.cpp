@@ -30,8 +30,7 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       user_memory_(options.user_memory != nullptr),
       map_(options.size),
       host_(static_cast<std::byte*>(options.user_memory)),
-      memories_(backends.count()),
-      ready_(backends.count()) {}
+      ready_(backends.real_count()) {}
 
 LogicalBuffer::~LogicalBuffer() {
   memories_.clear();  // vendors may refer to the host's memory until now
@@ -76,9 +75,9 @@ Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
   MutexLock lock(allocation_mutex_);
   if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
   TUTTI_ASSIGN(auto memory, backends_.at(backend).allocate(size_, host));
-  memories_[backend] = std::move(memory);
-  ready_[backend].store(memories_[backend].get(), std::memory_order_release);
-  return memories_[backend].get();
+  memories_.push_back(std::move(memory));
+  ready_[backend].store(memories_.back().get(), std::memory_order_release);
+  return memories_.back().get();
 }
 
 Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }
