@@ -22,9 +22,6 @@ bool can_partition(cl_device_id device, Property kind) {
 
 class ClCreateSubDevices : public DeviceTest {
  protected:
-  void needs(Property kind) const {
-    if (!can_partition(device_, kind)) GTEST_SKIP() << "not supported";
-  }
   // Empty when the device cannot be partitioned in this way after all.
   static std::vector<SubDevice> partition(cl_device_id device,
                                           const std::vector<Property>& properties) {
@@ -92,8 +89,8 @@ TEST_F(ClCreateSubDevices, RejectsBadProperties) {
 }
 
 TEST_F(ClCreateSubDevices, RejectsSizesThatAreNotThere) {
-  needs(CL_DEVICE_PARTITION_EQUALLY);
-  needs(CL_DEVICE_PARTITION_BY_COUNTS);
+  if (!can_partition(device_, CL_DEVICE_PARTITION_EQUALLY)) GTEST_SKIP() << "not supported";
+  if (!can_partition(device_, CL_DEVICE_PARTITION_BY_COUNTS)) GTEST_SKIP() << "not supported";
   const auto units = static_cast<Property>(units_of(device_));
   cl_uint count = 0;
   const Property none[] = {CL_DEVICE_PARTITION_EQUALLY, 0, 0};
@@ -119,7 +116,7 @@ TEST_F(ClCreateSubDevices, RejectsSizesThatAreNotThere) {
 }
 
 TEST_F(ClCreateSubDevices, EquallyCountsAndDescribesItsParts) {
-  needs(CL_DEVICE_PARTITION_EQUALLY);
+  if (!can_partition(device_, CL_DEVICE_PARTITION_EQUALLY)) GTEST_SKIP() << "not supported";
   const auto parts = single_units();
   if (parts.empty()) GTEST_SKIP() << "not into single units";
   EXPECT_EQ(parts.size(), units_of(device_));
@@ -141,7 +138,7 @@ TEST_F(ClCreateSubDevices, EquallyCountsAndDescribesItsParts) {
 }
 
 TEST_F(ClCreateSubDevices, ByCountsGivesTheCountsInOrder) {
-  needs(CL_DEVICE_PARTITION_BY_COUNTS);
+  if (!can_partition(device_, CL_DEVICE_PARTITION_BY_COUNTS)) GTEST_SKIP() << "not supported";
   const auto rest = static_cast<Property>(units_of(device_) - 1);
   for (const auto& [first, second] : {std::pair<Property, Property>{1, rest}, {rest, 1}}) {
     const std::vector<Property> properties = {CL_DEVICE_PARTITION_BY_COUNTS, first, second,
@@ -156,7 +153,7 @@ TEST_F(ClCreateSubDevices, ByCountsGivesTheCountsInOrder) {
 }
 
 TEST_F(ClCreateSubDevices, PartsOfPartsKnowTheirParents) {
-  needs(CL_DEVICE_PARTITION_BY_COUNTS);
+  if (!can_partition(device_, CL_DEVICE_PARTITION_BY_COUNTS)) GTEST_SKIP() << "not supported";
   const auto all = static_cast<Property>(units_of(device_));
   auto whole = partition(
       device_, {CL_DEVICE_PARTITION_BY_COUNTS, all, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0});
@@ -174,7 +171,7 @@ TEST_F(ClCreateSubDevices, PartsOfPartsKnowTheirParents) {
 }
 
 TEST_F(ClCreateSubDevices, AgainAndAgain) {
-  needs(CL_DEVICE_PARTITION_BY_COUNTS);
+  if (!can_partition(device_, CL_DEVICE_PARTITION_BY_COUNTS)) GTEST_SKIP() << "not supported";
   const auto units = static_cast<Property>(units_of(device_));
   for (int round = 0; round < 200; ++round) {
     const Property first = 1 + round % units;
@@ -186,7 +183,7 @@ TEST_F(ClCreateSubDevices, AgainAndAgain) {
 }
 
 TEST_F(ClCreateSubDevices, AReleasedPartIsNoDevice) {
-  needs(CL_DEVICE_PARTITION_EQUALLY);
+  if (!can_partition(device_, CL_DEVICE_PARTITION_EQUALLY)) GTEST_SKIP() << "not supported";
   if (!options().strict_handles) GTEST_SKIP() << "--strict-handles is off";
   auto parts = single_units();
   if (parts.empty()) GTEST_SKIP() << "not into single units";
@@ -203,8 +200,7 @@ TEST_F(ClCreateSubDevices, AReleasedPartIsNoDevice) {
 class SubDeviceContext : public ClCreateSubDevices {
  protected:
   void SetUp() override {
-    needs(CL_DEVICE_PARTITION_EQUALLY);
-    if (IsSkipped()) return;
+    if (!can_partition(device_, CL_DEVICE_PARTITION_EQUALLY)) GTEST_SKIP() << "not supported";
     parts_ = single_units();
     if (parts_.size() < 2) GTEST_SKIP() << "not into single units";
   }
