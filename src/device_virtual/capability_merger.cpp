@@ -364,8 +364,7 @@ void put_absent(Answers& answers) {
         CL_DEVICE_MAX_ON_DEVICE_QUEUES, CL_DEVICE_MAX_ON_DEVICE_EVENTS, CL_DEVICE_MAX_PIPE_ARGS,
         CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, CL_DEVICE_PIPE_MAX_PACKET_SIZE,
         CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT,
-        CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, CL_DEVICE_MAX_NUM_SUB_GROUPS,
-        CL_DEVICE_PARTITION_MAX_SUB_DEVICES}) {
+        CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, CL_DEVICE_MAX_NUM_SUB_GROUPS}) {
     answers.put<cl_uint>(what, 0);
   }
   for (const cl_device_info what :
@@ -391,11 +390,7 @@ void put_absent(Answers& answers) {
                                              CL_DEVICE_ATOMIC_ORDER_RELAXED |
                                                  CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
                                                  CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP);
-  // "If the device cannot be partitioned … a value of 0 will be returned."
-  answers.list<cl_device_partition_property>(CL_DEVICE_PARTITION_PROPERTIES, {0});
   answers.put<cl_device_affinity_domain>(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 0);
-  // A root device: "either a value of 0 or a size of 0".
-  answers.list<cl_device_partition_property>(CL_DEVICE_PARTITION_TYPE, {0});
 }
 
 bool has_images(const DeviceFacts& device) {

@@ -57,7 +57,8 @@ struct Capabilities {
   uint64_t local_memory = 0;      // bytes
   uint32_t memory_alignment = 1;  // bytes: sub-buffer origins are multiples of it
   size_t max_parameter_size = 0;  // bytes
-  /// Answers of clGetDeviceInfo, except those that name objects (platform, parent, count).
+  /// Answers of clGetDeviceInfo, except those that name objects (platform, parent, count) or tell
+  /// how a device can be partitioned.
   std::map<cl_device_info, std::vector<std::byte>> answers;
 };
 

@@ -9,14 +9,16 @@
 
 namespace tutti::device_virtual {
 
-CommandQueue::CommandQueue(Context& context, cl_command_queue_properties properties,
+CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
                            std::vector<cl_queue_properties> property_list)
     : context_(&context),
+      device_(device),
       properties_(properties),
       property_list_(std::move(property_list)),
       stream_(context.engine().create_stream(
           {.out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0,
-           .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0})) {}
+           .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0,
+           .backends = device.backends()})) {}
 
 CommandQueue::~CommandQueue() = default;
 

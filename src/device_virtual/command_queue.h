@@ -29,12 +29,13 @@ class Buffer;
 class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue> {
  public:
   /// `property_list`: as given to clCreateCommandQueueWithProperties, with the closing 0.
-  CommandQueue(Context& context, cl_command_queue_properties properties,
+  /// `device`: one of the context's.
+  CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
                std::vector<cl_queue_properties> property_list);
   ~CommandQueue();
 
   Context& context() { return *context_; }
-  Device& device() { return context_->device(); }
+  Device& device() { return device_; }
   bool profiling() const { return (properties_ & CL_QUEUE_PROFILING_ENABLE) != 0; }
 
   /// On error there is no event and nothing was enqueued, except for a blocking command, whose own
@@ -56,6 +57,7 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
 
  private:
   const Ref<Context> context_;  // first, so that the engine outlives the stream
+  Device& device_;              // the context's
   const cl_command_queue_properties properties_;
   const std::vector<cl_queue_properties> property_list_;
   Ref<scheduler::Stream> stream_;

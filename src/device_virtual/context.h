@@ -29,11 +29,16 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
     Notify notify = nullptr;
     void* user_data = nullptr;
   };
-  Context(Device& device, scheduler::Engine& engine, Options options);
+  /// `devices`: not empty, none twice.
+  Context(std::vector<Ref<Device>> devices, scheduler::Engine& engine, Options options);
   ~Context();
 
-  Device& device() { return device_; }
-  const Capabilities& capabilities() const { return device_.capabilities(); }
+  /// In the order in which the application gave them.
+  std::span<const Ref<Device>> devices() const { return devices_; }
+  bool has(const Device* device) const;
+  /// What stands behind all its devices, and what holds on all of that.
+  scheduler::BackendMask backends_behind() const { return behind_; }
+  const Capabilities& capabilities() const { return *capabilities_; }
   scheduler::Engine& engine() { return engine_; }
   scheduler::BackendSet& backends() { return engine_.backends(); }
 
@@ -47,7 +52,9 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   void notify(const std::string& message) const;
 
  private:
-  Device& device_;
+  const std::vector<Ref<Device>> devices_;
+  const scheduler::BackendMask behind_;
+  const std::shared_ptr<const Capabilities> capabilities_;
   const Options options_;
   scheduler::Engine& engine_;
   std::mutex mutex_;

@@ -41,6 +41,7 @@ struct DeviceTraits {
   bool synchronous = false;       // commands run in the thread that enqueues, flushes or waits
   bool costly_profiling = false;  // a queue that measures times launches more slowly
   double nominal_gflops = 1.0;    // rough single-precision peak, for first contact only
+  uint32_t max_parts = 1;         // into how many parts divide() can cut it; 1: it cannot
 };
 
 /// Times of one vendor command, nanoseconds on the vendor's own clock.
@@ -220,6 +221,13 @@ class Backend {
                                                              cl_mem_object_type type);
   /// Builds OpenCL C source; adds what this vendor needs to its options (quirks.cpp).
   virtual BuildResult build(const std::string& source, const std::string& options) = 0;
+  /// Parts of the device that do not meet, with so many compute units each (in sum no more than it
+  /// has), as devices of their own. The i-th is numbered first_number + i, which is distinct for
+  /// each device of the process. CL_DEVICE_PARTITION_FAILED where the vendor cannot.
+  virtual Result<std::vector<std::unique_ptr<Backend>>> divide(
+      [[maybe_unused]] std::span<const uint32_t> units, [[maybe_unused]] uint32_t first_number) {
+    return fail(CL_DEVICE_PARTITION_FAILED, traits().device_name + " cannot be divided");
+  }
 };
 
 }  // namespace tutti::backends

@@ -4,13 +4,15 @@
 #include "backends/opencl/host_sharing.h"
 #include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/quirks.h"
+#include "backends/opencl/vendor_loader.h"
 #include "platform/cl_error_name.h"
 #include "platform/log.h"
 
 namespace tutti::backends {
 
-OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number)
-    : device_(device), traits_(std::move(traits)), number_(number) {
+OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
+                             OwnedDevice part)
+    : part_(std::move(part)), device_(device), traits_(std::move(traits)), number_(number) {
   if (traits_.type == CL_DEVICE_TYPE_CPU) {
     // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
     if (auto made = context()) {
@@ -184,6 +186,42 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
   }
   result.module = std::make_unique<OpenClModule>(device_, std::move(program), result.log);
   return result;
+}
+
+Result<std::vector<std::unique_ptr<Backend>>> OpenClBackend::divide(std::span<const uint32_t> units,
+                                                                    uint32_t first_number) {
+  const VendorFunctions& cl = *device_.cl;
+  if (vendors_gone()) return device_.gone("clCreateSubDevices");
+  if (!cl.clCreateSubDevices || traits_.max_parts < 2) {
+    return device_.failure("clCreateSubDevices", CL_DEVICE_PARTITION_FAILED);
+  }
+  std::vector<cl_device_partition_property> properties{CL_DEVICE_PARTITION_BY_COUNTS};
+  properties.insert(properties.end(), units.begin(), units.end());
+  properties.insert(properties.end(), {CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0});
+  std::vector<cl_device_id> devices(units.size());
+  cl_uint count = 0;
+  const cl_int code =
+      cl.clCreateSubDevices(device_.device, properties.data(), static_cast<cl_uint>(units.size()),
+                            devices.data(), &count);
+  if (code != CL_SUCCESS) return device_.failure("clCreateSubDevices", code);
+  std::vector<OwnedDevice> owned;
+  for (cl_uint i = 0; i < count && i < units.size(); ++i) {
+    if (cl.clReleaseDevice) owned.emplace_back(devices[i], cl.clReleaseDevice);
+  }
+  if (count != units.size()) {
+    return device_.failure("clCreateSubDevices", CL_DEVICE_PARTITION_FAILED);
+  }
+  std::vector<std::unique_ptr<Backend>> parts;
+  for (uint32_t i = 0; i < count; ++i) {
+    TUTTI_ASSIGN(DeviceTraits traits, read_traits(cl, device_.platform, devices[i]));
+    traits.index = traits_.index;
+    VendorDevice part = device_;
+    part.device = devices[i];
+    parts.push_back(
+        std::make_unique<OpenClBackend>(part, std::move(traits), first_number + i,
+                                        cl.clReleaseDevice ? std::move(owned[i]) : OwnedDevice()));
+  }
+  return parts;
 }
 
 }  // namespace tutti::backends

@@ -60,6 +60,7 @@ class Owned {
   Handle handle_ = nullptr;
   Release release_ = nullptr;
 };
+using OwnedDevice = Owned<cl_device_id>;
 using OwnedEvent = Owned<cl_event>;
 using OwnedMemory = Owned<cl_mem>;
 using OwnedQueue = Owned<cl_command_queue>;

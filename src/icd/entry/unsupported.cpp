@@ -167,17 +167,4 @@ cl_event CL_API_CALL clCreateEventFromEGLSyncKHR(cl_context context, CLeglSyncKH
   return no_object<cl_event>("clCreateEventFromEGLSyncKHR", context, errcode_ret);
 }
 
-// ---- device fission (the extension; OpenCL 1.2 has its own functions)
-// ----------------------------
-
-cl_int CL_API_CALL clCreateSubDevicesEXT(cl_device_id in_device,
-                                         const cl_device_partition_property_ext*, cl_uint,
-                                         cl_device_id*, cl_uint*) {
-  return icd::clCreateSubDevices(in_device, nullptr, 0, nullptr, nullptr);
-}
-
-cl_int CL_API_CALL clRetainDeviceEXT(cl_device_id device) { return icd::clRetainDevice(device); }
-
-cl_int CL_API_CALL clReleaseDeviceEXT(cl_device_id device) { return icd::clReleaseDevice(device); }
-
 }  // namespace tutti::icd

@@ -36,9 +36,9 @@ Status argument_index(const Kernel& kernel, cl_uint index) {
 Status kernel_device(const Kernel& kernel, cl_device_id handle) {
   // "CL_INVALID_DEVICE if device is not in the list of devices associated with kernel or if device
   // is NULL but there is more than one device associated with kernel."
-  if (handle != nullptr && from_handle<Device>(handle) != &kernel.context().device()) {
-    return fail(CL_INVALID_DEVICE, "not a device of the kernel");
-  }
+  const bool known = handle != nullptr ? kernel.program().has(from_handle<Device>(handle))
+                                       : kernel.program().devices().size() == 1;
+  if (!known) return fail(CL_INVALID_DEVICE, "not a device of the kernel");
   return {};
 }
 

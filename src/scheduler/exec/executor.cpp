@@ -197,7 +197,7 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
   if (buffer.undefined(begin, end)) {
     // Nobody has it yet. With one device it will be wanted there; with several the host's copy
     // serves all.
-    return backends_.count() == 1 ? buffer.place_on(0) : kHostPlace;
+    return backends_.real_count() == 1 ? buffer.place_on(0) : kHostPlace;
   }
   const PlaceSet places = buffer.valid_places(begin, end);
   if (places == 0 || places & place_bit(kHostPlace)) return kHostPlace;

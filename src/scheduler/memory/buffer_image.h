@@ -4,8 +4,8 @@
 // counted; thread-safe.
 #pragma once
 
+#include <map>
 #include <memory>
-#include <vector>
 
 #include "backends/api/backend.h"
 #include "platform/ref_counted.h"
@@ -27,7 +27,7 @@ class BufferImage : public RefCounted {
   const BufferView view_;  // first: the vendors' images go before their buffers
   const backends::ImageShape shape_;
   Mutex mutex_;
-  std::vector<std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(mutex_);
+  std::map<uint32_t, std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::scheduler

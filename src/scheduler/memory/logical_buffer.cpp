@@ -31,8 +31,7 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       image_(options.image),
       map_(options.size),
       host_(static_cast<std::byte*>(options.user_memory)),
-      memories_(backends.count()),
-      ready_(backends.count()) {}
+      ready_(backends.real_count()) {}
 
 LogicalBuffer::~LogicalBuffer() {
   memories_.clear();  // vendors may refer to the host's memory until now
@@ -78,9 +77,9 @@ Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
   if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
   backends::Backend& device = backends_.at(backend);
   TUTTI_ASSIGN(auto memory, image_ ? device.allocate_image(*image_) : device.allocate(size_, host));
-  memories_[backend] = std::move(memory);
-  ready_[backend].store(memories_[backend].get(), std::memory_order_release);
-  return memories_[backend].get();
+  memories_.push_back(std::move(memory));
+  ready_[backend].store(memories_.back().get(), std::memory_order_release);
+  return memories_.back().get();
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {

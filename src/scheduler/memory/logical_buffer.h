@@ -19,6 +19,7 @@
 #include "platform/ref_counted.h"
 #include "platform/result.h"
 #include "platform/thread_annotations.h"
+#include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/residency_map.h"
 
 namespace tutti::scheduler {
@@ -127,7 +128,7 @@ class LogicalBuffer : public RefCounted {
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
   std::vector<std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(allocation_mutex_);
-  std::vector<std::atomic<backends::Memory*>> ready_;  // memories_ that exist, read without a lock
+  PerBackend<std::atomic<backends::Memory*>> ready_;  // memories_ by backend, read without a lock
 };
 
 /// A window on a buffer: the whole of it, or a sub-buffer.
