@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "device_virtual/image_format.h"
+
 namespace tutti::device_virtual {
 
 struct Buffer::Afterlife {
@@ -25,9 +27,13 @@ Buffer::Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler:
       parent_(std::move(parent)),
       flags_(options.flags),
       host_ptr_(options.host_ptr),
+      shape_(options.image),
       properties_(std::move(options.properties)),
       afterlife_(std::make_shared<Afterlife>()),
-      view_(std::move(view)) {
+      view_(std::move(view)),
+      buffer_image_(parent_ && shape_
+                        ? make_ref<scheduler::BufferImage>(context.backends(), view_, *shape_)
+                        : nullptr) {
   afterlife_->handle = handle();
 }
 
@@ -38,6 +44,7 @@ Result<Buffer*> Buffer::create(Context& context, Options options) {
   memory.size = options.size;
   if ((options.flags & CL_MEM_USE_HOST_PTR) != 0) memory.user_memory = options.host_ptr;
   if ((options.flags & CL_MEM_COPY_HOST_PTR) != 0) memory.initial = options.host_ptr;
+  memory.image = options.image;
   memory.host_now = (options.flags & CL_MEM_ALLOC_HOST_PTR) != 0;
   TUTTI_ASSIGN(const Ref<scheduler::LogicalBuffer> logical,
                scheduler::LogicalBuffer::create(context.backends(), memory));
@@ -56,6 +63,28 @@ Result<Buffer*> Buffer::create_sub_buffer(cl_mem_flags flags, uint64_t origin, u
   return new Buffer(*context_, Ref<Buffer>(this), std::move(options), {view_.buffer, origin, size});
 }
 
+Result<Buffer*> Buffer::create_image(cl_mem_flags flags, const backends::ImageShape& shape,
+                                     std::vector<cl_mem_properties> properties) {
+  Options options;
+  options.flags = flags;
+  options.size = shape.span();
+  options.host_ptr = host_ptr_;
+  options.image = shape;
+  options.properties = std::move(properties);
+  const scheduler::BufferView view{view_.buffer, view_.origin, options.size};
+  return new Buffer(*context_, Ref<Buffer>(this), std::move(options), view);
+}
+
+bool Buffer::Mapping::overlaps(const Mapping& other) const {
+  for (size_t d = 0; d < 3; ++d) {
+    if (box.origin[d] >= other.box.origin[d] + other.box.extent[d] ||
+        other.box.origin[d] >= box.origin[d] + box.extent[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Result<void*> Buffer::pointer_at(uint64_t offset) {
   TUTTI_ASSIGN(std::byte* const host, view_.buffer->host_memory());
   return host + view_.origin + offset;
@@ -66,8 +95,7 @@ Status Buffer::add_mapping(const Mapping& mapping) {
   // "CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing."
   if ((mapping.flags & kMapForWriting) != 0) {
     for (const Mapping& other : mappings_) {
-      if ((other.flags & kMapForWriting) != 0 && mapping.offset < other.offset + other.size &&
-          other.offset < mapping.offset + mapping.size) {
+      if ((other.flags & kMapForWriting) != 0 && mapping.overlaps(other)) {
         return fail(CL_INVALID_OPERATION, "overlapping regions would be mapped for writing");
       }
     }
@@ -99,7 +127,7 @@ void Buffer::add_destructor(Destructor function, void* user_data) {
 Status Buffer::info(cl_mem_info what, const InfoAnswer& answer) {
   switch (what) {
     case CL_MEM_TYPE:
-      return answer.value<cl_mem_object_type>(CL_MEM_OBJECT_BUFFER);
+      return answer.value<cl_mem_object_type>(type());
     case CL_MEM_FLAGS:
       return answer.value(flags_);
     case CL_MEM_SIZE:
@@ -117,11 +145,42 @@ Status Buffer::info(cl_mem_info what, const InfoAnswer& answer) {
     case CL_MEM_ASSOCIATED_MEMOBJECT:
       return answer.value<cl_mem>(parent_ ? parent_->handle() : nullptr);
     case CL_MEM_OFFSET:
-      return answer.value<size_t>(origin());
+      return answer.value<size_t>(shape_ ? 0 : origin());
     case CL_MEM_USES_SVM_POINTER:
       return answer.boolean(false);
     case CL_MEM_PROPERTIES:
       return answer.list(std::span<const cl_mem_properties>(properties_));
+    default:
+      return unknown_query();
+  }
+}
+
+Status Buffer::image_info(cl_image_info what, const InfoAnswer& answer) const {
+  const backends::ImageShape& shape = *shape_;
+  const unsigned dimensions = image_dimensions(shape.type);
+  const bool array = is_image_array(shape.type);
+  switch (what) {
+    case CL_IMAGE_FORMAT:
+      return answer.value(shape.format);
+    case CL_IMAGE_ELEMENT_SIZE:
+      return answer.value<size_t>(shape.pixel_size);
+    case CL_IMAGE_ROW_PITCH:
+      return answer.value<size_t>(shape.row_pitch);
+    case CL_IMAGE_SLICE_PITCH:
+      return answer.value<size_t>(shape.slice_pitch);
+    case CL_IMAGE_WIDTH:
+      return answer.value<size_t>(shape.extent[0]);
+    case CL_IMAGE_HEIGHT:
+      return answer.value<size_t>(dimensions >= 2 ? shape.extent[1] : 0);
+    case CL_IMAGE_DEPTH:
+      return answer.value<size_t>(dimensions == 3 ? shape.extent[2] : 0);
+    case CL_IMAGE_ARRAY_SIZE:
+      return answer.value<size_t>(array ? shape.extent[dimensions] : 0);
+    case CL_IMAGE_BUFFER:
+      return answer.value<cl_mem>(parent_ ? parent_->handle() : nullptr);
+    case CL_IMAGE_NUM_MIP_LEVELS:
+    case CL_IMAGE_NUM_SAMPLES:
+      return answer.value<cl_uint>(0);
     default:
       return unknown_query();
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer or sub-buffer: a window on a LogicalBuffer, with what the application may ask about it,
-// and the record of what it has mapped. Queued commands hold the LogicalBuffer, not this object.
-// Thread-safe.
+// A buffer, sub-buffer or image: a window on a LogicalBuffer, with what the application may ask
+// about it, and the record of what it has mapped. An image's offsets and sizes are bytes of its
+// host's copy (or of the buffer that it is made from). Queued commands hold the LogicalBuffer, not
+// this object. Thread-safe.
 #pragma once
 
 #include <CL/cl.h>
@@ -15,6 +16,7 @@
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
 #include "device_virtual/kernel_arguments.h"
+#include "scheduler/memory/buffer_image.h"
 #include "scheduler/memory/logical_buffer.h"
 
 namespace tutti::device_virtual {
@@ -31,17 +33,23 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
     uint64_t offset = 0;
     uint64_t size = 0;
     cl_map_flags flags = 0;
+    backends::ImageBox box{};  // images: the region; buffers: the range, as a line
+    bool overlaps(const Mapping& other) const;
   };
 
   struct Options {
     cl_mem_flags flags = 0;  // complete: inherited and default flags filled in
     uint64_t size = 0;
     void* host_ptr = nullptr;
-    std::vector<cl_mem_properties> properties;  // as given, with the closing 0; empty if NULL
+    std::optional<backends::ImageShape> image{};  // size is its span() then
+    std::vector<cl_mem_properties> properties;    // as given, with the closing 0; empty if NULL
   };
   static Result<Buffer*> create(Context& context, Options options);
   /// `flags` as for create(); the range lies within this buffer, which is not a sub-buffer.
   Result<Buffer*> create_sub_buffer(cl_mem_flags flags, uint64_t origin, uint64_t size);
+  /// An image of `shape` over the begin of this buffer; `flags` as for create().
+  Result<Buffer*> create_image(cl_mem_flags flags, const backends::ImageShape& shape,
+                               std::vector<cl_mem_properties> properties);
   ~Buffer();
 
   Context& context() const { return *context_; }
@@ -49,7 +57,12 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   uint64_t size() const { return view_.size; }
   /// Bytes from the begin of the parent buffer.
   uint64_t origin() const { return view_.origin; }
-  bool is_sub_buffer() const { return static_cast<bool>(parent_); }
+  bool is_sub_buffer() const { return parent_ && !shape_; }
+  /// Null for a buffer.
+  const backends::ImageShape* image() const { return shape_ ? &*shape_ : nullptr; }
+  /// The image made from a buffer; null for all else.
+  const Ref<scheduler::BufferImage>& buffer_image() const { return buffer_image_; }
+  cl_mem_object_type type() const { return shape_ ? shape_->type : CL_MEM_OBJECT_BUFFER; }
   /// Do both show (parts of) the same memory?
   bool same_storage(const Buffer& other) const { return view_.buffer == other.view_.buffer; }
   const scheduler::BufferView& view() const { return view_; }
@@ -68,6 +81,8 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   ArgumentHolders& argument_holders() { return argument_holders_; }
   void last_public_release() { argument_holders_.forget(handle()); }
   Status info(cl_mem_info what, const InfoAnswer& answer);
+  /// This is an image.
+  Status image_info(cl_image_info what, const InfoAnswer& answer) const;
 
  private:
   struct Afterlife;  // lives as long as the memory, to call the destructor callbacks at its end
@@ -75,15 +90,17 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler::BufferView view);
 
   const Ref<Context> context_;  // first, so that the engine outlives the memory
-  const Ref<Buffer> parent_;    // null unless a sub-buffer
+  const Ref<Buffer> parent_;    // the buffer of a sub-buffer or of an image made from one
   const cl_mem_flags flags_;
   void* const host_ptr_;  // USE_HOST_PTR only
+  const std::optional<backends::ImageShape> shape_;
   const std::vector<cl_mem_properties> properties_;
   // The callbacks run when the memory itself has gone (the user's host_ptr may be freed then):
   // before view_ in this list, so it goes after it; commands in flight hold it too, through the
   // memory.
   std::shared_ptr<Afterlife> afterlife_;
   const scheduler::BufferView view_;
+  const Ref<scheduler::BufferImage> buffer_image_;
   std::mutex mutex_;
   std::vector<Mapping> mappings_;  // guarded by mutex_
   ArgumentHolders argument_holders_;

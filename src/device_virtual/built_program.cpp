@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -35,23 +36,27 @@ backends::BuildResult build_on(backends::Backend& backend, const std::string& so
   return result;
 }
 
+/// By backend, up to the last one wanted.
 std::vector<backends::BuildResult> build_on_all(scheduler::BackendSet& backends,
+                                                scheduler::BackendMask wanted,
                                                 const std::string& source,
                                                 const std::string& options) {
-  std::vector<backends::BuildResult> results(backends.count());
+  std::vector<backends::BuildResult> results(static_cast<size_t>(std::bit_width(wanted)));
   std::vector<std::thread> threads;
   threads.reserve(results.size());
   const auto build_one = [&](uint32_t i) {
     results[i] = build_on(backends.at(i), source, options);
   };
-  for (uint32_t i = 1; i < backends.count(); ++i) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(wanted));
+  for (uint32_t i = first + 1; i < results.size(); ++i) {
+    if ((wanted & scheduler::backend_bit(i)) == 0) continue;
     try {
       threads.emplace_back(build_one, i);
     } catch (const std::system_error&) {
       build_one(i);  // no thread to be had: one after the other, then
     }
   }
-  if (!results.empty()) build_one(0);
+  if (first < results.size()) build_one(first);
   for (std::thread& thread : threads) thread.join();
   return results;
 }
@@ -68,10 +73,14 @@ void append_paragraph(std::string& log, const std::string& text) {
 
 /// What the application is told when no vendor could build: the one reason they all gave, where the
 /// specification knows it for clBuildProgram.
-cl_int common_failure(const std::vector<backends::BuildResult>& results) {
-  const cl_int first = results.empty() ? CL_BUILD_PROGRAM_FAILURE : results.front().code;
-  const bool same = std::all_of(results.begin(), results.end(),
-                                [&](const auto& result) { return result.code == first; });
+cl_int common_failure(const std::vector<backends::BuildResult>& results,
+                      scheduler::BackendMask wanted) {
+  // The last one is wanted; others may be gaps.
+  const cl_int first = results.empty() ? CL_BUILD_PROGRAM_FAILURE : results.back().code;
+  bool same = true;
+  for (uint32_t i = 0; i < results.size(); ++i) {
+    same = same && ((wanted & scheduler::backend_bit(i)) == 0 || results[i].code == first);
+  }
   const bool known = first == CL_INVALID_BUILD_OPTIONS || first == CL_COMPILER_NOT_AVAILABLE ||
                      first == CL_OUT_OF_HOST_MEMORY || first == CL_OUT_OF_RESOURCES;
   return same && known ? first : CL_BUILD_PROGRAM_FAILURE;
@@ -154,7 +163,7 @@ Result<backends::Module*> BuiltProgram::rewritten_module(uint32_t backend) {
   return answer();
 }
 
-BuildOutcome build_program(scheduler::BackendSet& backends,
+BuildOutcome build_program(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
                            const kernel_compiler::CompileRequest& request) {
   auto compiled = kernel_compiler::compile(request);
   if (!compiled) return failed(compiled.error().code, compiled.error().message);
@@ -163,7 +172,7 @@ BuildOutcome build_program(scheduler::BackendSet& backends,
   }
   if (!compiled->ok) return failed(CL_BUILD_PROGRAM_FAILURE, std::move(compiled->log));
 
-  auto results = build_on_all(backends, compiled->preprocessed, compiled->vendor_options);
+  auto results = build_on_all(backends, wanted, compiled->preprocessed, compiled->vendor_options);
   const bool any = std::any_of(results.begin(), results.end(),
                                [](const auto& result) { return result.module != nullptr; });
   BuildOutcome outcome;
@@ -171,7 +180,7 @@ BuildOutcome build_program(scheduler::BackendSet& backends,
   std::vector<std::unique_ptr<backends::Module>> modules(results.size());
   for (uint32_t i = 0; i < results.size(); ++i) {
     modules[i] = std::move(results[i].module);
-    if (modules[i] != nullptr) continue;
+    if (modules[i] != nullptr || (wanted & scheduler::backend_bit(i)) == 0) continue;
     const std::string title = device_title(backends.traits(i));
     if (any) {
       log(LogLevel::kWarning, "{} is left out for a program that it cannot build ({}): {}", title,
@@ -184,7 +193,7 @@ BuildOutcome build_program(scheduler::BackendSet& backends,
     append_paragraph(outcome.log, results[i].log);
   }
   if (!any) {
-    outcome.code = common_failure(results);
+    outcome.code = common_failure(results, wanted);
     return outcome;
   }
   outcome.program =

@@ -26,7 +26,7 @@ namespace tutti::device_virtual {
 
 class BuiltProgram {
  public:
-  /// `modules` has one entry per backend, null where the backend is left out.
+  /// `modules` by backend, null where the backend is left out.
   BuiltProgram(scheduler::BackendSet& backends, kernel_compiler::CompileOutput compiled,
                std::vector<std::unique_ptr<backends::Module>> modules);
 
@@ -39,6 +39,8 @@ class BuiltProgram {
   std::optional<uint32_t> find(std::string_view kernel) const;
   /// Backends that have a module, as bits.
   uint64_t built_on() const { return built_on_; }
+  /// Backends from this number on have no module.
+  uint32_t backend_end() const { return static_cast<uint32_t>(modules_.size()); }
   /// Equal for equal preprocessed source, options and kernel name.
   uint64_t kernel_key(std::string_view kernel) const;
 
@@ -76,10 +78,10 @@ struct BuildOutcome {
   std::shared_ptr<BuiltProgram> program;  // null unless code is CL_SUCCESS
 };
 
-/// Front end, then every backend in parallel. Blocks until all have ended. A backend that cannot
-/// build what another can is left out, with a warning; when none can, the vendors' logs are the
-/// log.
-BuildOutcome build_program(scheduler::BackendSet& backends,
+/// Front end, then every backend of `wanted` in parallel. Blocks until all have ended. A backend
+/// that cannot build what another can is left out, with a warning; when none can, the vendors' logs
+/// are the log.
+BuildOutcome build_program(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
                            const kernel_compiler::CompileRequest& request);
 
 /// The options alone, as far as the front end can judge them: CL_SUCCESS,

@@ -18,7 +18,7 @@ namespace tutti::device_virtual {
 namespace {
 
 // What kernels may use through Tutti, provided that every device has it. Everything else that
-// vendors offer needs support of ours first (images, sub-groups …) or names host functions that are
+// vendors offer needs support of ours first (sub-groups …) or names host functions that are
 // not there.
 constexpr std::string_view kPassable[] = {
     "cl_khr_byte_addressable_store",
@@ -30,7 +30,13 @@ constexpr std::string_view kPassable[] = {
     "cl_khr_int64_extended_atomics",
     "cl_khr_fp64",
     "cl_khr_fp16",
+    "cl_khr_3d_image_writes",
+    "cl_khr_image2d_from_buffer",
+    "cl_khr_depth_images",
 };
+constexpr std::string_view kImageFromBuffer = "cl_khr_image2d_from_buffer";
+constexpr std::string_view k3dImageWrites = "cl_khr_3d_image_writes";
+constexpr std::string_view kImages = "images";  // as a feature, beside the extensions
 constexpr std::string_view kFp64 = "cl_khr_fp64";
 constexpr std::string_view kFp16 = "cl_khr_fp16";
 
@@ -333,26 +339,37 @@ void put_memory(Answers& answers, Devices devices, const Capabilities& caps) {
                   }));
 }
 
+void put_images(Answers& answers, Devices devices, const Capabilities& caps) {
+  answers.boolean(CL_DEVICE_IMAGE_SUPPORT, caps.images);
+  for (const cl_device_info what :
+       {CL_DEVICE_MAX_READ_IMAGE_ARGS, CL_DEVICE_MAX_WRITE_IMAGE_ARGS, CL_DEVICE_MAX_SAMPLERS}) {
+    answers.put<cl_uint>(what, caps.images ? minimum<cl_uint>(devices, what, 0) : 0);
+  }
+  answers.put<cl_uint>(CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, 0);  // OpenCL C 2.0 and later
+  const Capabilities::ImageLimits& limits = caps.image_limits;
+  answers.put<cl_uint>(CL_DEVICE_IMAGE_PITCH_ALIGNMENT, limits.pitch_alignment);
+  answers.put<cl_uint>(CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, limits.base_alignment);
+  answers.put<size_t>(CL_DEVICE_IMAGE2D_MAX_WIDTH, limits.extent_2d[0]);
+  answers.put<size_t>(CL_DEVICE_IMAGE2D_MAX_HEIGHT, limits.extent_2d[1]);
+  answers.put<size_t>(CL_DEVICE_IMAGE3D_MAX_WIDTH, limits.extent_3d[0]);
+  answers.put<size_t>(CL_DEVICE_IMAGE3D_MAX_HEIGHT, limits.extent_3d[1]);
+  answers.put<size_t>(CL_DEVICE_IMAGE3D_MAX_DEPTH, limits.extent_3d[2]);
+  answers.put<size_t>(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, limits.buffer_pixels);
+  answers.put<size_t>(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, limits.layers);
+}
+
 /// What the virtual device does not offer: the values that the specification gives for that.
 void put_absent(Answers& answers) {
-  answers.boolean(CL_DEVICE_IMAGE_SUPPORT, false);
   for (const cl_device_info what :
-       {CL_DEVICE_MAX_READ_IMAGE_ARGS, CL_DEVICE_MAX_WRITE_IMAGE_ARGS,
-        CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, CL_DEVICE_MAX_SAMPLERS,
-        CL_DEVICE_IMAGE_PITCH_ALIGNMENT, CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT,
-        CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
+       {CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
         CL_DEVICE_MAX_ON_DEVICE_QUEUES, CL_DEVICE_MAX_ON_DEVICE_EVENTS, CL_DEVICE_MAX_PIPE_ARGS,
         CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, CL_DEVICE_PIPE_MAX_PACKET_SIZE,
         CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT,
-        CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, CL_DEVICE_MAX_NUM_SUB_GROUPS,
-        CL_DEVICE_PARTITION_MAX_SUB_DEVICES}) {
+        CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, CL_DEVICE_MAX_NUM_SUB_GROUPS}) {
     answers.put<cl_uint>(what, 0);
   }
   for (const cl_device_info what :
-       {CL_DEVICE_IMAGE2D_MAX_WIDTH, CL_DEVICE_IMAGE2D_MAX_HEIGHT, CL_DEVICE_IMAGE3D_MAX_WIDTH,
-        CL_DEVICE_IMAGE3D_MAX_HEIGHT, CL_DEVICE_IMAGE3D_MAX_DEPTH, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE,
-        CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE,
-        CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE}) {
+       {CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE}) {
     answers.put<size_t>(what, 0);
   }
   for (const cl_device_info what :
@@ -374,11 +391,27 @@ void put_absent(Answers& answers) {
                                              CL_DEVICE_ATOMIC_ORDER_RELAXED |
                                                  CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
                                                  CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP);
-  // "If the device cannot be partitioned … a value of 0 will be returned."
-  answers.list<cl_device_partition_property>(CL_DEVICE_PARTITION_PROPERTIES, {0});
   answers.put<cl_device_affinity_domain>(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 0);
-  // A root device: "either a value of 0 or a size of 0".
-  answers.list<cl_device_partition_property>(CL_DEVICE_PARTITION_TYPE, {0});
+}
+
+bool has_images(const DeviceFacts& device) {
+  return ask<cl_bool>(device, CL_DEVICE_IMAGE_SUPPORT, CL_FALSE) != CL_FALSE;
+}
+
+void merge_image_limits(Capabilities& caps, Devices devices) {
+  caps.images = std::all_of(devices.begin(), devices.end(), has_images);
+  if (!caps.images) return;
+  const auto least = [&](cl_device_info what) { return minimum<size_t>(devices, what, 0); };
+  Capabilities::ImageLimits& limits = caps.image_limits;
+  limits.extent_2d = {least(CL_DEVICE_IMAGE2D_MAX_WIDTH), least(CL_DEVICE_IMAGE2D_MAX_HEIGHT)};
+  limits.extent_3d = {least(CL_DEVICE_IMAGE3D_MAX_WIDTH), least(CL_DEVICE_IMAGE3D_MAX_HEIGHT),
+                      least(CL_DEVICE_IMAGE3D_MAX_DEPTH)};
+  limits.buffer_pixels = least(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+  limits.layers = least(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
+  if (!contains(caps.language_extensions, kImageFromBuffer)) return;
+  const auto most = [&](cl_device_info what) { return maximum<cl_uint>(devices, what, 0); };
+  limits.pitch_alignment = most(CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
+  limits.base_alignment = most(CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT);
 }
 
 void merge_limits(Capabilities& caps, Devices devices) {
@@ -445,12 +478,20 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, DeviceType
   caps.language_features.emplace_back("__opencl_c_int64");
   if (caps.fp64) caps.language_features.emplace_back("__opencl_c_fp64");
   merge_limits(caps, devices);
+  merge_image_limits(caps, devices);
+  if (caps.images) {
+    caps.language_features.emplace_back("__opencl_c_images");
+    if (contains(caps.language_extensions, k3dImageWrites)) {
+      caps.language_features.emplace_back("__opencl_c_3d_image_writes");
+    }
+  }
 
   Answers answers(caps.answers);
   put_identity(answers, caps, driver_version);
   put_language(answers, caps, driver_version);
   put_execution(answers, devices, caps);
   put_memory(answers, devices, caps);
+  put_images(answers, devices, caps);
   put_absent(answers);
   return caps;
 }
@@ -497,6 +538,7 @@ std::vector<LeftOut> devices_to_leave_out(std::span<const DeviceFacts> devices,
   std::vector<std::vector<std::string>> features;
   for (size_t i = 0; i < devices.size(); ++i) {
     features.push_back(passable_extensions(devices[i]));
+    if (has_images(devices[i])) features.back().emplace_back(kImages);
     std::string reason = misfit(devices[i]);
     if (reason.empty()) {
       in.push_back(i);

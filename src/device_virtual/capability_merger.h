@@ -39,6 +39,15 @@ struct Capabilities {
   uint32_t version = 300;   // of the device (__OPENCL_VERSION__): 300, or less with older devices
   uint32_t opencl_c = 120;  // highest language version, 120 for 1.2
   bool fp64 = false;
+  bool images = false;
+  struct ImageLimits {  // zero without images
+    std::array<size_t, 2> extent_2d{};
+    std::array<size_t, 3> extent_3d{};
+    size_t buffer_pixels = 0;
+    size_t layers = 0;
+    uint32_t pitch_alignment = 0;  // pixels, of 2-D images from buffers; 0: there are none
+    uint32_t base_alignment = 0;   // pixels, likewise
+  } image_limits;
   uint32_t address_bits = 64;
   bool little_endian = true;
   size_t max_work_group_size = 1;
@@ -48,7 +57,8 @@ struct Capabilities {
   uint64_t local_memory = 0;      // bytes
   uint32_t memory_alignment = 1;  // bytes: sub-buffer origins are multiples of it
   size_t max_parameter_size = 0;  // bytes
-  /// Answers of clGetDeviceInfo, except those that name objects (platform, parent, count).
+  /// Answers of clGetDeviceInfo, except those that name objects (platform, parent, count) or tell
+  /// how a device can be partitioned.
   std::map<cl_device_info, std::vector<std::byte>> answers;
 };
 

@@ -9,14 +9,16 @@
 
 namespace tutti::device_virtual {
 
-CommandQueue::CommandQueue(Context& context, cl_command_queue_properties properties,
+CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
                            std::vector<cl_queue_properties> property_list)
     : context_(&context),
+      device_(device),
       properties_(properties),
       property_list_(std::move(property_list)),
       stream_(context.engine().create_stream(
           {.out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0,
-           .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0})) {}
+           .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0,
+           .backends = device.backends()})) {}
 
 CommandQueue::~CommandQueue() = default;
 
@@ -40,12 +42,30 @@ Result<void*> CommandQueue::map(Buffer& buffer, cl_map_flags flags, uint64_t off
                                 const Submission& submission) {
   TUTTI_ASSIGN(void* const pointer, buffer.pointer_at(offset));
   // Recorded before it is enqueued: another thread may unmap as soon as it can see the event.
-  TUTTI_TRY(buffer.add_mapping({pointer, offset, size, flags}));
+  TUTTI_TRY(buffer.add_mapping({pointer, offset, size, flags, {{offset, 0, 0}, {size, 1, 1}}}));
   const bool discard = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
   const Status status =
       enqueue(scheduler::MapWork{buffer.view(), offset, size, discard}, submission);
   if (!status) {
     buffer.take_mapping(pointer);
+    return tl::unexpected<Error>(status.error());
+  }
+  return pointer;
+}
+
+Result<void*> CommandQueue::map_image(Buffer& image, cl_map_flags flags,
+                                      const backends::ImageBox& box, const Submission& submission) {
+  const backends::ImageShape& shape = *image.image();
+  const uint64_t offset = box.origin[0] * shape.pixel_size + box.origin[1] * shape.second_pitch() +
+                          box.origin[2] * shape.slice_pitch;
+  TUTTI_ASSIGN(void* const pointer, image.pointer_at(offset));
+  // The whole image is made valid and becomes the host's, unless all of it is given up.
+  const bool discard = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0 && box.extent == shape.extent;
+  TUTTI_TRY(image.add_mapping({pointer, 0, image.size(), flags, box}));
+  const Status status =
+      enqueue(scheduler::MapWork{image.view(), 0, image.size(), discard}, submission);
+  if (!status) {
+    image.take_mapping(pointer);
     return tl::unexpected<Error>(status.error());
   }
   return pointer;

@@ -29,12 +29,13 @@ class Buffer;
 class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue> {
  public:
   /// `property_list`: as given to clCreateCommandQueueWithProperties, with the closing 0.
-  CommandQueue(Context& context, cl_command_queue_properties properties,
+  /// `device`: one of the context's.
+  CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
                std::vector<cl_queue_properties> property_list);
   ~CommandQueue();
 
   Context& context() { return *context_; }
-  Device& device() { return context_->device(); }
+  Device& device() { return device_; }
   bool profiling() const { return (properties_ & CL_QUEUE_PROFILING_ENABLE) != 0; }
 
   /// On error there is no event and nothing was enqueued, except for a blocking command, whose own
@@ -43,6 +44,9 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   /// clEnqueueMapBuffer: the pointer, also while the command has not ended.
   Result<void*> map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
                     const Submission& submission);
+  /// clEnqueueMapImage likewise.
+  Result<void*> map_image(Buffer& image, cl_map_flags flags, const backends::ImageBox& box,
+                          const Submission& submission);
   /// CL_INVALID_VALUE when `pointer` is not mapped.
   Status unmap(Buffer& buffer, const void* pointer, const Submission& submission);
   Status flush();
@@ -53,6 +57,7 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
 
  private:
   const Ref<Context> context_;  // first, so that the engine outlives the stream
+  Device& device_;              // the context's
   const cl_command_queue_properties properties_;
   const std::vector<cl_queue_properties> property_list_;
   Ref<scheduler::Stream> stream_;

@@ -60,6 +60,16 @@ scheduler::EngineSettings engine_settings(const Config& config) {
   return settings;
 }
 
+std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
+                                           scheduler::BackendMask mask) {
+  std::vector<const backends::Backend*> list;
+  for (uint32_t i = 0; i < set.count(); ++i) {
+    if ((mask & scheduler::backend_bit(i)) != 0) list.push_back(&set.at(i));
+  }
+  return std::make_shared<const Capabilities>(merge_capabilities(
+      facts_of(list), process_config().device_type.value, std::string(driver_version())));
+}
+
 const Composition* compose() {
   if (std::getenv(kInsideProbe) != nullptr) return nullptr;  // see there
   const Config& config = process_config();
@@ -70,15 +80,14 @@ const Composition* compose() {
     return nullptr;
   }
   auto* made = new Composition;
-  made->capabilities =
-      merge_capabilities(facts_of(list), config.device_type.value, std::string(driver_version()));
   made->backends = new scheduler::BackendSet(std::move(list));
+  auto capabilities = merged(*made->backends, made->backends->real_devices());
   made->engine = new scheduler::Engine(*made->backends, engine_settings(config));
   the_engine = made->engine;
   set_exit_hook([] { the_engine->shut_down(); });
   made->platform = new Platform;
-  made->device = new Device(made->capabilities);
-  log(LogLevel::kInfo, "{}: {} devices", made->capabilities.name, made->backends->count());
+  log(LogLevel::kInfo, "{}: {} devices", capabilities->name, made->backends->count());
+  made->device = new Device(std::move(capabilities), *made->backends);
   return made;
 }
 
@@ -91,6 +100,12 @@ const Composition* composition() {
     return compose();
   }();
   return made;
+}
+
+std::shared_ptr<const Capabilities> capabilities_of(scheduler::BackendMask backends) {
+  const Composition& all = *composition();
+  if (backends == all.device->backends()) return all.device->shared_capabilities();
+  return merged(*all.backends, backends);
 }
 
 bool is_forked_child() noexcept { return forked_child.load(std::memory_order_relaxed); }

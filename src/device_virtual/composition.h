@@ -4,8 +4,7 @@
 // vendors' libraries do not survive being called during process exit. Thread-safe.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <memory>
 
 #include "device_virtual/capability_merger.h"
 #include "scheduler/exec/engine.h"
@@ -18,13 +17,15 @@ class Device;
 struct Composition {
   scheduler::BackendSet* backends = nullptr;
   scheduler::Engine* engine = nullptr;
-  Capabilities capabilities;
   Platform* platform = nullptr;
   Device* device = nullptr;
 };
 
 /// Null when there is no real device to stand behind the platform (the log says why).
 const Composition* composition();
+
+/// What a device with these backends behind it answers. Asks the vendors, but for the root's.
+std::shared_ptr<const Capabilities> capabilities_of(scheduler::BackendMask backends);
 
 /// True in a child process forked after composition() was first called: the vendors' threads and
 /// locks did not come along, so every entry point answers with an error there.

@@ -5,14 +5,19 @@
 
 namespace tutti::device_virtual {
 
-std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list) {
+std::vector<DeviceFacts> facts_of(std::span<const backends::Backend* const> list) {
   std::vector<DeviceFacts> facts;
-  for (const auto& backend : list) {
-    facts.push_back({backend->traits(), [device = backend.get()](cl_device_info what) {
-                       return device->device_info(what);
-                     }});
+  for (const backends::Backend* device : list) {
+    facts.push_back(
+        {device->traits(), [device](cl_device_info what) { return device->device_info(what); }});
   }
   return facts;
+}
+
+std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list) {
+  std::vector<const backends::Backend*> pointers;
+  for (const auto& backend : list) pointers.push_back(backend.get());
+  return facts_of(pointers);
 }
 
 std::vector<std::unique_ptr<backends::Backend>> choose_devices(

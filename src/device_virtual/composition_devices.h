@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/opencl/create_backends.h"
@@ -18,6 +19,7 @@ std::vector<std::unique_ptr<backends::Backend>> choose_devices(
     const Config& config, std::vector<backends::DeviceReport>& report);
 
 /// `list` as the merger sees it; valid as long as the backends.
+std::vector<DeviceFacts> facts_of(std::span<const backends::Backend* const> list);
 std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list);
 
 }  // namespace tutti::device_virtual

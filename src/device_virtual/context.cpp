@@ -1,12 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/context.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "device_virtual/composition.h"
+#include "device_virtual/image_format.h"
 
 namespace tutti::device_virtual {
 
-Context::Context(Device& device, scheduler::Engine& engine, Options options)
-    : device_(device), options_(std::move(options)), engine_(engine) {}
+namespace {
+
+scheduler::BackendMask behind(const std::vector<Ref<Device>>& devices) {
+  scheduler::BackendMask mask = 0;
+  for (const Ref<Device>& device : devices) mask |= device->backends();
+  return mask;
+}
+
+std::shared_ptr<const Capabilities> capabilities_of_all(const std::vector<Ref<Device>>& devices) {
+  const scheduler::BackendMask mask = behind(devices);
+  for (const Ref<Device>& device : devices) {
+    if (device->backends() == mask) return device->shared_capabilities();
+  }
+  return capabilities_of(mask);
+}
+
+}  // namespace
+
+Context::Context(std::vector<Ref<Device>> devices, scheduler::Engine& engine, Options options)
+    : devices_(std::move(devices)),
+      behind_(behind(devices_)),
+      capabilities_(capabilities_of_all(devices_)),
+      options_(std::move(options)),
+      engine_(engine) {}
+
+bool Context::has(const Device* device) const {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [device](const Ref<Device>& one) { return one.get() == device; });
+}
 
 Context::~Context() {
   // "The callbacks are called in the reverse order in which they were registered."
@@ -15,14 +46,45 @@ Context::~Context() {
   }
 }
 
+Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
+                                                            cl_mem_object_type type) {
+  const std::pair key(access, type);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = image_formats_.find(key); known != image_formats_.end()) {
+      return known->second;
+    }
+  }
+  std::vector<cl_image_format> common;
+  for (uint32_t i = 0; capabilities().images && i < backends().real_count(); ++i) {
+    TUTTI_ASSIGN(auto formats, backends().at(i).image_formats(access, type));
+    if (i == 0) {
+      common = std::move(formats);
+      // What cannot be addressed as linear memory cannot be moved.
+      std::erase_if(common, [](const cl_image_format& format) { return pixel_size(format) == 0; });
+      continue;
+    }
+    std::erase_if(common, [&formats](const cl_image_format& format) {
+      return std::none_of(formats.begin(), formats.end(), [&format](const cl_image_format& other) {
+        return same_format(format, other);
+      });
+    });
+  }
+  const std::lock_guard lock(mutex_);
+  return image_formats_.emplace(key, std::move(common)).first->second;
+}
+
 Status Context::info(cl_context_info what, const InfoAnswer& answer) const {
   switch (what) {
     case CL_CONTEXT_REFERENCE_COUNT:
       return answer.value(public_references());
     case CL_CONTEXT_NUM_DEVICES:
-      return answer.value<cl_uint>(1);  // "Duplicate devices specified in devices are ignored."
-    case CL_CONTEXT_DEVICES:
-      return answer.value<cl_device_id>(device_.handle());
+      return answer.value(static_cast<cl_uint>(devices_.size()));
+    case CL_CONTEXT_DEVICES: {
+      std::vector<cl_device_id> handles;
+      for (const Ref<Device>& device : devices_) handles.push_back(device->handle());
+      return answer.list(std::span<const cl_device_id>(handles));
+    }
     case CL_CONTEXT_PROPERTIES:
       return answer.list(std::span<const cl_context_properties>(options_.properties));
     default:

@@ -5,6 +5,7 @@
 
 #include <CL/cl.h>
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -28,13 +29,22 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
     Notify notify = nullptr;
     void* user_data = nullptr;
   };
-  Context(Device& device, scheduler::Engine& engine, Options options);
+  /// `devices`: not empty, none twice.
+  Context(std::vector<Ref<Device>> devices, scheduler::Engine& engine, Options options);
   ~Context();
 
-  Device& device() { return device_; }
-  const Capabilities& capabilities() const { return device_.capabilities(); }
+  /// In the order in which the application gave them.
+  std::span<const Ref<Device>> devices() const { return devices_; }
+  bool has(const Device* device) const;
+  /// What stands behind all its devices, and what holds on all of that.
+  scheduler::BackendMask backends_behind() const { return behind_; }
+  const Capabilities& capabilities() const { return *capabilities_; }
   scheduler::Engine& engine() { return engine_; }
   scheduler::BackendSet& backends() { return engine_.backends(); }
+
+  /// Formats that every device takes, for clGetSupportedImageFormats and clCreateImage; asked of
+  /// the vendors once. `access`: the flags that say what kernels do.
+  Result<std::vector<cl_image_format>> image_formats(cl_mem_flags access, cl_mem_object_type type);
 
   Status info(cl_context_info what, const InfoAnswer& answer) const;
   void add_destructor(Destructor function, void* user_data);
@@ -42,11 +52,15 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   void notify(const std::string& message) const;
 
  private:
-  Device& device_;
+  const std::vector<Ref<Device>> devices_;
+  const scheduler::BackendMask behind_;
+  const std::shared_ptr<const Capabilities> capabilities_;
   const Options options_;
   scheduler::Engine& engine_;
   std::mutex mutex_;
   std::vector<std::pair<Destructor, void*>> destructors_;  // guarded by mutex_
+  std::map<std::pair<cl_mem_flags, cl_mem_object_type>, std::vector<cl_image_format>>
+      image_formats_;  // guarded by mutex_
 };
 
 }  // namespace tutti::device_virtual

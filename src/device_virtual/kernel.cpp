@@ -48,9 +48,14 @@ void Kernel::set_local(uint32_t index, uint64_t size) { arguments_->set_local(in
 void Kernel::set_buffer(uint32_t index, Buffer* buffer) {
   if (buffer == nullptr) {
     (void)arguments_->set_buffer(index, nullptr, {});
-  } else if (arguments_->set_buffer(index, buffer->handle(), buffer->view())) {
+  } else if (arguments_->set_buffer(index, buffer->handle(), buffer->view(),
+                                    buffer->buffer_image())) {
     buffer->argument_holders().add(arguments_);
   }
+}
+
+void Kernel::set_sampler(uint32_t index, const backends::SamplerState& sampler) {
+  arguments_->set_sampler(index, sampler);
 }
 
 Status Kernel::enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::ArgumentSet> arguments,

@@ -36,7 +36,8 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   // The argument exists and is of that kind; sizes have been checked.
   void set_bytes(uint32_t index, std::span<const std::byte> value);
   void set_local(uint32_t index, uint64_t size);
-  void set_buffer(uint32_t index, Buffer* buffer);  // null: the NULL pointer
+  void set_buffer(uint32_t index, Buffer* buffer);  // or image; null: the NULL pointer
+  void set_sampler(uint32_t index, const backends::SamplerState& sampler);
   KernelArguments::Snapshot arguments() { return arguments_->snapshot(); }
 
   /// Launches with `arguments` (complete); with a zero in shape.global nothing is computed.

@@ -62,9 +62,19 @@ void KernelArguments::set_local(uint32_t index, uint64_t size) {
   slot.local_size = size;
 }
 
-bool KernelArguments::set_buffer(uint32_t index, const void* owner, const BufferView& view) {
+void KernelArguments::set_sampler(uint32_t index, const backends::SamplerState& sampler) {
+  Retired retired;
+  const std::lock_guard lock(mutex_);
+  ArgumentSlot& slot = writable(index, retired);
+  slot.kind = ArgumentSlot::Kind::kSampler;
+  slot.sampler = sampler;
+}
+
+bool KernelArguments::set_buffer(uint32_t index, const void* owner, const BufferView& view,
+                                 const Ref<scheduler::BufferImage>& image) {
   Retired retired;
   BufferView replaced;
+  Ref<scheduler::BufferImage> replaced_image;
   const std::lock_guard lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   if (old.kind == ArgumentSlot::Kind::kBuffer && owners_[index] == owner &&
@@ -73,6 +83,7 @@ bool KernelArguments::set_buffer(uint32_t index, const void* owner, const Buffer
   }
   ArgumentSlot& slot = writable(index, retired);
   replaced = std::exchange(slot.view, view);
+  replaced_image = std::exchange(slot.image, image);
   slot.kind = ArgumentSlot::Kind::kBuffer;
   owners_[index] = owner;
   return owner != nullptr;
@@ -81,11 +92,13 @@ bool KernelArguments::set_buffer(uint32_t index, const void* owner, const Buffer
 void KernelArguments::forget(const void* owner) {
   Retired retired;
   std::vector<BufferView> dropped;
+  std::vector<Ref<scheduler::BufferImage>> dropped_images;
   const std::lock_guard lock(mutex_);
   for (uint32_t i = 0; i < owners_.size(); ++i) {
     if (owners_[i] != owner) continue;
     ArgumentSlot& slot = writable(i, retired);
     dropped.push_back(std::exchange(slot.view, {}));
+    dropped_images.push_back(std::exchange(slot.image, nullptr));
     slot.kind = ArgumentSlot::Kind::kUnset;
     owners_[i] = nullptr;
   }

@@ -43,7 +43,9 @@ class KernelArguments {
   void set_local(uint32_t index, uint64_t size);
   /// `owner` identifies the memory object (null: the NULL pointer). True when the caller must now
   /// register this set with the owner's ArgumentHolders.
-  bool set_buffer(uint32_t index, const void* owner, const scheduler::BufferView& view);
+  bool set_buffer(uint32_t index, const void* owner, const scheduler::BufferView& view,
+                  const Ref<scheduler::BufferImage>& image = nullptr);
+  void set_sampler(uint32_t index, const backends::SamplerState& sampler);
   /// The memory object has been released: the slots that name it are unset again.
   void forget(const void* owner);
 

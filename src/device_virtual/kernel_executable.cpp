@@ -30,14 +30,12 @@ KernelExecutable::KernelExecutable(std::shared_ptr<BuiltProgram> program, uint32
     : program_(std::move(program)),
       index_(index),
       model_key_(program_->kernel_key(summary().name)),
-      vendor_kernels_(
-          new std::atomic<backends::Kernel*>[kVariants * program_->backends().count()]) {
-  for (size_t i = 0; i < kVariants * program_->backends().count(); ++i)
-    vendor_kernels_[i] = nullptr;
+      vendor_kernels_(new std::atomic<backends::Kernel*>[kVariants * program_->backend_end()]) {
+  for (size_t i = 0; i < kVariants * program_->backend_end(); ++i) vendor_kernels_[i] = nullptr;
 }
 
 KernelExecutable::~KernelExecutable() {
-  for (size_t i = 0; i < kVariants * program_->backends().count(); ++i) {
+  for (size_t i = 0; i < kVariants * program_->backend_end(); ++i) {
     delete vendor_kernels_[i].load(std::memory_order_acquire);
   }
 }
@@ -47,9 +45,11 @@ const scheduler::KernelSummary& KernelExecutable::summary() const {
 }
 
 Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, KernelVariant variant) {
+  if (backend >= program_->backend_end()) {
+    return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built on this device");
+  }
   if (!summary().needs_rewrite) variant = KernelVariant::kUntouched;
-  const size_t slot =
-      (variant == KernelVariant::kSubRange ? program_->backends().count() : 0) + backend;
+  const size_t slot = (variant == KernelVariant::kSubRange ? program_->backend_end() : 0) + backend;
   if (backends::Kernel* kernel = vendor_kernels_[slot].load(std::memory_order_acquire)) {
     return kernel;
   }
@@ -65,7 +65,7 @@ Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, Kern
 
 template <typename Use>
 Status KernelExecutable::for_each_vendor(Use&& use) {
-  for (uint32_t i = 0; i < program_->backends().count(); ++i) {
+  for (uint32_t i = 0; i < program_->backend_end(); ++i) {
     if ((built_on() >> i & 1) == 0) continue;
     TUTTI_ASSIGN(backends::Kernel * kernel, vendor_kernel(i, KernelVariant::kUntouched));
     use(i, *kernel);
@@ -97,7 +97,7 @@ Result<size_t> KernelExecutable::preferred_multiple() {
 
 Result<uint64_t> KernelExecutable::static_local_memory() {
   uint64_t largest = 0;
-  for (uint32_t i = 0; i < program_->backends().count(); ++i) {
+  for (uint32_t i = 0; i < program_->backend_end(); ++i) {
     if ((built_on() >> i & 1) == 0) continue;
     // A vendor counts the local memory arguments of the last launch in: ask one never launched.
     TUTTI_ASSIGN(const auto fresh,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/program.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -11,13 +12,34 @@
 namespace tutti::device_virtual {
 
 Program::Program(Context& context, std::string source)
-    : context_(&context), source_(std::move(source)) {}
+    : context_(&context),
+      devices_(context.devices().begin(), context.devices().end()),
+      source_(std::move(source)) {}
 
-Program::Program(Context& context, ProgramBinary binary)
-    : context_(&context), loaded_(std::move(binary)) {}
+Program::Program(Context& context, std::vector<Ref<Device>> devices, ProgramBinary binary)
+    : context_(&context), devices_(std::move(devices)), loaded_(std::move(binary)) {}
 
-Result<Program*> Program::create_from_binaries(Context& context, cl_uint count,
-                                               const size_t* lengths,
+bool Program::has(const Device* device) const {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [device](const Ref<Device>& one) { return one.get() == device; });
+}
+
+bool Program::built_for(const Device& device) const {
+  return std::any_of(build_devices_.begin(), build_devices_.end(),
+                     [&device](const Ref<Device>& one) { return device.belongs_to(*one); });
+}
+
+scheduler::BackendMask Program::backends_to_build_on() {
+  const std::lock_guard lock(mutex_);
+  scheduler::BackendMask mask = 0;
+  for (const Ref<Device>& device : devices_) {
+    if (built_for(*device)) mask |= device->backends();
+  }
+  return mask;
+}
+
+Result<Program*> Program::create_from_binaries(Context& context, std::vector<Ref<Device>> devices,
+                                               cl_uint count, const size_t* lengths,
                                                const unsigned char* const* binaries,
                                                cl_int* status) {
   std::optional<ProgramBinary> first;
@@ -29,7 +51,7 @@ Result<Program*> Program::create_from_binaries(Context& context, cl_uint count,
     if (!first) first = std::move(binary);
   }
   if (invalid) return fail(CL_INVALID_BINARY, "not a program binary of this driver's version");
-  return new Program(context, std::move(*first));
+  return new Program(context, std::move(devices), std::move(*first));
 }
 
 kernel_compiler::CompileRequest Program::request(const std::string& options) const {
@@ -50,14 +72,16 @@ kernel_compiler::CompileRequest Program::request(const std::string& options) con
   }
   if (capabilities.little_endian) request.device_macros["__ENDIAN_LITTLE__"] = "1";
   request.fp64 = capabilities.fp64;
+  request.images = capabilities.images;
   request.images = false;
   request.address_bits = capabilities.address_bits;
   return request;
 }
 
-Status Program::build(const char* given_options, Notify notify, void* user_data) {
+Status Program::build(std::vector<Ref<Device>> devices, const char* given_options, Notify notify,
+                      void* user_data) {
   const std::string options = given_options != nullptr ? given_options : "";
-  TUTTI_TRY(begin_build(options));
+  TUTTI_TRY(begin_build(std::move(devices), options));
   if (notify == nullptr) return end_build_with_status(run_build(options));
 
   // "The build operation can begin if the … build options specified are all valid": so these are
@@ -83,7 +107,7 @@ Status Program::build(const char* given_options, Notify notify, void* user_data)
   return {};
 }
 
-Status Program::begin_build(const std::string& options) {
+Status Program::begin_build(std::vector<Ref<Device>> devices, const std::string& options) {
   std::shared_ptr<BuiltProgram> replaced;  // ends after the lock
   const std::lock_guard lock(mutex_);
   if (status_ == CL_BUILD_IN_PROGRESS) {
@@ -92,6 +116,15 @@ Status Program::begin_build(const std::string& options) {
   if (attached_kernels_ != 0) {
     return fail(CL_INVALID_OPERATION, "there are kernel objects attached to the program");
   }
+  // What was built for other devices stays, as long as one executable serves all.
+  if (built_ != nullptr && options_ == options) {
+    for (const Ref<Device>& other : build_devices_) {
+      if (std::find(devices.begin(), devices.end(), other) == devices.end()) {
+        devices.push_back(other);
+      }
+    }
+  }
+  build_devices_ = std::move(devices);
   options_ = options;
   log_.clear();
   replaced = std::move(built_);
@@ -102,7 +135,7 @@ Status Program::begin_build(const std::string& options) {
 
 BuildOutcome Program::run_build(const std::string& options) noexcept {
   try {
-    return build_program(context_->backends(), request(options));
+    return build_program(context_->backends(), backends_to_build_on(), request(options));
   } catch (...) {
     BuildOutcome outcome;  // the only exception this side of the vendors: memory is lacking
     outcome.code = CL_OUT_OF_HOST_MEMORY;
@@ -196,10 +229,13 @@ Status Program::create_kernels(size_t room, cl_kernel* kernels, cl_uint* count) 
   return {};
 }
 
-std::vector<std::byte> Program::binary() {
-  if (const auto built = executable()) {
-    return pack({(*built)->preprocessed(), (*built)->vendor_options()});
+std::vector<std::byte> Program::binary(const Device& device) {
+  std::shared_ptr<BuiltProgram> built;
+  {
+    const std::lock_guard lock(mutex_);
+    if (built_for(device)) built = built_;
   }
+  if (built != nullptr) return pack({built->preprocessed(), built->vendor_options()});
   if (loaded_) return pack(*loaded_);
   return {};
 }
@@ -211,29 +247,35 @@ Status Program::info(cl_program_info what, const InfoAnswer& answer) {
     case CL_PROGRAM_CONTEXT:
       return answer.value<cl_context>(context_->handle());
     case CL_PROGRAM_NUM_DEVICES:
-      return answer.value<cl_uint>(1);
-    case CL_PROGRAM_DEVICES:
-      return answer.value<cl_device_id>(context_->device().handle());
+      return answer.value(static_cast<cl_uint>(devices_.size()));
+    case CL_PROGRAM_DEVICES: {
+      std::vector<cl_device_id> handles;
+      for (const Ref<Device>& device : devices_) handles.push_back(device->handle());
+      return answer.list(std::span<const cl_device_id>(handles));
+    }
     case CL_PROGRAM_SOURCE:
       return answer.string(source_);
     case CL_PROGRAM_IL:
       return answer.bytes(nullptr, 0);  // "will be set to 0"
-    case CL_PROGRAM_BINARY_SIZES:
-      return answer.value<size_t>(binary().size());
+    case CL_PROGRAM_BINARY_SIZES: {
+      std::vector<size_t> sizes;
+      for (const Ref<Device>& device : devices_) sizes.push_back(binary(*device).size());
+      return answer.list(std::span<const size_t>(sizes));
+    }
     case CL_PROGRAM_BINARIES: {
+      const size_t size = devices_.size() * sizeof(unsigned char*);
       if (answer.data() != nullptr) {
-        if (answer.size() < sizeof(unsigned char*)) {
-          return fail(CL_INVALID_VALUE, "param_value_size is too small");
-        }
-        const std::vector<std::byte> content = binary();
-        // "Each entry in this array is used … as the location in memory where to copy the program
-        // binary": an application not interested leaves it NULL.
-        void* const place = *static_cast<unsigned char**>(answer.data());
-        if (place != nullptr && !content.empty()) {
-          std::memcpy(place, content.data(), content.size());
+        if (answer.size() < size) return fail(CL_INVALID_VALUE, "param_value_size is too small");
+        auto* const places = static_cast<unsigned char**>(answer.data());
+        for (size_t i = 0; i < devices_.size(); ++i) {
+          // "Each entry in this array is used … as the location in memory where to copy the program
+          // binary": an application not interested leaves it NULL.
+          if (places[i] == nullptr) continue;
+          const std::vector<std::byte> content = binary(*devices_[i]);
+          if (!content.empty()) std::memcpy(places[i], content.data(), content.size());
         }
       }
-      if (answer.size_ret() != nullptr) *answer.size_ret() = sizeof(unsigned char*);
+      if (answer.size_ret() != nullptr) *answer.size_ret() = size;
       return {};
     }
     case CL_PROGRAM_NUM_KERNELS: {
@@ -259,17 +301,19 @@ Status Program::info(cl_program_info what, const InfoAnswer& answer) {
   }
 }
 
-Status Program::build_info(cl_program_build_info what, const InfoAnswer& answer) {
+Status Program::build_info(const Device& device, cl_program_build_info what,
+                           const InfoAnswer& answer) {
   const std::lock_guard lock(mutex_);
+  const bool meant = built_for(device);
   switch (what) {
     case CL_PROGRAM_BUILD_STATUS:
-      return answer.value<cl_build_status>(status_);
+      return answer.value<cl_build_status>(meant ? status_ : CL_BUILD_NONE);
     case CL_PROGRAM_BUILD_OPTIONS:
-      return answer.string(options_);
+      return answer.string(meant ? options_ : std::string());
     case CL_PROGRAM_BUILD_LOG:
-      return answer.string(log_);
+      return answer.string(meant ? log_ : std::string());
     case CL_PROGRAM_BINARY_TYPE:
-      return answer.value<cl_program_binary_type>(built_ != nullptr || loaded_
+      return answer.value<cl_program_binary_type>((meant && built_ != nullptr) || loaded_
                                                       ? CL_PROGRAM_BINARY_TYPE_EXECUTABLE
                                                       : CL_PROGRAM_BINARY_TYPE_NONE);
     case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,17 +32,22 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   Program(Context& context, std::string source);
   /// From binaries that Tutti made, one per entry of the device list (which names the one device,
   /// perhaps again); CL_INVALID_BINARY, and `status` (unless null) tells which.
-  static Result<Program*> create_from_binaries(Context& context, cl_uint count,
-                                               const size_t* lengths,
+  static Result<Program*> create_from_binaries(Context& context, std::vector<Ref<Device>> devices,
+                                               cl_uint count, const size_t* lengths,
                                                const unsigned char* const* binaries,
                                                cl_int* status);
 
   Context& context() const { return *context_; }
 
-  /// clBuildProgram for the one device. Without `notify`: returns when the build has ended, with
-  /// its outcome. With it: checks what can be checked at once, then builds in a thread of ours.
-  /// `options` may be null.
-  Status build(const char* options, Notify notify, void* user_data);
+  /// In the order in which CL_PROGRAM_DEVICES tells them.
+  std::span<const Ref<Device>> devices() const { return devices_; }
+  bool has(const Device* device) const;
+
+  /// clBuildProgram for `devices` of the program's, and what it has of their sub-devices. Without
+  /// `notify`: returns when the build has ended, with its outcome. With it: checks what can be
+  /// checked at once, then builds in a thread of ours. `options` may be null.
+  Status build(std::vector<Ref<Device>> devices, const char* options, Notify notify,
+               void* user_data);
 
   /// CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME.
   Result<Kernel*> create_kernel(const char* name);
@@ -50,14 +56,15 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   Status create_kernels(size_t room, cl_kernel* kernels, cl_uint* count);
 
   Status info(cl_program_info what, const InfoAnswer& answer);
-  Status build_info(cl_program_build_info what, const InfoAnswer& answer);
+  /// `device`: one of the program's.
+  Status build_info(const Device& device, cl_program_build_info what, const InfoAnswer& answer);
 
   /// Called by Kernel: a handle more, a handle less in the application's hands.
   void attach_kernel();
   void detach_kernel();
 
  private:
-  Program(Context& context, ProgramBinary binary);
+  Program(Context& context, std::vector<Ref<Device>> devices, ProgramBinary binary);
 
   kernel_compiler::CompileRequest request(const std::string& options) const;
   /// The executable of the last build; CL_INVALID_PROGRAM_EXECUTABLE when there is none.
@@ -65,13 +72,16 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   /// As executable(), with a kernel attached already, so that no build can begin in between.
   Result<std::shared_ptr<BuiltProgram>> executable_and_attach();
   /// What CL_PROGRAM_BINARIES answers; empty when there is none.
-  std::vector<std::byte> binary();
-  Status begin_build(const std::string& options);
+  std::vector<std::byte> binary(const Device& device);
+  Status begin_build(std::vector<Ref<Device>> devices, const std::string& options);
+  scheduler::BackendMask backends_to_build_on();
+  bool built_for(const Device& device) const;  // mutex_ is held
   void end_build(BuildOutcome outcome) noexcept;
   Status end_build_with_status(BuildOutcome outcome);
   BuildOutcome run_build(const std::string& options) noexcept;
 
   const Ref<Context> context_;  // first, so that it outlives all else
+  const std::vector<Ref<Device>> devices_;
   const std::string source_;
   const std::optional<ProgramBinary> loaded_;  // made from a binary: that
 
@@ -80,6 +90,7 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   std::mutex mutex_;
   cl_build_status status_ = CL_BUILD_NONE;  // guarded by mutex_
   std::string options_;                     // guarded by mutex_
+  std::vector<Ref<Device>> build_devices_;  // guarded by mutex_; those of the last build
   std::string log_;                         // guarded by mutex_
   std::shared_ptr<BuiltProgram> built_;     // guarded by mutex_; not null iff CL_BUILD_SUCCESS
   uint32_t attached_kernels_ = 0;           // guarded by mutex_

@@ -19,6 +19,7 @@
 namespace tutti::kernel_compiler {
 namespace {
 
+using scheduler::Access;
 using scheduler::ArgKind;
 using scheduler::Argument;
 using scheduler::KernelSummary;
@@ -53,7 +54,9 @@ void check_arguments(KernelSummary& summary, uint32_t line) {
   for (const Argument& argument : summary.arguments) {
     switch (argument.kind) {
       case ArgKind::kImage:
-        keep_whole(summary, "image argument " + argument.name, line);
+        if (argument.access != "read_only") {
+          keep_whole(summary, "writes to image argument " + argument.name, line);
+        }
         break;
       case ArgKind::kOther:
         keep_whole(summary, "argument " + argument.name + " of type " + argument.type_name, line);
@@ -64,6 +67,19 @@ void check_arguments(KernelSummary& summary, uint32_t line) {
       default:
         break;
     }
+  }
+}
+
+/// A read-only image may be read anywhere: by coordinates, which are not followed.
+void add_image_reads(KernelSummary& summary, uint32_t line) {
+  for (uint32_t i = 0; i < summary.arguments.size(); ++i) {
+    if (summary.arguments[i].kind != ArgKind::kImage) continue;
+    Access read;
+    read.argument = i;
+    read.offset = static_cast<uint32_t>(summary.exprs.size());
+    read.line = line;
+    summary.exprs.push_back({});
+    summary.accesses.push_back(std::move(read));
   }
 }
 
@@ -101,6 +117,7 @@ void analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::str
                   analyses.functions.getResult<llvm::DominatorTreeAnalysis>(kernel), loops,
                   analyses.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel), foreign)
       .run();
+  add_image_reads(summary, line);
 }
 
 }  // namespace

@@ -191,8 +191,9 @@ struct LocalBytes {
 inline cl_int set_arg(cl_kernel kernel, cl_uint index, const LocalBytes& local) {
   return clSetKernelArg(kernel, index, local.size, nullptr);
 }
-inline cl_int set_arg(cl_kernel kernel, cl_uint index, const Buffer& buffer) {
-  return clSetKernelArg(kernel, index, sizeof(cl_mem), buffer.list());
+template <typename T, auto kRelease>
+cl_int set_arg(cl_kernel kernel, cl_uint index, const Handle<T, kRelease>& object) {
+  return clSetKernelArg(kernel, index, sizeof(T), object.list());
 }
 template <typename T>
 cl_int set_arg(cl_kernel kernel, cl_uint index, const T& value) {

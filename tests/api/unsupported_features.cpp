@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Tutti does not offer yet: images, samplers, compile and link, binaries, native kernels,
+// What Tutti does not offer yet: compile and link, binaries, native kernels,
 // SVM, pipes. Calling it must give an error code or work, and must never crash: the dispatch table
 // has no null slots. Not run against vendors' drivers, where such calls may do anything.
 #include "fixtures.h"
@@ -31,31 +31,6 @@ class UnsupportedFeatures : public KernelTest {
   const size_t zero_[3] = {0, 0, 0};
   const size_t one_[3] = {1, 1, 1};
 };
-
-TEST_F(UnsupportedFeatures, ImageCreation) {
-  const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
-  cl_image_desc description = {};
-  description.image_type = CL_MEM_OBJECT_IMAGE2D;
-  description.image_width = 16;
-  description.image_height = 16;
-  cl_mem image = clCreateImage(context_, CL_MEM_READ_WRITE, &format, &description, nullptr, &code_);
-  expect_object_or_error(image, code_, clReleaseMemObject);
-  image = clCreateImage2D(context_, CL_MEM_READ_WRITE, &format, 16, 16, 0, nullptr, &code_);
-  expect_object_or_error(image, code_, clReleaseMemObject);
-  image = clCreateImage3D(context_, CL_MEM_READ_WRITE, &format, 4, 4, 4, 0, 0, nullptr, &code_);
-  expect_object_or_error(image, code_, clReleaseMemObject);
-  image = clCreateImageWithProperties(context_, nullptr, CL_MEM_READ_WRITE, &format, &description,
-                                      nullptr, &code_);
-  expect_object_or_error(image, code_, clReleaseMemObject);
-  if (value_of<cl_bool>(query_of(device_, CL_DEVICE_IMAGE_SUPPORT)) == CL_FALSE) {
-    // "CL_INVALID_OPERATION if there are no devices in context that support images"
-    EXPECT_CL(CL_INVALID_OPERATION, code_);
-  }
-  cl_uint count = 0;
-  EXPECT_TRUE(is_one_of(clGetSupportedImageFormats(context_, CL_MEM_READ_WRITE,
-                                                   CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count),
-                        {CL_SUCCESS, CL_INVALID_OPERATION}));
-}
 
 TEST_F(UnsupportedFeatures, ImageCommands) {
   // A buffer is no image, whatever is supported.

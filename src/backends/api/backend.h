@@ -41,6 +41,7 @@ struct DeviceTraits {
   bool synchronous = false;       // commands run in the thread that enqueues, flushes or waits
   bool costly_profiling = false;  // a queue that measures times launches more slowly
   double nominal_gflops = 1.0;    // rough single-precision peak, for first contact only
+  uint32_t max_parts = 1;         // into how many parts divide() can cut it; 1: it cannot
 };
 
 /// Times of one vendor command, nanoseconds on the vendor's own clock.
@@ -63,7 +64,45 @@ using CompletionPtr = std::shared_ptr<Completion>;
 /// Completions of the same backend only.
 using WaitList = std::span<const CompletionPtr>;
 
-/// An allocation on the device. The vendor keeps it alive while commands in flight use it.
+/// Format and extent of an image, and how its pixels lie in linear memory: in the host's copy of
+/// it, or in the buffer that it is made from.
+struct ImageShape {
+  cl_mem_object_type type = CL_MEM_OBJECT_IMAGE2D;
+  cl_image_format format{};
+  cl_mem_flags access = CL_MEM_READ_WRITE;  // what kernels do, as given to clCreateImage
+  std::array<size_t, 3> extent{1, 1, 1};    // pixels, rows, slices; layers of an array where the
+                                            // regions of commands have them
+  size_t pixel_size = 1;                    // bytes
+  size_t row_pitch = 0;                     // bytes, as CL_IMAGE_ROW_PITCH
+  size_t slice_pitch = 0;                   // bytes, as CL_IMAGE_SLICE_PITCH; 0 without slices
+
+  /// Bytes from one index of the second dimension of a region to the next.
+  size_t second_pitch() const {
+    return type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? slice_pitch : row_pitch;
+  }
+  /// Bytes from the first pixel to the end of the last one.
+  uint64_t span() const {
+    return uint64_t{pixel_size} * extent[0] + uint64_t{second_pitch()} * (extent[1] - 1) +
+           uint64_t{slice_pitch} * (extent[2] - 1);
+  }
+};
+
+/// A box of pixels, as in clEnqueueReadImage.
+struct ImageBox {
+  std::array<size_t, 3> origin{0, 0, 0};
+  std::array<size_t, 3> extent{1, 1, 1};
+};
+
+/// What a sampler object says.
+struct SamplerState {
+  bool normalized = true;
+  cl_addressing_mode addressing = CL_ADDRESS_CLAMP;
+  cl_filter_mode filter = CL_FILTER_NEAREST;
+  auto operator<=>(const SamplerState&) const = default;
+};
+
+/// An allocation on the device: a buffer or an image. The vendor keeps it alive while commands in
+/// flight use it.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -72,13 +111,14 @@ class Memory {
 
 /// The value of one kernel argument at launch.
 struct Argument {
-  enum class Kind : uint8_t { kBytes, kLocal, kMemory };
+  enum class Kind : uint8_t { kBytes, kLocal, kMemory, kSampler };
   Kind kind = Kind::kBytes;
   std::span<const std::byte> bytes;  // kBytes
   uint64_t local_size = 0;           // kLocal, bytes
   Memory* memory = nullptr;          // kMemory; null = the NULL pointer
   uint64_t origin = 0;               // kMemory: the window seen by the kernel; origin 0 and size ==
   uint64_t size = 0;                 // memory->size() is the whole allocation
+  SamplerState sampler{};            // kSampler
 };
 
 class Kernel {
@@ -124,6 +164,18 @@ class Queue {
   /// offset and size are multiples of pattern.size().
   virtual Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
                                      std::span<const std::byte> pattern, WaitList wait) = 0;
+  /// `to` and `from` point at the box's first pixel; pitches in bytes, from one index of the box's
+  /// second and third dimension to the next.
+  virtual Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to,
+                                           size_t second_pitch, size_t third_pitch, WaitList wait);
+  virtual Result<CompletionPtr> write_image(Memory& to, const ImageBox& box, const void* from,
+                                            size_t second_pitch, size_t third_pitch, WaitList wait);
+  /// Images of one format; `box` is the source's, `origin` the target's.
+  virtual Result<CompletionPtr> copy_image(Memory& from, const ImageBox& box, Memory& to,
+                                           const std::array<size_t, 3>& origin, WaitList wait);
+  /// `color`: as fill_color of clEnqueueFillImage, four components of four bytes.
+  virtual Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
+                                           std::span<const std::byte, 16> color, WaitList wait);
   virtual Status flush() = 0;
   virtual Status finish() = 0;
 };
@@ -159,8 +211,23 @@ class Backend {
   /// Allocates `size` bytes. With `host` (only where traits().shares_host_memory): the memory at
   /// `host` itself is the allocation; the caller keeps it alive and gives size accessible bytes.
   virtual Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) = 0;
+  /// An image of its own. (Devices without images refuse, here and below.)
+  virtual Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape);
+  /// An image made from `size` bytes of a buffer at `origin`; it keeps the vendor's buffer alive.
+  virtual Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
+                                                     const ImageShape& shape);
+  /// As clGetSupportedImageFormats.
+  virtual Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
+                                                             cl_mem_object_type type);
   /// Builds OpenCL C source; adds what this vendor needs to its options (quirks.cpp).
   virtual BuildResult build(const std::string& source, const std::string& options) = 0;
+  /// Parts of the device that do not meet, with so many compute units each (in sum no more than it
+  /// has), as devices of their own. The i-th is numbered first_number + i, which is distinct for
+  /// each device of the process. CL_DEVICE_PARTITION_FAILED where the vendor cannot.
+  virtual Result<std::vector<std::unique_ptr<Backend>>> divide(
+      [[maybe_unused]] std::span<const uint32_t> units, [[maybe_unused]] uint32_t first_number) {
+    return fail(CL_DEVICE_PARTITION_FAILED, traits().device_name + " cannot be divided");
+  }
 };
 
 }  // namespace tutti::backends

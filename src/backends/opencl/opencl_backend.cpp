@@ -4,13 +4,15 @@
 #include "backends/opencl/host_sharing.h"
 #include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/quirks.h"
+#include "backends/opencl/vendor_loader.h"
 #include "platform/cl_error_name.h"
 #include "platform/log.h"
 
 namespace tutti::backends {
 
-OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number)
-    : device_(device), traits_(std::move(traits)), number_(number) {
+OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
+                             OwnedDevice part)
+    : part_(std::move(part)), device_(device), traits_(std::move(traits)), number_(number) {
   if (traits_.type == CL_DEVICE_TYPE_CPU) {
     // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
     if (auto made = context()) {
@@ -86,6 +88,68 @@ Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* hos
   return std::make_unique<OpenClMemory>(device_, std::move(memory), size);
 }
 
+Result<std::unique_ptr<Memory>> OpenClBackend::create_image(cl_mem buffer,
+                                                            const ImageShape& shape) {
+  if (!device_.cl->clCreateImage) return device_.failure("clCreateImage", CL_INVALID_OPERATION);
+  TUTTI_ASSIGN(cl_context made, context());
+  cl_image_desc description{};
+  description.image_type = shape.type;
+  description.image_width = shape.extent[0];
+  switch (shape.type) {
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+      description.image_array_size = shape.extent[1];
+      break;
+    case CL_MEM_OBJECT_IMAGE2D:
+      description.image_height = shape.extent[1];
+      break;
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+      description.image_height = shape.extent[1];
+      description.image_array_size = shape.extent[2];
+      break;
+    case CL_MEM_OBJECT_IMAGE3D:
+      description.image_height = shape.extent[1];
+      description.image_depth = shape.extent[2];
+      break;
+    default:
+      break;
+  }
+  if (buffer && shape.type == CL_MEM_OBJECT_IMAGE2D) description.image_row_pitch = shape.row_pitch;
+  description.mem_object = buffer;
+  cl_int code = CL_SUCCESS;
+  OwnedMemory memory(
+      device_.cl->clCreateImage(made, shape.access, &shape.format, &description, nullptr, &code),
+      device_.cl->clReleaseMemObject);
+  if (code != CL_SUCCESS || !memory.get()) {
+    return device_.failure("clCreateImage", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  return std::make_unique<OpenClMemory>(device_, std::move(memory), shape.span(), shape.type);
+}
+
+Result<std::unique_ptr<Memory>> OpenClBackend::allocate_image(const ImageShape& shape) {
+  return create_image(nullptr, shape);
+}
+
+Result<std::unique_ptr<Memory>> OpenClBackend::image_over(Memory& buffer, uint64_t origin,
+                                                          uint64_t size, const ImageShape& shape) {
+  TUTTI_ASSIGN(const auto view, static_cast<OpenClMemory&>(buffer).view(origin, size));
+  return create_image(view.handle, shape);
+}
+
+Result<std::vector<cl_image_format>> OpenClBackend::image_formats(cl_mem_flags flags,
+                                                                  cl_mem_object_type type) {
+  if (!device_.cl->clGetSupportedImageFormats) return std::vector<cl_image_format>{};
+  TUTTI_ASSIGN(cl_context made, context());
+  cl_uint count = 0;
+  cl_int code = device_.cl->clGetSupportedImageFormats(made, flags, type, 0, nullptr, &count);
+  std::vector<cl_image_format> formats(code == CL_SUCCESS ? count : 0);
+  if (code == CL_SUCCESS && count > 0) {
+    code =
+        device_.cl->clGetSupportedImageFormats(made, flags, type, count, formats.data(), nullptr);
+  }
+  if (code != CL_SUCCESS) return device_.failure("clGetSupportedImageFormats", code);
+  return formats;
+}
+
 BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
   BuildResult result;
   const auto failed = [&result](const Error& error) {
@@ -122,6 +186,42 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
   }
   result.module = std::make_unique<OpenClModule>(device_, std::move(program), result.log);
   return result;
+}
+
+Result<std::vector<std::unique_ptr<Backend>>> OpenClBackend::divide(std::span<const uint32_t> units,
+                                                                    uint32_t first_number) {
+  const VendorFunctions& cl = *device_.cl;
+  if (vendors_gone()) return device_.gone("clCreateSubDevices");
+  if (!cl.clCreateSubDevices || traits_.max_parts < 2) {
+    return device_.failure("clCreateSubDevices", CL_DEVICE_PARTITION_FAILED);
+  }
+  std::vector<cl_device_partition_property> properties{CL_DEVICE_PARTITION_BY_COUNTS};
+  properties.insert(properties.end(), units.begin(), units.end());
+  properties.insert(properties.end(), {CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0});
+  std::vector<cl_device_id> devices(units.size());
+  cl_uint count = 0;
+  const cl_int code =
+      cl.clCreateSubDevices(device_.device, properties.data(), static_cast<cl_uint>(units.size()),
+                            devices.data(), &count);
+  if (code != CL_SUCCESS) return device_.failure("clCreateSubDevices", code);
+  std::vector<OwnedDevice> owned;
+  for (cl_uint i = 0; i < count && i < units.size(); ++i) {
+    if (cl.clReleaseDevice) owned.emplace_back(devices[i], cl.clReleaseDevice);
+  }
+  if (count != units.size()) {
+    return device_.failure("clCreateSubDevices", CL_DEVICE_PARTITION_FAILED);
+  }
+  std::vector<std::unique_ptr<Backend>> parts;
+  for (uint32_t i = 0; i < count; ++i) {
+    TUTTI_ASSIGN(DeviceTraits traits, read_traits(cl, device_.platform, devices[i]));
+    traits.index = traits_.index;
+    VendorDevice part = device_;
+    part.device = devices[i];
+    parts.push_back(
+        std::make_unique<OpenClBackend>(part, std::move(traits), first_number + i,
+                                        cl.clReleaseDevice ? std::move(owned[i]) : OwnedDevice()));
+  }
+  return parts;
 }
 
 }  // namespace tutti::backends

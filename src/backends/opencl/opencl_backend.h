@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "backends/opencl/opencl_objects.h"
 
@@ -13,8 +15,10 @@ namespace tutti::backends {
 class OpenClBackend final : public Backend {
  public:
   /// `number` is distinct for each device of the process. Tries out whether the device shares the
-  /// host's memory, where that can be.
-  OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number);
+  /// host's memory, where that can be. `part`: the device, where it is a vendor's sub-device that
+  /// is given back in the end.
+  OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
+                OwnedDevice part = {});
   /// The context is kept when the process is exiting.
   ~OpenClBackend() override;
 
@@ -22,11 +26,21 @@ class OpenClBackend final : public Backend {
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
+  Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override;
+  Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
+                                             const ImageShape& shape) override;
+  Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
+                                                     cl_mem_object_type type) override;
   BuildResult build(const std::string& source, const std::string& options) override;
+  Result<std::vector<std::unique_ptr<Backend>>> divide(std::span<const uint32_t> units,
+                                                       uint32_t first_number) override;
 
  private:
   Result<cl_context> context();
+  /// `buffer` may be null: an image of its own.
+  Result<std::unique_ptr<Memory>> create_image(cl_mem buffer, const ImageShape& shape);
 
+  const OwnedDevice part_;  // first, so that it outlives the context
   const VendorDevice device_;
   DeviceTraits traits_;  // constant once constructed
   const uint32_t number_;

@@ -33,6 +33,29 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
   return queue;
 }
 
+Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context context,
+                                         const SamplerState& state) {
+  cl_int code = CL_INVALID_OPERATION;
+  cl_sampler sampler = nullptr;
+  const char* call = "clCreateSampler";
+  const cl_bool normalized = state.normalized ? CL_TRUE : CL_FALSE;
+  if (cl.clCreateSampler) {
+    sampler = cl.clCreateSampler(context, normalized, state.addressing, state.filter, &code);
+  } else if (cl.clCreateSamplerWithProperties) {
+    call = "clCreateSamplerWithProperties";
+    const cl_sampler_properties list[] = {CL_SAMPLER_NORMALIZED_COORDS,
+                                          normalized,
+                                          CL_SAMPLER_ADDRESSING_MODE,
+                                          state.addressing,
+                                          CL_SAMPLER_FILTER_MODE,
+                                          state.filter,
+                                          0};
+    sampler = cl.clCreateSamplerWithProperties(context, list, &code);
+  }
+  if (code != CL_SUCCESS || !sampler) return fail(code ? code : CL_OUT_OF_RESOURCES, call);
+  return sampler;
+}
+
 // Completions ---------------------------------------------------------------------------------
 
 cl_int OpenClCompletion::poll() {
@@ -104,8 +127,13 @@ uint64_t next_number() {
 }
 }  // namespace
 
-OpenClMemory::OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size)
-    : device_(device), memory_(std::move(memory)), size_(size), number_(next_number()) {}
+OpenClMemory::OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size,
+                           cl_mem_object_type type)
+    : device_(device),
+      memory_(std::move(memory)),
+      size_(size),
+      type_(type),
+      number_(next_number()) {}
 
 Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
   if (origin == 0 && size == size_) return View{memory_.get(), number_};
@@ -171,6 +199,7 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
   const void* value = nullptr;
   uint64_t number = 0;
   cl_mem memory = nullptr;
+  cl_sampler sampler = nullptr;
   switch (argument.kind) {
     case Argument::Kind::kBytes:
       if (comparable && held.bytes.size() == argument.bytes.size() &&
@@ -197,17 +226,38 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
       size = sizeof memory;
       value = &memory;
       break;
+    case Argument::Kind::kSampler:
+      if (comparable && held.sampler == argument.sampler) return {};
+      TUTTI_ASSIGN(sampler, this->sampler(argument.sampler));
+      size = sizeof sampler;
+      value = &sampler;
+      break;
   }
   held.set = false;  // until the vendor has taken it
   const cl_int code = device_.cl->clSetKernelArg(kernel_.get(), index, size, value);
   if (code != CL_SUCCESS) return device_.failure("clSetKernelArg", code);
   held.kind = argument.kind;
   held.value = number;
+  held.sampler = argument.sampler;
   if (argument.kind == Argument::Kind::kBytes) {
     held.bytes.assign(argument.bytes.begin(), argument.bytes.end());
   }
   held.set = true;
   return {};
+}
+
+Result<cl_sampler> OpenClKernel::sampler(const SamplerState& state) {
+  if (const auto found = samplers_.find(state); found != samplers_.end()) {
+    return found->second.get();
+  }
+  cl_context context = nullptr;
+  const cl_int code = device_.cl->clGetKernelInfo(kernel_.get(), CL_KERNEL_CONTEXT, sizeof context,
+                                                  &context, nullptr);
+  if (code != CL_SUCCESS) return device_.failure("clGetKernelInfo", code);
+  auto made = create_vendor_sampler(*device_.cl, context, state);
+  if (!made) return device_.failure(made.error().message.c_str(), made.error().code);
+  samplers_.emplace(state, OwnedSampler(*made, device_.cl->clReleaseSampler));
+  return *made;
 }
 
 // Modules -------------------------------------------------------------------------------------

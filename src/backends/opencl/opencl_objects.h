@@ -60,13 +60,18 @@ class Owned {
   Handle handle_ = nullptr;
   Release release_ = nullptr;
 };
+using OwnedDevice = Owned<cl_device_id>;
 using OwnedEvent = Owned<cl_event>;
 using OwnedMemory = Owned<cl_mem>;
 using OwnedQueue = Owned<cl_command_queue>;
 using OwnedProgram = Owned<cl_program>;
 using OwnedKernel = Owned<cl_kernel>;
+using OwnedSampler = Owned<cl_sampler>;
 
-/// Makes a queue by whichever function the vendor has; the error's message is the call's name.
+/// Makes a sampler or queue by whichever function the vendor has; the error's message is the call's
+/// name.
+Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context context,
+                                         const SamplerState& state);
 Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_context context,
                                              cl_device_id device,
                                              cl_command_queue_properties properties);
@@ -95,8 +100,8 @@ class OpenClCompletion final : public Completion {
   std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
 };
 
-/// A buffer. A window of it (what a virtual sub-buffer shows to a kernel) becomes a vendor
-/// sub-buffer when first used, and is kept as long as the buffer.
+/// A buffer or an image. A window of a buffer (what a virtual sub-buffer shows to a kernel) becomes
+/// a vendor sub-buffer when first used, and is kept as long as the buffer.
 class OpenClMemory final : public Memory {
  public:
   /// A vendor's handle and a number that no other handle of the process ever has: a vendor may give
@@ -106,7 +111,9 @@ class OpenClMemory final : public Memory {
     uint64_t number = 0;
   };
 
-  OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size);
+  OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size,
+               cl_mem_object_type type = CL_MEM_OBJECT_BUFFER);
+  cl_mem_object_type type() const { return type_; }
   uint64_t size() const override { return size_; }
   cl_mem handle() const { return memory_.get(); }
   Result<View> view(uint64_t origin, uint64_t size);
@@ -119,6 +126,7 @@ class OpenClMemory final : public Memory {
   const VendorDevice& device_;
   const OwnedMemory memory_;
   const uint64_t size_;
+  const cl_mem_object_type type_;
   const uint64_t number_;
   Mutex mutex_;
   std::map<std::pair<uint64_t, uint64_t>, Window> windows_ TUTTI_GUARDED_BY(mutex_);
@@ -143,13 +151,18 @@ class OpenClKernel final : public Kernel {
     Argument::Kind kind = Argument::Kind::kBytes;
     std::vector<std::byte> bytes;
     uint64_t value = 0;  // kLocal: the size; kMemory: the view's number, 0 for NULL
+    SamplerState sampler{};
   };
   Status set_argument(uint32_t index, const Argument& argument, Held& held) TUTTI_REQUIRES(mutex_);
+
+  Result<cl_sampler> sampler(const SamplerState& state) TUTTI_REQUIRES(mutex_);
 
   const VendorDevice& device_;
   const OwnedKernel kernel_;
   Mutex mutex_;
   std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);
+  // Kept with the kernel: launches in flight may use them. There are a few possible states only.
+  std::map<SamplerState, OwnedSampler> samplers_ TUTTI_GUARDED_BY(mutex_);
 };
 
 class OpenClModule final : public Module {

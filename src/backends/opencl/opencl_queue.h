@@ -23,6 +23,15 @@ class OpenClQueue final : public Queue {
                              uint64_t size, WaitList wait) override;
   Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
                              std::span<const std::byte> pattern, WaitList wait) override;
+  Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to, size_t second_pitch,
+                                   size_t third_pitch, WaitList wait) override;
+  Result<CompletionPtr> write_image(Memory& to, const ImageBox& box, const void* from,
+                                    size_t second_pitch, size_t third_pitch,
+                                    WaitList wait) override;
+  Result<CompletionPtr> copy_image(Memory& from, const ImageBox& box, Memory& to,
+                                   const std::array<size_t, 3>& origin, WaitList wait) override;
+  Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
+                                   std::span<const std::byte, 16> color, WaitList wait) override;
   Status flush() override;
   Status finish() override;
 

@@ -80,6 +80,27 @@ std::string unusable(const VendorFunctions& cl, cl_device_id device, const Devic
   return {};
 }
 
+// Into how many parts of any sizes the vendor can cut the device.
+uint32_t max_parts(const VendorFunctions& cl, cl_device_id device) {
+  if (!cl.clCreateSubDevices || cl.version < 12) return 1;
+  const auto ways = query_bytes("clGetDeviceInfo", [&](size_t size, void* value, size_t* size_ret) {
+    return cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_PROPERTIES, size, value, size_ret);
+  });
+  bool by_counts = false;
+  using Property = cl_device_partition_property;
+  for (size_t at = 0; ways && at + sizeof(Property) <= ways->size(); at += sizeof(Property)) {
+    Property way;
+    std::memcpy(&way, ways->data() + at, sizeof way);
+    by_counts |= way == CL_DEVICE_PARTITION_BY_COUNTS;
+  }
+  cl_uint most = 0;
+  if (!by_counts || cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most,
+                                       &most, nullptr) != CL_SUCCESS) {
+    return 1;
+  }
+  return std::max(most, 1u);
+}
+
 std::string hint_for_hidden(const std::string& library) {
   return contains_ignoring_case(library, "rusticl")
              ? " (Rusticl shows devices only for the drivers that RUSTICL_ENABLE names, for "
@@ -116,6 +137,7 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   const auto properties = query.value<cl_command_queue_properties>(CL_DEVICE_QUEUE_PROPERTIES);
   traits.out_of_order_queues = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
   TUTTI_TRY(query.status());
+  traits.max_parts = max_parts(cl, device);
   const Quirks quirks = quirks_of(traits);
   traits.synchronous = quirks.synchronous;
   traits.costly_profiling = quirks.costly_profiling;

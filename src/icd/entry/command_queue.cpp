@@ -12,7 +12,7 @@ namespace tutti::icd {
 namespace {
 
 cl_command_queue make_queue(validate::CreateQueue call) {
-  return (new device_virtual::CommandQueue(*call.context, call.properties,
+  return (new device_virtual::CommandQueue(*call.context, *call.device, call.properties,
                                            std::move(call.property_list)))
       ->handle();
 }

@@ -18,7 +18,8 @@ cl_context make_context(validate::CreateContext call, Context::Notify notify, vo
   options.properties = std::move(call.properties);
   options.notify = notify;
   options.user_data = user_data;
-  return (new Context(*call.device, *device_virtual::composition()->engine, std::move(options)))
+  return (new Context(std::move(call.devices), *device_virtual::composition()->engine,
+                      std::move(options)))
       ->handle();
 }
 

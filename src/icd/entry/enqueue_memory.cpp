@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "icd/entry/entry.h"
+#include "icd/entry/submission.h"
 
 namespace tutti::icd {
 namespace {
@@ -23,16 +24,6 @@ using scheduler::Work;
 using scheduler::WriteWork;
 using validate::Direction;
 using validate::WaitList;
-
-Submission submission(cl_command_type type, const WaitList& list, cl_event* event,
-                      bool blocking = false) {
-  Submission result;
-  result.type = type;
-  result.wait_list = list.commands();
-  result.event = event;
-  result.blocking = blocking;
-  return result;
-}
 
 /// A transfer of nothing: only its place in the order counts.
 Work nothing() {

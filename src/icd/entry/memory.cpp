@@ -51,7 +51,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
 
 cl_int CL_API_CALL clRetainMemObject(cl_mem memobj) {
   return entry("clRetainMemObject", [&]() -> Status {
-    TUTTI_ASSIGN(auto* const object, validate::buffer(memobj));
+    TUTTI_ASSIGN(auto* const object, validate::memory(memobj));
     object->retain_public();
     return {};
   });
@@ -59,7 +59,7 @@ cl_int CL_API_CALL clRetainMemObject(cl_mem memobj) {
 
 cl_int CL_API_CALL clReleaseMemObject(cl_mem memobj) {
   return entry("clReleaseMemObject", [&]() -> Status {
-    TUTTI_ASSIGN(auto* const object, validate::buffer(memobj));
+    TUTTI_ASSIGN(auto* const object, validate::memory(memobj));
     if (!object->release_public()) return fail(CL_INVALID_MEM_OBJECT, "released too often");
     return {};
   });
@@ -69,7 +69,7 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name,
                                       size_t param_value_size, void* param_value,
                                       size_t* param_value_size_ret) {
   return entry("clGetMemObjectInfo", [&]() -> Status {
-    TUTTI_ASSIGN(auto* const object, validate::buffer(memobj));
+    TUTTI_ASSIGN(auto* const object, validate::memory(memobj));
     return object->info(param_name, {param_value_size, param_value, param_value_size_ret});
   });
 }
@@ -81,18 +81,6 @@ cl_int CL_API_CALL clSetMemObjectDestructorCallback(cl_mem memobj,
     TUTTI_ASSIGN(auto* const object, validate::set_memory_destructor(
                                          memobj, reinterpret_cast<const void*>(pfn_notify)));
     object->add_destructor(pfn_notify, user_data);
-    return {};
-  });
-}
-
-cl_int CL_API_CALL clGetSupportedImageFormats(cl_context context, cl_mem_flags flags,
-                                              cl_mem_object_type image_type, cl_uint num_entries,
-                                              cl_image_format* image_formats,
-                                              cl_uint* num_image_formats) {
-  return entry("clGetSupportedImageFormats", [&]() -> Status {
-    TUTTI_TRY(validate::get_supported_image_formats(context, flags, image_type, num_entries,
-                                                    image_formats));
-    if (num_image_formats != nullptr) *num_image_formats = 0;  // no images yet
     return {};
   });
 }

@@ -68,24 +68,38 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info param_nam
 }
 
 cl_int CL_API_CALL clCreateSubDevices(cl_device_id in_device,
-                                      const cl_device_partition_property* /*properties*/,
-                                      cl_uint /*num_devices*/, cl_device_id* /*out_devices*/,
-                                      cl_uint* /*num_devices_ret*/) {
-  return entry("clCreateSubDevices",
-               [&]() -> Status { return validate::create_sub_devices(in_device); });
+                                      const cl_device_partition_property* properties,
+                                      cl_uint num_devices, cl_device_id* out_devices,
+                                      cl_uint* num_devices_ret) {
+  return entry("clCreateSubDevices", [&]() -> Status {
+    TUTTI_ASSIGN(const auto call,
+                 validate::create_sub_devices(in_device, properties, num_devices, out_devices));
+    if (out_devices != nullptr) {
+      TUTTI_ASSIGN(auto devices, call.device->create_sub_devices(call.division));
+      for (auto& device : devices) *out_devices++ = device.detach()->handle();
+    }
+    if (num_devices_ret != nullptr) {
+      *num_devices_ret = static_cast<cl_uint>(call.division.parts.size());
+    }
+    return {};
+  });
 }
 
 // "If device is a root level device …, the device reference count remains unchanged."
 cl_int CL_API_CALL clRetainDevice(cl_device_id device) {
   return entry("clRetainDevice", [&]() -> Status {
-    TUTTI_TRY(validate::device(device));
+    TUTTI_ASSIGN(auto* const object, validate::device(device));
+    if (!object->is_root()) object->retain_public();
     return {};
   });
 }
 
 cl_int CL_API_CALL clReleaseDevice(cl_device_id device) {
   return entry("clReleaseDevice", [&]() -> Status {
-    TUTTI_TRY(validate::device(device));
+    TUTTI_ASSIGN(auto* const object, validate::device(device));
+    if (!object->is_root() && !object->release_public()) {
+      return fail(CL_INVALID_DEVICE, "released too often");
+    }
     return {};
   });
 }

@@ -40,10 +40,11 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context context, cl_uint num
                                                  cl_int* binary_status, cl_int* errcode_ret) {
   return entry_object("clCreateProgramWithBinary", errcode_ret, [&]() -> Result<cl_program> {
     TUTTI_ASSIGN(auto* owner, validate::context(context));
-    TUTTI_TRY(validate::required_devices(owner->device(), num_devices, device_list));
+    TUTTI_ASSIGN(auto devices, validate::required_devices(*owner, num_devices, device_list));
     TUTTI_TRY(validate::program_binaries(num_devices, lengths, binaries, binary_status));
-    TUTTI_ASSIGN(Program * program, Program::create_from_binaries(*owner, num_devices, lengths,
-                                                                  binaries, binary_status));
+    TUTTI_ASSIGN(Program * program,
+                 Program::create_from_binaries(*owner, std::move(devices), num_devices, lengths,
+                                               binaries, binary_status));
     return program->handle();
   });
 }
@@ -52,15 +53,16 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context context, cl_
                                                          const cl_device_id* device_list,
                                                          const char* kernel_names,
                                                          cl_int* errcode_ret) {
-  return entry_object(
-      "clCreateProgramWithBuiltInKernels", errcode_ret, [&]() -> Result<cl_program> {
-        TUTTI_ASSIGN(auto* owner, validate::context(context));
-        (void)kernel_names;
-        TUTTI_TRY(validate::required_devices(owner->device(), num_devices, device_list));
-        // "CL_INVALID_VALUE if kernel_names is NULL or kernel_names contains a kernel name that is
-        // not supported by any of the devices in device_list": the device has no built-in kernel.
-        return fail(CL_INVALID_VALUE, "the device has no built-in kernels");
-      });
+  return entry_object("clCreateProgramWithBuiltInKernels", errcode_ret,
+                      [&]() -> Result<cl_program> {
+                        TUTTI_ASSIGN(auto* owner, validate::context(context));
+                        (void)kernel_names;
+                        TUTTI_TRY(validate::required_devices(*owner, num_devices, device_list));
+                        // "CL_INVALID_VALUE if kernel_names is NULL or kernel_names contains a
+                        // kernel name that is not supported by any of the devices in device_list":
+                        // the device has no built-in kernel.
+                        return fail(CL_INVALID_VALUE, "the device has no built-in kernels");
+                      });
 }
 
 cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void* il, size_t length,
@@ -122,9 +124,10 @@ cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint num_devices,
                                   void* user_data) {
   return entry("clBuildProgram", [&]() -> Status {
     TUTTI_ASSIGN(Program * object, validate::program(program));
-    TUTTI_TRY(validate::build_program(object->context().device(), num_devices, device_list,
-                                      reinterpret_cast<const void*>(pfn_notify), user_data));
-    return object->build(options, pfn_notify, user_data);
+    TUTTI_ASSIGN(auto devices,
+                 validate::build_program(*object, num_devices, device_list,
+                                         reinterpret_cast<const void*>(pfn_notify), user_data));
+    return object->build(std::move(devices), options, pfn_notify, user_data);
   });
 }
 
@@ -186,8 +189,8 @@ cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device_id device
                                          void* param_value, size_t* param_value_size_ret) {
   return entry("clGetProgramBuildInfo", [&]() -> Status {
     TUTTI_ASSIGN(Program * object, validate::program(program));
-    TUTTI_TRY(validate::build_info_device(object->context().device(), device));
-    return object->build_info(param_name,
+    TUTTI_ASSIGN(const auto* const found, validate::build_info_device(*object, device));
+    return object->build_info(*found, param_name,
                               InfoAnswer(param_value_size, param_value, param_value_size_ret));
   });
 }

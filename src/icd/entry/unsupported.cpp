@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of what is not there yet: images, samplers, pipes, shared virtual memory, sharing
+// Entry points of what is not there: pipes, shared virtual memory, sharing
 // with other interfaces. Each gives the error that the specification has for a device without it,
 // and says its name once in the log.
 #include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
@@ -30,105 +30,6 @@ cl_int no_such_object(const char* name, cl_int code) {
 }
 
 }  // namespace
-
-// ---- images
-// --------------------------------------------------------------------------------------
-
-cl_mem CL_API_CALL clCreateImage(cl_context context, cl_mem_flags, const cl_image_format*,
-                                 const cl_image_desc*, void*, cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreateImage", context, errcode_ret);
-}
-
-cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_mem_properties*,
-                                               cl_mem_flags, const cl_image_format*,
-                                               const cl_image_desc*, void*, cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreateImageWithProperties", context, errcode_ret);
-}
-
-cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags, const cl_image_format*, size_t,
-                                   size_t, size_t, void*, cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreateImage2D", context, errcode_ret);
-}
-
-cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags, const cl_image_format*, size_t,
-                                   size_t, size_t, size_t, size_t, void*, cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreateImage3D", context, errcode_ret);
-}
-
-cl_int CL_API_CALL clGetImageInfo(cl_mem, cl_image_info, size_t, void*, size_t*) {
-  return no_such_object("clGetImageInfo", CL_INVALID_MEM_OBJECT);
-}
-
-cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue command_queue, cl_mem, cl_bool,
-                                      const size_t*, const size_t*, size_t, size_t, void*, cl_uint,
-                                      const cl_event*, cl_event*) {
-  return no_command("clEnqueueReadImage", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue command_queue, cl_mem, cl_bool,
-                                       const size_t*, const size_t*, size_t, size_t, const void*,
-                                       cl_uint, const cl_event*, cl_event*) {
-  return no_command("clEnqueueWriteImage", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue command_queue, cl_mem, const void*,
-                                      const size_t*, const size_t*, cl_uint, const cl_event*,
-                                      cl_event*) {
-  return no_command("clEnqueueFillImage", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue command_queue, cl_mem, cl_mem, const size_t*,
-                                      const size_t*, const size_t*, cl_uint, const cl_event*,
-                                      cl_event*) {
-  return no_command("clEnqueueCopyImage", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue command_queue, cl_mem, cl_mem,
-                                              const size_t*, const size_t*, size_t, cl_uint,
-                                              const cl_event*, cl_event*) {
-  return no_command("clEnqueueCopyImageToBuffer", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue command_queue, cl_mem, cl_mem,
-                                              size_t, const size_t*, const size_t*, cl_uint,
-                                              const cl_event*, cl_event*) {
-  return no_command("clEnqueueCopyBufferToImage", command_queue);
-}
-
-void* CL_API_CALL clEnqueueMapImage(cl_command_queue command_queue, cl_mem, cl_bool, cl_map_flags,
-                                    const size_t*, const size_t*, size_t*, size_t*, cl_uint,
-                                    const cl_event*, cl_event*, cl_int* errcode_ret) {
-  return entry_object("clEnqueueMapImage", errcode_ret, [&]() -> Result<void*> {
-    TUTTI_TRY(validate::unsupported_in_queue("clEnqueueMapImage", command_queue));
-    return nullptr;
-  });
-}
-
-// ---- samplers
-// ------------------------------------------------------------------------------------
-
-cl_sampler CL_API_CALL clCreateSampler(cl_context context, cl_bool, cl_addressing_mode,
-                                       cl_filter_mode, cl_int* errcode_ret) {
-  return no_object<cl_sampler>("clCreateSampler", context, errcode_ret);
-}
-
-cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context,
-                                                     const cl_sampler_properties*,
-                                                     cl_int* errcode_ret) {
-  return no_object<cl_sampler>("clCreateSamplerWithProperties", context, errcode_ret);
-}
-
-cl_int CL_API_CALL clRetainSampler(cl_sampler) {
-  return no_such_object("clRetainSampler", CL_INVALID_SAMPLER);
-}
-
-cl_int CL_API_CALL clReleaseSampler(cl_sampler) {
-  return no_such_object("clReleaseSampler", CL_INVALID_SAMPLER);
-}
-
-cl_int CL_API_CALL clGetSamplerInfo(cl_sampler, cl_sampler_info, size_t, void*, size_t*) {
-  return no_such_object("clGetSamplerInfo", CL_INVALID_SAMPLER);
-}
 
 // ---- pipes
 // ---------------------------------------------------------------------------------------
@@ -265,18 +166,5 @@ cl_event CL_API_CALL clCreateEventFromEGLSyncKHR(cl_context context, CLeglSyncKH
                                                  cl_int* errcode_ret) {
   return no_object<cl_event>("clCreateEventFromEGLSyncKHR", context, errcode_ret);
 }
-
-// ---- device fission (the extension; OpenCL 1.2 has its own functions)
-// ----------------------------
-
-cl_int CL_API_CALL clCreateSubDevicesEXT(cl_device_id in_device,
-                                         const cl_device_partition_property_ext*, cl_uint,
-                                         cl_device_id*, cl_uint*) {
-  return icd::clCreateSubDevices(in_device, nullptr, 0, nullptr, nullptr);
-}
-
-cl_int CL_API_CALL clRetainDeviceEXT(cl_device_id device) { return icd::clRetainDevice(device); }
-
-cl_int CL_API_CALL clReleaseDeviceEXT(cl_device_id device) { return icd::clReleaseDevice(device); }
 
 }  // namespace tutti::icd

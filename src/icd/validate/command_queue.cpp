@@ -8,24 +8,23 @@ constexpr cl_command_queue_properties kHostBits =
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
 constexpr cl_command_queue_properties kDeviceBits = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
 
-Result<device_virtual::Context*> context_with_device(cl_context context_handle,
-                                                     cl_device_id device_handle) {
+Result<CreateQueue> context_with_device(cl_context context_handle, cl_device_id device_handle) {
+  CreateQueue call;
   // "CL_INVALID_CONTEXT if context is not a valid context."
-  TUTTI_ASSIGN(auto* const found, context(context_handle));
+  TUTTI_ASSIGN(call.context, context(context_handle));
   // "CL_INVALID_DEVICE if device is not a valid device or is not associated with context."
-  TUTTI_ASSIGN(const auto* const of_context, device(device_handle));
-  if (of_context != &found->device()) {
+  TUTTI_ASSIGN(call.device, device(device_handle));
+  if (!call.context->has(call.device)) {
     return fail(CL_INVALID_DEVICE, "the device is not of this context");
   }
-  return found;
+  return call;
 }
 
 }  // namespace
 
 Result<CreateQueue> create_queue(cl_context context, cl_device_id device,
                                  cl_command_queue_properties properties) {
-  CreateQueue call;
-  TUTTI_ASSIGN(call.context, context_with_device(context, device));
+  TUTTI_ASSIGN(CreateQueue call, context_with_device(context, device));
   // "CL_INVALID_VALUE if values specified in properties are not valid."
   if ((properties & ~kHostBits) != 0) return fail(CL_INVALID_VALUE, "unknown queue properties");
   call.properties = properties;
@@ -34,8 +33,7 @@ Result<CreateQueue> create_queue(cl_context context, cl_device_id device,
 
 Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_id device,
                                                  const cl_queue_properties* properties) {
-  CreateQueue call;
-  TUTTI_ASSIGN(call.context, context_with_device(context, device));
+  TUTTI_ASSIGN(CreateQueue call, context_with_device(context, device));
   if (properties == nullptr) return call;
   bool sized = false;
   for (const cl_queue_properties* at = properties; *at != 0; at += 2) {
@@ -78,7 +76,7 @@ Status set_queue_property(cl_command_queue queue_handle, cl_command_queue_proper
 }
 
 Status set_default_device_queue(cl_context context, cl_device_id device) {
-  TUTTI_ASSIGN([[maybe_unused]] auto* const found, context_with_device(context, device));
+  TUTTI_TRY(context_with_device(context, device));
   // "CL_INVALID_OPERATION if device does not support a replaceable default on-device queue."
   return fail(CL_INVALID_OPERATION, "no on-device queues");
 }

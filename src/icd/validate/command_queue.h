@@ -8,6 +8,7 @@ namespace tutti::icd::validate {
 
 struct CreateQueue {
   device_virtual::Context* context = nullptr;
+  device_virtual::Device* device = nullptr;
   cl_command_queue_properties properties = 0;
   std::vector<cl_queue_properties> property_list;  // with the closing 0; empty if NULL
 };

@@ -25,8 +25,21 @@ Result<device_virtual::Context*> context(cl_context handle) {
 Result<device_virtual::CommandQueue*> queue(cl_command_queue handle) {
   return object<device_virtual::CommandQueue>(handle, CL_INVALID_COMMAND_QUEUE, "command-queue");
 }
+Result<device_virtual::Buffer*> memory(cl_mem handle) {
+  return object<device_virtual::Buffer>(handle, CL_INVALID_MEM_OBJECT, "memory object");
+}
 Result<device_virtual::Buffer*> buffer(cl_mem handle) {
-  return object<device_virtual::Buffer>(handle, CL_INVALID_MEM_OBJECT, "buffer object");
+  TUTTI_ASSIGN(auto* const found, memory(handle));
+  if (found->image()) return fail(CL_INVALID_MEM_OBJECT, "an image, not a buffer object");
+  return found;
+}
+Result<device_virtual::Buffer*> image(cl_mem handle) {
+  TUTTI_ASSIGN(auto* const found, memory(handle));
+  if (!found->image()) return fail(CL_INVALID_MEM_OBJECT, "a buffer, not an image object");
+  return found;
+}
+Result<device_virtual::Sampler*> sampler(cl_sampler handle) {
+  return object<device_virtual::Sampler>(handle, CL_INVALID_SAMPLER, "sampler object");
 }
 Result<device_virtual::Event*> event(cl_event handle) {
   return object<device_virtual::Event>(handle, CL_INVALID_EVENT, "event object");

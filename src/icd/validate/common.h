@@ -15,6 +15,7 @@
 #include "device_virtual/event.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/platform_object.h"
+#include "device_virtual/sampler.h"
 #include "platform/result.h"
 
 namespace tutti::icd::validate {
@@ -23,8 +24,12 @@ Result<device_virtual::Platform*> platform(cl_platform_id handle);     // CL_INV
 Result<device_virtual::Device*> device(cl_device_id handle);           // CL_INVALID_DEVICE
 Result<device_virtual::Context*> context(cl_context handle);           // CL_INVALID_CONTEXT
 Result<device_virtual::CommandQueue*> queue(cl_command_queue handle);  // CL_INVALID_COMMAND_QUEUE
-Result<device_virtual::Buffer*> buffer(cl_mem handle);                 // CL_INVALID_MEM_OBJECT
-Result<device_virtual::Event*> event(cl_event handle);                 // CL_INVALID_EVENT
+Result<device_virtual::Buffer*> memory(cl_mem handle);                 // CL_INVALID_MEM_OBJECT
+/// No image; an image and nothing else: CL_INVALID_MEM_OBJECT.
+Result<device_virtual::Buffer*> buffer(cl_mem handle);
+Result<device_virtual::Buffer*> image(cl_mem handle);
+Result<device_virtual::Sampler*> sampler(cl_sampler handle);  // CL_INVALID_SAMPLER
+Result<device_virtual::Event*> event(cl_event handle);        // CL_INVALID_EVENT
 
 /// The commands of a wait list; a few need no allocation.
 class WaitList {

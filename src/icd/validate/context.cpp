@@ -55,7 +55,12 @@ Result<CreateContext> create_context(const cl_context_properties* properties, cl
   }
   // "CL_INVALID_DEVICE if any device in devices is not a valid device."
   for (cl_uint i = 0; i < num_devices; ++i) {
-    TUTTI_ASSIGN(call.device, device(devices[i]));
+    TUTTI_ASSIGN(auto* const found, device(devices[i]));
+    // "Duplicate devices specified in devices are ignored."
+    const Ref<device_virtual::Device> one(found);
+    if (std::find(call.devices.begin(), call.devices.end(), one) == call.devices.end()) {
+      call.devices.push_back(one);
+    }
   }
   return call;
 }
@@ -75,7 +80,7 @@ Result<CreateContext> create_context_from_type(const cl_context_properties* prop
   if (all == nullptr) return fail(CL_INVALID_PLATFORM, "there is no platform");
   // "CL_DEVICE_NOT_FOUND if no devices that match device_type and property values … were found."
   if (!all->device->matches(type)) return fail(CL_DEVICE_NOT_FOUND, "no device of this type");
-  call.device = all->device;
+  call.devices.emplace_back(all->device);
   return call;
 }
 

@@ -7,8 +7,8 @@
 namespace tutti::icd::validate {
 
 struct CreateContext {
-  device_virtual::Device* device = nullptr;
-  std::vector<cl_context_properties> properties;  // with the closing 0; empty if NULL
+  std::vector<Ref<device_virtual::Device>> devices;  // none twice
+  std::vector<cl_context_properties> properties;     // with the closing 0; empty if NULL
 };
 Result<CreateContext> create_context(const cl_context_properties* properties, cl_uint num_devices,
                                      const cl_device_id* devices, const void* notify,

@@ -100,7 +100,10 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
   TUTTI_ASSIGN(launch.kernel, validate::kernel(kernel_handle));
   Kernel& kernel = *launch.kernel;
   // "CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built program executable available":
-  // a kernel keeps the one that it was made from.
+  // a kernel keeps the one that it was made from, perhaps not for this queue's device.
+  if ((kernel.executable().built_on() & launch.queue->device().backends()) == 0) {
+    return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built for the queue's device");
+  }
   // "CL_INVALID_CONTEXT if the context associated with command_queue and kernel are not the same."
   if (&launch.queue->context() != &kernel.context()) {
     return fail(CL_INVALID_CONTEXT, "queue and kernel are of different contexts");
@@ -128,9 +131,9 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
       total *= size;
     }
   }
-  // CL_MISALIGNED_SUB_BUFFER_OFFSET cannot occur: clCreateSubBuffer checks the origin against the
-  // one device there is. "CL_OUT_OF_RESOURCES … because of insufficient resources such as registers
-  // or local memory."
+  // CL_MISALIGNED_SUB_BUFFER_OFFSET cannot occur: clCreateSubBuffer checks the origin against all
+  // devices of the context. "CL_OUT_OF_RESOURCES … because of insufficient resources such as
+  // registers or local memory."
   if (arguments.local_bytes > capabilities.local_memory) {
     return fail(CL_OUT_OF_RESOURCES, "more local memory than the device has");
   }

@@ -11,21 +11,6 @@ namespace {
 using device_virtual::Buffer;
 using device_virtual::CommandQueue;
 
-/// Queue, buffer, and that they belong together: the beginning of every list of errors.
-/// CL_MISALIGNED_SUB_BUFFER_OFFSET cannot occur: all sub-buffers are aligned for the one device.
-Result<OnBuffer> on_buffer(cl_command_queue queue_handle, cl_mem buffer_handle) {
-  OnBuffer on;
-  // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue."
-  TUTTI_ASSIGN(on.queue, queue(queue_handle));
-  // "CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object."
-  TUTTI_ASSIGN(on.buffer, buffer(buffer_handle));
-  // "CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same".
-  if (&on.queue->context() != &on.buffer->context()) {
-    return tutti::fail(CL_INVALID_CONTEXT, "queue and buffer are of different contexts");
-  }
-  return on;
-}
-
 Result<OnTwoBuffers> on_two_buffers(cl_command_queue queue_handle, cl_mem from, cl_mem to) {
   OnTwoBuffers on;
   TUTTI_ASSIGN(const OnBuffer source, on_buffer(queue_handle, from));
@@ -36,25 +21,8 @@ Result<OnTwoBuffers> on_two_buffers(cl_command_queue queue_handle, cl_mem from, 
   return on;
 }
 
-Status check_waits(CommandQueue* queue, RawWaitList waits, WaitList& list) {
-  return wait_list(queue->context(), waits.count, waits.events, list);
-}
-
 bool inside(const Buffer& buffer, size_t offset, size_t size) {
   return offset <= buffer.size() && size <= buffer.size() - offset;
-}
-
-Status may_be_accessed(const Buffer& buffer, Direction direction) {
-  // "CL_INVALID_OPERATION if clEnqueueReadBuffer is called on buffer which has been created with
-  // CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS." "… clEnqueueWriteBuffer … with
-  // CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS."
-  const cl_mem_flags forbidding =
-      CL_MEM_HOST_NO_ACCESS |
-      (direction == Direction::kRead ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY);
-  if ((buffer.flags() & forbidding) != 0) {
-    return tutti::fail(CL_INVALID_OPERATION, "the buffer's host access flags forbid this");
-  }
-  return {};
 }
 
 }  // namespace
@@ -97,29 +65,18 @@ Result<OnBuffer> map(cl_command_queue queue_handle, cl_mem buffer_handle, cl_map
   TUTTI_ASSIGN(const OnBuffer on, on_buffer(queue_handle, buffer_handle));
   // "CL_INVALID_VALUE if region being mapped given by (offset, size) is out of bounds or if size is
   // 0 or if values specified in map_flags are not valid."
-  constexpr cl_map_flags kReadWrite = CL_MAP_READ | CL_MAP_WRITE;
-  const bool valid = (flags & ~(kReadWrite | CL_MAP_WRITE_INVALIDATE_REGION)) == 0 &&
-                     // "CL_MAP_READ or CL_MAP_WRITE and CL_MAP_WRITE_INVALIDATE_REGION are mutually
-                     // exclusive."
-                     ((flags & CL_MAP_WRITE_INVALIDATE_REGION) == 0 || (flags & kReadWrite) == 0);
-  if (size == 0 || !inside(*on.buffer, offset, size) || !valid) {
-    return tutti::fail(CL_INVALID_VALUE, "out of bounds, empty, or invalid flags");
+  if (size == 0 || !inside(*on.buffer, offset, size)) {
+    return tutti::fail(CL_INVALID_VALUE, "out of bounds, or empty");
   }
+  TUTTI_TRY(map_flags(flags));
   TUTTI_TRY(check_waits(on.queue, waits, list));
-  // "CL_INVALID_OPERATION if buffer has been created with CL_MEM_HOST_WRITE_ONLY or
-  // CL_MEM_HOST_NO_ACCESS and CL_MAP_READ is set in map_flags or if buffer has been created with
-  // CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_WRITE or
-  // CL_MAP_WRITE_INVALIDATE_REGION is set in map_flags."
-  if ((flags & CL_MAP_READ) != 0) TUTTI_TRY(may_be_accessed(*on.buffer, Direction::kRead));
-  if ((flags & device_virtual::kMapForWriting) != 0) {
-    TUTTI_TRY(may_be_accessed(*on.buffer, Direction::kWrite));
-  }
+  TUTTI_TRY(may_be_mapped(*on.buffer, flags));
   return on;
 }
 
 Result<OnBuffer> unmap(cl_command_queue queue_handle, cl_mem memory, RawWaitList waits,
                        WaitList& list) {
-  TUTTI_ASSIGN(const OnBuffer on, on_buffer(queue_handle, memory));
+  TUTTI_ASSIGN(const OnBuffer on, on_memory(queue_handle, memory));
   // "CL_INVALID_VALUE if mapped_ptr is not a valid pointer returned by clEnqueueMapBuffer": found
   // by the call itself, since another thread may unmap meanwhile.
   TUTTI_TRY(check_waits(on.queue, waits, list));
@@ -206,7 +163,7 @@ Result<CommandQueue*> migrate(cl_command_queue queue_handle, cl_uint count, cons
     // "CL_INVALID_CONTEXT if the context associated with command_queue and memory objects in
     // mem_objects are not the same". "CL_INVALID_MEM_OBJECT if any of the memory objects in
     // mem_objects is not a valid memory object."
-    TUTTI_TRY(on_buffer(queue_handle, objects[i]));
+    TUTTI_TRY(on_memory(queue_handle, objects[i]));
   }
   // "CL_INVALID_VALUE if flags is not 0 or is not any of the values described in the table above."
   if ((flags & ~(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)) != 0) {

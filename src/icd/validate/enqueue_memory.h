@@ -4,22 +4,10 @@
 #pragma once
 
 #include "backends/api/backend.h"
-#include "icd/validate/common.h"
+#include "icd/validate/enqueue_common.h"
 
 namespace tutti::icd::validate {
 
-/// The wait list as the application gives it.
-struct RawWaitList {
-  cl_uint count = 0;
-  const cl_event* events = nullptr;
-};
-
-struct OnBuffer {
-  device_virtual::CommandQueue* queue = nullptr;
-  device_virtual::Buffer* buffer = nullptr;
-};
-enum class Direction { kRead, kWrite };
-/// clEnqueueReadBuffer and clEnqueueWriteBuffer.
 Result<OnBuffer> read_or_write(Direction direction, cl_command_queue queue, cl_mem buffer,
                                size_t offset, size_t size, const void* host, RawWaitList waits,
                                WaitList& list);

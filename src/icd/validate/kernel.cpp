@@ -36,9 +36,9 @@ Status argument_index(const Kernel& kernel, cl_uint index) {
 Status kernel_device(const Kernel& kernel, cl_device_id handle) {
   // "CL_INVALID_DEVICE if device is not in the list of devices associated with kernel or if device
   // is NULL but there is more than one device associated with kernel."
-  if (handle != nullptr && from_handle<Device>(handle) != &kernel.context().device()) {
-    return fail(CL_INVALID_DEVICE, "not a device of the kernel");
-  }
+  const bool known = handle != nullptr ? kernel.program().has(from_handle<Device>(handle))
+                                       : kernel.program().devices().size() == 1;
+  if (!known) return fail(CL_INVALID_DEVICE, "not a device of the kernel");
   return {};
 }
 
@@ -91,6 +91,69 @@ Result<ArgumentValue> buffer_value(const Kernel& kernel, size_t size, const void
   return result;
 }
 
+/// The image type that a parameter of this type takes; 0 for those not known.
+cl_mem_object_type image_type(std::string_view type_name) {
+  const auto is = [type_name](std::string_view name) { return type_name.starts_with(name); };
+  if (is("image1d_array")) return CL_MEM_OBJECT_IMAGE1D_ARRAY;
+  if (is("image1d_buffer")) return CL_MEM_OBJECT_IMAGE1D_BUFFER;
+  if (is("image1d")) return CL_MEM_OBJECT_IMAGE1D;
+  if (is("image2d_array")) return CL_MEM_OBJECT_IMAGE2D_ARRAY;
+  if (is("image2d")) return CL_MEM_OBJECT_IMAGE2D;
+  if (is("image3d")) return CL_MEM_OBJECT_IMAGE3D;
+  return 0;
+}
+
+Result<ArgumentValue> image_value(const Kernel& kernel, const scheduler::Argument& argument,
+                                  size_t size, const void* value) {
+  ArgumentValue result;
+  result.kind = ArgumentValue::Kind::kBuffer;
+  if (size != sizeof(cl_mem)) return fail(CL_INVALID_ARG_SIZE, "arg_size is not sizeof(cl_mem)");
+  // "CL_INVALID_ARG_VALUE if arg_value specified is not a valid value": only buffers may be NULL.
+  cl_mem handle = nullptr;
+  if (value != nullptr) std::memcpy(&handle, value, sizeof(handle));
+  if (handle == nullptr) return fail(CL_INVALID_ARG_VALUE, "an image is needed");
+  // "CL_INVALID_MEM_OBJECT for an argument declared to be a memory object when the specified
+  // arg_value is not a valid memory object."
+  TUTTI_ASSIGN(result.buffer, validate::image(handle));
+  const cl_mem_object_type wanted = image_type(argument.type_name);
+  if (wanted != 0 && wanted != result.buffer->type()) {
+    return fail(CL_INVALID_MEM_OBJECT, "not an image for " + argument.type_name);
+  }
+  // "CL_INVALID_ARG_VALUE if the argument is an image declared with the read_only qualifier and
+  // arg_value refers to an image object created with cl_mem_flags of CL_MEM_WRITE_ONLY or if the
+  // image argument is declared with the write_only qualifier and arg_value refers to an image
+  // object created with cl_mem_flags of CL_MEM_READ_ONLY."
+  const cl_mem_flags flags = result.buffer->flags();
+  if ((argument.access == "read_only" && (flags & CL_MEM_WRITE_ONLY) != 0) ||
+      (argument.access == "write_only" && (flags & CL_MEM_READ_ONLY) != 0)) {
+    return fail(CL_INVALID_ARG_VALUE,
+                "the image's flags do not allow a " + argument.access + " argument");
+  }
+  if (&result.buffer->context() != &kernel.context()) {
+    return fail(CL_INVALID_CONTEXT, "the image is of another context");
+  }
+  return result;
+}
+
+Result<ArgumentValue> sampler_value(const Kernel& kernel, size_t size, const void* value) {
+  ArgumentValue result;
+  result.kind = ArgumentValue::Kind::kSampler;
+  // "CL_INVALID_ARG_SIZE … if the argument is a sampler and arg_size != sizeof(cl_sampler)."
+  if (size != sizeof(cl_sampler)) {
+    return fail(CL_INVALID_ARG_SIZE, "arg_size is not sizeof(cl_sampler)");
+  }
+  // "CL_INVALID_SAMPLER for an argument declared to be of type sampler_t when the specified
+  // arg_value is not a valid sampler object." A NULL arg_value names none either.
+  cl_sampler handle = nullptr;
+  if (value != nullptr) std::memcpy(&handle, value, sizeof(handle));
+  TUTTI_ASSIGN(const auto* const found, validate::sampler(handle));
+  if (&found->context() != &kernel.context()) {
+    return fail(CL_INVALID_CONTEXT, "the sampler is of another context");
+  }
+  result.sampler = found->state();
+  return result;
+}
+
 }  // namespace
 
 Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t size,
@@ -112,13 +175,9 @@ Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t
       return result;
     }
     case ArgKind::kImage:
-      // "CL_INVALID_MEM_OBJECT if arg_value points to a valid memory object, but the memory object
-      // is not valid for the kernel argument": there are no images.
-      return fail(CL_INVALID_MEM_OBJECT, "not an image");
+      return image_value(kernel, argument, size, value);
     case ArgKind::kSampler:
-      // "CL_INVALID_SAMPLER if the kernel argument is a sampler, but arg_value does not point to a
-      // valid sampler object": there are none.
-      return fail(CL_INVALID_SAMPLER, "not a sampler");
+      return sampler_value(kernel, size, value);
     case ArgKind::kOther:
       return fail(CL_INVALID_ARG_VALUE,
                   "arguments of type " + argument.type_name + " are not supported by the device");

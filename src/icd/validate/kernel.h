@@ -15,15 +15,16 @@ namespace tutti::icd::validate {
 Result<device_virtual::Kernel*> kernel(cl_kernel handle);  // CL_INVALID_KERNEL
 Status kernel_name(const char* name);
 Status argument_index(const device_virtual::Kernel& kernel, cl_uint index);
-/// The device of a kernel query; it may be NULL, since there is only one.
+/// The device of a kernel query; it may be NULL where the program has only one.
 Status kernel_device(const device_virtual::Kernel& kernel, cl_device_id handle);
 Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value);
 
 /// clSetKernelArg: what an argument value means, and whether it may be set.
 struct ArgumentValue {
-  enum class Kind : uint8_t { kBytes, kLocal, kBuffer };
+  enum class Kind : uint8_t { kBytes, kLocal, kBuffer, kSampler };
   Kind kind = Kind::kBytes;
-  device_virtual::Buffer* buffer = nullptr;  // kBuffer; null: the NULL pointer
+  device_virtual::Buffer* buffer = nullptr;  // kBuffer, also images; null: the NULL pointer
+  backends::SamplerState sampler{};          // kSampler
 };
 Result<ArgumentValue> argument_value(const device_virtual::Kernel& kernel, cl_uint index,
                                      size_t size, const void* value);

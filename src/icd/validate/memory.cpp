@@ -13,8 +13,8 @@ constexpr cl_mem_flags kHostAccess =
 constexpr cl_mem_flags kHostPointer =
     CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
-/// "CL_INVALID_VALUE if values specified in flags are not valid": unknown bits, and those that the
-/// table of cl_mem_flags calls mutually exclusive.
+}  // namespace
+
 bool valid_flags(cl_mem_flags flags) {
   if ((flags & ~(kAccess | kHostAccess | kHostPointer)) != 0) return false;
   if (std::popcount(flags & kAccess) > 1 || std::popcount(flags & kHostAccess) > 1) return false;
@@ -23,7 +23,36 @@ bool valid_flags(cl_mem_flags flags) {
          (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
 }
 
-}  // namespace
+Result<cl_mem_flags> flags_under(cl_mem_flags parent, cl_mem_flags flags) {
+  // "CL_INVALID_VALUE if buffer was created with CL_MEM_WRITE_ONLY and flags specifies
+  // CL_MEM_READ_WRITE or CL_MEM_READ_ONLY, or if buffer was created with CL_MEM_READ_ONLY and flags
+  // specifies CL_MEM_READ_WRITE or CL_MEM_WRITE_ONLY, or if flags specifies CL_MEM_USE_HOST_PTR,
+  // CL_MEM_ALLOC_HOST_PTR or CL_MEM_COPY_HOST_PTR."
+  const bool wider =
+      ((parent & CL_MEM_WRITE_ONLY) != 0 &&
+       (flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) != 0) ||
+      ((parent & CL_MEM_READ_ONLY) != 0 && (flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) != 0);
+  if (!valid_flags(flags) || (flags & kHostPointer) != 0 || wider) {
+    return fail(CL_INVALID_VALUE, "invalid flags for this parent buffer");
+  }
+  // "CL_INVALID_VALUE if buffer was created with CL_MEM_HOST_WRITE_ONLY and flags specify
+  // CL_MEM_HOST_READ_ONLY, or if buffer was created with CL_MEM_HOST_READ_ONLY and flags specify
+  // CL_MEM_HOST_WRITE_ONLY, or if buffer was created with CL_MEM_HOST_NO_ACCESS and flags specify
+  // CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_WRITE_ONLY."
+  if (((parent & CL_MEM_HOST_WRITE_ONLY) != 0 && (flags & CL_MEM_HOST_READ_ONLY) != 0) ||
+      ((parent & CL_MEM_HOST_READ_ONLY) != 0 && (flags & CL_MEM_HOST_WRITE_ONLY) != 0) ||
+      ((parent & CL_MEM_HOST_NO_ACCESS) != 0 &&
+       (flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)) != 0)) {
+    return fail(CL_INVALID_VALUE, "host access flags contradict the parent buffer's");
+  }
+  // "If the CL_MEM_READ_WRITE, … values are not specified in flags, they are inherited from the
+  // corresponding memory access qualifiers associated with buffer. The [host pointer] values cannot
+  // be specified in flags but are inherited from buffer. … If the CL_MEM_HOST_… values are not
+  // specified in flags, they are inherited."
+  if ((flags & kAccess) == 0) flags |= parent & kAccess;
+  if ((flags & kHostAccess) == 0) flags |= parent & kHostAccess;
+  return flags | (parent & kHostPointer);
+}
 
 Result<CreateBuffer> create_buffer(cl_context context_handle, const cl_mem_properties* properties,
                                    cl_mem_flags flags, size_t size, void* host_ptr) {
@@ -60,28 +89,7 @@ Result<CreateSubBuffer> create_sub_buffer(cl_mem buffer_handle, cl_mem_flags fla
   // "CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object or is a sub-buffer object."
   TUTTI_ASSIGN(call.buffer, buffer(buffer_handle));
   if (call.buffer->is_sub_buffer()) return fail(CL_INVALID_MEM_OBJECT, "a sub-buffer");
-  const cl_mem_flags parent = call.buffer->flags();
-  // "CL_INVALID_VALUE if buffer was created with CL_MEM_WRITE_ONLY and flags specifies
-  // CL_MEM_READ_WRITE or CL_MEM_READ_ONLY, or if buffer was created with CL_MEM_READ_ONLY and flags
-  // specifies CL_MEM_READ_WRITE or CL_MEM_WRITE_ONLY, or if flags specifies CL_MEM_USE_HOST_PTR,
-  // CL_MEM_ALLOC_HOST_PTR or CL_MEM_COPY_HOST_PTR."
-  const bool wider =
-      ((parent & CL_MEM_WRITE_ONLY) != 0 &&
-       (flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) != 0) ||
-      ((parent & CL_MEM_READ_ONLY) != 0 && (flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) != 0);
-  if (!valid_flags(flags) || (flags & kHostPointer) != 0 || wider) {
-    return fail(CL_INVALID_VALUE, "invalid flags for this parent buffer");
-  }
-  // "CL_INVALID_VALUE if buffer was created with CL_MEM_HOST_WRITE_ONLY and flags specify
-  // CL_MEM_HOST_READ_ONLY, or if buffer was created with CL_MEM_HOST_READ_ONLY and flags specify
-  // CL_MEM_HOST_WRITE_ONLY, or if buffer was created with CL_MEM_HOST_NO_ACCESS and flags specify
-  // CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_WRITE_ONLY."
-  if (((parent & CL_MEM_HOST_WRITE_ONLY) != 0 && (flags & CL_MEM_HOST_READ_ONLY) != 0) ||
-      ((parent & CL_MEM_HOST_READ_ONLY) != 0 && (flags & CL_MEM_HOST_WRITE_ONLY) != 0) ||
-      ((parent & CL_MEM_HOST_NO_ACCESS) != 0 &&
-       (flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)) != 0)) {
-    return fail(CL_INVALID_VALUE, "host access flags contradict the parent buffer's");
-  }
+  TUTTI_ASSIGN(call.flags, flags_under(call.buffer->flags(), flags));
   // "CL_INVALID_VALUE if the value specified in buffer_create_type is not valid." "CL_INVALID_VALUE
   // if value(s) specified in buffer_create_info … is not valid or if buffer_create_info is NULL."
   if (type != CL_BUFFER_CREATE_TYPE_REGION || info == nullptr) {
@@ -99,13 +107,6 @@ Result<CreateSubBuffer> create_sub_buffer(cl_mem buffer_handle, cl_mem_flags fla
   if (region.origin % call.buffer->context().capabilities().memory_alignment != 0) {
     return fail(CL_MISALIGNED_SUB_BUFFER_OFFSET, "origin is not a multiple of the base alignment");
   }
-  // "If the CL_MEM_READ_WRITE, … values are not specified in flags, they are inherited from the
-  // corresponding memory access qualifiers associated with buffer. The [host pointer] values cannot
-  // be specified in flags but are inherited from buffer. … If the CL_MEM_HOST_… values are not
-  // specified in flags, they are inherited."
-  if ((flags & kAccess) == 0) flags |= parent & kAccess;
-  if ((flags & kHostAccess) == 0) flags |= parent & kHostAccess;
-  call.flags = flags | (parent & kHostPointer);
   call.origin = region.origin;
   call.size = region.size;
   return call;
@@ -113,24 +114,10 @@ Result<CreateSubBuffer> create_sub_buffer(cl_mem buffer_handle, cl_mem_flags fla
 
 Result<device_virtual::Buffer*> set_memory_destructor(cl_mem memory, const void* notify) {
   // "CL_INVALID_MEM_OBJECT if memobj is not a valid memory object."
-  TUTTI_ASSIGN(auto* const found, buffer(memory));
+  TUTTI_ASSIGN(auto* const found, validate::memory(memory));
   // "CL_INVALID_VALUE if pfn_notify is NULL."
   if (notify == nullptr) return fail(CL_INVALID_VALUE, "pfn_notify is NULL");
   return found;
-}
-
-Status get_supported_image_formats(cl_context context_handle, cl_mem_flags /*flags*/,
-                                   cl_mem_object_type type, cl_uint num_entries,
-                                   const cl_image_format* formats) {
-  // "CL_INVALID_CONTEXT if context is not a valid context."
-  TUTTI_ASSIGN([[maybe_unused]] auto* const found, context(context_handle));
-  // "CL_INVALID_VALUE if flags or image_type are not valid, or if num_entries is 0 and
-  // image_formats is not NULL."
-  if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER) {
-    return fail(CL_INVALID_VALUE, "not an image type");
-  }
-  if (num_entries == 0 && formats != nullptr) return fail(CL_INVALID_VALUE, "num_entries is 0");
-  return {};
 }
 
 }  // namespace tutti::icd::validate

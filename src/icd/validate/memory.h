@@ -6,6 +6,13 @@
 
 namespace tutti::icd::validate {
 
+/// "CL_INVALID_VALUE if values specified in flags are not valid": unknown bits, and those that the
+/// table of cl_mem_flags calls mutually exclusive.
+bool valid_flags(cl_mem_flags flags);
+/// The complete flags of an object made from a buffer with the flags `parent`; CL_INVALID_VALUE
+/// where they contradict each other.
+Result<cl_mem_flags> flags_under(cl_mem_flags parent, cl_mem_flags flags);
+
 struct CreateBuffer {
   device_virtual::Context* context = nullptr;
   device_virtual::Buffer::Options options;
@@ -21,7 +28,5 @@ struct CreateSubBuffer {
 Result<CreateSubBuffer> create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
                                           cl_buffer_create_type type, const void* info);
 Result<device_virtual::Buffer*> set_memory_destructor(cl_mem memory, const void* notify);
-Status get_supported_image_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type,
-                                   cl_uint num_entries, const cl_image_format* formats);
 
 }  // namespace tutti::icd::validate

@@ -43,12 +43,20 @@ Result<device_virtual::Platform*> get_device_ids(cl_platform_id platform_handle,
   return found;
 }
 
-Status create_sub_devices(cl_device_id device_handle) {
+Result<SubDevices> create_sub_devices(cl_device_id device_handle,
+                                      const cl_device_partition_property* properties,
+                                      cl_uint num_devices, const cl_device_id* out_devices) {
+  SubDevices call;
   // "CL_INVALID_DEVICE if in_device is not a valid device."
-  TUTTI_ASSIGN([[maybe_unused]] auto* const found, device(device_handle));
-  // "CL_INVALID_VALUE if values specified in properties are not valid or if values specified in
-  // properties are valid but not supported by the device."
-  return fail(CL_INVALID_VALUE, "the virtual device cannot be partitioned");
+  TUTTI_ASSIGN(call.device, device(device_handle));
+  // The properties: read_partition().
+  TUTTI_ASSIGN(call.division, call.device->plan_sub_devices(properties));
+  // "CL_INVALID_VALUE if out_devices is not NULL and num_devices is less than the number of
+  // sub-devices created by the partition scheme."
+  if (out_devices != nullptr && num_devices < call.division.parts.size()) {
+    return fail(CL_INVALID_VALUE, "num_devices is too small");
+  }
+  return call;
 }
 
 Status host_timer(cl_device_id device_handle, const void* timestamp) {

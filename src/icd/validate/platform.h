@@ -13,8 +13,13 @@ Status device_type(cl_device_type type);
 Result<device_virtual::Platform*> get_device_ids(cl_platform_id platform, cl_device_type type,
                                                  cl_uint num_entries, const cl_device_id* devices,
                                                  const cl_uint* num_devices);
-/// Always an error: the device cannot be partitioned.
-Status create_sub_devices(cl_device_id device);
+struct SubDevices {
+  device_virtual::Device* device = nullptr;
+  device_virtual::Device::Division division;
+};
+Result<SubDevices> create_sub_devices(cl_device_id device,
+                                      const cl_device_partition_property* properties,
+                                      cl_uint num_devices, const cl_device_id* out_devices);
 Status host_timer(cl_device_id device, const void* timestamp);
 
 }  // namespace tutti::icd::validate

@@ -22,15 +22,20 @@ Status list_and_count(cl_uint count, const cl_device_id* devices) {
   return {};
 }
 
-Status each_device(const Device& device, cl_uint count, const cl_device_id* devices) {
+/// The devices of the list, none twice; `owner` is the program or the context.
+template <typename Owner>
+Result<DeviceList> each_device(const Owner& owner, cl_uint count, const cl_device_id* devices) {
+  DeviceList list;
   for (cl_uint i = 0; i < count; ++i) {
     // "CL_INVALID_DEVICE if any device in device_list is not in the list of devices associated with
-    // program" (or context: there is but one device).
-    if (from_handle<Device>(devices[i]) != &device) {
+    // program" (or context).
+    Ref<Device> device(from_handle<Device>(devices[i]));
+    if (!owner.has(device.get())) {
       return fail(CL_INVALID_DEVICE, "a device in device_list is not one of the context");
     }
+    if (std::find(list.begin(), list.end(), device) == list.end()) list.push_back(device);
   }
-  return {};
+  return list;
 }
 
 Status callback(const void* notify, const void* user_data) {
@@ -65,17 +70,24 @@ Result<std::string> program_source(cl_uint count, const char** strings, const si
   return source;
 }
 
-Status required_devices(const Device& device, cl_uint count, const cl_device_id* devices) {
+Result<DeviceList> required_devices(const Context& context, cl_uint count,
+                                    const cl_device_id* devices) {
   // "CL_INVALID_VALUE if device_list is NULL or num_devices is zero."
   if (devices == nullptr || count == 0) return fail(CL_INVALID_VALUE, "no devices");
-  return each_device(device, count, devices);
+  return each_device(context, count, devices);
 }
 
-Status build_program(const Device& device, cl_uint num_devices, const cl_device_id* device_list,
-                     const void* notify, const void* user_data) {
+Result<DeviceList> build_program(const Program& program, cl_uint num_devices,
+                                 const cl_device_id* device_list, const void* notify,
+                                 const void* user_data) {
   TUTTI_TRY(list_and_count(num_devices, device_list));
   TUTTI_TRY(callback(notify, user_data));
-  return each_device(device, num_devices, device_list);
+  // "If device_list is NULL value, the program executable is built for all devices associated with
+  // program".
+  if (device_list == nullptr) {
+    return DeviceList(program.devices().begin(), program.devices().end());
+  }
+  return each_device(program, num_devices, device_list);
 }
 
 Status compile_program(Program& program, cl_uint num_devices, const cl_device_id* device_list,
@@ -101,7 +113,8 @@ Status compile_program(Program& program, cl_uint num_devices, const cl_device_id
     return fail(CL_INVALID_VALUE, "num_input_headers and the header lists do not agree");
   }
   TUTTI_TRY(callback(notify, user_data));
-  return each_device(program.context().device(), num_devices, device_list);
+  TUTTI_TRY(each_device(program, num_devices, device_list));
+  return {};
 }
 
 Status link_program(Context& context, cl_uint num_devices, const cl_device_id* device_list,
@@ -124,7 +137,8 @@ Status link_program(Context& context, cl_uint num_devices, const cl_device_id* d
     }
   }
   TUTTI_TRY(callback(notify, user_data));
-  return each_device(context.device(), num_devices, device_list);
+  TUTTI_TRY(each_device(context, num_devices, device_list));
+  return {};
 }
 
 Status program_binaries(cl_uint num_devices, const size_t* lengths, const unsigned char** binaries,
@@ -142,12 +156,11 @@ Status program_binaries(cl_uint num_devices, const size_t* lengths, const unsign
   return {};
 }
 
-Status build_info_device(const Device& device, cl_device_id handle) {
+Result<Device*> build_info_device(const Program& program, cl_device_id handle) {
   // "CL_INVALID_DEVICE if device is not in the list of devices associated with program."
-  if (from_handle<Device>(handle) != &device) {
-    return fail(CL_INVALID_DEVICE, "not a device of the program");
-  }
-  return {};
+  auto* const device = from_handle<Device>(handle);
+  if (!program.has(device)) return fail(CL_INVALID_DEVICE, "not a device of the program");
+  return device;
 }
 
 }  // namespace tutti::icd::validate

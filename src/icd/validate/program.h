@@ -6,6 +6,7 @@
 #include <CL/cl.h>
 
 #include <string>
+#include <vector>
 
 #include "device_virtual/context.h"
 #include "device_virtual/device.h"
@@ -19,12 +20,16 @@ Result<device_virtual::Program*> program(cl_program handle);  // CL_INVALID_PROG
 /// The concatenated source, as CL_PROGRAM_SOURCE answers it.
 Result<std::string> program_source(cl_uint count, const char** strings, const size_t* lengths);
 
-/// A list of devices that must name some.
-Status required_devices(const device_virtual::Device& device, cl_uint count,
-                        const cl_device_id* devices);
+using DeviceList = std::vector<Ref<device_virtual::Device>>;
 
-Status build_program(const device_virtual::Device& device, cl_uint num_devices,
-                     const cl_device_id* device_list, const void* notify, const void* user_data);
+/// A list of devices that must name some: these, none twice.
+Result<DeviceList> required_devices(const device_virtual::Context& context, cl_uint count,
+                                    const cl_device_id* devices);
+
+/// The devices to build for.
+Result<DeviceList> build_program(const device_virtual::Program& program, cl_uint num_devices,
+                                 const cl_device_id* device_list, const void* notify,
+                                 const void* user_data);
 Status compile_program(device_virtual::Program& program, cl_uint num_devices,
                        const cl_device_id* device_list, cl_uint num_input_headers,
                        const cl_program* input_headers, const char** header_include_names,
@@ -34,6 +39,7 @@ Status link_program(device_virtual::Context& context, cl_uint num_devices,
                     const cl_program* input_programs, const void* notify, const void* user_data);
 Status program_binaries(cl_uint num_devices, const size_t* lengths, const unsigned char** binaries,
                         cl_int* binary_status);
-Status build_info_device(const device_virtual::Device& device, cl_device_id handle);
+Result<device_virtual::Device*> build_info_device(const device_virtual::Program& program,
+                                                  cl_device_id handle);
 
 }  // namespace tutti::icd::validate

@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/exec/backend_set.h"
 
+#include <algorithm>
+
 namespace tutti::scheduler {
+namespace {
+
+// What parts of devices add to their numbers: apart from those of all real devices, which count
+// from 0, and the same in every run (vendors' caches of built programs depend on it).
+constexpr uint32_t kPartNumbers = 1000;
+
+}  // namespace
 
 BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends)
-    : backends_(std::move(backends)), transfer_queues_(backends_.size()) {}
+    : real_count_(static_cast<uint32_t>(std::min<size_t>(backends.size(), kMostBackends))),
+      count_(real_count_) {
+  std::move(backends.begin(), backends.begin() + real_count_, backends_.begin());
+}
 
 Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {
   MutexLock lock(mutex_);
@@ -13,6 +25,30 @@ Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {
     TUTTI_ASSIGN(transfer_queues_[backend], backends_[backend]->create_queue({}));
   }
   return transfer_queues_[backend].get();
+}
+
+Result<std::vector<uint32_t>> BackendSet::parts(uint32_t backend, std::span<const uint32_t> units) {
+  MutexLock lock(partition_mutex_);
+  const auto indices = [&units](uint32_t first) {
+    std::vector<uint32_t> list;
+    for (uint32_t i = 0; i < units.size(); ++i) list.push_back(first + i);
+    return list;
+  };
+  for (const Partition& made : partitions_) {
+    if (made.whole == backend && made.units.size() >= units.size() &&
+        std::equal(units.begin(), units.end(), made.units.begin())) {
+      return indices(made.first);
+    }
+  }
+  const uint32_t first = count();
+  if (units.size() > kMostBackends - first) {
+    return fail(CL_DEVICE_PARTITION_FAILED, "too many different parts of devices in one process");
+  }
+  TUTTI_ASSIGN(auto made, backends_[backend]->divide(units, kPartNumbers + first));
+  std::move(made.begin(), made.end(), backends_.begin() + first);
+  partitions_.push_back({backend, {units.begin(), units.end()}, first});
+  count_.store(first + static_cast<uint32_t>(units.size()), std::memory_order_release);
+  return indices(first);
 }
 
 }  // namespace tutti::scheduler

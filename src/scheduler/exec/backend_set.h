@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real devices that take part, in the user's order, with the places their memory stands for.
-// Made once per process, never destroyed; immutable, so free to share by threads.
+// The real devices that take part, in the user's order, and after them the parts of devices that
+// sub-devices stand on, each with the place that its memory stands for. Made once per process,
+// never destroyed there; backends are added, never removed, so that reading takes no lock.
+// Thread-safe.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/api/backend.h"
 #include "platform/thread_annotations.h"
+#include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/residency_map.h"
 
 namespace tutti::scheduler {
 
+/// A set of backends as bits.
+using BackendMask = uint64_t;
+inline constexpr BackendMask backend_bit(uint32_t backend) { return BackendMask{1} << backend; }
+
 class BackendSet {
  public:
+  /// Of more than kMostBackends devices the first ones take part.
   explicit BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends);
 
-  uint32_t count() const { return static_cast<uint32_t>(backends_.size()); }
+  /// Of all backends that exist by now.
+  uint32_t count() const { return count_.load(std::memory_order_acquire); }
+  /// Of the real devices: the first of them.
+  uint32_t real_count() const { return real_count_; }
+  BackendMask real_devices() const { return backend_bit(real_count_) - 1; }
   backends::Backend& at(uint32_t index) { return *backends_[index]; }
   const backends::DeviceTraits& traits(uint32_t index) const { return backends_[index]->traits(); }
   /// The host's place where the device shares the host's memory, else one of its own.
@@ -26,10 +41,26 @@ class BackendSet {
   /// The queue for transfers outside any stream, made at first use.
   Result<backends::Queue*> transfer_queue(uint32_t backend);
 
+  /// Parts of a backend with so many compute units each, as backends that stay: who asks for the
+  /// same sizes again (or fewer of them) gets the same ones. CL_DEVICE_PARTITION_FAILED where the
+  /// vendor cannot, or when there is no place left.
+  Result<std::vector<uint32_t>> parts(uint32_t backend, std::span<const uint32_t> units);
+
  private:
-  std::vector<std::unique_ptr<backends::Backend>> backends_;
+  struct Partition {
+    uint32_t whole = 0;  // the backend that was divided
+    std::vector<uint32_t> units;
+    uint32_t first = 0;  // its parts follow each other from here
+  };
+
+  const uint32_t real_count_;
+  std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
+  std::atomic<uint32_t> count_;
   Mutex mutex_;
-  std::vector<std::unique_ptr<backends::Queue>> transfer_queues_ TUTTI_GUARDED_BY(mutex_);
+  std::array<std::unique_ptr<backends::Queue>, kMostBackends> transfer_queues_
+      TUTTI_GUARDED_BY(mutex_);
+  Mutex partition_mutex_;  // held over the vendor's call: equal partitions are made once
+  std::vector<Partition> partitions_ TUTTI_GUARDED_BY(partition_mutex_);
 };
 
 }  // namespace tutti::scheduler

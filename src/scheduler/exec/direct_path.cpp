@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/exec/direct_path.h"
 
+#include "scheduler/exec/image_rect.h"
+
 namespace tutti::scheduler {
 
 bool DirectPath::fits(const BufferView& view, uint32_t backend) const {
@@ -11,12 +13,12 @@ bool DirectPath::valid(const BufferView& view, uint64_t offset, uint64_t size,
                        uint32_t backend) const {
   const uint64_t begin = view.origin + offset;
   return fits(view, backend) &&
-         view.buffer->valid_at(backends_.place(backend), begin, begin + size);
+         view.buffer->valid_at(view.buffer->place_on(backend), begin, begin + size);
 }
 
 bool DirectPath::reachable(const BufferView& view, uint32_t backend) const {
   if (!fits(view, backend)) return false;
-  const Place place = backends_.place(backend);
+  const Place place = view.buffer->place_on(backend);
   const uint64_t end = view.origin + view.size;
   if (view.buffer->valid_at(place, view.origin, end)) return true;
   if (place == kHostPlace) return false;
@@ -38,6 +40,13 @@ bool DirectPath::possible(const Work& work, uint32_t backend) const {
   }
   if (const auto* read = std::get_if<ReadWork>(&work)) {
     return valid(read->from, read->offset, read->size, backend);
+  }
+  if (const auto* rect = std::get_if<RectWork>(&work)) {
+    const backends::ImageShape* shape = rect->view.buffer->image();
+    if (!shape) return false;
+    const bool all = covers(box_of(rect->buffer_rect, rect->region, *shape), *shape);
+    return rect->write && all ? fits(rect->view, backend)
+                              : valid(rect->view, 0, rect->view.size, backend);
   }
   if (const auto* write = std::get_if<WriteWork>(&work)) return fits(write->to, backend);
   if (const auto* fill = std::get_if<FillWork>(&work)) return fits(fill->to, backend);
@@ -76,23 +85,34 @@ struct DirectPath::Submitter {
   backends::WaitList wait;
   backends::CompletionPtr newest{};  // whatever was submitted last
 
-  Place place() const { return backends.place(backend); }
+  void written_now(const BufferView& view, uint64_t begin, uint64_t end) const {
+    view.buffer->set_exclusive(view.buffer->place_on(backend), begin, end);
+  }
 
   Status send_missing(const BufferView& view) {
     LogicalBuffer& buffer = *view.buffer;
     const uint64_t end = view.origin + view.size;
-    if (buffer.valid_at(place(), view.origin, end)) return {};
+    const Place place = buffer.place_on(backend);
+    if (buffer.valid_at(place, view.origin, end)) return {};
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+    if (const backends::ImageShape* shape = buffer.image()) {
+      auto sent = queue.write_image(*memory, {{0, 0, 0}, shape->extent}, host,
+                                    shape->second_pitch(), shape->slice_pitch, wait);
+      if (!sent) return tl::unexpected<Error>(std::move(sent).error());
+      newest = std::move(*sent);
+      buffer.add_copy(place, 0, buffer.size());
+      return {};
+    }
     for (const auto& segment : buffer.segments(view.origin, end)) {
-      if (segment.places == 0 || segment.places & place_bit(place())) continue;
+      if (segment.places == 0 || segment.places & place_bit(place)) continue;
       // The queue is in-order: the kernel comes after. The host's copy stays as it is until a later
       // command, which waits for this one, changes it.
       auto sent = queue.write(*memory, segment.begin, segment.end - segment.begin,
                               host + segment.begin, wait);
       if (!sent) return tl::unexpected<Error>(std::move(sent).error());
       newest = std::move(*sent);
-      buffer.add_copy(place(), segment.begin, segment.end);
+      buffer.add_copy(place, segment.begin, segment.end);
     }
     return {};
   }
@@ -121,7 +141,7 @@ struct DirectPath::Submitter {
       const ArgumentSlot& slot = (*work.arguments)[i];
       if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
       if (!argument_written(written, i)) continue;
-      slot.view.buffer->set_exclusive(place(), slot.view.origin, slot.view.origin + slot.view.size);
+      written_now(slot.view, slot.view.origin, slot.view.origin + slot.view.size);
     }
     return completion;
   }
@@ -129,11 +149,24 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(backends::Memory * memory, work.from.buffer->device_memory(backend));
     return queue.read(*memory, work.from.origin + work.offset, work.size, work.to, wait);
   }
+  Result<backends::CompletionPtr> operator()(const RectWork& work) {
+    LogicalBuffer& buffer = *work.view.buffer;
+    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+    const backends::ImageBox box = box_of(work.buffer_rect, work.region, *buffer.image());
+    const size_t second = work.host_rect.row_pitch, third = work.host_rect.slice_pitch;
+    if (!work.write) {
+      return queue.read_image(*memory, box, first_byte(work), second, third, wait);
+    }
+    TUTTI_ASSIGN(auto completion,
+                 queue.write_image(*memory, box, first_byte(work), second, third, wait));
+    written_now(work.view, 0, buffer.size());
+    return completion;
+  }
   Result<backends::CompletionPtr> operator()(const WriteWork& work) {
     TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
     const uint64_t begin = work.to.origin + work.offset;
     TUTTI_ASSIGN(auto completion, queue.write(*memory, begin, work.size, work.from, wait));
-    work.to.buffer->set_exclusive(place(), begin, begin + work.size);
+    written_now(work.to, begin, begin + work.size);
     return completion;
   }
   Result<backends::CompletionPtr> operator()(const FillWork& work) {
@@ -142,7 +175,7 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(auto completion,
                  queue.fill(*memory, begin, work.size,
                             std::span(work.pattern).first(work.pattern_size), wait));
-    work.to.buffer->set_exclusive(place(), begin, begin + work.size);
+    written_now(work.to, begin, begin + work.size);
     return completion;
   }
   Result<backends::CompletionPtr> operator()(const CopyWork& work) {
@@ -151,7 +184,7 @@ struct DirectPath::Submitter {
     const uint64_t begin = work.to.origin + work.to_offset;
     TUTTI_ASSIGN(auto completion, queue.copy(*from, work.from.origin + work.from_offset, *to, begin,
                                              work.size, wait));
-    work.to.buffer->set_exclusive(place(), begin, begin + work.size);
+    written_now(work.to, begin, begin + work.size);
     return completion;
   }
   template <typename Other>

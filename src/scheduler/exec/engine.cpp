@@ -43,7 +43,8 @@ Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
       direct(set),
       log(*this),
       summary(set, settings.summary) {
-  for (uint32_t i = 0; i < set.count(); ++i) {
+  // For parts of devices to come, too: a thread is started by its first task.
+  for (uint32_t i = 0; i < kMostBackends; ++i) {
     workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
   }
 }
@@ -204,7 +205,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   using Path = Decision::Path;
   std::optional<KernelPlan> plan;
   if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
-    TUTTI_ASSIGN(plan, planner.plan(*work));
+    TUTTI_ASSIGN(plan, planner.plan(*work, stream.options().backends));
   }
   const KernelPlan* plan_or_null = plan ? &*plan : nullptr;
   std::vector<Ref<Command>> to_watch;
@@ -305,7 +306,7 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
 void Engine::Impl::start(const Ref<Command>& command) {
   std::optional<KernelPlan> plan;
   if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
-    auto planned = planner.plan(*work);
+    auto planned = planner.plan(*work, command->stream_->options().backends);
     if (!planned) {
       log.finish(command, planned.error().code);
       return;

@@ -51,7 +51,7 @@ struct Engine::Impl : LogSink {
   TaskThread conductor{"tutti-conductor"};
   TaskThread host_worker{"tutti-host"};
   TaskThread callback_thread{"tutti-callback"};
-  std::vector<std::unique_ptr<TaskThread>> workers;  // one per backend
+  std::vector<std::unique_ptr<TaskThread>> workers;  // one per backend that may be
 
  private:
   struct Decision;

@@ -34,6 +34,8 @@ void copy_rect(std::byte* to, const backends::Rect& to_rect, const std::byte* fr
 }
 
 BufferUse use(const BufferView& view, uint64_t offset, uint64_t size, bool writes) {
+  // An image moves as a whole, so a command on a part of it holds all.
+  if (view.buffer->image()) return {view.buffer.get(), 0, view.buffer->size(), writes};
   return {view.buffer.get(), view.origin + offset, view.origin + offset + size, writes};
 }
 
@@ -85,6 +87,9 @@ struct UseFinder {
     uses.push_back(use(work.from, from_begin, from_end - from_begin, false));
     uses.push_back(use(work.to, to_begin, to_end - to_begin, true));
   }
+  void operator()(const FillImageWork& work) {
+    uses.push_back(use(work.to, 0, work.to.size, true));
+  }
   void operator()(const MapWork& work) {
     uses.push_back(use(work.view, work.offset, work.size, work.discard));
   }
@@ -119,9 +124,16 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
         result[i].kind = backends::Argument::Kind::kLocal;
         result[i].local_size = slot.local_size;
         break;
+      case ArgumentSlot::Kind::kSampler:
+        result[i].kind = backends::Argument::Kind::kSampler;
+        result[i].sampler = slot.sampler;
+        break;
       case ArgumentSlot::Kind::kBuffer:
         result[i].kind = backends::Argument::Kind::kMemory;
-        if (slot.view.buffer) {
+        if (slot.image) {
+          TUTTI_ASSIGN(result[i].memory, slot.image->device_memory(backend));
+          result[i].size = result[i].memory->size();
+        } else if (slot.view.buffer) {
           TUTTI_ASSIGN(result[i].memory, slot.view.buffer->device_memory(backend));
           result[i].origin = slot.view.origin;
           result[i].size = slot.view.size;
@@ -138,12 +150,12 @@ Status Executor::execute(const Work& work) {
 }
 
 Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend) {
-  const Place place = backends_.place(backend);
   const uint64_t written = written_arguments(work.kernel->summary());
   for (const ArgumentSlot& slot : *work.arguments) {
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
     const uint64_t begin = slot.view.origin;
-    TUTTI_TRY(slot.view.buffer->make_valid(place, begin, begin + slot.view.size));
+    LogicalBuffer& buffer = *slot.view.buffer;
+    TUTTI_TRY(buffer.make_valid(buffer.place_on(backend), begin, begin + slot.view.size));
   }
   TUTTI_ASSIGN(backends::Kernel * kernel,
                work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
@@ -174,7 +186,9 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
     const ArgumentSlot& slot = (*work.arguments)[i];
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
     if (!argument_written(written, i)) continue;
-    slot.view.buffer->set_exclusive(place, slot.view.origin, slot.view.origin + slot.view.size);
+    LogicalBuffer& buffer = *slot.view.buffer;
+    buffer.set_exclusive(buffer.place_on(backend), slot.view.origin,
+                         slot.view.origin + slot.view.size);
   }
   return {};
 }
@@ -183,12 +197,12 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
   if (buffer.undefined(begin, end)) {
     // Nobody has it yet. With one device it will be wanted there; with several the host's copy
     // serves all.
-    return backends_.count() == 1 ? backends_.place(0) : kHostPlace;
+    return backends_.real_count() == 1 ? buffer.place_on(0) : kHostPlace;
   }
   const PlaceSet places = buffer.valid_places(begin, end);
   if (places == 0 || places & place_bit(kHostPlace)) return kHostPlace;
   for (uint32_t i = 0; i < backends_.count(); ++i) {
-    if (places & place_bit(backends_.place(i))) return backends_.place(i);
+    if (places & place_bit(buffer.place_on(i))) return buffer.place_on(i);
   }
   return kHostPlace;
 }
@@ -305,6 +319,8 @@ Status Executor::run(const FillWork& work) {
 }
 
 Status Executor::run(const RectWork& work) {
+  TUTTI_ASSIGN(const bool transferred, transfer_image(work));
+  if (transferred) return {};
   LogicalBuffer& buffer = *work.view.buffer;
   const auto [first, last] = rect_span(work.buffer_rect, work.region);
   const uint64_t begin = work.view.origin + first;
@@ -324,6 +340,8 @@ Status Executor::run(const RectWork& work) {
 }
 
 Status Executor::run(const CopyRectWork& work) {
+  TUTTI_ASSIGN(const bool copied, copy_images(work));
+  if (copied) return {};
   LogicalBuffer& from = *work.from.buffer;
   LogicalBuffer& to = *work.to.buffer;
   const auto [from_first, from_last] = rect_span(work.from_rect, work.region);

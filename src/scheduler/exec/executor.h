@@ -42,11 +42,16 @@ class Executor {
   Status run(const FillWork& work);
   Status run(const RectWork& work);
   Status run(const CopyRectWork& work);
+  Status run(const FillImageWork& work);
   Status run(const MapWork& work);
   Status run(const UnmapWork& work);
   Status run(const MarkerWork&) { return {}; }
   Status run(const HostWork& work) { return work.function(); }
   Status run(const KernelWork&) { return fail(CL_INVALID_OPERATION, "a kernel needs a plan"); }
+  /// The parts of RectWork and CopyRectWork that vendors' image commands do; false: nothing was
+  /// done, go by way of the host's copy.
+  Result<bool> transfer_image(const RectWork& work);
+  Result<bool> copy_images(const CopyRectWork& work);
   Status gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to);
 
   BackendSet& backends_;

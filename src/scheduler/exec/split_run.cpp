@@ -21,7 +21,6 @@ size_t packages_in_flight(const backends::DeviceTraits& traits) {
 
 struct SplitRun::Seat {
   uint32_t backend = 0;
-  Place place = 0;
   backends::Queue* queue = nullptr;
   backends::Kernel* kernel = nullptr;
   std::vector<backends::Argument> arguments;
@@ -96,7 +95,6 @@ void SplitRun::give_back(size_t participant, Range range, Error error) {
 
 Status SplitRun::sit_down(size_t participant, Seat& seat) {
   seat.backend = backend(participant);
-  seat.place = parts_.backends.place(seat.backend);
   TUTTI_ASSIGN(seat.queue, stream_->vendor_queue(seat.backend, true));
   const bool rewritten = work_.kernel->summary().needs_rewrite;
   TUTTI_ASSIGN(seat.kernel,
@@ -119,16 +117,17 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
   for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
     const BufferView& view = (*work_.arguments)[use.argument].view;
     if (!view.buffer) continue;
+    const Place place = view.buffer->place_on(seat.backend);
     if (!use.read.empty()) {
-      TUTTI_TRY(view.buffer->make_valid(seat.place, view.origin + use.read.begin,
-                                        view.origin + use.read.end));
+      TUTTI_TRY(
+          view.buffer->make_valid(place, view.origin + use.read.begin, view.origin + use.read.end));
     }
     if (use.write.empty()) continue;
     const uint64_t begin = view.origin + use.write.begin;
     const uint64_t end = view.origin + use.write.end;
     // Bytes in the range that the package may leave alone must hold what was there before.
-    if (!use.overwrites) TUTTI_TRY(view.buffer->make_valid(seat.place, begin, end));
-    view.buffer->begin_write(this, seat.place, begin, end);
+    if (!use.overwrites) TUTTI_TRY(view.buffer->make_valid(place, begin, end));
+    view.buffer->begin_write(this, place, begin, end);
   }
   backends::Launch launch;
   launch.kernel = seat.kernel;

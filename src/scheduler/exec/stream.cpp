@@ -40,7 +40,9 @@ void Stream::submitted(uint32_t backend, const Turn& turn, backends::CompletionP
 
 std::vector<backends::Queue*> Stream::existing_queues(uint32_t backend) const {
   std::vector<backends::Queue*> queues;
-  for (const Lane& lane : devices_[backend]) {
+  const Lanes* lanes = devices_.find(backend);
+  if (lanes == nullptr) return queues;
+  for (const Lane& lane : *lanes) {
     if (auto* queue = lane.queue.load(std::memory_order_acquire)) queues.push_back(queue);
   }
   return queues;

@@ -25,12 +25,15 @@ namespace tutti::scheduler {
 struct StreamOptions {
   bool out_of_order = false;
   bool profiling = false;
+  BackendMask backends = 0;  // where its kernels may run; 0: the real devices
 };
 
 class Stream : public RefCounted {
  public:
   Stream(BackendSet& backends, StreamOptions options)
-      : backends_(backends), options_(options), devices_(backends.count()) {}
+      : backends_(backends), options_(options), devices_(backends.real_count()) {
+    if (options_.backends == 0) options_.backends = backends.real_devices();
+  }
 
   const StreamOptions& options() const { return options_; }
   /// The queue on the device; `measured`: one that measures times.
@@ -55,7 +58,7 @@ class Stream : public RefCounted {
   friend class CommandLog;
 
   BackendSet& backends_;
-  const StreamOptions options_;
+  StreamOptions options_;  // constant once constructed
   static constexpr size_t kPlain = 0, kMeasured = 1;
   struct Lane {
     std::unique_ptr<backends::Queue> made;  // guarded by mutex_
@@ -70,7 +73,7 @@ class Stream : public RefCounted {
   }
 
   Mutex mutex_;
-  std::vector<Lanes> devices_;
+  PerBackend<Lanes> devices_;
 
   // Guarded by the log's lock.
   std::deque<Ref<Command>>

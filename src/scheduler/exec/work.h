@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "scheduler/memory/buffer_image.h"
 #include "scheduler/memory/logical_buffer.h"
 #include "scheduler/plan/access_eval.h"
 #include "scheduler/plan/access_summary.h"
@@ -20,11 +21,13 @@ namespace tutti::scheduler {
 
 /// One kernel argument as set by the application.
 struct ArgumentSlot {
-  enum class Kind : uint8_t { kUnset, kBytes, kLocal, kBuffer };
+  enum class Kind : uint8_t { kUnset, kBytes, kLocal, kBuffer, kSampler };
   Kind kind = Kind::kUnset;
-  std::vector<std::byte> bytes;  // kBytes
-  uint64_t local_size = 0;       // kLocal
-  BufferView view;               // kBuffer; view.buffer null = NULL pointer
+  std::vector<std::byte> bytes;    // kBytes
+  uint64_t local_size = 0;         // kLocal
+  BufferView view;                 // kBuffer, also images; view.buffer null = NULL pointer
+  Ref<BufferImage> image;          // kBuffer: the image made from the view; null otherwise
+  backends::SamplerState sampler;  // kSampler
 };
 /// Immutable once it is part of a command: a kernel object copies it when an argument changes.
 using ArgumentSet = std::vector<ArgumentSlot>;
@@ -71,7 +74,8 @@ struct FillWork {
   std::array<std::byte, 128> pattern{};
   uint32_t pattern_size = 1;
 };
-/// A rectangle between a buffer and host memory.
+/// A rectangle between a buffer and host memory. For an image: its pixels as they lie in the host's
+/// copy, whole pixels of a box.
 struct RectWork {
   bool write = false;  // host → buffer; else buffer → host
   BufferView view;
@@ -83,6 +87,13 @@ struct CopyRectWork {
   BufferView from, to;
   backends::Rect from_rect, to_rect;
   std::array<size_t, 3> region{1, 1, 1};
+};
+/// A box of an image filled with a colour, as clEnqueueFillImage takes it.
+struct FillImageWork {
+  BufferView to;
+  Ref<BufferImage> image;  // set where the image is made from a buffer
+  backends::ImageBox box;
+  std::array<std::byte, 16> color{};
 };
 /// The range becomes valid in the host's copy (unless `discard`); the pointer is host_memory() +
 /// view.origin + offset and is known before.
@@ -104,6 +115,6 @@ struct HostWork {
 };
 
 using Work = std::variant<KernelWork, ReadWork, WriteWork, CopyWork, FillWork, RectWork,
-                          CopyRectWork, MapWork, UnmapWork, MarkerWork, HostWork>;
+                          CopyRectWork, FillImageWork, MapWork, UnmapWork, MarkerWork, HostWork>;
 
 }  // namespace tutti::scheduler

@@ -28,10 +28,10 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       id_(next_id()),
       size_(options.size),
       user_memory_(options.user_memory != nullptr),
+      image_(options.image),
       map_(options.size),
       host_(static_cast<std::byte*>(options.user_memory)),
-      memories_(backends.count()),
-      ready_(backends.count()) {}
+      ready_(backends.real_count()) {}
 
 LogicalBuffer::~LogicalBuffer() {
   memories_.clear();  // vendors may refer to the host's memory until now
@@ -68,32 +68,40 @@ Result<std::byte*> LogicalBuffer::host_memory() {
 Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
   if (auto* memory = ready_[backend].load(std::memory_order_acquire)) return memory;
   void* host = nullptr;
-  if (backends_.place(backend) == kHostPlace) {
+  if (place_on(backend) == kHostPlace) {
     TUTTI_ASSIGN(host, host_memory());
   }
   // Allocating is rare and must happen once: this lock is this buffer's alone and guards nothing
   // that a vendor could need, so holding it through the vendor's call cannot deadlock.
   MutexLock lock(allocation_mutex_);
   if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
-  TUTTI_ASSIGN(auto memory, backends_.at(backend).allocate(size_, host));
-  memories_[backend] = std::move(memory);
-  ready_[backend].store(memories_[backend].get(), std::memory_order_release);
-  return memories_[backend].get();
+  backends::Backend& device = backends_.at(backend);
+  TUTTI_ASSIGN(auto memory, image_ ? device.allocate_image(*image_) : device.allocate(size_, host));
+  memories_.push_back(std::move(memory));
+  ready_[backend].store(memories_.back().get(), std::memory_order_release);
+  return memories_.back().get();
+}
+
+Place LogicalBuffer::place_on(uint32_t backend) const {
+  return image_ ? backend + 1 : backends_.place(backend);
 }
 
 Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }
 
 bool LogicalBuffer::valid_at(Place place, uint64_t begin, uint64_t end) const {
+  widen(begin, end);
   MutexLock lock(mutex_);
   return map_.valid_at(place, begin, end);
 }
 
 PlaceSet LogicalBuffer::valid_places(uint64_t begin, uint64_t end) const {
+  widen(begin, end);
   MutexLock lock(mutex_);
   return map_.valid_everywhere_in(begin, end);
 }
 
 bool LogicalBuffer::undefined(uint64_t begin, uint64_t end) const {
+  widen(begin, end);
   MutexLock lock(mutex_);
   return map_.undefined(begin, end);
 }
@@ -104,11 +112,13 @@ std::vector<ResidencyMap::Segment> LogicalBuffer::segments(uint64_t begin, uint6
 }
 
 void LogicalBuffer::set_exclusive(Place place, uint64_t begin, uint64_t end) {
+  widen(begin, end);
   MutexLock lock(mutex_);
   map_.set_exclusive(place, begin, end);
 }
 
 void LogicalBuffer::add_copy(Place place, uint64_t begin, uint64_t end) {
+  widen(begin, end);
   MutexLock lock(mutex_);
   map_.add_copy(place, begin, end);
 }
@@ -141,6 +151,7 @@ bool LogicalBuffer::transferring_locked(Place place, uint64_t begin, uint64_t en
 }
 
 Status LogicalBuffer::make_valid(Place place, uint64_t begin, uint64_t end, uint64_t* moved) {
+  widen(begin, end);
   MutexLock lock(mutex_);
   for (;;) {
     const auto missing = missing_locked(place, begin, end);
@@ -183,11 +194,20 @@ Status LogicalBuffer::move(Place from, Place to, uint64_t begin, uint64_t end) {
   const Place device = from == kHostPlace ? to : from;
   TUTTI_ASSIGN(backends::Memory * memory, memory_at(device));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(device - 1));
+  if (image_) {
+    const backends::ImageBox all{{0, 0, 0}, image_->extent};
+    const size_t second = image_->second_pitch(), third = image_->slice_pitch;
+    TUTTI_ASSIGN(const auto moved, from == kHostPlace
+                                       ? queue->write_image(*memory, all, host, second, third, {})
+                                       : queue->read_image(*memory, all, host, second, third, {}));
+    return moved->wait();
+  }
   if (from == kHostPlace) return queue->write_blocking(*memory, begin, end - begin, host + begin);
   return queue->read_blocking(*memory, begin, end - begin, host + begin);
 }
 
 void LogicalBuffer::begin_write(const void* launch, Place place, uint64_t begin, uint64_t end) {
+  widen(begin, end);
   MutexLock lock(mutex_);
   writes_.push_back({launch, place, begin, end});
   transfer_ended_.wait(

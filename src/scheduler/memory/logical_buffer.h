@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer as the scheduler sees it: the host's copy, one vendor allocation of full size per device
-// that uses it (made at first use), and the directory that says where each byte range is valid.
-// Sub-buffers are BufferViews on their parent. Reference counted; thread-safe: its own lock guards
-// the directory, and is never held while a vendor is called.
+// A buffer or image as the scheduler sees it: the host's copy, one vendor allocation of full size
+// per device that uses it (made at first use), and the directory that says where each byte range is
+// valid. Sub-buffers are BufferViews on their parent. An image is addressed like a buffer, by the
+// bytes of its host's copy; it moves as a whole, so ranges given for it mean all of it. Reference
+// counted; thread-safe: its own lock guards the directory, and is never held while a vendor is
+// called.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "platform/ref_counted.h"
 #include "platform/result.h"
 #include "platform/thread_annotations.h"
+#include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/residency_map.h"
 
 namespace tutti::scheduler {
@@ -38,6 +42,7 @@ class LogicalBuffer : public RefCounted {
     void* user_memory = nullptr;    // CL_MEM_USE_HOST_PTR: the host's copy is this memory
     const void* initial = nullptr;  // CL_MEM_COPY_HOST_PTR: copied at once
     bool host_now = false;          // CL_MEM_ALLOC_HOST_PTR: allocate the host's copy at once
+    std::optional<backends::ImageShape> image{};  // size is its span() then
   };
   /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
   static Result<Ref<LogicalBuffer>> create(BackendSet& backends, const Options& options);
@@ -45,6 +50,11 @@ class LogicalBuffer : public RefCounted {
 
   uint64_t id() const { return id_; }  // unique in the process, never 0
   uint64_t size() const { return size_; }
+  /// Null for a buffer.
+  const backends::ImageShape* image() const { return image_ ? &*image_ : nullptr; }
+  /// Where the copy of this device lies. Images have vendors' own layouts, also on devices that
+  /// share the host's memory.
+  Place place_on(uint32_t backend) const;
 
   /// The host's copy: allocated at first use, page-aligned unless it is the user's, never moves.
   Result<std::byte*> host_memory();
@@ -94,6 +104,13 @@ class LogicalBuffer : public RefCounted {
   Status allocate_host();
   Status move(Place from, Place to, uint64_t begin, uint64_t end);
   Result<backends::Memory*> memory_at(Place place);
+  /// Ranges of an image are all of it.
+  void widen(uint64_t& begin, uint64_t& end) const {
+    if (image_) {
+      begin = 0;
+      end = size_;
+    }
+  }
   std::vector<ResidencyMap::Segment> missing_locked(Place place, uint64_t begin, uint64_t end) const
       TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);
@@ -102,6 +119,7 @@ class LogicalBuffer : public RefCounted {
   const uint64_t id_;
   const uint64_t size_;
   const bool user_memory_;
+  const std::optional<backends::ImageShape> image_;
   mutable Mutex mutex_;
   ConditionVariable transfer_ended_;
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);
@@ -110,7 +128,7 @@ class LogicalBuffer : public RefCounted {
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
   std::vector<std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(allocation_mutex_);
-  std::vector<std::atomic<backends::Memory*>> ready_;  // memories_ that exist, read without a lock
+  PerBackend<std::atomic<backends::Memory*>> ready_;  // memories_ by backend, read without a lock
 };
 
 /// A window on a buffer: the whole of it, or a sub-buffer.

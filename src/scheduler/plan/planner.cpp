@@ -2,6 +2,7 @@
 #include "scheduler/plan/planner.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "scheduler/plan/local_size.h"
@@ -59,7 +60,10 @@ uint64_t written_arguments(const KernelSummary& summary) {
   if (!summary.whole_reason.empty()) {
     uint64_t bits = 0;
     for (size_t i = 0; i < summary.arguments.size(); ++i) {
-      if (summary.arguments[i].kind != ArgKind::kConstant) bits |= 1ull << std::min<size_t>(i, 63);
+      const Argument& argument = summary.arguments[i];
+      const bool only_read = argument.kind == ArgKind::kConstant ||
+                             (argument.kind == ArgKind::kImage && argument.access == "read_only");
+      if (!only_read) bits |= 1ull << std::min<size_t>(i, 63);
     }
     return bits;
   }
@@ -73,7 +77,7 @@ uint64_t written_arguments(const KernelSummary& summary) {
 Planner::Planner(BackendSet& backends, PerformanceModel& model, const EngineSettings& settings)
     : backends_(backends), model_(model), settings_(settings) {}
 
-std::vector<uint32_t> Planner::candidates(const KernelWork& work) const {
+std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask allowed) const {
   uint64_t largest = 0;
   for (const ArgumentSlot& slot : *work.arguments) {
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
@@ -81,11 +85,12 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work) const {
     }
   }
   const uint64_t group = work.shape.local[0] * work.shape.local[1] * work.shape.local[2];
-  const uint64_t built = work.kernel->built_on();
+  allowed &= work.kernel->built_on();
   std::vector<uint32_t> result;
-  for (uint32_t i = 0; i < backends_.count(); ++i) {
+  for (; allowed != 0; allowed &= allowed - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(allowed));
     const auto& traits = backends_.traits(i);
-    if (built >> i & 1 && largest <= traits.max_allocation && group <= traits.max_work_group) {
+    if (largest <= traits.max_allocation && group <= traits.max_work_group) {
       result.push_back(i);
     }
   }
@@ -120,9 +125,9 @@ uint32_t Planner::best_device(const KernelWork& work,
   });
 }
 
-Result<KernelPlan> Planner::plan(const KernelWork& work) const {
+Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) const {
   KernelPlan plan;
-  plan.participants = candidates(work);
+  plan.participants = candidates(work, allowed);
   if (plan.participants.empty()) {
     return fail(CL_OUT_OF_RESOURCES, "no device can run the kernel with these arguments");
   }

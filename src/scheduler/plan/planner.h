@@ -46,14 +46,14 @@ class Planner {
  public:
   Planner(BackendSet& backends, PerformanceModel& model, const EngineSettings& settings);
 
-  /// CL_OUT_OF_RESOURCES when no device can run the kernel.
-  Result<KernelPlan> plan(const KernelWork& work) const;
+  /// CL_OUT_OF_RESOURCES when none of the `allowed` devices can run the kernel.
+  Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed) const;
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
   std::vector<BalancerDevice> balancer_devices(const KernelWork& work,
                                                const KernelPlan& plan) const;
 
  private:
-  std::vector<uint32_t> candidates(const KernelWork& work) const;
+  std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
   uint32_t best_device(const KernelWork& work, const std::vector<uint32_t>& candidates) const;
   double relative_speed(uint64_t kernel, uint32_t backend,
                         const std::vector<uint32_t>& others) const;

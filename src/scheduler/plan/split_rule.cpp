@@ -123,7 +123,8 @@ SplitAnswer may_split_at_all(const EvaluatedLaunch& launch) {
   const KernelSummary& summary = *launch.summary;
   if (!summary.whole_reason.empty()) return no(summary.whole_reason, summary.whole_line);
   for (const Argument& argument : summary.arguments) {
-    if (argument.kind == ArgKind::kImage || argument.kind == ArgKind::kOther) {
+    const bool image_written = argument.kind == ArgKind::kImage && argument.access != "read_only";
+    if (image_written || argument.kind == ArgKind::kOther) {
       return no("argument '" + argument.name + "' is of a kind that cannot be split yet (" +
                     argument.type_name + ")",
                 0);

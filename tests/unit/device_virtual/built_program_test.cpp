@@ -211,7 +211,7 @@ constexpr const char* kGoodSource = "kernel void k(global int* a) { a[get_global
 TEST_F(BuiltProgramTest, AllBackendsGetThePreprocessedSource) {
   auto asked = request("#define NAME k\nkernel void NAME(global int* a) { a[0] = N; }\n");
   asked.options = "-DN=4 -cl-mad-enable";
-  const BuildOutcome outcome = build_program(*set_, asked);
+  const BuildOutcome outcome = build_program(*set_, set_->real_devices(), asked);
   ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
   EXPECT_EQ(outcome.program->built_on(), 3u);
   EXPECT_TRUE(outcome.program->find("k"));
@@ -223,7 +223,7 @@ TEST_F(BuiltProgramTest, AllBackendsGetThePreprocessedSource) {
 
 TEST_F(BuiltProgramTest, BackendThatCannotBuildIsLeftOut) {
   fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
-  const BuildOutcome outcome = build_program(*set_, request(kGoodSource));
+  const BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
   ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
   EXPECT_EQ(outcome.program->built_on(), 2u);
   EXPECT_NE(outcome.log.find("device 0 (Fake) is left out"), std::string::npos) << outcome.log;
@@ -235,7 +235,7 @@ TEST_F(BuiltProgramTest, BackendThatCannotBuildIsLeftOut) {
 
 TEST_F(BuiltProgramTest, WhenAllFailTheLogIsTheVendors) {
   fakes_[0]->failure = fakes_[1]->failure = CL_BUILD_PROGRAM_FAILURE;
-  const BuildOutcome outcome = build_program(*set_, request(kGoodSource));
+  const BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
   EXPECT_EQ(outcome.code, CL_BUILD_PROGRAM_FAILURE);
   EXPECT_EQ(outcome.program, nullptr);
   EXPECT_NE(outcome.log.find("device 0 says no"), std::string::npos) << outcome.log;
@@ -244,13 +244,14 @@ TEST_F(BuiltProgramTest, WhenAllFailTheLogIsTheVendors) {
 
 TEST_F(BuiltProgramTest, ExceptionsOfABackendAreAFailedBuild) {
   fakes_[1]->on_build = [] { throw std::bad_alloc(); };
-  const BuildOutcome outcome = build_program(*set_, request(kGoodSource));
+  const BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
   ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
   EXPECT_EQ(outcome.program->built_on(), 1u);
 }
 
 TEST_F(BuiltProgramTest, SourceErrorsNeverReachAVendor) {
-  const BuildOutcome outcome = build_program(*set_, request("kernel void k() { oops; }\n"));
+  const BuildOutcome outcome =
+      build_program(*set_, set_->real_devices(), request("kernel void k() { oops; }\n"));
   EXPECT_EQ(outcome.code, CL_BUILD_PROGRAM_FAILURE);
   EXPECT_NE(outcome.log.find("oops"), std::string::npos) << outcome.log;
   EXPECT_EQ(fakes_[0]->builds + fakes_[1]->builds, 0);
@@ -259,7 +260,7 @@ TEST_F(BuiltProgramTest, SourceErrorsNeverReachAVendor) {
 TEST_F(BuiltProgramTest, InvalidOptions) {
   auto asked = request(kGoodSource);
   asked.options = "-no-such-option";
-  EXPECT_EQ(build_program(*set_, asked).code, CL_INVALID_BUILD_OPTIONS);
+  EXPECT_EQ(build_program(*set_, set_->real_devices(), asked).code, CL_INVALID_BUILD_OPTIONS);
   EXPECT_EQ(check_options(asked).code, CL_INVALID_BUILD_OPTIONS);
   asked.source = "broken {";
   asked.options = "-w";

@@ -187,7 +187,7 @@ std::byte* FakeItem::memory(size_t index) const {
   return bytes_of(*argument.memory) + argument.origin;
 }
 
-FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) {
+FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : kind_(kind) {
   traits_.index = index;
   traits_.platform_name = "Fake";
   traits_.device_name = "fake " + std::to_string(index);
@@ -211,6 +211,15 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host)
 }
 BuildResult FakeBackend::build(const std::string&, const std::string&) {
   return {nullptr, CL_COMPILER_NOT_AVAILABLE, "the fake device compiles nothing"};
+}
+
+Result<std::vector<std::unique_ptr<Backend>>> FakeBackend::divide(std::span<const uint32_t> units,
+                                                                  uint32_t first_number) {
+  std::vector<std::unique_ptr<Backend>> parts;
+  for (uint32_t i = 0; i < units.size(); ++i) {
+    parts.push_back(std::make_unique<FakeBackend>(first_number + i, kind_, traits_.max_allocation));
+  }
+  return parts;
 }
 
 FakeKernel::FakeKernel(scheduler::KernelSummary summary, FakeFunction function, uint32_t backends)

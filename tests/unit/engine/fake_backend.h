@@ -41,11 +41,15 @@ class FakeBackend : public backends::Backend {
   Result<std::unique_ptr<backends::Queue>> create_queue(backends::QueueOptions options) override;
   Result<std::unique_ptr<backends::Memory>> allocate(uint64_t size, void* host) override;
   backends::BuildResult build(const std::string& source, const std::string& options) override;
+  /// Parts of the same kind.
+  Result<std::vector<std::unique_ptr<backends::Backend>>> divide(std::span<const uint32_t> units,
+                                                                 uint32_t first_number) override;
 
   std::atomic<int> refuse_launches{0};  // that many launches fail before they start
   std::atomic<uint64_t> bytes_in{0}, bytes_out{0}, launches{0};
 
  private:
+  const char kind_;
   backends::DeviceTraits traits_;
 };
 

@@ -277,7 +277,7 @@ TEST_F(ExplainTest, ImagesAndLocalMemory) {
       "}\n",
       "--arg l=256");
   EXPECT_EQ(k["mode"], "whole");
-  EXPECT_THAT(k["reason"].get<std::string>(), HasSubstr("image argument from"));
+  EXPECT_THAT(k["reason"].get<std::string>(), HasSubstr("image argument to"));
   EXPECT_EQ(k["line"], 1);
   EXPECT_EQ(k["arguments"][0]["kind"], "image");
   EXPECT_EQ(k["arguments"][0]["written"], nullptr);
@@ -285,6 +285,19 @@ TEST_F(ExplainTest, ImagesAndLocalMemory) {
   EXPECT_EQ(k["arguments"][2]["kind"], "sampler");
   EXPECT_EQ(k["arguments"][3]["size"], 256);
   EXPECT_EQ(run("k.cl --arg from=1").code, 2);
+}
+
+TEST_F(ExplainTest, ImagesThatAreOnlyReadDoNotKeepAKernelWhole) {
+  const json k = kernel(
+      "kernel void k(read_only image2d_t from, sampler_t s, global float4* to) {\n"
+      "  int2 at = (int2)(get_global_id(0), 3);\n"
+      "  to[get_global_id(0)] = read_imagef(from, s, at);\n"
+      "}\n",
+      "--global 4096 --local 64");
+  EXPECT_EQ(k["mode"], "disjoint");
+  EXPECT_EQ(k["dimension"], 0);
+  EXPECT_NE(k["arguments"][0]["read"], nullptr);
+  EXPECT_EQ(k["arguments"][0]["written"], nullptr);
 }
 
 // ---- bench/kernels ------------------------------------------------------------------------------

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device without images answers.
+#include "backends/api/backend.h"
+
+namespace tutti::backends {
+namespace {
+tl::unexpected<Error> no_images() { return fail(CL_INVALID_OPERATION, "a device without images"); }
+}  // namespace
+
+Result<CompletionPtr> Queue::read_image(Memory&, const ImageBox&, void*, size_t, size_t, WaitList) {
+  return no_images();
+}
+Result<CompletionPtr> Queue::write_image(Memory&, const ImageBox&, const void*, size_t, size_t,
+                                         WaitList) {
+  return no_images();
+}
+Result<CompletionPtr> Queue::copy_image(Memory&, const ImageBox&, Memory&,
+                                        const std::array<size_t, 3>&, WaitList) {
+  return no_images();
+}
+Result<CompletionPtr> Queue::fill_image(Memory&, const ImageBox&, std::span<const std::byte, 16>,
+                                        WaitList) {
+  return no_images();
+}
+Result<std::unique_ptr<Memory>> Backend::allocate_image(const ImageShape&) { return no_images(); }
+Result<std::unique_ptr<Memory>> Backend::image_over(Memory&, uint64_t, uint64_t,
+                                                    const ImageShape&) {
+  return no_images();
+}
+Result<std::vector<cl_image_format>> Backend::image_formats(cl_mem_flags, cl_mem_object_type) {
+  return std::vector<cl_image_format>{};
+}
+
+}  // namespace tutti::backends

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vendor's events of a wait list. Lives on the stack of one enqueue.
+#pragma once
+
+#include <vector>
+
+#include "backends/opencl/opencl_objects.h"
+
+namespace tutti::backends {
+
+/// A wait list as vendors take it; short ones need no allocation. What is known to have ended is
+/// left out, and what another queue has to run first is flushed there: the specification leaves
+/// that to us.
+class EventList {
+ public:
+  EventList(WaitList wait, cl_command_queue queue) {
+    cl_event* out = few_;
+    if (wait.size() > std::size(few_)) {
+      many_.resize(wait.size());
+      out = many_.data();
+    }
+    events_ = out;
+    for (const CompletionPtr& completion : wait) {
+      const auto& vendor = static_cast<const OpenClCompletion&>(*completion);
+      if (vendor.known_complete()) continue;
+      if (vendor.queue() != queue) vendor.flush_queue();
+      out[count_++] = vendor.event();
+    }
+  }
+  cl_uint count() const { return count_; }
+  const cl_event* events() const { return count_ ? events_ : nullptr; }
+
+ private:
+  cl_event few_[8];
+  std::vector<cl_event> many_;
+  const cl_event* events_ = nullptr;
+  cl_uint count_ = 0;
+};
+
+}  // namespace tutti::backends

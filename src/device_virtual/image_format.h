@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Image formats: the specification's tables of channel orders and data types. Pure functions.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <cstddef>
+
+namespace tutti::device_virtual {
+
+/// Bytes of one pixel; 0 for a combination that the specification does not allow (tables "Image
+/// Channel Order Values" and "Image Channel Data Type Values").
+size_t pixel_size(const cl_image_format& format);
+
+inline bool same_format(const cl_image_format& a, const cl_image_format& b) {
+  return a.image_channel_order == b.image_channel_order &&
+         a.image_channel_data_type == b.image_channel_data_type;
+}
+
+/// 1, 2 or 3; 0 for something that is no image type.
+unsigned image_dimensions(cl_mem_object_type type);
+bool is_image_array(cl_mem_object_type type);
+
+}  // namespace tutti::device_virtual

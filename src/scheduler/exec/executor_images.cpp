@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The executor's work on images where they lie on a device: vendors' image commands, which know
+// their layout. Everything else about images goes by way of the host's copy, as for buffers.
+#include "scheduler/exec/executor.h"
+#include "scheduler/exec/image_rect.h"
+
+namespace tutti::scheduler {
+
+Result<bool> Executor::transfer_image(const RectWork& work) {
+  LogicalBuffer& buffer = *work.view.buffer;
+  const backends::ImageShape* shape = buffer.image();
+  if (!shape) return false;
+  const Place place = preferred_place(buffer, 0, buffer.size());
+  if (place == kHostPlace) return false;
+  const backends::ImageBox box = box_of(work.buffer_rect, work.region, *shape);
+  // What a write leaves alone must be there too: images are valid as a whole.
+  if (!work.write || !covers(box, *shape)) TUTTI_TRY(buffer.make_valid(place, 0, buffer.size()));
+  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+  std::byte* host = first_byte(work);
+  const size_t second = work.host_rect.row_pitch, third = work.host_rect.slice_pitch;
+  TUTTI_ASSIGN(const auto ended, work.write
+                                     ? queue->write_image(*memory, box, host, second, third, {})
+                                     : queue->read_image(*memory, box, host, second, third, {}));
+  TUTTI_TRY(ended->wait());
+  if (work.write) buffer.set_exclusive(place, 0, buffer.size());
+  return true;
+}
+
+Result<bool> Executor::copy_images(const CopyRectWork& work) {
+  LogicalBuffer& from = *work.from.buffer;
+  LogicalBuffer& to = *work.to.buffer;
+  if (!from.image() || !to.image()) return false;
+  const Place place = preferred_place(from, 0, from.size());
+  if (place == kHostPlace) return false;
+  const backends::ImageBox source = box_of(work.from_rect, work.region, *from.image());
+  const backends::ImageBox target = box_of(work.to_rect, work.region, *to.image());
+  TUTTI_TRY(from.make_valid(place, 0, from.size()));
+  if (!covers(target, *to.image())) TUTTI_TRY(to.make_valid(place, 0, to.size()));
+  TUTTI_ASSIGN(backends::Memory * from_memory, from.device_memory(place - 1));
+  TUTTI_ASSIGN(backends::Memory * to_memory, to.device_memory(place - 1));
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+  TUTTI_ASSIGN(const auto ended,
+               queue->copy_image(*from_memory, source, *to_memory, target.origin, {}));
+  TUTTI_TRY(ended->wait());
+  to.set_exclusive(place, 0, to.size());
+  return true;
+}
+
+Status Executor::run(const FillImageWork& work) {
+  // Only vendors convert colours to pixels, so it is done on a device: where the image is, or else
+  // on the first one.
+  LogicalBuffer& buffer = *work.to.buffer;
+  const uint64_t begin = work.to.origin, end = work.to.origin + work.to.size;
+  const Place preferred = preferred_place(buffer, begin, end);
+  const uint32_t backend = preferred == kHostPlace ? 0 : preferred - 1;
+  const Place place = buffer.place_on(backend);
+  const backends::ImageShape& shape = work.image ? work.image->shape() : *buffer.image();
+  if (work.image || !covers(work.box, shape)) TUTTI_TRY(buffer.make_valid(place, begin, end));
+  TUTTI_ASSIGN(backends::Memory * memory,
+               work.image ? work.image->device_memory(backend) : buffer.device_memory(backend));
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
+  TUTTI_ASSIGN(const auto ended, queue->fill_image(*memory, work.box, work.color, {}));
+  TUTTI_TRY(ended->wait());
+  buffer.set_exclusive(place, begin, end);
+  return {};
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/memory/buffer_image.h"
+
+#include <utility>
+
+#include "scheduler/exec/backend_set.h"
+
+namespace tutti::scheduler {
+
+BufferImage::BufferImage(BackendSet& backends, BufferView view, const backends::ImageShape& shape)
+    : backends_(backends), view_(std::move(view)), shape_(shape) {}
+
+Result<backends::Memory*> BufferImage::device_memory(uint32_t backend) {
+  TUTTI_ASSIGN(backends::Memory * buffer, view_.buffer->device_memory(backend));
+  // Held over the vendor's call, as in LogicalBuffer: it guards nothing that a vendor could need.
+  MutexLock lock(mutex_);
+  std::unique_ptr<backends::Memory>& made = memories_[backend];
+  if (!made) {
+    TUTTI_ASSIGN(made, backends_.at(backend).image_over(*buffer, view_.origin, view_.size, shape_));
+  }
+  return made.get();
+}
+
+}  // namespace tutti::scheduler
