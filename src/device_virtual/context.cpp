@@ -48,6 +48,9 @@ Context::~Context() {
 
 Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
                                                             cl_mem_object_type type) {
+  // "CL_MEM_KERNEL_READ_AND_WRITE: […] image formats that may be both read from and written to by
+  // the same kernel instance": none, as CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS is 0.
+  if ((access & CL_MEM_KERNEL_READ_AND_WRITE) != 0) return std::vector<cl_image_format>{};
   const std::pair key(access, type);
   {
     const std::lock_guard lock(mutex_);

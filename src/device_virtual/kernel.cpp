@@ -92,6 +92,12 @@ Status Kernel::info(cl_kernel_info what, const InfoAnswer& answer) const {
 
 Status Kernel::argument_info(uint32_t index, cl_kernel_arg_info what,
                              const InfoAnswer& answer) const {
+  // "Kernel argument information is only available if the program object associated with kernel is
+  // created with clCreateProgramWithSource and the program executable is built with the
+  // -cl-kernel-arg-info option".
+  if (!summary().argument_info) {
+    return fail(CL_KERNEL_ARG_INFO_NOT_AVAILABLE, "built without -cl-kernel-arg-info");
+  }
   const scheduler::Argument& argument = summary().arguments[index];
   switch (what) {
     case CL_KERNEL_ARG_ADDRESS_QUALIFIER:

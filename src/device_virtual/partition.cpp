@@ -72,8 +72,11 @@ Result<std::vector<uint32_t>> equal_units(Property size, std::span<const Dividen
   if (size <= 0) return fail(CL_INVALID_VALUE, "parts without compute units");
   // "If n does not divide evenly into CL_DEVICE_MAX_COMPUTE_UNITS, then the remaining compute units
   // are not used."
-  const Property count = static_cast<Property>(units_of(devices)) / size;
-  if (count < 1 || count > static_cast<Property>(most_parts(devices))) {
+  const Property all = units_of(devices);
+  const Property count = all / size;
+  // "CL_DEVICE_PARTITION_FAILED if the partition name is supported by the implementation but
+  // in_device could not be further partitioned": into itself is not further.
+  if (size >= all || count > static_cast<Property>(most_parts(devices))) {
     return fail(CL_DEVICE_PARTITION_FAILED, "too few or too many equal parts");
   }
   return std::vector<uint32_t>(static_cast<size_t>(count), static_cast<uint32_t>(size));

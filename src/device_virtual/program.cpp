@@ -73,7 +73,6 @@ kernel_compiler::CompileRequest Program::request(const std::string& options) con
   if (capabilities.little_endian) request.device_macros["__ENDIAN_LITTLE__"] = "1";
   request.fp64 = capabilities.fp64;
   request.images = capabilities.images;
-  request.images = false;
   request.address_bits = capabilities.address_bits;
   return request;
 }

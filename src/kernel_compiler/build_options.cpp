@@ -93,7 +93,7 @@ class Parser {
       result_.fast_relaxed_math |= text == "-cl-fast-relaxed-math";
       keep(word);
     } else if (std::find(kDroppedFlags.begin(), kDroppedFlags.end(), text) != kDroppedFlags.end()) {
-      // nothing to do
+      result_.argument_info |= text == "-cl-kernel-arg-info";
     } else if (text == "-x") {
       const auto language = argument(text, 2);
       if (language && *language != "cl" && *language != "clc") {

@@ -102,7 +102,7 @@ void compile(const CompileRequest& request, CompileOutput& output) {
   const auto module = parse(
       settings, output.preprocessed, context,
       [&](clang::ASTContext& tree, clang::CodeGenerator& generator) {
-        output.summary.kernels = declared_kernels(tree);
+        output.summary.kernels = declared_kernels(tree, settings.options);
         foreign = foreign_functions(generator);
         rewriting = rewrite_work_items(tree, settings.language);
       },

@@ -114,7 +114,8 @@ void read_kind(const llvm::Function& kernel, unsigned index, Argument& argument)
 
 }  // namespace
 
-std::vector<KernelSummary> declared_kernels(clang::ASTContext& context) {
+std::vector<KernelSummary> declared_kernels(clang::ASTContext& context,
+                                            const BuildOptions& options) {
   std::vector<KernelSummary> kernels;
   for (const clang::Decl* declaration : context.getTranslationUnitDecl()->decls()) {
     const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
@@ -123,6 +124,7 @@ std::vector<KernelSummary> declared_kernels(clang::ASTContext& context) {
       KernelSummary kernel;
       kernel.name = function->getName().str();
       kernel.file = file_of(*function);
+      kernel.argument_info = options.argument_info;
       read_attributes(*function, kernel);
       kernels.push_back(std::move(kernel));
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernel_compiler/build_options.h"
 #include "scheduler/plan/access_summary.h"
 
 namespace clang {
@@ -18,9 +19,10 @@ class Function;
 
 namespace tutti::kernel_compiler {
 
-/// The program's kernels in source order: name, file, attributes, reqd_local, with everything else
-/// empty.
-std::vector<scheduler::KernelSummary> declared_kernels(clang::ASTContext& context);
+/// The program's kernels in source order: name, file, attributes, reqd_local, and whether their
+/// arguments may be asked for, with everything else empty.
+std::vector<scheduler::KernelSummary> declared_kernels(clang::ASTContext& context,
+                                                       const BuildOptions& options);
 
 /// Names in LLVM IR of functions that the program declares and calls but does not define.
 std::set<std::string> foreign_functions(clang::CodeGenerator& generator);

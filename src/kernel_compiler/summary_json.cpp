@@ -78,6 +78,7 @@ json write_kernel(const KernelSummary& kernel) {
   return {{"name", kernel.name},
           {"file", kernel.file},
           {"arguments", std::move(arguments)},
+          {"argument_info", kernel.argument_info},
           {"attributes", kernel.attributes},
           {"reqd_local", {kernel.reqd_local[0], kernel.reqd_local[1], kernel.reqd_local[2]}},
           {"exprs", std::move(exprs)},
@@ -309,6 +310,7 @@ KernelSummary read_kernel(Reader& reader, const json& value) {
   kernel.file = reader.string(value, "file");
   reader.array(reader.find(value, "arguments"), "arguments",
                [&](const json& row) { kernel.arguments.push_back(read_argument(reader, row)); });
+  kernel.argument_info = reader.boolean(value, "argument_info");
   kernel.attributes = reader.string(value, "attributes");
   size_t dimension = 0;
   reader.array(

@@ -87,6 +87,19 @@ TEST_F(ClBuildProgram, Macros) {
   EXPECT_EQ(several[6], 1);
 }
 
+TEST_F(ClBuildProgram, ImageSupportMacroTellsOfTheDevice) {
+  // "__IMAGE_SUPPORT__: […] This is an integer constant of 1 if images are supported and is
+  // undefined otherwise."
+  const Program program = build(
+      "#ifdef __IMAGE_SUPPORT__\n"
+      "kernel void images_are(global int* out) { out[0] = __IMAGE_SUPPORT__; }\n"
+      "#else\n"
+      "kernel void images_are_not(global int* out) { out[0] = 1; }\n"
+      "#endif\n");
+  const bool images = value_of<cl_bool>(query_of(device_, CL_DEVICE_IMAGE_SUPPORT)) != CL_FALSE;
+  make_kernel(program, images ? "images_are" : "images_are_not");
+}
+
 TEST_F(ClBuildProgram, LanguageVersion) {
   EXPECT_EQ(run_options("-cl-std=CL1.2")[5], 120);
   if (device_supports_c30()) {

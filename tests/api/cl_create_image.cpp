@@ -112,6 +112,20 @@ TEST_F(ClCreateImage, FromBuffer) {
   EXPECT_EQ(std::memcmp(seen.data(), data.data(), 12), 0);
 }
 
+TEST_F(ClCreateImage, TwoDimensionsFromBufferWhereNotSupported) {
+  if (device_version() < 300) GTEST_SKIP() << "OpenCL 3.0 makes it optional";
+  if (value_of<cl_uint>(query_of(device_, CL_DEVICE_IMAGE_PITCH_ALIGNMENT)) != 0) {
+    GTEST_SKIP() << "supported";
+  }
+  const Buffer buffer = make_buffer(16 * 16 * 4);
+  cl_image_desc description = description_2d();
+  description.image_width = description.image_height = 16;
+  description.mem_object = buffer;
+  // "Returns CL_INVALID_OPERATION if no devices in context support Creating a 2D Image from a
+  // Buffer."
+  EXPECT_CL(CL_INVALID_OPERATION, failure(0, &kRgba8, &description));
+}
+
 TEST_F(ClCreateImage, RefusesWhatIsNotValid) {
   cl_image_desc description = description_2d();
   const cl_image_format strange = {CL_RGB, CL_FLOAT};
@@ -165,6 +179,13 @@ TEST_F(ClCreateImage, SupportedFormats) {
       EXPECT_NE(image.get(), nullptr);
     }
     EXPECT_TRUE(rgba8);
+    // The appendix on optional features: no image argument that is read and written, no format.
+    if (device_version() >= 300 &&
+        value_of<cl_uint>(query_of(device_, CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS)) == 0) {
+      EXPECT_SUCCESS(clGetSupportedImageFormats(context_, CL_MEM_KERNEL_READ_AND_WRITE, kind.type,
+                                                0, nullptr, &count));
+      EXPECT_EQ(count, 0u);
+    }
   }
   cl_uint count = 0;
   EXPECT_CL(CL_INVALID_VALUE, clGetSupportedImageFormats(context_, CL_MEM_READ_WRITE,

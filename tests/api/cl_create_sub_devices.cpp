@@ -95,6 +95,9 @@ TEST_F(ClCreateSubDevices, RejectsSizesThatAreNotThere) {
   cl_uint count = 0;
   const Property none[] = {CL_DEVICE_PARTITION_EQUALLY, 0, 0};
   EXPECT_CL(CL_INVALID_VALUE, clCreateSubDevices(device_, none, 0, nullptr, &count));
+  // "CL_DEVICE_PARTITION_FAILED if […] in_device could not be further partitioned."
+  const Property whole[] = {CL_DEVICE_PARTITION_EQUALLY, units, 0};
+  EXPECT_CL(CL_DEVICE_PARTITION_FAILED, clCreateSubDevices(device_, whole, 0, nullptr, &count));
   const Property too_big[] = {CL_DEVICE_PARTITION_EQUALLY, units + 1, 0};
   EXPECT_TRUE(is_one_of(clCreateSubDevices(device_, too_big, 0, nullptr, &count),
                         {CL_INVALID_VALUE, CL_DEVICE_PARTITION_FAILED}));

@@ -124,8 +124,10 @@ Status check_parent(CreateImage& call, const cl_image_desc& description, cl_mem_
     // "CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT … in pixels": "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if
     // a 2D image is created from a buffer and the row pitch and base address alignment does not
     // follow the rules".
+    // "Returns CL_INVALID_OPERATION if no devices in context support Creating a 2D Image from a
+    // Buffer" (appendix on optional features).
     if (limits.pitch_alignment == 0) {
-      return bad_description("2-D images from buffers are not supported");
+      return fail(CL_INVALID_OPERATION, "2-D images from buffers are not supported");
     }
     const auto base = reinterpret_cast<uintptr_t>(call.buffer->origin());
     if (shape.row_pitch % (size_t{limits.pitch_alignment} * shape.pixel_size) != 0 ||

@@ -119,6 +119,7 @@ struct KernelSummary {
   std::string name;
   std::string file;  // that holds it, as `#line` names it; empty: the program's own source
   std::vector<Argument> arguments;
+  bool argument_info = false;          // built with -cl-kernel-arg-info
   std::string attributes;              // as CL_KERNEL_ATTRIBUTES: "reqd_work_group_size(8,8,1)" …
   uint32_t reqd_local[3] = {0, 0, 0};  // zero where not given
 

@@ -47,6 +47,8 @@ TEST(BuildOptions, HandsOnWhatConcernsVendors) {
   EXPECT_TRUE(options.no_warnings);
   EXPECT_TRUE(options.warnings_are_errors);
   EXPECT_TRUE(options.fast_relaxed_math);
+  EXPECT_TRUE(options.argument_info);
+  EXPECT_FALSE(parse_build_options("-cl-mad-enable").argument_info);
   EXPECT_FALSE(options.single_precision_constants);
   EXPECT_EQ(options.include_folders, Words{"inc"});
 }

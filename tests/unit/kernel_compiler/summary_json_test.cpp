@@ -18,6 +18,7 @@ KernelSummary sample() {
   kernel.arguments.push_back(
       {ArgKind::kImage, "im", "image2d_t", 0, false, false, false, "read_only"});
   kernel.arguments.push_back({ArgKind::kScalar, "n", "int", 4, true, false, false, ""});
+  kernel.argument_info = true;
   kernel.attributes = "reqd_work_group_size(8,4,1)";
   kernel.reqd_local[0] = 8;
   kernel.reqd_local[1] = 4;
