@@ -73,10 +73,13 @@ Result<std::vector<uint32_t>> equal_units(Property size, std::span<const Dividen
   // "If n does not divide evenly into CL_DEVICE_MAX_COMPUTE_UNITS, then the remaining compute units
   // are not used."
   const Property all = units_of(devices);
+  // "CL_INVALID_DEVICE_PARTITION_COUNT if […] the total number of compute units requested exceeds
+  // CL_DEVICE_MAX_COMPUTE_UNITS for in_device".
+  if (size > all) return fail(CL_INVALID_DEVICE_PARTITION_COUNT, "parts larger than the device");
   const Property count = all / size;
   // "CL_DEVICE_PARTITION_FAILED if the partition name is supported by the implementation but
   // in_device could not be further partitioned": into itself is not further.
-  if (size >= all || count > static_cast<Property>(most_parts(devices))) {
+  if (size == all || count > static_cast<Property>(most_parts(devices))) {
     return fail(CL_DEVICE_PARTITION_FAILED, "too few or too many equal parts");
   }
   return std::vector<uint32_t>(static_cast<size_t>(count), static_cast<uint32_t>(size));

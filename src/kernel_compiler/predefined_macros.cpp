@@ -11,7 +11,7 @@
 //   Double-precision constants exist only where doubles do, so a program's `#ifndef M_PI`
 //   fallback is taken on a device without them.
 // - Integer limits (INT_MAX, CHAR_BIT …) are fixed by the specification and are asked for in #if:
-//   they have their values.
+//   they have their values. So has __kernel_exec.
 // - Versions, extensions and features are the virtual device's, never a vendor's or Clang's:
 //   CL_VERSION_x_y, __OPENCL_C_VERSION__, __ENDIAN_LITTLE__, __FAST_RELAXED_MATH__ come from Clang
 //   for the chosen language; __OPENCL_VERSION__, FP_FAST_FMAF and the like from the request's
@@ -123,6 +123,11 @@ std::vector<MacroOption> predefined_macros(const CompileRequest& request, uint32
   }
   for (const auto limit : kIntegerLimits) {
     define(std::string(limit));
+  }
+  for (const auto* name : {"__kernel_exec", "kernel_exec"}) {
+    define(std::string(name) +
+           "(X,typen)=__kernel __attribute__((work_group_size_hint(X, 1, 1))) "
+           "__attribute__((vec_type_hint(typen)))");
   }
   if (doubles(request)) {
     for (const auto name : kDoubleNames) {

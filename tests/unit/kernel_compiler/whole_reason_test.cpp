@@ -159,8 +159,11 @@ TEST(KernelFacts, ArgumentsAndAttributes) {
            unsigned int u, volatile global int* f, write_only image2d_t im, sampler_t sm,
            global const S* q) {}
     kernel __attribute__((work_group_size_hint(2, 3, 4))) void second(void) {}
+    __kernel_exec(16, float4) void third(void) {}
   )");
-  ASSERT_EQ(output.summary.kernels.size(), 2u);
+  ASSERT_EQ(output.summary.kernels.size(), 3u);
+  EXPECT_EQ(output.summary.kernels[2].attributes,
+            "work_group_size_hint(16,1,1) vec_type_hint(float4)");
   EXPECT_EQ(output.summary.kernels[0].name, "k");
   EXPECT_EQ(output.summary.kernels[1].name, "second");
   EXPECT_EQ(output.summary.kernels[1].attributes, "work_group_size_hint(2,3,4)");
