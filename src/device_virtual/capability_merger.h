@@ -39,6 +39,7 @@ struct Capabilities {
   uint32_t version = 300;   // of the device (__OPENCL_VERSION__): 300, or less with older devices
   uint32_t opencl_c = 120;  // highest language version, 120 for 1.2
   bool fp64 = false;
+  bool native_kernels = false;  // CL_EXEC_NATIVE_KERNEL
   uint32_t address_bits = 64;
   bool little_endian = true;
   size_t max_work_group_size = 1;

@@ -144,6 +144,18 @@ struct BuildResult {
   std::string log;
 };
 
+/// A translation unit compiled for one device, to be linked with others. Immutable.
+class Object {
+ public:
+  virtual ~Object() = default;
+};
+
+struct ObjectResult {
+  std::unique_ptr<Object> object;  // null: the compilation failed
+  cl_int code = CL_SUCCESS;
+  std::string log;
+};
+
 struct QueueOptions {
   bool profiling = false;
   bool out_of_order = false;  // ignored where the vendor has none
@@ -161,6 +173,14 @@ class Backend {
   virtual Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) = 0;
   /// Builds OpenCL C source; adds what this vendor needs to its options (quirks.cpp).
   virtual BuildResult build(const std::string& source, const std::string& options) = 0;
+  /// Compiles a unit; options as for build().
+  virtual ObjectResult compile(const std::string& /*source*/, const std::string& /*options*/) {
+    return {nullptr, CL_COMPILER_NOT_AVAILABLE, "this device's driver cannot compile and link"};
+  }
+  /// Links objects of this backend to an executable; `options` are a linker's.
+  virtual BuildResult link(std::span<Object* const> /*objects*/, const std::string& /*options*/) {
+    return {nullptr, CL_LINKER_NOT_AVAILABLE, "this device's driver cannot compile and link"};
+  }
 };
 
 }  // namespace tutti::backends

@@ -23,9 +23,15 @@ class OpenClBackend final : public Backend {
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
   BuildResult build(const std::string& source, const std::string& options) override;
+  ObjectResult compile(const std::string& source, const std::string& options) override;
+  BuildResult link(std::span<Object* const> objects, const std::string& options) override;
 
  private:
   Result<cl_context> context();
+  Result<OwnedProgram> create_program(const std::string& source);
+  std::string build_log(cl_program program);
+  /// Compilers are often initialised at the first use.
+  void compiler_used();
 
   const VendorDevice device_;
   DeviceTraits traits_;  // constant once constructed

@@ -80,4 +80,8 @@ std::string vendor_build_options(const Quirks& quirks, const std::string& option
   return options.empty() ? own : options + " " + own;
 }
 
+std::string distinct_unit(uint32_t number) {
+  return "void __tutti_device_" + std::to_string(number) + "(void){}\n";
+}
+
 }  // namespace tutti::backends

@@ -32,4 +32,7 @@ double nominal_gflops(const DeviceTraits& traits);
 /// distinct for each device of the process.
 std::string vendor_build_options(const Quirks& quirks, const std::string& options, uint32_t number);
 
+/// A unit that makes a linked program the device's own where builds must be distinct.
+std::string distinct_unit(uint32_t number);
+
 }  // namespace tutti::backends

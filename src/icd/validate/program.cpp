@@ -80,8 +80,8 @@ Status build_program(const Device& device, cl_uint num_devices, const cl_device_
 
 Status compile_program(Program& program, cl_uint num_devices, const cl_device_id* device_list,
                        cl_uint num_input_headers, const cl_program* input_headers,
-                       const char** header_include_names, const void* notify,
-                       const void* user_data) {
+                       const char** header_include_names, const void* notify, const void* user_data,
+                       Headers& headers) {
   // "CL_INVALID_CONTEXT if the context associated with program and programs in input_headers are
   // not the same." (A program that is none gives CL_INVALID_PROGRAM.)
   if (input_headers != nullptr) {
@@ -101,12 +101,18 @@ Status compile_program(Program& program, cl_uint num_devices, const cl_device_id
     return fail(CL_INVALID_VALUE, "num_input_headers and the header lists do not agree");
   }
   TUTTI_TRY(callback(notify, user_data));
-  return each_device(program.context().device(), num_devices, device_list);
+  TUTTI_TRY(each_device(program.context().device(), num_devices, device_list));
+  for (cl_uint i = 0; i < num_input_headers; ++i) {
+    if (header_include_names[i] == nullptr) return fail(CL_INVALID_VALUE, "a header has no name");
+    TUTTI_ASSIGN(Program * header, validate::program(input_headers[i]));
+    headers.push_back({header_include_names[i], header->source()});
+  }
+  return {};
 }
 
 Status link_program(Context& context, cl_uint num_devices, const cl_device_id* device_list,
                     cl_uint num_input_programs, const cl_program* input_programs,
-                    const void* notify, const void* user_data) {
+                    const void* notify, const void* user_data, std::vector<Program*>& inputs) {
   TUTTI_TRY(list_and_count(num_devices, device_list));
   // "CL_INVALID_VALUE if num_input_programs is zero and input_programs is NULL or if
   // num_input_programs is zero and input_programs is not NULL or if num_input_programs is not zero
@@ -122,6 +128,7 @@ Status link_program(Context& context, cl_uint num_devices, const cl_device_id* d
     if (&input->context() != &context) {
       return fail(CL_INVALID_CONTEXT, "an input program is of another context");
     }
+    inputs.push_back(input);
   }
   TUTTI_TRY(callback(notify, user_data));
   return each_device(context.device(), num_devices, device_list);

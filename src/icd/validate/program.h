@@ -6,6 +6,7 @@
 #include <CL/cl.h>
 
 #include <string>
+#include <vector>
 
 #include "device_virtual/context.h"
 #include "device_virtual/device.h"
@@ -25,13 +26,17 @@ Status required_devices(const device_virtual::Device& device, cl_uint count,
 
 Status build_program(const device_virtual::Device& device, cl_uint num_devices,
                      const cl_device_id* device_list, const void* notify, const void* user_data);
+using Headers = std::vector<kernel_compiler::EmbeddedHeader>;
+/// Fills `headers`: the sources of input_headers under their names.
 Status compile_program(device_virtual::Program& program, cl_uint num_devices,
                        const cl_device_id* device_list, cl_uint num_input_headers,
                        const cl_program* input_headers, const char** header_include_names,
-                       const void* notify, const void* user_data);
+                       const void* notify, const void* user_data, Headers& headers);
+/// Fills `inputs`.
 Status link_program(device_virtual::Context& context, cl_uint num_devices,
                     const cl_device_id* device_list, cl_uint num_input_programs,
-                    const cl_program* input_programs, const void* notify, const void* user_data);
+                    const cl_program* input_programs, const void* notify, const void* user_data,
+                    std::vector<device_virtual::Program*>& inputs);
 Status program_binaries(cl_uint num_devices, const size_t* lengths, const unsigned char** binaries,
                         cl_int* binary_status);
 Status build_info_device(const device_virtual::Device& device, cl_device_id handle);

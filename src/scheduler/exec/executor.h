@@ -45,7 +45,7 @@ class Executor {
   Status run(const MapWork& work);
   Status run(const UnmapWork& work);
   Status run(const MarkerWork&) { return {}; }
-  Status run(const HostWork& work) { return work.function(); }
+  Status run(const HostWork& work);
   Status run(const KernelWork&) { return fail(CL_INVALID_OPERATION, "a kernel needs a plan"); }
   Status gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to);
 
