@@ -131,7 +131,8 @@ ObjectResult OpenClBackend::compile(const std::string& source, const std::string
   if (!device_.cl->clCompileProgram || !device_.cl->clLinkProgram) {
     return {nullptr, CL_COMPILER_NOT_AVAILABLE, device_.name + ": has no clCompileProgram"};
   }
-  auto program = create_program(source);
+  static std::atomic<uint64_t> units{0};
+  auto program = create_program(vendor_unit(device_.quirks, source, ++units));
   if (!program) return {nullptr, program.error().code, program.error().message};
   const std::string all_options = vendor_build_options(device_.quirks, options, number_);
   const cl_int code =
@@ -161,10 +162,15 @@ BuildResult OpenClBackend::link(std::span<Object* const> objects, const std::str
     inputs.push_back(static_cast<OpenClObject&>(*mark).handle());
   }
   cl_int code = CL_SUCCESS;
-  OwnedProgram program(device_.cl->clLinkProgram(*made, 1, &device_.device, options.c_str(),
-                                                 static_cast<cl_uint>(inputs.size()), inputs.data(),
-                                                 nullptr, nullptr, &code),
-                       device_.cl->clReleaseProgram);
+  const auto link_with = [&](const std::string& chosen) {
+    return OwnedProgram(device_.cl->clLinkProgram(*made, 1, &device_.device, chosen.c_str(),
+                                                  static_cast<cl_uint>(inputs.size()),
+                                                  inputs.data(), nullptr, nullptr, &code),
+                        device_.cl->clReleaseProgram);
+  };
+  OwnedProgram program = link_with(options);
+  // PoCL 3.1 refuses all of a linker's options. They only allow optimisations.
+  if (code == CL_INVALID_LINKER_OPTIONS && !options.empty()) program = link_with({});
   std::string log = program.get() ? build_log(program.get()) : std::string();
   if (code != CL_SUCCESS || !program.get()) {
     const Error error = device_.error("clLinkProgram", code ? code : CL_LINK_PROGRAM_FAILURE);
