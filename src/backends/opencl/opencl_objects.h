@@ -165,6 +165,15 @@ class OpenClKernel final : public Kernel {
   std::map<SamplerState, OwnedSampler> samplers_ TUTTI_GUARDED_BY(mutex_);
 };
 
+class OpenClObject final : public Object {
+ public:
+  explicit OpenClObject(OwnedProgram program) : program_(std::move(program)) {}
+  cl_program handle() const { return program_.get(); }
+
+ private:
+  const OwnedProgram program_;
+};
+
 class OpenClModule final : public Module {
  public:
   OpenClModule(const VendorDevice& device, OwnedProgram program, std::string log)

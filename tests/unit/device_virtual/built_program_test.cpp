@@ -129,7 +129,7 @@ class BuiltProgramTest : public testing::Test {
     for (FakeBackend* fake : fakes_) {
       modules.push_back(fake->build(output.preprocessed, output.vendor_options).module);
     }
-    return std::make_shared<BuiltProgram>(*set_, std::move(output), std::move(modules));
+    return std::make_shared<BuiltProgram>(*set_, texts_of(std::move(output)), std::move(modules));
   }
 
   kernel_compiler::CompileRequest request(const char* source) {
