@@ -9,10 +9,21 @@
 #include "platform/log.h"
 
 namespace tutti::backends {
+namespace {
+
+VendorDevice with_turns(VendorDevice device) {
+  if (device.quirks.one_at_a_time) device.enqueuing = std::make_shared<std::mutex>();
+  return device;
+}
+
+}  // namespace
 
 OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
                              OwnedDevice part)
-    : part_(std::move(part)), device_(device), traits_(std::move(traits)), number_(number) {
+    : part_(std::move(part)),
+      device_(with_turns(device)),
+      traits_(std::move(traits)),
+      number_(number) {
   if (traits_.type == CL_DEVICE_TYPE_CPU) {
     // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
     if (auto made = context()) {

@@ -30,6 +30,11 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // PoCL 3.1. The `basic` device has no thread of its own: commands run where they are enqueued
     // or flushed, and one that waits for an unfinished user event never returns.
     quirks.synchronous = traits.device_name.starts_with("basic");
+    // PoCL 3.1 `basic`. When a command ends that others wait for, its thread locks each of them and
+    // runs it, which locks it again: the thread hangs in pocl_update_event_running. It takes two
+    // threads that enqueue at the same time, since alone every command has ended when its enqueue
+    // returns.
+    quirks.one_at_a_time = quirks.synchronous;
   }
   if (is_rusticl(traits)) {
     // Mesa 22.3. clLinkProgram fails with "Conflicting SPIR-V versions: 1.0 … vs 1.4" when some
