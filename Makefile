@@ -71,9 +71,9 @@ core-asan core-tsan: core-%:
 	@$(call setup,build run test)
 	$(CONFIGURE_SANITIZED)
 	cmake --build $(BUILD)-$* -j $(JOBS) --target tutti-icd tutti-probe tutti-stub-vendor \
-	  $(foreach part,api backend device-virtual engine platform,tutti-$(part)-tests)
+	  tutti-api-fuzz $(foreach part,api backend device-virtual engine platform,tutti-$(part)-tests)
 	scripts/sanitize.sh $(CTEST) --test-dir $(BUILD)-$* \
-	  -R '^unit\.(backend|device-virtual|engine|platform)$$|^api\.pocl2\.sigmoid\.force$$'
+	  -R '^unit\.(backend|device-virtual|engine|platform)$$|^(api|fuzz)\.pocl2\.sigmoid\.force$$|^fuzz\.pocl2\.static$$'
 
 sanitize-core: core-asan core-tsan
 

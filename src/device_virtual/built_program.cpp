@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <exception>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -18,47 +17,24 @@ namespace {
 
 using scheduler::KernelVariant;
 
-/// Vendors' code is called from threads of ours: nothing may escape from it. Without warnings: the
-/// front end has given its own, and a vendor's would reach nobody (PoCL writes them to stderr).
-backends::BuildResult build_on(backends::Backend& backend, const std::string& source,
-                               const std::string& options) noexcept {
-  backends::BuildResult result;
-  try {
-    result = backend.build(source, options + " -w");
-  } catch (const std::bad_alloc&) {
-    result.module.reset();
-    result.code = CL_OUT_OF_HOST_MEMORY;
-  } catch (...) {
-    result.module.reset();
-    result.code = CL_BUILD_PROGRAM_FAILURE;
-  }
-  if (result.module == nullptr && result.code == CL_SUCCESS) result.code = CL_BUILD_PROGRAM_FAILURE;
-  return result;
-}
+/// How many entries a list by backend needs, up to the last one wanted.
+size_t list_size(scheduler::BackendMask wanted) { return std::bit_width(wanted); }
 
-/// By backend, up to the last one wanted.
-std::vector<backends::BuildResult> build_on_all(scheduler::BackendSet& backends,
-                                                scheduler::BackendMask wanted,
-                                                const std::string& source,
-                                                const std::string& options) {
-  std::vector<backends::BuildResult> results(static_cast<size_t>(std::bit_width(wanted)));
+/// Calls `work(i)`, which must not throw, for every wanted backend, each in a thread of its own.
+template <typename Work>
+void on_all(scheduler::BackendMask wanted, const Work& work) {
   std::vector<std::thread> threads;
-  threads.reserve(results.size());
-  const auto build_one = [&](uint32_t i) {
-    results[i] = build_on(backends.at(i), source, options);
-  };
   const auto first = static_cast<uint32_t>(std::countr_zero(wanted));
-  for (uint32_t i = first + 1; i < results.size(); ++i) {
+  for (uint32_t i = first + 1; i < list_size(wanted); ++i) {
     if ((wanted & scheduler::backend_bit(i)) == 0) continue;
     try {
-      threads.emplace_back(build_one, i);
+      threads.emplace_back(work, i);
     } catch (const std::system_error&) {
-      build_one(i);  // no thread to be had: one after the other, then
+      work(i);  // no thread to be had: one after the other, then
     }
   }
-  if (first < results.size()) build_one(first);
+  if (wanted != 0) work(first);
   for (std::thread& thread : threads) thread.join();
-  return results;
 }
 
 std::string device_title(const backends::DeviceTraits& traits) {
@@ -71,19 +47,67 @@ void append_paragraph(std::string& log, const std::string& text) {
   log += text;
 }
 
-/// What the application is told when no vendor could build: the one reason they all gave, where the
-/// specification knows it for clBuildProgram.
-cl_int common_failure(const std::vector<backends::BuildResult>& results,
-                      scheduler::BackendMask wanted) {
-  // The last one is wanted; others may be gaps.
-  const cl_int first = results.empty() ? CL_BUILD_PROGRAM_FAILURE : results.back().code;
-  bool same = true;
-  for (uint32_t i = 0; i < results.size(); ++i) {
-    same = same && ((wanted & scheduler::backend_bit(i)) == 0 || results[i].code == first);
+/// How one vendor fared.
+struct Verdict {
+  bool asked = false;
+  bool ok = false;
+  cl_int code = CL_SUCCESS;
+  std::string log;
+};
+
+/// The codes that the entry point has for its failures.
+struct FailureCodes {
+  cl_int failure;
+  cl_int options;  // a vendor refuses the options
+};
+constexpr FailureCodes kBuildCodes{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS};
+constexpr FailureCodes kCompileCodes{CL_COMPILE_PROGRAM_FAILURE, CL_INVALID_COMPILER_OPTIONS};
+constexpr FailureCodes kLinkCodes{CL_LINK_PROGRAM_FAILURE, CL_INVALID_LINKER_OPTIONS};
+
+/// What the application is told when no vendor could do it: the one reason they all gave, where the
+/// specification knows it for the entry point.
+cl_int common_failure(const std::vector<Verdict>& verdicts, const FailureCodes& codes) {
+  // The last one was asked; others may be gaps.
+  const cl_int first = verdicts.empty() ? codes.failure : verdicts.back().code;
+  const bool same = std::all_of(verdicts.begin(), verdicts.end(), [&](const auto& verdict) {
+    return !verdict.asked || verdict.code == first;
+  });
+  if (!same) return codes.failure;
+  switch (first) {
+    case CL_INVALID_BUILD_OPTIONS:
+    case CL_INVALID_COMPILER_OPTIONS:
+    case CL_INVALID_LINKER_OPTIONS:
+      return codes.options;
+    case CL_COMPILER_NOT_AVAILABLE:
+    case CL_LINKER_NOT_AVAILABLE:
+    case CL_OUT_OF_HOST_MEMORY:
+    case CL_OUT_OF_RESOURCES:
+      return first;
+    default:
+      return codes.failure;
   }
-  const bool known = first == CL_INVALID_BUILD_OPTIONS || first == CL_COMPILER_NOT_AVAILABLE ||
-                     first == CL_OUT_OF_HOST_MEMORY || first == CL_OUT_OF_RESOURCES;
-  return same && known ? first : CL_BUILD_PROGRAM_FAILURE;
+}
+
+/// Puts the vendors' verdicts into the outcome's log and code. True when at least one could.
+bool judge(scheduler::BackendSet& backends, const std::vector<Verdict>& verdicts,
+           const FailureCodes& codes, BuildOutcome& outcome) {
+  const bool any = std::any_of(verdicts.begin(), verdicts.end(),
+                               [](const Verdict& verdict) { return verdict.ok; });
+  for (uint32_t i = 0; i < verdicts.size(); ++i) {
+    if (verdicts[i].ok || !verdicts[i].asked) continue;
+    const std::string title = device_title(backends.traits(i));
+    if (any) {
+      log(LogLevel::kWarning, "{} is left out for a program that it cannot build ({}): {}", title,
+          verdicts[i].code, verdicts[i].log);
+      append_paragraph(outcome.log,
+                       "warning: " + title + " is left out for this program: it cannot build it\n");
+    } else {
+      append_paragraph(outcome.log, title + ": error " + std::to_string(verdicts[i].code) + "\n");
+    }
+    append_paragraph(outcome.log, verdicts[i].log);
+  }
+  if (!any) outcome.code = common_failure(verdicts, codes);
+  return any;
 }
 
 BuildOutcome failed(cl_int code, std::string log) {
@@ -93,21 +117,108 @@ BuildOutcome failed(cl_int code, std::string log) {
   return outcome;
 }
 
+/// One variant of a program on one backend.
+backends::BuildResult make_module(scheduler::BackendSet& backends, uint32_t index,
+                                  const ProgramTexts& texts, KernelVariant variant) {
+  const auto rewritten = [&](const ProgramTexts::Unit& unit) {
+    return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
+  };
+  backends::Backend& backend = backends.at(index);
+  if (!texts.linked()) {
+    const ProgramTexts::Unit& unit = texts.units.front();
+    return vendor_build(backend, rewritten(unit) ? unit.rewritten : unit.text, unit.options);
+  }
+  std::vector<backends::Object*> objects;
+  std::vector<std::unique_ptr<backends::Object>> own;
+  for (size_t i = 0; i < texts.units.size(); ++i) {
+    const ProgramTexts::Unit& unit = texts.units[i];
+    if (rewritten(unit)) {
+      backends::ObjectResult made = vendor_compile(backend, unit.rewritten, unit.options);
+      if (made.object == nullptr) return {nullptr, made.code, std::move(made.log)};
+      objects.push_back(made.object.get());
+      own.push_back(std::move(made.object));
+    } else {
+      const auto object = texts.objects[i]->object(backends, index, unit.text);
+      if (!object) return {nullptr, object.error().code, object.error().message};
+      objects.push_back(*object);
+    }
+  }
+  return vendor_link(backend, objects, texts.link_options);
+}
+
+/// All wanted backends; `log` is what the front end said.
+BuildOutcome make_executable(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
+                             ProgramTexts texts, std::string log, const FailureCodes& codes) {
+  BuildOutcome outcome;
+  outcome.log = std::move(log);
+  std::vector<Verdict> verdicts(list_size(wanted));
+  std::vector<std::unique_ptr<backends::Module>> modules(verdicts.size());
+  on_all(wanted, [&](uint32_t i) noexcept {
+    verdicts[i].asked = true;
+    try {
+      backends::BuildResult made = make_module(backends, i, texts, KernelVariant::kUntouched);
+      modules[i] = std::move(made.module);
+      verdicts[i] = {true, modules[i] != nullptr, made.code, std::move(made.log)};
+    } catch (...) {
+      verdicts[i].code = CL_OUT_OF_HOST_MEMORY;
+    }
+  });
+  if (judge(backends, verdicts, codes, outcome)) {
+    outcome.program =
+        std::make_shared<BuiltProgram>(backends, std::move(texts), std::move(modules));
+  }
+  return outcome;
+}
+
+/// The vendors' objects are made at once, so that what a vendor has to say is said where the
+/// application listens.
+BuildOutcome make_unit(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
+                       kernel_compiler::CompileOutput compiled) {
+  BuildOutcome outcome;
+  outcome.log = std::move(compiled.log);
+  std::string& source = compiled.original.empty() ? compiled.preprocessed : compiled.original;
+  const std::string text = compiled.preprocessed;
+  const auto unit =
+      std::make_shared<CompiledUnit>(std::move(source), std::move(compiled.vendor_options));
+  std::vector<Verdict> verdicts(list_size(wanted));
+  on_all(wanted, [&](uint32_t i) noexcept {
+    verdicts[i].asked = true;
+    try {
+      const auto object = unit->object(backends, i, text);
+      verdicts[i].ok = object.has_value();
+      if (!object) verdicts[i] = {true, false, object.error().code, object.error().message};
+    } catch (...) {
+      verdicts[i].code = CL_OUT_OF_HOST_MEMORY;
+    }
+  });
+  if (judge(backends, verdicts, kCompileCodes, outcome)) outcome.units.push_back(unit);
+  return outcome;
+}
+
 }  // namespace
 
-BuiltProgram::BuiltProgram(scheduler::BackendSet& backends, kernel_compiler::CompileOutput compiled,
+ProgramTexts texts_of(kernel_compiler::CompileOutput compiled) {
+  ProgramTexts texts;
+  std::string source = compiled.original.empty() ? compiled.preprocessed : compiled.original;
+  texts.units.push_back({std::move(source), std::move(compiled.preprocessed),
+                         std::move(compiled.rewritten), std::move(compiled.vendor_options)});
+  texts.summary = std::move(compiled.summary);
+  return texts;
+}
+
+BuiltProgram::BuiltProgram(scheduler::BackendSet& backends, ProgramTexts texts,
                            std::vector<std::unique_ptr<backends::Module>> modules)
     : backends_(backends),
-      compiled_(std::move(compiled)),
+      texts_(std::move(texts)),
       modules_(std::move(modules)),
       rewritten_(modules_.size()) {
   for (size_t i = 0; i < modules_.size(); ++i) {
     if (modules_[i] != nullptr) built_on_ |= uint64_t{1} << i;
   }
-  const std::string& source = compiled_.preprocessed;
-  const std::string& options = compiled_.vendor_options;
-  key_ = XXH3_64bits_withSeed(options.data(), options.size(),
-                              XXH3_64bits(source.data(), source.size()));
+  for (const ProgramTexts::Unit& unit : texts_.units) {
+    key_ = XXH3_64bits_withSeed(unit.text.data(), unit.text.size(), key_);
+    key_ = XXH3_64bits_withSeed(unit.options.data(), unit.options.size(), key_);
+  }
 }
 
 std::optional<uint32_t> BuiltProgram::find(std::string_view kernel) const {
@@ -134,78 +245,67 @@ Result<std::unique_ptr<backends::Kernel>> BuiltProgram::create_kernel(uint32_t b
 }
 
 Result<backends::Module*> BuiltProgram::rewritten_module(uint32_t backend) {
-  using State = RewrittenModule::State;
-  RewrittenModule& slot = rewritten_[backend];
-  const auto answer = [&]() -> Result<backends::Module*> {
-    if (slot.module != nullptr) return slot.module.get();
-    return tl::unexpected<Error>(slot.error);
-  };
-  {
-    std::unique_lock lock(mutex_);
-    rewritten_built_.wait(lock, [&] { return slot.state != State::kBuilding; });
-    if (slot.state == State::kBuilt) return answer();
-    slot.state = State::kBuilding;
-  }
-  backends::BuildResult result =
-      build_on(backends_.at(backend), compiled_.rewritten, compiled_.vendor_options);
-  if (result.module == nullptr) {
-    // One device less for splits of this program, not an error of the application's.
-    log(LogLevel::kWarning, "{} cannot build the sub-range variant of a program: {}",
-        device_title(backends_.traits(backend)), result.log);
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    slot.module = std::move(result.module);
-    slot.error = Error{result.code, std::move(result.log)};
-    slot.state = State::kBuilt;
-  }
-  rewritten_built_.notify_all();
-  return answer();
+  return rewritten_.get(backend, [&] {
+    backends::BuildResult result =
+        make_module(backends_, backend, texts_, KernelVariant::kSubRange);
+    if (result.module == nullptr) {
+      // One device less for splits of this program, not an error of the application's.
+      log(LogLevel::kWarning, "{} cannot build the sub-range variant of a program: {}",
+          device_title(backends_.traits(backend)), result.log);
+    }
+    return std::pair(std::move(result.module), Error{result.code, std::move(result.log)});
+  });
 }
 
 BuildOutcome build_program(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
                            const kernel_compiler::CompileRequest& request) {
+  const FailureCodes& codes = request.unit ? kCompileCodes : kBuildCodes;
   auto compiled = kernel_compiler::compile(request);
   if (!compiled) return failed(compiled.error().code, compiled.error().message);
-  if (compiled->invalid_options) {
-    return failed(CL_INVALID_BUILD_OPTIONS, std::move(compiled->log));
-  }
-  if (!compiled->ok) return failed(CL_BUILD_PROGRAM_FAILURE, std::move(compiled->log));
+  if (compiled->invalid_options) return failed(codes.options, std::move(compiled->log));
+  if (!compiled->ok) return failed(codes.failure, std::move(compiled->log));
+  if (request.unit) return make_unit(backends, wanted, std::move(*compiled));
+  std::string log = std::move(compiled->log);
+  return make_executable(backends, wanted, texts_of(std::move(*compiled)), std::move(log), codes);
+}
 
-  auto results = build_on_all(backends, wanted, compiled->preprocessed, compiled->vendor_options);
-  const bool any = std::any_of(results.begin(), results.end(),
-                               [](const auto& result) { return result.module != nullptr; });
-  BuildOutcome outcome;
-  outcome.log = compiled->log;
-  std::vector<std::unique_ptr<backends::Module>> modules(results.size());
-  for (uint32_t i = 0; i < results.size(); ++i) {
-    modules[i] = std::move(results[i].module);
-    if (modules[i] != nullptr || (wanted & scheduler::backend_bit(i)) == 0) continue;
-    const std::string title = device_title(backends.traits(i));
-    if (any) {
-      log(LogLevel::kWarning, "{} is left out for a program that it cannot build ({}): {}", title,
-          results[i].code, results[i].log);
-      append_paragraph(outcome.log,
-                       "warning: " + title + " is left out for this program: it cannot build it\n");
-    } else {
-      append_paragraph(outcome.log, title + ": error " + std::to_string(results[i].code) + "\n");
-    }
-    append_paragraph(outcome.log, results[i].log);
+BuildOutcome link_program(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
+                          kernel_compiler::CompileRequest request, const CompiledUnits& units,
+                          const std::string& link_options, bool in_one_go) {
+  const FailureCodes& codes = in_one_go ? kBuildCodes : kLinkCodes;
+  for (const auto& unit : units) request.units.push_back({unit->source(), unit->options()});
+  auto compiled = kernel_compiler::compile(request);
+  if (!compiled) return failed(compiled.error().code, compiled.error().message);
+  if (!compiled->ok || (!request.library && compiled->units.size() != units.size())) {
+    return failed(codes.failure, std::move(compiled->log));
   }
-  if (!any) {
-    outcome.code = common_failure(results, wanted);
+  if (request.library) {
+    BuildOutcome outcome;
+    outcome.log = std::move(compiled->log);
+    outcome.units = units;
     return outcome;
   }
-  outcome.program =
-      std::make_shared<BuiltProgram>(backends, std::move(*compiled), std::move(modules));
-  return outcome;
+  ProgramTexts texts;
+  for (size_t i = 0; i < units.size(); ++i) {
+    kernel_compiler::UnitOutput& made = compiled->units[i];
+    texts.units.push_back({units[i]->source(), std::move(made.preprocessed),
+                           std::move(made.rewritten), units[i]->options()});
+  }
+  if (!in_one_go) texts.objects = units;
+  texts.link_options = link_options;
+  texts.summary = std::move(compiled->summary);
+  return make_executable(backends, wanted, std::move(texts), std::move(compiled->log), codes);
 }
 
 BuildOutcome check_options(kernel_compiler::CompileRequest request) {
   request.source = "\n";
+  request.headers.clear();
   auto compiled = kernel_compiler::compile(request);
   if (!compiled) return failed(compiled.error().code, compiled.error().message);
-  if (compiled->invalid_options) return failed(CL_INVALID_BUILD_OPTIONS, std::move(compiled->log));
+  if (compiled->invalid_options) {
+    return failed(request.unit ? CL_INVALID_COMPILER_OPTIONS : CL_INVALID_BUILD_OPTIONS,
+                  std::move(compiled->log));
+  }
   return {};
 }
 

@@ -216,11 +216,15 @@ void put_identity(Answers& answers, const Capabilities& caps, const std::string&
 
 void put_language(Answers& answers, const Capabilities& caps, const std::string& driver_version) {
   answers.boolean(CL_DEVICE_COMPILER_AVAILABLE, true);
-  answers.boolean(CL_DEVICE_LINKER_AVAILABLE, false);  // clCompileProgram and clLinkProgram to come
+  // "Must be CL_TRUE if CL_DEVICE_COMPILER_AVAILABLE is CL_TRUE." A device that has none is left
+  // out for programs that are linked.
+  answers.boolean(CL_DEVICE_LINKER_AVAILABLE, true);
   // "For an OpenCL 3.0 device: OpenCL C 1.2", which is what programs get without -cl-std.
   answers.string(
       CL_DEVICE_OPENCL_C_VERSION,
       "OpenCL C " + version_text(std::min(caps.opencl_c, 120u)) + " Tutti " + driver_version);
+  answers.put<cl_version>(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR,
+                          packed_version(std::min(caps.opencl_c, 120u)));
   std::vector<cl_name_version> versions;
   for (const uint32_t version : {100u, 110u, 120u, 300u}) {
     if (version > caps.opencl_c) break;
@@ -233,12 +237,15 @@ void put_language(Answers& answers, const Capabilities& caps, const std::string&
   }
   answers.list(CL_DEVICE_OPENCL_C_FEATURES, features);
 
-  std::string extensions = "cl_khr_icd";
-  std::vector<cl_name_version> with_version{name_version("cl_khr_icd", CL_MAKE_VERSION(1, 0, 0))};
-  for (const std::string& name : caps.language_extensions) {
-    extensions += " " + name;
+  std::string extensions;
+  std::vector<cl_name_version> with_version;
+  const auto add = [&](std::string_view name) {
+    if (!extensions.empty()) extensions += ' ';
+    extensions += name;
     with_version.push_back(name_version(name, CL_MAKE_VERSION(1, 0, 0)));
-  }
+  };
+  for (const std::string_view name : kHostExtensions) add(name);
+  for (const std::string& name : caps.language_extensions) add(name);
   answers.string(CL_DEVICE_EXTENSIONS, extensions);
   answers.list(CL_DEVICE_EXTENSIONS_WITH_VERSION, with_version);
   answers.string(CL_DEVICE_BUILT_IN_KERNELS, "");
@@ -290,7 +297,9 @@ void put_execution(Answers& answers, Devices devices, const Capabilities& caps) 
         CL_DEVICE_HALF_FP_CONFIG,
         common_bits<cl_device_fp_config>(devices, CL_DEVICE_HALF_FP_CONFIG));
   }
-  answers.put<cl_device_exec_capabilities>(CL_DEVICE_EXECUTION_CAPABILITIES, CL_EXEC_KERNEL);
+  answers.put<cl_device_exec_capabilities>(
+      CL_DEVICE_EXECUTION_CAPABILITIES,
+      CL_EXEC_KERNEL | (caps.native_kernels ? CL_EXEC_NATIVE_KERNEL : 0));
   answers.put<cl_command_queue_properties>(
       CL_DEVICE_QUEUE_ON_HOST_PROPERTIES,
       CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
@@ -427,6 +436,10 @@ void merge_limits(Capabilities& caps, Devices devices) {
   caps.global_memory = maximum<cl_ulong>(devices, CL_DEVICE_GLOBAL_MEM_SIZE, 0);
   caps.local_memory = minimum<cl_ulong>(devices, CL_DEVICE_LOCAL_MEM_SIZE, 0);
   caps.address_bits = minimum<cl_uint>(devices, CL_DEVICE_ADDRESS_BITS, 64);
+  // Tutti runs them itself, but a program that asks is promised what every device has.
+  caps.native_kernels =
+      (common_bits<cl_device_exec_capabilities>(devices, CL_DEVICE_EXECUTION_CAPABILITIES) &
+       CL_EXEC_NATIVE_KERNEL) != 0;
   caps.little_endian = minimum<cl_bool>(devices, CL_DEVICE_ENDIAN_LITTLE, CL_TRUE) != 0;
   caps.memory_alignment =
       std::max<uint32_t>(maximum<cl_uint>(devices, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 1024) / 8, 1);

@@ -48,6 +48,7 @@ struct Capabilities {
     uint32_t pitch_alignment = 0;  // pixels, of 2-D images from buffers; 0: there are none
     uint32_t base_alignment = 0;   // pixels, likewise
   } image_limits;
+  bool native_kernels = false;  // CL_EXEC_NATIVE_KERNEL
   uint32_t address_bits = 64;
   bool little_endian = true;
   size_t max_work_group_size = 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/command_queue.h"
 
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "device_virtual/buffer.h"
@@ -79,6 +81,31 @@ Status CommandQueue::unmap(Buffer& buffer, const void* pointer, const Submission
       scheduler::UnmapWork{buffer.view(), mapping->offset, mapping->size, written}, submission);
   if (!status) buffer.restore_mapping(*mapping);
   return status;
+}
+
+Status CommandQueue::native_kernel(void(CL_CALLBACK* function)(void*),
+                                   std::span<const std::byte> arguments,
+                                   std::span<const NativeBuffer> buffers,
+                                   const Submission& submission) {
+  // "the data pointed to by args … are copied"; in memory aligned for any type.
+  auto copy = std::make_shared<std::vector<std::max_align_t>>(
+      (arguments.size() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+  auto* const bytes = reinterpret_cast<std::byte*>(copy->data());
+  if (!arguments.empty()) std::memcpy(bytes, arguments.data(), arguments.size());
+  scheduler::HostWork work;
+  for (const NativeBuffer& entry : buffers) {
+    void* memory = nullptr;
+    if (entry.buffer != nullptr) {
+      TUTTI_ASSIGN(memory, entry.buffer->pointer_at(0));
+      work.buffers.push_back(entry.buffer->view());
+    }
+    std::memcpy(bytes + entry.offset, &memory, sizeof(memory));
+  }
+  work.function = [function, copy, given = !arguments.empty()] {
+    function(given ? copy->data() : nullptr);
+    return Status{};
+  };
+  return enqueue(std::move(work), submission);
 }
 
 Status CommandQueue::flush() { return context_->engine().flush(*stream_); }

@@ -5,6 +5,7 @@
 
 #include <CL/cl.h>
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -49,6 +50,14 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
                           const Submission& submission);
   /// CL_INVALID_VALUE when `pointer` is not mapped.
   Status unmap(Buffer& buffer, const void* pointer, const Submission& submission);
+  /// clEnqueueNativeKernel: `function` gets `arguments`, in which the pointers to the buffers'
+  /// memory replace what stands at the offsets.
+  struct NativeBuffer {
+    Buffer* buffer = nullptr;  // null: the NULL pointer
+    size_t offset = 0;         // bytes into the arguments
+  };
+  Status native_kernel(void(CL_CALLBACK* function)(void*), std::span<const std::byte> arguments,
+                       std::span<const NativeBuffer> buffers, const Submission& submission);
   Status flush();
   Status finish();
   Status info(cl_command_queue_info what, const InfoAnswer& answer);

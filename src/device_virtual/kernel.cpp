@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/plan/local_size.h"
+
 namespace tutti::device_virtual {
 
 using scheduler::ArgKind;
@@ -67,8 +69,22 @@ Status Kernel::enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::Arg
     // time".
     return queue.enqueue(scheduler::HostWork{[] { return Status{}; }}, submission);
   }
+  if (!local_given && suggested_.load(std::memory_order_relaxed)) {
+    scheduler::LaunchShape chosen = shape;
+    TUTTI_ASSIGN(const size_t most, executable_->max_work_group_size());
+    scheduler::choose_local(chosen, most);
+    return queue.enqueue(scheduler::KernelWork{executable_, std::move(arguments), chosen, true},
+                         submission);
+  }
   return queue.enqueue(scheduler::KernelWork{executable_, std::move(arguments), shape, local_given},
                        submission);
+}
+
+Status Kernel::suggest_local(scheduler::LaunchShape& shape) {
+  TUTTI_ASSIGN(const size_t most, executable_->max_work_group_size());
+  scheduler::choose_local(shape, most);
+  suggested_.store(true, std::memory_order_relaxed);
+  return {};
 }
 
 Status Kernel::info(cl_kernel_info what, const InfoAnswer& answer) const {

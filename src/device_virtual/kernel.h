@@ -6,6 +6,7 @@
 
 #include <CL/cl.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +46,10 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
                  const scheduler::LaunchShape& shape, bool local_given,
                  const Submission& submission) const;
 
+  /// clGetKernelSuggestedLocalWorkSizeKHR: fills in shape.local. From then on it is what launches
+  /// without a size of the application's get; before, their devices choose.
+  Status suggest_local(scheduler::LaunchShape& shape);
+
   Status info(cl_kernel_info what, const InfoAnswer& answer) const;
   /// The argument exists.
   Status argument_info(uint32_t index, cl_kernel_arg_info what, const InfoAnswer& answer) const;
@@ -59,6 +64,7 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   const Ref<Program> program_;  // first, so that its context outlives the rest
   const std::shared_ptr<KernelExecutable> executable_;
   const std::shared_ptr<KernelArguments> arguments_;  // memory objects hold it weakly
+  std::atomic<bool> suggested_{false};                // suggest_local() was asked
   bool attached_ = true;  // changed by the last public release, before the destructor
 };
 

@@ -4,13 +4,12 @@
 #include <CL/cl_ext.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
+#include <vector>
 
 namespace tutti::device_virtual {
 namespace {
 
-constexpr std::string_view kExtensions = "cl_khr_icd";
 constexpr cl_ulong kHostTimerResolution = 1;  // nanoseconds: the process's steady clock
 
 }  // namespace
@@ -37,10 +36,19 @@ Status Platform::info(cl_platform_info what, const InfoAnswer& answer) const {
       return answer.string(kPlatformName);
     case CL_PLATFORM_VENDOR:
       return answer.string(kPlatformVendor);
-    case CL_PLATFORM_EXTENSIONS:
-      return answer.string(kExtensions);
+    case CL_PLATFORM_EXTENSIONS: {
+      std::string list;
+      for (const std::string_view name : kHostExtensions) {
+        if (!list.empty()) list += ' ';
+        list += name;
+      }
+      return answer.string(list);
+    }
     case CL_PLATFORM_EXTENSIONS_WITH_VERSION: {
-      const std::array list{name_version(kExtensions, CL_MAKE_VERSION(1, 0, 0))};
+      std::vector<cl_name_version> list;
+      for (const std::string_view name : kHostExtensions) {
+        list.push_back(name_version(name, CL_MAKE_VERSION(1, 0, 0)));
+      }
       return answer.list(std::span<const cl_name_version>(list));
     }
     case CL_PLATFORM_HOST_TIMER_RESOLUTION:

@@ -21,6 +21,13 @@ class Platform : public Handle<Platform, _cl_platform_id, Kind::kPlatform> {
 inline constexpr cl_version kPlatformVersion = CL_MAKE_VERSION(3, 0, 0);
 inline constexpr std::string_view kPlatformName = "Tutti";
 inline constexpr std::string_view kPlatformVendor = "Tutti project";
+/// Extensions of the host API, all of version 1.0.0: those of the platform, and of the device too.
+inline constexpr std::string_view kHostExtensions[] = {
+    "cl_khr_icd",
+    "cl_khr_create_command_queue",
+    "cl_khr_extended_versioning",
+    "cl_khr_suggested_local_work_size",
+};
 /// "0.1.0": the version of this driver.
 std::string_view driver_version();
 

@@ -8,16 +8,47 @@
 
 #include "device_virtual/background.h"
 #include "device_virtual/kernel.h"
+#include "kernel_compiler/build_options.h"
 
 namespace tutti::device_virtual {
+namespace {
+
+CompiledUnits units_of(const ProgramBinary& binary) {
+  CompiledUnits units;
+  for (const ProgramBinary::Unit& unit : binary.units) {
+    units.push_back(std::make_shared<CompiledUnit>(unit.source, unit.options));
+  }
+  return units;
+}
+
+/// Nothing is thrown across threads of ours: memory was lacking.
+BuildOutcome outcome_of(const std::function<BuildOutcome()>& work) noexcept {
+  try {
+    return work();
+  } catch (...) {
+    BuildOutcome outcome;
+    outcome.code = CL_OUT_OF_HOST_MEMORY;
+    return outcome;
+  }
+}
+
+}  // namespace
 
 Program::Program(Context& context, std::string source)
     : context_(&context),
       devices_(context.devices().begin(), context.devices().end()),
       source_(std::move(source)) {}
 
-Program::Program(Context& context, std::vector<Ref<Device>> devices, ProgramBinary binary)
-    : context_(&context), devices_(std::move(devices)), loaded_(std::move(binary)) {}
+Program::Program(Context& context, Devices devices, ProgramBinary binary)
+    : context_(&context),
+      devices_(std::move(devices)),
+      origin_(Origin::kBinary),
+      loaded_(std::move(binary)) {
+  if (loaded_->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE) return;  // made anew by clBuildProgram
+  kind_of_units_ = loaded_->type;
+  takes_link_options_ = loaded_->takes_link_options;
+  units_ = units_of(*loaded_);
+}
 
 bool Program::has(const Device* device) const {
   return std::any_of(devices_.begin(), devices_.end(),
@@ -38,8 +69,8 @@ scheduler::BackendMask Program::backends_to_build_on() {
   return mask;
 }
 
-Result<Program*> Program::create_from_binaries(Context& context, std::vector<Ref<Device>> devices,
-                                               cl_uint count, const size_t* lengths,
+Result<Program*> Program::create_from_binaries(Context& context, Devices devices, cl_uint count,
+                                               const size_t* lengths,
                                                const unsigned char* const* binaries,
                                                cl_int* status) {
   std::optional<ProgramBinary> first;
@@ -57,11 +88,8 @@ Result<Program*> Program::create_from_binaries(Context& context, std::vector<Ref
 kernel_compiler::CompileRequest Program::request(const std::string& options) const {
   const Capabilities& capabilities = context_->capabilities();
   kernel_compiler::CompileRequest request;
-  // "If the program was created using clCreateProgramWithBinary and [options are other than] when
-  // the program binary was originally built, then the behavior is implementation-defined": not
-  // looked at.
-  request.source = loaded_ ? loaded_->source : source_;
-  request.options = loaded_ ? loaded_->options : options;
+  request.source = source_;
+  request.options = options;
   request.extensions = capabilities.language_extensions;
   request.opencl_c = capabilities.opencl_c;
   // The device's version, whatever the language's (which the front end knows:
@@ -77,26 +105,116 @@ kernel_compiler::CompileRequest Program::request(const std::string& options) con
   return request;
 }
 
-Status Program::build(std::vector<Ref<Device>> devices, const char* given_options, Notify notify,
-                      void* user_data) {
+Status Program::build(Devices devices, const char* given_options, Notify notify, void* user_data) {
+  // "CL_INVALID_OPERATION if program was not created with clCreateProgramWithSource,
+  // clCreateProgramWithIL or clCreateProgramWithBinary."
+  if (origin_ == Origin::kLinked) {
+    return fail(CL_INVALID_OPERATION, "the program was created with clLinkProgram");
+  }
+  // "CL_INVALID_BINARY if program is created with clCreateProgramWithBinary and devices listed in
+  // device_list do not have a valid program binary loaded": it "must be an executable binary (not a
+  // compiled binary or library)".
+  if (loaded_ && loaded_->type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE) {
+    return fail(CL_INVALID_BINARY, "the program binary is a compiled object or a library");
+  }
   const std::string options = given_options != nullptr ? given_options : "";
   TUTTI_TRY(begin_build(std::move(devices), options));
-  if (notify == nullptr) return end_build_with_status(run_build(options));
+  // "If the program was created using clCreateProgramWithBinary and [options are other than] when
+  // the program binary was originally built, then the behavior is implementation-defined": not
+  // looked at.
+  if (loaded_) return run([this] { return build_again(); }, {}, notify, user_data);
+  return run(
+      [this, options] {
+        return build_program(context_->backends(), backends_to_build_on(), request(options));
+      },
+      [this, options] { return check_options(request(options)); }, notify, user_data);
+}
+
+Status Program::compile(Devices devices, const char* given_options,
+                        std::vector<kernel_compiler::EmbeddedHeader> headers, Notify notify,
+                        void* user_data) {
+  // "CL_INVALID_OPERATION if program has no source or IL available, i.e. it has not been created
+  // with clCreateProgramWithSource or clCreateProgramWithIL."
+  if (origin_ != Origin::kSource) return fail(CL_INVALID_OPERATION, "the program has no source");
+  kernel_compiler::CompileRequest unit = request(given_options != nullptr ? given_options : "");
+  unit.unit = true;
+  unit.headers = std::move(headers);
+  TUTTI_TRY(begin_build(std::move(devices), unit.options));
+  const auto shared = std::make_shared<const kernel_compiler::CompileRequest>(std::move(unit));
+  return run(
+      [this, shared] {
+        return build_program(context_->backends(), backends_to_build_on(), *shared);
+      },
+      [shared] { return check_options(*shared); }, notify, user_data);
+}
+
+Result<Program::Linked> Program::link(Context& context, Devices devices, const char* given_options,
+                                      std::span<Program* const> inputs, Notify notify,
+                                      void* user_data) {
+  const std::string text = given_options != nullptr ? given_options : "";
+  const kernel_compiler::LinkOptions options = kernel_compiler::parse_link_options(text);
+  // "CL_INVALID_LINKER_OPTIONS if the linker options specified by options are invalid."
+  if (!options.errors.empty()) return fail(CL_INVALID_LINKER_OPTIONS, options.errors.front());
+  CompiledUnits units;
+  bool all_take_options = true;
+  for (Program* input : inputs) TUTTI_TRY(input->add_to_link(units, all_take_options));
+
+  Ref<Program> made = Ref<Program>::adopt(new Program(context, devices, Origin::kLinked));
+  made->kind_of_units_ = CL_PROGRAM_BINARY_TYPE_LIBRARY;
+  made->takes_link_options_ = options.link_options_allowed;
+  TUTTI_TRY(made->begin_build(std::move(devices), text));
+  kernel_compiler::CompileRequest asked = made->request({});
+  asked.library = options.library;
+  // "-enable-link-options: Allows the linker to modify the library behavior based on one or more
+  // link options": without it, they are for nobody, since a vendor's linker takes one set for all.
+  const std::string vendor_options = all_take_options ? options.vendor_options : std::string();
+  Program& program = *made;
+  Linked linked;
+  linked.status = program.run(
+      [&program, asked, units, vendor_options] {
+        return link_program(program.context_->backends(), program.backends_to_build_on(), asked,
+                            units, vendor_options);
+      },
+      {}, notify, user_data);
+  // "If the linking operation can begin, clLinkProgram returns a valid non-zero program object",
+  // also when it fails.
+  if (!linked.status && linked.status.error().code != CL_LINK_PROGRAM_FAILURE) {
+    return tl::unexpected<Error>(linked.status.error());
+  }
+  linked.program = made.detach();  // the application's
+  return linked;
+}
+
+Status Program::add_to_link(CompiledUnits& units, bool& all_take_options) {
+  const std::lock_guard lock(mutex_);
+  // "CL_INVALID_OPERATION if the compilation or build of a program executable for any of the
+  // devices listed in device_list by a previous call to clCompileProgram or clBuildProgram for
+  // program has not completed"; "if the rules for devices containing compiled binaries or libraries
+  // as described in input_programs argument above are not followed".
+  if (status_ == CL_BUILD_IN_PROGRESS) {
+    return fail(CL_INVALID_OPERATION, "an input program is being compiled");
+  }
+  if (units_.empty()) {
+    return fail(CL_INVALID_OPERATION, "an input program is neither compiled nor a library");
+  }
+  units.insert(units.end(), units_.begin(), units_.end());
+  if (kind_of_units_ == CL_PROGRAM_BINARY_TYPE_LIBRARY) all_take_options &= takes_link_options_;
+  return {};
+}
+
+Status Program::run(Work work, const Work& check, Notify notify, void* user_data) {
+  if (notify == nullptr) return end_build_with_status(outcome_of(work));
 
   // "The build operation can begin if the … build options specified are all valid": so these are
   // reported by the call itself, and there is no callback.
-  BuildOutcome valid;
-  try {
-    valid = check_options(request(options));
-  } catch (const std::bad_alloc&) {
-    valid.code = CL_OUT_OF_HOST_MEMORY;
+  if (check) {
+    BuildOutcome valid = outcome_of(check);
+    if (valid.code != CL_SUCCESS) return end_build_with_status(std::move(valid));
   }
-  if (valid.code != CL_SUCCESS) return end_build_with_status(std::move(valid));
-
   const Ref<Program> self(this);  // whatever the application releases meanwhile
-  const auto work = [self, options] { self->end_build(self->run_build(options)); };
+  const auto in_background = [self, work = std::move(work)] { self->end_build(outcome_of(work)); };
   const auto after = [self, notify, user_data] { notify(self->handle(), user_data); };
-  Status started = run_in_background(work, after);
+  Status started = run_in_background(in_background, after);
   if (!started) {
     BuildOutcome none;
     none.code = started.error().code;
@@ -106,8 +224,15 @@ Status Program::build(std::vector<Ref<Device>> devices, const char* given_option
   return {};
 }
 
-Status Program::begin_build(std::vector<Ref<Device>> devices, const std::string& options) {
-  std::shared_ptr<BuiltProgram> replaced;  // ends after the lock
+BuildOutcome Program::build_again() {
+  scheduler::BackendSet& backends = context_->backends();
+  return link_program(backends, backends_to_build_on(), request({}), units_of(*loaded_),
+                      loaded_->link_options, !loaded_->linked);
+}
+
+Status Program::begin_build(Devices devices, const std::string& options) {
+  std::shared_ptr<BuiltProgram> replaced;  // these end after the lock
+  CompiledUnits replaced_units;
   const std::lock_guard lock(mutex_);
   if (status_ == CL_BUILD_IN_PROGRESS) {
     return fail(CL_INVALID_OPERATION, "a build of this program has not completed");
@@ -128,25 +253,17 @@ Status Program::begin_build(std::vector<Ref<Device>> devices, const std::string&
   log_.clear();
   replaced = std::move(built_);
   built_ = nullptr;
+  replaced_units.swap(units_);
   status_ = CL_BUILD_IN_PROGRESS;
   return {};
 }
 
-BuildOutcome Program::run_build(const std::string& options) noexcept {
-  try {
-    return build_program(context_->backends(), backends_to_build_on(), request(options));
-  } catch (...) {
-    BuildOutcome outcome;  // the only exception this side of the vendors: memory is lacking
-    outcome.code = CL_OUT_OF_HOST_MEMORY;
-    return outcome;
-  }
-}
-
 void Program::end_build(BuildOutcome outcome) noexcept {
   const std::lock_guard lock(mutex_);
-  status_ = outcome.program != nullptr ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
+  status_ = outcome.code == CL_SUCCESS ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
   log_ = std::move(outcome.log);
   built_ = std::move(outcome.program);
+  units_ = std::move(outcome.units);
 }
 
 Status Program::end_build_with_status(BuildOutcome outcome) {
@@ -229,12 +346,24 @@ Status Program::create_kernels(size_t room, cl_kernel* kernels, cl_uint* count) 
 }
 
 std::vector<std::byte> Program::binary(const Device& device) {
-  std::shared_ptr<BuiltProgram> built;
-  {
-    const std::lock_guard lock(mutex_);
-    if (built_for(device)) built = built_;
+  ProgramBinary binary;
+  const std::lock_guard lock(mutex_);
+  const bool meant = built_for(device);
+  if (meant && built_ != nullptr) {
+    const ProgramTexts& texts = built_->texts();
+    binary.linked = texts.linked();
+    binary.link_options = texts.link_options;
+    for (const ProgramTexts::Unit& unit : texts.units) {
+      binary.units.push_back({unit.source, unit.options});
+    }
+    return pack(binary);
   }
-  if (built != nullptr) return pack({built->preprocessed(), built->vendor_options()});
+  if (!units_.empty() && (meant || loaded_)) {
+    binary.type = kind_of_units_;
+    binary.takes_link_options = takes_link_options_;
+    for (const auto& unit : units_) binary.units.push_back({unit->source(), unit->options()});
+    return pack(binary);
+  }
   if (loaded_) return pack(*loaded_);
   return {};
 }
@@ -312,9 +441,10 @@ Status Program::build_info(const Device& device, cl_program_build_info what,
     case CL_PROGRAM_BUILD_LOG:
       return answer.string(meant ? log_ : std::string());
     case CL_PROGRAM_BINARY_TYPE:
-      return answer.value<cl_program_binary_type>((meant && built_ != nullptr) || loaded_
-                                                      ? CL_PROGRAM_BINARY_TYPE_EXECUTABLE
-                                                      : CL_PROGRAM_BINARY_TYPE_NONE);
+      return answer.value<cl_program_binary_type>(
+          !units_.empty() && (meant || loaded_)     ? kind_of_units_
+          : (meant && built_ != nullptr) || loaded_ ? CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+                                                    : CL_PROGRAM_BINARY_TYPE_NONE);
     case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:
       return answer.value<size_t>(0);  // OpenCL C 1.2 has no such variables
     default:

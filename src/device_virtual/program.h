@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program: source, the state of its last build, and the built program that kernels are made from.
-// The built program is shared, so that kernels and commands in flight keep what they need. Kernels
+// A program: where it came from, the state of its last build, compilation or linking, and what that
+// gave: the built program that kernels are made from, or the units of an object or a library. Both
+// are shared, so that kernels, commands in flight and linked programs keep what they need. Kernels
 // hold a reference to their program; "attached" counts those that the application still has.
 // Thread-safe. No lock is held while compilers run or the application's callback is called.
 #pragma once
@@ -8,6 +9,7 @@
 #include <CL/cl.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,13 +29,14 @@ class Kernel;
 
 class Program : public Handle<Program, _cl_program, Kind::kProgram> {
  public:
+  using Devices = std::vector<Ref<Device>>;
   using Notify = void(CL_CALLBACK*)(cl_program, void*);
 
   Program(Context& context, std::string source);
   /// From binaries that Tutti made, one per entry of the device list (which names the one device,
   /// perhaps again); CL_INVALID_BINARY, and `status` (unless null) tells which.
-  static Result<Program*> create_from_binaries(Context& context, std::vector<Ref<Device>> devices,
-                                               cl_uint count, const size_t* lengths,
+  static Result<Program*> create_from_binaries(Context& context, Devices devices, cl_uint count,
+                                               const size_t* lengths,
                                                const unsigned char* const* binaries,
                                                cl_int* status);
 
@@ -46,8 +49,23 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   /// clBuildProgram for `devices` of the program's, and what it has of their sub-devices. Without
   /// `notify`: returns when the build has ended, with its outcome. With it: checks what can be
   /// checked at once, then builds in a thread of ours. `options` may be null.
-  Status build(std::vector<Ref<Device>> devices, const char* options, Notify notify,
-               void* user_data);
+  Status build(Devices devices, const char* options, Notify notify, void* user_data);
+  /// clCompileProgram, in the same way. `headers` are the programs' sources under their names.
+  Status compile(Devices devices, const char* options,
+                 std::vector<kernel_compiler::EmbeddedHeader> headers, Notify notify,
+                 void* user_data);
+
+  /// A program that linking began for, and how it went (so far).
+  struct Linked {
+    Program* program = nullptr;
+    Status status;
+  };
+  /// clLinkProgram, in the same way. An error: linking could not begin, and there is no program.
+  static Result<Linked> link(Context& context, Devices devices, const char* options,
+                             std::span<Program* const> inputs, Notify notify, void* user_data);
+
+  /// What clCreateProgramWithSource was given.
+  const std::string& source() const { return source_; }
 
   /// CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME.
   Result<Kernel*> create_kernel(const char* name);
@@ -56,7 +74,6 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   Status create_kernels(size_t room, cl_kernel* kernels, cl_uint* count);
 
   Status info(cl_program_info what, const InfoAnswer& answer);
-  /// `device`: one of the program's.
   Status build_info(const Device& device, cl_program_build_info what, const InfoAnswer& answer);
 
   /// Called by Kernel: a handle more, a handle less in the application's hands.
@@ -64,8 +81,13 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   void detach_kernel();
 
  private:
-  Program(Context& context, std::vector<Ref<Device>> devices, ProgramBinary binary);
+  enum class Origin : uint8_t { kSource, kBinary, kLinked };
+  Program(Context& context, Devices devices, Origin origin)
+      : context_(&context), devices_(std::move(devices)), origin_(origin) {}
+  Program(Context& context, Devices devices, ProgramBinary binary);
 
+  /// What clLinkProgram takes of this program; CL_INVALID_OPERATION when there is nothing to link.
+  Status add_to_link(CompiledUnits& units, bool& all_take_options);
   kernel_compiler::CompileRequest request(const std::string& options) const;
   /// The executable of the last build; CL_INVALID_PROGRAM_EXECUTABLE when there is none.
   Result<std::shared_ptr<BuiltProgram>> executable();
@@ -73,26 +95,35 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   Result<std::shared_ptr<BuiltProgram>> executable_and_attach();
   /// What CL_PROGRAM_BINARIES answers; empty when there is none.
   std::vector<std::byte> binary(const Device& device);
-  Status begin_build(std::vector<Ref<Device>> devices, const std::string& options);
+  Status begin_build(Devices devices, const std::string& options);
   scheduler::BackendMask backends_to_build_on();
   bool built_for(const Device& device) const;  // mutex_ is held
   void end_build(BuildOutcome outcome) noexcept;
   Status end_build_with_status(BuildOutcome outcome);
-  BuildOutcome run_build(const std::string& options) noexcept;
+  BuildOutcome build_again();
+  using Work = std::function<BuildOutcome()>;
+  /// After begin_build(): `work`, in this thread or, with `notify` and if `check` finds nothing
+  /// wrong, in one of ours.
+  Status run(Work work, const Work& check, Notify notify, void* user_data);
 
   const Ref<Context> context_;  // first, so that it outlives all else
-  const std::vector<Ref<Device>> devices_;
+  const Devices devices_;
+  const Origin origin_ = Origin::kSource;
   const std::string source_;
   const std::optional<ProgramBinary> loaded_;  // made from a binary: that
+  // What a success gives that is no executable: an object, or a library.
+  cl_program_binary_type kind_of_units_ = CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT;
+  bool takes_link_options_ = false;  // constant once linked
 
   // The state of the last build:
   //   CL_BUILD_NONE ──▶ CL_BUILD_IN_PROGRESS ──▶ CL_BUILD_SUCCESS or CL_BUILD_ERROR ──▶ (again)
   std::mutex mutex_;
   cl_build_status status_ = CL_BUILD_NONE;  // guarded by mutex_
   std::string options_;                     // guarded by mutex_
-  std::vector<Ref<Device>> build_devices_;  // guarded by mutex_; those of the last build
+  Devices build_devices_;                   // guarded by mutex_; those of the last build
   std::string log_;                         // guarded by mutex_
-  std::shared_ptr<BuiltProgram> built_;     // guarded by mutex_; not null iff CL_BUILD_SUCCESS
+  std::shared_ptr<BuiltProgram> built_;     // guarded by mutex_; the executable, or null
+  CompiledUnits units_;                     // guarded by mutex_; of an object or a library
   uint32_t attached_kernels_ = 0;           // guarded by mutex_
 };
 

@@ -41,6 +41,13 @@ constexpr std::array kDroppedFlags = {
 constexpr std::array kForeignPrefixes = {string_view("-cl-nv-"), string_view("-cl-amd"),
                                          string_view("-cl-intel")};
 
+// "Program linking options".
+constexpr std::array kLinkFlags = {
+    string_view("-cl-denorms-are-zero"),          string_view("-cl-no-signed-zeros"),
+    string_view("-cl-unsafe-math-optimizations"), string_view("-cl-finite-math-only"),
+    string_view("-cl-fast-relaxed-math"),
+};
+
 bool identifier_start(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
 }
@@ -194,6 +201,28 @@ std::vector<std::string> split_options(string_view options) {
 
 BuildOptions parse_build_options(string_view options) {
   return Parser(split_options(options)).run();
+}
+
+LinkOptions parse_link_options(string_view options) {
+  LinkOptions result;
+  for (std::string word : split_options(options)) {
+    if (word == "-cl-no-signed-zeroes") word = "-cl-no-signed-zeros";  // as OpenCL 1.2 spells it
+    if (word == "-create-library") {
+      result.library = true;
+    } else if (word == "-enable-link-options") {
+      result.link_options_allowed = true;
+    } else if (std::find(kLinkFlags.begin(), kLinkFlags.end(), word) != kLinkFlags.end()) {
+      if (!result.vendor_options.empty()) result.vendor_options += ' ';
+      result.vendor_options += word;
+    } else if (word != "-cl-no-subgroup-ifp") {  // a promise that only allows optimisations
+      result.errors.push_back("unknown link option '" + word + "'");
+    }
+  }
+  if (result.link_options_allowed && !result.library) {
+    // "This option must be specified with the -create-library option."
+    result.errors.push_back("-enable-link-options without -create-library");
+  }
+  return result;
 }
 
 }  // namespace tutti::kernel_compiler

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options string of clBuildProgram and clCompileProgram, parsed (OpenCL 3.0, section 5.8.6).
+// The options strings of clBuildProgram, clCompileProgram and clLinkProgram, parsed (OpenCL 3.0,
+// sections 5.8.6 and 5.8.7).
 // Pure functions on values; knows nothing of Clang.
 #pragma once
 
@@ -37,5 +38,14 @@ struct BuildOptions {
 std::vector<std::string> split_options(std::string_view options);
 
 BuildOptions parse_build_options(std::string_view options);
+
+/// The options of clLinkProgram (section 5.8.7).
+struct LinkOptions {
+  bool library = false;               // -create-library
+  bool link_options_allowed = false;  // -enable-link-options
+  std::string vendor_options;         // those that a vendor's linker takes
+  std::vector<std::string> errors;    // non-empty: CL_INVALID_LINKER_OPTIONS
+};
+LinkOptions parse_link_options(std::string_view options);
 
 }  // namespace tutti::kernel_compiler

@@ -19,9 +19,23 @@ struct EmbeddedHeader {
   bool operator==(const EmbeddedHeader&) const = default;
 };
 
+/// One translation unit of a program that is linked: preprocessed text, and the options that were
+/// left for the vendors (CompileOutput::vendor_options).
+struct UnitSource {
+  std::string source;
+  std::string options;
+  bool operator==(const UnitSource&) const = default;
+};
+
+/// What clBuildProgram needs (source in; summary and the vendors' texts out), clCompileProgram
+/// (with `unit`), or clLinkProgram (with `units`).
 struct CompileRequest {
   std::string source;
   std::string options;  // as given to clBuildProgram or clCompileProgram
+  bool unit = false;    // to be linked with others later: nothing is summarised yet
+  std::vector<UnitSource>
+      units;             // not empty: these are linked; source, options, headers are unused
+  bool library = false;  // of `units`: names may stay unresolved, nothing is summarised
   std::vector<EmbeddedHeader> headers;
   std::vector<std::string> extensions;               // of the virtual device
   uint32_t opencl_c = 120;                           // highest language version: 120, 200, 300 …
@@ -32,13 +46,22 @@ struct CompileRequest {
   bool operator==(const CompileRequest&) const = default;
 };
 
+/// What vendors compile of one UnitSource.
+struct UnitOutput {
+  std::string preprocessed;  // as CompileOutput::preprocessed
+  std::string rewritten;  // as CompileOutput::rewritten; empty where it is the same as the former
+  bool operator==(const UnitOutput&) const = default;
+};
+
 struct CompileOutput {
   bool ok = false;
-  bool invalid_options = false;  // the options are at fault: CL_INVALID_BUILD_OPTIONS
-  std::string log;               // warnings and errors, as shown to the application
-  std::string preprocessed;      // what vendors compile
-  std::string vendor_options;    // what is left of the options for them
-  std::string rewritten;         // the sub-range variant; empty where no kernel needs it
+  bool invalid_options = false;   // the options are at fault: CL_INVALID_BUILD_OPTIONS
+  std::string log;                // warnings and errors, as shown to the application
+  std::string preprocessed;       // what vendors compile
+  std::string original;           // the text before it was changed for vendors; empty: it was not
+  std::string vendor_options;     // what is left of the options for them
+  std::string rewritten;          // the sub-range variant; empty where no kernel needs it
+  std::vector<UnitOutput> units;  // one per unit of the request; the texts above are empty then
   scheduler::ProgramSummary summary;
   bool operator==(const CompileOutput&) const = default;
 };

@@ -15,6 +15,9 @@ extern "C" {
 /// Request: UTF-8 JSON
 ///   { "source": "…", "options": "-DN=4 -I inc -cl-fast-relaxed-math",
 ///     "headers": [{"name": "a.h", "source": "…"}],        // clCompileProgram, may be absent
+///     "unit": true,                                         // clCompileProgram, may be absent
+///     "units": [{"source": "…", "options": "…"}],           // clLinkProgram, may be absent
+///     "library": false,                                     // clLinkProgram, may be absent
 ///     "extensions": ["cl_khr_fp64", …],                    // of the virtual device
 ///     "opencl_c": 120,                                      // default language version
 ///     "device_macros": {"__OPENCL_VERSION__": "300", …},
@@ -22,8 +25,10 @@ extern "C" {
 /// Response: UTF-8 JSON
 ///   { "ok": true, "invalid_options": false, "log": "warnings or errors, source line and caret",
 ///     "preprocessed": "…",              // what vendors compile, untouched semantics
+///     "original": "…",                  // before changes for vendors; "" when there were none
 ///     "vendor_options": "-cl-fast-relaxed-math …",   // options left after preprocessing
 ///     "rewritten": "…",                 // the sub-range variant; "" when no kernel needs it
+///     "units": [{"preprocessed": "…", "rewritten": "…"}],  // one per unit of the request
 ///     "summary": { … } }                // ProgramSummary, see kernel_compiler/summary_json.h
 struct TuttiCompilerResult {
   const char* json;

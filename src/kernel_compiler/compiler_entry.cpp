@@ -7,9 +7,11 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <stdexcept>
 
@@ -18,6 +20,7 @@
 #include "kernel_compiler/front_end.h"
 #include "kernel_compiler/kernel_signature.h"
 #include "kernel_compiler/summary_json.h"
+#include "kernel_compiler/unit_linking.h"
 #include "kernel_compiler/work_item_rewriter.h"
 
 namespace tutti::kernel_compiler {
@@ -42,10 +45,10 @@ std::string version_text(uint32_t version) {
 }
 
 /// Options, or false with the log filled in.
-bool read_options(const CompileRequest& request, FrontEndSettings& settings,
-                  CompileOutput& output) {
+bool read_options(const CompileRequest& request, const std::string& options,
+                  FrontEndSettings& settings, CompileOutput& output) {
   settings.request = &request;
-  settings.options = parse_build_options(request.options);
+  settings.options = parse_build_options(options);
   for (const std::string& warning : settings.options.warnings) {
     output.log += "warning: " + warning + "\n";
   }
@@ -63,32 +66,43 @@ bool read_options(const CompileRequest& request, FrontEndSettings& settings,
   return !output.invalid_options;
 }
 
+/// Why the rewritten text cannot be used; empty when it can.
+std::string failure_of(const FrontEndSettings& settings, const RewriteResult& rewriting) {
+  std::string log;
+  if (!rewriting.failure.empty() || rewriting.text.empty() ||
+      check(settings, rewriting.text, log)) {
+    return rewriting.failure;
+  }
+  return "the rewritten program does not compile: " + log.substr(0, log.find('\n'));
+}
+
+/// `rewritten`: the kernels that need the sub-range variant; `failure`: why there is none.
+void mark_rewritten(const std::set<std::string>& rewritten, const std::string& failure,
+                    scheduler::ProgramSummary& summary) {
+  for (auto& kernel : summary.kernels) {
+    kernel.needs_rewrite = rewritten.contains(kernel.name);
+    if (kernel.needs_rewrite && !failure.empty() && kernel.whole_reason.empty()) {
+      kernel.whole_reason = failure;
+    }
+  }
+}
+
 /// Adopts the rewritten text when it compiles; else the kernels that need it stay whole.
 void adopt_rewriting(const FrontEndSettings& settings, RewriteResult rewriting,
                      CompileOutput& output) {
   if (rewriting.kernels.empty()) {
     return;
   }
-  if (rewriting.failure.empty()) {
-    std::string log;
-    if (check(settings, rewriting.text, log)) {
-      output.rewritten = std::move(rewriting.text);
-    } else {
-      rewriting.failure =
-          "the rewritten program does not compile: " + log.substr(0, log.find('\n'));
-    }
+  const std::string failure = failure_of(settings, rewriting);
+  if (failure.empty()) {
+    output.rewritten = std::move(rewriting.text);
   }
-  for (auto& kernel : output.summary.kernels) {
-    kernel.needs_rewrite = rewriting.kernels.contains(kernel.name);
-    if (kernel.needs_rewrite && !rewriting.failure.empty() && kernel.whole_reason.empty()) {
-      kernel.whole_reason = rewriting.failure;
-    }
-  }
+  mark_rewritten(rewriting.kernels, failure, output.summary);
 }
 
 void compile(const CompileRequest& request, CompileOutput& output) {
   FrontEndSettings settings;
-  if (!read_options(request, settings, output)) {
+  if (!read_options(request, request.options, settings, output)) {
     return;
   }
   output.vendor_options = settings.options.vendor_options;
@@ -99,21 +113,143 @@ void compile(const CompileRequest& request, CompileOutput& output) {
   llvm::LLVMContext context;
   std::set<std::string> foreign;
   RewriteResult rewriting;
+  const LinkScope linked_later;
   const auto module = parse(
       settings, output.preprocessed, context,
       [&](clang::ASTContext& tree, clang::CodeGenerator& generator) {
         output.summary.kernels = declared_kernels(tree, settings.options);
         foreign = foreign_functions(generator);
-        rewriting = rewrite_work_items(tree, settings.language);
+        rewriting =
+            rewrite_work_items(tree, settings.language, request.unit ? &linked_later : nullptr);
       },
       output.log);
   if (module == nullptr) {
     output.preprocessed.clear();
     return;
   }
-  analyse_accesses(*module, foreign, output.summary.kernels);
-  if (!rewriting.untouched.empty()) output.preprocessed = std::move(rewriting.untouched);
-  adopt_rewriting(settings, std::move(rewriting), output);
+  if (!rewriting.untouched.empty()) {
+    output.original = std::move(output.preprocessed);
+    output.preprocessed = std::move(rewriting.untouched);
+  }
+  if (request.unit) {
+    output.summary = {};
+  } else {
+    analyse_accesses(*module, foreign, output.summary.kernels);
+    adopt_rewriting(settings, std::move(rewriting), output);
+  }
+  output.ok = true;
+}
+
+/// One of the units that are linked. It has been compiled before, so its warnings are known.
+struct Unit {
+  FrontEndSettings settings;
+  std::vector<NamedCall> calls;
+  RewriteResult rewriting;
+};
+
+/// Rewrites again, now knowing the other units, where that makes a difference.
+void rewrite_for_others(const CompileRequest& request, std::vector<Unit>& units) {
+  std::vector<NamedCall> all;
+  for (const Unit& unit : units) {
+    all.insert(all.end(), unit.calls.begin(), unit.calls.end());
+  }
+  const LinkScope scope{affected_functions(all)};
+  for (size_t i = 0; i < units.size(); ++i) {
+    Unit& unit = units[i];
+    const std::set<std::string> known = affected_functions(unit.calls);
+    const bool changed =
+        std::any_of(unit.calls.begin(), unit.calls.end(), [&](const NamedCall& call) {
+          return scope.affected.contains(call.callee) && !known.contains(call.callee);
+        });
+    if (!changed) {
+      continue;
+    }
+    std::string log;
+    check(unit.settings, request.units[i].source, log, [&](clang::ASTContext& tree) {
+      unit.rewriting = rewrite_work_items(tree, unit.settings.language, &scope);
+    });
+  }
+}
+
+void adopt_rewritings(std::vector<Unit>& units, CompileOutput& output) {
+  std::set<std::string> kernels;
+  for (const Unit& unit : units) {
+    kernels.insert(unit.rewriting.kernels.begin(), unit.rewriting.kernels.end());
+  }
+  if (kernels.empty()) {
+    return;
+  }
+  std::string failure;
+  for (size_t i = 0; i < units.size() && failure.empty(); ++i) {
+    failure = failure_of(units[i].settings, units[i].rewriting);
+  }
+  for (size_t i = 0; i < units.size() && failure.empty(); ++i) {
+    output.units[i].rewritten = std::move(units[i].rewriting.text);
+  }
+  mark_rewritten(kernels, failure, output.summary);
+}
+
+void link(const CompileRequest& request, CompileOutput& output) {
+  llvm::LLVMContext context;
+  std::vector<Unit> units(request.units.size());
+  std::vector<std::unique_ptr<llvm::Module>> modules;
+  std::vector<std::set<std::string>> foreign(units.size());
+  const LinkScope not_yet_known;
+  for (size_t i = 0; i < units.size(); ++i) {
+    Unit& unit = units[i];
+    const UnitSource& source = request.units[i];
+    if (!read_options(request, source.options, unit.settings, output)) {
+      return;
+    }
+    std::string log;
+    const auto visit = [&](clang::ASTContext& tree, clang::CodeGenerator& generator) {
+      auto kernels = declared_kernels(tree);
+      std::move(kernels.begin(), kernels.end(), std::back_inserter(output.summary.kernels));
+      foreign[i] = foreign_functions(generator);
+      unit.calls = named_calls(tree, "unit" + std::to_string(i));
+      unit.rewriting = rewrite_work_items(tree, unit.settings.language, &not_yet_known);
+    };
+    modules.push_back(parse(unit.settings, source.source, context, visit, log));
+    if (modules.back() == nullptr) {
+      output.log += log;
+      return;
+    }
+    const std::string& changed = unit.rewriting.untouched;
+    output.units.push_back({changed.empty() ? source.source : changed, {}});
+  }
+  const std::string contradiction = redefined_builtin(modules, foreign);
+  const auto module = link_modules(std::move(modules), output.log);
+  if (module == nullptr) {
+    return;
+  }
+  if (request.library) {
+    output.summary = {};
+    output.ok = true;
+    return;
+  }
+  std::set<std::string> declared;
+  for (const auto& names : foreign) {
+    declared.insert(names.begin(), names.end());
+  }
+  const auto unresolved = unresolved_names(*module, declared);
+  for (const std::string& name : unresolved) {
+    output.log += "error: undefined reference to '" + name + "'\n";
+  }
+  if (!unresolved.empty()) {
+    return;
+  }
+  std::erase_if(declared, [&](const std::string& name) {
+    const llvm::Function* function = module->getFunction(name);
+    return function != nullptr && !function->isDeclaration();
+  });
+  rewrite_for_others(request, units);
+  analyse_accesses(*module, declared, output.summary.kernels);
+  if (!contradiction.empty()) {
+    for (auto& kernel : output.summary.kernels) {
+      kernel.whole_reason = "a unit of the program defines " + contradiction + " anew";
+    }
+  }
+  adopt_rewritings(units, output);
   output.ok = true;
 }
 
@@ -125,7 +261,15 @@ std::string answer(std::string_view request_text) {
     return encode_output(output);
   }
   try {
-    compile(*request, output);
+    if (request->units.empty()) {
+      compile(*request, output);
+    } else {
+      link(*request, output);
+    }
+    if (!output.ok) {
+      output.units.clear();
+      output.summary = {};
+    }
   } catch (const std::exception& error) {
     std::string log = std::move(output.log);
     output = {};

@@ -189,6 +189,33 @@ class ParseAction final : public clang::ASTFrontendAction {
   std::unique_ptr<llvm::Module> module_;
 };
 
+class CheckAction final : public clang::ASTFrontendAction {
+ public:
+  using Visit = std::function<void(clang::ASTContext&)>;
+  explicit CheckAction(const Visit& visit) : visit_(visit) {}
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance&,
+                                                        llvm::StringRef) override {
+    return std::make_unique<Consumer>(visit_);
+  }
+
+ private:
+  class Consumer final : public clang::ASTConsumer {
+   public:
+    explicit Consumer(const Visit& visit) : visit_(visit) {}
+    void HandleTranslationUnit(clang::ASTContext& context) override {
+      if (visit_ && !context.getDiagnostics().hasErrorOccurred()) {
+        visit_(context);
+      }
+    }
+
+   private:
+    const Visit& visit_;
+  };
+  const Visit& visit_;
+};
+
 /// In messages and line marks a header of clCompileProgram has the name it was given.
 void show_header_names(std::string& text) {
   const size_t length = sizeof kHeaderFolder - 1;
@@ -275,9 +302,10 @@ std::unique_ptr<llvm::Module> parse(const FrontEndSettings& settings, const std:
   return action.take();
 }
 
-bool check(const FrontEndSettings& settings, const std::string& text, std::string& log) {
+bool check(const FrontEndSettings& settings, const std::string& text, std::string& log,
+           const std::function<void(clang::ASTContext&)>& visit) {
   Session session(parse_arguments(settings), text, resource_files(), log);
-  clang::SyntaxOnlyAction action;
+  CheckAction action(visit);
   return session.run(action);
 }
 

@@ -45,7 +45,9 @@ std::unique_ptr<llvm::Module> parse(const FrontEndSettings& settings, const std:
                                     llvm::LLVMContext& context, const TreeVisitor& visit,
                                     std::string& log);
 
-/// Whether `text` compiles; diagnostics are appended to `log`.
-bool check(const FrontEndSettings& settings, const std::string& text, std::string& log);
+/// Whether `text` compiles; diagnostics are appended to `log`. With `visit`, the tree is shown to
+/// it.
+bool check(const FrontEndSettings& settings, const std::string& text, std::string& log,
+           const std::function<void(clang::ASTContext&)>& visit = {});
 
 }  // namespace tutti::kernel_compiler

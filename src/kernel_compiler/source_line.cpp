@@ -12,8 +12,11 @@ uint32_t source_line(const llvm::Instruction& at) {
   if (kernel == nullptr) return 0;
   for (const llvm::DILocation* place = at.getDebugLoc(); place != nullptr;
        place = place->getInlinedAt()) {
+    // Units that are linked may all be called the same.
+    const llvm::DISubprogram* function = place->getScope()->getSubprogram();
     if (place->getFilename() == kernel->getFilename() &&
-        place->getDirectory() == kernel->getDirectory()) {
+        place->getDirectory() == kernel->getDirectory() && function != nullptr &&
+        function->getUnit() == kernel->getUnit()) {
       return place->getLine();
     }
   }

@@ -416,8 +416,15 @@ std::string encode_request(const CompileRequest& request) {
   for (const EmbeddedHeader& header : request.headers) {
     headers.push_back({{"name", header.name}, {"source", header.source}});
   }
+  json units = json::array();
+  for (const UnitSource& unit : request.units) {
+    units.push_back({{"source", unit.source}, {"options", unit.options}});
+  }
   return dump({{"source", request.source},
                {"options", request.options},
+               {"unit", request.unit},
+               {"units", std::move(units)},
+               {"library", request.library},
                {"headers", std::move(headers)},
                {"extensions", request.extensions},
                {"opencl_c", request.opencl_c},
@@ -437,6 +444,13 @@ Result<CompileRequest> decode_request(std::string_view text) {
         request.headers.push_back({reader.string(row, "name"), reader.string(row, "source")});
       });
     }
+    if (value.contains("units")) {
+      reader.array(&value["units"], "units", [&](const json& row) {
+        request.units.push_back({reader.string(row, "source"), reader.string(row, "options")});
+      });
+    }
+    request.unit = value.contains("unit") && reader.boolean(value, "unit");
+    request.library = value.contains("library") && reader.boolean(value, "library");
     reader.array(reader.find(value, "extensions"), "extensions", [&](const json& row) {
       if (!row.is_string()) {
         reader.fail("extension");
@@ -466,12 +480,18 @@ Result<CompileRequest> decode_request(std::string_view text) {
 }
 
 std::string encode_output(const CompileOutput& output) {
+  json units = json::array();
+  for (const UnitOutput& unit : output.units) {
+    units.push_back({{"preprocessed", unit.preprocessed}, {"rewritten", unit.rewritten}});
+  }
   return dump({{"ok", output.ok},
                {"invalid_options", output.invalid_options},
                {"log", output.log},
                {"preprocessed", output.preprocessed},
+               {"original", output.original},
                {"vendor_options", output.vendor_options},
                {"rewritten", output.rewritten},
+               {"units", std::move(units)},
                {"summary", write_summary(output.summary)}});
 }
 
@@ -482,8 +502,12 @@ Result<CompileOutput> decode_output(std::string_view text) {
     output.invalid_options = reader.boolean(value, "invalid_options");
     output.log = reader.string(value, "log");
     output.preprocessed = reader.string(value, "preprocessed");
+    output.original = reader.string(value, "original");
     output.vendor_options = reader.string(value, "vendor_options");
     output.rewritten = reader.string(value, "rewritten");
+    reader.array(reader.find(value, "units"), "units", [&](const json& row) {
+      output.units.push_back({reader.string(row, "preprocessed"), reader.string(row, "rewritten")});
+    });
     if (const json* summary = reader.find(value, "summary")) {
       output.summary = read_summary(reader, *summary);
     }

@@ -3,6 +3,7 @@
 
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/Attr.h>
+#include <clang/AST/Mangle.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/SourceManager.h>
 
@@ -39,6 +40,11 @@ int64_t default_size(const std::string& name) {
 /// One of the functions replaced.
 bool is_replaced(const FunctionDecl* callee) {
   return is_builtin(callee) && changes_in_sub_range(name_of(callee));
+}
+
+/// The name in LLVM IR; empty for functions that other units do not see.
+std::string link_name(const FunctionDecl* function, clang::ASTNameGenerator& names) {
+  return function->isExternallyVisible() ? names.getName(function) : std::string();
 }
 
 struct Call {
@@ -193,11 +199,12 @@ std::string prelude(const std::set<std::string>& used, uint32_t language) {
 
 class Rewriting {
  public:
-  Rewriting(clang::ASTContext& context, uint32_t language)
+  Rewriting(clang::ASTContext& context, uint32_t language, const LinkScope* scope)
       : context_(context),
         editor_(context.getSourceManager()),
         untouched_editor_(context.getSourceManager()),
-        language_(language) {
+        language_(language),
+        scope_(scope) {
     collector_.TraverseDecl(context.getTranslationUnitDecl());
   }
 
@@ -210,7 +217,11 @@ class Rewriting {
         result_.kernels.insert(name_of(definition));
       }
     }
-    if (result_.kernels.empty()) {
+    if (scope_ != nullptr ? affected_.empty() : result_.kernels.empty()) {
+      return std::move(result_);
+    }
+    if (without_helpers()) {
+      fail("is linked and in a version of OpenCL C without static functions");
       return std::move(result_);
     }
     check_names();
@@ -237,6 +248,14 @@ class Rewriting {
 
   /// Every function that uses a replaced one, itself or through what it calls.
   void find_affected() {
+    if (scope_ != nullptr && !scope_->affected.empty()) {
+      clang::ASTNameGenerator names(context_);
+      for (const FunctionDecl* function : collector_.functions_) {
+        if (!function->isImplicit() && scope_->affected.contains(link_name(function, names))) {
+          affected_.insert(function->getCanonicalDecl());
+        }
+      }
+    }
     bool grown = true;
     while (grown) {
       grown = false;
@@ -259,6 +278,9 @@ class Rewriting {
 
   bool names_are_taken() const { return editor_.text().find("__tutti_") != std::string::npos; }
 
+  /// Helpers of two units would clash if they were not static.
+  bool without_helpers() const { return scope_ != nullptr && language_ < 120; }
+
   /// Where the function's name stands in a direct call; empty where it cannot be edited.
   std::optional<unsigned> name_offset(const Call& call) const {
     const auto* callee =
@@ -274,7 +296,7 @@ class Rewriting {
   /// Calls that ask for the size of a dimension that may not exist go through a guard, in both
   /// variants; what the sub-range variant replaces answers them itself.
   void guard_sizes() {
-    if (names_are_taken()) {
+    if (names_are_taken() || without_helpers()) {
       return;
     }
     std::set<std::string> used;
@@ -364,10 +386,11 @@ class Rewriting {
     editor_.replace(*begin, 0, "__tutti_");
   }
 
-  const clang::ASTContext& context_;
+  clang::ASTContext& context_;
   TextEditor editor_;            // of the sub-range variant
   TextEditor untouched_editor_;  // of the other one
   uint32_t language_;
+  const LinkScope* scope_;  // null: a whole program
   Collector collector_;
   std::set<const FunctionDecl*> affected_;  // canonical
   std::set<std::string> used_;              // of the replaced functions
@@ -377,8 +400,26 @@ class Rewriting {
 
 }  // namespace
 
-RewriteResult rewrite_work_items(clang::ASTContext& context, uint32_t language) {
-  return Rewriting(context, language).run();
+RewriteResult rewrite_work_items(clang::ASTContext& context, uint32_t language,
+                                 const LinkScope* scope) {
+  return Rewriting(context, language, scope).run();
+}
+
+std::vector<NamedCall> named_calls(clang::ASTContext& context, const std::string& unit) {
+  Collector collector;
+  collector.TraverseDecl(context.getTranslationUnitDecl());
+  clang::ASTNameGenerator names(context);
+  const auto name = [&](const FunctionDecl* function) {
+    const std::string linked = link_name(function, names);
+    return linked.empty() ? unit + ":" + names.getName(function) : linked;
+  };
+  std::vector<NamedCall> result;
+  for (const Call& call : collector.calls_) {
+    if (call.caller != nullptr && (is_replaced(call.callee) || !is_builtin(call.callee))) {
+      result.push_back({name(call.caller), is_replaced(call.callee) ? "" : name(call.callee)});
+    }
+  }
+  return result;
 }
 
 }  // namespace tutti::kernel_compiler

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace clang {
 class ASTContext;
@@ -24,7 +25,23 @@ struct RewriteResult {
   std::string untouched;
 };
 
-/// `language` as 120: older versions know no static functions.
-RewriteResult rewrite_work_items(clang::ASTContext& context, uint32_t language);
+/// What a translation unit must know of those that it will be linked with.
+struct LinkScope {
+  /// Functions with external linkage that take the hidden argument somewhere (as in LLVM IR); they
+  /// take it everywhere.
+  std::set<std::string> affected;
+};
+
+/// `language` as 120: older versions know no static functions. `scope`: null for a whole program.
+RewriteResult rewrite_work_items(clang::ASTContext& context, uint32_t language,
+                                 const LinkScope* scope = nullptr);
+
+/// Who calls whom in a translation unit. Functions with external linkage are named as in LLVM IR,
+/// others as "unit:" and their name; the functions that a sub-range launch changes are "".
+struct NamedCall {
+  std::string caller;
+  std::string callee;
+};
+std::vector<NamedCall> named_calls(clang::ASTContext& context, const std::string& unit);
 
 }  // namespace tutti::kernel_compiler

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Tutti does not offer yet: compile and link, binaries, native kernels,
+// What Tutti does not offer: foreign binaries,
 // SVM, pipes. Calling it must give an error code or work, and must never crash: the dispatch table
 // has no null slots. Not run against vendors' drivers, where such calls may do anything.
 #include "fixtures.h"
@@ -61,23 +61,6 @@ TEST_F(UnsupportedFeatures, Samplers) {
   expect_object_or_error(sampler, code_, clReleaseSampler);
   size_t size = 0;
   EXPECT_CL(CL_INVALID_SAMPLER, clGetSamplerInfo(nullptr, CL_SAMPLER_CONTEXT, 0, nullptr, &size));
-}
-
-TEST_F(UnsupportedFeatures, CompileAndLink) {
-  const char* source = "kernel void k() {}";
-  const Program program(clCreateProgramWithSource(context_, 1, &source, nullptr, &code_));
-  ASSERT_SUCCESS(code_);
-  const cl_int compiled =
-      clCompileProgram(program, 1, &device_, "", 0, nullptr, nullptr, nullptr, nullptr);
-  EXPECT_TRUE(is_one_of(compiled, {CL_SUCCESS, CL_INVALID_OPERATION, CL_COMPILER_NOT_AVAILABLE}));
-  const cl_program linked =
-      clLinkProgram(context_, 1, &device_, "", 1, program.list(), nullptr, nullptr, &code_);
-  if (compiled != CL_SUCCESS) {
-    EXPECT_NE(code_, CL_SUCCESS);
-  }
-  if (linked != nullptr) {
-    EXPECT_SUCCESS(clReleaseProgram(linked));
-  }
 }
 
 TEST_F(UnsupportedFeatures, BinariesAndIntermediateLanguage) {

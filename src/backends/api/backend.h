@@ -196,6 +196,18 @@ struct BuildResult {
   std::string log;
 };
 
+/// A translation unit compiled for one device, to be linked with others. Immutable.
+class Object {
+ public:
+  virtual ~Object() = default;
+};
+
+struct ObjectResult {
+  std::unique_ptr<Object> object;  // null: the compilation failed
+  cl_int code = CL_SUCCESS;
+  std::string log;
+};
+
 struct QueueOptions {
   bool profiling = false;
   bool out_of_order = false;  // ignored where the vendor has none
@@ -227,6 +239,14 @@ class Backend {
   virtual Result<std::vector<std::unique_ptr<Backend>>> divide(
       [[maybe_unused]] std::span<const uint32_t> units, [[maybe_unused]] uint32_t first_number) {
     return fail(CL_DEVICE_PARTITION_FAILED, traits().device_name + " cannot be divided");
+  }
+  /// Compiles a unit; options as for build().
+  virtual ObjectResult compile(const std::string& /*source*/, const std::string& /*options*/) {
+    return {nullptr, CL_COMPILER_NOT_AVAILABLE, "this device's driver cannot compile and link"};
+  }
+  /// Links objects of this backend to an executable; `options` are a linker's.
+  virtual BuildResult link(std::span<Object* const> /*objects*/, const std::string& /*options*/) {
+    return {nullptr, CL_LINKER_NOT_AVAILABLE, "this device's driver cannot compile and link"};
   }
 };
 

@@ -9,10 +9,21 @@
 #include "platform/log.h"
 
 namespace tutti::backends {
+namespace {
+
+VendorDevice with_turns(VendorDevice device) {
+  if (device.quirks.one_at_a_time) device.enqueuing = std::make_shared<std::mutex>();
+  return device;
+}
+
+}  // namespace
 
 OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
                              OwnedDevice part)
-    : part_(std::move(part)), device_(device), traits_(std::move(traits)), number_(number) {
+    : part_(std::move(part)),
+      device_(with_turns(device)),
+      traits_(std::move(traits)),
+      number_(number) {
   if (traits_.type == CL_DEVICE_TYPE_CPU) {
     // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
     if (auto made = context()) {
@@ -150,42 +161,98 @@ Result<std::vector<cl_image_format>> OpenClBackend::image_formats(cl_mem_flags f
   return formats;
 }
 
-BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
-  BuildResult result;
-  const auto failed = [&result](const Error& error) {
-    result.code = error.code;
-    if (result.log.empty()) result.log = error.message;
-  };
-  auto made = context();
-  if (!made) {
-    failed(made.error());
-    return result;
-  }
+Result<OwnedProgram> OpenClBackend::create_program(const std::string& source) {
+  TUTTI_ASSIGN(cl_context made, context());
   const char* text = source.data();
   const size_t length = source.size();
   cl_int code = CL_SUCCESS;
-  OwnedProgram program(device_.cl->clCreateProgramWithSource(*made, 1, &text, &length, &code),
+  OwnedProgram program(device_.cl->clCreateProgramWithSource(made, 1, &text, &length, &code),
                        device_.cl->clReleaseProgram);
   if (code != CL_SUCCESS || !program.get()) {
-    failed(device_.error("clCreateProgramWithSource", code ? code : CL_OUT_OF_RESOURCES));
-    return result;
+    return device_.failure("clCreateProgramWithSource", code ? code : CL_OUT_OF_RESOURCES);
   }
-  const std::string all_options = vendor_build_options(device_.quirks, options, number_);
-  code = device_.cl->clBuildProgram(program.get(), 1, &device_.device, all_options.c_str(), nullptr,
-                                    nullptr);
-  // Compilers are often initialised at the first build.
-  if (!built_.exchange(true, std::memory_order_relaxed)) watch_process_exit();
+  return program;
+}
+
+std::string OpenClBackend::build_log(cl_program program) {
   auto log = query_bytes("clGetProgramBuildInfo", [&](size_t size, void* value, size_t* size_ret) {
-    return device_.cl->clGetProgramBuildInfo(program.get(), device_.device, CL_PROGRAM_BUILD_LOG,
-                                             size, value, size_ret);
+    return device_.cl->clGetProgramBuildInfo(program, device_.device, CL_PROGRAM_BUILD_LOG, size,
+                                             value, size_ret);
   });
-  if (log) result.log = text_of(*log);
+  return log ? text_of(*log) : std::string();
+}
+
+void OpenClBackend::compiler_used() {
+  if (!built_.exchange(true, std::memory_order_relaxed)) watch_process_exit();
+}
+
+BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
+  auto program = create_program(source);
+  if (!program) return {nullptr, program.error().code, program.error().message};
+  const std::string all_options = vendor_build_options(device_.quirks, options, number_);
+  const cl_int code = device_.cl->clBuildProgram(program->get(), 1, &device_.device,
+                                                 all_options.c_str(), nullptr, nullptr);
+  compiler_used();
+  std::string log = build_log(program->get());
   if (code != CL_SUCCESS) {
-    failed(device_.error("clBuildProgram", code));
-    return result;
+    const Error error = device_.error("clBuildProgram", code);
+    return {nullptr, error.code, log.empty() ? error.message : std::move(log)};
   }
-  result.module = std::make_unique<OpenClModule>(device_, std::move(program), result.log);
-  return result;
+  auto module = std::make_unique<OpenClModule>(device_, std::move(*program), log);
+  return {std::move(module), CL_SUCCESS, std::move(log)};
+}
+
+ObjectResult OpenClBackend::compile(const std::string& source, const std::string& options) {
+  if (!device_.cl->clCompileProgram || !device_.cl->clLinkProgram) {
+    return {nullptr, CL_COMPILER_NOT_AVAILABLE, device_.name + ": has no clCompileProgram"};
+  }
+  static std::atomic<uint64_t> units{0};
+  auto program = create_program(vendor_unit(device_.quirks, source, ++units));
+  if (!program) return {nullptr, program.error().code, program.error().message};
+  const std::string all_options = vendor_build_options(device_.quirks, options, number_);
+  const cl_int code =
+      device_.cl->clCompileProgram(program->get(), 1, &device_.device, all_options.c_str(), 0,
+                                   nullptr, nullptr, nullptr, nullptr);
+  compiler_used();
+  std::string log = build_log(program->get());
+  if (code != CL_SUCCESS) {
+    const Error error = device_.error("clCompileProgram", code);
+    return {nullptr, error.code, log.empty() ? error.message : std::move(log)};
+  }
+  return {std::make_unique<OpenClObject>(std::move(*program)), CL_SUCCESS, std::move(log)};
+}
+
+BuildResult OpenClBackend::link(std::span<Object* const> objects, const std::string& options) {
+  auto made = context();
+  if (!made) return {nullptr, made.error().code, made.error().message};
+  std::vector<cl_program> inputs;
+  inputs.reserve(objects.size() + 1);
+  for (Object* object : objects) inputs.push_back(static_cast<OpenClObject*>(object)->handle());
+  std::unique_ptr<Object> mark;
+  if (device_.quirks.distinct_builds) {
+    // Options of the linker make no difference to the vendor's cache: another unit does.
+    ObjectResult marked = compile(distinct_unit(number_), {});
+    if (!marked.object) return {nullptr, marked.code, std::move(marked.log)};
+    mark = std::move(marked.object);
+    inputs.push_back(static_cast<OpenClObject&>(*mark).handle());
+  }
+  cl_int code = CL_SUCCESS;
+  const auto link_with = [&](const std::string& chosen) {
+    return OwnedProgram(device_.cl->clLinkProgram(*made, 1, &device_.device, chosen.c_str(),
+                                                  static_cast<cl_uint>(inputs.size()),
+                                                  inputs.data(), nullptr, nullptr, &code),
+                        device_.cl->clReleaseProgram);
+  };
+  OwnedProgram program = link_with(options);
+  // PoCL 3.1 refuses all of a linker's options. They only allow optimisations.
+  if (code == CL_INVALID_LINKER_OPTIONS && !options.empty()) program = link_with({});
+  std::string log = program.get() ? build_log(program.get()) : std::string();
+  if (code != CL_SUCCESS || !program.get()) {
+    const Error error = device_.error("clLinkProgram", code ? code : CL_LINK_PROGRAM_FAILURE);
+    return {nullptr, error.code, log.empty() ? error.message : std::move(log)};
+  }
+  auto module = std::make_unique<OpenClModule>(device_, std::move(program), log);
+  return {std::move(module), CL_SUCCESS, std::move(log)};
 }
 
 Result<std::vector<std::unique_ptr<Backend>>> OpenClBackend::divide(std::span<const uint32_t> units,

@@ -34,11 +34,17 @@ class OpenClBackend final : public Backend {
   BuildResult build(const std::string& source, const std::string& options) override;
   Result<std::vector<std::unique_ptr<Backend>>> divide(std::span<const uint32_t> units,
                                                        uint32_t first_number) override;
+  ObjectResult compile(const std::string& source, const std::string& options) override;
+  BuildResult link(std::span<Object* const> objects, const std::string& options) override;
 
  private:
   Result<cl_context> context();
   /// `buffer` may be null: an image of its own.
   Result<std::unique_ptr<Memory>> create_image(cl_mem buffer, const ImageShape& shape);
+  Result<OwnedProgram> create_program(const std::string& source);
+  std::string build_log(cl_program program);
+  /// Compilers are often initialised at the first use.
+  void compiler_used();
 
   const OwnedDevice part_;  // first, so that it outlives the context
   const VendorDevice device_;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,11 +28,16 @@ struct VendorDevice {
   cl_device_id device = nullptr;
   std::string name;  // for messages
   Quirks quirks;
+  std::shared_ptr<std::mutex> enqueuing{};  // made where quirks.one_at_a_time
 
   /// The error of a vendor's call: "DEVICE: CALL: CL_…".
   Error error(const char* call, cl_int code) const;
   tl::unexpected<Error> failure(const char* call, cl_int code) const {
     return tl::unexpected<Error>(error(call, code));
+  }
+  /// Held over every enqueue. Nothing but a word where the device takes all comers.
+  std::unique_lock<std::mutex> turn() const {
+    return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<std::mutex>();
   }
   /// What calls answer once vendors_gone().
   tl::unexpected<Error> gone(const char* call) const;
@@ -163,6 +169,15 @@ class OpenClKernel final : public Kernel {
   std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);
   // Kept with the kernel: launches in flight may use them. There are a few possible states only.
   std::map<SamplerState, OwnedSampler> samplers_ TUTTI_GUARDED_BY(mutex_);
+};
+
+class OpenClObject final : public Object {
+ public:
+  explicit OpenClObject(OwnedProgram program) : program_(std::move(program)) {}
+  cl_program handle() const { return program_.get(); }
+
+ private:
+  const OwnedProgram program_;
 };
 
 class OpenClModule final : public Module {

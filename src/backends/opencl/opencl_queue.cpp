@@ -22,6 +22,7 @@ Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_
 Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueNDRangeKernel");
   auto& kernel = static_cast<OpenClKernel&>(*launch.kernel);
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   const auto& offset = launch.offset;
   // OpenCL 1.0 takes no offset but NULL.
@@ -42,6 +43,7 @@ Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
 Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t size, void* to,
                                         WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
@@ -52,6 +54,7 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
 Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t size,
                                          const void* from, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size,
@@ -61,6 +64,7 @@ Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t s
 
 Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
+  const auto turn = device_.turn();
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
                                                from, 0, nullptr, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBuffer", code);
@@ -69,6 +73,7 @@ Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, c
 
 Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) {
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
+  const auto turn = device_.turn();
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_TRUE, offset, size,
                                               to, 0, nullptr, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBuffer", code);
@@ -78,6 +83,7 @@ Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, 
 Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memory& to,
                                         uint64_t to_offset, uint64_t size, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueCopyBuffer");
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   cl_event event = nullptr;
   const cl_int code =
@@ -92,6 +98,7 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
   if (pattern.empty() || offset % pattern.size() != 0 || size % pattern.size() != 0) {
     return device_.failure("clEnqueueFillBuffer", CL_INVALID_VALUE);
   }
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   cl_event event = nullptr;
   if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {

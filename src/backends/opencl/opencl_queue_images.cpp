@@ -36,6 +36,7 @@ Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box,
                                               WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueReadImage");
   if (!cl_.clEnqueueReadImage) return device_.failure("clEnqueueReadImage", CL_INVALID_OPERATION);
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   const VendorPitches pitch = vendor_pitches(from, second_pitch, third_pitch);
   cl_event event = nullptr;
@@ -50,6 +51,7 @@ Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, 
                                                WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueWriteImage");
   if (!cl_.clEnqueueWriteImage) return device_.failure("clEnqueueWriteImage", CL_INVALID_OPERATION);
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   const VendorPitches pitch = vendor_pitches(to, second_pitch, third_pitch);
   cl_event event = nullptr;
@@ -63,6 +65,7 @@ Result<CompletionPtr> OpenClQueue::copy_image(Memory& from, const ImageBox& box,
                                               const std::array<size_t, 3>& origin, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueCopyImage");
   if (!cl_.clEnqueueCopyImage) return device_.failure("clEnqueueCopyImage", CL_INVALID_OPERATION);
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueCopyImage(queue_.get(), handle_of(from), handle_of(to),
@@ -75,6 +78,7 @@ Result<CompletionPtr> OpenClQueue::fill_image(Memory& to, const ImageBox& box,
                                               std::span<const std::byte, 16> color, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueFillImage");
   if (!cl_.clEnqueueFillImage) return device_.failure("clEnqueueFillImage", CL_INVALID_OPERATION);
+  const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   // Vendors read the colour as vectors: give it their alignment.
   alignas(16) std::byte aligned[16];

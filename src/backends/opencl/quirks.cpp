@@ -30,8 +30,16 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // PoCL 3.1. The `basic` device has no thread of its own: commands run where they are enqueued
     // or flushed, and one that waits for an unfinished user event never returns.
     quirks.synchronous = traits.device_name.starts_with("basic");
+    // PoCL 3.1 `basic`. When a command ends that others wait for, its thread locks each of them and
+    // runs it, which locks it again: the thread hangs in pocl_update_event_running. It takes two
+    // threads that enqueue at the same time, since alone every command has ended when its enqueue
+    // returns.
+    quirks.one_at_a_time = quirks.synchronous;
   }
   if (is_rusticl(traits)) {
+    // Mesa 22.3. clLinkProgram fails with "Conflicting SPIR-V versions: 1.0 … vs 1.4" when some
+    // units have signed arithmetic (whose decoration 1.4 brought) and others have none.
+    quirks.uniform_units = true;
     // Mesa 22.3. Every kernel answers CL_KERNEL_WORK_GROUP_SIZE with its lanes (32 on llvmpipe),
     // while groups up to the device's maximum are accepted and computed rightly.
     quirks.understates_group_size = true;
@@ -78,6 +86,15 @@ std::string vendor_build_options(const Quirks& quirks, const std::string& option
   if (!quirks.distinct_builds) return options;
   const std::string own = "-D TUTTI_DEVICE_" + std::to_string(number);
   return options.empty() ? own : options + " " + own;
+}
+
+std::string vendor_unit(const Quirks& quirks, const std::string& source, uint64_t number) {
+  if (!quirks.uniform_units) return source;
+  return source + "\nint __tutti_unit_" + std::to_string(number) + "(int x){return x+1;}\n";
+}
+
+std::string distinct_unit(uint32_t number) {
+  return "void __tutti_device_" + std::to_string(number) + "(void){}\n";
 }
 
 }  // namespace tutti::backends

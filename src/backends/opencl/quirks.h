@@ -13,8 +13,12 @@ namespace tutti::backends {
 struct Quirks {
   /// Each device's builds get a -D option of their own.
   bool distinct_builds = false;
+  /// Units that are linked must use the same features of the vendor's intermediate language.
+  bool uniform_units = false;
   /// Commands run in the thread that enqueues or flushes them.
   bool synchronous = false;
+  /// A command that has to wait for another one may hang: only one thread enqueues at a time.
+  bool one_at_a_time = false;
   /// Commands cost several times as much on queues that measure times.
   bool costly_profiling = false;
   /// Profiling times are consecutive numbers, no times.
@@ -31,5 +35,12 @@ double nominal_gflops(const DeviceTraits& traits);
 /// The options for the vendor's compiler: the given ones and what the quirks need. `number` is
 /// distinct for each device of the process.
 std::string vendor_build_options(const Quirks& quirks, const std::string& options, uint32_t number);
+
+/// What is compiled of a unit that will be linked: `source`, and what the quirks need. `number` is
+/// distinct for each unit of the process.
+std::string vendor_unit(const Quirks& quirks, const std::string& source, uint64_t number);
+
+/// A unit that makes a linked program the device's own where builds must be distinct.
+std::string distinct_unit(uint32_t number);
 
 }  // namespace tutti::backends

@@ -4,6 +4,7 @@
 
 #include "icd/validate/command_queue.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "icd/entry/entry.h"
@@ -37,6 +38,13 @@ clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
                      validate::create_queue_with_properties(context, device, properties));
         return make_queue(std::move(call));
       });
+}
+
+cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(
+    cl_context context, cl_device_id device, const cl_queue_properties_khr* properties,
+    cl_int* errcode_ret) {
+  static_assert(std::is_same_v<cl_queue_properties_khr, cl_queue_properties>);
+  return icd::clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
 }
 
 cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue command_queue) {

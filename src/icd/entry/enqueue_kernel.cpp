@@ -2,6 +2,7 @@
 // Entry points that enqueue kernels.
 #include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
 
+#include <algorithm>
 #include <utility>
 
 #include "icd/entry/entry.h"
@@ -37,6 +38,23 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_ker
   return enqueue_kernel("clEnqueueNDRangeKernel", CL_COMMAND_NDRANGE_KERNEL, command_queue, kernel,
                         {work_dim, global_work_offset, global_work_size, local_work_size},
                         num_events_in_wait_list, event_wait_list, event);
+}
+
+cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue command_queue,
+                                                        cl_kernel kernel, cl_uint work_dim,
+                                                        const size_t* global_work_offset,
+                                                        const size_t* global_work_size,
+                                                        size_t* suggested_local_work_size) {
+  return entry("clGetKernelSuggestedLocalWorkSizeKHR", [&]() -> Status {
+    validate::KernelLaunch launch;
+    TUTTI_TRY(validate::suggested_local_size(
+        command_queue, kernel, {work_dim, global_work_offset, global_work_size, nullptr},
+        suggested_local_work_size, launch));
+    scheduler::LaunchShape shape = launch.range.shape;
+    if (!launch.range.local_given) TUTTI_TRY(launch.kernel->suggest_local(shape));
+    std::copy_n(shape.local.begin(), work_dim, suggested_local_work_size);
+    return {};
+  });
 }
 
 cl_int CL_API_CALL clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel,

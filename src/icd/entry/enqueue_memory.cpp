@@ -197,13 +197,21 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue command_queue,
 }
 
 cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue command_queue,
-                                         void(CL_CALLBACK* user_func)(void*), void* /*args*/,
-                                         size_t /*cb_args*/, cl_uint /*num_mem_objects*/,
-                                         const cl_mem* /*mem_list*/, const void** /*args_mem_loc*/,
-                                         cl_uint /*num_events_in_wait_list*/,
-                                         const cl_event* /*event_wait_list*/, cl_event* /*event*/) {
+                                         void(CL_CALLBACK* user_func)(void*), void* args,
+                                         size_t cb_args, cl_uint num_mem_objects,
+                                         const cl_mem* mem_list, const void** args_mem_loc,
+                                         cl_uint num_events_in_wait_list,
+                                         const cl_event* event_wait_list, cl_event* event) {
   return entry("clEnqueueNativeKernel", [&]() -> Status {
-    return validate::native_kernel(command_queue, reinterpret_cast<const void*>(user_func));
+    WaitList list;
+    TUTTI_ASSIGN(const auto call,
+                 validate::native_kernel(command_queue,
+                                         {reinterpret_cast<const void*>(user_func), args, cb_args,
+                                          num_mem_objects, mem_list, args_mem_loc},
+                                         {num_events_in_wait_list, event_wait_list}, list));
+    return call.queue->native_kernel(user_func, {static_cast<const std::byte*>(args), cb_args},
+                                     call.buffers,
+                                     submission(CL_COMMAND_NATIVE_KERNEL, list, event));
   });
 }
 

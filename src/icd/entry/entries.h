@@ -151,7 +151,9 @@ decltype(::clCreateBufferWithProperties) clCreateBufferWithProperties;
 decltype(::clCreateImageWithProperties) clCreateImageWithProperties;
 decltype(::clSetContextDestructorCallback) clSetContextDestructorCallback;
 
-// An extension's, not in the table.
+// Extensions', not in the table.
 decltype(::clIcdGetPlatformIDsKHR) clIcdGetPlatformIDsKHR;
+decltype(::clCreateCommandQueueWithPropertiesKHR) clCreateCommandQueueWithPropertiesKHR;
+decltype(::clGetKernelSuggestedLocalWorkSizeKHR) clGetKernelSuggestedLocalWorkSizeKHR;
 
 }  // namespace tutti::icd

@@ -16,6 +16,12 @@ void* function_address(const char* name) noexcept {
   if (wanted == "clIcdGetPlatformIDsKHR") {
     return reinterpret_cast<void*>(&icd::clIcdGetPlatformIDsKHR);
   }
+  if (wanted == "clCreateCommandQueueWithPropertiesKHR") {
+    return reinterpret_cast<void*>(&icd::clCreateCommandQueueWithPropertiesKHR);
+  }
+  if (wanted == "clGetKernelSuggestedLocalWorkSizeKHR") {
+    return reinterpret_cast<void*>(&icd::clGetKernelSuggestedLocalWorkSizeKHR);
+  }
   // No extension's function, but ocl-icd asks for it here.
   if (wanted == "clGetPlatformInfo") return reinterpret_cast<void*>(&icd::clGetPlatformInfo);
   return nullptr;

@@ -3,6 +3,7 @@
 #include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
 
 #include <utility>
+#include <vector>
 
 #include "device_virtual/program.h"
 #include "icd/entry/entry.h"
@@ -13,15 +14,6 @@ namespace tutti::icd {
 
 using device_virtual::InfoAnswer;
 using device_virtual::Program;
-
-namespace {
-
-tl::unexpected<Error> not_yet(const char* name, cl_int code) {
-  log_once(name, LogLevel::kWarning, "{} is not implemented yet", name);
-  return fail(code, "not implemented yet");
-}
-
-}  // namespace
 
 cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint count,
                                                  const char** strings, const size_t* lengths,
@@ -56,11 +48,11 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context context, cl_
   return entry_object("clCreateProgramWithBuiltInKernels", errcode_ret,
                       [&]() -> Result<cl_program> {
                         TUTTI_ASSIGN(auto* owner, validate::context(context));
-                        (void)kernel_names;
                         TUTTI_TRY(validate::required_devices(*owner, num_devices, device_list));
                         // "CL_INVALID_VALUE if kernel_names is NULL or kernel_names contains a
                         // kernel name that is not supported by any of the devices in device_list":
                         // the device has no built-in kernel.
+                        (void)kernel_names;
                         return fail(CL_INVALID_VALUE, "the device has no built-in kernels");
                       });
 }
@@ -139,11 +131,12 @@ cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint num_devices,
                                     void* user_data) {
   return entry("clCompileProgram", [&]() -> Status {
     TUTTI_ASSIGN(Program * object, validate::program(program));
-    (void)options;
-    TUTTI_TRY(validate::compile_program(*object, num_devices, device_list, num_input_headers,
-                                        input_headers, header_include_names,
-                                        reinterpret_cast<const void*>(pfn_notify), user_data));
-    return not_yet("clCompileProgram", CL_INVALID_OPERATION);
+    TUTTI_ASSIGN(auto call,
+                 validate::compile_program(*object, num_devices, device_list, num_input_headers,
+                                           input_headers, header_include_names,
+                                           reinterpret_cast<const void*>(pfn_notify), user_data));
+    return object->compile(std::move(call.devices), options, std::move(call.headers), pfn_notify,
+                           user_data);
   });
 }
 
@@ -152,15 +145,20 @@ cl_program CL_API_CALL clLinkProgram(cl_context context, cl_uint num_devices,
                                      cl_uint num_input_programs, const cl_program* input_programs,
                                      void(CL_CALLBACK* pfn_notify)(cl_program, void*),
                                      void* user_data, cl_int* errcode_ret) {
-  return entry_object("clLinkProgram", errcode_ret, [&]() -> Result<cl_program> {
+  cl_program made = nullptr;  // also beside CL_LINK_PROGRAM_FAILURE
+  const cl_int code = entry("clLinkProgram", [&]() -> Status {
     TUTTI_ASSIGN(auto* owner, validate::context(context));
-    (void)options;
-    TUTTI_TRY(validate::link_program(*owner, num_devices, device_list, num_input_programs,
-                                     input_programs, reinterpret_cast<const void*>(pfn_notify),
-                                     user_data));
-    // "CL_LINKER_NOT_AVAILABLE if a linker is not available."
-    return not_yet("clLinkProgram", CL_LINKER_NOT_AVAILABLE);
+    TUTTI_ASSIGN(
+        auto call,
+        validate::link_program(*owner, num_devices, device_list, num_input_programs, input_programs,
+                               reinterpret_cast<const void*>(pfn_notify), user_data));
+    TUTTI_ASSIGN(Program::Linked linked, Program::link(*owner, std::move(call.devices), options,
+                                                       call.inputs, pfn_notify, user_data));
+    made = linked.program->handle();
+    return std::move(linked.status);
   });
+  if (errcode_ret != nullptr) *errcode_ret = code;
+  return made;
 }
 
 cl_int CL_API_CALL clUnloadPlatformCompiler(cl_platform_id platform) {

@@ -142,4 +142,19 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
   return {};
 }
 
+Status suggested_local_size(cl_command_queue queue_handle, cl_kernel kernel_handle,
+                            const NDRange& range, const size_t* suggested, KernelLaunch& launch) {
+  WaitList none;
+  TUTTI_TRY(kernel_launch(queue_handle, kernel_handle, range, 0, nullptr, launch, none));
+  // "CL_INVALID_GLOBAL_WORK_SIZE if global_work_size is NULL or if any of the values specified in
+  // global_work_size are 0."
+  const auto& global = launch.range.shape.global;
+  if (global[0] == 0 || global[1] == 0 || global[2] == 0) {
+    return fail(CL_INVALID_GLOBAL_WORK_SIZE, "the global size is NULL or has a zero");
+  }
+  // "CL_INVALID_VALUE if suggested_local_work_size is NULL."
+  if (suggested == nullptr) return fail(CL_INVALID_VALUE, "nothing is asked for");
+  return {};
+}
+
 }  // namespace tutti::icd::validate

@@ -52,5 +52,8 @@ struct KernelLaunch {
 Status kernel_launch(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
                      cl_uint num_events, const cl_event* events, KernelLaunch& launch,
                      WaitList& wait_list);
+/// clGetKernelSuggestedLocalWorkSizeKHR; fills `launch`.
+Status suggested_local_size(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
+                            const size_t* suggested, KernelLaunch& launch);
 
 }  // namespace tutti::icd::validate

@@ -199,14 +199,51 @@ Result<CommandQueue*> legacy_wait(cl_command_queue queue_handle, RawWaitList wai
   return found;
 }
 
-Status native_kernel(cl_command_queue queue_handle, const void* function) {
+Result<NativeKernel> native_kernel(cl_command_queue queue_handle, const RawNativeKernel& call,
+                                   RawWaitList waits, WaitList& list) {
+  NativeKernel result;
   // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue."
-  TUTTI_ASSIGN([[maybe_unused]] auto* const found, queue(queue_handle));
+  TUTTI_ASSIGN(result.queue, queue(queue_handle));
   // "CL_INVALID_VALUE if user_func is NULL."
-  if (function == nullptr) return tutti::fail(CL_INVALID_VALUE, "user_func is NULL");
+  if (call.function == nullptr) return tutti::fail(CL_INVALID_VALUE, "user_func is NULL");
+  // "CL_INVALID_VALUE if args is a NULL value and cb_args > 0, or if args is a NULL value and
+  // num_mem_objects > 0"; "if args is not NULL and cb_args is 0".
+  if ((call.args == nullptr) != (call.args_size == 0) || (call.args == nullptr && call.count > 0)) {
+    return tutti::fail(CL_INVALID_VALUE, "args, cb_args and num_mem_objects do not agree");
+  }
+  // "CL_INVALID_VALUE if num_mem_objects > 0 and mem_list or args_mem_loc are NULL"; "if
+  // num_mem_objects = 0 and mem_list or args_mem_loc are not NULL".
+  if ((call.count == 0) != (call.objects == nullptr) ||
+      (call.count == 0) != (call.places == nullptr)) {
+    return tutti::fail(CL_INVALID_VALUE, "num_mem_objects and the lists do not agree");
+  }
   // "CL_INVALID_OPERATION if the device associated with command_queue cannot execute the native
   // kernel."
-  return tutti::fail(CL_INVALID_OPERATION, "the device executes no native kernels");
+  if (!result.queue->device().capabilities().native_kernels) {
+    return tutti::fail(CL_INVALID_OPERATION, "the device executes no native kernels");
+  }
+  for (cl_uint i = 0; i < call.count; ++i) {
+    device_virtual::CommandQueue::NativeBuffer entry;
+    // "mem_list is a list of valid buffer objects" or NULLs; "CL_INVALID_MEM_OBJECT if one or more
+    // memory objects specified in mem_list are not valid or are not buffer objects."
+    if (call.objects[i] != nullptr) {
+      TUTTI_ASSIGN(entry.buffer, buffer(call.objects[i]));
+      if (&entry.buffer->context() != &result.queue->context()) {
+        return tutti::fail(CL_INVALID_CONTEXT, "queue and buffer are of different contexts");
+      }
+    }
+    // "args_mem_loc is a pointer to appropriate locations that args points to".
+    const auto begin = reinterpret_cast<uintptr_t>(call.args);
+    const auto place = reinterpret_cast<uintptr_t>(call.places[i]);
+    if (call.args_size < sizeof(cl_mem) || place < begin ||
+        place - begin > call.args_size - sizeof(cl_mem)) {
+      return tutti::fail(CL_INVALID_VALUE, "args_mem_loc points outside args");
+    }
+    entry.offset = place - begin;
+    result.buffers.push_back(entry);
+  }
+  TUTTI_TRY(wait_list(result.queue->context(), waits.count, waits.events, list));
+  return result;
 }
 
 }  // namespace tutti::icd::validate

@@ -58,7 +58,21 @@ Result<device_virtual::CommandQueue*> only_waits(cl_command_queue queue, RawWait
 Result<device_virtual::CommandQueue*> legacy_marker(cl_command_queue queue, const cl_event* event);
 Result<device_virtual::CommandQueue*> legacy_wait(cl_command_queue queue, RawWaitList waits,
                                                   WaitList& list);
-/// Always an error: the device has no CL_EXEC_NATIVE_KERNEL.
-Status native_kernel(cl_command_queue queue, const void* function);
+
+/// The arguments of clEnqueueNativeKernel.
+struct RawNativeKernel {
+  const void* function = nullptr;
+  const void* args = nullptr;
+  size_t args_size = 0;
+  cl_uint count = 0;
+  const cl_mem* objects = nullptr;
+  const void* const* places = nullptr;
+};
+struct NativeKernel {
+  device_virtual::CommandQueue* queue = nullptr;
+  std::vector<device_virtual::CommandQueue::NativeBuffer> buffers;
+};
+Result<NativeKernel> native_kernel(cl_command_queue queue, const RawNativeKernel& call,
+                                   RawWaitList waits, WaitList& list);
 
 }  // namespace tutti::icd::validate

@@ -38,6 +38,14 @@ Result<DeviceList> each_device(const Owner& owner, cl_uint count, const cl_devic
   return list;
 }
 
+/// "If device_list is NULL value, the program executable is built for all devices associated with
+/// program" (or context).
+template <typename Owner>
+Result<DeviceList> listed_or_all(const Owner& owner, cl_uint count, const cl_device_id* devices) {
+  if (devices == nullptr) return DeviceList(owner.devices().begin(), owner.devices().end());
+  return each_device(owner, count, devices);
+}
+
 Status callback(const void* notify, const void* user_data) {
   // "CL_INVALID_VALUE if pfn_notify is NULL but user_data is not NULL."
   if (notify == nullptr && user_data != nullptr) {
@@ -82,18 +90,15 @@ Result<DeviceList> build_program(const Program& program, cl_uint num_devices,
                                  const void* user_data) {
   TUTTI_TRY(list_and_count(num_devices, device_list));
   TUTTI_TRY(callback(notify, user_data));
-  // "If device_list is NULL value, the program executable is built for all devices associated with
-  // program".
-  if (device_list == nullptr) {
-    return DeviceList(program.devices().begin(), program.devices().end());
-  }
-  return each_device(program, num_devices, device_list);
+  return listed_or_all(program, num_devices, device_list);
 }
 
-Status compile_program(Program& program, cl_uint num_devices, const cl_device_id* device_list,
-                       cl_uint num_input_headers, const cl_program* input_headers,
-                       const char** header_include_names, const void* notify,
-                       const void* user_data) {
+Result<CompileProgram> compile_program(Program& program, cl_uint num_devices,
+                                       const cl_device_id* device_list, cl_uint num_input_headers,
+                                       const cl_program* input_headers,
+                                       const char** header_include_names, const void* notify,
+                                       const void* user_data) {
+  CompileProgram call;
   // "CL_INVALID_CONTEXT if the context associated with program and programs in input_headers are
   // not the same." (A program that is none gives CL_INVALID_PROGRAM.)
   if (input_headers != nullptr) {
@@ -113,13 +118,20 @@ Status compile_program(Program& program, cl_uint num_devices, const cl_device_id
     return fail(CL_INVALID_VALUE, "num_input_headers and the header lists do not agree");
   }
   TUTTI_TRY(callback(notify, user_data));
-  TUTTI_TRY(each_device(program, num_devices, device_list));
-  return {};
+  TUTTI_ASSIGN(call.devices, listed_or_all(program, num_devices, device_list));
+  for (cl_uint i = 0; i < num_input_headers; ++i) {
+    if (header_include_names[i] == nullptr) return fail(CL_INVALID_VALUE, "a header has no name");
+    TUTTI_ASSIGN(Program * header, validate::program(input_headers[i]));
+    call.headers.push_back({header_include_names[i], header->source()});
+  }
+  return call;
 }
 
-Status link_program(Context& context, cl_uint num_devices, const cl_device_id* device_list,
-                    cl_uint num_input_programs, const cl_program* input_programs,
-                    const void* notify, const void* user_data) {
+Result<LinkProgram> link_program(Context& context, cl_uint num_devices,
+                                 const cl_device_id* device_list, cl_uint num_input_programs,
+                                 const cl_program* input_programs, const void* notify,
+                                 const void* user_data) {
+  LinkProgram call;
   TUTTI_TRY(list_and_count(num_devices, device_list));
   // "CL_INVALID_VALUE if num_input_programs is zero and input_programs is NULL or if
   // num_input_programs is zero and input_programs is not NULL or if num_input_programs is not zero
@@ -135,10 +147,11 @@ Status link_program(Context& context, cl_uint num_devices, const cl_device_id* d
     if (&input->context() != &context) {
       return fail(CL_INVALID_CONTEXT, "an input program is of another context");
     }
+    call.inputs.push_back(input);
   }
   TUTTI_TRY(callback(notify, user_data));
-  TUTTI_TRY(each_device(context, num_devices, device_list));
-  return {};
+  TUTTI_ASSIGN(call.devices, listed_or_all(context, num_devices, device_list));
+  return call;
 }
 
 Status program_binaries(cl_uint num_devices, const size_t* lengths, const unsigned char** binaries,

@@ -30,13 +30,25 @@ Result<DeviceList> required_devices(const device_virtual::Context& context, cl_u
 Result<DeviceList> build_program(const device_virtual::Program& program, cl_uint num_devices,
                                  const cl_device_id* device_list, const void* notify,
                                  const void* user_data);
-Status compile_program(device_virtual::Program& program, cl_uint num_devices,
-                       const cl_device_id* device_list, cl_uint num_input_headers,
-                       const cl_program* input_headers, const char** header_include_names,
-                       const void* notify, const void* user_data);
-Status link_program(device_virtual::Context& context, cl_uint num_devices,
-                    const cl_device_id* device_list, cl_uint num_input_programs,
-                    const cl_program* input_programs, const void* notify, const void* user_data);
+
+using Headers = std::vector<kernel_compiler::EmbeddedHeader>;
+struct CompileProgram {
+  DeviceList devices;
+  Headers headers;  // the sources of input_headers under their names
+};
+Result<CompileProgram> compile_program(device_virtual::Program& program, cl_uint num_devices,
+                                       const cl_device_id* device_list, cl_uint num_input_headers,
+                                       const cl_program* input_headers,
+                                       const char** header_include_names, const void* notify,
+                                       const void* user_data);
+struct LinkProgram {
+  DeviceList devices;
+  std::vector<device_virtual::Program*> inputs;
+};
+Result<LinkProgram> link_program(device_virtual::Context& context, cl_uint num_devices,
+                                 const cl_device_id* device_list, cl_uint num_input_programs,
+                                 const cl_program* input_programs, const void* notify,
+                                 const void* user_data);
 Status program_binaries(cl_uint num_devices, const size_t* lengths, const unsigned char** binaries,
                         cl_int* binary_status);
 Result<device_virtual::Device*> build_info_device(const device_virtual::Program& program,

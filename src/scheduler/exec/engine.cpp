@@ -340,8 +340,9 @@ void Engine::Impl::start(const Ref<Command>& command) {
     start_kernel(command, std::get<KernelWork>(command->work_), std::move(*plan));
     return;
   }
-  host_worker.post(
-      [this, command] { log.finish(command, code_of(executor.execute(command->work_))); });
+  TaskThread& worker =
+      std::holds_alternative<HostWork>(command->work_) ? native_worker : host_worker;
+  worker.post([this, command] { log.finish(command, code_of(executor.execute(command->work_))); });
 }
 
 void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& work,
@@ -457,6 +458,7 @@ void Engine::shut_down() {
   impl_->conductor.stop();
   for (auto& worker : impl_->workers) worker->stop();
   impl_->host_worker.stop();
+  impl_->native_worker.stop();
   impl_->callback_thread.stop();
   impl_->summary.write();
 }

@@ -50,6 +50,7 @@ struct Engine::Impl : LogSink {
   // Last, so that they end first.
   TaskThread conductor{"tutti-conductor"};
   TaskThread host_worker{"tutti-host"};
+  TaskThread native_worker{"tutti-native"};  // the application's own functions, however long
   TaskThread callback_thread{"tutti-callback"};
   std::vector<std::unique_ptr<TaskThread>> workers;  // one per backend that may be
 

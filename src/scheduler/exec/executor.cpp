@@ -97,7 +97,9 @@ struct UseFinder {
     if (work.written) uses.push_back(use(work.view, work.offset, work.size, true));
   }
   void operator()(const MarkerWork&) {}
-  void operator()(const HostWork&) {}
+  void operator()(const HostWork& work) {
+    for (const BufferView& view : work.buffers) uses.push_back(use(view, 0, view.size, true));
+  }
 };
 
 }  // namespace
@@ -364,6 +366,18 @@ Status Executor::run(const MapWork& work) {
   TUTTI_ASSIGN([[maybe_unused]] std::byte * host, work.view.buffer->host_memory());
   if (work.discard) return {};
   return work.view.buffer->make_valid(kHostPlace, begin, begin + work.size);
+}
+
+Status Executor::run(const HostWork& work) {
+  for (const BufferView& view : work.buffers) {
+    TUTTI_ASSIGN([[maybe_unused]] std::byte * host, view.buffer->host_memory());
+    TUTTI_TRY(view.buffer->make_valid(kHostPlace, view.origin, view.origin + view.size));
+  }
+  TUTTI_TRY(work.function());
+  for (const BufferView& view : work.buffers) {
+    view.buffer->set_exclusive(kHostPlace, view.origin, view.origin + view.size);
+  }
+  return {};
 }
 
 Status Executor::run(const UnmapWork& work) {

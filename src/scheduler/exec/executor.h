@@ -46,12 +46,14 @@ class Executor {
   Status run(const MapWork& work);
   Status run(const UnmapWork& work);
   Status run(const MarkerWork&) { return {}; }
-  Status run(const HostWork& work) { return work.function(); }
+  Status run(const HostWork& work);
   Status run(const KernelWork&) { return fail(CL_INVALID_OPERATION, "a kernel needs a plan"); }
   /// The parts of RectWork and CopyRectWork that vendors' image commands do; false: nothing was
   /// done, go by way of the host's copy.
   Result<bool> transfer_image(const RectWork& work);
   Result<bool> copy_images(const CopyRectWork& work);
+  Status fill_buffer_image(const FillImageWork& work, uint32_t backend);
+  Status pixel_of(const FillImageWork& work, uint32_t backend, std::byte* pixel);
   Status gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to);
 
   BackendSet& backends_;

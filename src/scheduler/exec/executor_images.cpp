@@ -47,22 +47,51 @@ Result<bool> Executor::copy_images(const CopyRectWork& work) {
   return true;
 }
 
+/// The bytes of a pixel of that colour. Only vendors convert colours, so one pixel is filled on the
+/// device and read back.
+Status Executor::pixel_of(const FillImageWork& work, uint32_t backend, std::byte* pixel) {
+  backends::ImageShape shape = work.image->shape();
+  shape.type = CL_MEM_OBJECT_IMAGE2D;
+  shape.access = CL_MEM_READ_WRITE;
+  shape.extent = {1, 1, 1};
+  shape.row_pitch = shape.pixel_size;
+  shape.slice_pitch = 0;
+  TUTTI_ASSIGN(const auto image, backends_.at(backend).allocate_image(shape));
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
+  const backends::ImageBox box;
+  TUTTI_ASSIGN(const auto filled, queue->fill_image(*image, box, work.color, {}));
+  TUTTI_TRY(filled->wait());
+  TUTTI_ASSIGN(const auto read, queue->read_image(*image, box, pixel, 0, 0, {}));
+  return read->wait();
+}
+
+Status Executor::fill_buffer_image(const FillImageWork& work, uint32_t backend) {
+  // In the buffer's bytes: PoCL 3.1 crashes when it fills an image made from a buffer.
+  const backends::ImageShape& shape = work.image->shape();
+  FillWork row{work.to, 0, work.box.extent[0] * shape.pixel_size, {}, 0};
+  row.pattern_size = static_cast<uint32_t>(shape.pixel_size);
+  TUTTI_TRY(pixel_of(work, backend, row.pattern.data()));
+  for (size_t y = 0; y < work.box.extent[1]; ++y) {
+    row.offset =
+        work.box.origin[0] * shape.pixel_size + (work.box.origin[1] + y) * shape.second_pitch();
+    TUTTI_TRY(run(row));
+  }
+  return {};
+}
+
 Status Executor::run(const FillImageWork& work) {
-  // Only vendors convert colours to pixels, so it is done on a device: where the image is, or else
-  // on the first one.
+  // Where the image is, or else on the first device.
   LogicalBuffer& buffer = *work.to.buffer;
-  const uint64_t begin = work.to.origin, end = work.to.origin + work.to.size;
-  const Place preferred = preferred_place(buffer, begin, end);
+  const Place preferred = preferred_place(buffer, 0, buffer.size());
   const uint32_t backend = preferred == kHostPlace ? 0 : preferred - 1;
+  if (work.image) return fill_buffer_image(work, backend);
   const Place place = buffer.place_on(backend);
-  const backends::ImageShape& shape = work.image ? work.image->shape() : *buffer.image();
-  if (work.image || !covers(work.box, shape)) TUTTI_TRY(buffer.make_valid(place, begin, end));
-  TUTTI_ASSIGN(backends::Memory * memory,
-               work.image ? work.image->device_memory(backend) : buffer.device_memory(backend));
+  if (!covers(work.box, *buffer.image())) TUTTI_TRY(buffer.make_valid(place, 0, buffer.size()));
+  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
   TUTTI_ASSIGN(const auto ended, queue->fill_image(*memory, work.box, work.color, {}));
   TUTTI_TRY(ended->wait());
-  buffer.set_exclusive(place, begin, end);
+  buffer.set_exclusive(place, 0, buffer.size());
   return {};
 }
 

@@ -109,9 +109,11 @@ struct UnmapWork {
 };
 /// Nothing but order: markers, barriers, migration hints.
 struct MarkerWork {};
-/// Something done by the host in its turn (native kernels, tests).
+/// Something done by the host in its turn (native kernels, tests). The buffers are the function's
+/// own while it runs: their host copies are valid before, and are the valid ones afterwards.
 struct HostWork {
   std::function<Status()> function;
+  std::vector<BufferView> buffers{};
 };
 
 using Work = std::variant<KernelWork, ReadWork, WriteWork, CopyWork, FillWork, RectWork,

@@ -41,6 +41,16 @@ TEST(Quirks, RusticlUnderstatesGroupSizesAndMeasuresNothing) {
   EXPECT_FALSE(quirks_of(rusticl).fake_times);
 }
 
+TEST(Quirks, LinkedUnitsAreAsTheVendorWantsThem) {
+  const auto rusticl = quirks_of(device("rusticl", "llvmpipe", CL_DEVICE_TYPE_CPU, 8));
+  EXPECT_EQ(vendor_unit(rusticl, "a", 1).substr(0, 2), "a\n");
+  EXPECT_NE(vendor_unit(rusticl, "a", 1), vendor_unit(rusticl, "a", 2));
+  const auto pocl =
+      quirks_of(device("Portable Computing Language", "basic", CL_DEVICE_TYPE_CPU, 1));
+  EXPECT_EQ(vendor_unit(pocl, "a", 1), "a");
+  EXPECT_NE(distinct_unit(1), distinct_unit(2));
+}
+
 TEST(Quirks, OtherVendorsGetTheOptionsAsTheyAre) {
   const auto gpu = device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132);
   EXPECT_EQ(vendor_build_options(quirks_of(gpu), "-DA=1", 0), "-DA=1");

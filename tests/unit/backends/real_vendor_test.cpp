@@ -95,6 +95,37 @@ class RealVendor : public ::testing::TestWithParam<std::pair<const char*, size_t
   std::unique_ptr<Queue> queue_;
 };
 
+TEST_P(RealVendor, CompilesAndLinks) {
+  ObjectResult kernel_unit = device_->compile(
+      "uint f(uint x);\nkernel void k(global uint* o) { o[get_global_id(0)] = f(5u); }\n", "-w");
+  ObjectResult helper = device_->compile("uint f(uint x) { return x * 3u; }\n", "");
+  ASSERT_TRUE(kernel_unit.object) << kernel_unit.log;
+  ASSERT_TRUE(helper.object) << helper.log;
+  // With an option: a vendor that takes none gets none.
+  Object* const objects[] = {kernel_unit.object.get(), helper.object.get()};
+  BuildResult linked = device_->link(objects, "-cl-finite-math-only");
+  ASSERT_TRUE(linked.module) << linked.log;
+  module_ = std::move(linked.module);
+  const auto made = module_->create_kernel("k").value();
+  auto memory = iota(4);
+  const std::vector<Argument> arguments{memory_argument(*memory)};
+  Launch launch;
+  launch.kernel = made.get();
+  launch.arguments = arguments;
+  launch.global = {4, 1, 1};
+  auto completion = queue_->launch(launch, {});
+  ASSERT_TRUE(completion);
+  ASSERT_TRUE((*completion)->wait());
+  EXPECT_EQ(read(*memory), std::vector<cl_uint>(4, 15));
+}
+
+TEST_P(RealVendor, CompileErrorsHaveALog) {
+  const ObjectResult result = device_->compile("kernel void k( { }\n", "");
+  EXPECT_FALSE(result.object);
+  EXPECT_NE(result.code, CL_SUCCESS);
+  EXPECT_FALSE(result.log.empty());
+}
+
 TEST_P(RealVendor, TraitsAreSane) {
   const DeviceTraits& traits = device_->traits();
   EXPECT_GE(traits.compute_units, 1u);

@@ -41,6 +41,14 @@ class StubBackendTest : public StubTest {
   }
 };
 
+TEST_F(StubBackendTest, DriversWithoutALinkerSaySo) {
+  const auto device = backend();
+  const ObjectResult result = device->compile("add_one", "");
+  EXPECT_FALSE(result.object);
+  EXPECT_EQ(result.code, CL_COMPILER_NOT_AVAILABLE);
+  EXPECT_THAT(result.log, HasSubstr("clCompileProgram"));
+}
+
 TEST_F(StubBackendTest, OnlyChangedArgumentsAreSet) {
   const auto device = backend();
   auto queue = device->create_queue({}).value();

@@ -92,7 +92,24 @@ class FakeBackend : public backends::Backend {
     return result;
   }
 
+  backends::ObjectResult compile(const std::string& source, const std::string&) override {
+    ++compilations;
+    if (failure != CL_SUCCESS) return {nullptr, failure, traits_.device_name + " says no"};
+    last_source = source;
+    return {std::make_unique<backends::Object>(), CL_SUCCESS, {}};
+  }
+  backends::BuildResult link(std::span<backends::Object* const> objects,
+                             const std::string& options) override {
+    last_options = options;
+    linked_objects.assign(objects.begin(), objects.end());
+    if (link_failure != CL_SUCCESS) return {nullptr, link_failure, "does not link"};
+    return {std::make_unique<FakeModule>(work_group_, kernels), CL_SUCCESS, {}};
+  }
+
   cl_int failure = CL_SUCCESS;
+  cl_int link_failure = CL_SUCCESS;
+  std::vector<backends::Object*> linked_objects;
+  std::atomic<int> compilations{0};
   std::function<void()> on_build;
   std::atomic<int> builds{0};
   std::atomic<int> kernels{0};
@@ -129,7 +146,7 @@ class BuiltProgramTest : public testing::Test {
     for (FakeBackend* fake : fakes_) {
       modules.push_back(fake->build(output.preprocessed, output.vendor_options).module);
     }
-    return std::make_shared<BuiltProgram>(*set_, std::move(output), std::move(modules));
+    return std::make_shared<BuiltProgram>(*set_, texts_of(std::move(output)), std::move(modules));
   }
 
   kernel_compiler::CompileRequest request(const char* source) {
@@ -265,6 +282,102 @@ TEST_F(BuiltProgramTest, InvalidOptions) {
   asked.source = "broken {";
   asked.options = "-w";
   EXPECT_EQ(check_options(asked).code, CL_SUCCESS);
+}
+
+// ---- compiled in parts --------------------------------------------------------------------------
+
+constexpr const char* kKernelUnit =
+    "int f(int i);\nkernel void k(global int* o) { o[get_global_id(0)] = f(1); }\n";
+constexpr const char* kHelperUnit = "int f(int i) { return i + (int)get_group_id(0); }\n";
+
+class LinkedProgramTest : public BuiltProgramTest {
+ protected:
+  CompiledUnits unit(const char* source) {
+    auto asked = request(source);
+    asked.unit = true;
+    const BuildOutcome outcome = build_program(*set_, asked);
+    EXPECT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+    EXPECT_EQ(outcome.program, nullptr);
+    EXPECT_EQ(outcome.units.size(), 1u);
+    return outcome.units;
+  }
+  CompiledUnits both() {
+    CompiledUnits units = unit(kKernelUnit);
+    units.push_back(unit(kHelperUnit).front());
+    return units;
+  }
+};
+
+TEST_F(LinkedProgramTest, ObjectsAreMadeOnceAndLinkedOnEveryBackend) {
+  const CompiledUnits units = both();
+  for (int round = 0; round < 2; ++round) {
+    const BuildOutcome outcome = link_program(*set_, request(""), units, "-cl-mad-enable");
+    ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+    EXPECT_EQ(outcome.program->built_on(), 3u);
+    EXPECT_TRUE(outcome.program->summary().kernels.at(0).needs_rewrite);
+  }
+  for (const FakeBackend* fake : fakes_) {
+    EXPECT_EQ(fake->builds, 0);
+    EXPECT_EQ(fake->compilations, 2);
+    EXPECT_EQ(fake->linked_objects.size(), 2u);
+    EXPECT_EQ(fake->last_options, "-cl-mad-enable");
+  }
+}
+
+TEST_F(LinkedProgramTest, RewrittenVariantLinksTheUnitsThatChange) {
+  CompiledUnits units = both();
+  units.push_back(unit("kernel void other(global int* o) { o[0] = 1; }\n").front());
+  const BuildOutcome outcome = link_program(*set_, request(""), units, "");
+  ASSERT_NE(outcome.program, nullptr);
+  const std::vector<backends::Object*> untouched = fakes_[0]->linked_objects;
+  ASSERT_TRUE(outcome.program->create_kernel(0, KernelVariant::kSubRange, "k"));
+  const std::vector<backends::Object*> rewritten = fakes_[0]->linked_objects;
+  ASSERT_EQ(rewritten.size(), 3u);
+  EXPECT_NE(rewritten[0], untouched[0]);
+  EXPECT_NE(rewritten[1], untouched[1]);
+  EXPECT_EQ(rewritten[2], untouched[2]);
+  EXPECT_EQ(fakes_[0]->compilations, 5);
+  EXPECT_EQ(fakes_[1]->compilations, 3);
+}
+
+TEST_F(LinkedProgramTest, BackendThatCannotLinkIsLeftOut) {
+  const CompiledUnits units = both();
+  fakes_[1]->link_failure = CL_LINK_PROGRAM_FAILURE;
+  const BuildOutcome outcome = link_program(*set_, request(""), units, "");
+  ASSERT_NE(outcome.program, nullptr);
+  EXPECT_EQ(outcome.program->built_on(), 1u);
+  EXPECT_NE(outcome.log.find("device 1"), std::string::npos) << outcome.log;
+}
+
+TEST_F(LinkedProgramTest, WhenNoneCanTheCodeIsTheEntryPoints) {
+  const CompiledUnits units = both();
+  for (FakeBackend* fake : fakes_) fake->link_failure = CL_OUT_OF_RESOURCES;
+  EXPECT_EQ(link_program(*set_, request(""), units, "").code, CL_OUT_OF_RESOURCES);
+  for (FakeBackend* fake : fakes_) fake->link_failure = CL_BUILD_PROGRAM_FAILURE;
+  EXPECT_EQ(link_program(*set_, request(""), units, "").code, CL_LINK_PROGRAM_FAILURE);
+  for (FakeBackend* fake : fakes_) fake->failure = CL_INVALID_BUILD_OPTIONS;
+  auto asked = request(kHelperUnit);
+  asked.unit = true;
+  EXPECT_EQ(build_program(*set_, asked).code, CL_INVALID_COMPILER_OPTIONS);
+}
+
+TEST_F(LinkedProgramTest, LibrariesNeverReachAVendor) {
+  const CompiledUnits units = both();
+  auto asked = request("");
+  asked.library = true;
+  const BuildOutcome outcome = link_program(*set_, asked, units, "");
+  EXPECT_EQ(outcome.code, CL_SUCCESS);
+  EXPECT_EQ(outcome.units, units);
+  EXPECT_TRUE(fakes_[0]->linked_objects.empty());
+}
+
+TEST_F(LinkedProgramTest, InOneGoVendorsBuild) {
+  const CompiledUnits units{std::make_shared<CompiledUnit>(2, kGoodSource, "-cl-mad-enable")};
+  const BuildOutcome outcome = link_program(*set_, request(""), units, "", true);
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  EXPECT_FALSE(outcome.program->texts().linked());
+  EXPECT_EQ(fakes_[0]->builds, 1);
+  EXPECT_EQ(fakes_[0]->compilations, 0);
 }
 
 }  // namespace

@@ -147,9 +147,12 @@ TEST(CapabilityMerger, ExtensionsAreTheIntersectionOfWhatWePassOn) {
              gpu().text(CL_DEVICE_EXTENSIONS,
                         kBaseExtensions + " cl_khr_fp64 cl_khr_spir cl_khr_gl_sharing")});
   EXPECT_EQ(answer_text(caps, CL_DEVICE_EXTENSIONS),
-            "cl_khr_icd " + kBaseExtensions + " cl_khr_fp64");
+            "cl_khr_icd cl_khr_create_command_queue cl_khr_extended_versioning "
+            "cl_khr_suggested_local_work_size " +
+                kBaseExtensions + " cl_khr_fp64");
   EXPECT_EQ(caps.language_extensions.size(), 6u);
-  EXPECT_EQ(caps.answers.at(CL_DEVICE_EXTENSIONS_WITH_VERSION).size(), 7 * sizeof(cl_name_version));
+  EXPECT_EQ(caps.answers.at(CL_DEVICE_EXTENSIONS_WITH_VERSION).size(),
+            10 * sizeof(cl_name_version));
 }
 
 TEST(CapabilityMerger, DoublesGoWithOneDeviceThatLacksThem) {

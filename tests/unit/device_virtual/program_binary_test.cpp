@@ -6,11 +6,25 @@
 namespace tutti::device_virtual {
 namespace {
 
-const ProgramBinary kProgram{"kernel void k(global int* a) { a[0] = 1; }\n", "-cl-mad-enable"};
+const ProgramBinary kProgram{
+    CL_PROGRAM_BINARY_TYPE_LIBRARY,
+    true,
+    true,
+    "-cl-finite-math-only",
+    {{"kernel void k(global int* a) { a[0] = 1; }\n", "-cl-mad-enable"}, {"", ""}}};
 
 TEST(ProgramBinary, ComesBackAsItWas) {
   EXPECT_EQ(unpack(pack(kProgram)), kProgram);
-  EXPECT_EQ(unpack(pack({})), ProgramBinary{});
+  ProgramBinary small;
+  small.units.resize(1);
+  EXPECT_EQ(unpack(pack(small)), small);
+}
+
+TEST(ProgramBinary, WithoutUnitsOrOfNoTypeIsRefused) {
+  EXPECT_FALSE(unpack(pack({})));
+  ProgramBinary none = kProgram;
+  none.type = CL_PROGRAM_BINARY_TYPE_NONE;
+  EXPECT_FALSE(unpack(pack(none)));
 }
 
 TEST(ProgramBinary, EveryCutIsRefused) {

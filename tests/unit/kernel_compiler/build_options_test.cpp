@@ -70,5 +70,24 @@ TEST(BuildOptions, IgnoresVendorsOwnWithAWarning) {
   EXPECT_EQ(options.vendor_options, "");
 }
 
+TEST(LinkOptions, AllOfThem) {
+  const LinkOptions none = parse_link_options("");
+  EXPECT_FALSE(none.library || none.link_options_allowed);
+  EXPECT_TRUE(none.errors.empty());
+  const LinkOptions options = parse_link_options(
+      " -create-library -enable-link-options -cl-denorms-are-zero -cl-no-signed-zeroes "
+      "-cl-no-subgroup-ifp -cl-finite-math-only");
+  EXPECT_TRUE(options.library && options.link_options_allowed);
+  EXPECT_EQ(options.vendor_options,
+            "-cl-denorms-are-zero -cl-no-signed-zeros -cl-finite-math-only");
+  EXPECT_TRUE(options.errors.empty());
+}
+
+TEST(LinkOptions, Errors) {
+  EXPECT_FALSE(parse_link_options("-enable-link-options").errors.empty());
+  EXPECT_FALSE(parse_link_options("-DX=1").errors.empty());
+  EXPECT_FALSE(parse_link_options("-cl-std=CL1.2").errors.empty());
+}
+
 }  // namespace
 }  // namespace tutti::kernel_compiler

@@ -62,6 +62,8 @@ TEST(SummaryJson, RequestsAndOutputsComeBackEqual) {
   request.source = "kernel void k() {}";
   request.options = "-DA=\"x\"";
   request.headers = {{"a/b.h", "int x;"}};
+  request.unit = request.library = true;
+  request.units = {{"text", "-w"}, {"other", ""}};
   request.extensions = {"cl_khr_fp64"};
   request.opencl_c = 200;
   request.device_macros = {{"__OPENCL_VERSION__", "300"}};
@@ -71,7 +73,8 @@ TEST(SummaryJson, RequestsAndOutputsComeBackEqual) {
   ASSERT_TRUE(request_back) << request_back.error().message;
   EXPECT_EQ(*request_back, request);
 
-  CompileOutput output{true, false, "log", "text", "-w", "rewritten", {{sample()}}};
+  CompileOutput output{true, false, "log", "text", "original", "-w", "rewritten", {}, {{sample()}}};
+  output.units = {{"a", "b"}, {"c", ""}};
   const auto output_back = decode_output(encode_output(output));
   ASSERT_TRUE(output_back) << output_back.error().message;
   EXPECT_EQ(*output_back, output);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/compiled_unit.h"
+
+#include <new>
+
+namespace tutti::device_virtual {
+namespace {
+
+/// `call` returns a BuildResult or ObjectResult, whose product is `product`.
+template <typename Call, typename Product>
+auto guarded(Call&& call, Product&& product, cl_int failure) noexcept {
+  decltype(call()) result;
+  try {
+    result = call();
+  } catch (const std::bad_alloc&) {
+    product(result).reset();
+    result.code = CL_OUT_OF_HOST_MEMORY;
+  } catch (...) {
+    product(result).reset();
+    result.code = failure;
+  }
+  if (product(result) == nullptr && result.code == CL_SUCCESS) result.code = failure;
+  return result;
+}
+
+constexpr auto kModule = [](backends::BuildResult & result) -> auto& { return result.module; };
+constexpr auto kObject = [](backends::ObjectResult & result) -> auto& { return result.object; };
+
+}  // namespace
+
+backends::BuildResult vendor_build(backends::Backend& backend, const std::string& source,
+                                   const std::string& options) noexcept {
+  return guarded([&] { return backend.build(source, options + " -w"); }, kModule,
+                 CL_BUILD_PROGRAM_FAILURE);
+}
+
+backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,
+                                      const std::string& options) noexcept {
+  return guarded([&] { return backend.compile(source, options + " -w"); }, kObject,
+                 CL_COMPILE_PROGRAM_FAILURE);
+}
+
+backends::BuildResult vendor_link(backends::Backend& backend,
+                                  const std::vector<backends::Object*>& objects,
+                                  const std::string& options) noexcept {
+  return guarded([&] { return backend.link(objects, options); }, kModule, CL_LINK_PROGRAM_FAILURE);
+}
+
+Result<backends::Object*> CompiledUnit::object(scheduler::BackendSet& backends, uint32_t index,
+                                               const std::string& text) {
+  return objects_.get(index, [&] {
+    backends::ObjectResult result = vendor_compile(backends.at(index), text, options_);
+    return std::pair(std::move(result.object), Error{result.code, std::move(result.log)});
+  });
+}
+
+}  // namespace tutti::device_virtual
