@@ -203,7 +203,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
     }
     std::string log;
     const auto visit = [&](clang::ASTContext& tree, clang::CodeGenerator& generator) {
-      auto kernels = declared_kernels(tree);
+      auto kernels = declared_kernels(tree, unit.settings.options);
       std::move(kernels.begin(), kernels.end(), std::back_inserter(output.summary.kernels));
       foreign[i] = foreign_functions(generator);
       unit.calls = named_calls(tree, "unit" + std::to_string(i));
