@@ -139,7 +139,16 @@ class MadeUpSuite(unittest.TestCase):
         status, text, outcomes = self.run_it("--split", "force", "--seed", "17", "--note", "fake 1.0")
         self.assertIn("seed 17", text)
         page = self.folder / "page.md"
-        self.run_it("--table", str(page), str(self.folder / "out.json"))
+        first = self.folder / "first.json"
+        (self.folder / "out.json").rename(first)
+        # A later result of the same configuration replaces the first one.
+        changed = json.loads(first.read_text())
+        changed["tutti"]["cts/fake/lost"]["outcome"] = "pass"
+        (self.folder / "second.json").write_text(json.dumps(changed))
+        self.run_it("--table", str(page), str(first), str(self.folder / "second.json"))
+        self.assertEqual(page.read_text().count("\n## "), 1)
+        self.assertIn("| cts/fake | 7 | 2 | 3 | 0 | 0 | 1 |", page.read_text())
+        self.run_it("--table", str(page), str(first))
         self.assertIn("split force", page.read_text())
         self.assertIn("seed 17; fake 1.0.", page.read_text())
         self.assertIn("| cts/fake | 7 | 2 | 2 | 1 | 0 | 1 |", page.read_text())

@@ -47,7 +47,7 @@ def render(runs):
     for facts, verdict in runs:
         text += f"\n## {facts['title']}\n\n"
         text += f"Against {facts['native_title']}; tier {facts['tier']}"
-        text += f"; seed {facts['seed']}" if facts.get("seed") is not None else ""
-        text += f"; {facts['note']}.\n\n" if facts.get("note") else ".\n\n"
+        text += "; seed " + ", ".join(map(str, facts["seed"])) if facts["seed"] else ""
+        text += f"; {facts['note']}.\n\n" if facts["note"] else ".\n\n"
         text += counts_table(verdict) + differences_table(verdict)
     return text
