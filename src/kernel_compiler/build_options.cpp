@@ -25,13 +25,13 @@ constexpr std::array kVendorFlags = {
     string_view("-cl-finite-math-only"),
     string_view("-cl-fast-relaxed-math"),
     string_view("-w"),
+    string_view("-cl-kernel-arg-info"),  // a unit that is read again from a binary must know of it
 };
 
-// Without meaning for a vendor below us: clGetKernelArgInfo is answered from our own front end;
-// uniform work-groups and sub-group progress are promises that only allow optimisations, and older
-// compilers refuse the words; no vendor's debugger reaches through us, and -g slows the code.
+// Without meaning for a vendor below us: uniform work-groups and sub-group progress are promises
+// that only allow optimisations, and older compilers refuse the words; no vendor's debugger reaches
+// through us, and -g slows the code.
 constexpr std::array kDroppedFlags = {
-    string_view("-cl-kernel-arg-info"),
     string_view("-cl-uniform-work-group-size"),
     string_view("-cl-no-subgroup-ifp"),
     string_view("-g"),
@@ -98,9 +98,10 @@ class Parser {
       result_.no_warnings |= text == "-w";
       result_.single_precision_constants |= text == "-cl-single-precision-constant";
       result_.fast_relaxed_math |= text == "-cl-fast-relaxed-math";
+      result_.argument_info |= text == "-cl-kernel-arg-info";
       keep(word);
     } else if (std::find(kDroppedFlags.begin(), kDroppedFlags.end(), text) != kDroppedFlags.end()) {
-      result_.argument_info |= text == "-cl-kernel-arg-info";
+      // Nothing to do.
     } else if (text == "-x") {
       const auto language = argument(text, 2);
       if (language && *language != "cl" && *language != "clc") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fuzzer's steps, in families. A new family (images, samplers …) is a file with such a function
+// The fuzzer's steps, in families. A new family is a file with such a function
 // and its line in all_steps().
 #pragma once
 
@@ -20,13 +20,14 @@ using Steps = std::vector<Step>;
 Steps object_steps();   // contexts, queues, sub-devices, references, queries
 Steps memory_steps();   // buffers, and the commands on them
 Steps program_steps();  // programs, kernels, launches
+Steps image_steps();    // images and samplers, and the commands on them
 Steps event_steps();    // events, callbacks, markers, waiting
 Steps absent_steps();   // what the driver does not offer, or not to everybody
 
 inline Steps all_steps() {
   Steps all;
-  for (const Steps& family :
-       {object_steps(), memory_steps(), program_steps(), event_steps(), absent_steps()}) {
+  for (const Steps& family : {object_steps(), memory_steps(), image_steps(), program_steps(),
+                              event_steps(), absent_steps()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

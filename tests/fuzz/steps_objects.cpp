@@ -219,6 +219,13 @@ cl_int query(World& w, Kind kind, void* handle, cl_uint what, size_t size, void*
     case Kind::kQueue:
       return clGetCommandQueueInfo(static_cast<cl_command_queue>(handle), what, size, value,
                                    size_ret);
+    case Kind::kSampler:
+      return clGetSamplerInfo(static_cast<cl_sampler>(handle), what, size, value, size_ret);
+    case Kind::kImage:
+      if (w.random.one_in(2)) {
+        return clGetImageInfo(static_cast<cl_mem>(handle), what, size, value, size_ret);
+      }
+      [[fallthrough]];
     case Kind::kMemory:
       return clGetMemObjectInfo(static_cast<cl_mem>(handle), what, size, value, size_ret);
     case Kind::kProgram:

@@ -27,7 +27,10 @@ cl_int invalid_code(Kind kind) {
     case Kind::kQueue:
       return CL_INVALID_COMMAND_QUEUE;
     case Kind::kMemory:
+    case Kind::kImage:
       return CL_INVALID_MEM_OBJECT;
+    case Kind::kSampler:
+      return CL_INVALID_SAMPLER;
     case Kind::kProgram:
       return CL_INVALID_PROGRAM;
     case Kind::kKernel:
@@ -73,8 +76,8 @@ ObjectRef World::any_of(Kind kind, const ObjectRef& context) {
 }
 
 ObjectRef World::add(Kind kind, void* handle, ObjectRef context) {
-  // The address of a dead object may serve a new one.
-  std::erase(dead_, std::pair{kind, handle});
+  // The address of a dead object may serve a new one, also an image's a buffer.
+  std::erase_if(dead_, [handle](const auto& dead) { return dead.second == handle; });
   auto object = std::make_shared<Object>();
   object->kind = kind;
   object->handle = handle;
@@ -91,7 +94,10 @@ cl_int World::retain_handle(Kind kind, void* handle) {
       return clRetainContext(static_cast<cl_context>(handle));
     case Kind::kQueue:
       return clRetainCommandQueue(static_cast<cl_command_queue>(handle));
+    case Kind::kSampler:
+      return clRetainSampler(static_cast<cl_sampler>(handle));
     case Kind::kMemory:
+    case Kind::kImage:
       return clRetainMemObject(static_cast<cl_mem>(handle));
     case Kind::kProgram:
       return clRetainProgram(static_cast<cl_program>(handle));
@@ -111,7 +117,10 @@ cl_int World::release_handle(Kind kind, void* handle) {
       return clReleaseContext(static_cast<cl_context>(handle));
     case Kind::kQueue:
       return clReleaseCommandQueue(static_cast<cl_command_queue>(handle));
+    case Kind::kSampler:
+      return clReleaseSampler(static_cast<cl_sampler>(handle));
     case Kind::kMemory:
+    case Kind::kImage:
       return clReleaseMemObject(static_cast<cl_mem>(handle));
     case Kind::kProgram:
       return clReleaseProgram(static_cast<cl_program>(handle));
@@ -138,7 +147,11 @@ void* World::wrong_handle(Kind kind, bool in_list) {
     case 0:
       return nullptr;
     case 1: {
-      const auto other = static_cast<Kind>(random.below(kKinds));
+      auto other = static_cast<Kind>(random.below(kKinds));
+      // Images are memory objects, too.
+      if (kind == Kind::kImage || (kind == Kind::kMemory && other == Kind::kImage)) {
+        other = Kind::kQueue;
+      }
       const ObjectRef object = any(other);
       return object && other != kind ? object->handle : platform;
     }
@@ -305,8 +318,8 @@ void World::close() {
     if (event->failure_unknown) expected.error(CL_SUCCESS);
     check("clWaitForEvents", expected, waited);
   }
-  for (const Kind kind : {Kind::kEvent, Kind::kKernel, Kind::kProgram, Kind::kMemory, Kind::kQueue,
-                          Kind::kContext, Kind::kDevice}) {
+  for (const Kind kind : {Kind::kEvent, Kind::kKernel, Kind::kProgram, Kind::kSampler, Kind::kImage,
+                          Kind::kMemory, Kind::kQueue, Kind::kContext, Kind::kDevice}) {
     auto list = all(kind);
     std::shuffle(list.begin(), list.end(), std::mt19937_64(random.bits()));
     for (const ObjectRef& object : list) {

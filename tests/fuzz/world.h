@@ -43,8 +43,8 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-enum class Kind { kDevice, kContext, kQueue, kMemory, kProgram, kKernel, kEvent };
-inline constexpr size_t kKinds = 7;
+enum class Kind { kDevice, kContext, kQueue, kMemory, kProgram, kKernel, kEvent, kImage, kSampler };
+inline constexpr size_t kKinds = 9;
 /// What a call answers to a handle that is none of this kind: CL_INVALID_DEVICE …
 cl_int invalid_code(Kind kind);
 
@@ -76,6 +76,9 @@ struct Object {
   cl_mem_flags flags = 0;
   std::shared_ptr<Object> parent;
   std::vector<Mapping> mappings;
+  // Images: pixels of four bytes, as regions have them.
+  cl_mem_object_type image_type = 0;
+  std::array<size_t, 3> extent{};
   // Programs and kernels.
   bool built = false;
   std::shared_ptr<Object> program;

@@ -3,6 +3,7 @@
 // command (direct, in the calling thread, by the conductor). Not for other folders.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/workers.h"
 #include "scheduler/log/command_log.h"
+#include "scheduler/log/vendor_clock.h"
 #include "scheduler/model/performance_model.h"
 
 namespace tutti::scheduler {
@@ -45,6 +47,7 @@ struct Engine::Impl : LogSink {
   DirectPath direct;
   CommandLog log;
   RunSummary summary;
+  std::array<VendorClock, kMostBackends> clocks;  // by backend
   std::atomic<uint64_t> launches{0};  // of split kernels: varies the seed of forced splits
 
   // Last, so that they end first.

@@ -29,14 +29,16 @@ void Command::read_vendor_times() {
   if (ended_.load(std::memory_order_acquire) != 0 || !direct_.load(std::memory_order_acquire)) {
     return;
   }
-  // The vendor's clock has an origin of its own: its QUEUED is our submission.
+  // The vendor's clock has an origin of its own: its QUEUED lies between our submission and now.
   const uint64_t base = submitted_.load(std::memory_order_relaxed);
   const auto times = completion_->times();
   const uint64_t now = now_ns();
   uint64_t start = base, end = now;
   if (times && times->started >= times->queued && times->ended >= times->started) {
-    start = std::min(now, base + (times->started - times->queued));
-    end = std::min(now, base + (times->ended - times->queued));
+    const auto offset =
+        static_cast<uint64_t>(engine_.impl().clocks[backend_].offset(times->queued, base, now));
+    start = std::clamp(times->started + offset, base, now);
+    end = std::clamp(times->ended + offset, start, now);
   }
   started_.store(start, std::memory_order_relaxed);
   ended_.store(end, std::memory_order_release);

@@ -295,7 +295,7 @@ class LinkedProgramTest : public BuiltProgramTest {
   CompiledUnits unit(const char* source) {
     auto asked = request(source);
     asked.unit = true;
-    const BuildOutcome outcome = build_program(*set_, asked);
+    const BuildOutcome outcome = build_program(*set_, set_->real_devices(), asked);
     EXPECT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
     EXPECT_EQ(outcome.program, nullptr);
     EXPECT_EQ(outcome.units.size(), 1u);
@@ -311,7 +311,8 @@ class LinkedProgramTest : public BuiltProgramTest {
 TEST_F(LinkedProgramTest, ObjectsAreMadeOnceAndLinkedOnEveryBackend) {
   const CompiledUnits units = both();
   for (int round = 0; round < 2; ++round) {
-    const BuildOutcome outcome = link_program(*set_, request(""), units, "-cl-mad-enable");
+    const BuildOutcome outcome =
+        link_program(*set_, set_->real_devices(), request(""), units, "-cl-mad-enable");
     ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
     EXPECT_EQ(outcome.program->built_on(), 3u);
     EXPECT_TRUE(outcome.program->summary().kernels.at(0).needs_rewrite);
@@ -327,7 +328,7 @@ TEST_F(LinkedProgramTest, ObjectsAreMadeOnceAndLinkedOnEveryBackend) {
 TEST_F(LinkedProgramTest, RewrittenVariantLinksTheUnitsThatChange) {
   CompiledUnits units = both();
   units.push_back(unit("kernel void other(global int* o) { o[0] = 1; }\n").front());
-  const BuildOutcome outcome = link_program(*set_, request(""), units, "");
+  const BuildOutcome outcome = link_program(*set_, set_->real_devices(), request(""), units, "");
   ASSERT_NE(outcome.program, nullptr);
   const std::vector<backends::Object*> untouched = fakes_[0]->linked_objects;
   ASSERT_TRUE(outcome.program->create_kernel(0, KernelVariant::kSubRange, "k"));
@@ -343,7 +344,7 @@ TEST_F(LinkedProgramTest, RewrittenVariantLinksTheUnitsThatChange) {
 TEST_F(LinkedProgramTest, BackendThatCannotLinkIsLeftOut) {
   const CompiledUnits units = both();
   fakes_[1]->link_failure = CL_LINK_PROGRAM_FAILURE;
-  const BuildOutcome outcome = link_program(*set_, request(""), units, "");
+  const BuildOutcome outcome = link_program(*set_, set_->real_devices(), request(""), units, "");
   ASSERT_NE(outcome.program, nullptr);
   EXPECT_EQ(outcome.program->built_on(), 1u);
   EXPECT_NE(outcome.log.find("device 1"), std::string::npos) << outcome.log;
@@ -352,28 +353,31 @@ TEST_F(LinkedProgramTest, BackendThatCannotLinkIsLeftOut) {
 TEST_F(LinkedProgramTest, WhenNoneCanTheCodeIsTheEntryPoints) {
   const CompiledUnits units = both();
   for (FakeBackend* fake : fakes_) fake->link_failure = CL_OUT_OF_RESOURCES;
-  EXPECT_EQ(link_program(*set_, request(""), units, "").code, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(link_program(*set_, set_->real_devices(), request(""), units, "").code,
+            CL_OUT_OF_RESOURCES);
   for (FakeBackend* fake : fakes_) fake->link_failure = CL_BUILD_PROGRAM_FAILURE;
-  EXPECT_EQ(link_program(*set_, request(""), units, "").code, CL_LINK_PROGRAM_FAILURE);
+  EXPECT_EQ(link_program(*set_, set_->real_devices(), request(""), units, "").code,
+            CL_LINK_PROGRAM_FAILURE);
   for (FakeBackend* fake : fakes_) fake->failure = CL_INVALID_BUILD_OPTIONS;
   auto asked = request(kHelperUnit);
   asked.unit = true;
-  EXPECT_EQ(build_program(*set_, asked).code, CL_INVALID_COMPILER_OPTIONS);
+  EXPECT_EQ(build_program(*set_, set_->real_devices(), asked).code, CL_INVALID_COMPILER_OPTIONS);
 }
 
 TEST_F(LinkedProgramTest, LibrariesNeverReachAVendor) {
   const CompiledUnits units = both();
   auto asked = request("");
   asked.library = true;
-  const BuildOutcome outcome = link_program(*set_, asked, units, "");
+  const BuildOutcome outcome = link_program(*set_, set_->real_devices(), asked, units, "");
   EXPECT_EQ(outcome.code, CL_SUCCESS);
   EXPECT_EQ(outcome.units, units);
   EXPECT_TRUE(fakes_[0]->linked_objects.empty());
 }
 
 TEST_F(LinkedProgramTest, InOneGoVendorsBuild) {
-  const CompiledUnits units{std::make_shared<CompiledUnit>(2, kGoodSource, "-cl-mad-enable")};
-  const BuildOutcome outcome = link_program(*set_, request(""), units, "", true);
+  const CompiledUnits units{std::make_shared<CompiledUnit>(kGoodSource, "-cl-mad-enable")};
+  const BuildOutcome outcome =
+      link_program(*set_, set_->real_devices(), request(""), units, "", true);
   ASSERT_NE(outcome.program, nullptr) << outcome.log;
   EXPECT_FALSE(outcome.program->texts().linked());
   EXPECT_EQ(fakes_[0]->builds, 1);

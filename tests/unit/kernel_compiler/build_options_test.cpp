@@ -42,7 +42,8 @@ TEST(BuildOptions, HandsOnWhatConcernsVendors) {
       "-DX -cl-fast-relaxed-math -cl-std=CL1.2 -w -Werror -g -cl-kernel-arg-info -I inc "
       "-cl-mad-enable");
   EXPECT_TRUE(options.errors.empty());
-  EXPECT_EQ(options.vendor_options, "-cl-fast-relaxed-math -cl-std=CL1.2 -w -cl-mad-enable");
+  EXPECT_EQ(options.vendor_options,
+            "-cl-fast-relaxed-math -cl-std=CL1.2 -w -cl-kernel-arg-info -cl-mad-enable");
   EXPECT_EQ(options.language, 120u);
   EXPECT_TRUE(options.no_warnings);
   EXPECT_TRUE(options.warnings_are_errors);
