@@ -211,7 +211,9 @@ int run_child(const std::string& mode) {
   return 2;
 }
 
-extern "C" int __lsan_is_turned_off() { return forked ? 1 : 0; }
+extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() {
+  return forked ? 1 : 0;
+}
 
 std::string run_and_describe(const std::string& mode) {
   const std::string platform = "--platform=" + options().platform_name;
