@@ -75,15 +75,7 @@ Result<Buffer*> Buffer::create_image(cl_mem_flags flags, const backends::ImageSh
   return new Buffer(*context_, Ref<Buffer>(this), std::move(options), view);
 }
 
-bool Buffer::Mapping::overlaps(const Mapping& other) const {
-  for (size_t d = 0; d < 3; ++d) {
-    if (box.origin[d] >= other.box.origin[d] + other.box.extent[d] ||
-        other.box.origin[d] >= box.origin[d] + box.extent[d]) {
-      return false;
-    }
-  }
-  return true;
-}
+bool Buffer::Mapping::overlaps(const Mapping& other) const { return boxes_overlap(box, other.box); }
 
 Result<void*> Buffer::pointer_at(uint64_t offset) {
   TUTTI_ASSIGN(std::byte* const host, view_.buffer->host_memory());

@@ -40,19 +40,30 @@ Status CommandQueue::enqueue(scheduler::Work work, const Submission& submission)
   return {};
 }
 
-Result<void*> CommandQueue::map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
-                                const Submission& submission) {
-  TUTTI_ASSIGN(void* const pointer, buffer.pointer_at(offset));
+namespace {
+
+/// Maps what `mapping` says; its pointer is filled in. `discard`: nothing of it need be made valid.
+Result<void*> map_recorded(CommandQueue& queue, Buffer& memory, Buffer::Mapping mapping,
+                           uint64_t pointer_offset, bool discard, const Submission& submission) {
+  TUTTI_ASSIGN(mapping.pointer, memory.pointer_at(pointer_offset));
   // Recorded before it is enqueued: another thread may unmap as soon as it can see the event.
-  TUTTI_TRY(buffer.add_mapping({pointer, offset, size, flags, {{offset, 0, 0}, {size, 1, 1}}}));
-  const bool discard = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
-  const Status status =
-      enqueue(scheduler::MapWork{buffer.view(), offset, size, discard}, submission);
+  TUTTI_TRY(memory.add_mapping(mapping));
+  const Status status = queue.enqueue(
+      scheduler::MapWork{memory.view(), mapping.offset, mapping.size, discard}, submission);
   if (!status) {
-    buffer.take_mapping(pointer);
+    memory.take_mapping(mapping.pointer);
     return tl::unexpected<Error>(status.error());
   }
-  return pointer;
+  return mapping.pointer;
+}
+
+}  // namespace
+
+Result<void*> CommandQueue::map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
+                                const Submission& submission) {
+  const bool discard = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+  return map_recorded(*this, buffer, {nullptr, offset, size, flags, {{offset, 0, 0}, {size, 1, 1}}},
+                      offset, discard, submission);
 }
 
 Result<void*> CommandQueue::map_image(Buffer& image, cl_map_flags flags,
@@ -60,17 +71,10 @@ Result<void*> CommandQueue::map_image(Buffer& image, cl_map_flags flags,
   const backends::ImageShape& shape = *image.image();
   const uint64_t offset = box.origin[0] * shape.pixel_size + box.origin[1] * shape.second_pitch() +
                           box.origin[2] * shape.slice_pitch;
-  TUTTI_ASSIGN(void* const pointer, image.pointer_at(offset));
   // The whole image is made valid and becomes the host's, unless all of it is given up.
   const bool discard = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0 && box.extent == shape.extent;
-  TUTTI_TRY(image.add_mapping({pointer, 0, image.size(), flags, box}));
-  const Status status =
-      enqueue(scheduler::MapWork{image.view(), 0, image.size(), discard}, submission);
-  if (!status) {
-    image.take_mapping(pointer);
-    return tl::unexpected<Error>(status.error());
-  }
-  return pointer;
+  return map_recorded(*this, image, {nullptr, 0, image.size(), flags, box}, offset, discard,
+                      submission);
 }
 
 Status CommandQueue::unmap(Buffer& buffer, const void* pointer, const Submission& submission) {

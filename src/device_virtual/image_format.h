@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Image formats: the specification's tables of channel orders and data types. Pure functions.
+// Image formats: the specification's tables of channel orders and data types; boxes of pixels. Pure
+// functions.
 #pragma once
 
 #include <CL/cl.h>
 
 #include <cstddef>
+
+#include "backends/api/backend.h"
 
 namespace tutti::device_virtual {
 
@@ -15,6 +18,15 @@ size_t pixel_size(const cl_image_format& format);
 inline bool same_format(const cl_image_format& a, const cl_image_format& b) {
   return a.image_channel_order == b.image_channel_order &&
          a.image_channel_data_type == b.image_channel_data_type;
+}
+
+inline bool boxes_overlap(const backends::ImageBox& a, const backends::ImageBox& b) {
+  for (size_t d = 0; d < 3; ++d) {
+    if (a.origin[d] >= b.origin[d] + b.extent[d] || b.origin[d] >= a.origin[d] + a.extent[d]) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// 1, 2 or 3; 0 for something that is no image type.

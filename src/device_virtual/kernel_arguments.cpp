@@ -65,6 +65,8 @@ void KernelArguments::set_local(uint32_t index, uint64_t size) {
 void KernelArguments::set_sampler(uint32_t index, const backends::SamplerState& sampler) {
   Retired retired;
   const std::lock_guard lock(mutex_);
+  const ArgumentSlot& old = (*set_)[index];
+  if (old.kind == ArgumentSlot::Kind::kSampler && old.sampler == sampler) return;
   ArgumentSlot& slot = writable(index, retired);
   slot.kind = ArgumentSlot::Kind::kSampler;
   slot.sampler = sampler;

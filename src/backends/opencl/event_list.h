@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vendor's events of a wait list. Lives on the stack of one enqueue.
+// What every enqueue on a vendor's queue needs: the vendor's handles of memory, and of a wait list.
 #pragma once
 
 #include <vector>
@@ -7,6 +7,8 @@
 #include "backends/opencl/opencl_objects.h"
 
 namespace tutti::backends {
+
+inline cl_mem handle_of(Memory& memory) { return static_cast<OpenClMemory&>(memory).handle(); }
 
 /// A wait list as vendors take it; short ones need no allocation. What is known to have ended is
 /// left out, and what another queue has to run first is flushed there: the specification leaves

@@ -7,12 +7,6 @@
 #include "backends/opencl/event_list.h"
 
 namespace tutti::backends {
-namespace {
-
-cl_mem handle_of(Memory& memory) { return static_cast<OpenClMemory&>(memory).handle(); }
-
-}  // namespace
-
 Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_event event) const {
   if (code != CL_SUCCESS) return device_.failure(call, code);
   if (!event) return device_.failure(call, CL_INVALID_EVENT);

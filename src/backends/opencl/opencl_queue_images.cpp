@@ -27,8 +27,6 @@ VendorPitches vendor_pitches(const Memory& memory, size_t second, size_t third) 
   }
 }
 
-cl_mem handle_of(Memory& memory) { return static_cast<OpenClMemory&>(memory).handle(); }
-
 }  // namespace
 
 Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box, void* to,

@@ -3,31 +3,35 @@
 
 namespace tutti::icd::validate {
 
-Result<OnBuffer> on_memory(cl_command_queue queue_handle, cl_mem memory_handle) {
-  OnBuffer on;
+namespace {
+
+/// `find` looks the memory object up, and says what it must be.
+Result<OnBuffer> on(cl_command_queue queue_handle, cl_mem memory_handle,
+                    Result<device_virtual::Buffer*> (*find)(cl_mem)) {
+  OnBuffer found;
   // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue."
-  TUTTI_ASSIGN(on.queue, queue(queue_handle));
-  // "CL_INVALID_MEM_OBJECT if memobj is not a valid memory object".
-  TUTTI_ASSIGN(on.buffer, memory(memory_handle));
+  TUTTI_ASSIGN(found.queue, queue(queue_handle));
+  // "CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object" (image, memory object).
+  TUTTI_ASSIGN(found.buffer, find(memory_handle));
   // "CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same".
-  if (&on.queue->context() != &on.buffer->context()) {
+  if (&found.queue->context() != &found.buffer->context()) {
     return fail(CL_INVALID_CONTEXT, "queue and memory object are of different contexts");
   }
-  return on;
+  return found;
+}
+
+}  // namespace
+
+Result<OnBuffer> on_memory(cl_command_queue queue_handle, cl_mem memory_handle) {
+  return on(queue_handle, memory_handle, &memory);
 }
 
 Result<OnBuffer> on_buffer(cl_command_queue queue_handle, cl_mem buffer_handle) {
-  TUTTI_ASSIGN([[maybe_unused]] auto* const on, queue(queue_handle));
-  // "CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object."
-  TUTTI_ASSIGN([[maybe_unused]] auto* const found, buffer(buffer_handle));
-  return on_memory(queue_handle, buffer_handle);
+  return on(queue_handle, buffer_handle, &buffer);
 }
 
 Result<OnBuffer> on_image(cl_command_queue queue_handle, cl_mem image_handle) {
-  TUTTI_ASSIGN([[maybe_unused]] auto* const on, queue(queue_handle));
-  // "CL_INVALID_MEM_OBJECT if image is not a valid image object."
-  TUTTI_ASSIGN([[maybe_unused]] auto* const found, image(image_handle));
-  return on_memory(queue_handle, image_handle);
+  return on(queue_handle, image_handle, &image);
 }
 
 Status check_waits(device_virtual::CommandQueue* queue, RawWaitList waits, WaitList& list) {

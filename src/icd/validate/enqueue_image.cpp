@@ -126,14 +126,8 @@ Result<OnTwoImages> copy_image(cl_command_queue queue_handle, cl_mem from, cl_me
   TUTTI_TRY(check_waits(call.from.on.queue, waits, list));
   // "CL_MEM_COPY_OVERLAP if src_image and dst_image are the same image object and the source and
   // destination regions overlap."
-  const bool apart = [&] {
-    for (size_t d = 0; d < 3; ++d) {
-      const size_t a = call.from.box.origin[d], b = call.to.box.origin[d];
-      if (a + region[d] <= b || b + region[d] <= a) return true;
-    }
-    return false;
-  }();
-  if (call.from.on.buffer == call.to.on.buffer && !apart) {
+  if (call.from.on.buffer == call.to.on.buffer &&
+      device_virtual::boxes_overlap(call.from.box, call.to.box)) {
     return tutti::fail(CL_MEM_COPY_OVERLAP, "source and destination overlap");
   }
   return call;
