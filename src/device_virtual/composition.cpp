@@ -53,6 +53,8 @@ scheduler::EngineSettings engine_settings(const Config& config) {
   }
   settings.split = config.split.value;
   settings.seed = config.seed.value;
+  settings.distrust_races = config.races.value == RaceTrust::kDistrust;
+  settings.verify = config.verify.value;
   settings.summary = config.summary.value;
   if (settings.split == SplitMode::kForce) {
     log(LogLevel::kInfo, "TUTTI_SPLIT=force with TUTTI_SEED={}", settings.seed);

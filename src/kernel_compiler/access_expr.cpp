@@ -168,6 +168,7 @@ uint32_t ExprBuilder::loop_index(const Loop* loop) {
     count = evolution_.getSymbolicMaxBackedgeTakenCount(loop);
   }
   if (llvm::isa<llvm::SCEVCouldNotCompute>(count) || width_of(count->getType()) == 0) {
+    if (const auto last = last_by_exit_test(loop)) summary_.loops[index].last = *last;
     return index;
   }
   const uint32_t last = translate(evolution_.getSCEVAtScope(count, outside), outside);

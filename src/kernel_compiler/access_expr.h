@@ -14,6 +14,7 @@
 #include <llvm/IR/DataLayout.h>
 
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -54,6 +55,8 @@ class ExprBuilder {
   std::vector<uint32_t> enclosing(const llvm::Loop* scope);
 
  private:
+  /// What `last` of a loop is that LLVM knows no bound of (access_loop.cpp).
+  std::optional<uint32_t> last_by_exit_test(const llvm::Loop* loop);
   uint32_t add(scheduler::Expr expr);
   uint32_t translate_new(const llvm::SCEV* value, const llvm::Loop* scope);
   uint32_t nary(scheduler::ExprKind kind, const llvm::SCEVNAryExpr* value, const llvm::Loop* scope);

@@ -80,6 +80,21 @@ std::optional<RaceTrust> parse_option(std::string_view text, Tag<RaceTrust>) {
   return parse_name<RaceTrust>(text,
                                {{"trust", RaceTrust::kTrust}, {"distrust", RaceTrust::kDistrust}});
 }
+std::optional<Verify> parse_option(std::string_view text, Tag<Verify>) {
+  if (text == "0") return Verify{};
+  if (!text.starts_with('1')) return std::nullopt;
+  Verify verify{.on = true};
+  text.remove_prefix(1);
+  if (text.empty()) return verify;
+  if (!text.starts_with(':')) return std::nullopt;
+  text.remove_prefix(1);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), verify.tolerance);
+  if (error != std::errc() || end != text.data() + text.size() || !(verify.tolerance >= 0)) {
+    return std::nullopt;
+  }
+  return verify;
+}
 std::optional<LogTarget> parse_option(std::string_view text, Tag<LogTarget>) {
   const size_t colon = text.find(':');
   const auto level = log_level_of(lower_case(text.substr(0, colon)));

@@ -20,6 +20,13 @@ namespace tutti {
 enum class DeviceTypeChoice : uint8_t { kAuto, kCpu, kGpu, kAccelerator };
 enum class SplitMode : uint8_t { kAuto, kForce, kNever };
 enum class RaceTrust : uint8_t { kTrust, kDistrust };
+/// Whether split launches are repeated whole and compared; floating-point elements may differ by
+/// the relative tolerance.
+struct Verify {
+  bool on = false;
+  double tolerance = 1e-4;
+  bool operator==(const Verify&) const = default;
+};
 struct LogTarget {
   LogLevel level = LogLevel::kWarning;
   std::string file;  // empty: stderr

@@ -182,8 +182,15 @@ class Explainer {
       }
     }
     result.only_atomics &= !result.atomics.empty();
-    describe(index, &ArgumentUse::read, unknown_read, result.read);
-    describe(index, &ArgumentUse::write, unknown_write, result.written);
+    describe(
+        index, [](const ArgumentUse& use) { return use.read; }, unknown_read, result.read);
+    describe(index, first_written, unknown_write, result.written);
+    for (const auto& [slice, uses] : packages_) {
+      const ArgumentUse* use = find(uses, index);
+      if (use == nullptr) continue;
+      result.merge = use->merge;
+      result.written.period = use->write.period;
+    }
     result.written.every_byte = result.written.slice && overwritten(index);
     return result;
   }
@@ -194,16 +201,29 @@ class Explainer {
     return at == uses.end() ? nullptr : &*at;
   }
 
-  void describe(uint32_t argument, ByteRange ArgumentUse::*range, bool unknown,
+  /// The written range, or the first strip of it.
+  static ByteRange first_written(const ArgumentUse& use) {
+    ByteRange first = use.write.range;
+    if (use.write.strided()) {
+      bool found = false;
+      use.write.for_each([&](uint64_t begin, uint64_t end) {
+        if (!found) first = {begin, end};
+        found = true;
+      });
+    }
+    return first;
+  }
+
+  void describe(uint32_t argument, ByteRange (*range)(const ArgumentUse&), bool unknown,
                 Direction& direction) {
     const ArgumentUse* whole = find(access_.whole(), argument);
-    if (whole == nullptr || (whole->*range).empty()) return;
+    if (whole == nullptr || range(*whole).empty()) return;
     direction.used = true;
-    direction.launch = whole->*range;
+    direction.launch = range(*whole);
     std::vector<Sample> samples;
     for (const auto& [slice, uses] : packages_) {
       const ArgumentUse* use = find(uses, argument);
-      if (use != nullptr && !(use->*range).empty()) samples.push_back({slice, use->*range});
+      if (use != nullptr && !range(*use).empty()) samples.push_back({slice, range(*use)});
     }
     if (!samples.empty()) {
       direction.slice = describe_slices(samples);

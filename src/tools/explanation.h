@@ -42,6 +42,7 @@ struct Direction {
   bool whole_buffer = false;    // what part is not known before the launch: all of it
   scheduler::ByteRange launch;  // bounds of what the whole launch touches
   std::optional<SliceUse> slice;
+  uint64_t period = 0;      // writes: what `slice` says repeats every so many bytes; 0: it does not
   bool every_byte = false;  // writes: all of a slice's range is certainly overwritten
   std::vector<Touch> touches;
 };
@@ -53,6 +54,7 @@ struct ArgumentExplanation {
   Direction written;
   std::vector<std::string> atomics;  // operations on it, without repetition
   bool only_atomics = false;         // nothing else reads or writes it
+  scheduler::MergeMode merge = scheduler::MergeMode::kDisjoint;  // of its writes, in a split
 };
 
 struct KernelExplanation {

@@ -118,6 +118,7 @@ std::string direction_text(const Direction& direction, const KernelExplanation& 
   } else {
     text = fmt::format("up to {} per slice, unevenly placed{}", bytes(slice.bytes), some);
   }
+  if (direction.period != 0) text += fmt::format(", again every {} bytes", direction.period);
   if (direction.every_byte) text += ", all overwritten";
   return text + touch_text(direction);
 }
@@ -230,7 +231,11 @@ ordered_json direction_json(const Direction& direction, bool write) {
                        {"apart", regular ? ordered_json(slice.apart) : ordered_json(nullptr)},
                        {"all_slices", slice.all}};
   }
-  if (write) result["every_byte"] = direction.every_byte;
+  if (write) {
+    result["every_byte"] = direction.every_byte;
+    result["period"] =
+        direction.period == 0 ? ordered_json(nullptr) : ordered_json(direction.period);
+  }
   ordered_json touches = ordered_json::array();
   for (const Touch& touch : direction.touches) {
     touches.push_back(
@@ -262,6 +267,7 @@ ordered_json argument_json(const ArgumentExplanation& argument, size_t index) {
   result["read"] = direction_json(argument.read, false);
   result["written"] = direction_json(argument.written, true);
   result["atomics"] = argument.atomics;
+  if (argument.written.used) result["merge"] = scheduler::merge_mode_name(argument.merge);
   return result;
 }
 

@@ -1,11 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device without images answers.
+// What a device without images answers, and rows for one that only knows ranges.
 #include "backends/api/backend.h"
 
 namespace tutti::backends {
 namespace {
 tl::unexpected<Error> no_images() { return fail(CL_INVALID_OPERATION, "a device without images"); }
 }  // namespace
+
+Status Queue::write_rows(Memory& to, const BufferRows& rows, const void* from) {
+  for (uint64_t i = 0; i < rows.count; ++i) {
+    const uint64_t step = i * rows.pitch;
+    TUTTI_TRY(write_blocking(to, rows.offset + step, rows.length,
+                             static_cast<const std::byte*>(from) + step));
+  }
+  return {};
+}
+Status Queue::read_rows(Memory& from, const BufferRows& rows, void* to) {
+  for (uint64_t i = 0; i < rows.count; ++i) {
+    const uint64_t step = i * rows.pitch;
+    TUTTI_TRY(
+        read_blocking(from, rows.offset + step, rows.length, static_cast<std::byte*>(to) + step));
+  }
+  return {};
+}
 
 Result<CompletionPtr> Queue::read_image(Memory&, const ImageBox&, void*, size_t, size_t, WaitList) {
   return no_images();

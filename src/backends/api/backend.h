@@ -144,6 +144,15 @@ struct Rect {
   size_t slice_pitch = 0;
 };
 
+/// `count` rows of `length` bytes in a buffer, the first at `offset`, each `pitch` bytes after the
+/// one before (of no meaning for a single one).
+struct BufferRows {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  uint64_t pitch = 0;
+  uint64_t count = 1;
+};
+
 /// A vendor queue. In-order unless created otherwise. Calls never wait for the device, except where
 /// the vendor executes in the calling thread (PoCL `basic`).
 class Queue {
@@ -159,6 +168,10 @@ class Queue {
   virtual Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) = 0;
   /// As read, but returns when `to` holds the data. In an in-order queue: all before it has ended.
   virtual Status read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) = 0;
+  /// The same for rows, which lie in the host's memory at the same pitch, the first at `from` or
+  /// `to`. One vendor call where there is one for it.
+  virtual Status write_rows(Memory& to, const BufferRows& rows, const void* from);
+  virtual Status read_rows(Memory& from, const BufferRows& rows, void* to);
   virtual Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to,
                                      uint64_t to_offset, uint64_t size, WaitList wait) = 0;
   /// offset and size are multiples of pattern.size().

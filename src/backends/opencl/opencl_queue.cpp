@@ -74,6 +74,44 @@ Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, 
   return {};
 }
 
+namespace {
+/// Rows as the vendors' rectangles: the same in the buffer and in the host's memory.
+struct Rectangle {
+  explicit Rectangle(const BufferRows& rows)
+      : buffer{rows.offset % rows.pitch, rows.offset / rows.pitch, 0},
+        region{rows.length, rows.count, 1} {}
+  std::array<size_t, 3> buffer;
+  std::array<size_t, 3> host{0, 0, 0};
+  std::array<size_t, 3> region;
+};
+}  // namespace
+
+Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* from) {
+  if (rows.count == 1) return write_blocking(to, rows.offset, rows.length, from);
+  if (!cl_.clEnqueueWriteBufferRect) return Queue::write_rows(to, rows, from);
+  if (vendors_gone()) return device_.gone("clEnqueueWriteBufferRect");
+  const auto turn = device_.turn();
+  const Rectangle box(rows);
+  const cl_int code = cl_.clEnqueueWriteBufferRect(
+      queue_.get(), handle_of(to), CL_TRUE, box.buffer.data(), box.host.data(), box.region.data(),
+      rows.pitch, 0, rows.pitch, 0, from, 0, nullptr, nullptr);
+  if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBufferRect", code);
+  return {};
+}
+
+Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
+  if (rows.count == 1) return read_blocking(from, rows.offset, rows.length, to);
+  if (!cl_.clEnqueueReadBufferRect) return Queue::read_rows(from, rows, to);
+  if (vendors_gone()) return device_.gone("clEnqueueReadBufferRect");
+  const auto turn = device_.turn();
+  const Rectangle box(rows);
+  const cl_int code = cl_.clEnqueueReadBufferRect(
+      queue_.get(), handle_of(from), CL_TRUE, box.buffer.data(), box.host.data(), box.region.data(),
+      rows.pitch, 0, rows.pitch, 0, to, 0, nullptr, nullptr);
+  if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBufferRect", code);
+  return {};
+}
+
 Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memory& to,
                                         uint64_t to_offset, uint64_t size, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueCopyBuffer");

@@ -19,6 +19,8 @@ class OpenClQueue final : public Queue {
                               WaitList wait) override;
   Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) override;
   Status read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) override;
+  Status write_rows(Memory& to, const BufferRows& rows, const void* from) override;
+  Status read_rows(Memory& from, const BufferRows& rows, void* to) override;
   Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to, uint64_t to_offset,
                              uint64_t size, WaitList wait) override;
   Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,

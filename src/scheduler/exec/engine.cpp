@@ -2,8 +2,10 @@
 #include "scheduler/exec/engine.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "platform/clock.h"
+#include "platform/log.h"
 #include "scheduler/balance/random.h"
 #include "scheduler/exec/engine_impl.h"
 #include "scheduler/exec/split_run.h"
@@ -42,7 +44,8 @@ Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
       executor(set, model),
       direct(set),
       log(*this),
-      summary(set, settings.summary) {
+      summary(set, settings.summary),
+      compare(set) {
   // For parts of devices to come, too: a thread is started by its first task.
   for (uint32_t i = 0; i < kMostBackends; ++i) {
     workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
@@ -363,15 +366,44 @@ void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& w
     });
     return;
   }
+  if (!settings.verify.on) return start_split(command, work, std::move(plan));
+  // Copies what the launch may write, which takes its time.
+  const uint32_t backend = plan.backend;
+  workers[backend]->post([this, command, plan = std::move(plan)]() mutable {
+    start_split(command, std::get<KernelWork>(command->work_), std::move(plan));
+  });
+}
+
+void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& work,
+                               KernelPlan plan) {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const auto devices = planner.balancer_devices(work, plan);
   auto balancer = settings.split == SplitMode::kForce
                       ? make_random_balancer(settings.seed + launches.fetch_add(1), slices)
                       : make_balancer(settings.balancer, slices, devices);
+  std::shared_ptr<Verification> verification;
+  if (settings.verify.on) {
+    auto begun = Verification::begin(backends, work, plan);
+    if (begun) {
+      verification = std::move(*begun);
+    } else {
+      verified.add_unverified(work.kernel->summary().name, begun.error().message);
+    }
+  }
   auto run = std::make_shared<SplitRun>(
-      SplitRun::Parts{backends, model, summary}, work, std::move(plan), command->stream_,
+      SplitRun::Parts{backends, model, summary, compare}, work, std::move(plan), command->stream_,
       std::move(balancer),
-      [this, command](Status status) { log.finish(command, code_of(status)); });
+      [this, command, verification](Status status, std::span<const PackageRecord> packages) {
+        if (status && verification) {
+          const Status compared = verification->compare(*command->stream_, packages,
+                                                        settings.verify.tolerance, verified);
+          if (!compared) {
+            tutti::log(LogLevel::kWarning, "verify: a launch could not be repeated: {}",
+                       compared.error().message);
+          }
+        }
+        log.finish(command, code_of(status));
+      });
   for (size_t i = 0; i < run->participants(); ++i) {
     workers[run->backend(i)]->post([run, i] { run->take_part(i); });
   }
@@ -461,6 +493,8 @@ void Engine::shut_down() {
   impl_->native_worker.stop();
   impl_->callback_thread.stop();
   impl_->summary.write();
+  const std::string verified = impl_->verified.text();
+  if (!verified.empty()) std::fputs(verified.c_str(), stderr);
 }
 
 }  // namespace tutti::scheduler

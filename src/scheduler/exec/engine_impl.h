@@ -7,10 +7,12 @@
 #include <memory>
 #include <vector>
 
+#include "scheduler/exec/block_compare.h"
 #include "scheduler/exec/direct_path.h"
 #include "scheduler/exec/engine.h"
 #include "scheduler/exec/executor.h"
 #include "scheduler/exec/run_summary.h"
+#include "scheduler/exec/verification.h"
 #include "scheduler/exec/workers.h"
 #include "scheduler/log/command_log.h"
 #include "scheduler/log/vendor_clock.h"
@@ -33,6 +35,8 @@ struct Engine::Impl : LogSink {
   void start(const Ref<Command>& command);
   void start_kernel(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
 
+  void start_split(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
+
   /// The vendor has answered that a direct command ended with `status`.
   void finish_direct(const Ref<Command>& command, cl_int status);
   /// Waits until the command is done, whatever its path.
@@ -47,6 +51,8 @@ struct Engine::Impl : LogSink {
   DirectPath direct;
   CommandLog log;
   RunSummary summary;
+  BlockCompare compare;
+  VerificationReport verified;
   std::array<VendorClock, kMostBackends> clocks;  // by backend
   std::atomic<uint64_t> launches{0};  // of split kernels: varies the seed of forced splits
 

@@ -60,7 +60,7 @@ struct UseFinder {
         uses.push_back(use(view, whole.read.begin, whole.read.end - whole.read.begin, false));
       }
       if (!whole.write.empty()) {
-        uses.push_back(use(view, whole.write.begin, whole.write.end - whole.write.begin, true));
+        uses.push_back(use(view, whole.write.range.begin, whole.write.range.size(), true));
       }
     }
   }
@@ -210,11 +210,7 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
 }
 
 Status Executor::gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to) {
-  struct Piece {
-    uint32_t backend;
-    uint64_t begin, end;
-  };
-  std::vector<Piece> pieces;
+  std::vector<std::vector<ResidencyMap::Segment>> by_device(backends_.count());
   for (const auto& segment : buffer.segments(begin, end)) {
     if (segment.places == 0) continue;  // never written: whatever the application gets is right
     if (segment.places & place_bit(kHostPlace)) {
@@ -224,30 +220,31 @@ Status Executor::gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std
     }
     for (uint32_t i = 0; i < backends_.count(); ++i) {
       if (!(segment.places & place_bit(backends_.place(i)))) continue;
-      pieces.push_back({i, segment.begin, segment.end});
+      by_device[i].push_back({segment.begin, segment.end, place_bit(backends_.place(i))});
       break;
     }
   }
-  auto fetch = [this, &buffer, begin, to](const Piece& piece) -> Status {
-    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(piece.backend));
-    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(piece.backend));
-    return queue->read_blocking(*memory, piece.begin, piece.end - piece.begin,
-                                to + (piece.begin - begin));
+  auto fetch = [&](uint32_t backend) -> Status {
+    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
+    for (const SegmentRows& rows : rows_of(by_device[backend])) {
+      TUTTI_TRY(queue->read_rows(*memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
+                                 to + (rows.first.begin - begin)));
+    }
+    return {};
   };
   // All owners at once: one thread per further device, this one for the first.
-  std::vector<std::vector<Piece>> by_device(backends_.count());
-  for (const Piece& piece : pieces) by_device[piece.backend].push_back(piece);
-  std::erase_if(by_device, [](const auto& list) { return list.empty(); });
-  if (by_device.empty()) return {};
-  std::vector<Status> results(by_device.size());
-  auto fetch_all = [&](size_t index) {
-    for (const Piece& piece : by_device[index]) {
-      if (results[index]) results[index] = fetch(piece);
-    }
-  };
+  std::vector<uint32_t> owners;
+  for (uint32_t i = 0; i < by_device.size(); ++i) {
+    if (!by_device[i].empty()) owners.push_back(i);
+  }
+  if (owners.empty()) return {};
+  std::vector<Status> results(owners.size());
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < by_device.size(); ++i) threads.emplace_back(fetch_all, i);
-  fetch_all(0);
+  for (size_t i = 1; i < owners.size(); ++i) {
+    threads.emplace_back([&, i] { results[i] = fetch(owners[i]); });
+  }
+  results[0] = fetch(owners[0]);
   for (auto& thread : threads) thread.join();
   for (auto& result : results) TUTTI_TRY(result);
   return {};

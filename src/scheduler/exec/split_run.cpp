@@ -25,10 +25,11 @@ struct SplitRun::Seat {
   backends::Kernel* kernel = nullptr;
   std::vector<backends::Argument> arguments;
   HiddenArgument hidden{};
+  bool merges_prepared = false;
 };
 
 SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
-                   std::unique_ptr<Balancer> balancer, std::function<void(Status)> ended)
+                   std::unique_ptr<Balancer> balancer, Ended ended)
     : parts_(parts),
       work_(std::move(work)),
       plan_(std::move(plan)),
@@ -39,7 +40,10 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
       ended_(std::move(ended)),
       balancer_(std::move(balancer)),
       active_(plan_.participants.size()),
-      failed_(plan_.participants.size()) {}
+      failed_(plan_.participants.size()) {
+  merges_ = make_merges({parts_.backends, parts_.compare}, plan_.access->regions(), work_,
+                        plan_.participants);
+}
 
 void SplitRun::take_part(size_t participant) {
   work_off(participant, false);
@@ -113,7 +117,13 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
   return {};
 }
 
-Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
+Status SplitRun::prepare_data(Seat& seat, Range range) {
+  if (!seat.merges_prepared) {
+    for (const auto& merge : merges_) {
+      TUTTI_TRY(merge->prepare(seat.backend, *seat.queue, seat.arguments));
+    }
+    seat.merges_prepared = true;
+  }
   for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
     const BufferView& view = (*work_.arguments)[use.argument].view;
     if (!view.buffer) continue;
@@ -122,13 +132,17 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
       TUTTI_TRY(
           view.buffer->make_valid(place, view.origin + use.read.begin, view.origin + use.read.end));
     }
-    if (use.write.empty()) continue;
-    const uint64_t begin = view.origin + use.write.begin;
-    const uint64_t end = view.origin + use.write.end;
+    if (use.write.empty() || use.merge != MergeMode::kDisjoint) continue;
+    const ByteStrips write = use.write.moved(view.origin);
     // Bytes in the range that the package may leave alone must hold what was there before.
-    if (!use.overwrites) TUTTI_TRY(view.buffer->make_valid(place, begin, end));
-    view.buffer->begin_write(this, place, begin, end);
+    if (!use.overwrites) TUTTI_TRY(view.buffer->make_valid(place, write));
+    view.buffer->begin_write(this, place, write);
   }
+  return {};
+}
+
+Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
+  TUTTI_TRY(prepare_data(seat, range));
   backends::Launch launch;
   launch.kernel = seat.kernel;
   launch.arguments = seat.arguments;
@@ -220,6 +234,14 @@ void SplitRun::learn(const std::vector<PackageRecord>& packages) {
   }
 }
 
+Status SplitRun::merge(Status status) {
+  for (const auto& merge : merges_) {
+    Status merged = merge->finish(status.has_value());
+    if (status) status = std::move(merged);
+  }
+  return status;
+}
+
 void SplitRun::finish() {
   Status status;
   std::vector<PackageRecord> packages;
@@ -231,6 +253,7 @@ void SplitRun::finish() {
     }
     packages.swap(packages_);
   }
+  status = merge(std::move(status));
   for (const ArgumentSlot& slot : *work_.arguments) {
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
       slot.view.buffer->end_writes(this);
@@ -240,9 +263,9 @@ void SplitRun::finish() {
     learn(packages);
     std::sort(packages.begin(), packages.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
-    parts_.summary.launched_split(work_.kernel->summary().name, plan_, std::move(packages));
+    parts_.summary.launched_split(work_.kernel->summary().name, plan_, packages);
   }
-  ended_(std::move(status));
+  ended_(std::move(status), packages);
 }
 
 }  // namespace tutti::scheduler

@@ -11,6 +11,7 @@
 
 #include "platform/thread_annotations.h"
 #include "scheduler/balance/balancer.h"
+#include "scheduler/exec/merge.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/exec/work.h"
@@ -26,10 +27,12 @@ class SplitRun {
     BackendSet& backends;
     PerformanceModel& model;
     RunSummary& summary;
+    BlockCompare& compare;
   };
-  /// `ended` is called once, by the worker that ends last, when all results are in the directory.
+  /// Called once, by the worker that ends last, when all results are in the directory.
+  using Ended = std::function<void(Status, std::span<const PackageRecord>)>;
   SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
-           std::unique_ptr<Balancer> balancer, std::function<void(Status)> ended);
+           std::unique_ptr<Balancer> balancer, Ended ended);
 
   size_t participants() const { return plan_.participants.size(); }
   uint32_t backend(size_t participant) const { return plan_.participants[participant]; }
@@ -53,9 +56,12 @@ class SplitRun {
   void note_end(size_t participant, const InFlight& package, uint64_t previous_end)
       TUTTI_EXCLUDES(mutex_);
   Status sit_down(size_t participant, Seat& seat);
+  /// Everything that the package reads is valid where it runs, and what it writes is announced.
+  Status prepare_data(Seat& seat, Range range);
   Result<InFlight> launch(Seat& seat, Range range);
   void work_off(size_t participant, bool insist);
   void learn(const std::vector<PackageRecord>& packages);
+  Status merge(Status status);
   void finish();
 
   Parts parts_;
@@ -65,7 +71,8 @@ class SplitRun {
   const uint32_t dimension_;
   const uint64_t slices_;
   const uint64_t begun_ns_;
-  std::function<void(Status)> ended_;
+  Ended ended_;
+  std::vector<std::unique_ptr<Merge>> merges_;
 
   Mutex mutex_;
   std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);

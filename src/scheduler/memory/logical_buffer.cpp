@@ -123,21 +123,31 @@ void LogicalBuffer::add_copy(Place place, uint64_t begin, uint64_t end) {
   map_.add_copy(place, begin, end);
 }
 
-std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place, uint64_t begin,
-                                                                 uint64_t end) const {
+std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place,
+                                                                 const ByteStrips& strips) const {
+  std::vector<ResidencyMap::Segment> missing =
+      map_.missing_at(place, strips.range.begin, strips.range.end);
+  if (strips.strided()) {
+    std::vector<ResidencyMap::Segment> within;
+    for (const auto& segment : missing) {
+      strips.for_each_in(segment.begin, segment.end, [&](uint64_t begin, uint64_t end) {
+        within.push_back({begin, end, segment.places});
+      });
+    }
+    missing = std::move(within);
+  }
   // What a launch in progress writes at this place is newer than any copy elsewhere: leave it out.
-  std::vector<ResidencyMap::Segment> missing = map_.missing_at(place, begin, end);
   for (const LaunchWrite& write : writes_) {
     if (missing.empty()) break;
     if (write.place != place) continue;
     std::vector<ResidencyMap::Segment> rest;
     for (const auto& segment : missing) {
-      if (!overlap(segment.begin, segment.end, write.begin, write.end)) {
-        rest.push_back(segment);
-        continue;
-      }
-      if (segment.begin < write.begin) rest.push_back({segment.begin, write.begin, segment.places});
-      if (write.end < segment.end) rest.push_back({write.end, segment.end, segment.places});
+      uint64_t kept = segment.begin;
+      write.strips.for_each_in(segment.begin, segment.end, [&](uint64_t begin, uint64_t end) {
+        if (kept < begin) rest.push_back({kept, begin, segment.places});
+        kept = end;
+      });
+      if (kept < segment.end) rest.push_back({kept, segment.end, segment.places});
     }
     missing = std::move(rest);
   }
@@ -150,46 +160,54 @@ bool LogicalBuffer::transferring_locked(Place place, uint64_t begin, uint64_t en
   });
 }
 
-Status LogicalBuffer::make_valid(Place place, uint64_t begin, uint64_t end, uint64_t* moved) {
-  widen(begin, end);
+Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t* moved) {
+  const ByteStrips strips = widened(given);
   MutexLock lock(mutex_);
   for (;;) {
-    const auto missing = missing_locked(place, begin, end);
-    if (missing.empty() && !transferring_locked(place, begin, end)) return {};
-    if (missing.empty() || transferring_locked(place, missing.front().begin, missing.front().end)) {
+    const auto missing = missing_locked(place, strips);
+    if (missing.empty() && !transferring_locked(place, strips.range.begin, strips.range.end)) {
+      return {};
+    }
+    if (missing.empty()) {
       transfer_ended_.wait(mutex_);
       continue;
     }
-    const ResidencyMap::Segment segment = missing.front();
-    transfers_.push_back({place, segment.begin, segment.end});
+    const SegmentRows rows = rows_of(missing).front();
+    const uint64_t begin = rows.first.begin;
+    const uint64_t end = rows.end();
+    if (transferring_locked(place, begin, end)) {
+      transfer_ended_.wait(mutex_);
+      continue;
+    }
+    transfers_.push_back({place, begin, end});
     lock.unlock();
+    const ByteStrips moving{{begin, end}, static_cast<int64_t>(begin), rows.pitch, rows.length()};
     Status status;
-    if (place != kHostPlace && !(segment.places & place_bit(kHostPlace))) {
+    if (place != kHostPlace && !(rows.first.places & place_bit(kHostPlace))) {
       // Device to device goes by way of the host (facts: the vendors' own path is slower).
-      status = make_valid(kHostPlace, segment.begin, segment.end, moved);
+      status = make_valid(kHostPlace, moving, moved);
     }
     if (status) {
       Place from = kHostPlace;
       if (place == kHostPlace) {
-        while (!(segment.places & place_bit(from))) ++from;
+        while (!(rows.first.places & place_bit(from))) ++from;
       }
-      status = move(from, place, segment.begin, segment.end);
+      status = move(from, place, rows);
     }
     lock.lock();
     std::erase_if(transfers_, [&](const Transfer& transfer) {
-      return transfer.place == place && transfer.begin == segment.begin &&
-             transfer.end == segment.end;
+      return transfer.place == place && transfer.begin == begin && transfer.end == end;
     });
     if (status) {
-      map_.add_copy(place, segment.begin, segment.end);
-      if (moved) *moved += segment.end - segment.begin;
+      moving.for_each([&](uint64_t from, uint64_t to) { map_.add_copy(place, from, to); });
+      if (moved) *moved += rows.length() * rows.count;
     }
     transfer_ended_.notify_all();
     if (!status) return status;
   }
 }
 
-Status LogicalBuffer::move(Place from, Place to, uint64_t begin, uint64_t end) {
+Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   TUTTI_ASSIGN(std::byte * host, host_memory());
   const Place device = from == kHostPlace ? to : from;
   TUTTI_ASSIGN(backends::Memory * memory, memory_at(device));
@@ -202,24 +220,27 @@ Status LogicalBuffer::move(Place from, Place to, uint64_t begin, uint64_t end) {
                                        : queue->read_image(*memory, all, host, second, third, {}));
     return moved->wait();
   }
-  if (from == kHostPlace) return queue->write_blocking(*memory, begin, end - begin, host + begin);
-  return queue->read_blocking(*memory, begin, end - begin, host + begin);
+  std::byte* at = host + rows.first.begin;
+  const backends::BufferRows where{rows.first.begin, rows.length(), rows.pitch, rows.count};
+  return from == kHostPlace ? queue->write_rows(*memory, where, at)
+                            : queue->read_rows(*memory, where, at);
 }
 
-void LogicalBuffer::begin_write(const void* launch, Place place, uint64_t begin, uint64_t end) {
-  widen(begin, end);
+void LogicalBuffer::begin_write(const void* launch, Place place, const ByteStrips& given) {
+  const ByteStrips strips = widened(given);
   MutexLock lock(mutex_);
-  writes_.push_back({launch, place, begin, end});
-  transfer_ended_.wait(
-      mutex_, [&]() TUTTI_REQUIRES(mutex_) { return !transferring_locked(place, begin, end); });
+  writes_.push_back({launch, place, strips});
+  transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
+    return !transferring_locked(place, strips.range.begin, strips.range.end);
+  });
 }
 
 void LogicalBuffer::end_writes(const void* launch, bool discard) {
   MutexLock lock(mutex_);
   for (const LaunchWrite& write : writes_) {
-    if (!discard && write.launch == launch) {
-      map_.set_exclusive(write.place, write.begin, write.end);
-    }
+    if (discard || write.launch != launch) continue;
+    write.strips.for_each(
+        [&](uint64_t begin, uint64_t end) { map_.set_exclusive(write.place, begin, end); });
   }
   std::erase_if(writes_, [&](const LaunchWrite& write) { return write.launch == launch; });
 }

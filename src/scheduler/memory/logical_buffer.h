@@ -21,6 +21,8 @@
 #include "platform/thread_annotations.h"
 #include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/residency_map.h"
+#include "scheduler/memory/segment_rows.h"
+#include "scheduler/plan/byte_range.h"
 
 namespace tutti::scheduler {
 
@@ -72,12 +74,14 @@ class LogicalBuffer : public RefCounted {
   /// Makes [begin, end) valid at `place` by moving the missing ranges, and waits for them. What a
   /// launch in progress writes at `place` is left alone: it is newer than any copy elsewhere.
   /// Two threads that need the same range share one transfer. `moved` adds up the bytes.
-  Status make_valid(Place place, uint64_t begin, uint64_t end, uint64_t* moved = nullptr);
+  Status make_valid(Place place, const ByteStrips& strips, uint64_t* moved = nullptr);
+  Status make_valid(Place place, uint64_t begin, uint64_t end, uint64_t* moved = nullptr) {
+    return make_valid(place, ByteStrips{.range = {begin, end}}, moved);
+  }
 
-  /// `launch` (any address that names it) is about to write [begin, end) at `place`. Until
-  /// end_writes() no transfer to `place` touches that range; returns when none that does is under
-  /// way.
-  void begin_write(const void* launch, Place place, uint64_t begin, uint64_t end);
+  /// `launch` (any address that names it) is about to write the strips at `place`. Until
+  /// end_writes() no transfer to `place` touches them; returns when none that might is under way.
+  void begin_write(const void* launch, Place place, const ByteStrips& strips);
   /// The launch has ended: what begin_write announced becomes exclusive at its place. With
   /// `discard`, the directory stays as it was.
   void end_writes(const void* launch, bool discard = false);
@@ -97,12 +101,12 @@ class LogicalBuffer : public RefCounted {
   struct LaunchWrite {
     const void* launch;
     Place place;
-    uint64_t begin, end;
+    ByteStrips strips;
   };
 
   LogicalBuffer(BackendSet& backends, const Options& options);
   Status allocate_host();
-  Status move(Place from, Place to, uint64_t begin, uint64_t end);
+  Status move(Place from, Place to, const SegmentRows& rows);
   Result<backends::Memory*> memory_at(Place place);
   /// Ranges of an image are all of it.
   void widen(uint64_t& begin, uint64_t& end) const {
@@ -111,7 +115,10 @@ class LogicalBuffer : public RefCounted {
       end = size_;
     }
   }
-  std::vector<ResidencyMap::Segment> missing_locked(Place place, uint64_t begin, uint64_t end) const
+  ByteStrips widened(const ByteStrips& strips) const {
+    return image_ ? ByteStrips{.range = {0, size_}} : strips;
+  }
+  std::vector<ResidencyMap::Segment> missing_locked(Place place, const ByteStrips& strips) const
       TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);
 

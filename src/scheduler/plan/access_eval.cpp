@@ -58,6 +58,19 @@ void keep_useful(const AccessDomain& domain, const AccessDomain::Values (&slices
   });
 }
 
+/// What slices [first, first + count) may write where writes repeat, within `range`.
+ByteStrips strips_of(const StridedWrites& strided, uint64_t first, uint64_t count,
+                     const ByteRange& range) {
+  const Wide one = Wide{strided.step} * first;
+  const Wide other = Wide{strided.step} * (first + count - 1);
+  const Wide begin = std::min(one, other) + strided.begin;
+  const Wide length = std::max(one, other) + strided.end - begin;
+  // Any strip names the others: the one nearest to the window's begin has a small number.
+  const Wide phase = begin - affine::floor_divide(begin, strided.period) * strided.period;
+  return {range, static_cast<int64_t>(phase), static_cast<uint64_t>(strided.period),
+          static_cast<uint64_t>(std::min(length, Wide{strided.period}))};
+}
+
 ByteRange clip(const Interval& bytes, const Window& window) {
   const Wide begin = std::max(bytes.lo, Wide{0});
   const Wide end = std::min(bytes.hi, Wide{window.size});
@@ -83,13 +96,28 @@ uint64_t read_bytes(const std::vector<ArgumentUse>& uses) {
 struct LaunchAccess::Impl {
   EvaluatedLaunch launch;
   std::optional<DenseCover> cover;
+  uint32_t split_dimension = 0;  // of the verdict, to which the rest refers
+  std::vector<StridedWrites> strided;
+  std::vector<MergeRegion> regions;
 
   void add_accesses(const LaunchShape& shape, std::span<const ArgumentValue> arguments);
   std::vector<ArgumentUse> package(uint32_t dimension, uint64_t first, uint64_t count) const;
+  /// What the verdict knows beyond bounding ranges.
+  void apply_verdict(uint64_t first, uint64_t count, std::vector<ArgumentUse>& uses) const;
 };
 
 const char* merge_mode_name(MergeMode mode) {
-  return mode == MergeMode::kDisjoint ? "disjoint" : "whole";
+  switch (mode) {
+    case MergeMode::kDisjoint:
+      return "disjoint";
+    case MergeMode::kAtomic:
+      return "atomic";
+    case MergeMode::kDiff:
+      return "diff";
+    case MergeMode::kWhole:
+      break;
+  }
+  return "whole";
 }
 
 void LaunchAccess::Impl::add_accesses(const LaunchShape& shape,
@@ -171,7 +199,7 @@ void LaunchAccess::Impl::add_accesses(const LaunchShape& shape,
 }
 
 LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchShape& shape,
-                                    std::span<const ArgumentValue> arguments) {
+                                    std::span<const ArgumentValue> arguments, bool distrust_races) {
   LaunchAccess result;
   auto impl = std::make_shared<Impl>();
   impl->launch.summary = &summary;
@@ -181,7 +209,7 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
     for (uint32_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].buffer == 0) continue;
       const ByteRange all{0, arguments[i].size};
-      result.whole_.push_back({i, all, all, false});
+      result.whole_.push_back({.argument = i, .read = all, .write = {.range = all}});
     }
     return result;
   }
@@ -194,13 +222,14 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
         return access.argument < summary.arguments.size() && access.argument < arguments.size();
       });
   SplitAnswer answer = may_split_at_all(launch);
-  if (!complete) answer = {false, "the kernel's arguments do not fit its summary", 0};
-  if (answer.disjoint) {
-    // The dimension whose packages read the least twice (halo rows, or a whole matrix); among
-    // equals the one with more slices. Only if none has enough slices, those with fewer are
-    // considered.
+  if (!complete) answer = whole_because("the kernel's arguments do not fit its summary", 0);
+  if (answer.split()) {
+    // The cheapest way to merge; then the dimension whose packages read the least twice (halo rows,
+    // or a whole matrix); among equals the one with more slices. Only if none has enough slices,
+    // those with fewer are considered.
     struct Candidate {
       uint32_t dimension = 0;
+      MergeMode mode = MergeMode::kDisjoint;
       bool enough = false;
       uint64_t slices = 0;
       uint64_t twice = 0;
@@ -216,14 +245,16 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
           2 - i;  // outermost first: its slices are contiguous, and its reasons plain
       const uint64_t slices = shape.groups(d);
       if (slices < 2) continue;
-      SplitAnswer along = may_split_along(launch, d);
-      if (!along.disjoint) {
+      SplitAnswer along = may_split_along(launch, d, distrust_races);
+      if (!along.split()) {
         if (refusal.reason.empty()) refusal = std::move(along);
         continue;
       }
-      Candidate candidate{d, slices >= kEnoughSlices, slices, 0};
+      Candidate candidate{d, along.mode, slices >= kEnoughSlices, slices, 0};
       if (best) {
-        if (candidate.enough != best->enough) {
+        if (candidate.mode != best->mode) {
+          if (candidate.mode > best->mode) continue;
+        } else if (candidate.enough != best->enough) {
           if (best->enough) continue;
         } else {
           best->twice = bytes_read_in_halves(*best);
@@ -233,11 +264,14 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
         }
       }
       best = candidate;
-      result.verdict_ = {MergeMode::kDisjoint, d, std::move(along.reason), 0};
+      result.verdict_ = {along.mode, d, std::move(along.reason), 0};
+      impl->split_dimension = d;
+      impl->strided = std::move(along.strided);
+      impl->regions = std::move(along.regions);
     }
     if (!best) answer = std::move(refusal);
   }
-  if (!answer.disjoint) result.verdict_ = {MergeMode::kWhole, 0, answer.reason, answer.line};
+  if (!answer.split()) result.verdict_ = {MergeMode::kWhole, 0, answer.reason, answer.line};
   result.impl_ = std::move(impl);
   return result;
 }
@@ -246,6 +280,31 @@ std::vector<ArgumentUse> LaunchAccess::package(uint32_t dimension, uint64_t firs
                                                uint64_t count) const {
   if (!impl_ || dimension >= 3) return whole_;
   return impl_->package(dimension, first, count);
+}
+
+std::span<const MergeRegion> LaunchAccess::regions() const {
+  return impl_ ? std::span<const MergeRegion>(impl_->regions) : std::span<const MergeRegion>();
+}
+
+void LaunchAccess::Impl::apply_verdict(uint64_t first, uint64_t count,
+                                       std::vector<ArgumentUse>& uses) const {
+  for (size_t i = 0; i < strided.size(); ++i) {
+    if (strided[i].period == 0 || uses[i].write.empty()) continue;
+    uses[i].write = strips_of(strided[i], first, count, uses[i].write.range);
+  }
+  for (const MergeRegion& region : regions) {
+    for (const uint32_t argument : region.arguments) {
+      for (size_t i = 0; i < uses.size(); ++i) {
+        if (uses[i].argument != argument) continue;
+        const Window& window = launch.windows[i];
+        if (uses[i].merge == MergeMode::kDisjoint) uses[i].write = {};
+        uses[i].merge = region.mode;
+        extend(uses[i].write.range, {std::max(region.range.begin, window.origin) - window.origin,
+                                     std::min(region.range.end - window.origin, window.size)});
+        if (region.mode == MergeMode::kAtomic) uses[i].read = {};
+      }
+    }
+  }
 }
 
 std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_t first,
@@ -282,19 +341,22 @@ std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_
     }
     ArgumentUse& out = result[use.window];
     if (use.access->kind != AccessKind::kStore) extend(out.read, range);
-    if (use.access->kind != AccessKind::kLoad) extend(out.write, range);
+    if (use.access->kind != AccessKind::kLoad) extend(out.write.range, range);
   }
+  if (dimension == split_dimension) apply_verdict(first, count, result);
   if (!cover) return result;
   for (uint32_t i = 0; i < result.size(); ++i) {
     ArgumentUse& use = result[i];
     if (use.write.empty()) continue;
-    use.overwrites = cover->covers(i, dimension, first, count, use.write.begin, use.write.end);
+    const ByteRange& write = use.write.range;
+    use.overwrites = !use.write.strided() && use.merge == MergeMode::kDisjoint &&
+                     cover->covers(i, dimension, first, count, write.begin, write.end);
     for (uint32_t j = 0; use.overwrites && j < result.size(); ++j) {
       const Window& a = launch.windows[i];
       const Window& b = launch.windows[j];
       if (i == j || a.buffer != b.buffer || result[j].read.empty()) continue;
-      if (b.origin + result[j].read.begin < a.origin + use.write.end &&
-          a.origin + use.write.begin < b.origin + result[j].read.end) {
+      if (b.origin + result[j].read.begin < a.origin + write.end &&
+          a.origin + write.begin < b.origin + result[j].read.end) {
         use.overwrites = false;
       }
     }

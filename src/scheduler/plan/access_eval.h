@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "scheduler/plan/access_summary.h"
+#include "scheduler/plan/byte_range.h"
+#include "scheduler/plan/merge_region.h"
 
 namespace tutti::scheduler {
 
@@ -37,27 +39,18 @@ struct ArgumentValue {
   uint64_t size = 0;
 };
 
-/// Half-open byte range within an argument's window; empty when begin == end.
-struct ByteRange {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-  bool empty() const { return begin >= end; }
-  bool operator==(const ByteRange&) const = default;
-};
-
-/// What one package does to one argument. Ranges are bounding ranges, clipped to the window.
+/// What one package does to one argument, in bytes of its window.
 struct ArgumentUse {
   uint32_t argument = 0;
-  ByteRange read;   // loads (whole window where unknown)
-  ByteRange write;  // stores and atomics
+  ByteRange read;    // loads (whole window where unknown): a bounding range
+  ByteStrips write;  // stores and atomics: bounding ranges; what lies in between is untouched
   // Every byte of `write` is provably stored by the package, and the package reads none of them
   // through another argument: what was there before does not matter beyond `read`.
   bool overwrites = false;
+  // Other than kDisjoint: the writes belong to one of regions(), and say what the launch writes.
+  MergeMode merge = MergeMode::kDisjoint;
   bool operator==(const ArgumentUse&) const = default;
 };
-
-enum class MergeMode : uint8_t { kDisjoint, kWhole };
-const char* merge_mode_name(MergeMode mode);
 
 /// May this launch be split, how, and if not, why.
 struct Verdict {
@@ -70,9 +63,11 @@ struct Verdict {
 
 class LaunchAccess {
  public:
-  /// `arguments` has one entry per kernel argument, in order.
+  /// `arguments` has one entry per kernel argument, in order. With `distrust_races`, a launch whose
+  /// packages' plain reads and writes might meet is kept whole (TUTTI_RACES).
   static LaunchAccess evaluate(const KernelSummary& summary, const LaunchShape& shape,
-                               std::span<const ArgumentValue> arguments);
+                               std::span<const ArgumentValue> arguments,
+                               bool distrust_races = false);
 
   const Verdict& verdict() const { return verdict_; }
   /// What slices [first, first + count) along `dimension` do, one entry per memory argument used.
@@ -80,6 +75,8 @@ class LaunchAccess {
   std::vector<ArgumentUse> package(uint32_t dimension, uint64_t first, uint64_t count) const;
   /// What the whole launch does; valid whatever the verdict.
   const std::vector<ArgumentUse>& whole() const { return whole_; }
+  /// What has to be merged after a split; none for kDisjoint.
+  std::span<const MergeRegion> regions() const;
 
  private:
   struct Impl;

@@ -15,6 +15,9 @@ namespace {
 constexpr double kWorthSplittingSeconds = 200e-6;
 // With nothing known of a kernel, launches of fewer work-items than this are not split.
 constexpr uint64_t kWorthSplittingItems = 2048;
+// What merging is reckoned with, on the safe side of what hosts and links do.
+constexpr double kCopiesBytesPerSecond = 4e9;
+constexpr double kTransferBytesPerSecond = 6e9;
 constexpr uint64_t kGpuItemsPerUnit = 2048;  // resident work-items of one GPU compute unit
 
 uint64_t items_of(const LaunchShape& shape) {
@@ -50,6 +53,8 @@ std::string KernelPlan::reason() const {
       return "too short to gain from a split";
     case Why::kFewGroups:
       return "too few work-groups to divide";
+    case Why::kMerge:
+      return "merging would take longer than a split gains; otherwise: " + access->verdict().reason;
     case Why::kVerdict:
       break;
   }
@@ -125,6 +130,35 @@ uint32_t Planner::best_device(const KernelWork& work,
   });
 }
 
+bool Planner::merge_pays(const KernelWork& work, const KernelPlan& plan) const {
+  double cost = 0;
+  for (const MergeRegion& region : plan.access->regions()) {
+    const auto bytes = static_cast<double>(region.range.size());
+    if (region.mode == MergeMode::kAtomic) {
+      // Each device fills its copy, which is read and combined.
+      cost += bytes * static_cast<double>(plan.participants.size()) *
+              (2 / kCopiesBytesPerSecond + 1 / kTransferBytesPerSecond);
+      continue;
+    }
+    const LogicalBuffer& buffer = *(*work.arguments)[region.arguments.front()].view.buffer;
+    PlaceSet places = 0;
+    for (const uint32_t i : plan.participants) places |= place_bit(buffer.place_on(i));
+    const int copies = std::popcount(places);
+    if (copies == 1) continue;  // all write to the same memory
+    // Each place gets the content, and keeps and compares it; at worst everything has changed, and
+    // both old and new come back.
+    cost += bytes * copies * (2 / kCopiesBytesPerSecond + 3 / kTransferBytesPerSecond);
+  }
+  if (cost == 0) return true;
+  const uint64_t key = work.kernel->model_key();
+  const auto known = model_.speed(key, plan.backend);
+  if (!known) return cost < kWorthSplittingSeconds;  // the whole run that follows tells more
+  double all = 0;
+  for (const uint32_t i : plan.participants) all += relative_speed(key, i, plan.participants);
+  const double whole = static_cast<double>(items_of(plan.shape)) / *known;
+  return whole * (1 - *known / all) > cost + kWorthSplittingSeconds;
+}
+
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) const {
   KernelPlan plan;
   plan.participants = candidates(work, allowed);
@@ -158,12 +192,13 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
   }
   const auto values = argument_values(*work.arguments);
   auto access = std::make_shared<LaunchAccess>(
-      LaunchAccess::evaluate(work.kernel->summary(), plan.shape, values));
+      LaunchAccess::evaluate(work.kernel->summary(), plan.shape, values, settings_.distrust_races));
   plan.access = access;
-  if (access->verdict().mode != MergeMode::kDisjoint) return whole(KernelPlan::Why::kVerdict);
+  if (access->verdict().mode == MergeMode::kWhole) return whole(KernelPlan::Why::kVerdict);
   if (plan.shape.groups(access->verdict().dimension) < 2) {
     return whole(KernelPlan::Why::kFewGroups);
   }
+  if (!force && !merge_pays(work, plan)) return whole(KernelPlan::Why::kMerge);
   plan.split = true;
   return plan;
 }

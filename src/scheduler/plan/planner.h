@@ -20,12 +20,14 @@ namespace tutti::scheduler {
 struct EngineSettings {
   BalancerSpec balancer;
   SplitMode split = SplitMode::kAuto;
-  uint64_t seed = 1;    // of forced splits
-  std::string summary;  // as TUTTI_SUMMARY
+  uint64_t seed = 1;            // of forced splits
+  bool distrust_races = false;  // as TUTTI_RACES
+  Verify verify;                // as TUTTI_VERIFY
+  std::string summary;          // as TUTTI_SUMMARY
 };
 
 struct KernelPlan {
-  enum class Why : uint8_t { kOneDevice, kSingle, kNever, kSmall, kFewGroups, kVerdict };
+  enum class Why : uint8_t { kOneDevice, kSingle, kNever, kSmall, kFewGroups, kMerge, kVerdict };
   bool split = false;
   Why why = Why::kVerdict;                     // of a whole run; kVerdict: see access->verdict()
   uint32_t backend = 0;                        // whole: the device
@@ -55,6 +57,8 @@ class Planner {
  private:
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
   uint32_t best_device(const KernelWork& work, const std::vector<uint32_t>& candidates) const;
+  /// Whether a split gains more time than its merges cost.
+  bool merge_pays(const KernelWork& work, const KernelPlan& plan) const;
   double relative_speed(uint64_t kernel, uint32_t backend,
                         const std::vector<uint32_t>& others) const;
 

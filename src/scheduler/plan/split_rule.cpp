@@ -2,6 +2,11 @@
 #include "scheduler/plan/split_rule.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "scheduler/plan/merge_rule.h"
+#include "scheduler/plan/strided_writes.h"
 
 namespace tutti::scheduler {
 
@@ -10,20 +15,6 @@ using affine::Term;
 using affine::Wide;
 
 namespace {
-
-std::string quoted(const EvaluatedLaunch& launch, const AccessUse& use) {
-  const Argument& argument = launch.summary->arguments[use.access->argument];
-  return argument.name.empty() ? "number " + std::to_string(use.access->argument)
-                               : "'" + argument.name + "'";
-}
-
-std::string at_line(uint32_t line) {
-  return line == 0 ? std::string() : " (line " + std::to_string(line) + ")";
-}
-
-SplitAnswer no(std::string reason, uint32_t line) {
-  return {false, std::move(reason) + at_line(line), line};
-}
 
 /// What one argument's stores do, slice by slice: those in one slice s write bytes
 /// [step·s + begin, step·s + end) of the root buffer at most.
@@ -63,20 +54,20 @@ std::string not_known(const EvaluatedLaunch& launch, const AccessUse& use) {
 SplitAnswer meets(const EvaluatedLaunch& launch, const AccessUse& use, Wide step) {
   const uint32_t line = use.access->line;
   const AccessDomain& domain = launch.domains[use.domain];
-  if (use.data) return no(not_known(launch, use), line);
+  if (use.data) return whole_because(not_known(launch, use), line);
   const std::string hint = strides_over_slices(use, domain, step) ? " (grid-stride loop?)" : "";
   if (step != 0) {
-    return no(
+    return whole_because(
         "the writes of neighbouring slices of argument " + quoted(launch, use) + " meet" + hint,
         line);
   }
   const bool plain = std::all_of(use.offset.begin(), use.offset.end(), [&](const Term& term) {
     return term.symbol < kIdSymbols + domain.loop_count();
   });
-  return no(plain ? "every slice writes the same part of argument " + quoted(launch, use)
-                  : "the writes of different slices of argument " + quoted(launch, use) +
-                        " cannot be told apart" + hint,
-            line);
+  return whole_because(plain ? "every slice writes the same part of argument " + quoted(launch, use)
+                             : "the writes of different slices of argument " + quoted(launch, use) +
+                                   " cannot be told apart" + hint,
+                       line);
 }
 
 /// Joins one more store to an argument's writes; false when they cannot be described as one.
@@ -121,100 +112,209 @@ bool join(Writes& writes, const AccessUse& use, uint32_t dimension, const Window
 
 SplitAnswer may_split_at_all(const EvaluatedLaunch& launch) {
   const KernelSummary& summary = *launch.summary;
-  if (!summary.whole_reason.empty()) return no(summary.whole_reason, summary.whole_line);
+  if (!summary.whole_reason.empty()) {
+    return whole_because(summary.whole_reason, summary.whole_line);
+  }
   for (const Argument& argument : summary.arguments) {
     const bool image_written = argument.kind == ArgKind::kImage && argument.access != "read_only";
     if (image_written || argument.kind == ArgKind::kOther) {
-      return no("argument '" + argument.name + "' is of a kind that cannot be split yet (" +
-                    argument.type_name + ")",
-                0);
+      return whole_because("argument '" + argument.name +
+                               "' is of a kind that cannot be split yet (" + argument.type_name +
+                               ")",
+                           0);
     }
   }
   for (const AccessUse& use : launch.uses) {
     const Access& access = *use.access;
-    if (access.kind == AccessKind::kAtomic) {
-      return no("atomic " + access.atomic_op + " on argument " + quoted(launch, use) +
-                    " (merge of atomics not available yet)",
-                access.line);
-    }
     const bool global = summary.arguments[access.argument].kind == ArgKind::kGlobal;
     if (access.is_volatile && global) {
-      return no("argument " + quoted(launch, use) + " is accessed as volatile", access.line);
+      return whole_because("argument " + quoted(launch, use) + " is accessed as volatile",
+                           access.line);
     }
   }
   if (launch.shape.groups(0) < 2 && launch.shape.groups(1) < 2 && launch.shape.groups(2) < 2) {
-    return no("the launch has a single work-group", 0);
+    return whole_because("the launch has a single work-group", 0);
   }
-  for (const AccessUse& use : launch.uses) {
-    if (!use.writes()) continue;
-    const Access& access = *use.access;
-    if (access.size == 0) {
-      return no("writes an unknown part of argument " + quoted(launch, use), access.line);
-    }
-    if (use.bounded) continue;
-    return no(use.data
-                  ? not_known(launch, use)
-                  : "writes argument " + quoted(launch, use) + " at an index without a known bound",
-              access.line);
-  }
-  return {true, {}, 0};
+  SplitAnswer answer;
+  answer.mode = MergeMode::kDisjoint;
+  return answer;
 }
 
-SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension) {
-  std::vector<Writes> all(launch.windows.size());
-  for (const AccessUse& use : launch.uses) {
-    if (!use.writes()) continue;
-    const bool stepless = use.slices[dimension].lo == use.slices[dimension].hi;
-    if (!stepless && !use.slice[dimension].rest.bounded()) return meets(launch, use, 0);
-    if (!join(all[use.window], use, dimension, launch.windows[use.window])) {
-      return no("the stores to argument " + quoted(launch, use) +
-                    " advance differently from slice to slice",
-                use.access->line);
+namespace {
+
+/// The proof by boxes, along one dimension.
+class BoxProof {
+ public:
+  BoxProof(const EvaluatedLaunch& launch, uint32_t dimension, std::vector<bool> with_loads)
+      : launch_(launch),
+        dimension_(dimension),
+        with_loads_(std::move(with_loads)),
+        all_(launch.windows.size()),
+        refusals_(launch.windows.size()) {
+    for (const AccessUse& use : launch.uses) {
+      if (counts(use) && !refusals_[use.window]) add(use);
+    }
+    for (uint32_t i = 0; i < all_.size(); ++i) {
+      if (!all_[i].any) continue;
+      if (!refusals_[i]) check_alone(i);
+      for (uint32_t j = 0; j < i; ++j) {
+        if (all_[j].any && launch.windows[i].buffer == launch.windows[j].buffer) check_pair(j, i);
+      }
     }
   }
-  const Writes* stepping = nullptr;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Writes& a = all[i];
-    if (!a.any) continue;
+
+  /// Why a window's writes are not apart; none where they are.
+  const std::vector<std::optional<SplitAnswer>>& refusals() const { return refusals_; }
+
+  std::string reason() const {
+    bool any = false;
+    for (const Writes& writes : all_) {
+      any |= writes.any;
+      if (!writes.any || writes.single) continue;
+      const Wide distance = writes.step < 0 ? -writes.step : writes.step;
+      return "writes of argument " + quoted(launch_, *writes.use) + " are " +
+             std::to_string(static_cast<int64_t>(distance)) + " bytes apart per slice";
+    }
+    return any ? "only one slice writes" : "the kernel writes no buffer";
+  }
+
+ private:
+  bool counts(const AccessUse& use) const { return use.writes() || with_loads_[use.window]; }
+
+  void refuse(uint32_t window, SplitAnswer answer) {
+    if (!refusals_[window]) refusals_[window] = std::move(answer);
+  }
+
+  void add(const AccessUse& use) {
+    Writes& writes = all_[use.window];
+    const auto unknown = [&](SplitAnswer answer) {
+      refuse(use.window, std::move(answer));
+      writes.any = true;
+      writes.use = &use;
+      const Window& window = launch_.windows[use.window];
+      writes.launch = {Wide{window.origin}, Wide{window.origin} + window.size};
+    };
+    const Access& access = *use.access;
+    const std::string does = use.writes() ? "writes" : "reads";
+    if (access.size == 0) {
+      return unknown(whole_because(does + " an unknown part of argument " + quoted(launch_, use),
+                                   access.line));
+    }
+    if (!use.bounded) {
+      return unknown(use.data ? whole_because(not_known(launch_, use), access.line)
+                              : whole_because(does + " argument " + quoted(launch_, use) +
+                                                  " at an index without a known bound",
+                                              access.line));
+    }
+    const bool stepless = use.slices[dimension_].lo == use.slices[dimension_].hi;
+    if (!stepless && !use.slice[dimension_].rest.bounded()) return unknown(meets(launch_, use, 0));
+    if (!join(writes, use, dimension_, launch_.windows[use.window])) {
+      return unknown(whole_because("the stores to argument " + quoted(launch_, use) +
+                                       " advance differently from slice to slice",
+                                   access.line));
+    }
+  }
+
+  void check_alone(uint32_t i) {
+    const Writes& a = all_[i];
     const Wide distance = a.step < 0 ? -a.step : a.step;
-    if (!a.single && distance < a.bytes.hi - a.bytes.lo) {
-      // Name the store that spoils it, not merely the first.
-      for (const AccessUse& use : launch.uses) {
-        if (!use.writes() || use.window != i) continue;
-        const Interval& rest = use.slice[dimension].rest;
-        if (distance < rest.hi - rest.lo + use.access->size) return meets(launch, use, a.step);
-      }
-      return meets(launch, *a.use, a.step);
-    }
-    if (!a.single && stepping == nullptr) stepping = &a;
-    for (size_t j = 0; j < i; ++j) {
-      const Writes& b = all[j];
-      if (!b.any || launch.windows[i].buffer != launch.windows[j].buffer) continue;
-      if (a.launch.hi <= b.launch.lo || b.launch.hi <= a.launch.lo) continue;
-      bool apart = false;
-      if (a.single && b.single) {
-        apart = a.slice == b.slice;
-      } else if (a.single || b.single || a.step == b.step) {
-        const Wide step = a.single ? b.step : a.step;
-        const Interval bytes = hull(rebased(a, step), rebased(b, step));
-        apart = (step < 0 ? -step : step) >= bytes.hi - bytes.lo;
-      }
-      if (!apart) {
-        return no("arguments " + quoted(launch, *b.use) + " and " + quoted(launch, *a.use) +
-                      " share memory, and what different slices write there meets",
-                  a.use->access->line);
+    if (a.single || distance >= a.bytes.hi - a.bytes.lo) return;
+    // Name the store that spoils it, not merely the first.
+    for (const AccessUse& use : launch_.uses) {
+      if (!counts(use) || use.window != i) continue;
+      const Interval& rest = use.slice[dimension_].rest;
+      if (distance < rest.hi - rest.lo + use.access->size) {
+        return refuse(i, meets(launch_, use, a.step));
       }
     }
+    refuse(i, meets(launch_, *a.use, a.step));
   }
-  if (stepping == nullptr) {
-    const bool writes = std::any_of(all.begin(), all.end(), [](const Writes& w) { return w.any; });
-    return {true, writes ? "only one slice writes" : "the kernel writes no buffer", 0};
+
+  void check_pair(uint32_t i, uint32_t j) {
+    const Writes& a = all_[i];
+    const Writes& b = all_[j];
+    if (a.launch.hi <= b.launch.lo || b.launch.hi <= a.launch.lo) return;
+    bool apart = false;
+    if (refusals_[i] || refusals_[j]) {
+      // Nothing is known of at least one of them.
+    } else if (a.single && b.single) {
+      apart = a.slice == b.slice;
+    } else if (a.single || b.single || a.step == b.step) {
+      const Wide step = a.single ? b.step : a.step;
+      const Interval bytes = hull(rebased(a, step), rebased(b, step));
+      apart = (step < 0 ? -step : step) >= bytes.hi - bytes.lo;
+    }
+    if (apart) return;
+    const auto answer =
+        whole_because("arguments " + quoted(launch_, *a.use) + " and " + quoted(launch_, *b.use) +
+                          " share memory, and what different slices write there meets",
+                      b.use->access->line);
+    refuse(i, answer);
+    refuse(j, answer);
   }
-  const Wide distance = stepping->step < 0 ? -stepping->step : stepping->step;
-  return {true,
-          "writes of argument " + quoted(launch, *stepping->use) + " are " +
-              std::to_string(static_cast<int64_t>(distance)) + " bytes apart per slice",
-          0};
+
+  const EvaluatedLaunch& launch_;
+  const uint32_t dimension_;
+  const std::vector<bool> with_loads_;
+  std::vector<Writes> all_;  // by window
+  std::vector<std::optional<SplitAnswer>> refusals_;
+};
+
+/// Windows whose loads count: another work-group may have written what they see.
+std::vector<bool> windows_with_loads(const EvaluatedLaunch& launch, bool distrust_races) {
+  std::vector<bool> result(launch.windows.size());
+  for (const AccessUse& use : launch.uses) {
+    if (use.access->kind != AccessKind::kAtomic && !(distrust_races && use.writes())) continue;
+    for (uint32_t i = 0; i < result.size(); ++i) {
+      result[i] = result[i] || launch.windows[i].buffer == launch.windows[use.window].buffer;
+    }
+  }
+  return result;
+}
+
+/// No other window of the same root buffer reaches into what the launch does to this one.
+bool alone(const EvaluatedLaunch& launch, uint32_t window, bool with_loads) {
+  const Window& mine = launch.windows[window];
+  return std::none_of(launch.uses.begin(), launch.uses.end(), [&](const AccessUse& use) {
+    const Window& other = launch.windows[use.window];
+    return use.window != window && other.buffer == mine.buffer && (use.writes() || with_loads) &&
+           other.origin < mine.origin + mine.size && mine.origin < other.origin + other.size;
+  });
+}
+
+}  // namespace
+
+SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
+                            bool distrust_races) {
+  const std::vector<bool> with_loads = windows_with_loads(launch, distrust_races);
+  const BoxProof boxes(launch, dimension, with_loads);
+  SplitAnswer answer;
+  answer.mode = MergeMode::kDisjoint;
+  answer.reason = boxes.reason();
+  std::vector<bool> together(launch.windows.size());
+  const SplitAnswer* refusal = nullptr;
+  for (uint32_t i = 0; i < launch.windows.size(); ++i) {
+    if (!boxes.refusals()[i]) continue;
+    if (alone(launch, i, with_loads[i])) {
+      const StridedWrites strided = strided_writes(launch, i, dimension, with_loads[i]);
+      if (strided.period != 0) {
+        answer.strided.resize(launch.windows.size());
+        answer.strided[i] = strided;
+        answer.reason = "writes of argument " +
+                        quoted(*launch.summary, launch.windows[i].argument) + " repeat every " +
+                        std::to_string(strided.period) + " bytes, where slices are " +
+                        std::to_string(std::abs(strided.step)) + " bytes apart";
+        continue;
+      }
+    }
+    together[i] = true;
+    if (!refusal) refusal = &*boxes.refusals()[i];
+  }
+  if (!refusal) return answer;
+  SplitAnswer merged = merge_regions(launch, together, distrust_races);
+  merged.strided = std::move(answer.strided);
+  if (merged.mode == MergeMode::kDisjoint) merged.reason = std::move(answer.reason);
+  return merged;
 }
 
 }  // namespace tutti::scheduler

@@ -27,9 +27,9 @@ TEST(AccessEval, SimpleStoreIsDisjointAndOverwrites) {
   const auto uses = access.package(0, 3, 2);
   EXPECT_EQ(use_of(uses, in).read, (ByteRange{192, 320}));
   EXPECT_TRUE(use_of(uses, in).write.empty());
-  EXPECT_EQ(use_of(uses, out).write, (ByteRange{192, 320}));
+  EXPECT_EQ(use_of(uses, out).write.range, (ByteRange{192, 320}));
   EXPECT_TRUE(use_of(uses, out).overwrites);
-  EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 4096}));
+  EXPECT_EQ(use_of(access.whole(), out).write.range, (ByteRange{0, 4096}));
 }
 
 TEST(AccessEval, IntIndexWithGuardAsClangSeesIt) {
@@ -42,7 +42,7 @@ TEST(AccessEval, IntIndexWithGuardAsClangSeesIt) {
   const auto access = k.evaluate(launch_1d(1024, 64));
   EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
   const auto last = use_of(access.package(0, 15, 1), out);
-  EXPECT_EQ(last.write, (ByteRange{3840, 4000}));
+  EXPECT_EQ(last.write.range, (ByteRange{3840, 4000}));
   EXPECT_TRUE(last.overwrites);
 }
 
@@ -60,7 +60,7 @@ TEST(AccessEval, StencilGuardFoldedIntoOneUnsignedComparison) {
   const auto access = k.evaluate(launch_1d(1024, 64));
   EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
   const auto first = access.package(0, 0, 1);
-  EXPECT_EQ(use_of(first, out).write, (ByteRange{4, 256}));
+  EXPECT_EQ(use_of(first, out).write.range, (ByteRange{4, 256}));
   EXPECT_TRUE(use_of(first, out).overwrites);
   EXPECT_EQ(use_of(first, in).read, (ByteRange{0, 260}));
   EXPECT_EQ(use_of(access.package(0, 4, 1), in).read, (ByteRange{1020, 1284}));
@@ -85,7 +85,7 @@ TEST(AccessEval, RowsOfA2dImageSplitAlongTheOuterDimension) {
             (ArgumentUse{out, {}, {88 * 400, 90 * 400}, true}));
   // Without the guard on x the rows meet.
   k.summary().accesses[0].guards.erase(k.summary().accesses[0].guards.begin());
-  EXPECT_EQ(k.evaluate(launch_2d(112, 96, 16, 8)).verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(k.evaluate(launch_2d(112, 96, 16, 8)).verdict().mode, MergeMode::kDiff);
 }
 
 TEST(AccessEval, GemmReadsAllOfBButOnlyItsRowsOfA) {
@@ -144,39 +144,97 @@ TEST(AccessEval, RowPerGroupWithAStridedLoop) {
   k.store(out, k.times(k.add(k.times(k.group(0), 100), j), 4), 4, {}, {loop});
   const auto access = k.evaluate(launch_1d(16 * 32, 32));
   ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint) << access.verdict().reason;
-  EXPECT_EQ(use_of(access.package(0, 2, 3), out).write, (ByteRange{800, 2000}));
+  EXPECT_EQ(use_of(access.package(0, 2, 3), out).write.range, (ByteRange{800, 2000}));
 }
 
-TEST(AccessEval, GridStrideLoopIsNamed) {
+/// The strips that a package writes, as ranges.
+std::vector<ByteRange> strips_of(const ArgumentUse& use) {
+  std::vector<ByteRange> strips;
+  use.write.for_each([&](uint64_t begin, uint64_t end) { strips.push_back({begin, end}); });
+  return strips;
+}
+
+TEST(AccessEval, GridStrideLoopWritesStrips) {
   KernelMaker k;
-  const auto out = k.buffer("out", 4096 * 4);
-  const auto n = k.scalar("n", 4096);
+  const auto out = k.buffer("out", 2500 * 4);
+  const auto n = k.scalar("n", 2500);
   const auto i = k.add(k.gid(0), k.mul(k.loop(0), k.global_size(0)));
   const auto loop = k.add_loop(std::nullopt, false);
-  k.store(out, k.times(i, 4), 4, {{Compare::kULt, i, k.zext(k.arg(n))}}, {loop}).line = 7;
+  k.store(out, k.times(i, 4), 4, {{Compare::kULt, i, k.zext(k.arg(n))}}, {loop});
   const auto access = k.evaluate(launch_1d(1024, 64));
-  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
-  EXPECT_EQ(access.verdict().line, 7u);
-  EXPECT_EQ(
-      access.verdict().reason,
-      "the writes of neighbouring slices of argument 'out' meet (grid-stride loop?) (line 7)");
-  EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 4096 * 4}));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(access.verdict().reason,
+            "writes of argument 'out' repeat every 4096 bytes, where slices are 256 bytes apart");
+  const auto use = use_of(access.package(0, 3, 2), out);
+  EXPECT_EQ(strips_of(use), (std::vector<ByteRange>{{768, 1280}, {4864, 5376}, {8960, 9472}}));
+  EXPECT_FALSE(use.overwrites);
+  // The last strip is cut where the launch's writes end.
+  EXPECT_EQ(strips_of(use_of(access.package(0, 6, 2), out)).back(), (ByteRange{9728, 10000}));
   // With as many work-items as elements it is an ordinary store.
-  EXPECT_EQ(k.evaluate(launch_1d(4096, 64)).verdict().mode, MergeMode::kDisjoint);
+  EXPECT_FALSE(use_of(k.evaluate(launch_1d(4096, 64)).package(0, 0, 1), out).write.strided());
 }
 
-TEST(AccessEval, ScatterIsWholeAndItsReadsAreUnknown) {
+TEST(AccessEval, UnrolledGridStrideLoop) {
+  // Four copies of the body: the period is that of one of them.
+  KernelMaker k;
+  const auto out = k.buffer("out", 1 << 20);
+  const auto loop = k.add_loop(k.c(3), true);
+  for (int64_t copy = 0; copy < 4; ++copy) {
+    k.store(out, k.plus(k.add(k.times(k.gid(0), 4), k.times(k.loop(0), 4 * 4096)), copy * 4096), 4,
+            {}, {loop});
+  }
+  const auto access = k.evaluate(launch_1d(1024, 64));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(use_of(access.package(0, 1, 1), out).write.period, 4096u);
+}
+
+TEST(AccessEval, ColumnsAndStructuresOfArraysAreStrips) {
+  // out[y * 100 + x] where only x divides: one group of rows.
+  KernelMaker k;
+  const auto out = k.buffer("out", 100 * 8 * 4);
+  k.store(out, k.times(k.add(k.times(k.gid(1), 100), k.gid(0)), 4));
+  const auto columns = k.evaluate(launch_2d(96, 8, 16, 8));
+  ASSERT_EQ(columns.verdict().mode, MergeMode::kDisjoint) << columns.verdict().reason;
+  EXPECT_EQ(columns.verdict().dimension, 0u);
+  EXPECT_EQ(use_of(columns.package(0, 1, 1), out).write.period, 400u);
+  EXPECT_EQ(strips_of(use_of(columns.package(0, 1, 1), out))[1], (ByteRange{464, 528}));
+  // A row shorter than what the slices sweep over would wrap onto the next one's columns.
+  EXPECT_EQ(k.evaluate(launch_2d(112, 8, 16, 8)).verdict().mode, MergeMode::kDiff);
+}
+
+TEST(AccessEval, TooManyStripsAreCompared) {
+  KernelMaker k;
+  const auto out = k.buffer("out", 1 << 20);
+  const auto loop = k.add_loop(k.c(8191), true);
+  k.store(out, k.add(k.times(k.gid(0), 4), k.times(k.loop(0), 128)), 4, {}, {loop});
+  EXPECT_EQ(k.evaluate(launch_1d(32, 8)).verdict().mode, MergeMode::kDiff);
+}
+
+TEST(AccessEval, ScatterIsComparedAndItsReadsAreUnknown) {
   KernelMaker k;
   const auto index = k.buffer("index", 4096);
   const auto out = k.buffer("out", 8192);
   k.load(index, k.times(k.gid(0), 4));
   k.store(out, k.times(k.sext(k.unknown(32)), 4)).line = 12;
   const auto access = k.evaluate(launch_1d(1024, 64));
-  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
-  EXPECT_EQ(access.verdict().line, 12u);
-  EXPECT_NE(access.verdict().reason.find("read from memory (line 12)"), std::string::npos);
-  EXPECT_EQ(use_of(access.package(0, 3, 1), out).write, (ByteRange{0, 8192}));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDiff);
+  EXPECT_EQ(access.verdict().reason,
+            "the stores to argument 'out' (line 12) scatter: what each device changed is taken "
+            "over");
+  ASSERT_EQ(access.regions().size(), 1u);
+  EXPECT_EQ(access.regions()[0].range, (ByteRange{0, 8192}));
+  EXPECT_EQ(access.regions()[0].unit, 4u);
+  EXPECT_EQ(access.regions()[0].arguments, std::vector<uint32_t>{out});
+  EXPECT_EQ(use_of(access.package(0, 3, 1), out).merge, MergeMode::kDiff);
   EXPECT_FALSE(use_of(access.package(0, 3, 1), out).overwrites);
+  // Read, too: another package may have written it, which only matters where races are distrusted.
+  k.load(out, k.times(k.gid(0), 4)).line = 14;
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 64)).verdict().mode, MergeMode::kDiff);
+  const auto values = k.values();
+  const auto distrusting =
+      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 64), values, true).verdict();
+  EXPECT_EQ(distrusting.mode, MergeMode::kWhole);
+  EXPECT_EQ(distrusting.line, 14u);
 }
 
 TEST(AccessEval, IndirectReadsStaySplittable) {
@@ -205,7 +263,7 @@ TEST(AccessEval, DivisionAndRemainderGiveBackTheId) {
     ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint) << access.verdict().reason;
     const auto use = use_of(access.package(0, 1, 1), out);
     const auto begin = static_cast<uint64_t>(2 * pitch * 4);
-    EXPECT_EQ(use.write, (ByteRange{begin, begin + static_cast<uint64_t>(pitch) * 4 + 200}));
+    EXPECT_EQ(use.write.range, (ByteRange{begin, begin + static_cast<uint64_t>(pitch) * 4 + 200}));
     EXPECT_EQ(use.overwrites, pitch == 50);
   }
 }
@@ -215,7 +273,7 @@ TEST(AccessEval, ButterflyStaysWithinItsGroup) {
   const auto data = k.buffer("data", 4096);
   k.store(data, k.times(k.op(ExprKind::kXor, k.gid(0), k.c(8)), 4));
   EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
-  EXPECT_EQ(k.evaluate(launch_1d(1024, 8)).verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 8)).verdict().mode, MergeMode::kDiff);
 }
 
 TEST(AccessEval, NeighbouringStoresTogetherOverwrite) {
@@ -270,23 +328,26 @@ TEST(AccessEval, OverwritesKnowsThatIdsDependOnEachOther) {
   k.store(out, k.times(k.lid(0), 4), 4,
           {{Compare::kUGe, k.gid(0), k.c(20)}, {Compare::kULt, k.gid(0), k.c(35)}});
   const auto use = use_of(k.evaluate(launch_1d(48, 16)).whole(), out);
-  EXPECT_EQ(use.write, (ByteRange{0, 64}));
+  EXPECT_EQ(use.write.range, (ByteRange{0, 64}));
   EXPECT_FALSE(use.overwrites);
 }
 
 TEST(AccessEval, AliasedArgumentsAreJudgedTogether) {
-  const auto verdict = [](uint64_t origin) {
+  const auto evaluated = [](uint64_t origin) {
     KernelMaker k;
     const auto a = k.buffer("a", 4096, 1, 0);
     const auto b = k.buffer("b", 4096, 1, origin);
     k.store(a, k.times(k.gid(0), 4));
     k.store(b, k.times(k.gid(0), 4));
-    return k.evaluate(launch_1d(1024, 16)).verdict();
+    return k.evaluate(launch_1d(1024, 16));
   };
-  EXPECT_EQ(verdict(0).mode, MergeMode::kDisjoint);
-  EXPECT_EQ(verdict(4096).mode, MergeMode::kDisjoint);
-  EXPECT_EQ(verdict(4).mode, MergeMode::kWhole);
-  EXPECT_NE(verdict(4).reason.find("'a' and 'b' share memory"), std::string::npos);
+  EXPECT_EQ(evaluated(0).verdict().mode, MergeMode::kDisjoint);
+  EXPECT_EQ(evaluated(4096).verdict().mode, MergeMode::kDisjoint);
+  const auto overlapping = evaluated(4);
+  EXPECT_EQ(overlapping.verdict().mode, MergeMode::kDiff);
+  ASSERT_EQ(overlapping.regions().size(), 1u);
+  EXPECT_EQ(overlapping.regions()[0].arguments, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(overlapping.regions()[0].range, (ByteRange{0, 4100}));
 }
 
 TEST(AccessEval, InPlaceThroughTwoArgumentsDoesNotOverwrite) {
@@ -306,7 +367,7 @@ TEST(AccessEval, TwoRegionsOfOneArgumentHaveNoDisjointBoxes) {
   const auto out = k.buffer("out", 8192);
   k.store(out, k.times(k.gid(0), 4));
   k.store(out, k.plus(k.times(k.gid(0), 4), 4096));
-  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDiff);
 }
 
 TEST(AccessEval, StoreOfOneSliceBesideTheRegularOnes) {
@@ -318,7 +379,7 @@ TEST(AccessEval, StoreOfOneSliceBesideTheRegularOnes) {
   k.store(out, k.c(0), 4, {{Compare::kEq, i, k.c(0)}});
   const auto access = k.evaluate(launch_1d(1024, 16));
   // Slice 0 would reach one element further down than a slice may be long.
-  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDiff);
   k.summary().accesses[1].offset = k.c(4);
   EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
 }
@@ -339,8 +400,9 @@ TEST(AccessEval, WrappingIndexIsNotTrusted) {
   k.store(out, k.zext(k.trunc(k.times(k.gid(0), 2), 8)), 1);
   EXPECT_EQ(k.evaluate(launch_1d(64, 16)).verdict().mode, MergeMode::kDisjoint);
   const auto access = k.evaluate(launch_1d(256, 16));
-  EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
-  EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 256}));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDiff);
+  EXPECT_EQ(access.regions()[0].range, (ByteRange{0, 256}));
+  EXPECT_EQ(use_of(access.whole(), out).write.range, (ByteRange{0, 256}));
 }
 
 TEST(AccessEval, ProductsThatOverflowMayBeNegative) {
@@ -352,23 +414,94 @@ TEST(AccessEval, ProductsThatOverflowMayBeNegative) {
   k.store(out, k.plus(k.op(ExprKind::kAShr, least, k.c(28)), 1024), 4);
   // −2^35 + 16 shifted by 28 is −128.
   const auto use = use_of(k.evaluate(launch_1d(64, 16)).whole(), out);
-  EXPECT_LE(use.write.begin, 896u);
+  EXPECT_LE(use.write.range.begin, 896u);
   EXPECT_FALSE(use.overwrites);
 }
 
-TEST(AccessEval, AtomicsVolatileImagesAndWholeReasons) {
+TEST(AccessEval, AtomicsWithUnusedResultsAreCombined) {
   KernelMaker k;
   const auto hist = k.buffer("hist", 1024);
-  k.access(AccessKind::kAtomic, hist, k.times(k.zext(k.unknown(8)), 4), 4).atomic_op = "add";
-  auto verdict = k.evaluate(launch_1d(1024, 16)).verdict();
-  EXPECT_EQ(verdict.mode, MergeMode::kWhole);
-  EXPECT_EQ(verdict.reason, "atomic add on argument 'hist' (merge of atomics not available yet)");
-  const auto use = use_of(k.evaluate(launch_1d(1024, 16)).package(0, 0, 1), hist);
-  EXPECT_EQ(use, (ArgumentUse{hist, {0, 1024}, {0, 1024}, false}));
+  const auto update = [&](const char* op) -> Access& {
+    Access& access = k.access(AccessKind::kAtomic, hist, k.times(k.zext(k.unknown(8)), 4), 4);
+    access.atomic_op = op;
+    access.line = 5;
+    return access;
+  };
+  const auto evaluated = [&] { return k.evaluate(launch_1d(1024, 16)); };
+  update("add");
+  EXPECT_EQ(evaluated().verdict().mode, MergeMode::kAtomic);
+  EXPECT_EQ(evaluated().regions()[0],
+            (MergeRegion{MergeMode::kAtomic, MergeOperator::kSum, 4, {hist}, {0, 1024}}));
+  EXPECT_EQ(use_of(evaluated().package(0, 0, 1), hist).merge, MergeMode::kAtomic);
+  update("dec");
+  EXPECT_EQ(evaluated().verdict().mode, MergeMode::kAtomic);
 
+  update("umax");
+  EXPECT_EQ(evaluated().verdict().reason,
+            "argument 'hist' is updated by different kinds of atomics (line 5)");
+  k.summary().accesses.pop_back();
+  update("add").result_used = true;
+  EXPECT_EQ(evaluated().verdict().reason,
+            "uses the result of atomic add on argument 'hist' (line 5)");
+  k.summary().accesses.pop_back();
+  update("cmpxchg");
+  EXPECT_EQ(evaluated().verdict().reason,
+            "atomic cmpxchg on argument 'hist' cannot be merged (line 5)");
+  k.summary().accesses.pop_back();
+  update("add").size = 8;
+  EXPECT_EQ(evaluated().verdict().mode, MergeMode::kWhole);
+  k.summary().accesses.pop_back();
+  k.load(hist, k.c(0)).line = 9;
+  EXPECT_EQ(evaluated().verdict().reason,
+            "argument 'hist' is read where work-items update it atomically (line 9)");
+  // An exchange without a result is a store, but not beside additions.
+  k.summary().accesses.clear();
+  update("xchg");
+  EXPECT_EQ(evaluated().verdict().mode, MergeMode::kDiff);
+  update("add");
+  EXPECT_EQ(evaluated().verdict().mode, MergeMode::kWhole);
+}
+
+TEST(AccessEval, AtomicsOfOneSliceNeedNoMerge) {
+  // Each group has counters of its own, and may use the results, and read them.
+  KernelMaker k;
+  const auto counters = k.buffer("counters", 1024);
+  const auto mine = k.times(k.group(0), 16);
+  k.access(AccessKind::kAtomic, counters, mine, 4).atomic_op = "add";
+  k.summary().accesses[0].result_used = true;
+  k.load(counters, k.plus(mine, 4));
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
+  // But not those of the neighbour.
+  k.load(counters, k.plus(mine, 16));
+  k.summary().accesses[0].line = 8;
+  const auto verdict = k.evaluate(launch_1d(1024, 16)).verdict();
+  EXPECT_EQ(verdict.mode, MergeMode::kWhole);
+  EXPECT_EQ(verdict.line, 8u);
+}
+
+TEST(AccessEval, AtomicsThroughSubBuffersThatOverlap) {
+  const auto verdict = [](uint64_t origin) {
+    KernelMaker k;
+    const auto a = k.buffer("a", 1024, 7, 0);
+    const auto b = k.buffer("b", 1024, 7, origin);
+    for (const auto argument : {a, b}) {
+      k.access(AccessKind::kAtomic, argument, k.times(k.zext(k.unknown(8)), 4), 4).atomic_op =
+          "add";
+    }
+    return k.evaluate(launch_1d(1024, 16)).verdict().mode;
+  };
+  EXPECT_EQ(verdict(0), MergeMode::kAtomic);
+  EXPECT_EQ(verdict(512), MergeMode::kWhole);
+  EXPECT_EQ(verdict(1024), MergeMode::kAtomic);
+}
+
+TEST(AccessEval, VolatileImagesAndWholeReasons) {
+  KernelMaker k;
+  const auto hist = k.buffer("hist", 1024);
+  k.access(AccessKind::kAtomic, hist, k.times(k.zext(k.unknown(8)), 4), 4);
   k.summary().accesses[0].kind = AccessKind::kLoad;
   k.summary().accesses[0].is_volatile = true;
-  verdict = k.evaluate(launch_1d(1024, 16)).verdict();
+  auto verdict = k.evaluate(launch_1d(1024, 16)).verdict();
   EXPECT_EQ(verdict.reason, "argument 'hist' is accessed as volatile");
 
   k.summary().accesses[0].is_volatile = false;
@@ -413,7 +546,7 @@ TEST(AccessEval, OffsetsOfTheLaunchCount) {
   k.store(out, k.times(k.gid(0), 4));
   k.load(out, k.times(k.sub(k.gid(0), k.node(ExprKind::kGlobalOffset, 64)), 4));
   const auto use = use_of(k.evaluate(launch_1d(1024, 16, 100)).package(0, 1, 1), out);
-  EXPECT_EQ(use.write, (ByteRange{464, 528}));
+  EXPECT_EQ(use.write.range, (ByteRange{464, 528}));
   EXPECT_EQ(use.read, (ByteRange{64, 128}));
 }
 
@@ -423,7 +556,7 @@ TEST(AccessEval, LargeBuffersBeyondFourGiB) {
   k.store(out, k.times(k.gid(0), 16), 16);
   const auto access = k.evaluate(launch_1d(uint64_t{1} << 32, 256));
   EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
-  EXPECT_EQ(use_of(access.package(0, (1 << 24) - 1, 1), out).write,
+  EXPECT_EQ(use_of(access.package(0, (1 << 24) - 1, 1), out).write.range,
             (ByteRange{(uint64_t{1} << 36) - 4096, uint64_t{1} << 36}));
 }
 
@@ -433,7 +566,7 @@ TEST(AccessEval, AChoiceIsNotTheSameTwice) {
   const auto out = k.buffer("out", 4096);
   const auto choice = k.node(ExprKind::kHull, 64, {k.c(0), k.gid(0)});
   k.store(out, k.plus(k.times(k.sub(choice, choice), 4), 512));
-  EXPECT_EQ(use_of(k.evaluate(launch_1d(128, 16)).whole(), out).write, (ByteRange{4, 1024}));
+  EXPECT_EQ(use_of(k.evaluate(launch_1d(128, 16)).whole(), out).write.range, (ByteRange{4, 1024}));
 }
 
 TEST(AccessEval, DamagedSummariesAreHarmless) {
@@ -445,7 +578,7 @@ TEST(AccessEval, DamagedSummariesAreHarmless) {
   k.store(5, self);
   const auto access = k.evaluate(launch_1d(1024, 16));
   EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
-  EXPECT_EQ(use_of(access.whole(), out).write, (ByteRange{0, 4096}));
+  EXPECT_EQ(use_of(access.whole(), out).write.range, (ByteRange{0, 4096}));
 }
 
 TEST(AccessEval, LaunchesOutOfRangeAreWhole) {
@@ -454,7 +587,7 @@ TEST(AccessEval, LaunchesOutOfRangeAreWhole) {
   k.store(out, k.times(k.gid(0), 4));
   const auto access = k.evaluate(launch_1d(~uint64_t{0} - 15, 16));
   EXPECT_EQ(access.verdict().mode, MergeMode::kWhole);
-  EXPECT_EQ(use_of(access.package(0, 1, 1), out).write, (ByteRange{0, 4096}));
+  EXPECT_EQ(use_of(access.package(0, 1, 1), out).write.range, (ByteRange{0, 4096}));
 }
 
 }  // namespace

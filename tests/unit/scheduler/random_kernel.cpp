@@ -20,6 +20,7 @@ class Generator {
   void make_arguments();
   void make_loops();
   void make_access();
+  void make_atomics(Access& access);
   E pattern();
   E arbitrary(int depth, uint8_t width);
   E leaf(uint8_t width);
@@ -93,7 +94,7 @@ Generator::E Generator::id(uint32_t d) {
 Generator::E Generator::pattern() {
   const uint32_t d = dimension();
   const E i = narrow(id(d));
-  switch (pick(14)) {
+  switch (pick(18)) {
     case 0:
     case 1:
       return k().times(i, 1 + pick(4));
@@ -129,6 +130,11 @@ Generator::E Generator::pattern() {
       return k().sub(k().c(40), i);
     case 12:
       return k().op(ExprKind::kLShr, i, k().c(1 + pick(3)));
+    case 13:
+    case 14:
+    case 15:  // structure of arrays, or a grid-stride loop
+      if (around_.empty()) return k().plus(i, 24 * pick(3));
+      return k().add(i, k().times(k().loop(around_[0]), 12 + 6 * pick(6)));
     default:
       return k().plus(i, static_cast<int64_t>(pick(5)) - 2);
   }
@@ -250,19 +256,31 @@ void Generator::make_access() {
   Access& access = k().access(store ? AccessKind::kStore : AccessKind::kLoad, argument, offset,
                               size, guards, around_);
   access.guards_exact = exact;
+  if (size >= 4 && chance(30)) make_atomics(access);
   if (chance(25)) {
     // Its neighbour, as fields of a structure are.
     Access twin = access;
-    twin.offset = k().plus(offset, size);
+    twin.offset = k().plus(twin.offset, size);
     k().summary().accesses.push_back(std::move(twin));
   }
   if (chance(25)) {
     // The same through another argument, which may be a view of the same memory.
     Access twin = k().summary().accesses.back();
     twin.argument = buffers_[pick(static_cast<uint32_t>(buffers_.size()))];
-    twin.kind = chance(50) ? AccessKind::kStore : AccessKind::kLoad;
+    if (twin.kind != AccessKind::kAtomic || chance(50)) {
+      twin.kind = chance(50) ? AccessKind::kStore : AccessKind::kLoad;
+    }
     k().summary().accesses.push_back(std::move(twin));
   }
+}
+
+/// Elements are aligned, as atomics need them to be.
+void Generator::make_atomics(Access& access) {
+  static constexpr const char* kOperations[] = {"add", "inc", "umax", "xchg", "fadd"};
+  access.kind = AccessKind::kAtomic;
+  access.atomic_op = kOperations[chance(70) ? 0 : pick(std::size(kOperations))];
+  access.result_used = chance(20);
+  access.offset = k().op(ExprKind::kAnd, access.offset, k().c(-int64_t{access.size}));
 }
 
 RandomCase Generator::run() {

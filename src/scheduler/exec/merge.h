@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes one result of what several devices wrote to one region during a split launch, or to the
+// atomic regions of one window. Made per launch; prepare() may be called by several threads,
+// finish() by one, after all packages have ended.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "scheduler/exec/backend_set.h"
+#include "scheduler/exec/block_compare.h"
+#include "scheduler/exec/work.h"
+#include "scheduler/plan/merge_region.h"
+
+namespace tutti::scheduler {
+
+class Merge {
+ public:
+  virtual ~Merge() = default;
+  /// Before the first package on `backend`: its copy of the region is there, and `arguments` lead
+  /// to it. What it enqueues goes to `queue` (in order), ahead of the packages.
+  virtual Status prepare(uint32_t backend, backends::Queue& queue,
+                         std::vector<backends::Argument>& arguments) = 0;
+  /// Puts the result together and notes in the buffer's directory where it is. Without `success`
+  /// (a package has failed) the content is undefined, but the directory is in order.
+  virtual Status finish(bool success) = 0;
+};
+
+struct MergeParts {
+  BackendSet& backends;
+  BlockCompare& compare;
+};
+
+/// `participants`: the backends that may call prepare().
+std::vector<std::unique_ptr<Merge>> make_merges(MergeParts parts,
+                                                std::span<const MergeRegion> regions,
+                                                const KernelWork& work,
+                                                const std::vector<uint32_t>& participants);
+
+}  // namespace tutti::scheduler

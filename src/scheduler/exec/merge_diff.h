@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// MergeMode::kDiff: every device starts from the same content; afterwards what each one changed is
+// taken over. Devices that share the host's memory write to it side by side, which needs no merge.
+#pragma once
+
+#include "platform/thread_annotations.h"
+#include "scheduler/exec/merge.h"
+
+namespace tutti::scheduler {
+
+class DiffMerge final : public Merge {
+ public:
+  DiffMerge(MergeParts parts, const MergeRegion& region, const BufferView& view,
+            std::vector<uint32_t> participants);
+
+  Status prepare(uint32_t backend, backends::Queue& queue,
+                 std::vector<backends::Argument>& arguments) override;
+  Status finish(bool success) override;
+
+ private:
+  /// One device with memory of its own that takes part.
+  struct Copy {
+    uint32_t backend = 0;
+    backends::Memory* now = nullptr;
+    std::unique_ptr<backends::Memory> before;  // the content of range_; null: not needed
+    std::vector<ByteRange> changed;
+  };
+
+  Status distribute() TUTTI_REQUIRES(mutex_);
+  Status find_changes() TUTTI_REQUIRES(mutex_);
+  /// What the copy changed in `part` goes into the host's copy.
+  Status take_over(const Copy& copy, const ByteRange& part);
+  Status merge_into_host() TUTTI_REQUIRES(mutex_);
+  Status merge_blocks() TUTTI_REQUIRES(mutex_);
+
+  MergeParts parts_;
+  const uint32_t unit_;
+  const Ref<LogicalBuffer> buffer_;
+  const std::vector<uint32_t> participants_;
+  ByteRange range_;  // of the buffer, aligned for BlockCompare
+  bool one_place_;   // all participants write to the same memory
+  Mutex mutex_;      // held over transfers: nobody may write before all have the old content
+  bool distributed_ TUTTI_GUARDED_BY(mutex_) = false;
+  bool host_takes_part_ TUTTI_GUARDED_BY(mutex_) = false;
+  std::vector<Copy> copies_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti::scheduler

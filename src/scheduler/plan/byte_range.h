@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets of bytes that occur: a range, or equal strips at equal distances. Plain values.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tutti::scheduler {
+
+/// Half-open byte range; empty when begin == end.
+struct ByteRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool empty() const { return begin >= end; }
+  uint64_t size() const { return empty() ? 0 : end - begin; }
+  bool operator==(const ByteRange&) const = default;
+};
+
+/// The bytes of `range` that lie in [phase + k·period, phase + k·period + length) for some integer
+/// k; with period 0 all of them. Positions are below 2^62.
+struct ByteStrips {
+  ByteRange range;
+  int64_t phase = 0;
+  uint64_t period = 0;
+  uint64_t length = 0;  // 0 < length ≤ period where there is a period
+
+  bool empty() const { return range.empty(); }
+  bool strided() const { return period != 0; }
+  /// Strips that reach into the range; 1 without a period.
+  uint64_t count() const {
+    if (empty()) return 0;
+    return strided() ? static_cast<uint64_t>(index_of(range.end - 1) - index_of(range.begin)) + 1
+                     : 1;
+  }
+  /// Calls visit(begin, end) for each strip within [from, to), ascending.
+  template <typename Visit>
+  void for_each_in(uint64_t from, uint64_t to, Visit&& visit) const {
+    from = std::max(from, range.begin);
+    to = std::min(to, range.end);
+    if (from >= to) return;
+    if (!strided()) {
+      visit(from, to);
+      return;
+    }
+    for (int64_t at = phase + index_of(from) * static_cast<int64_t>(period);
+         at < static_cast<int64_t>(to); at += static_cast<int64_t>(period)) {
+      const auto begin = static_cast<uint64_t>(std::max(at, static_cast<int64_t>(from)));
+      const auto end = static_cast<uint64_t>(
+          std::clamp(at + static_cast<int64_t>(length), int64_t{0}, static_cast<int64_t>(to)));
+      if (begin < end) visit(begin, end);
+    }
+  }
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    for_each_in(range.begin, range.end, visit);
+  }
+  ByteStrips moved(uint64_t by) const {
+    return {{range.begin + by, range.end + by}, phase + static_cast<int64_t>(by), period, length};
+  }
+  bool operator==(const ByteStrips&) const = default;
+
+ private:
+  /// Of the strip that begins at or before `position`.
+  int64_t index_of(uint64_t position) const {
+    const int64_t distance = static_cast<int64_t>(position) - phase;
+    const auto step = static_cast<int64_t>(period);
+    return distance >= 0 ? distance / step : -((step - 1 - distance) / step);
+  }
+};
+
+}  // namespace tutti::scheduler
