@@ -54,8 +54,11 @@ void check_arguments(KernelSummary& summary, uint32_t line) {
   for (const Argument& argument : summary.arguments) {
     switch (argument.kind) {
       case ArgKind::kImage:
-        if (argument.access != "read_only") {
-          keep_whole(summary, "writes to image argument " + argument.name, line);
+        if (argument.access != "read_only" &&
+            (argument.access != "write_only" || argument.type_name != "image2d_t")) {
+          keep_whole(summary,
+                     "writes to image argument " + argument.name + " of type " + argument.type_name,
+                     line);
         }
         break;
       case ArgKind::kOther:
@@ -74,6 +77,7 @@ void check_arguments(KernelSummary& summary, uint32_t line) {
 void add_image_reads(KernelSummary& summary, uint32_t line) {
   for (uint32_t i = 0; i < summary.arguments.size(); ++i) {
     if (summary.arguments[i].kind != ArgKind::kImage) continue;
+    if (summary.arguments[i].access != "read_only") continue;
     Access read;
     read.argument = i;
     read.offset = static_cast<uint32_t>(summary.exprs.size());

@@ -112,6 +112,8 @@ void AccessCollector::keep_whole(const llvm::Instruction& at, std::string reason
   }
 }
 
+uint32_t AccessCollector::line_of(const llvm::Instruction& at) { return source_line(at); }
+
 uint32_t AccessCollector::store_size(llvm::Type* type) const {
   return static_cast<uint32_t>(layout_.getTypeStoreSize(type).getFixedValue());
 }
@@ -271,6 +273,10 @@ void AccessCollector::visit_call(llvm::CallBase& call) {
   }
   if (foreign_.contains(callee->getName().str())) {
     keep_whole(call, "calls " + base + ", which the program does not define");
+    return;
+  }
+  if (name.base.starts_with("write_image")) {
+    visit_image_write(call, name);
     return;
   }
   switch (classify_builtin(name.base)) {

@@ -58,6 +58,7 @@ class AccessCollector {
   void visit_atomic_call(llvm::CallBase& call, const BuiltinName& name);
   void visit_async_copy(llvm::CallBase& call, const BuiltinName& name);
   void visit_pointer_result(llvm::CallBase& call, const BuiltinName& name);
+  void visit_image_write(llvm::CallBase& call, const BuiltinName& name);  // access_image.cpp
   void visit_barrier(llvm::CallBase& call, const BuiltinName& name);
   void visit_fence(llvm::CallBase& call, const BuiltinName& name);
 
@@ -67,6 +68,7 @@ class AccessCollector {
   /// Whether a pointer may lead to memory objects (or is not followed).
   bool touches_objects(llvm::Value* pointer, llvm::Instruction& at);
   void keep_whole(const llvm::Instruction& at, std::string reason);
+  static uint32_t line_of(const llvm::Instruction& at);
   uint32_t store_size(llvm::Type* type) const;
   const llvm::Loop* scope_of(const llvm::Instruction& at) const;
 

@@ -8,8 +8,10 @@
 #include <llvm/IR/Operator.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "kernel_compiler/builtin_names.h"
+#include "scheduler/plan/image_layout.h"
 
 namespace tutti::kernel_compiler {
 namespace {
@@ -400,6 +402,15 @@ uint32_t ExprBuilder::call(llvm::CallInst* value, uint8_t width) {
                        work_item(ExprKind::kGlobalOffset, d, width)});
         },
         ExprKind::kGlobalSize);
+  }
+  if (name.base == "get_image_width" || name.base == "get_image_height") {
+    const auto* image = llvm::dyn_cast<llvm::Argument>(value->getArgOperand(0));
+    return image == nullptr || width != 32
+               ? unknown(width)
+               : argument(image->getArgNo(),
+                          name.base == "get_image_width" ? offsetof(scheduler::ImageLayout, width)
+                                                         : offsetof(scheduler::ImageLayout, height),
+                          width);
   }
   const auto leaf_kind = work_item_leaf(name.base);
   if (!leaf_kind || value->arg_size() != 1) {

@@ -36,6 +36,8 @@ class ExprBuilder {
   uint32_t translate(llvm::Value* value, const llvm::Loop* user_loop, const llvm::Loop* scope);
 
   uint32_t constant(uint8_t width, int64_t value);
+  /// `width` bits of a scalar argument's value, or of an image argument's ImageLayout.
+  uint32_t argument(uint32_t index, uint64_t byte_offset, uint8_t width);
   uint32_t unknown(uint8_t width);
   uint32_t loop_counter(uint32_t loop, uint8_t width);
   uint32_t hull(uint8_t width, std::vector<uint32_t> options);
@@ -64,7 +66,6 @@ class ExprBuilder {
   uint32_t instruction(llvm::Instruction* value, uint8_t width, const llvm::Loop* scope);
   uint32_t call(llvm::CallInst* value, uint8_t width);
   uint32_t argument_part(llvm::Instruction* value, uint8_t width);
-  uint32_t argument(uint32_t index, uint64_t byte_offset, uint8_t width);
   uint32_t work_item(scheduler::ExprKind kind, uint32_t dimension, uint8_t width);
 
   scheduler::KernelSummary& summary_;

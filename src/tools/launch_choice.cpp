@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"
 
 namespace tutti::tools {
@@ -301,6 +302,14 @@ Status choose_argument(const KernelSummary& kernel, const std::vector<bool>& use
   } else if (is_buffer) {
     launch.arguments[index].buffer = index + 1;  // each its own
     launch.arguments[index].size = kLargeBuffer;
+  } else if (argument.kind == ArgKind::kImage) {
+    // As large as the launch, four floats a pixel.
+    const auto& global = launch.shape.global;
+    const scheduler::ImageLayout layout{16 * global[0], static_cast<uint32_t>(global[0]),
+                                        static_cast<uint32_t>(global[1])};
+    data.resize(sizeof(layout));
+    std::memcpy(data.data(), &layout, sizeof(layout));
+    launch.arguments[index] = {data, index + 1, 0, layout.row_bytes * global[1]};
   }
   for (const auto& [wanted, text] : wishes.arguments) {
     if (!names_argument(wanted, kernel, index)) continue;

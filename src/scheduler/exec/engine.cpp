@@ -6,6 +6,7 @@
 
 #include "platform/clock.h"
 #include "platform/log.h"
+#include "platform/process_exit.h"
 #include "scheduler/balance/random.h"
 #include "scheduler/exec/engine_impl.h"
 #include "scheduler/exec/split_run.h"
@@ -352,18 +353,7 @@ void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& w
                                 KernelPlan plan) {
   if (!plan.split) {
     const uint32_t backend = plan.backend;
-    workers[backend]->post([this, command, plan = std::move(plan)] {
-      const auto& kernel = std::get<KernelWork>(command->work_);
-      const auto run = [&]() -> Status {
-        TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend, true));
-        return executor.execute_kernel(kernel, *queue, plan.backend);
-      };
-      const Status status = run();
-      if (status && summary.enabled()) {
-        summary.launched_whole(kernel.kernel->summary().name, plan, plan.backend);
-      }
-      log.finish(command, code_of(status));
-    });
+    workers[backend]->post([this, command, plan = std::move(plan)] { run_whole(command, plan); });
     return;
   }
   if (!settings.verify.on) return start_split(command, work, std::move(plan));
@@ -372,6 +362,19 @@ void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& w
   workers[backend]->post([this, command, plan = std::move(plan)]() mutable {
     start_split(command, std::get<KernelWork>(command->work_), std::move(plan));
   });
+}
+
+void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan) {
+  const auto& work = std::get<KernelWork>(command->work_);
+  const auto run = [&]() -> Status {
+    TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend, true));
+    return executor.execute_kernel(work, *queue, plan.backend);
+  };
+  const Status status = run();
+  if (status && summary.enabled()) {
+    summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
+  }
+  log.finish(command, code_of(status));
 }
 
 void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& work,
@@ -390,20 +393,25 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
       verified.add_unverified(work.kernel->summary().name, begun.error().message);
     }
   }
-  auto run = std::make_shared<SplitRun>(
-      SplitRun::Parts{backends, model, summary, compare}, work, std::move(plan), command->stream_,
-      std::move(balancer),
-      [this, command, verification](Status status, std::span<const PackageRecord> packages) {
-        if (status && verification) {
-          const Status compared = verification->compare(*command->stream_, packages,
-                                                        settings.verify.tolerance, verified);
-          if (!compared) {
-            tutti::log(LogLevel::kWarning, "verify: a launch could not be repeated: {}",
-                       compared.error().message);
-          }
-        }
-        log.finish(command, code_of(status));
-      });
+  const auto ended = [this, command, verification, plan](const SplitRun::Outcome& outcome) mutable {
+    if (!outcome.status && outcome.nothing_ran && !vendors_gone()) {
+      // A whole run needs no copies to merge.
+      plan.split = false;
+      return run_whole(command, plan);
+    }
+    if (outcome.status && verification) {
+      const Status compared = verification->compare(*command->stream_, outcome.packages,
+                                                    settings.verify.tolerance, verified);
+      if (!compared) {
+        tutti::log(LogLevel::kWarning, "verify: a launch could not be repeated: {}",
+                   compared.error().message);
+      }
+    }
+    log.finish(command, code_of(outcome.status));
+  };
+  auto run =
+      std::make_shared<SplitRun>(SplitRun::Parts{backends, model, summary, compare}, work,
+                                 std::move(plan), command->stream_, std::move(balancer), ended);
   for (size_t i = 0; i < run->participants(); ++i) {
     workers[run->backend(i)]->post([run, i] { run->take_part(i); });
   }

@@ -35,6 +35,8 @@ struct Engine::Impl : LogSink {
   void start(const Ref<Command>& command);
   void start_kernel(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
 
+  /// In the device's thread.
+  void run_whole(const Ref<Command>& command, const KernelPlan& plan);
   void start_split(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
 
   /// The vendor has answered that a direct command ended with `status`.

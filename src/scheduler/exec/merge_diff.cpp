@@ -13,6 +13,7 @@ DiffMerge::DiffMerge(MergeParts parts, const MergeRegion& region, const BufferVi
       unit_(region.unit),
       buffer_(view.buffer),
       participants_(std::move(participants)),
+      region_(region.range),
       range_(region.range),
       one_place_(std::all_of(participants_.begin(), participants_.end(), [this](uint32_t i) {
         return buffer_->place_on(i) == buffer_->place_on(participants_.front());
@@ -62,7 +63,7 @@ Status DiffMerge::finish(bool success) {
   if (copies_.empty() && !host_takes_part_) return {};
   if (!success || (copies_.size() + (host_takes_part_ ? 1 : 0)) == 1) {
     const Place place = host_takes_part_ ? kHostPlace : buffer_->place_on(copies_.front().backend);
-    buffer_->set_exclusive(place, range_.begin, range_.end);
+    buffer_->set_exclusive(place, region_.begin, region_.end);
     return {};
   }
   TUTTI_TRY(find_changes());
@@ -73,6 +74,11 @@ Status DiffMerge::find_changes() {
   for (Copy& copy : copies_) {
     TUTTI_ASSIGN(copy.changed, parts_.compare.changed(copy.backend, *copy.now, range_.begin,
                                                       *copy.before, range_.size()));
+    // What lies beside the region is for others to see to.
+    for (ByteRange& part : copy.changed) {
+      part = {std::max(part.begin, region_.begin), std::min(part.end, region_.end)};
+    }
+    std::erase_if(copy.changed, [](const ByteRange& part) { return part.empty(); });
   }
   return {};
 }
@@ -98,7 +104,7 @@ Status DiffMerge::merge_into_host() {
   for (const Copy& copy : copies_) {
     for (const ByteRange& part : copy.changed) TUTTI_TRY(take_over(copy, part));
   }
-  buffer_->set_exclusive(kHostPlace, range_.begin, range_.end);
+  buffer_->set_exclusive(kHostPlace, region_.begin, region_.end);
   return {};
 }
 

@@ -37,9 +37,10 @@ class DiffMerge final : public Merge {
   const uint32_t unit_;
   const Ref<LogicalBuffer> buffer_;
   const std::vector<uint32_t> participants_;
-  ByteRange range_;  // of the buffer, aligned for BlockCompare
-  bool one_place_;   // all participants write to the same memory
-  Mutex mutex_;      // held over transfers: nobody may write before all have the old content
+  const ByteRange region_;  // of the buffer
+  ByteRange range_;         // the same with an aligned begin, for BlockCompare
+  bool one_place_;          // all participants write to the same memory
+  Mutex mutex_;             // held over transfers: nobody may write before all have the old content
   bool distributed_ TUTTI_GUARDED_BY(mutex_) = false;
   bool host_takes_part_ TUTTI_GUARDED_BY(mutex_) = false;
   std::vector<Copy> copies_ TUTTI_GUARDED_BY(mutex_);

@@ -196,6 +196,7 @@ void SplitRun::work_off(size_t participant, bool insist) {
       if (range.count > 0) {
         auto package = launch(seat, range);
         if (package) {
+          note_launch();
           in_flight.push_back(std::move(*package));
           if (in_flight.size() < most) continue;
         } else {
@@ -242,8 +243,14 @@ Status SplitRun::merge(Status status) {
   return status;
 }
 
+void SplitRun::note_launch() {
+  MutexLock lock(mutex_);
+  launched_ = true;
+}
+
 void SplitRun::finish() {
   Status status;
+  bool nothing_ran = false;
   std::vector<PackageRecord> packages;
   {
     MutexLock lock(mutex_);
@@ -252,11 +259,12 @@ void SplitRun::finish() {
       status = tl::unexpected<Error>(last_error_);
     }
     packages.swap(packages_);
+    nothing_ran = !launched_;
   }
   status = merge(std::move(status));
   for (const ArgumentSlot& slot : *work_.arguments) {
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
-      slot.view.buffer->end_writes(this);
+      slot.view.buffer->end_writes(this, nothing_ran);
     }
   }
   if (status) {
@@ -265,7 +273,7 @@ void SplitRun::finish() {
               [](const auto& a, const auto& b) { return a.first < b.first; });
     parts_.summary.launched_split(work_.kernel->summary().name, plan_, packages);
   }
-  ended_(std::move(status), packages);
+  ended_({std::move(status), packages, nothing_ran});
 }
 
 }  // namespace tutti::scheduler

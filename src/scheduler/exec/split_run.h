@@ -29,8 +29,13 @@ class SplitRun {
     RunSummary& summary;
     BlockCompare& compare;
   };
+  struct Outcome {
+    Status status;
+    std::span<const PackageRecord> packages;
+    bool nothing_ran = false;  // no device could launch anything: buffers are as they were
+  };
   /// Called once, by the worker that ends last, when all results are in the directory.
-  using Ended = std::function<void(Status, std::span<const PackageRecord>)>;
+  using Ended = std::function<void(const Outcome&)>;
   SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
            std::unique_ptr<Balancer> balancer, Ended ended);
 
@@ -61,6 +66,7 @@ class SplitRun {
   Result<InFlight> launch(Seat& seat, Range range);
   void work_off(size_t participant, bool insist);
   void learn(const std::vector<PackageRecord>& packages);
+  void note_launch() TUTTI_EXCLUDES(mutex_);
   Status merge(Status status);
   void finish();
 
@@ -83,6 +89,7 @@ class SplitRun {
   Status status_ TUTTI_GUARDED_BY(mutex_);             // of a package that failed while it ran
   Error last_error_ TUTTI_GUARDED_BY(mutex_);          // of a package that was not launched
   std::vector<PackageRecord> packages_ TUTTI_GUARDED_BY(mutex_);
+  bool launched_ TUTTI_GUARDED_BY(mutex_) = false;  // some package was
 };
 
 }  // namespace tutti::scheduler

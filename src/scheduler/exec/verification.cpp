@@ -51,6 +51,7 @@ double value_of(ElementKind kind, const std::byte* at) {
 
 bool close(double a, double b, double tolerance) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  if (std::isinf(a) || std::isinf(b)) return false;
   return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
 }
 

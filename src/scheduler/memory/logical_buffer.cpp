@@ -88,6 +88,25 @@ Place LogicalBuffer::place_on(uint32_t backend) const {
 
 Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }
 
+void LogicalBuffer::widen(uint64_t& begin, uint64_t& end) const {
+  if (!image_) return;
+  if (image_->type != CL_MEM_OBJECT_IMAGE2D || image_->row_pitch == 0) {
+    begin = 0;
+    end = size_;
+    return;
+  }
+  const uint64_t row = image_->row_pitch;
+  begin -= begin % row;
+  end = std::min((end + row - 1) / row * row, size_);
+}
+
+ByteStrips LogicalBuffer::widened(const ByteStrips& strips) const {
+  if (!image_) return strips;
+  ByteStrips rows{.range = strips.range};
+  widen(rows.range.begin, rows.range.end);
+  return rows;
+}
+
 bool LogicalBuffer::valid_at(Place place, uint64_t begin, uint64_t end) const {
   widen(begin, end);
   MutexLock lock(mutex_);
@@ -212,18 +231,31 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   const Place device = from == kHostPlace ? to : from;
   TUTTI_ASSIGN(backends::Memory * memory, memory_at(device));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(device - 1));
-  if (image_) {
-    const backends::ImageBox all{{0, 0, 0}, image_->extent};
-    const size_t second = image_->second_pitch(), third = image_->slice_pitch;
-    TUTTI_ASSIGN(const auto moved, from == kHostPlace
-                                       ? queue->write_image(*memory, all, host, second, third, {})
-                                       : queue->read_image(*memory, all, host, second, third, {}));
-    return moved->wait();
-  }
+  if (image_) return move_image(*queue, *memory, from == kHostPlace, rows, host);
   std::byte* at = host + rows.first.begin;
   const backends::BufferRows where{rows.first.begin, rows.length(), rows.pitch, rows.count};
   return from == kHostPlace ? queue->write_rows(*memory, where, at)
                             : queue->read_rows(*memory, where, at);
+}
+
+Status LogicalBuffer::move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,
+                                 const SegmentRows& rows, std::byte* host) {
+  const size_t second = image_->second_pitch(), third = image_->slice_pitch;
+  for (uint64_t i = 0; i < rows.count; ++i) {
+    uint64_t begin = rows.first.begin + i * rows.pitch;
+    uint64_t end = begin + rows.length();
+    widen(begin, end);
+    backends::ImageBox box{{0, 0, 0}, image_->extent};
+    if (begin != 0 || end != size_) {
+      box.origin[1] = begin / image_->row_pitch;
+      box.extent[1] = (end - begin + image_->row_pitch - 1) / image_->row_pitch;
+    }
+    TUTTI_ASSIGN(const auto moved,
+                 to_device ? queue.write_image(memory, box, host + begin, second, third, {})
+                           : queue.read_image(memory, box, host + begin, second, third, {}));
+    TUTTI_TRY(moved->wait());
+  }
+  return {};
 }
 
 void LogicalBuffer::begin_write(const void* launch, Place place, const ByteStrips& given) {

@@ -2,7 +2,7 @@
 // A buffer or image as the scheduler sees it: the host's copy, one vendor allocation of full size
 // per device that uses it (made at first use), and the directory that says where each byte range is
 // valid. Sub-buffers are BufferViews on their parent. An image is addressed like a buffer, by the
-// bytes of its host's copy; it moves as a whole, so ranges given for it mean all of it. Reference
+// bytes of its host's copy; it moves by whole rows (2-D images) or as a whole. Reference
 // counted; thread-safe: its own lock guards the directory, and is never held while a vendor is
 // called.
 #pragma once
@@ -107,17 +107,12 @@ class LogicalBuffer : public RefCounted {
   LogicalBuffer(BackendSet& backends, const Options& options);
   Status allocate_host();
   Status move(Place from, Place to, const SegmentRows& rows);
+  Status move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,
+                    const SegmentRows& rows, std::byte* host);
   Result<backends::Memory*> memory_at(Place place);
-  /// Ranges of an image are all of it.
-  void widen(uint64_t& begin, uint64_t& end) const {
-    if (image_) {
-      begin = 0;
-      end = size_;
-    }
-  }
-  ByteStrips widened(const ByteStrips& strips) const {
-    return image_ ? ByteStrips{.range = {0, size_}} : strips;
-  }
+  /// Ranges of a 2-D image are whole rows, those of other images all of it.
+  void widen(uint64_t& begin, uint64_t& end) const;
+  ByteStrips widened(const ByteStrips& strips) const;
   std::vector<ResidencyMap::Segment> missing_locked(Place place, const ByteStrips& strips) const
       TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);

@@ -31,7 +31,8 @@ struct LaunchShape {
 
 /// One kernel argument's value at launch.
 struct ArgumentValue {
-  std::span<const std::byte> scalar;  // scalars: the bytes given to clSetKernelArg; else empty
+  // Scalars: the bytes given to clSetKernelArg; images: an ImageLayout; else empty.
+  std::span<const std::byte> scalar;
   // Memory objects: the root buffer (an id equal for all views of one allocation), where this
   // argument's window begins in it, and the window's size. buffer == 0: NULL or no memory object.
   uint64_t buffer = 0;

@@ -82,16 +82,20 @@ std::vector<Group> groups_of(const EvaluatedLaunch& launch, const std::vector<bo
       }
     }
   }
-  std::erase_if(meeting, [](const Group& group) { return !group.marked; });
   // Stores beside each other: one region is cheaper than many.
   std::vector<Group> groups;
+  bool beside = false;  // the group before this one is the last of `groups`
   for (Group& next : meeting) {
-    if (!groups.empty() && groups.back().buffer == next.buffer && groups.back().stores &&
-        next.stores) {
+    if (!next.marked) {
+      beside = false;
+      continue;
+    }
+    if (beside && groups.back().buffer == next.buffer && groups.back().stores && next.stores) {
       join(groups, next);
     } else {
       groups.push_back(std::move(next));
     }
+    beside = true;
   }
   return groups;
 }

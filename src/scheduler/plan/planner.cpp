@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 
+#include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"
 
 namespace tutti::scheduler {
@@ -24,19 +25,28 @@ uint64_t items_of(const LaunchShape& shape) {
   return shape.global[0] * shape.global[1] * shape.global[2];
 }
 
-std::vector<ArgumentValue> argument_values(const ArgumentSet& arguments) {
-  std::vector<ArgumentValue> values(arguments.size());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const ArgumentSlot& slot = arguments[i];
-    if (slot.kind == ArgumentSlot::Kind::kBytes) values[i].scalar = slot.bytes;
-    if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
+/// Arguments as the evaluation wants them. Lives as long as that takes.
+struct ArgumentValues {
+  explicit ArgumentValues(const ArgumentSet& arguments)
+      : values(arguments.size()), layouts(arguments.size()) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const ArgumentSlot& slot = arguments[i];
+      if (slot.kind == ArgumentSlot::Kind::kBytes) values[i].scalar = slot.bytes;
+      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
       values[i].buffer = slot.view.buffer->id();
       values[i].origin = slot.view.origin;
       values[i].size = slot.view.size;
+      const backends::ImageShape* shape =
+          slot.image ? &slot.image->shape() : slot.view.buffer->image();
+      if (!shape) continue;
+      layouts[i] = {shape->row_pitch, static_cast<uint32_t>(shape->extent[0]),
+                    static_cast<uint32_t>(shape->extent[1])};
+      values[i].scalar = std::as_bytes(std::span(&layouts[i], 1));
     }
   }
-  return values;
-}
+  std::vector<ArgumentValue> values;
+  std::vector<ImageLayout> layouts;
+};
 
 }  // namespace
 
@@ -190,9 +200,9 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
     }
     choose_local(plan.shape, max_group);
   }
-  const auto values = argument_values(*work.arguments);
-  auto access = std::make_shared<LaunchAccess>(
-      LaunchAccess::evaluate(work.kernel->summary(), plan.shape, values, settings_.distrust_races));
+  const ArgumentValues arguments(*work.arguments);
+  auto access = std::make_shared<LaunchAccess>(LaunchAccess::evaluate(
+      work.kernel->summary(), plan.shape, arguments.values, settings_.distrust_races));
   plan.access = access;
   if (access->verdict().mode == MergeMode::kWhole) return whole(KernelPlan::Why::kVerdict);
   if (plan.shape.groups(access->verdict().dimension) < 2) {

@@ -116,11 +116,10 @@ SplitAnswer may_split_at_all(const EvaluatedLaunch& launch) {
     return whole_because(summary.whole_reason, summary.whole_line);
   }
   for (const Argument& argument : summary.arguments) {
-    const bool image_written = argument.kind == ArgKind::kImage && argument.access != "read_only";
-    if (image_written || argument.kind == ArgKind::kOther) {
-      return whole_because("argument '" + argument.name +
-                               "' is of a kind that cannot be split yet (" + argument.type_name +
-                               ")",
+    if (argument.kind == ArgKind::kOther ||
+        (argument.kind == ArgKind::kImage && argument.access == "read_write")) {
+      return whole_because("argument '" + argument.name + "' is of a kind that cannot be split (" +
+                               argument.type_name + ")",
                            0);
     }
   }
@@ -295,6 +294,10 @@ SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
   const SplitAnswer* refusal = nullptr;
   for (uint32_t i = 0; i < launch.windows.size(); ++i) {
     if (!boxes.refusals()[i]) continue;
+    // Images move by rows: no strips of them, and vendors' copies cannot be compared.
+    if (launch.summary->arguments[launch.windows[i].argument].kind == ArgKind::kImage) {
+      return *boxes.refusals()[i];
+    }
     if (alone(launch, i, with_loads[i])) {
       const StridedWrites strided = strided_writes(launch, i, dimension, with_loads[i]);
       if (strided.period != 0) {

@@ -135,7 +135,7 @@ TEST(AccessPattern, Scatter) {
                                      "store out[(sext64(?32)*4)] 4 exact"}));
 }
 
-// The number of iterations is open (the sum may wrap around), the bound in each is not.
+// The sum may wrap around; the bound of the loop is finite only where it does not.
 TEST(AccessPattern, GridStride) {
   const char* source = R"(
     kernel void k(global float* a, global const float* b, uint n) {
@@ -144,7 +144,10 @@ TEST(AccessPattern, GridStride) {
   )";
   EXPECT_EQ(
       describe(source),
-      (Lines{"loop k0",
+      (Lines{"loop k0 to (udiv(smax(((zext64(n) + zext64(trunc32(gsize0)) + -1) - "
+             "zext64((trunc32(gsize0) + trunc32(gid0)))), 0), umax(zext64(trunc32(gsize0)), 1)) + "
+             "(umin(lshr(smax((zext64(n) + zext64(trunc32(gsize0)) + -1), 0), 32), "
+             "1)*4611686018427387904))",
              "load b[(zext64((trunc32(gid0) + (trunc32(gsize0)*k0)))*4)] 4 in k0 if trunc32(gid0) "
              "<u n && (trunc32(gid0) + (trunc32(gsize0)*k0)) <u n",
              "store a[(zext64((trunc32(gid0) + (trunc32(gsize0)*k0)))*4)] 4 in k0 if trunc32(gid0) "
@@ -308,6 +311,19 @@ TEST(AccessPattern, DecreasingLoop) {
              "exact"}));
 }
 
+TEST(AccessPattern, RowsOfAnImage) {
+  const char* source = R"(
+    kernel void k(write_only image2d_t im, global const float4* p, int w) {
+      int x = get_global_id(0), y = get_global_id(1) + 3;
+      if (x < get_image_width(im) && y < get_image_height(im)) write_imagef(im, (int2)(x, y), p[x]);
+    }
+  )";
+  // Bytes 8 and 12 of an image's layout are its width and height, bytes 0 to 7 a row's length.
+  EXPECT_EQ(describe(source).back(),
+            "store im[((sext64((trunc32(gid1) + 3))*im) + k0)] 1 in k0 if im@8 > trunc32(gid0) && "
+            "(trunc32(gid1) + 3) < im@12");
+}
+
 TEST(AccessPattern, WhileLoopInSteps) {
   const char* source = R"(
     kernel void k(global int* o, uint n) {
@@ -319,7 +335,8 @@ TEST(AccessPattern, WhileLoopInSteps) {
   EXPECT_EQ(
       describe(source),
       (Lines{
-          "loop k0",
+          "loop k0 to (udiv(smax(((zext64(n) + zext64(2) + -1) - zext64(2)), 0), umax(zext64(2), "
+          "1)) + (umin(lshr(smax((zext64(n) + zext64(2) + -1), 0), 32), 1)*4611686018427387904))",
           "store o[(zext64(((trunc32(gid0)*n) + (k0*2)))*4)] 4 in k0 if n != 0 && (k0*2) <u n"}));
 }
 

@@ -59,8 +59,8 @@ const Case kCases[] = {
      "memory_order_relaxed, memory_scope_work_group); }",
      "", 0},
     {"Image",
-     "kernel void k(write_only image2d_t im, global float4* o) {\n"
-     "  write_imagef(im, (int2)(get_global_id(0), 0), o[0]);\n}",
+     "kernel void k(write_only image1d_t im, global float4* o) {\n"
+     "  write_imagef(im, get_global_id(0), o[0]);\n}",
      "image argument im", 1},
     {"Pipe", "kernel void k(read_only pipe int p) { }", "argument p", 1},
     {"SubGroup",

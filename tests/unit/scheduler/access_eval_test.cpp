@@ -462,6 +462,24 @@ TEST(AccessEval, AtomicsWithUnusedResultsAreCombined) {
   EXPECT_EQ(evaluated().verdict().mode, MergeMode::kWhole);
 }
 
+TEST(AccessEval, AtomicsBetweenStoresThatAreMerged) {
+  // a[0] and c[0] are stored by all, b[1] in between is counted up: three regions, none of which
+  // reaches into another.
+  KernelMaker k;
+  const auto a = k.buffer("a", 64, 7, 0);
+  const auto b = k.buffer("b", 64, 7, 0);
+  const auto c = k.buffer("c", 64, 7, 8);
+  k.store(a, k.c(0));
+  k.access(AccessKind::kAtomic, b, k.c(4), 4).atomic_op = "add";
+  k.store(c, k.c(4));
+  const auto access = k.evaluate(launch_1d(64, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDiff);
+  ASSERT_EQ(access.regions().size(), 3u);
+  EXPECT_EQ(access.regions()[0].range, (ByteRange{0, 4}));
+  EXPECT_EQ(access.regions()[1].range, (ByteRange{4, 8}));
+  EXPECT_EQ(access.regions()[2].range, (ByteRange{12, 16}));
+}
+
 TEST(AccessEval, AtomicsOfOneSliceNeedNoMerge) {
   // Each group has counters of its own, and may use the results, and read them.
   KernelMaker k;
@@ -513,6 +531,14 @@ TEST(AccessEval, VolatileImagesAndWholeReasons) {
   EXPECT_EQ(verdict.line, 3u);
   k.summary().whole_reason.clear();
   k.summary().arguments[0].kind = ArgKind::kImage;
+  k.summary().arguments[0].access = "read_only";
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
+  k.summary().arguments[0].access = "read_write";
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kWhole);
+  // Rows that cannot be told apart: images are neither compared nor moved by strips.
+  k.summary().arguments[0].access = "write_only";
+  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
+  k.summary().accesses[0].kind = AccessKind::kStore;
   EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kWhole);
 }
 
