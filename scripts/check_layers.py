@@ -24,7 +24,7 @@ ALLOWED = {
     "scheduler/model": ("platform",),
     "scheduler": ("backends/api", "platform"),
     # The front end shares with the scheduler the summary and the hidden argument: plain data.
-    "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h",
+    "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h", "scheduler/plan/image_layout.h",
                         "platform"),
     "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "platform"),
     "icd": ("device_virtual", "scheduler", "backends/api", "platform"),
