@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks what the access summary says of a launch against what the launch's groups really touch.
+#pragma once
+
+#include <random>
+
+#include "device.h"
+#include "kernel_compiler/compiler_client.h"
+
+namespace tutti::kernel_fuzz {
+
+/// Compiles as the driver would for a device with these extensions. Throws std::runtime_error.
+scheduler::ProgramSummary summaries_of(const std::string& source, const Device& device);
+
+struct ClaimResult {
+  std::string violation;  // empty: the claims hold
+  bool split = false;     // the summary allows to split this launch
+  uint32_t checked = 0;   // packages
+};
+
+/// `plain`, `twin`: its program on `device`, and the recording one. `packages`: how many are tried
+/// of a launch that may be split; one that may not is checked as a whole.
+ClaimResult check_claims(const scheduler::KernelSummary& summary, const KernelCase& kernel,
+                         uint64_t number, Device& device, const Program& plain, const Program& twin,
+                         uint32_t packages, uint64_t max_work_group, std::mt19937_64& random);
+
+}  // namespace tutti::kernel_fuzz

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device.h"
+
+namespace tutti::kernel_fuzz {
+namespace {
+
+void check(cl_int error, const char* call) {
+  if (error != CL_SUCCESS) throw ClError(call, error);
+}
+
+std::string device_text(cl_device_id device, cl_device_info what) {
+  size_t size = 0;
+  check(clGetDeviceInfo(device, what, 0, nullptr, &size), "clGetDeviceInfo");
+  std::string text(size, '\0');
+  check(clGetDeviceInfo(device, what, size, text.data(), nullptr), "clGetDeviceInfo");
+  return text.c_str();
+}
+
+using Memory = std::shared_ptr<std::remove_pointer_t<cl_mem>>;
+using Kernel = std::shared_ptr<std::remove_pointer_t<cl_kernel>>;
+
+}  // namespace
+
+std::unique_ptr<Device> Device::find(const std::string& platform) {
+  cl_uint count = 0;
+  if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS) return nullptr;
+  std::vector<cl_platform_id> platforms(count);
+  clGetPlatformIDs(count, platforms.data(), nullptr);
+  for (cl_platform_id id : platforms) {
+    char name[256] = "";
+    clGetPlatformInfo(id, CL_PLATFORM_NAME, sizeof name, name, nullptr);
+    cl_device_id device = nullptr;
+    if (std::string(name).find(platform) == std::string::npos ||
+        clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) {
+      continue;
+    }
+    std::unique_ptr<Device> result(new Device);
+    cl_int error = CL_SUCCESS;
+    result->id_ = device;
+    result->name_ = device_text(device, CL_DEVICE_NAME);
+    result->extensions_ = device_text(device, CL_DEVICE_EXTENSIONS) + ' ';
+    size_t most = 1;
+    check(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, nullptr),
+          "clGetDeviceInfo");
+    result->max_work_group_ = most;
+    result->context_ = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
+    check(error, "clCreateContext");
+    result->queue_ = clCreateCommandQueue(result->context_, device, 0, &error);
+    check(error, "clCreateCommandQueue");
+    return result;
+  }
+  return nullptr;
+}
+
+Device::~Device() {
+  if (queue_ != nullptr) clReleaseCommandQueue(queue_);
+  if (context_ != nullptr) clReleaseContext(context_);
+}
+
+bool Device::has(const std::string& extension) const {
+  return extensions_.find(extension + ' ') != std::string::npos;
+}
+
+Program Device::build(const std::string& source, const std::string& options) {
+  const char* text = source.c_str();
+  cl_int error = CL_SUCCESS;
+  cl_program made = clCreateProgramWithSource(context_, 1, &text, nullptr, &error);
+  check(error, "clCreateProgramWithSource");
+  Program program(made, clReleaseProgram);
+  error = clBuildProgram(made, 1, &id_, options.c_str(), nullptr, nullptr);
+  if (error != CL_SUCCESS) {
+    size_t size = 0;
+    clGetProgramBuildInfo(made, id_, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+    std::string log(size, '\0');
+    clGetProgramBuildInfo(made, id_, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+    throw ClError(("clBuildProgram on " + name_ + ": " + log.substr(0, 3000)).c_str(), error);
+  }
+  return program;
+}
+
+std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const KernelCase& kernel,
+                                  const std::vector<Bytes>& initial, const Recording* recording) {
+  cl_int error = CL_SUCCESS;
+  const Kernel handle(clCreateKernel(program.get(), ("k" + std::to_string(number)).c_str(), &error),
+                      [](cl_kernel k) {
+                        if (k != nullptr) clReleaseKernel(k);
+                      });
+  check(error, "clCreateKernel");
+  std::vector<Bytes> contents = initial;
+  std::vector<Memory> memory;
+  const auto buffer = [&](Bytes& data) {
+    const Memory made(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                     data.size(), data.data(), &error),
+                      [](cl_mem m) {
+                        if (m != nullptr) clReleaseMemObject(m);
+                      });
+    check(error, "clCreateBuffer");
+    memory.push_back(made);
+    return made.get();
+  };
+  for (Bytes& content : contents) buffer(content);
+  cl_uint index = 0;
+  const auto set = [&](size_t size, const void* value) {
+    check(clSetKernelArg(handle.get(), index++, size, value), "clSetKernelArg");
+  };
+  for (const CaseArgument& argument : kernel.arguments) {
+    if (argument.kind == CaseArgument::Kind::kScalar) {
+      set(argument.scalar.size(), argument.scalar.data());
+    } else if (argument.kind == CaseArgument::Kind::kLocal) {
+      set(argument.size, nullptr);
+    } else {
+      cl_mem object = memory[argument.root].get();
+      if (argument.origin != 0 || argument.size != kernel.roots[argument.root].size) {
+        const cl_buffer_region region = {argument.origin, argument.size};
+        object = clCreateSubBuffer(object, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region,
+                                   &error);
+        check(error, "clCreateSubBuffer");
+        memory.emplace_back(object, clReleaseMemObject);
+      }
+      set(sizeof object, &object);
+    }
+  }
+  std::array<size_t, 3> offset{}, global{}, local{};
+  for (size_t d = 0; d < 3; ++d) {
+    offset[d] = kernel.offset[d];
+    global[d] = kernel.global[d];
+    local[d] =
+        recording != nullptr && !kernel.local_given() ? recording->local[d] : kernel.local[d];
+  }
+  Bytes shadow;
+  cl_mem shadow_memory = nullptr;
+  if (recording != nullptr) {
+    size_t total = 0;
+    for (const Root& root : kernel.roots) total += root.size;
+    shadow.resize(3 * total + 1);
+    shadow_memory = buffer(shadow);
+    set(sizeof shadow_memory, &shadow_memory);
+    for (uint32_t i = 0; i < kMaxRoots; ++i) {
+      cl_mem root = i < kernel.roots.size() ? memory[i].get() : shadow_memory;
+      set(sizeof root, &root);
+    }
+    const cl_uint dimension = recording->dimension;
+    const cl_ulong first = recording->first, end = recording->end;
+    set(sizeof dimension, &dimension);
+    set(sizeof first, &first);
+    set(sizeof end, &end);
+  }
+  for (uint32_t i = 0; i < (recording != nullptr ? 1 : kernel.repeat); ++i) {
+    check(clEnqueueNDRangeKernel(queue_, handle.get(), kernel.dims, offset.data(), global.data(),
+                                 local[0] != 0 ? local.data() : nullptr, 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
+  }
+  const auto read = [&](cl_mem object, Bytes& data) {
+    check(clEnqueueReadBuffer(queue_, object, CL_TRUE, 0, data.size(), data.data(), 0, nullptr,
+                              nullptr),
+          "clEnqueueReadBuffer");
+  };
+  if (recording != nullptr) {
+    read(shadow_memory, shadow);
+    return {shadow};
+  }
+  for (size_t i = 0; i < contents.size(); ++i) read(memory[i].get(), contents[i]);
+  return contents;
+}
+
+std::vector<Bytes> Device::run(const Program& program, uint64_t number, const KernelCase& kernel,
+                               const std::vector<Bytes>* initial) {
+  return launch(program, number, kernel, initial != nullptr ? *initial : kernel.contents(),
+                nullptr);
+}
+
+Touched Device::record(const Program& program, uint64_t number, const KernelCase& kernel,
+                       const Recording& recording) {
+  const Bytes shadow = launch(program, number, kernel, kernel.contents(), &recording).front();
+  Touched touched;
+  auto at = shadow.begin();
+  for (const Root& root : kernel.roots) {
+    for (auto* plane : {&touched.read, &touched.stored, &touched.atomic}) {
+      const auto end = at + static_cast<ptrdiff_t>(root.size);
+      plane->emplace_back(at, end);
+      at = end;
+    }
+  }
+  return touched;
+}
+
+}  // namespace tutti::kernel_fuzz

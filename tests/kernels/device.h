@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// One OpenCL device that runs kernel cases. OpenCL errors are exceptions, but for what a case asks
+// of the device: whether it builds and launches is part of the answer. One thread.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernel_case.h"
+
+namespace tutti::kernel_fuzz {
+
+struct ClError : std::runtime_error {
+  ClError(const char* call, cl_int error_code)
+      : std::runtime_error(std::string(call) + ": " + std::to_string(error_code)),
+        code(error_code) {}
+  cl_int code;
+};
+
+using Program = std::shared_ptr<std::remove_pointer_t<cl_program>>;
+
+/// Recording which bytes the groups [first, end) along a dimension touch (the twin's program).
+struct Recording {
+  uint32_t dimension = 0;
+  uint64_t first = 0;
+  uint64_t end = ~uint64_t{0};
+  std::array<uint64_t, 3> local = {1, 1, 1};  // where the case gives none
+};
+
+/// For each root, byte by byte: 1 where it was …
+struct Touched {
+  std::vector<Bytes> read, stored, atomic;
+};
+
+class Device {
+ public:
+  /// The first device of the platform whose name contains `platform`; null where there is none.
+  static std::unique_ptr<Device> find(const std::string& platform);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  /// Throws ClError with the log.
+  Program build(const std::string& source, const std::string& options);
+  /// The contents of all roots afterwards. `initial`: before, in place of the case's own.
+  std::vector<Bytes> run(const Program& program, uint64_t number, const KernelCase& kernel,
+                         const std::vector<Bytes>* initial = nullptr);
+  Touched record(const Program& program, uint64_t number, const KernelCase& kernel,
+                 const Recording& recording);
+
+  const std::string& name() const { return name_; }
+  const std::string& extensions() const { return extensions_; }
+  uint64_t max_work_group() const { return max_work_group_; }
+  bool has(const std::string& extension) const;
+
+ private:
+  Device() = default;
+  std::vector<Bytes> launch(const Program& program, uint64_t number, const KernelCase& kernel,
+                            const std::vector<Bytes>& initial, const Recording* recording);
+
+  cl_device_id id_ = nullptr;
+  cl_context context_ = nullptr;
+  cl_command_queue queue_ = nullptr;
+  std::string name_;
+  std::string extensions_;
+  uint64_t max_work_group_ = 1;
+};
+
+}  // namespace tutti::kernel_fuzz
