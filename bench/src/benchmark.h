@@ -3,8 +3,9 @@
 // The runner owns the benchmark and calls, in this order:
 //   construction (inputs and CPU reference), set_up, then any number of
 //   { clear, upload, launch ×n, download, finish, verify(n) }.
-// Everything between is enqueued on the session's in-order queue and is asynchronous. Not
-// thread-safe.
+// Everything between is enqueued on the session's in-order queue and is asynchronous; only a launch
+// whose host code decides by results waits for them. A launch may be several kernels, and range()
+// is the largest one's. Not thread-safe.
 #pragma once
 
 #include <cstddef>

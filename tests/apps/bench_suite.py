@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every tutti-bench kernel once and checks its results and what Tutti's summary says of it.
+"""Runs every benchmark of tutti-bench once and checks its results and what Tutti's summary says of it.
 
 The environment chooses the devices and the balancer (cmake/TuttiTesting.cmake). tutti-bench itself
 compares every element with a CPU reference and exits non-zero when one is wrong.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-# Kernel -> problem sizes. None is a multiple of a work-group's size.
+# Benchmark -> problem sizes. None is a multiple of a work-group's size.
 SIZES = {
     "mandelbrot": {"tiny": 67, "small": 203, "large": 1003},
     "nbody": {"tiny": 131, "small": 1031, "large": 6007},
@@ -24,9 +24,30 @@ SIZES = {
     "scatter": {"tiny": 1003, "small": 50021, "large": 1000003},
     "gridstride": {"tiny": 1003, "small": 50021, "large": 1000003},
     "groupsum": {"tiny": 2049, "small": 100003, "large": 4000037},
+    "transpose": {"tiny": 53, "small": 331, "large": 3001},
+    "stencil2d": {"tiny": 37, "small": 331, "large": 2003},
+    "bfs": {"tiny": 211, "small": 5003, "large": 300007},
+    "scan": {"tiny": 1003, "small": 50021, "large": 4000037},
+    "sort": {"tiny": 1003, "small": 20011, "large": 300007},
 }
-# Those whose writes Tutti can place; the others must stay whole.
-SPLITTABLE = {"mandelbrot", "nbody", "gemm", "spmv", "groupsum"}
+# Benchmark -> its kernels and the mode of each, "disjoint" where Tutti can place the writes. The
+# first kernel does most of the work. Where splitting is forced, every kernel must be split unless
+# its mode is "whole"; where Tutti decides, the first one only, and the others may be.
+MODES = {
+    "mandelbrot": {"mandelbrot": "disjoint"},
+    "nbody": {"nbody": "disjoint"},
+    "gemm": {"gemm": "disjoint"},
+    "histogram": {"histogram": "whole"},
+    "spmv": {"spmv": "disjoint"},
+    "scatter": {"scatter": "whole"},
+    "gridstride": {"gridstride": "whole"},
+    "groupsum": {"groupsum": "disjoint"},
+    "transpose": {"transpose": "disjoint"},
+    "stencil2d": {"stencil2d": "disjoint"},
+    "bfs": {"bfs_expand": "whole", "bfs_advance": "whole", "bfs_start": "disjoint"},
+    "scan": {"scan_blocks": "disjoint", "scan_sums": "whole", "scan_add": "disjoint"},
+    "sort": {"sort_step": "whole", "sort_spans": "disjoint", "sort_finish": "disjoint"},
+}
 
 
 class Failure(Exception):
@@ -55,13 +76,15 @@ def run_bench(bench, kernel, size, repeat, summary):
     return report["results"][0], process.stderr
 
 
-def read_summary(file, kernel):
-    """The summary's entry for the kernel; it must have been launched."""
-    summary = json.loads(pathlib.Path(file).read_text())
-    entries = [entry for entry in summary["kernels"] if entry["name"] == kernel]
-    expect(len(entries) == 1, f"{len(entries)} entries for {kernel} in {summary}")
-    expect(entries[0]["launches"] > 0, f"no launch in {entries[0]}")
-    return entries[0]
+def read_summary(file, benchmark):
+    """The summary's entries for the benchmark's kernels; all must have been launched."""
+    kernels = json.loads(pathlib.Path(file).read_text())["kernels"]
+    entries = {entry["name"]: entry for entry in kernels}
+    expect(len(entries) == len(kernels) and entries.keys() == MODES[benchmark].keys(),
+           f"{[entry['name'] for entry in kernels]} instead of {list(MODES[benchmark])}")
+    for entry in kernels:
+        expect(entry["launches"] > 0, f"no launch in {entry}")
+    return [entries[name] for name in MODES[benchmark]]
 
 
 def check_packages(entry):
@@ -83,13 +106,15 @@ def check_packages(entry):
     return {package["device"] for package in packages}
 
 
-def check_split(entry, kernel, devices, least_devices):
-    if kernel in SPLITTABLE:
-        expect(entry["split"] > 0, f"never split: {entry}")
-        expect(entry["mode"] == "disjoint", f"mode {entry['mode']}: {entry}")
-        expect(len(devices) >= least_devices, f"packages on {len(devices)} devices: {entry}")
-    else:
+def check_split(entry, mode, devices, least_devices, must_split):
+    if mode == "whole":
         expect(entry["split"] == 0 and entry["mode"] == "whole", f"must not split: {entry}")
+    elif must_split:
+        expect(entry["split"] > 0, f"never split: {entry}")
+        expect(len(devices) >= least_devices, f"packages on {len(devices)} devices: {entry}")
+    if entry["split"] > 0:
+        expect(entry["mode"] == mode, f"mode {entry['mode']}, not {mode}: {entry}")
+    if entry["split"] == 0:
         expect(entry["reason"].strip() != "", f"whole without a reason: {entry}")
 
 
@@ -104,11 +129,12 @@ def describe(entry, devices):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bench")
-    parser.add_argument("kernels", nargs="*", default=[], help="default: all")
+    parser.add_argument("kernels", metavar="benchmark", nargs="*", default=[],
+                        help="default: all")
     parser.add_argument("--sizes", choices=("tiny", "small", "large"), default="small")
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--check-split", action="store_true",
-                        help="the splittable kernels must be split, the others must run whole")
+                        help="kernels must be split or run whole as the table of modes says")
     parser.add_argument("--least-devices", type=int, default=1,
                         help="how many devices must have computed packages of a split launch; a "
                              "launch of microseconds may be over before the second one wakes up")
@@ -116,6 +142,7 @@ def main():
                         help="Oclgrind must not report an invalid access")
     arguments = parser.parse_intermixed_args()
 
+    forced = os.environ.get("TUTTI_SPLIT") == "force"
     failures = 0
     for kernel in arguments.kernels or SIZES:
         with tempfile.TemporaryDirectory() as folder:
@@ -124,15 +151,20 @@ def main():
                 result, errors = run_bench(arguments.bench, kernel,
                                            SIZES[kernel][arguments.sizes], arguments.repeat,
                                            summary_file)
-                entry = read_summary(summary_file, kernel)
-                devices = check_packages(entry)
-                if arguments.check_split:
-                    check_split(entry, kernel, devices, arguments.least_devices)
+                entries = read_summary(summary_file, kernel)
+                lines = []
+                for number, entry in enumerate(entries):
+                    devices = check_packages(entry)
+                    name = "" if len(entries) == 1 else f"\n  {entry['name']}: "
+                    lines.append(name + describe(entry, devices))
+                    if arguments.check_split:
+                        check_split(entry, MODES[kernel][entry["name"]], devices,
+                                    arguments.least_devices, forced or number == 0)
                 if arguments.no_oclgrind_errors:
                     expect("Invalid" not in errors and "Uninitialized" not in errors, errors)
                 print(f"{kernel}: right, {result['checked']} elements in "
                       f"{result['kernel_ms']['median']:.3f} ms; "
-                      f"{describe(entry, devices)}")
+                      f"{''.join(lines)}")
                 if errors.strip():
                     print(errors.rstrip())
             except (Failure, OSError, KeyError, TypeError, ValueError) as error:
