@@ -30,23 +30,23 @@ SIZES = {
     "scan": {"tiny": 1003, "small": 50021, "large": 4000037},
     "sort": {"tiny": 1003, "small": 20011, "large": 300007},
 }
-# Benchmark -> its kernels and the mode of each, "disjoint" where Tutti can place the writes. The
+# Benchmark -> its kernels and the mode of each, "whole" where it must not be split. The
 # first kernel does most of the work. Where splitting is forced, every kernel must be split unless
 # its mode is "whole"; where Tutti decides, the first one only, and the others may be.
 MODES = {
     "mandelbrot": {"mandelbrot": "disjoint"},
     "nbody": {"nbody": "disjoint"},
     "gemm": {"gemm": "disjoint"},
-    "histogram": {"histogram": "whole"},
+    "histogram": {"histogram": "atomic"},
     "spmv": {"spmv": "disjoint"},
-    "scatter": {"scatter": "whole"},
-    "gridstride": {"gridstride": "whole"},
+    "scatter": {"scatter": "diff"},
+    "gridstride": {"gridstride": "disjoint"},
     "groupsum": {"groupsum": "disjoint"},
     "transpose": {"transpose": "disjoint"},
     "stencil2d": {"stencil2d": "disjoint"},
-    "bfs": {"bfs_expand": "whole", "bfs_advance": "whole", "bfs_start": "disjoint"},
+    "bfs": {"bfs_expand": "diff", "bfs_advance": "diff", "bfs_start": "disjoint"},
     "scan": {"scan_blocks": "disjoint", "scan_sums": "whole", "scan_add": "disjoint"},
-    "sort": {"sort_step": "whole", "sort_spans": "disjoint", "sort_finish": "disjoint"},
+    "sort": {"sort_step": "diff", "sort_spans": "disjoint", "sort_finish": "disjoint"},
 }
 
 

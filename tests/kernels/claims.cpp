@@ -11,7 +11,6 @@ namespace tutti::kernel_fuzz {
 namespace {
 
 using scheduler::ArgumentUse;
-using scheduler::ByteRange;
 
 /// The bytes of each root that the uses allow to be read and written. The one place that knows what
 /// a use is made of.
@@ -19,11 +18,12 @@ struct Allowed {
   std::vector<Bytes> read, written;
   void add(const KernelCase& kernel, const ArgumentUse& use) {
     const CaseArgument& argument = kernel.arguments.at(use.argument);
-    const auto mark = [&](Bytes& bytes, const ByteRange& range) {
-      for (uint64_t i = range.begin; i < range.end; ++i) bytes.at(argument.origin + i) = 1;
+    const auto mark = [&](Bytes& bytes, uint64_t begin, uint64_t end) {
+      for (uint64_t i = begin; i < end; ++i) bytes.at(argument.origin + i) = 1;
     };
-    mark(read[argument.root], use.read);
-    mark(written[argument.root], use.write);
+    mark(read[argument.root], use.read.begin, use.read.end);
+    use.write.for_each(
+        [&](uint64_t begin, uint64_t end) { mark(written[argument.root], begin, end); });
   }
 };
 
@@ -32,13 +32,15 @@ std::string broken_promise(const KernelCase& kernel, const ArgumentUse& use,
                            const Touched& touched) {
   if (!use.overwrites) return {};
   const CaseArgument& argument = kernel.arguments.at(use.argument);
-  for (uint64_t i = use.write.begin; i < use.write.end; ++i) {
-    if (!touched.stored[argument.root].at(argument.origin + i)) {
-      return "argument " + std::to_string(use.argument) + " byte " + std::to_string(i) +
-             " is promised to be stored, and is not";
+  std::string broken;
+  use.write.for_each([&](uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end && broken.empty(); ++i) {
+      if (touched.stored[argument.root].at(argument.origin + i)) continue;
+      broken = "argument " + std::to_string(use.argument) + " byte " + std::to_string(i) +
+               " is promised to be stored, and is not";
     }
-  }
-  return {};
+  });
+  return broken;
 }
 
 /// Whether anything that the package wrote depends on bytes that were not predicted to be read. A
@@ -169,8 +171,13 @@ ClaimResult check_claims(const scheduler::KernelSummary& summary, const KernelCa
       text << "; " << access.verdict().reason << ")\n";
       for (const ArgumentUse& use : uses) {
         text << "  argument " << use.argument << ": reads [" << use.read.begin << ", "
-             << use.read.end << "), writes [" << use.write.begin << ", " << use.write.end << ")"
-             << (use.overwrites ? ", overwrites" : "") << '\n';
+             << use.read.end << "), writes [" << use.write.range.begin << ", "
+             << use.write.range.end << ")";
+        if (use.write.strided()) {
+          text << " " << use.write.length << " of every " << use.write.period << " from "
+               << use.write.phase;
+        }
+        text << " " << merge_mode_name(use.merge) << (use.overwrites ? ", overwrites" : "") << '\n';
       }
       result.violation = text.str();
       return result;

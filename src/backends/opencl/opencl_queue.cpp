@@ -84,32 +84,58 @@ struct Rectangle {
   std::array<size_t, 3> host{0, 0, 0};
   std::array<size_t, 3> region;
 };
+
+/// Some drivers refuse rectangles whose rows reach beyond the pitch: those are done as two, cut
+/// where the pitch ends. `transfer` gets rows and their distance from the first byte.
+template <typename Transfer>
+Status in_rectangles(const BufferRows& rows, Transfer&& transfer) {
+  const uint64_t before = rows.pitch - rows.offset % rows.pitch;
+  if (rows.length <= before) return transfer(rows, 0);
+  BufferRows part = rows;
+  part.length = before;
+  TUTTI_TRY(transfer(part, 0));
+  part.offset += before;
+  part.length = rows.length - before;
+  return transfer(part, before);
+}
 }  // namespace
 
 Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* from) {
   if (rows.count == 1) return write_blocking(to, rows.offset, rows.length, from);
   if (!cl_.clEnqueueWriteBufferRect) return Queue::write_rows(to, rows, from);
   if (vendors_gone()) return device_.gone("clEnqueueWriteBufferRect");
-  const auto turn = device_.turn();
-  const Rectangle box(rows);
-  const cl_int code = cl_.clEnqueueWriteBufferRect(
-      queue_.get(), handle_of(to), CL_TRUE, box.buffer.data(), box.host.data(), box.region.data(),
-      rows.pitch, 0, rows.pitch, 0, from, 0, nullptr, nullptr);
-  if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBufferRect", code);
-  return {};
+  return in_rectangles(rows, [&](const BufferRows& part, uint64_t skipped) -> Status {
+    const auto turn = device_.turn();
+    const Rectangle box(part);
+    const cl_int code = cl_.clEnqueueWriteBufferRect(
+        queue_.get(), handle_of(to), CL_TRUE, box.buffer.data(), box.host.data(), box.region.data(),
+        part.pitch, 0, part.pitch, 0, static_cast<const std::byte*>(from) + skipped, 0, nullptr,
+        nullptr);
+    // Refused before anything was done: row by row, then.
+    if (code == CL_INVALID_VALUE)
+      return Queue::write_rows(to, part, static_cast<const std::byte*>(from) + skipped);
+    if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBufferRect", code);
+    return {};
+  });
 }
 
 Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
   if (rows.count == 1) return read_blocking(from, rows.offset, rows.length, to);
   if (!cl_.clEnqueueReadBufferRect) return Queue::read_rows(from, rows, to);
   if (vendors_gone()) return device_.gone("clEnqueueReadBufferRect");
-  const auto turn = device_.turn();
-  const Rectangle box(rows);
-  const cl_int code = cl_.clEnqueueReadBufferRect(
-      queue_.get(), handle_of(from), CL_TRUE, box.buffer.data(), box.host.data(), box.region.data(),
-      rows.pitch, 0, rows.pitch, 0, to, 0, nullptr, nullptr);
-  if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBufferRect", code);
-  return {};
+  return in_rectangles(rows, [&](const BufferRows& part, uint64_t skipped) -> Status {
+    const auto turn = device_.turn();
+    const Rectangle box(part);
+    const cl_int code =
+        cl_.clEnqueueReadBufferRect(queue_.get(), handle_of(from), CL_TRUE, box.buffer.data(),
+                                    box.host.data(), box.region.data(), part.pitch, 0, part.pitch,
+                                    0, static_cast<std::byte*>(to) + skipped, 0, nullptr, nullptr);
+    // Refused before anything was done: row by row, then.
+    if (code == CL_INVALID_VALUE)
+      return Queue::read_rows(from, part, static_cast<std::byte*>(to) + skipped);
+    if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBufferRect", code);
+    return {};
+  });
 }
 
 Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memory& to,
