@@ -17,7 +17,7 @@
 #   pocl2      two of them                          oclgrind   the checking interpreter alone
 #   mixed3     two of them and llvmpipe             checked    Oclgrind and one PoCL device
 #   pthread    PoCL with all cores, asynchronous    none       no vendor driver at all
-#   oclgrind4  four times the interpreter, from copies that tests/kernels makes
+#   interpreted  Oclgrind and llvmpipe: kernels are ready soon
 # A configuration whose drivers are not installed is an error: `make setup` installs them all.
 
 set(TUTTI_TEST_VENDORS "/etc/OpenCL/vendors" CACHE PATH "Where pocl.icd and rusticl.icd lie")
@@ -40,12 +40,9 @@ set(tutti_devices_rusticl "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/rusticl.icd"
 set(tutti_devices_oclgrind "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}" "OCLGRIND_NUM_THREADS=1")
 set(tutti_devices_checked "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}:${TUTTI_TEST_VENDORS}/pocl.icd"
     "POCL_DEVICES=basic" "OCLGRIND_NUM_THREADS=1")
-set(tutti_devices_oclgrind4 "OCLGRIND_NUM_THREADS=1")
-foreach(number RANGE 1 4)
-  string(APPEND tutti_oclgrind_copies ":${CMAKE_BINARY_DIR}/tests/kernels/oclgrind-${number}.so")
-endforeach()
-string(REGEX REPLACE "^:" "TUTTI_VENDORS=" tutti_oclgrind_copies "${tutti_oclgrind_copies}")
-list(APPEND tutti_devices_oclgrind4 "${tutti_oclgrind_copies}")
+set(tutti_devices_interpreted
+    "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}:${TUTTI_TEST_VENDORS}/rusticl.icd"
+    "OCLGRIND_NUM_THREADS=1" "RUSTICL_ENABLE=llvmpipe")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
@@ -55,7 +52,7 @@ set(tutti_cores_pthread 2)
 set(tutti_cores_mixed3 2)
 set(tutti_cores_rusticl 1)
 set(tutti_cores_oclgrind 1)
-set(tutti_cores_oclgrind4 2)
+set(tutti_cores_interpreted 2)
 set(tutti_cores_checked 2)
 set(tutti_cores_none 1)
 
@@ -120,7 +117,7 @@ function(tutti_add_client_test)
   if(NOT DEFINED tutti_devices_${arg_DEVICES})
     message(FATAL_ERROR "tutti_add_client_test: no configuration '${arg_DEVICES}'")
   endif()
-  if(arg_DEVICES MATCHES "oclgrind|checked" AND NOT TUTTI_OCLGRIND_ICD)
+  if(arg_DEVICES MATCHES "oclgrind|checked|interpreted" AND NOT TUTTI_OCLGRIND_ICD)
     message(FATAL_ERROR "Oclgrind is not installed: make setup")
   endif()
 
@@ -161,7 +158,7 @@ function(tutti_add_client_test)
     PROCESSORS ${tutti_cores_${arg_DEVICES}}
     TIMEOUT ${arg_TIMEOUT}
     LABELS "${arg_LABELS}")
-  if(arg_DEVICES MATCHES "mixed3|rusticl")
+  if(arg_DEVICES MATCHES "mixed3|rusticl|interpreted")
     tutti_spare_sanitizer("${name}" ON)
   else()
     tutti_spare_sanitizer("${name}" OFF)

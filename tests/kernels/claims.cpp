@@ -27,7 +27,8 @@ struct Allowed {
   }
 };
 
-/// Bytes that a use promises to have stored, all of them.
+/// Bytes that a use promises to have stored, all of them. Those that it reads as well are valid
+/// before, and may be stored as they were: a component of a vector is stored with its neighbours.
 std::string broken_promise(const KernelCase& kernel, const ArgumentUse& use,
                            const Touched& touched) {
   if (!use.overwrites) return {};
@@ -35,7 +36,8 @@ std::string broken_promise(const KernelCase& kernel, const ArgumentUse& use,
   std::string broken;
   use.write.for_each([&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end && broken.empty(); ++i) {
-      if (touched.stored[argument.root].at(argument.origin + i)) continue;
+      const bool read = i >= use.read.begin && i < use.read.end;
+      if (read || touched.stored[argument.root].at(argument.origin + i)) continue;
       broken = "argument " + std::to_string(use.argument) + " byte " + std::to_string(i) +
                " is promised to be stored, and is not";
     }

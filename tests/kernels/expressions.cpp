@@ -183,8 +183,8 @@ std::string Builder::load(int depth) {
       return as_uint(type, "LD(" + input(type, at.count).at("(" + at.text + ")") + ")");
     case 1: {  // a neighbour, at the edges itself
       const std::string end = number(at.count - 1);
-      const std::string i = "max(0, min((int)" + end + ", (int)" + at.text +
-                            (chance(50) ? " + " : " - ") + number(1 + pick(3)) + "))";
+      const std::string i = "max(0, min((int)" + end + ", (int)((int)" + at.text +
+                            (chance(50) ? " + " : " - ") + number(1 + pick(3)) + ")))";
       return as_uint(type, "LD(" + input(type, at.count).at(i) + ")");
     }
     case 2: {  // anywhere

@@ -10,7 +10,7 @@ KernelCase make_case(Choices& choices, bool atomics64) {
   for (uint32_t i = 0; i < stages; ++i) add_group_stage(b);
   const uint32_t sites = 1 + (b.chance(35) ? 1 + b.pick(2) : 0);
   for (uint32_t i = 0; i < sites; ++i) {
-    switch (b.pick(20)) {
+    switch (b.pick(24)) {
       default:
         add_stores(b);
         break;
@@ -24,6 +24,8 @@ KernelCase make_case(Choices& choices, bool atomics64) {
         break;
       case 18:
       case 19:
+      case 20:
+      case 21:
         add_atomics(b, atomics64);
         break;
     }

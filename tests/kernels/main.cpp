@@ -12,6 +12,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "apart.h"
 #include "tester.h"
 
 namespace tutti::kernel_fuzz {
@@ -29,6 +30,7 @@ constexpr const char* kHelp = R"(usage: tutti-kernel-fuzz [OPTION…] [FILE…]
   --virtual NAME      platform under test (Tutti)
   --packages N        packages of each kernel whose claims are checked (2); 0: none
   --least-split N     percent of the kernels that must be split (40)
+  --apart             vendors' devices copy what they could share with the host
   --options TEXT      for clBuildProgram
   --keep FOLDER       failing kernels are written there, smallest form
   --no-shrink         as they are
@@ -45,6 +47,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.shrink = false;
     } else if (name == "--trace") {
       options.trace = true;
+    } else if (name == "--apart") {
+      options.apart = true;
     } else if (name.rfind("--", 0) != 0) {
       options.replay.push_back(name);
     } else if (!has_value) {
@@ -87,6 +91,7 @@ bool parse(int argc, char** argv, Options& options) {
   setenv("TUTTI_SEED", std::to_string(options.seed % 1000000 + 1000003 * job).c_str(), 0);
   int code = 0;
   try {
+    if (options.apart) keep_memory_apart();
     Tester tester(options, counts);
     if (options.replay.empty()) {
       tester.run(job);

@@ -24,6 +24,7 @@ struct Options {
   std::string build_options;
   bool shrink = true;
   bool trace = false;
+  bool apart = false;
   uint32_t jobs = 1;
   uint32_t packages = 2;      // whose claims are checked, per kernel
   uint32_t least_split = 40;  // percent of the kernels
