@@ -175,6 +175,7 @@ class Explainer {
         add_touch(kernel_, access, kernel.shape.dims, result.written);
       }
       result.only_atomics &= access.kind == AccessKind::kAtomic;
+      result.atomic_results_used |= access.result_used;
       auto& atomics = result.atomics;
       if (access.kind == AccessKind::kAtomic &&
           std::find(atomics.begin(), atomics.end(), access.atomic_op) == atomics.end()) {

@@ -53,6 +53,7 @@ struct ArgumentExplanation {
   Direction read;
   Direction written;
   std::vector<std::string> atomics;  // operations on it, without repetition
+  bool atomic_results_used = false;  // by at least one of them
   bool only_atomics = false;         // nothing else reads or writes it
   scheduler::MergeMode merge = scheduler::MergeMode::kDisjoint;  // of its writes, in a split
 };

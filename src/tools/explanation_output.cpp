@@ -264,10 +264,12 @@ ordered_json argument_json(const ArgumentExplanation& argument, size_t index) {
   result["size"] = size == 0 ? ordered_json(nullptr) : ordered_json(size);
   result["assumed"] = !argument.value.given;
   if (declared.kind == ArgKind::kLocal) return result;
+  if (declared.kind == ArgKind::kImage) result["access"] = declared.access;
   result["read"] = direction_json(argument.read, false);
   result["written"] = direction_json(argument.written, true);
   result["atomics"] = argument.atomics;
   if (argument.written.used) result["merge"] = scheduler::merge_mode_name(argument.merge);
+  if (!argument.atomics.empty()) result["atomic_results_used"] = argument.atomic_results_used;
   return result;
 }
 

@@ -20,6 +20,8 @@ namespace {
 // With fewer slices than this a dimension gives too little room for balancing: packages of 5 % of
 // the run (algorithms.md, p) need 20 of them, and some more for the end.
 constexpr uint64_t kEnoughSlices = 32;
+// With fewer than this, strips along another dimension are worth their scattered transfers.
+constexpr uint64_t kFewSlices = 4;
 constexpr Wide kMaxOffset = Wide{1} << 62;
 constexpr uint64_t kMaxSize = uint64_t{1} << 62;
 
@@ -230,6 +232,7 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
     struct Candidate {
       uint32_t dimension = 0;
       MergeMode mode = MergeMode::kDisjoint;
+      bool strided = false;
       bool enough = false;
       uint64_t slices = 0;
       uint64_t twice = 0;
@@ -250,10 +253,14 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
         if (refusal.reason.empty()) refusal = std::move(along);
         continue;
       }
-      Candidate candidate{d, along.mode, slices >= kEnoughSlices, slices, 0};
+      Candidate candidate{d,      along.mode, !along.strided.empty(), slices >= kEnoughSlices,
+                          slices, 0};
       if (best) {
         if (candidate.mode != best->mode) {
           if (candidate.mode > best->mode) continue;
+        } else if (candidate.strided != best->strided &&
+                   (candidate.strided ? *best : candidate).slices >= kFewSlices) {
+          if (candidate.strided) continue;
         } else if (candidate.enough != best->enough) {
           if (best->enough) continue;
         } else {
