@@ -47,8 +47,11 @@ Quirks quirks_of(const DeviceTraits& traits) {
     quirks.fake_times = true;
   }
   if (is_oclgrind(traits)) {
-    // Oclgrind 21.10. Commands run in the thread that flushes or waits for them.
+    // Oclgrind 21.10. Commands run in the thread that flushes or waits for them, and what it keeps
+    // of them is shared by all queues without a lock: "munmap_chunk(): invalid pointer" in
+    // asyncQueueRelease, about once in 2500 launches.
     quirks.synchronous = true;
+    quirks.one_at_a_time = true;
   }
   if (contains_ignoring_case(traits.vendor, "nvidia")) {
     // Driver 580, H200: a launch with its event takes 5 µs, on a profiling queue 10.

@@ -422,17 +422,17 @@ TEST_F(ExplainTest, TextOfAKernel) {
 
 TEST_F(ExplainTest, LinesAreThoseOfTheFile) {
   tree_.write("k/inc/helper.h",
-              "\n\n\n#define ADD(p, v) \\\n  atomic_add(p, v)\n"
+              "\n\n\n#define ADD(p, v) \\\n  (p)[1] = atomic_add(p, v)\n"
               "void count(global int* p) {\n  ADD(p, 1);\n}\n");
   tree_.write("k/inc/more.cl",
               "kernel void third(global int* o) {\n"
-              "  o[0] = 1;\n"
+              "  o[1] = atomic_inc(o);\n"
               "}\n");
   tree_.write("k/main.cl",
               "#include \"inc/helper.h\"\n"
               "#define STORE(p)  \\\n"
               "  do {            \\\n"
-              "    (p)[0] = 1;   \\\n"
+              "    (p)[1] = atomic_inc(p); \\\n"
               "  } while (0)\n"
               "kernel void first(global int* o) {\n"
               "\n"
@@ -454,16 +454,17 @@ TEST_F(ExplainTest, LinesAreThoseOfTheFile) {
     EXPECT_EQ(kernels[1]["source"], "STORE(o);");
     EXPECT_EQ(kernels[2]["file"], "k/inc/more.cl");
     EXPECT_EQ(kernels[2]["line"], 2);
-    EXPECT_EQ(kernels[2]["source"], "o[0] = 1;");
+    EXPECT_EQ(kernels[2]["source"], "o[1] = atomic_inc(o);");
   }
-  EXPECT_THAT(
-      run("k/main.cl").output,
-      AllOf(HasSubstr("k/main.cl:8: count(o);\n"), HasSubstr("k/main.cl:11: STORE(o);\n"),
-            HasSubstr("k/inc/more.cl:2: o[0] = 1;\n"), HasSubstr("3 kernels, 0 split, 3 whole")));
+  EXPECT_THAT(run("k/main.cl").output,
+              AllOf(HasSubstr("k/main.cl:8: count(o);\n"), HasSubstr("k/main.cl:11: STORE(o);\n"),
+                    HasSubstr("k/inc/more.cl:2: o[1] = atomic_inc(o);\n"),
+                    HasSubstr("3 kernels, 0 split, 3 whole")));
 }
 
 TEST_F(ExplainTest, LineMarksOfGeneratedSources) {
-  const json k = kernel("#line 40 \"made.clt\"\nkernel void k(global int* o) {\n  o[0] = 1;\n}\n");
+  const json k =
+      kernel("#line 40 \"made.clt\"\nkernel void k(global int* o) {\n  o[1] = atomic_inc(o);\n}\n");
   EXPECT_EQ(k["file"], "made.clt");
   EXPECT_EQ(k["line"], 41);
   EXPECT_EQ(k["source"], nullptr);
