@@ -61,6 +61,28 @@ KernelMaker stencil_kernel() {
   return k;
 }
 
+/// for (i = gid; i < n; i += global size) out[i] = …: strips.
+KernelMaker grid_stride_kernel() {
+  KernelMaker k;
+  const auto out = k.buffer("out", 16 << 20);
+  const auto n = k.arg(k.scalar("n", 4 << 20));
+  const auto last = k.op(ExprKind::kUDiv, k.sub(k.plus(k.zext(n), -1), k.gid(0)), k.global_size(0));
+  const auto loop = k.add_loop(last, false);
+  const auto i = k.add(k.gid(0), k.mul(k.loop(loop), k.global_size(0)));
+  k.store(out, k.times(i, 4), 4, {{Compare::kULt, k.gid(0), k.zext(n)}}, {loop});
+  return k;
+}
+
+/// out[index[i]] = in[i]: compared.
+KernelMaker scatter_kernel() {
+  KernelMaker k;
+  const auto index = k.buffer("index", 4 << 20);
+  const auto out = k.buffer("out", 4 << 20);
+  k.load(index, k.times(k.gid(0), 4));
+  k.store(out, k.times(k.sext(k.unknown(32)), 4));
+  return k;
+}
+
 void evaluate(benchmark::State& state, const KernelMaker& kernel, const LaunchShape& shape) {
   const auto values = kernel.values();
   auto k = kernel;
@@ -71,7 +93,7 @@ void evaluate(benchmark::State& state, const KernelMaker& kernel, const LaunchSh
 
 void package(benchmark::State& state, const KernelMaker& kernel, const LaunchShape& shape) {
   const auto access = kernel.evaluate(shape);
-  if (access.verdict().mode != MergeMode::kDisjoint) state.SkipWithError("not split");
+  if (access.verdict().mode == MergeMode::kWhole) state.SkipWithError("not split");
   for (auto _ : state) {
     benchmark::DoNotOptimize(access.package(access.verdict().dimension, 3, 5));
   }
@@ -83,9 +105,12 @@ const LaunchShape k2d = launch_2d(1024, 1024, 16, 16);
 BENCHMARK_CAPTURE(evaluate, copy, copy_kernel(), k1d);
 BENCHMARK_CAPTURE(evaluate, gemm, gemm_kernel(), k2d);
 BENCHMARK_CAPTURE(evaluate, stencil, stencil_kernel(), k2d);
+BENCHMARK_CAPTURE(evaluate, grid_stride, grid_stride_kernel(), k1d);
+BENCHMARK_CAPTURE(evaluate, scatter, scatter_kernel(), k1d);
 BENCHMARK_CAPTURE(package, copy, copy_kernel(), k1d);
 BENCHMARK_CAPTURE(package, gemm, gemm_kernel(), k2d);
 BENCHMARK_CAPTURE(package, stencil, stencil_kernel(), k2d);
+BENCHMARK_CAPTURE(package, grid_stride, grid_stride_kernel(), k1d);
 
 void residency_whole(benchmark::State& state) {
   ResidencyMap map(1 << 20);
