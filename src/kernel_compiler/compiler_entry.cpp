@@ -122,7 +122,7 @@ void compile(const CompileRequest& request, CompileOutput& output) {
         rewriting =
             rewrite_work_items(tree, settings.language, request.unit ? &linked_later : nullptr);
       },
-      output.log);
+      Emit::kReached, output.log);
   if (module == nullptr) {
     output.preprocessed.clear();
     return;
@@ -209,7 +209,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
       unit.calls = named_calls(tree, "unit" + std::to_string(i));
       unit.rewriting = rewrite_work_items(tree, unit.settings.language, &not_yet_known);
     };
-    modules.push_back(parse(unit.settings, source.source, context, visit, log));
+    modules.push_back(parse(unit.settings, source.source, context, visit, Emit::kAll, log));
     if (modules.back() == nullptr) {
       output.log += log;
       return;

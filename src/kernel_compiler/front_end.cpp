@@ -3,6 +3,7 @@
 
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
+#include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/FileManager.h>
@@ -15,6 +16,7 @@
 #include <clang/Frontend/PreprocessorOutputOptions.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Frontend/Utils.h>
+#include <clang/Lex/Preprocessor.h>
 #include <clang/Lex/PreprocessorOptions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -22,6 +24,7 @@
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <map>
 #include <string_view>
 
 #include "kernel_compiler/predefined_macros.h"
@@ -134,7 +137,8 @@ class PreprocessAction final : public clang::PreprocessorFrontendAction {
     options.ShowCPP = true;
     options.ShowLineMarkers = true;
     options.UseLineDirectives = true;  // plain `#line`, which every compiler takes
-    clang::DoPrintPreprocessedInput(getCompilerInstance().getPreprocessor(), &stream, options);
+    clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
+    clang::DoPrintPreprocessedInput(preprocessor, &stream, options);
   }
 
  private:
@@ -156,10 +160,60 @@ class VisitingConsumer final : public clang::ASTConsumer {
   clang::CodeGenerator& generator_;
 };
 
+/// The functions that a piece of a tree names.
+class NamedFunctions : public clang::RecursiveASTVisitor<NamedFunctions> {
+ public:
+  bool VisitDeclRefExpr(clang::DeclRefExpr* name) {
+    if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(name->getDecl())) {
+      found.push_back(function->getCanonicalDecl());
+    }
+    return true;
+  }
+  std::vector<clang::FunctionDecl*> found;
+};
+
+/// Generates code for kernels and for the functions that they may reach. Programs include whole
+/// libraries, whose code would take most of the time. A function that this overlooks stays a mere
+/// declaration, and a kernel that calls it whole.
+class ReachedFunctionsConsumer final : public clang::MultiplexConsumer {
+ public:
+  using clang::MultiplexConsumer::MultiplexConsumer;
+
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* declaration : group) {
+      auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
+      const bool definition = function != nullptr && function->isThisDeclarationADefinition();
+      if (definition && group.isSingleDecl() && !function->hasAttr<clang::OpenCLKernelAttr>()) {
+        waiting_.emplace(function->getCanonicalDecl(), function);
+        return true;
+      }
+      if (function == nullptr || definition) roots_.push_back(declaration);
+    }
+    return clang::MultiplexConsumer::HandleTopLevelDecl(group);
+  }
+
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    NamedFunctions names;
+    for (clang::Decl* root : roots_) names.TraverseDecl(root);
+    while (!names.found.empty()) {
+      const auto node = waiting_.extract(names.found.back());
+      names.found.pop_back();
+      if (node.empty()) continue;  // met before, or not defined here
+      names.TraverseDecl(node.mapped());
+      clang::MultiplexConsumer::HandleTopLevelDecl(clang::DeclGroupRef(node.mapped()));
+    }
+    clang::MultiplexConsumer::HandleTranslationUnit(context);
+  }
+
+ private:
+  std::vector<clang::Decl*> roots_;
+  std::map<clang::FunctionDecl*, clang::FunctionDecl*> waiting_;  // canonical -> definition
+};
+
 class ParseAction final : public clang::ASTFrontendAction {
  public:
-  ParseAction(llvm::LLVMContext& context, const TreeVisitor& visit)
-      : context_(context), visit_(visit) {}
+  ParseAction(llvm::LLVMContext& context, const TreeVisitor& visit, Emit emit)
+      : context_(context), visit_(visit), emit_(emit) {}
   std::unique_ptr<llvm::Module> take() { return std::move(module_); }
 
  protected:
@@ -172,6 +226,11 @@ class ParseAction final : public clang::ASTFrontendAction {
     generator_ = generator.get();
     std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
     consumers.push_back(std::move(generator));
+    if (emit_ == Emit::kReached) {
+      auto reached = std::make_unique<ReachedFunctionsConsumer>(std::move(consumers));
+      consumers.clear();
+      consumers.push_back(std::move(reached));
+    }
     // After the code generator, so that its names for functions exist.
     consumers.push_back(std::make_unique<VisitingConsumer>(visit_, *generator_));
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
@@ -185,6 +244,7 @@ class ParseAction final : public clang::ASTFrontendAction {
  private:
   llvm::LLVMContext& context_;
   const TreeVisitor& visit_;
+  Emit emit_;
   clang::CodeGenerator* generator_ = nullptr;
   std::unique_ptr<llvm::Module> module_;
 };
@@ -286,16 +346,18 @@ bool preprocess(const FrontEndSettings& settings, std::string& text, std::string
 }
 
 std::unique_ptr<llvm::Module> parse(const FrontEndSettings& settings, const std::string& text,
-                                    llvm::LLVMContext& context, const TreeVisitor& visit,
+                                    llvm::LLVMContext& context, const TreeVisitor& visit, Emit emit,
                                     std::string& log) {
   std::vector<std::string> arguments = parse_arguments(settings);
-  arguments.insert(arguments.end(),
-                   {"-O1", "-disable-llvm-passes", "-disable-lifetime-markers",
-                    "-cl-kernel-arg-info", "-debug-info-kind=line-tables-only",
-                    // A store of a float3 writes 12 bytes that a program can rely on.
-                    "-fpreserve-vec3-type"});
+  arguments.insert(
+      arguments.end(),
+      {"-O1", "-disable-llvm-passes", "-disable-lifetime-markers", "-cl-kernel-arg-info",
+       // Lines are wanted for reasons; columns would make locations many and slow.
+       "-debug-info-kind=line-tables-only", "-gno-column-info",
+       // A store of a float3 writes 12 bytes that a program can rely on.
+       "-fpreserve-vec3-type"});
   Session session(arguments, text, resource_files(), log);
-  ParseAction action(context, visit);
+  ParseAction action(context, visit, emit);
   if (!session.run(action)) {
     return nullptr;
   }

@@ -40,9 +40,12 @@ bool preprocess(const FrontEndSettings& settings, std::string& text, std::string
 /// generator's names are alive.
 using TreeVisitor = std::function<void(clang::ASTContext&, clang::CodeGenerator&)>;
 
+/// What code is generated for: everything, or kernels and the functions that they reach.
+enum class Emit { kAll, kReached };
+
 /// Stage two. Null on errors; diagnostics are appended to `log`.
 std::unique_ptr<llvm::Module> parse(const FrontEndSettings& settings, const std::string& text,
-                                    llvm::LLVMContext& context, const TreeVisitor& visit,
+                                    llvm::LLVMContext& context, const TreeVisitor& visit, Emit emit,
                                     std::string& log);
 
 /// Whether `text` compiles; diagnostics are appended to `log`. With `visit`, the tree is shown to

@@ -11,6 +11,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -71,6 +72,20 @@ void choose_inlining(llvm::Module& module) {
       size[function] = total;
       if (!scc.hasCycle()) {
         function->addFnAttr(llvm::Attribute::AlwaysInline);
+      }
+    }
+  }
+}
+
+/// Only what touches memory or is called is ever named to the user; every other location would be
+/// copied with each inlining.
+void drop_locations(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      for (llvm::Instruction& instruction : block) {
+        if (!instruction.mayReadOrWriteMemory() && !llvm::isa<llvm::CallBase>(instruction)) {
+          instruction.setDebugLoc({});
+        }
       }
     }
   }
@@ -150,15 +165,26 @@ Analyses::Analyses() {
 void prepare_module(llvm::Module& module, Analyses& analyses,
                     const std::set<std::string>& foreign) {
   lower_builtins(module, foreign);
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && function.getCallingConv() != llvm::CallingConv::SPIR_KERNEL) {
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+  }
+  // Programs include libraries of functions of which a kernel uses few. What is left is simplified
+  // before it is copied into its callers: as Clang emits it, code is several times as long.
+  llvm::ModulePassManager first;
+  first.addPass(llvm::GlobalDCEPass());
+  llvm::FunctionPassManager simplify;
+  simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  simplify.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  first.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(simplify)));
+  first.run(module, analyses.modules);
+  drop_locations(module);
+
   choose_inlining(module);
   for (llvm::Function& function : module) {
-    if (function.isDeclaration()) {
-      continue;
-    }
-    if (function.getCallingConv() == llvm::CallingConv::SPIR_KERNEL) {
+    if (!function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::SPIR_KERNEL) {
       copy_by_value_arguments(function);
-    } else {
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
     }
   }
   llvm::ModulePassManager passes;

@@ -191,6 +191,24 @@ TEST(KernelFacts, ArgumentsAndAttributes) {
   }
 }
 
+TEST(KernelFacts, OnlyWhatKernelsReachIsLookedAt) {
+  const CompileOutput output = compiled(R"(
+    int after(int x);
+    int twice(int x) { return after(x) + after(x); }
+    int __attribute__((overloadable)) pick(int x) { return twice(x); }
+    int __attribute__((overloadable)) pick(float x) { return printf("%f", x); }
+    void never(global int* o) { printf("%d", *o); never(o); }
+    static void prints(void) { printf("."); }
+    void further(void) { prints(); }
+    kernel void silent(global int* o) { o[get_global_id(0)] = pick(3); }
+    int after(int x) { return x + 1; }
+    kernel void loud(global int* o) { further(); silent(o); }
+  )");
+  EXPECT_EQ(kernel_of(output, "silent").whole_reason, "");
+  EXPECT_EQ(kernel_of(output, "silent").accesses.size(), 1u);
+  EXPECT_NE(kernel_of(output, "loud").whole_reason.find("calls printf"), std::string::npos);
+}
+
 TEST(KernelFacts, InliningDoesNotExplode) {
   // 2^40 calls, if everything were inlined.
   std::string source = "int f0(int i) { return i * 3; }\n";
