@@ -16,6 +16,7 @@
 #include <clang/Frontend/PreprocessorOutputOptions.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Frontend/Utils.h>
+#include <clang/Lex/Pragma.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Lex/PreprocessorOptions.h>
 #include <llvm/IR/LLVMContext.h>
@@ -126,6 +127,48 @@ class Session {
   bool usable_ = false;
 };
 
+/// Clang prints pragmas as they are, but `#pragma unroll N` takes macros for its number. This keeps
+/// the directives out of the printed text, and notes where they belong.
+class UnrollPragmas final : public clang::PragmaHandler {
+ public:
+  struct Place {
+    size_t at = 0;      // in the printed text
+    uint32_t line = 0;  // of the directive
+    std::string text;
+  };
+  UnrollPragmas(const std::string& printed, std::vector<Place>& places)
+      : clang::PragmaHandler("unroll"), printed_(printed), places_(places) {}
+
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer,
+                    clang::Token& name) override {
+    const clang::SourceManager& sources = preprocessor.getSourceManager();
+    Place place{printed_.size(), sources.getPresumedLoc(name.getLocation()).getLine(),
+                "#pragma unroll"};
+    clang::Token next;
+    for (preprocessor.Lex(next); next.isNot(clang::tok::eod); preprocessor.Lex(next)) {
+      place.text += ' ' + preprocessor.getSpelling(next);
+    }
+    places_.push_back(std::move(place));
+  }
+
+  /// Puts the directives back. Where they had a line of their own, that is empty in the text.
+  static void insert(const std::vector<Place>& places, std::string& text) {
+    for (auto place = places.rbegin(); place != places.rend(); ++place) {
+      const bool own_line =
+          text.compare(place->at, 2, "\n\n") == 0 || text.compare(place->at, 6, "\n#line") == 0;
+      text.insert(place->at, '\n' + place->text +
+                                 (own_line ? "" : "\n#line " + std::to_string(place->line) + "\n"));
+      // The empty line has become the directive's.
+      const size_t end = place->at + 1 + place->text.size();
+      if (text.compare(end, 2, "\n\n") == 0) text.erase(end, 1);
+    }
+  }
+
+ private:
+  const std::string& printed_;
+  std::vector<Place>& places_;
+};
+
 class PreprocessAction final : public clang::PreprocessorFrontendAction {
  public:
   explicit PreprocessAction(std::string& text) : text_(text) {}
@@ -138,7 +181,10 @@ class PreprocessAction final : public clang::PreprocessorFrontendAction {
     options.ShowLineMarkers = true;
     options.UseLineDirectives = true;  // plain `#line`, which every compiler takes
     clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
+    std::vector<UnrollPragmas::Place> places;
+    preprocessor.AddPragmaHandler(new UnrollPragmas(text_, places));  // which owns it
     clang::DoPrintPreprocessedInput(preprocessor, &stream, options);
+    UnrollPragmas::insert(places, text_);
   }
 
  private:

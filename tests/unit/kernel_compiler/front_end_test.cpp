@@ -122,6 +122,26 @@ TEST(Preprocess, KeepsPragmasAndLines) {
   EXPECT_EQ(output.preprocessed.substr(0, 18), "#line 1 \"<source>\"");
 }
 
+TEST(Preprocess, ExpandsTheNumberOfUnroll) {
+  const std::string loop = "  for (int i = 0; i < 8; ++i) o[i] = i;\n";
+  const CompileOutput output =
+      run("#define TWICE(x) (2 * x)\n"
+          "kernel void k(global int* o) {\n#pragma unroll N\n" +
+              loop + "#  pragma unroll TWICE(N)\n" + loop + "  _Pragma(\"unroll N + 1\")\n" + loop +
+              "#pragma unroll\n" + loop + "}\n",
+          "-DN=4");
+  ASSERT_TRUE(output.ok) << output.log;
+  for (const char* line : {"unroll 4", "unroll ( 2 * 4 )", "unroll 4 + 1", "unroll"}) {
+    EXPECT_TRUE(contains(output.preprocessed, "\n#pragma " + std::string(line) + "\n"))
+        << line << " in\n"
+        << output.preprocessed;
+  }
+  EXPECT_FALSE(contains(output.preprocessed, "TWICE"));
+  // What follows is still found on its line.
+  const CompileOutput wrong = run("#define N 4\nkernel void k() {\n#pragma unroll N\n  oops;\n}\n");
+  EXPECT_TRUE(contains(wrong.log, ":4:3: error")) << wrong.log;
+}
+
 TEST(Preprocess, MacrosOfTheOptions) {
   const char* source = "kernel void k(global int* o) { o[0] = A; o[1] = sizeof(B); o[2] = C; }";
   EXPECT_TRUE(contains(run(source, "-D A=7 -DB=\"\\\"x y\\\"\" -DC").preprocessed,
