@@ -3,9 +3,11 @@
 // when a byte differs, when a summary's claim does not hold, or when too few launches were split
 // for the run to mean anything.
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -29,7 +31,7 @@ constexpr const char* kHelp = R"(usage: tutti-kernel-fuzz [OPTION…] [FILE…]
   --native NAME       platform to compare with (the first that is not the virtual one)
   --virtual NAME      platform under test (Tutti)
   --packages N        packages of each kernel whose claims are checked (2); 0: none
-  --least-split N     percent of the kernels that must be split (40)
+  --least-split N     percent of the kernels that must be split (25)
   --apart             vendors' devices copy what they could share with the host
   --options TEXT      for clBuildProgram
   --keep FOLDER       failing kernels are written there, smallest form
@@ -86,6 +88,7 @@ bool parse(int argc, char** argv, Options& options) {
 /// Tutti writes its summary then.
 [[noreturn]] void work(const Options& options, uint32_t job, Counts& counts,
                        const std::string& summary) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   setenv("TUTTI_SUMMARY", summary.c_str(), 1);
   setenv("TUTTI_SPLIT", "force", 0);
   setenv("TUTTI_SEED", std::to_string(options.seed % 1000000 + 1000003 * job).c_str(), 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tester.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -250,6 +252,11 @@ void Tester::run(uint32_t job) {
     const uint64_t end = std::min(first + options_.program_size, options_.kernels);
     for (uint64_t i = first; i < end; ++i) items.push_back(make(i));
     run_program(items);
+    if (job == 0 && isatty(STDERR_FILENO) != 0) {
+      std::fprintf(stderr, "\r%llu of %llu", static_cast<unsigned long long>(end),
+                   static_cast<unsigned long long>(options_.kernels));
+      if (end + options_.program_size >= options_.kernels) std::fputc('\n', stderr);
+    }
     if (counts_.failures >= 20) return;
   }
 }

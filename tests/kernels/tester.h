@@ -27,7 +27,7 @@ struct Options {
   bool apart = false;
   uint32_t jobs = 1;
   uint32_t packages = 2;      // whose claims are checked, per kernel
-  uint32_t least_split = 40;  // percent of the kernels
+  uint32_t least_split = 25;  // percent of the kernels
   std::vector<std::string> replay;
 };
 
