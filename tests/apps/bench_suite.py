@@ -50,6 +50,10 @@ MODES = {
 }
 
 
+# Seconds: a shorter launch may be over before a busy machine has woken the second device's thread.
+LONG_ENOUGH = 0.01
+
+
 class Failure(Exception):
     pass
 
@@ -106,12 +110,19 @@ def check_packages(entry):
     return {package["device"] for package in packages}
 
 
+def duration(entry):
+    """Seconds from the first package's begin to the last one's end."""
+    packages = entry["last"]["packages"]
+    return (max(p["end_ns"] for p in packages) - min(p["start_ns"] for p in packages)) * 1e-9
+
+
 def check_split(entry, mode, devices, least_devices, must_split):
     if mode == "whole":
         expect(entry["split"] == 0 and entry["mode"] == "whole", f"must not split: {entry}")
     elif must_split:
         expect(entry["split"] > 0, f"never split: {entry}")
-        expect(len(devices) >= least_devices, f"packages on {len(devices)} devices: {entry}")
+        if duration(entry) >= LONG_ENOUGH:
+            expect(len(devices) >= least_devices, f"packages on {len(devices)} devices: {entry}")
     if entry["split"] > 0:
         expect(entry["mode"] == mode, f"mode {entry['mode']}, not {mode}: {entry}")
     if entry["split"] == 0:
