@@ -217,7 +217,8 @@ void Builder::place_buffers(KernelCase& result) {
     const uint64_t begin = rounded(root.end + kGuard, 16);
     // A sub-buffer begins somewhere before; else the window is all of the root.
     buffer.origin = 0;
-    if (chance(join ? 50 : 15)) {
+    // Constant buffers always: what they may hold is little (64 KiB on Oclgrind).
+    if (chance(join ? 50 : 15) || buffer.constant) {
       if (!join) root.end += kAlignment * pick(3);
       buffer.origin = rounded(root.end + kGuard, 16) / kAlignment * kAlignment;
       buffer.size = 1;
