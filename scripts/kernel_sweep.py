@@ -60,6 +60,7 @@ CLASSES = (
     (r"variable in global memory|program's variable", "program-scope variable"),
     (r"argument .* of type|arguments that are not", "argument not understood"),
     (r"recursive or too large|more memory accesses", "too large to analyse"),
+    (r"jumps into the middle of a loop", "irreducible loop"),
     (r"not understood|does not define|through a pointer|on global memory", "call not understood"),
 )
 
