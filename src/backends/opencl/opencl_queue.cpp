@@ -105,15 +105,17 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
   if (!cl_.clEnqueueWriteBufferRect) return Queue::write_rows(to, rows, from);
   if (vendors_gone()) return device_.gone("clEnqueueWriteBufferRect");
   return in_rectangles(rows, [&](const BufferRows& part, uint64_t skipped) -> Status {
-    const auto turn = device_.turn();
+    const auto* host = static_cast<const std::byte*>(from) + skipped;
     const Rectangle box(part);
+    auto turn = device_.turn();
     const cl_int code = cl_.clEnqueueWriteBufferRect(
         queue_.get(), handle_of(to), CL_TRUE, box.buffer.data(), box.host.data(), box.region.data(),
-        part.pitch, 0, part.pitch, 0, static_cast<const std::byte*>(from) + skipped, 0, nullptr,
-        nullptr);
-    // Refused before anything was done: row by row, then.
-    if (code == CL_INVALID_VALUE)
-      return Queue::write_rows(to, part, static_cast<const std::byte*>(from) + skipped);
+        part.pitch, 0, part.pitch, 0, host, 0, nullptr, nullptr);
+    if (code == CL_INVALID_VALUE) {
+      // Refused before anything was done: row by row, each in a turn of its own.
+      if (turn) turn.unlock();
+      return Queue::write_rows(to, part, host);
+    }
     if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBufferRect", code);
     return {};
   });
@@ -124,15 +126,17 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
   if (!cl_.clEnqueueReadBufferRect) return Queue::read_rows(from, rows, to);
   if (vendors_gone()) return device_.gone("clEnqueueReadBufferRect");
   return in_rectangles(rows, [&](const BufferRows& part, uint64_t skipped) -> Status {
-    const auto turn = device_.turn();
+    auto* host = static_cast<std::byte*>(to) + skipped;
     const Rectangle box(part);
-    const cl_int code =
-        cl_.clEnqueueReadBufferRect(queue_.get(), handle_of(from), CL_TRUE, box.buffer.data(),
-                                    box.host.data(), box.region.data(), part.pitch, 0, part.pitch,
-                                    0, static_cast<std::byte*>(to) + skipped, 0, nullptr, nullptr);
-    // Refused before anything was done: row by row, then.
-    if (code == CL_INVALID_VALUE)
-      return Queue::read_rows(from, part, static_cast<std::byte*>(to) + skipped);
+    auto turn = device_.turn();
+    const cl_int code = cl_.clEnqueueReadBufferRect(
+        queue_.get(), handle_of(from), CL_TRUE, box.buffer.data(), box.host.data(),
+        box.region.data(), part.pitch, 0, part.pitch, 0, host, 0, nullptr, nullptr);
+    if (code == CL_INVALID_VALUE) {
+      // Refused before anything was done: row by row, each in a turn of its own.
+      if (turn) turn.unlock();
+      return Queue::read_rows(from, part, host);
+    }
     if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBufferRect", code);
     return {};
   });

@@ -21,20 +21,19 @@ DiffMerge::DiffMerge(MergeParts parts, const MergeRegion& region, const BufferVi
   range_.begin -= range_.begin % BlockCompare::kAlignment;
 }
 
-Status DiffMerge::distribute() {
-  if (distributed_) return {};
+void DiffMerge::distribute() {
+  if (distributed_) return;
   // A device that fails to get the content fails in its own prepare().
   for (const uint32_t backend : participants_) {
     static_cast<void>(buffer_->make_valid(buffer_->place_on(backend), range_.begin, range_.end));
   }
   distributed_ = true;
-  return {};
 }
 
 Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
                           std::vector<backends::Argument>& /*arguments*/) {
   MutexLock lock(mutex_);
-  TUTTI_TRY(distribute());
+  distribute();
   const Place place = buffer_->place_on(backend);
   if (!buffer_->valid_at(place, range_.begin, range_.end)) {
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the content of a buffer could not be moved");

@@ -26,7 +26,7 @@ class DiffMerge final : public Merge {
     std::vector<ByteRange> changed;
   };
 
-  Status distribute() TUTTI_REQUIRES(mutex_);
+  void distribute() TUTTI_REQUIRES(mutex_);
   Status find_changes() TUTTI_REQUIRES(mutex_);
   /// What the copy changed in `part` goes into the host's copy.
   Status take_over(const Copy& copy, const ByteRange& part);
