@@ -112,8 +112,6 @@ void AccessCollector::keep_whole(const llvm::Instruction& at, std::string reason
   }
 }
 
-uint32_t AccessCollector::line_of(const llvm::Instruction& at) { return source_line(at); }
-
 uint32_t AccessCollector::store_size(llvm::Type* type) const {
   return static_cast<uint32_t>(layout_.getTypeStoreSize(type).getFixedValue());
 }

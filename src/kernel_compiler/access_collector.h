@@ -68,7 +68,6 @@ class AccessCollector {
   /// Whether a pointer may lead to memory objects (or is not followed).
   bool touches_objects(llvm::Value* pointer, llvm::Instruction& at);
   void keep_whole(const llvm::Instruction& at, std::string reason);
-  static uint32_t line_of(const llvm::Instruction& at);
   uint32_t store_size(llvm::Type* type) const;
   const llvm::Loop* scope_of(const llvm::Instruction& at) const;
 

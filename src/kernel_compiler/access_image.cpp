@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "kernel_compiler/access_collector.h"
+#include "kernel_compiler/source_line.h"
 #include "scheduler/plan/image_layout.h"
 
 namespace tutti::kernel_compiler {
@@ -44,7 +45,7 @@ void AccessCollector::visit_image_write(llvm::CallBase& call, const BuiltinName&
   access.loops = conditions.loops;
   access.loops.push_back(loop);
   access.guards_exact = false;  // a pixel is not a row
-  access.line = line_of(call);
+  access.line = source_line(call);
   append(std::move(access));
 }
 

@@ -6,14 +6,6 @@
 namespace tutti::scheduler::test {
 namespace {
 
-const ArgumentUse& use_of(const std::vector<ArgumentUse>& uses, uint32_t argument) {
-  static const ArgumentUse none{};
-  for (const ArgumentUse& use : uses) {
-    if (use.argument == argument) return use;
-  }
-  return none;
-}
-
 TEST(AccessEval, SimpleStoreIsDisjointAndOverwrites) {
   KernelMaker k;
   const auto in = k.buffer("in", 4096);

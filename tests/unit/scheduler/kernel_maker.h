@@ -111,6 +111,15 @@ class KernelMaker {
   std::vector<std::vector<std::byte>> data_;
 };
 
+/// What is done to an argument; nothing where it has no entry.
+inline const ArgumentUse& use_of(const std::vector<ArgumentUse>& uses, uint32_t argument) {
+  static const ArgumentUse none{};
+  for (const ArgumentUse& use : uses) {
+    if (use.argument == argument) return use;
+  }
+  return none;
+}
+
 inline LaunchShape launch_1d(uint64_t global, uint64_t local, uint64_t offset = 0) {
   LaunchShape shape;
   shape.global[0] = global;

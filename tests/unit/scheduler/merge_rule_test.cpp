@@ -7,14 +7,6 @@
 namespace tutti::scheduler::test {
 namespace {
 
-const ArgumentUse& use_of(const std::vector<ArgumentUse>& uses, uint32_t argument) {
-  static const ArgumentUse none{};
-  for (const ArgumentUse& use : uses) {
-    if (use.argument == argument) return use;
-  }
-  return none;
-}
-
 /// The strips that a package writes, as ranges.
 std::vector<ByteRange> strips_of(const ArgumentUse& use) {
   std::vector<ByteRange> strips;
