@@ -82,6 +82,7 @@ void OpenClCompletion::flush_queue() const {
 Status OpenClCompletion::wait() {
   cl_int status = poll();
   if (status > CL_COMPLETE) {
+    const auto turn = device_.turn();
     flush_queue();
     const cl_event event = event_.get();
     const cl_int code = device_.cl->clWaitForEvents(1, &event);

@@ -35,7 +35,8 @@ struct VendorDevice {
   tl::unexpected<Error> failure(const char* call, cl_int code) const {
     return tl::unexpected<Error>(error(call, code));
   }
-  /// Held over every enqueue. Nothing but a word where the device takes all comers.
+  /// Held over whatever may run commands: enqueues, flushes, waits. Nothing but a word where the
+  /// device takes all comers.
   std::unique_lock<std::mutex> turn() const {
     return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<std::mutex>();
   }

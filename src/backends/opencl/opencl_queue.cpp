@@ -182,6 +182,7 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
 
 Status OpenClQueue::flush() {
   if (vendors_gone()) return device_.gone("clFlush");
+  const auto turn = device_.turn();
   const cl_int code = cl_.clFlush(queue_.get());
   if (code != CL_SUCCESS) return device_.failure("clFlush", code);
   return {};
@@ -189,6 +190,7 @@ Status OpenClQueue::flush() {
 
 Status OpenClQueue::finish() {
   if (vendors_gone()) return device_.gone("clFinish");
+  const auto turn = device_.turn();
   const cl_int code = cl_.clFinish(queue_.get());
   if (code != CL_SUCCESS) return device_.failure("clFinish", code);
   return {};
