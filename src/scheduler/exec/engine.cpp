@@ -41,12 +41,14 @@ Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
     : engine(owner),
       backends(set),
       settings(std::move(chosen)),
-      planner(set, model, settings),
-      executor(set, model),
+      model(set.model()),
+      planner(set, settings),
+      executor(set),
       direct(set),
       log(*this),
       summary(set, settings.summary),
       compare(set) {
+  if (!settings.model_file.empty()) model.remember_in(settings.model_file);
   // For parts of devices to come, too: a thread is started by its first task.
   for (uint32_t i = 0; i < kMostBackends; ++i) {
     workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
@@ -69,6 +71,10 @@ void Engine::Impl::call_back(Command::Callback callback, cl_int status) {
   callback_thread.post([callback = std::move(callback), status] { callback(status); });
 }
 
+void Engine::Impl::learned() {
+  if (model.wants_flush()) host_worker.post([this] { model.flush(); });
+}
+
 void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
   {
     MutexLock lock(log.mutex());
@@ -76,12 +82,14 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
     // The sample is taken while the work is still there; a second thread may do the same.
     if (status == CL_COMPLETE && command->sampled_) {
       const auto& work = std::get<KernelWork>(command->work_);
-      const uint64_t key = work.kernel->model_key();
+      const uint64_t key = model_key(work);
+      const std::string name = work.kernel->summary().name;
       const uint64_t items = work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
       lock.unlock();
       if (const auto times = command->completion_->times()) {
         model.add(key, command->backend_, items,
-                  static_cast<double>(times->ended - times->started) * 1e-9);
+                  static_cast<double>(times->ended - times->started) * 1e-9, name);
+        learned();
       }
       lock.lock();
     }
@@ -180,7 +188,7 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
   }
   if (!completion) {
     if (plan) {
-      const uint64_t key = std::get<KernelWork>(command->work_).kernel->model_key();
+      const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
     auto submitted =
@@ -374,16 +382,23 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
   if (status && summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
+  learned();
   log.finish(command, code_of(status));
 }
 
 void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& work,
                                KernelPlan plan) {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const auto devices = planner.balancer_devices(work, plan);
-  auto balancer = settings.split == SplitMode::kForce
-                      ? make_random_balancer(settings.seed + launches.fetch_add(1), slices)
-                      : make_balancer(settings.balancer, slices, devices);
+  const auto devices = planner.balancer_devices(plan);
+  std::unique_ptr<Balancer> balancer;
+  if (settings.split == SplitMode::kForce) {
+    const uint64_t seed = settings.seed + launches.fetch_add(1);
+    balancer = make_random_balancer(seed, slices);
+    plan.shares = random_shares(seed, slices, plan.participants.size());
+  } else {
+    balancer = make_balancer(settings.balancer, slices, devices);
+    if (settings.balancer.name == "static") plan.shares.clear();  // it has shares of its own
+  }
   std::shared_ptr<Verification> verification;
   if (settings.verify.on) {
     auto begun = Verification::begin(backends, work, plan);
@@ -399,6 +414,10 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
       plan.split = false;
       return run_whole(command, plan);
     }
+    if (outcome.status) {
+      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices);
+      learned();
+    }
     if (outcome.status && verification) {
       const Status compared = verification->compare(*command->stream_, outcome.packages,
                                                     settings.verify.tolerance, verified);
@@ -410,8 +429,8 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     log.finish(command, code_of(outcome.status));
   };
   auto run =
-      std::make_shared<SplitRun>(SplitRun::Parts{backends, model, summary, compare}, work,
-                                 std::move(plan), command->stream_, std::move(balancer), ended);
+      std::make_shared<SplitRun>(SplitRun::Parts{backends, summary, compare}, work, std::move(plan),
+                                 command->stream_, std::move(balancer), ended);
   for (size_t i = 0; i < run->participants(); ++i) {
     workers[run->backend(i)]->post([run, i] { run->take_part(i); });
   }
@@ -500,6 +519,7 @@ void Engine::shut_down() {
   impl_->host_worker.stop();
   impl_->native_worker.stop();
   impl_->callback_thread.stop();
+  impl_->model.flush();
   impl_->summary.write();
   const std::string verified = impl_->verified.text();
   if (!verified.empty()) std::fputs(verified.c_str(), stderr);

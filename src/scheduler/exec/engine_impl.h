@@ -43,11 +43,13 @@ struct Engine::Impl : LogSink {
   void finish_direct(const Ref<Command>& command, cl_int status);
   /// Waits until the command is done, whatever its path.
   cl_int wait(const Ref<Command>& command);
+  /// The model has new samples: has them written once enough time has passed.
+  void learned();
 
   Engine& engine;
   BackendSet& backends;
   const EngineSettings settings;
-  PerformanceModel model;
+  PerformanceModel& model;
   Planner planner;
   Executor executor;
   DirectPath direct;

@@ -183,7 +183,7 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
   const double seconds = times && times->ended > times->started
                              ? seconds_between(times->started, times->ended)
                              : seconds_between(start, end);
-  model_.add(work.kernel->model_key(), backend, items, seconds);
+  backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
   for (size_t i = 0; i < work.arguments->size(); ++i) {
     const ArgumentSlot& slot = (*work.arguments)[i];
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
