@@ -92,6 +92,14 @@ int main(int argc, char** argv) {
   bool json = false;
   devices_command->add_flag("--json", json, "As JSON");
 
+  ModelOptions model_options;
+  CLI::App* model_command =
+      app.add_subcommand("model", "Show or forget what is remembered of kernels' speeds");
+  model_command->require_subcommand(1);
+  CLI::App* show_model = model_command->add_subcommand("show", "Every kernel on every device");
+  show_model->add_flag("--json", model_options.json, "As JSON");
+  const CLI::App* clear_model = model_command->add_subcommand("clear", "Forget all");
+
   ExplainOptions explain_options;
   const CLI::App* explain_command = add_explain(app, explain_options);
 
@@ -116,6 +124,10 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
   if (devices_command->parsed()) return devices(json);
+  if (model_command->parsed()) {
+    model_options.clear = clear_model->parsed();
+    return model(model_options);
+  }
   if (explain_command->parsed()) return explain(explain_options);
   if (run_options.command.empty()) {
     fmt::print(stderr,

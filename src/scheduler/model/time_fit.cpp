@@ -15,6 +15,7 @@ constexpr double kDistinct = 0.1;
 // A sample of this many seconds shows more than a device's start-up.
 constexpr double kLongSeconds = 1e-3;
 constexpr double kFarBeyond = 8;
+constexpr double kCorrelated = 0.98;  // r², from which on a line is believed
 
 }  // namespace
 
@@ -39,7 +40,11 @@ void TimeFit::add(const Sample& sample) {
 double TimeFit::slope() const {
   const double variance = sums_.n * sums_.xx - sums_.x * sums_.x;
   if (sums_.n < 1.5 || variance <= kDistinct * kDistinct * sums_.x * sums_.x) return 0;
-  const double slope = (sums_.n * sums_.xt - sums_.x * sums_.t) / variance;
+  const double together = sums_.n * sums_.xt - sums_.x * sums_.t;
+  const double spread = sums_.n * sums_.tt - sums_.t * sums_.t;
+  // Of an irregular kernel a line through clouds of points would tell a start-up that is none.
+  if (together * together < kCorrelated * variance * spread) return 0;
+  const double slope = together / variance;
   const double intercept = (sums_.t - slope * sums_.x) / sums_.n;
   // Larger that took less, or less than nothing at the start: an irregular kernel.
   return slope > 0 && intercept >= 0 ? slope : 0;

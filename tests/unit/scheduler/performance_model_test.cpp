@@ -50,6 +50,14 @@ TEST(TimeFit, ALineThatMakesNoSenseIsNotUsed) {
   EXPECT_GT(negative.predict(1), 0);
 }
 
+TEST(TimeFit, AnIrregularKernelHasNoStartUp) {
+  TimeFit fit;  // times of packages of an image: size says little
+  for (const auto& [size, seconds] : {std::pair{100, 3.0}, {100, 1.0}, {400, 4.0}, {400, 2.0}}) {
+    fit.add({static_cast<double>(size), seconds, 100});
+  }
+  EXPECT_EQ(fit.startup(), 0);
+}
+
 TEST(TimeFit, FollowsWhatChanges) {
   TimeFit fit;
   for (int i = 0; i < 50; ++i) fit.add({100, 1, 100});
