@@ -76,9 +76,24 @@ void Engine::Impl::learned() {
 }
 
 void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
+  Ref<Stream> stream;
   {
     MutexLock lock(log.mutex());
-    if (command->state_ == Command::State::kDone) return;
+    stream = command->stream_;
+  }
+  if (!finish_one(command, status) || !stream) return;
+  for (;;) {
+    const Ref<Command> oldest = log.oldest_direct(*stream);
+    if (!oldest) return;
+    const cl_int ended = oldest->completion_->poll();
+    if (ended > CL_COMPLETE || !finish_one(oldest, ended)) return;
+  }
+}
+
+bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
+  {
+    MutexLock lock(log.mutex());
+    if (command->state_ == Command::State::kDone) return false;
     // The sample is taken while the work is still there; a second thread may do the same.
     if (status == CL_COMPLETE && command->sampled_) {
       const auto& work = std::get<KernelWork>(command->work_);
@@ -96,6 +111,7 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
   }
   command->read_vendor_times();
   log.finish(command, status);
+  return true;
 }
 
 cl_int Engine::Impl::wait(const Ref<Command>& command) {
@@ -191,8 +207,8 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
       const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
-    auto submitted =
-        direct.submit(command->work_, stream, decision.backend, decision.wait, command->sampled_);
+    auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait,
+                                   {.times = command->sampled_, .own_end = command->observed_});
     if (!submitted) {
       log.finish(command, submitted.error().code);
       return tl::unexpected<Error>(std::move(submitted).error());
@@ -209,6 +225,12 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
     somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
   }
   if (somebody_waits) watch(command);
+  if (command->sampled_) {
+    // An application that launches and launches would otherwise let the log grow until it waits.
+    const Ref<Command> before = log.exchange_sampled(stream, command);
+    const cl_int status = before ? before->completion_->poll() : CL_QUEUED;
+    if (status <= CL_COMPLETE) finish_direct(before, status);
+  }
   return {};
 }
 
@@ -459,6 +481,7 @@ void Engine::abandon(Stream& stream) {
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, Work work, const EnqueueOptions& options) {
   auto command = make_ref<Command>(*this, options.type, std::move(work));
+  command->observed_ = options.observed || options.blocking;
   if (options.blocking) return impl_->run_blocking(stream, std::move(command), options);
   return impl_->enqueue(stream, std::move(command), options);
 }
