@@ -194,7 +194,8 @@ Kernel make_kernel(const Program& program, const char* name) {
 
 void enqueue(const Session& session, const Kernel& kernel, const NdRange& range) {
   check(clEnqueueNDRangeKernel(session.queue(), kernel.get(),
-                               static_cast<cl_uint>(range.global.size()), nullptr,
+                               static_cast<cl_uint>(range.global.size()),
+                               range.offset.empty() ? nullptr : range.offset.data(),
                                range.global.data(), range.local.data(), 0, nullptr, nullptr),
         "clEnqueueNDRangeKernel");
 }

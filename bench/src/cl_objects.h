@@ -114,14 +114,15 @@ class DeviceArray {
   cl_mem get() const { return memory_.get(); }
   std::size_t bytes() const { return count_ * sizeof(T); }
 
-  void write(const Session& session, std::span<const T> data) const {
-    check(clEnqueueWriteBuffer(session.queue(), get(), CL_FALSE, 0, data.size_bytes(), data.data(),
-                               0, nullptr, nullptr),
+  /// `first`: the element that the data begin at.
+  void write(const Session& session, std::span<const T> data, std::size_t first = 0) const {
+    check(clEnqueueWriteBuffer(session.queue(), get(), CL_FALSE, first * sizeof(T),
+                               data.size_bytes(), data.data(), 0, nullptr, nullptr),
           "clEnqueueWriteBuffer");
   }
-  void read(const Session& session, std::span<T> data) const {
-    check(clEnqueueReadBuffer(session.queue(), get(), CL_FALSE, 0, data.size_bytes(), data.data(),
-                              0, nullptr, nullptr),
+  void read(const Session& session, std::span<T> data, std::size_t first = 0) const {
+    check(clEnqueueReadBuffer(session.queue(), get(), CL_FALSE, first * sizeof(T),
+                              data.size_bytes(), data.data(), 0, nullptr, nullptr),
           "clEnqueueReadBuffer");
   }
   void fill(const Session& session, cl_uint pattern) const {
@@ -162,10 +163,11 @@ void set_args(const Kernel& kernel, const Args&... args) {
   (detail::set_arg(kernel.get(), index++, args), ...);
 }
 
-/// An NDRange without offset; both lists have one to three entries, and the same number.
+/// An NDRange; the lists have one to three entries, and the same number. No offset: zeros.
 struct NdRange {
   std::vector<std::size_t> global;
   std::vector<std::size_t> local;
+  std::vector<std::size_t> offset{};
 };
 
 inline std::size_t round_up(std::size_t value, std::size_t multiple) {
