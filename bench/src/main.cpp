@@ -137,7 +137,8 @@ std::vector<Entry> choose_entries(const Arguments& arguments) {
   }
   if (!arguments.source_folder.empty()) {
     for (Entry& entry : chosen) {
-      const auto path = std::filesystem::path(arguments.source_folder) / (entry.name + ".cl");
+      const auto path = std::filesystem::path(arguments.source_folder) /
+                        ((entry.file.empty() ? entry.name : entry.file) + ".cl");
       if (!std::filesystem::exists(path)) continue;
       std::ifstream file(path, std::ios::binary);
       entry.source.assign(std::istreambuf_iterator<char>(file), {});
