@@ -86,6 +86,8 @@ class Session {
   const DeviceChoice& choice() const { return choice_; }
   cl_context context() const { return context_.get(); }
   cl_command_queue queue() const { return queue_.get(); }
+  /// A platform before OpenCL 1.2 has no clEnqueueFillBuffer; calling it would crash.
+  bool can_fill() const { return can_fill_; }
   void finish() const { check(clFinish(queue()), "clFinish"); }
 
   /// Builds for the session's device; the build log is in the error.
@@ -93,11 +95,15 @@ class Session {
 
  private:
   DeviceChoice choice_;
+  bool can_fill_ = true;
   Context context_;
   Queue queue_;
 };
 
 Kernel make_kernel(const Program& program, const char* name);
+
+/// `bytes` must be a multiple of the pattern's size.
+void fill(const Session& session, cl_mem memory, std::size_t bytes, cl_uint pattern);
 
 /// A device buffer of `count` elements. Transfers are asynchronous: the host data must live until
 /// the queue has finished.
@@ -126,9 +132,7 @@ class DeviceArray {
           "clEnqueueReadBuffer");
   }
   void fill(const Session& session, cl_uint pattern) const {
-    check(clEnqueueFillBuffer(session.queue(), get(), &pattern, sizeof pattern, 0, bytes(), 0,
-                              nullptr, nullptr),
-          "clEnqueueFillBuffer");
+    tutti::bench::fill(session, get(), bytes(), pattern);
   }
 
  private:
