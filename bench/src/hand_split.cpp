@@ -150,7 +150,9 @@ HandSplitResult run_hand_split(const std::vector<Session>& sessions, const Entry
   const auto build_start = std::chrono::steady_clock::now();
   std::vector<Program> programs;
   for (const Session& session : sessions) {
-    programs.push_back(session.build(entry.source, options.build_options));
+    // PoCL 3.1 aborts when two devices run the same binary: the option makes them different.
+    programs.push_back(session.build(entry.source, options.build_options + " -DDEVICE_NUMBER=" +
+                                                       std::to_string(programs.size())));
     benchmark->open_lane(session, programs.back(), programs.size() - 1);
   }
   run.build_seconds =
