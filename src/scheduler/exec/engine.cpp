@@ -170,7 +170,10 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   if (backend == kNoBackend && !decision.uses.empty() && !std::holds_alternative<MapWork>(work) &&
       !std::holds_alternative<UnmapWork>(work)) {
     const BufferUse& first = decision.uses.front();
-    const Place place = executor.preferred_place(*first.buffer, first.begin, first.end);
+    const Place place =
+        std::holds_alternative<WriteWork>(work)
+            ? executor.place_of_write(*first.buffer, first.begin, first.end).value_or(kHostPlace)
+            : executor.preferred_place(*first.buffer, first.begin, first.end);
     if (place != kHostPlace) backend = place - 1;
   }
   const auto conflicts = log.conflicts(*command, decision.uses);
