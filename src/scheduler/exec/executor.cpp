@@ -112,6 +112,12 @@ std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan) {
   return uses;
 }
 
+std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
+  std::vector<BufferUse> uses;
+  UseFinder{plan, uses}(work);
+  return uses;
+}
+
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
                                                          uint32_t backend,
                                                          std::span<const std::byte> hidden) {
