@@ -3,6 +3,8 @@
 // from the main thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,19 @@ int explain(const ExplainOptions& options);
 /// Takes the options of OpenCL's compiler (-DX, -I folder, -cl-std=…) out of the command line's
 /// words: ours begin with two dashes.
 std::vector<std::string> take_build_options(std::vector<std::string>& arguments);
+
+struct SimulateOptions {
+  std::string scenario;  // a TOML file; empty: none. What is given below wins over it
+  std::string devices;   // "8", or "2,4,8": equal ones, one scenario for each number
+  std::string balancers;
+  std::string load;
+  std::optional<uint64_t> slices, min_package, in_flight, runs, seed;
+  std::optional<double> rate, startup, floor, transfer, noise, spread, error;
+  std::vector<std::string> failures;  // DEVICE@SECONDS
+  bool json = false;
+};
+/// Prints what balancers make of simulated devices; needs no device.
+int simulate(const SimulateOptions& options);
 
 /// Prints the vendor drivers and devices, those used and those not.
 int devices(bool json);
