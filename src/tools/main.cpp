@@ -59,7 +59,8 @@ CLI::App* add_simulate(CLI::App& app, tutti::tools::SimulateOptions& options) {
       app.add_subcommand("simulate", "Try balancers out on simulated devices, up to 1024");
   command->footer(
       "A scenario's keys are the options' names; [[device]] tables: docs/balancers.md.");
-  command->add_option("SCENARIO", options.scenario, "TOML file; the options win over it");
+  command->add_option("SCENARIO", options.scenario, "TOML file; the options win over it")
+      ->check(CLI::ExistingFile);
   command->add_option("--devices", options.devices, "Numbers of devices, one scenario each")
       ->type_name("N[,N...]");
   command->add_option("--balancers", options.balancers, "As TUTTI_BALANCER (default: all)")

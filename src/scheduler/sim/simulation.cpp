@@ -230,7 +230,10 @@ double ideal_time(const std::vector<Device>& devices, double work) {
 double load_balance(const SimulatedRun& run) {
   std::map<uint32_t, double> ends;
   for (const Package& package : run.packages) {
-    if (!package.lost) ends[package.device] = std::max(ends[package.device], package.end);
+    ends[package.device] = std::max(ends[package.device], package.end);
+  }
+  for (const Package& package : run.packages) {
+    if (package.lost) ends.erase(package.device);
   }
   double first = kNever;
   double last = 0;

@@ -81,7 +81,7 @@ SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, co
 double ideal_time(const std::vector<Device>& devices, double work);
 
 /// When the first device ended its last package over when the last one did, of those that computed
-/// any; 1 for a device alone.
+/// any and did not fail; 1 for a device alone.
 double load_balance(const SimulatedRun& run);
 
 }  // namespace tutti::scheduler::sim
