@@ -51,6 +51,7 @@ class AutotuneBalancer final : public Balancer {
   void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
     fleet_.trim(device, given, taken);
   }
+  void lost(uint32_t device) override { fleet_.lose(device); }
 
  private:
   Fleet fleet_;

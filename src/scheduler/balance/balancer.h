@@ -43,6 +43,8 @@ class Balancer {
   /// The package just given to `device` is `taken` slices instead of `given`: no more lay together.
   virtual void trimmed([[maybe_unused]] uint32_t device, [[maybe_unused]] uint64_t given,
                        [[maybe_unused]] uint64_t taken) {}
+  /// `device` has failed: what it was given is given anew, and nobody may rely on it.
+  virtual void lost([[maybe_unused]] uint32_t device) {}
 };
 
 /// A balancer chosen by name with its parameters, e.g. "sigmoid", "hguided:3", "single:1".

@@ -165,6 +165,12 @@ void Fleet::trim(size_t device, uint64_t given, uint64_t taken) {
   if (!under_way.empty() && under_way.back().slices == given) under_way.back().slices = taken;
 }
 
+void Fleet::lose(size_t device) {
+  if (device >= members_.size()) return;
+  members_[device].refused = true;
+  members_[device].under_way.clear();
+}
+
 void Fleet::finished(const PackageReport& report) {
   if (report.device >= members_.size() || report.slices == 0) return;
   Member& member = members_[report.device];

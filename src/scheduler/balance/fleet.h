@@ -61,6 +61,8 @@ class Fleet {
   /// The package given last to the device, of `given` slices, is of `taken` only.
   void trim(size_t device, uint64_t given, uint64_t taken);
   void finished(const PackageReport& report);
+  /// The device has failed and is present no more.
+  void lose(size_t device);
 
  private:
   static constexpr size_t kWindow = 3;

@@ -45,6 +45,7 @@ class ModelBalancer final : public Balancer {
   void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
     fleet_.trim(device, given, taken);
   }
+  void lost(uint32_t device) override { fleet_.lose(device); }
 
  private:
   double total_;

@@ -57,8 +57,7 @@ void SplitRun::take_part(size_t participant) {
     size_t helper = 0;
     {
       MutexLock lock(mutex_);
-      const bool left =
-          status_ && !vendors_gone() && (regions_.remaining() > 0 || !returned_.empty());
+      const bool left = status_ && !vendors_gone() && regions_.remaining() > 0;
       while (helper < failed_.size() && failed_[helper]) ++helper;
       if (!left || helper == failed_.size()) break;
     }
@@ -70,11 +69,6 @@ void SplitRun::take_part(size_t participant) {
 SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   MutexLock lock(mutex_);
   if (!status_ || failed_[participant] || vendors_gone()) return {};
-  if (!returned_.empty()) {
-    const Range range = returned_.front();
-    returned_.pop_front();
-    return range;
-  }
   const uint64_t remaining = regions_.remaining();
   if (remaining == 0) return {};
   if (insist) return regions_.take(participant, remaining);
@@ -95,7 +89,8 @@ void SplitRun::give_back(size_t participant, Range range, Error error) {
       error.message);
   MutexLock lock(mutex_);
   failed_[participant] = true;
-  if (range.count > 0) returned_.push_back(range);
+  balancer_->lost(static_cast<uint32_t>(participant));
+  regions_.give_back(range);
   last_error_ = std::move(error);
 }
 
@@ -275,7 +270,7 @@ void SplitRun::finish() {
   {
     MutexLock lock(mutex_);
     status = status_;
-    if (status && (regions_.remaining() > 0 || !returned_.empty())) {
+    if (status && regions_.remaining() > 0) {
       status = tl::unexpected<Error>(last_error_);
     }
     packages.swap(packages_);

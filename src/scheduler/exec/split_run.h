@@ -11,8 +11,8 @@
 
 #include "platform/thread_annotations.h"
 #include "scheduler/balance/balancer.h"
+#include "scheduler/balance/regions.h"
 #include "scheduler/exec/merge.h"
-#include "scheduler/exec/regions.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/exec/work.h"
@@ -83,7 +83,6 @@ class SplitRun {
   Mutex mutex_;
   std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);
   Regions regions_ TUTTI_GUARDED_BY(mutex_);
-  std::deque<Range> returned_ TUTTI_GUARDED_BY(mutex_);  // packages that a device could not launch
   size_t active_ TUTTI_GUARDED_BY(mutex_);
   std::vector<bool> failed_ TUTTI_GUARDED_BY(mutex_);  // per participant
   Status status_ TUTTI_GUARDED_BY(mutex_);             // of a package that failed while it ran

@@ -183,15 +183,22 @@ double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) co
   return cost;
 }
 
-uint64_t Planner::min_package(const KernelPlan& plan, uint32_t backend) const {
-  const auto& traits = backends_.traits(backend);
+uint64_t Planner::min_package(const KernelPlan& plan, size_t participant) const {
+  const auto& traits = backends_.traits(plan.participants[participant]);
+  const ComputeCost& cost = plan.costs[participant];
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const uint64_t group_items = plan.shape.local[0] * plan.shape.local[1] * plan.shape.local[2];
   const uint64_t groups_per_slice =
       std::max<uint64_t>(1, items_of(plan.shape) / slices / group_items);
   uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
   if (is_gpu(traits)) groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / group_items);
-  return std::max<uint64_t>(1, (groups + groups_per_slice - 1) / groups_per_slice);
+  const uint64_t filling = (groups + groups_per_slice - 1) / groups_per_slice;
+  // A package shorter than the device's start-up would cost more than it computes. But a launch is
+  // no less divided for that than it must be.
+  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
+  const auto worthwhile = static_cast<uint64_t>(cost.startup * cost.rate / items);
+  const uint64_t most = slices / (8 * plan.participants.size());
+  return std::max({uint64_t{1}, filling, cost.measured ? std::min(worthwhile, most) : 0});
 }
 
 std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const KernelPlan& plan,
@@ -202,7 +209,7 @@ std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const Kerne
   uint64_t first = 0;
   for (size_t i = 0; i < plan.participants.size(); ++i) {
     const uint32_t backend = plan.participants[i];
-    DeviceCost cost{plan.costs[i].startup, items / plan.costs[i].rate, min_package(plan, backend)};
+    DeviceCost cost{plan.costs[i].startup, items / plan.costs[i].rate, min_package(plan, i)};
     const uint64_t count = shares.empty() ? 0 : shares[i];
     if (count > 0) {
       // What one slice needs is needed by any share: the rest grows with it.
@@ -322,7 +329,7 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
     device.nominal_speed = plan.costs[i].rate / items_per_slice;
     device.known = plan.costs[i].measured;
     device.irregularity = plan.costs[i].irregularity;
-    device.min_package = min_package(plan, plan.participants[i]);
+    device.min_package = min_package(plan, i);
     devices.push_back(device);
   }
   return devices;

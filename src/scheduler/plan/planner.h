@@ -85,7 +85,7 @@ class Planner {
                                       std::span<const uint64_t> shares) const;
   /// Seconds that a split's merges take.
   double merge_seconds(const KernelWork& work, const KernelPlan& plan) const;
-  uint64_t min_package(const KernelPlan& plan, uint32_t backend) const;
+  uint64_t min_package(const KernelPlan& plan, size_t participant) const;
 
   BackendSet& backends_;
   LaunchCosts costs_;

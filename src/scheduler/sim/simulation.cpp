@@ -6,18 +6,19 @@
 #include <deque>
 #include <map>
 
+#include "scheduler/balance/regions.h"
+
 namespace tutti::scheduler::sim {
 namespace {
-
-struct Range {
-  uint64_t first;
-  uint64_t count;
-};
 
 class Simulation {
  public:
   Simulation(Balancer& balancer, const std::vector<Device>& devices, const Load& load)
-      : balancer_(balancer), devices_(devices), load_(load), states_(devices.size()) {}
+      : balancer_(balancer),
+        devices_(devices),
+        load_(load),
+        states_(devices.size()),
+        regions_(load.slices(), {}, devices.size()) {}
 
   SimulatedRun run() {
     for (uint32_t i = 0; i < devices_.size(); ++i) ask(i);
@@ -27,7 +28,7 @@ class Simulation {
       run_.stalled = run_.stalled || held_back();
     } while (help());
     run_.end = now_;
-    run_.complete = returned_.empty() && cursor_ == load_.slices();
+    run_.complete = unassigned() == 0;
     return std::move(run_);
   }
 
@@ -41,7 +42,7 @@ class Simulation {
     bool failed = false;
   };
 
-  uint64_t unassigned() const { return load_.slices() - cursor_; }
+  uint64_t unassigned() const { return regions_.remaining(); }
 
   /// Slices were not given out although a device works.
   bool held_back() const {
@@ -50,16 +51,14 @@ class Simulation {
   }
 
   /// The next slices for a device; count 0 when it gets none.
-  Range next_range(uint32_t i, bool insist) {
-    if (!returned_.empty()) {
-      const Range range = returned_.front();
-      returned_.pop_front();
-      return range;
-    }
-    if (unassigned() == 0) return {cursor_, 0};
-    const uint64_t wished = insist ? unassigned() : balancer_.next_package(i, unassigned(), now_);
-    const Range range{cursor_, std::min(wished, unassigned())};
-    cursor_ += range.count;
+  SliceRange next_range(uint32_t i, bool insist) {
+    const uint64_t left = unassigned();
+    if (left == 0) return {};
+    if (insist) return regions_.take(i, left);
+    const uint64_t wished = std::min(balancer_.next_package(i, left, now_), left);
+    if (wished == 0) return {};
+    const SliceRange range = regions_.take(i, wished);
+    if (range.count < wished) balancer_.trimmed(i, wished, range.count);
     return range;
   }
 
@@ -68,7 +67,7 @@ class Simulation {
     if (state.failed || (state.left && !insist)) return;
     if (now_ >= devices_[i].fails_at) return fail(i);
     while (state.in_flight.size() < devices_[i].in_flight) {
-      const Range range = next_range(i, insist);
+      const SliceRange range = next_range(i, insist);
       if (range.count == 0) {
         state.left = state.in_flight.empty();
         return;
@@ -136,8 +135,9 @@ class Simulation {
       package.lost = true;
       package.start = std::min(package.start, now_);
       package.end = now_;
-      returned_.push_back({package.first, package.count});
+      regions_.give_back({package.first, package.count});
     }
+    balancer_.lost(i);
     state = {};
     state.failed = true;
     state.left = true;
@@ -145,7 +145,7 @@ class Simulation {
 
   /// Nobody asks any more, but slices are left: the first device that works takes them.
   bool help() {
-    if (returned_.empty() && unassigned() == 0) return false;
+    if (unassigned() == 0) return false;
     for (uint32_t i = 0; i < devices_.size(); ++i) {
       ask(i, true);
       if (!states_[i].in_flight.empty()) return true;
@@ -157,8 +157,7 @@ class Simulation {
   const std::vector<Device>& devices_;
   const Load& load_;
   std::vector<State> states_;
-  std::deque<Range> returned_;
-  uint64_t cursor_ = 0;
+  Regions regions_;
   double now_ = 0;
   SimulatedRun run_;
 };

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "property.h"
-#include "scheduler/exec/regions.h"
+#include "scheduler/balance/regions.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -87,6 +87,18 @@ TEST(Regions, EverySliceIsGivenOnce) {
     }
     RC_ASSERT(std::all_of(given.begin(), given.end(), [](int n) { return n == 1; }));
   });
+}
+
+TEST(Regions, WhatIsGivenBackIsGivenAgain) {
+  Regions regions(100, {50, 50}, 2);
+  const SliceRange lost = regions.take(1, 30);
+  regions.give_back(lost);
+  EXPECT_EQ(regions.remaining(), 100u);
+  const SliceRange first = regions.take(0, 20);  // a part of it
+  EXPECT_EQ(first.first, lost.first);
+  EXPECT_EQ(first.count, 20u);
+  EXPECT_EQ(regions.take(0, 20).count, 10u);
+  EXPECT_EQ(regions.take(0, 20).first, 0u);
 }
 
 TEST(Regions, TwoDevicesMeetInOnePlace) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/exec/regions.h"
+#include "scheduler/balance/regions.h"
 
 #include <algorithm>
 
@@ -15,7 +15,21 @@ Regions::Regions(uint64_t slices, const std::vector<uint64_t>& shares, size_t pa
   }
 }
 
+void Regions::give_back(SliceRange range) {
+  if (range.count == 0) return;
+  remaining_ += range.count;
+  returned_.push_back(range);
+}
+
 SliceRange Regions::take(size_t participant, uint64_t count) {
+  if (!returned_.empty()) {
+    SliceRange& range = returned_.back();
+    const SliceRange taken{range.first, std::min(count, range.count)};
+    range = {range.first + taken.count, range.count - taken.count};
+    remaining_ -= taken.count;
+    if (range.count == 0) returned_.pop_back();
+    return taken;
+  }
   Region* region = &regions_[participant];
   bool downwards = region->downwards;
   if (region->size() == 0) {

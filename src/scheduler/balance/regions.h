@@ -23,6 +23,8 @@ class Regions {
   uint64_t remaining() const { return remaining_; }
   /// At most `count` slices that lie together. None only when none remain.
   SliceRange take(size_t participant, uint64_t count);
+  /// What could not be computed: it is given out again, before all else.
+  void give_back(SliceRange range);
 
  private:
   struct Region {
@@ -32,6 +34,7 @@ class Regions {
     uint64_t size() const { return end - begin; }
   };
   std::vector<Region> regions_;
+  std::vector<SliceRange> returned_;
   uint64_t remaining_;
 };
 
