@@ -41,4 +41,12 @@ std::vector<std::string> take_build_options(std::vector<std::string>& arguments)
 /// Prints the vendor drivers and devices, those used and those not.
 int devices(bool json);
 
+struct ConfigOptions {
+  bool json = false;
+  bool markdown = false;  // docs/options.md
+  bool toml = false;      // a configuration file with every key, commented out
+};
+/// Prints every option, its value and where that came from.
+int config(const ConfigOptions& options);
+
 }  // namespace tutti::tools

@@ -54,6 +54,18 @@ CLI::App* add_explain(CLI::App& app, tutti::tools::ExplainOptions& options) {
   return command;
 }
 
+const CLI::App* add_config(CLI::App& app, tutti::tools::ConfigOptions& options) {
+  CLI::App* command = app.add_subcommand("config", "Show every option and where its value is from");
+  auto* json = command->add_flag("--json", options.json, "As JSON");
+  auto* markdown = command->add_flag("--markdown", options.markdown,
+                                     "The table of all options, as in docs/options.md");
+  auto* toml = command->add_flag("--toml", options.toml,
+                                 "A configuration file with every key, commented out");
+  json->excludes(markdown)->excludes(toml);
+  markdown->excludes(toml);
+  return command;
+}
+
 // Where the application begins among the arguments of `run` (index 2 and on): at the first that is
 // neither an option nor an option's value, or after "--". What follows is not ours to parse.
 int application_start(const CLI::App& run_command, int argc, char** argv) {
@@ -92,6 +104,9 @@ int main(int argc, char** argv) {
   bool json = false;
   devices_command->add_flag("--json", json, "As JSON");
 
+  ConfigOptions config_options;
+  const CLI::App* config_command = add_config(app, config_options);
+
   ExplainOptions explain_options;
   const CLI::App* explain_command = add_explain(app, explain_options);
 
@@ -115,6 +130,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
+  if (config_command->parsed()) return config(config_options);
   if (devices_command->parsed()) return devices(json);
   if (explain_command->parsed()) return explain(explain_options);
   if (run_options.command.empty()) {
