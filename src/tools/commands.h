@@ -49,4 +49,8 @@ struct ConfigOptions {
 /// Prints every option, its value and where that came from.
 int config(const ConfigOptions& options);
 
+/// Prints what keeps applications from finding the Tutti device, or devices from taking part, and
+/// what helps. 0 when they find it, else 1.
+int doctor(bool json);
+
 }  // namespace tutti::tools

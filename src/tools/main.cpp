@@ -104,6 +104,12 @@ int main(int argc, char** argv) {
   bool json = false;
   devices_command->add_flag("--json", json, "As JSON");
 
+  CLI::App* doctor_command = app.add_subcommand(
+      "doctor", "Show what keeps applications from finding Tutti, and what helps");
+  bool doctor_json = false;
+  doctor_command->add_flag("--json", doctor_json, "As JSON");
+  doctor_command->footer("Exit code: 0 when an application finds the Tutti device, else 1.");
+
   ConfigOptions config_options;
   const CLI::App* config_command = add_config(app, config_options);
 
@@ -131,6 +137,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
   if (config_command->parsed()) return config(config_options);
+  if (doctor_command->parsed()) return doctor(doctor_json);
   if (devices_command->parsed()) return devices(json);
   if (explain_command->parsed()) return explain(explain_options);
   if (run_options.command.empty()) {

@@ -33,12 +33,6 @@ class ConfigCommandTest : public ToolsTest {
     unsetenv("TUTTI_CONFIG");
     setenv("XDG_CONFIG_HOME", (tree_ / "home").c_str(), 1);
   }
-  /// Runs as a user whom permissions bind, also where the tests run as root.
-  std::string as_user(const std::string& command) {
-    if (geteuid() != 0) return command;
-    chmod(tree_.path().c_str(), 0755);
-    return "setpriv --reuid 65534 --regid 65534 --clear-groups -- sh -c '" + command + "'";
-  }
   json option(const std::string& prefix, const std::string& variable) {
     const Outcome outcome = shell(prefix + tool() + " config --json");
     EXPECT_EQ(outcome.code, 0);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -21,14 +23,21 @@ class ToolsTest : public ::testing::Test {
     fs::copy_file(TUTTI_TEST_TOOL, tree_ / "bin/tutti");
     fs::copy_file(TUTTI_TEST_PROBE, tree_ / "libexec/tutti/tutti-probe");
     fs::copy_file(TUTTI_TEST_STUB_LIBRARY, tree_ / "stub.so");
-    for (const char* name : {"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "TUTTI_VENDORS",
-                             "TUTTI_DEVICES", "TUTTI_BALANCER", "TUTTI_SUMMARY", "TUTTI_LOG"}) {
+    for (const char* name :
+         {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES", "TUTTI_VENDORS",
+          "TUTTI_DEVICES", "TUTTI_BALANCER", "TUTTI_SUMMARY", "TUTTI_LOG"}) {
       unsetenv(name);
     }
     setenv("TUTTI_CACHE", (tree_ / "cache").c_str(), 1);
     setenv("TUTTI_CONFIG", tree_.write("empty.toml", "").c_str(), 1);
   }
   std::string tool() { return tree_ / "bin/tutti"; }
+  /// The command as a user whom permissions bind, also where the tests run as root.
+  std::string as_user(const std::string& command) {
+    if (geteuid() != 0) return command;
+    chmod(tree_.path().c_str(), 0755);
+    return "setpriv --reuid 65534 --regid 65534 --clear-groups -- sh -c '" + command + "'";
+  }
   void install_icd(const std::string& folder) {
     tree_.write(folder + "/tutti.icd", (tree_ / "stub.so") + "\n");
   }

@@ -77,6 +77,9 @@ TEST_F(ToolsTest, RunHandsTheLoadersVendorsOn) {
   const std::string own = tree_ / "etc/OpenCL/vendors";
   EXPECT_EQ(shell(show).output, "|unset|" + own + "\n");
   EXPECT_EQ(shell("OCL_ICD_VENDORS=/mine " + show).output, "/mine|unset|" + own + "\n");
+  EXPECT_EQ(shell("OPENCL_VENDOR_PATH=/mine " + show).output, "/mine|unset|" + own + "\n");
+  EXPECT_EQ(shell("OCL_ICD_VENDORS=/mine OPENCL_VENDOR_PATH=/no " + show).output,
+            "/mine|unset|" + own + "\n");
   EXPECT_EQ(shell("OCL_ICD_VENDORS=/mine TUTTI_VENDORS=/x " + show).output,
             "/x|unset|" + own + "\n");
   EXPECT_EQ(shell("OCL_ICD_FILENAMES=/a.so:/b.so " + show).output,
