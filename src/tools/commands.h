@@ -38,8 +38,12 @@ int explain(const ExplainOptions& options);
 /// words: ours begin with two dashes.
 std::vector<std::string> take_build_options(std::vector<std::string>& arguments);
 
+struct DevicesOptions {
+  bool json = false;
+  bool measure = false;
+};
 /// Prints the vendor drivers and devices, those used and those not.
-int devices(bool json);
+int devices(const DevicesOptions& options);
 
 struct ConfigOptions {
   bool json = false;

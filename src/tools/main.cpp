@@ -101,8 +101,10 @@ int main(int argc, char** argv) {
 
   CLI::App* devices_command = app.add_subcommand(
       "devices", "Show the vendor drivers and devices, used or left out and why");
-  bool json = false;
-  devices_command->add_flag("--json", json, "As JSON");
+  DevicesOptions devices_options;
+  devices_command->add_flag("--json", devices_options.json, "As JSON");
+  devices_command->add_flag("--measure", devices_options.measure,
+                            "Measure each device: transfers, launch latency, peak arithmetic");
 
   CLI::App* doctor_command = app.add_subcommand(
       "doctor", "Show what keeps applications from finding Tutti, and what helps");
@@ -138,7 +140,7 @@ int main(int argc, char** argv) {
   }
   if (config_command->parsed()) return config(config_options);
   if (doctor_command->parsed()) return doctor(doctor_json);
-  if (devices_command->parsed()) return devices(json);
+  if (devices_command->parsed()) return devices(devices_options);
   if (explain_command->parsed()) return explain(explain_options);
   if (run_options.command.empty()) {
     fmt::print(stderr,
