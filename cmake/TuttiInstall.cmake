@@ -8,10 +8,16 @@
 #   PREFIX/libexec/tutti/tutti-probe        tries a vendor driver in a process of its own
 #   PREFIX/etc/OpenCL/vendors/tutti.icd     for ICD loaders; /etc/OpenCL/vendors with PREFIX=/usr
 #   PREFIX/share/tutti/vendors/tutti.icd    a folder with Tutti alone, for `tutti run`
+#   PREFIX/share/man/man1/tutti.1.gz        the manual page, and completions for bash, zsh and fish
+#   /etc/tutti/tutti.toml                   every option, commented out; with PREFIX=/usr only, since
+#                                           the driver looks there. Otherwise share/doc/tutti/
 
 # Plain lib, also on Debian's multiarch: nobody links with the driver, the .icd file names its path.
 set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "")
 include(GNUInstallDirs)
+
+# Where src/tools writes the manual page and the completions.
+set(TUTTI_DOCUMENTATION_FOLDER "${CMAKE_BINARY_DIR}/share")
 
 # Writes an .icd file at configure time; leaves it alone when it is right already.
 function(tutti_write_icd file library)
@@ -31,6 +37,21 @@ function(tutti_install)
   tutti_install_target(tutti-bench RUNTIME "${CMAKE_INSTALL_BINDIR}")
   tutti_install_target(tutti-probe RUNTIME "${CMAKE_INSTALL_LIBEXECDIR}/tutti")
 
+  if(TARGET tutti-documentation)
+    set(folder "${TUTTI_DOCUMENTATION_FOLDER}")
+    if(TUTTI_GZIP)
+      install(FILES "${folder}/tutti.1.gz" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    else()
+      install(FILES "${folder}/tutti.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    endif()
+    set(data "${CMAKE_INSTALL_DATADIR}")
+    install(FILES "${folder}/tutti.bash" DESTINATION "${data}/bash-completion/completions"
+            RENAME tutti)
+    install(FILES "${folder}/_tutti" DESTINATION "${data}/zsh/vendor-completions")
+    install(FILES "${folder}/tutti.fish" DESTINATION "${data}/fish/vendor_completions.d")
+    install(CODE "set(tutti_toml \"${folder}/tutti.toml\")")
+  endif()
+
   # `cmake --install --prefix` may change the prefix, so the .icd files are written then. /usr is
   # special in the file hierarchy: its configuration stands in /etc.
   install(CODE "set(tutti_libdir \"${CMAKE_INSTALL_LIBDIR}\")
@@ -43,6 +64,13 @@ set(tutti_datadir \"${CMAKE_INSTALL_DATADIR}\")")
       set(tutti_sysconfdir /etc)
     endif()
     cmake_path(ABSOLUTE_PATH tutti_sysconfdir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+    if(tutti_toml)
+      set(tutti_folder "${CMAKE_INSTALL_PREFIX}/share/doc/tutti")
+      if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+        set(tutti_folder /etc/tutti)
+      endif()
+      file(INSTALL "${tutti_toml}" DESTINATION "${tutti_folder}")  # it reckons with DESTDIR
+    endif()
     foreach(tutti_folder "${tutti_sysconfdir}/OpenCL/vendors" "${tutti_datadir}/tutti/vendors")
       set(tutti_icd "$ENV{DESTDIR}${tutti_folder}/tutti.icd")
       message(STATUS "Installing: ${tutti_icd}")

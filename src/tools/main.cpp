@@ -8,6 +8,7 @@
 
 #include "platform/config.h"
 #include "tools/commands.h"
+#include "tools/documentation.h"
 
 namespace {
 
@@ -66,6 +67,25 @@ const CLI::App* add_config(CLI::App& app, tutti::tools::ConfigOptions& options) 
   return command;
 }
 
+// For the build and for packagers: not in the help.
+CLI::App* add_documentation(CLI::App& app, std::string& form) {
+  CLI::App* command = app.add_subcommand("documentation", "Print the manual page or completions");
+  command->group("");
+  command->add_option("FORM", form, "man, bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+  return command;
+}
+
+int print_documentation(const CLI::App& app, const std::string& form) {
+  using namespace tutti::tools;
+  fmt::print("{}", form == "man"    ? manual_page(app)
+                   : form == "bash" ? bash_completion(app)
+                   : form == "zsh"  ? zsh_completion(app)
+                                    : fish_completion(app));
+  return 0;
+}
+
 // Where the application begins among the arguments of `run` (index 2 and on): at the first that is
 // neither an option nor an option's value, or after "--". What follows is not ours to parse.
 int application_start(const CLI::App& run_command, int argc, char** argv) {
@@ -83,6 +103,7 @@ int application_start(const CLI::App& run_command, int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tutti::tools;
   CLI::App app("Tutti: all OpenCL devices of a machine as one device", "tutti");
+  app.set_help_all_flag("--help-all", "Print this help and that of all commands and exit");
   app.set_version_flag("--version", "tutti " TUTTI_VERSION);
   app.require_subcommand(1);
   app.footer(options_help);
@@ -118,6 +139,9 @@ int main(int argc, char** argv) {
   ExplainOptions explain_options;
   const CLI::App* explain_command = add_explain(app, explain_options);
 
+  std::string form;
+  const CLI::App* documentation_command = add_documentation(app, form);
+
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {  // "help explain" is "explain --help"
     words.erase(words.begin());
@@ -138,6 +162,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
+  if (documentation_command->parsed()) return print_documentation(app, form);
   if (config_command->parsed()) return config(config_options);
   if (doctor_command->parsed()) return doctor(doctor_json);
   if (devices_command->parsed()) return devices(devices_options);
