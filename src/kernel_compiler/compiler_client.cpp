@@ -3,37 +3,29 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "kernel_compiler/compiler_api.h"
 #include "kernel_compiler/summary_json.h"
 #include "platform/config.h"
+#include "platform/own_files.h"
 
 namespace tutti::kernel_compiler {
 namespace {
 
 constexpr char kLibraryName[] = "libtutti-compiler.so";
 
-/// The folder of the binary that this function is linked into: libtutti.so, a tool or a test.
-std::string own_folder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) {
-    return {};
-  }
-  const std::string path = info.dli_fname;
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 /// Where to look. TUTTI_COMPILER names the file and excludes the other places.
 std::vector<std::string> candidates() {
   if (const std::string& path = process_config().compiler.value; !path.empty()) return {path};
-  const std::string folder = own_folder();
-  if (folder.empty()) {
-    return {kLibraryName};
-  }
-  return {folder + '/' + kLibraryName, folder + "/../lib/" + kLibraryName};
+  // libtutti.so, a tool or a test. Never a place that depends on the working folder.
+  const std::string folder = std::filesystem::path(own_binary()).parent_path().string();
+  if (folder.empty()) return {kLibraryName};
+  // Beside the driver, or from bin/ of an installed tree or a build tree.
+  return {folder + '/' + kLibraryName, folder + "/../lib/tutti/" + kLibraryName,
+          folder + "/../lib/" + kLibraryName};
 }
 
 struct LoadedCompiler {

@@ -87,6 +87,14 @@ TEST_F(DoctorTest, ASoundMachine) {
   EXPECT_THAT(text.output, HasSubstr("An application finds the Tutti device; problems: 0"));
 }
 
+TEST_F(DoctorTest, CalledByItsNameFromAnyFolder) {
+  const Outcome outcome =
+      shell("cd /proc && PATH=" + (tree_ / "bin") + ":$PATH tutti doctor --json");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(finding(json::parse(outcome.output), "driver", "kernel compiler")["text"],
+              "kernel compiler: " + (tree_ / "bin/../lib/libtutti-compiler.so"));
+}
+
 TEST_F(DoctorTest, RegisteredForAllApplications) {
   tree_.write("v/tutti.icd", TUTTI_TEST_DRIVER "\n");
   const json output = diagnosis(0, "TUTTI_VENDORS=" + (tree_ / "v"));
