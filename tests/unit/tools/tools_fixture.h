@@ -32,11 +32,10 @@ class ToolsTest : public ::testing::Test {
     setenv("TUTTI_CONFIG", tree_.write("empty.toml", "").c_str(), 1);
   }
   std::string tool() { return tree_ / "bin/tutti"; }
-  /// The command as a user whom permissions bind, also where the tests run as root.
-  std::string as_user(const std::string& command) {
+  /// The command bound by permissions, also where the tests run as root.
+  static std::string as_user(const std::string& command) {
     if (geteuid() != 0) return command;
-    chmod(tree_.path().c_str(), 0755);
-    return "setpriv --reuid 65534 --regid 65534 --clear-groups -- sh -c '" + command + "'";
+    return "setpriv --bounding-set=-dac_override,-dac_read_search -- sh -c '" + command + "'";
   }
   void install_icd(const std::string& folder) {
     tree_.write(folder + "/tutti.icd", (tree_ / "stub.so") + "\n");
