@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "platform/config.h"
+#include "scheduler/balance/balancer.h"
 
 namespace tutti::tools {
 namespace {
@@ -55,22 +56,9 @@ std::string joined(const std::vector<std::string>& list, std::string_view separa
   return joined(list, separator, [](const std::string& item) { return item; });
 }
 
-/// What may be written after --NAME, where that is a short list: taken from the driver's option of
-/// the same name, whose parameters are left away.
+/// What may be written after an option, where that is a short list.
 std::vector<std::string> values_of(const CLI::Option& option) {
-  std::vector<std::string> values;
-  if (!takes_value(option) || option.get_lnames().empty()) return values;
-  for (const OptionInfo& info : option_table()) {
-    if (info.key != option.get_lnames()[0] || info.key != "balancer") continue;
-    std::string_view rest = info.accepted;
-    while (!rest.empty()) {
-      const size_t end = std::min(rest.find(", "), rest.size());
-      const std::string_view item = rest.substr(0, end);
-      values.emplace_back(item.substr(0, item.find('[')));
-      rest.remove_prefix(std::min(end + 2, rest.size()));
-    }
-  }
-  return values;
+  return option.check_lname("balancer") ? scheduler::balancer_names() : std::vector<std::string>();
 }
 
 std::string all_spellings(const CLI::App& app) {

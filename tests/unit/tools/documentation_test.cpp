@@ -5,6 +5,7 @@
 #include <regex>
 #include <sstream>
 
+#include "platform/config.h"
 #include "tools_fixture.h"
 
 namespace tutti {
@@ -16,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -105,8 +107,14 @@ TEST_F(DocumentationTest, TheCompletionsNameAll) {
 
 TEST_F(DocumentationTest, BashCompletesCommandsValuesAndApplications) {
   EXPECT_THAT(offered("tutti d"), ElementsAre("devices", "doctor"));
-  EXPECT_THAT(offered("tutti run --balancer s"), ElementsAre("sigmoid", "static", "single"));
-  EXPECT_THAT(offered("tutti run --balancer = si"), ElementsAre("sigmoid", "single"));
+  EXPECT_THAT(offered("tutti run --balancer s"),
+              UnorderedElementsAre("sigmoid", "static", "single"));
+  EXPECT_THAT(offered("tutti run --balancer = si"), UnorderedElementsAre("sigmoid", "single"));
+  const std::vector<std::string> balancers = offered("tutti run --balancer ''");
+  EXPECT_GE(balancers.size(), 7u);
+  for (const std::string& name : balancers) {  // the options' table names all, too
+    EXPECT_THAT(std::string(option_table()[0].accepted), HasSubstr(name));
+  }
   EXPECT_THAT(offered("tutti devices --me"), ElementsAre("--measure"));
   for (const char* before : {"", "--", "--summary", "--devices 0", "--devices = 0 --"}) {
     EXPECT_THAT(offered(std::string("tutti run ") + before + " tru"), Contains("true")) << before;
