@@ -21,11 +21,14 @@ constexpr char kLibraryName[] = "libtutti-compiler.so";
 std::vector<std::string> candidates() {
   if (const std::string& path = process_config().compiler.value; !path.empty()) return {path};
   // libtutti.so, a tool or a test. Never a place that depends on the working folder.
-  const std::string folder = std::filesystem::path(own_binary()).parent_path().string();
+  const std::filesystem::path folder = std::filesystem::path(own_binary()).parent_path();
   if (folder.empty()) return {kLibraryName};
   // Beside the driver, or from bin/ of an installed tree or a build tree.
-  return {folder + '/' + kLibraryName, folder + "/../lib/tutti/" + kLibraryName,
-          folder + "/../lib/" + kLibraryName};
+  std::vector<std::string> places;
+  for (const char* place : {".", "../lib/tutti", "../lib"}) {
+    places.push_back((folder / place / kLibraryName).lexically_normal().string());
+  }
+  return places;
 }
 
 struct LoadedCompiler {

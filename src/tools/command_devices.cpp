@@ -25,7 +25,7 @@ class Progress {
   void show(const std::string& text) const {
     if (terminal_) fmt::print(stderr, "\r\033[K{}", text);
   }
-  ~Progress() { show({}); }
+  void end() const { show({}); }
 
  private:
   const bool terminal_ = isatty(STDERR_FILENO) != 0;
@@ -41,6 +41,7 @@ Measurements measure_all(const std::vector<backends::FoundDevice>& devices) {
     measurements[i] = measure(devices[i], static_cast<uint32_t>(i),
                               [&](const std::string& what) { progress.show(name + what); });
   }
+  progress.end();
   return measurements;
 }
 

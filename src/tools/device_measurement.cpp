@@ -136,7 +136,7 @@ class Meter {
                                                          all.c_str(), nullptr, nullptr)));
     return program;
   }
-  Result<OwnedKernel> kernel(const OwnedProgram& program, const char* name) {
+  Result<OwnedKernel> kernel(const OwnedProgram& program, const char* name) const {
     cl_int code = CL_SUCCESS;
     OwnedKernel made(cl_.clCreateKernel(program.get(), name, &code), cl_.clReleaseKernel);
     TUTTI_TRY(check("clCreateKernel", code));
@@ -147,7 +147,7 @@ class Meter {
     return check("clSetKernelArg", cl_.clSetKernelArg(kernel.get(), index, sizeof value, &value));
   }
   /// How many items a group of the kernel may have; a power of two, at most 64.
-  Result<size_t> group_size(const OwnedKernel& kernel) {
+  Result<size_t> group_size(const OwnedKernel& kernel) const {
     size_t most = 0;
     TUTTI_TRY(check(
         "clGetKernelWorkGroupInfo",

@@ -34,8 +34,8 @@ std::string removal(const FoundDriver& driver) {
 
 // dlopen's message begins with the file that it stumbled over: the driver's or one that it needs.
 std::string missing_file(const FoundDriver& driver, const std::string& reason) {
-  constexpr std::string_view kBefore = "cannot be loaded: ";
-  const std::string rest = reason.substr(kBefore.size());
+  constexpr std::string_view before = "cannot be loaded: ";
+  const std::string rest = reason.substr(before.size());
   const std::string file = rest.substr(0, rest.find(": "));
   if (file == driver.library) {
     return fmt::format("install the package that brings {}, or {}", file, removal(driver));

@@ -215,7 +215,7 @@ std::string bash_completion(const CLI::App& app) {
   const std::vector<const CLI::App*> commands = commands_of(app);
   const std::string names =
       joined(commands, " ", [](const CLI::App* command) { return command->get_name(); });
-  std::string cases, with_value, values;
+  std::string cases, with_value, without_list, values;
   for (const CLI::App* command : commands) {
     const std::string name = command->get_name();
     const bool file = !arguments_of(*command).empty();
@@ -228,7 +228,10 @@ std::string bash_completion(const CLI::App& app) {
       if (!takes_value(*option)) continue;
       with_value += (with_value.empty() ? "" : "|") + joined(spellings(*option), "|");
       const std::vector<std::string> known = values_of(*option);
-      if (known.empty()) continue;
+      if (known.empty()) {
+        without_list += (without_list.empty() ? "" : "|") + joined(spellings(*option), "|");
+        continue;
+      }
       values += fmt::format("    {}) words={} ;;\n", joined(spellings(*option), "|"),
                             shell_quoted(joined(known, " ")));
     }
@@ -284,7 +287,7 @@ _tutti() {{
     help) words={names} ;;
 {cases}  esac
   case $prev in
-{values}    {with_value}) return ;;
+{values}    {without_list}) return ;;
   esac
   if [[ $files ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -298,7 +301,7 @@ complete -F _tutti tutti
                      fmt::arg("with_value", with_value),
                      fmt::arg("top", shell_quoted(names + " help " + all_spellings(app))),
                      fmt::arg("names", shell_quoted(names)), fmt::arg("cases", cases),
-                     fmt::arg("values", values));
+                     fmt::arg("values", values), fmt::arg("without_list", without_list));
 }
 
 std::string zsh_completion(const CLI::App& app) {
