@@ -9,6 +9,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -39,10 +40,22 @@ TEST_F(MeasureTest, ARealDevice) {
   EXPECT_TRUE(measured["pinned_read_gb_per_s"].is_null());
 }
 
+TEST_F(MeasureTest, PinnedMemoryOfGpus) {
+  const json output =
+      json::parse(shell("TUTTI_VENDORS=" + (tree_ / "stub.so") + " TUTTI_TEST_STUB=type:gpu " +
+                        tool() + " devices --measure --json")
+                      .output);
+  const json& measured = output["devices"][0]["measured"];
+  EXPECT_GT(measured["pinned_write_gb_per_s"].get<double>(), 0);
+  EXPECT_GT(measured["pinned_read_gb_per_s"].get<double>(), 0);
+  EXPECT_THAT(measured["errors"].get<std::vector<std::string>>(),
+              Not(Contains(HasSubstr("pinned"))));
+}
+
 TEST_F(MeasureTest, WhatCannotBeMeasuredIsSaid) {
-  // The stub runs no kernels but its own, and has no mapped memory.
-  const std::string prefix =
-      "TUTTI_VENDORS=" + (tree_ / "stub.so") + " TUTTI_TEST_STUB='type:gpu devices:2' ";
+  // The stub runs no kernels but its own.
+  const std::string prefix = "TUTTI_VENDORS=" + (tree_ / "stub.so") +
+                             " TUTTI_TEST_STUB='type:gpu devices:2 null:clEnqueueMapBuffer' ";
   const json output =
       json::parse(shell(prefix + "TUTTI_DEVICES=1 " + tool() + " devices --measure --json").output);
   ASSERT_EQ(output["devices"].size(), 2u);
@@ -50,10 +63,11 @@ TEST_F(MeasureTest, WhatCannotBeMeasuredIsSaid) {
     const json& measured = device["measured"];
     EXPECT_GT(measured["write_gb_per_s"].get<double>(), 0);
     EXPECT_GT(measured["read_gb_per_s"].get<double>(), 0);
+    EXPECT_TRUE(measured["pinned_write_gb_per_s"].is_null());
     EXPECT_TRUE(measured["launch_us"].is_null());
     EXPECT_TRUE(measured["float_gflop_per_s"].is_null());
     const auto errors = measured["errors"].get<std::vector<std::string>>();
-    EXPECT_THAT(errors, ::testing::ElementsAre(HasSubstr("pinned transfers: "),
+    EXPECT_THAT(errors, ::testing::ElementsAre(HasSubstr("pinned transfers: the driver has no"),
                                                HasSubstr("launch latency: clCreateKernel: CL_"),
                                                HasSubstr("single precision: clCreateKernel: CL_")));
   }
