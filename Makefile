@@ -5,6 +5,7 @@
 #   make test       all tests                    make ci        what .ci/run runs
 #   make build      programs and libraries       make install   PREFIX=… DESTDIR=…
 #   make bench      the benchmark kernels        make sanitize  the tests under ASan+UBSan and TSan
+#   make package    .deb, RPM and tarball        make check-package  install the .deb in a clean root
 #   make format     rewrite the sources' format  make tidy      lint
 #   make setup      install packages (apt-get)   make clean     remove all build folders
 
@@ -19,7 +20,7 @@ CONFIGURE = cmake -S . -G Ninja -Wno-dev $(CMAKE_ARGS)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 setup = $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
 
-.PHONY: all setup build build-tests test demo bench install format check-format tidy \
+.PHONY: all setup build build-tests test demo bench install package check-package format check-format tidy \
         sanitize sanitize-asan sanitize-tsan sanitize-core core-asan core-tsan check-layers ci clean
 .NOTPARALLEL:
 
@@ -76,6 +77,14 @@ core-asan core-tsan: core-%:
 	  -R '^unit\.(backend|device-virtual|engine|platform)$$|^(api|fuzz)\.pocl2\.sigmoid\.force$$|^fuzz\.pocl2\.static$$'
 
 sanitize-core: core-asan core-tsan
+
+package: build
+	@$(call setup,build run package)
+	rm -rf $(BUILD)/packages
+	cd $(BUILD) && cpack
+
+check-package: package
+	packaging/check-package $(BUILD)/packages/*.deb
 
 check-layers:
 	python3 scripts/check_layers.py

@@ -2,16 +2,24 @@
 # Where things are installed. The driver finds its companions relative to itself, so the tree may
 # be moved as a whole, except that an .icd file names the driver by its absolute path.
 #
-#   PREFIX/lib/libtutti.so                  the driver
-#   PREFIX/lib/libtutti-compiler.so         the kernel compiler, loaded at the first build
+#   PREFIX/lib/tutti/libtutti.so            the driver
+#   PREFIX/lib/tutti/libtutti-compiler.so   the kernel compiler, loaded at the first build
 #   PREFIX/bin/tutti, tutti-bench           the tool, the benchmark
 #   PREFIX/libexec/tutti/tutti-probe        tries a vendor driver in a process of its own
 #   PREFIX/etc/OpenCL/vendors/tutti.icd     for ICD loaders; /etc/OpenCL/vendors with PREFIX=/usr
 #   PREFIX/share/tutti/vendors/tutti.icd    a folder with Tutti alone, for `tutti run`
+#   PREFIX/share/man/man1/tutti.1.gz        the manual page, and completions for bash, zsh and fish
+#   /etc/tutti/tutti.toml                   every option, commented out; with PREFIX=/usr only, since
+#                                           the driver looks there. Otherwise share/doc/tutti/
 
-# Plain lib, also on Debian's multiarch: nobody links with the driver, the .icd file names its path.
+# Plain lib, also on Debian's multiarch, and a folder of our own there: nobody links with the driver,
+# the .icd file names its path.
 set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "")
 include(GNUInstallDirs)
+
+# Where src/tools writes the manual page and the completions.
+set(TUTTI_DOCUMENTATION_FOLDER "${CMAKE_BINARY_DIR}/share")
+find_program(TUTTI_GZIP gzip)
 
 # Writes an .icd file at configure time; leaves it alone when it is right already.
 function(tutti_write_icd file library)
@@ -24,16 +32,53 @@ function(tutti_install_target target kind destination)
   endif()
 endfunction()
 
+# Replaces the files of a list by what gzip makes of them in `folder`, when everything is built.
+# CHANGELOG.md becomes changelog.gz, as Debian names it.
+function(tutti_compress list folder)
+  set(compressed)
+  foreach(file IN LISTS ARGN)
+    get_filename_component(name "${file}" NAME)
+    string(REPLACE "CHANGELOG.md" "changelog" name "${name}")
+    set(made "${folder}/${name}.gz")
+    add_custom_command(OUTPUT "${made}" COMMAND "${TUTTI_GZIP}" -9nc "${file}" > "${made}"
+                       DEPENDS "${file}" VERBATIM)
+    list(APPEND compressed "${made}")
+  endforeach()
+  add_custom_target(tutti-compressed-${list} ALL DEPENDS ${compressed})
+  add_dependencies(tutti-compressed-${list} tutti-documentation)
+  set(${list} ${compressed} PARENT_SCOPE)
+endfunction()
+
 function(tutti_install)
-  tutti_install_target(tutti-icd LIBRARY "${CMAKE_INSTALL_LIBDIR}")
-  tutti_install_target(tutti-compiler LIBRARY "${CMAKE_INSTALL_LIBDIR}")
+  tutti_install_target(tutti-icd LIBRARY "${CMAKE_INSTALL_LIBDIR}/tutti")
+  tutti_install_target(tutti-compiler LIBRARY "${CMAKE_INSTALL_LIBDIR}/tutti")
   tutti_install_target(tutti RUNTIME "${CMAKE_INSTALL_BINDIR}")
   tutti_install_target(tutti-bench RUNTIME "${CMAKE_INSTALL_BINDIR}")
   tutti_install_target(tutti-probe RUNTIME "${CMAKE_INSTALL_LIBEXECDIR}/tutti")
 
+  set(packaging "${CMAKE_SOURCE_DIR}/packaging")
+  if(TARGET tutti-documentation)
+    set(folder "${TUTTI_DOCUMENTATION_FOLDER}")
+    set(pages "${folder}/tutti.1" "${packaging}/tutti-bench.1")
+    set(changes "${CMAKE_SOURCE_DIR}/CHANGELOG.md" "${packaging}/changelog.Debian")
+    if(TUTTI_GZIP)
+      tutti_compress(pages "${folder}" ${pages})
+      tutti_compress(changes "${folder}" ${changes})
+    endif()
+    install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    set(data "${CMAKE_INSTALL_DATADIR}")
+    install(FILES "${folder}/tutti.bash" DESTINATION "${data}/bash-completion/completions"
+            RENAME tutti)
+    install(FILES "${folder}/_tutti" DESTINATION "${data}/zsh/vendor-completions")
+    install(FILES "${folder}/tutti.fish" DESTINATION "${data}/fish/vendor_completions.d")
+    install(CODE "set(tutti_toml \"${folder}/tutti.toml\")
+set(tutti_changes \"${changes}\")")
+  endif()
+  install(FILES "${packaging}/copyright" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tutti")
+
   # `cmake --install --prefix` may change the prefix, so the .icd files are written then. /usr is
   # special in the file hierarchy: its configuration stands in /etc.
-  install(CODE "set(tutti_libdir \"${CMAKE_INSTALL_LIBDIR}\")
+  install(CODE "set(tutti_libdir \"${CMAKE_INSTALL_LIBDIR}/tutti\")
 set(tutti_sysconfdir \"${CMAKE_INSTALL_SYSCONFDIR}\")
 set(tutti_datadir \"${CMAKE_INSTALL_DATADIR}\")")
   install(CODE [[
@@ -43,6 +88,13 @@ set(tutti_datadir \"${CMAKE_INSTALL_DATADIR}\")")
       set(tutti_sysconfdir /etc)
     endif()
     cmake_path(ABSOLUTE_PATH tutti_sysconfdir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+    # file(INSTALL) reckons with DESTDIR itself.
+    if(tutti_toml AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+      file(INSTALL "${tutti_toml}" DESTINATION /etc/tutti)
+      file(INSTALL ${tutti_changes} DESTINATION /usr/share/doc/tutti)
+    elseif(tutti_toml)
+      file(INSTALL "${tutti_toml}" DESTINATION "${CMAKE_INSTALL_PREFIX}/share/doc/tutti")
+    endif()
     foreach(tutti_folder "${tutti_sysconfdir}/OpenCL/vendors" "${tutti_datadir}/tutti/vendors")
       set(tutti_icd "$ENV{DESTDIR}${tutti_folder}/tutti.icd")
       message(STATUS "Installing: ${tutti_icd}")

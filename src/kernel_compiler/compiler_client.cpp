@@ -3,42 +3,40 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "kernel_compiler/compiler_api.h"
 #include "kernel_compiler/summary_json.h"
+#include "platform/config.h"
+#include "platform/own_files.h"
 
 namespace tutti::kernel_compiler {
 namespace {
 
 constexpr char kLibraryName[] = "libtutti-compiler.so";
 
-/// The folder of the binary that this function is linked into: libtutti.so, a tool or a test.
-std::string own_folder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) {
-    return {};
-  }
-  const std::string path = info.dli_fname;
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 /// Where to look. TUTTI_COMPILER names the file and excludes the other places.
 std::vector<std::string> candidates() {
-  if (const char* path = std::getenv("TUTTI_COMPILER"); path != nullptr && *path != '\0') {
-    return {path};
+  if (const std::string& path = process_config().compiler.value; !path.empty()) return {path};
+  // libtutti.so, a tool or a test. Never a place that depends on the working folder.
+  const std::filesystem::path folder = std::filesystem::path(own_binary()).parent_path();
+  if (folder.empty()) return {kLibraryName};
+  // Beside the driver, or from bin/ of an installed tree or a build tree.
+  std::vector<std::string> places;
+  for (const char* place : {".", "../lib/tutti", "../lib"}) {
+    places.push_back((folder / place / kLibraryName).lexically_normal().string());
   }
-  const std::string folder = own_folder();
-  if (folder.empty()) {
-    return {kLibraryName};
-  }
-  return {folder + '/' + kLibraryName, folder + "/../lib/" + kLibraryName};
+  return places;
 }
 
-Result<const TuttiCompilerApi*> load() {
+struct LoadedCompiler {
+  const TuttiCompilerApi* api = nullptr;
+  std::string path;
+};
+
+Result<LoadedCompiler> load() {
   std::string tried;
   for (const std::string& path : candidates()) {
     // RTLD_LOCAL: its symbols (there is one) are for us alone. Not RTLD_DEEPBIND: the library
@@ -55,7 +53,7 @@ Result<const TuttiCompilerApi*> load() {
     const auto entry = reinterpret_cast<Entry>(dlsym(library, TUTTI_COMPILER_ENTRY));
     const TuttiCompilerApi* api = entry != nullptr ? entry() : nullptr;
     if (api != nullptr && api->version == 1) {
-      return api;
+      return LoadedCompiler{api, path};
     }
     dlclose(library);
     tried += std::string(tried.empty() ? "" : "; ") + path + ": of another version";
@@ -64,25 +62,32 @@ Result<const TuttiCompilerApi*> load() {
 }
 
 /// Loaded once; a failure is remembered, too, so that a missing library costs one attempt.
-const Result<const TuttiCompilerApi*>& compiler() {
-  static const Result<const TuttiCompilerApi*> api = load();
-  return api;
+const Result<LoadedCompiler>& compiler() {
+  static const Result<LoadedCompiler> loaded = load();
+  return loaded;
 }
 
 }  // namespace
 
+Result<std::string> compiler_library() {
+  const auto& loaded = compiler();
+  if (!loaded) return tl::unexpected<Error>(loaded.error());
+  return loaded->path;
+}
+
 Result<CompileOutput> compile(const CompileRequest& request) {
-  const auto& api = compiler();
-  if (!api) {
-    return tl::unexpected<Error>(api.error());
+  const auto& loaded = compiler();
+  if (!loaded) {
+    return tl::unexpected<Error>(loaded.error());
   }
+  const TuttiCompilerApi* const api = loaded->api;
   const std::string text = encode_request(request);
-  const TuttiCompilerResult answer = (*api)->compile(text.data(), text.size());
+  const TuttiCompilerResult answer = api->compile(text.data(), text.size());
   if (answer.json == nullptr) {
     return fail(CL_OUT_OF_HOST_MEMORY, "the kernel compiler ran out of memory or threads");
   }
   auto output = decode_output({answer.json, answer.size});
-  (*api)->release(answer);
+  api->release(answer);
   if (!output) {
     output.error().code = CL_OUT_OF_RESOURCES;
   }

@@ -4,6 +4,8 @@
 // held while compiling.
 #pragma once
 
+#include <string>
+
 #include "kernel_compiler/compile_types.h"
 #include "platform/result.h"
 
@@ -13,5 +15,8 @@ namespace tutti::kernel_compiler {
 /// Errors: CL_COMPILER_NOT_AVAILABLE when the library cannot be loaded (the message says which
 /// places were tried), CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES when it answers nonsense.
 Result<CompileOutput> compile(const CompileRequest& request);
+
+/// Where the library lies, which is loaded if it was not yet. Error: as compile().
+Result<std::string> compiler_library();
 
 }  // namespace tutti::kernel_compiler

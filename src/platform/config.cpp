@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
+#include <type_traits>
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -33,16 +36,6 @@ const std::vector<std::string>& option_keys() {
   return *keys;
 }
 
-template <typename Enum, size_t N>
-std::optional<Enum> parse_name(std::string_view text,
-                               const std::pair<std::string_view, Enum> (&names)[N]) {
-  const std::string wanted = lower_case(text);
-  for (const auto& [name, value] : names) {
-    if (name == wanted) return value;
-  }
-  return std::nullopt;
-}
-
 // parse_option(text, type tag): the value, or nothing where the text is not accepted.
 template <typename T>
 struct Tag {};
@@ -65,25 +58,43 @@ std::optional<uint64_t> parse_option(std::string_view text, Tag<uint64_t>) {
   return parse_integer<uint64_t>(text);
 }
 
-std::optional<DeviceTypeChoice> parse_option(std::string_view text, Tag<DeviceTypeChoice>) {
-  return parse_name<DeviceTypeChoice>(text, {{"auto", DeviceTypeChoice::kAuto},
-                                             {"cpu", DeviceTypeChoice::kCpu},
-                                             {"gpu", DeviceTypeChoice::kGpu},
-                                             {"accelerator", DeviceTypeChoice::kAccelerator}});
+// The names of an enumeration's values, for both ways.
+template <typename Enum>
+using Names = std::vector<std::pair<std::string_view, Enum>>;
+
+const Names<DeviceTypeChoice>& names_of(Tag<DeviceTypeChoice>) {
+  static const auto* names =
+      new Names<DeviceTypeChoice>{{"auto", DeviceTypeChoice::kAuto},
+                                  {"cpu", DeviceTypeChoice::kCpu},
+                                  {"gpu", DeviceTypeChoice::kGpu},
+                                  {"accelerator", DeviceTypeChoice::kAccelerator}};
+  return *names;
 }
-std::optional<SplitMode> parse_option(std::string_view text, Tag<SplitMode>) {
-  return parse_name<SplitMode>(
-      text,
-      {{"auto", SplitMode::kAuto}, {"force", SplitMode::kForce}, {"never", SplitMode::kNever}});
+const Names<SplitMode>& names_of(Tag<SplitMode>) {
+  static const auto* names = new Names<SplitMode>{
+      {"auto", SplitMode::kAuto}, {"force", SplitMode::kForce}, {"never", SplitMode::kNever}};
+  return *names;
 }
-std::optional<ModelMemory> parse_option(std::string_view text, Tag<ModelMemory>) {
-  return parse_name<ModelMemory>(
-      text, {{"disk", ModelMemory::kDisk}, {"process", ModelMemory::kProcess}});
+const Names<RaceTrust>& names_of(Tag<RaceTrust>) {
+  static const auto* names =
+      new Names<RaceTrust>{{"trust", RaceTrust::kTrust}, {"distrust", RaceTrust::kDistrust}};
+  return *names;
 }
 
-std::optional<RaceTrust> parse_option(std::string_view text, Tag<RaceTrust>) {
-  return parse_name<RaceTrust>(text,
-                               {{"trust", RaceTrust::kTrust}, {"distrust", RaceTrust::kDistrust}});
+const Names<ModelMemory>& names_of(Tag<ModelMemory>) {
+  static const auto* names =
+      new Names<ModelMemory>{{"disk", ModelMemory::kDisk}, {"process", ModelMemory::kProcess}};
+  return *names;
+}
+
+template <typename Enum>
+requires std::is_enum_v<Enum> std::optional<Enum> parse_option(std::string_view text,
+                                                               Tag<Enum> tag) {
+  const std::string wanted = lower_case(text);
+  for (const auto& [name, value] : names_of(tag)) {
+    if (name == wanted) return value;
+  }
+  return std::nullopt;
 }
 std::optional<Verify> parse_option(std::string_view text, Tag<Verify>) {
   if (text == "0") return Verify{};
@@ -107,6 +118,27 @@ std::optional<LogTarget> parse_option(std::string_view text, Tag<LogTarget>) {
   LogTarget target{*level, {}};
   if (colon != std::string_view::npos) target.file = text.substr(colon + 1);
   return target;
+}
+
+// text_of(value): as parse_option() would read it.
+std::string text_of(const std::string& value) { return value; }
+template <typename Integer>
+requires std::is_integral_v<Integer> std::string text_of(Integer value) {
+  return std::to_string(value);
+}
+template <typename Enum>
+requires std::is_enum_v<Enum> std::string text_of(Enum value) {
+  for (const auto& [name, known] : names_of(Tag<Enum>{})) {
+    if (known == value) return std::string(name);
+  }
+  return {};
+}
+std::string text_of(const Verify& verify) {
+  return verify.on ? fmt::format("1:{}", verify.tolerance) : "0";
+}
+std::string text_of(const LogTarget& target) {
+  std::string text(kLogLevelNames[static_cast<size_t>(target.level)]);
+  return target.file.empty() ? text : text + ":" + target.file;
 }
 
 // Text options have no type of their own to tell good from bad; the few that can be checked are
@@ -152,14 +184,19 @@ bool set_option(LoadedConfig& loaded, std::string_view key, std::string_view tex
 void read_file(LoadedConfig& loaded, const std::string& path, bool must_exist) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
+  if (status.type() == std::filesystem::file_type::not_found) {
     if (must_exist) {
       loaded.warnings.push_back(fmt::format("TUTTI_CONFIG={}: there is no such file.", path));
     }
     return;
   }
-  if (!std::filesystem::is_regular_file(status)) {
+  if (!error && !std::filesystem::is_regular_file(status)) {
     loaded.warnings.push_back(fmt::format("{} is not a file; it is ignored.", path));
+    return;
+  }
+  if (access(path.c_str(), R_OK) != 0) {
+    loaded.warnings.push_back(
+        fmt::format("{} cannot be read: {}; it is ignored.", path, strerror(errno)));
     return;
   }
   const toml::parse_result result = toml::parse_file(path);
@@ -211,6 +248,21 @@ std::span<const OptionInfo> option_table() {
   return *table;
 }
 
+std::vector<OptionText> option_texts(const Config& config) {
+  const Config defaults;
+  return {
+#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help) \
+  {text_of(config.field.value), text_of(defaults.field.value), config.field.origin},
+#include "platform/config.def"
+#undef TUTTI_OPTION
+  };
+}
+
+std::vector<std::string> configuration_files(const ConfigSources& sources) {
+  const auto file = variable(sources, "TUTTI_CONFIG");
+  return file.empty() ? sources.files : std::vector<std::string>{std::string(file)};
+}
+
 ConfigSources ConfigSources::of_process() {
   ConfigSources sources;
   sources.files.emplace_back("/etc/tutti/tutti.toml");
@@ -232,11 +284,8 @@ ConfigSources ConfigSources::of_process() {
 
 LoadedConfig load_config(const ConfigSources& sources) {
   LoadedConfig loaded;
-  if (const auto file = variable(sources, "TUTTI_CONFIG"); !file.empty()) {
-    read_file(loaded, std::string(file), true);
-  } else {
-    for (const std::string& path : sources.files) read_file(loaded, path, false);
-  }
+  const bool named = !variable(sources, "TUTTI_CONFIG").empty();
+  for (const std::string& path : configuration_files(sources)) read_file(loaded, path, named);
   for (const auto& entry : sources.environment) {
     const std::string& name = entry.first;
     const std::string& value = entry.second;

@@ -58,6 +58,15 @@ struct OptionInfo {
 };
 std::span<const OptionInfo> option_table();
 
+/// An option as a person would write it.
+struct OptionText {
+  std::string value;          // empty: none
+  std::string default_value;  // likewise
+  std::string origin;         // as Option's
+};
+/// One per entry of option_table(), in its order.
+std::vector<OptionText> option_texts(const Config& config);
+
 /// What load_config() reads; of_process() is the real thing, tests make their own.
 struct ConfigSources {
   std::vector<std::pair<std::string, std::string>> environment;  // NAME, value
@@ -71,6 +80,9 @@ struct LoadedConfig {
   std::vector<std::string> warnings;  // each a full sentence for a person
 };
 LoadedConfig load_config(const ConfigSources& sources);
+
+/// The files that load_config() looks at, the one that wins last, whether they exist or not.
+std::vector<std::string> configuration_files(const ConfigSources& sources);
 
 /// The process's options. The first call reads them, starts the log and logs the warnings.
 const Config& process_config();

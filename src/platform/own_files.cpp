@@ -25,9 +25,11 @@ std::string own_binary() {
 std::string find_probe_program() {
   const std::filesystem::path folder = std::filesystem::path(own_binary()).parent_path();
   if (folder.empty()) return {};
-  // lib/ or bin/ of a build tree, of an installed tree, and lib/<triplet>/ of an installed one.
-  for (const char* place : {"../libexec/tutti-probe", "../libexec/tutti/tutti-probe",
-                            "../../libexec/tutti/tutti-probe"}) {
+  // From lib/ or bin/ of a build tree; from bin/, lib/tutti/ or lib/<triplet>/tutti/ of an
+  // installed one.
+  for (const char* place :
+       {"../libexec/tutti-probe", "../libexec/tutti/tutti-probe", "../../libexec/tutti/tutti-probe",
+        "../../../libexec/tutti/tutti-probe"}) {
     const auto path = (folder / place).lexically_normal();
     if (access(path.c_str(), X_OK) == 0) return path.string();
   }

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// probe_libraries(): runs the probe program once per driver that is not remembered, reads its
-// verdict from a pipe. The verdict is the line "safe": a crash, a hang (the probe's own watch-dog
-// ends it) or an abort leaves none. The pipe and not the exit status decides, since the application
-// may ignore or reap child processes.
+// probe_libraries(): runs the probe program once per driver that is not remembered.
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +16,7 @@
 
 #include "platform/discovery.h"
 #include "platform/log.h"
+#include "platform/probe_process.h"
 
 extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
 
@@ -38,7 +32,6 @@ constexpr std::string_view kSteeringPrefixes[] = {
     "NEO",     "ZE_",      "CL_",  "DRI_", "LIBGL_", "LD_",       "LLVM_",    "TUTTI_TEST_"};
 
 constexpr std::string_view kFormat = "tutti-probe 1";
-constexpr int kResultPipe = 3;  // as tools/probe/main.cpp has it
 
 std::string steering_variables() {
   std::vector<std::string> entries;
@@ -133,83 +126,6 @@ void remember(const fs::path& path, const std::string& key, const ProbeVerdict& 
   if (!written || rename(temporary.c_str(), path.c_str()) != 0) unlink(temporary.c_str());
 }
 
-struct RunningProbe {
-  pid_t pid = -1;
-  int pipe = -1;
-};
-
-RunningProbe start_probe(const DiscoveryOptions& options, const std::string& library) {
-  RunningProbe running;
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return running;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], kResultPipe);
-  // The application's blocked signals and handlers must not reach the probe's watch-dog.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-
-  std::string mark = std::string(kInsideProbe) + "=1";
-  std::vector<char*> environment;
-  for (char** entry = environ; entry && *entry; ++entry) environment.push_back(*entry);
-  environment.push_back(mark.data());
-  environment.push_back(nullptr);
-  std::string program = options.probe, argument = library;
-  std::string seconds = std::to_string(options.probe_seconds);
-  std::array<char*, 4> arguments{program.data(), argument.data(), seconds.data(), nullptr};
-  pid_t pid = -1;
-  const int error = posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(),
-                                environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  close(ends[1]);
-  if (error != 0) {
-    log(LogLevel::kDebug, "{}: {}", program, strerror(error));
-    close(ends[0]);
-    return running;
-  }
-  running.pid = pid;
-  running.pipe = ends[0];
-  return running;
-}
-
-ProbeVerdict finish_probe(const RunningProbe& running) {
-  std::string answer;
-  std::array<char, 256> block{};
-  for (;;) {
-    const ssize_t count = read(running.pipe, block.data(), block.size());
-    if (count > 0) {
-      answer.append(block.data(), static_cast<size_t>(count));
-      // The verdict is in; a driver that hangs or crashes when it is unloaded is not waited for.
-      if (answer.find('\n') != std::string::npos) break;
-    } else if (count == 0 || errno != EINTR) {
-      break;
-    }
-  }
-  close(running.pipe);
-  int status = 0;
-  pid_t waited = -1;
-  do {
-    waited = waitpid(running.pid, &status, 0);
-  } while (waited < 0 && errno == EINTR);
-  if (answer == "safe\n") return {true, {}};
-  if (waited == running.pid && WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    if (signal == SIGALRM) return {false, "hangs when it is queried"};
-    return {false, fmt::format("crashes when it is queried ({})", strsignal(signal))};
-  }
-  return {false, "ends the process when it is queried"};
-}
-
 }  // namespace
 
 std::vector<ProbeVerdict> probe_libraries(const std::vector<std::string>& libraries,
@@ -231,11 +147,11 @@ std::vector<ProbeVerdict> probe_libraries(const std::vector<std::string>& librar
         continue;
       }
     }
-    running[i] = start_probe(options, libraries[i]);
+    running[i] = start_probe(options.probe, libraries[i], options.probe_seconds, true);
   }
   for (size_t i = 0; i < libraries.size(); ++i) {
     if (running[i].pid < 0) continue;  // remembered, or no probe could be started
-    verdicts[i] = finish_probe(running[i]);
+    verdicts[i] = finish_probe(running[i]).verdict;
     if (!cache_folder.empty()) remember(cache_file(cache_folder, keys[i]), keys[i], verdicts[i]);
   }
   return verdicts;

@@ -1,19 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
+#include <unistd.h>
+
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "device_virtual/composition_devices.h"
 #include "platform/config.h"
 #include "tools/commands.h"
+#include "tools/device_measurement.h"
 
 namespace tutti::tools {
 namespace {
 
 using backends::DeviceReport;
 using backends::FoundDriver;
+/// By the device's index; empty where nothing was measured.
+using Measurements = std::map<size_t, DeviceMeasurement>;
 
-void print_json(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices) {
+/// What is being measured: a line on a terminal that each next one replaces, nothing in a pipe.
+class Progress {
+ public:
+  void show(const std::string& text) const {
+    if (terminal_) fmt::print(stderr, "\r\033[K{}", text);
+  }
+  void end() const { show({}); }
+
+ private:
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+};
+
+/// Every device that can be used, also those that TUTTI_DEVICES leaves out.
+Measurements measure_all(const std::vector<backends::FoundDevice>& devices) {
+  const Progress progress;
+  Measurements measurements;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (!devices[i].reason.empty()) continue;
+    const std::string name = fmt::format("{}  {}: ", i, devices[i].traits.device_name);
+    measurements[i] = measure(devices[i], static_cast<uint32_t>(i),
+                              [&](const std::string& what) { progress.show(name + what); });
+  }
+  progress.end();
+  return measurements;
+}
+
+nlohmann::ordered_json json_of(const DeviceMeasurement& measured) {
+  nlohmann::ordered_json output;
+  const auto put = [&output](const char* name, const std::optional<double>& value) {
+    output[name] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  put("write_gb_per_s", measured.write);
+  put("read_gb_per_s", measured.read);
+  put("pinned_write_gb_per_s", measured.pinned_write);
+  put("pinned_read_gb_per_s", measured.pinned_read);
+  put("launch_us", measured.launch);
+  put("float_gflop_per_s", measured.single_precision);
+  put("double_gflop_per_s", measured.double_precision);
+  output["errors"] = measured.errors;
+  return output;
+}
+
+void print_measurement(const DeviceMeasurement& measured) {
+  std::string text;
+  const auto put = [&text](const char* format, const std::optional<double>& value) {
+    if (value) text += (text.empty() ? "" : ", ") + fmt::format(fmt::runtime(format), *value);
+  };
+  put("to the device {:.3g} GB/s", measured.write);
+  put("back {:.3g} GB/s", measured.read);
+  put("pinned to the device {:.3g} GB/s", measured.pinned_write);
+  put("pinned back {:.3g} GB/s", measured.pinned_read);
+  put("launch {:.3g} µs", measured.launch);
+  put("float {:.3g} GFLOP/s", measured.single_precision);
+  put("double {:.3g} GFLOP/s", measured.double_precision);
+  if (!text.empty()) fmt::print("     measured: {}\n", text);
+  for (const std::string& error : measured.errors) fmt::print("     not measured: {}\n", error);
+}
+
+void print_json(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
+                const Measurements& measurements) {
   nlohmann::ordered_json output{{"drivers", nlohmann::ordered_json::array()},
                                 {"devices", nlohmann::ordered_json::array()}};
   for (const FoundDriver& driver : drivers) {
@@ -32,13 +97,17 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                                  {"compute_units", device.compute_units},
                                  {"memory", device.memory},
                                  {"version", device.version}});
+    const auto measured = measurements.find(device.index);
+    if (measured != measurements.end()) {
+      output["devices"].back()["measured"] = json_of(measured->second);
+    }
   }
   // Vendors' names need not be UTF-8.
   fmt::print("{}\n", output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_text(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
-                const Config& config) {
+                const Measurements& measurements, const Config& config) {
   fmt::print("Vendor drivers (from {}):\n",
              config.vendors.value.empty() ? "/etc/OpenCL/vendors" : config.vendors.value);
   if (drivers.empty()) fmt::print("  none\n");
@@ -54,21 +123,25 @@ void print_text(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                backends::device_type_name(device.type), device.compute_units,
                device.compute_units == 1 ? "" : "s", device.memory >> 20, device.version);
     fmt::print("     {}{}\n", device.used ? "used" : "left out: ", device.reason);
+    const auto measured = measurements.find(device.index);
+    if (measured != measurements.end()) print_measurement(measured->second);
   }
 }
 
 }  // namespace
 
-int devices(bool json) {
+int devices(const DevicesOptions& options) {
   const Config& config = process_config();
   std::vector<DeviceReport> report;
   // Kept until the process ends, as the driver does.
   static auto backends = device_virtual::choose_devices(config, report);
-  const auto& drivers = backends::vendor_loader(config).drivers();
-  if (json) {
-    print_json(drivers, report);
+  const backends::VendorLoader& loader = backends::vendor_loader(config);
+  Measurements measurements;
+  if (options.measure) measurements = measure_all(loader.devices());
+  if (options.json) {
+    print_json(loader.drivers(), report, measurements);
   } else {
-    print_text(drivers, report, config);
+    print_text(loader.drivers(), report, measurements, config);
   }
   return 0;
 }

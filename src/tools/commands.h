@@ -54,8 +54,24 @@ struct SimulateOptions {
 /// Prints what balancers make of simulated devices; needs no device.
 int simulate(const SimulateOptions& options);
 
+struct DevicesOptions {
+  bool json = false;
+  bool measure = false;
+};
 /// Prints the vendor drivers and devices, those used and those not.
-int devices(bool json);
+int devices(const DevicesOptions& options);
+
+struct ConfigOptions {
+  bool json = false;
+  bool markdown = false;  // docs/options.md
+  bool toml = false;      // a configuration file with every key, commented out
+};
+/// Prints every option, its value and where that came from.
+int config(const ConfigOptions& options);
+
+/// Prints what keeps applications from finding the Tutti device, or devices from taking part, and
+/// what helps. 0 when they find it, else 1.
+int doctor(bool json);
 
 struct ModelOptions {
   bool clear = false;

@@ -8,6 +8,7 @@
 
 #include "platform/config.h"
 #include "tools/commands.h"
+#include "tools/documentation.h"
 
 namespace {
 
@@ -84,6 +85,37 @@ CLI::App* add_simulate(CLI::App& app, tutti::tools::SimulateOptions& options) {
   return command;
 }
 
+const CLI::App* add_config(CLI::App& app, tutti::tools::ConfigOptions& options) {
+  CLI::App* command = app.add_subcommand("config", "Show every option and where its value is from");
+  auto* json = command->add_flag("--json", options.json, "As JSON");
+  auto* markdown = command->add_flag("--markdown", options.markdown,
+                                     "The table of all options, as in docs/options.md");
+  auto* toml = command->add_flag("--toml", options.toml,
+                                 "A configuration file with every key, commented out");
+  json->excludes(markdown)->excludes(toml);
+  markdown->excludes(toml);
+  return command;
+}
+
+// For the build and for packagers: not in the help.
+CLI::App* add_documentation(CLI::App& app, std::string& form) {
+  CLI::App* command = app.add_subcommand("documentation", "Print the manual page or completions");
+  command->group("");
+  command->add_option("FORM", form, "man, bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+  return command;
+}
+
+int print_documentation(const CLI::App& app, const std::string& form) {
+  using namespace tutti::tools;
+  fmt::print("{}", form == "man"    ? manual_page(app)
+                   : form == "bash" ? bash_completion(app)
+                   : form == "zsh"  ? zsh_completion(app)
+                                    : fish_completion(app));
+  return 0;
+}
+
 // Where the application begins among the arguments of `run` (index 2 and on): at the first that is
 // neither an option nor an option's value, or after "--". What follows is not ours to parse.
 int application_start(const CLI::App& run_command, int argc, char** argv) {
@@ -101,6 +133,7 @@ int application_start(const CLI::App& run_command, int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tutti::tools;
   CLI::App app("Tutti: all OpenCL devices of a machine as one device", "tutti");
+  app.set_help_all_flag("--help-all", "Print this help and that of all commands and exit");
   app.set_version_flag("--version", "tutti " TUTTI_VERSION);
   app.require_subcommand(1);
   app.footer(options_help);
@@ -119,8 +152,19 @@ int main(int argc, char** argv) {
 
   CLI::App* devices_command = app.add_subcommand(
       "devices", "Show the vendor drivers and devices, used or left out and why");
-  bool json = false;
-  devices_command->add_flag("--json", json, "As JSON");
+  DevicesOptions devices_options;
+  devices_command->add_flag("--json", devices_options.json, "As JSON");
+  devices_command->add_flag("--measure", devices_options.measure,
+                            "Measure each device: transfers, launch latency, peak arithmetic");
+
+  CLI::App* doctor_command = app.add_subcommand(
+      "doctor", "Show what keeps applications from finding Tutti, and what helps");
+  bool doctor_json = false;
+  doctor_command->add_flag("--json", doctor_json, "As JSON");
+  doctor_command->footer("Exit code: 0 when an application finds the Tutti device, else 1.");
+
+  ConfigOptions config_options;
+  const CLI::App* config_command = add_config(app, config_options);
 
   ModelOptions model_options;
   CLI::App* model_command =
@@ -135,6 +179,8 @@ int main(int argc, char** argv) {
 
   SimulateOptions simulate_options;
   const CLI::App* simulate_command = add_simulate(app, simulate_options);
+  std::string form;
+  const CLI::App* documentation_command = add_documentation(app, form);
 
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {  // "help explain" is "explain --help"
@@ -156,7 +202,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
-  if (devices_command->parsed()) return devices(json);
+  if (documentation_command->parsed()) return print_documentation(app, form);
+  if (config_command->parsed()) return config(config_options);
+  if (doctor_command->parsed()) return doctor(doctor_json);
+  if (devices_command->parsed()) return devices(devices_options);
   if (model_command->parsed()) {
     model_options.clear = clear_model->parsed();
     return model(model_options);

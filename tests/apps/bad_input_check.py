@@ -2,19 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a user sees after a mistake.   usage: bad_input_check.py CASE TUTTI_BENCH"""
 
+import ctypes
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
 
 
-def run(bench, *arguments, **environment):
-    """Exit status and all text of a small tutti-bench run."""
+def run(bench, *arguments, before=None, without=(), **environment):
+    """Exit status and all text of a small tutti-bench run; `before` is called in its process."""
     process = subprocess.run([bench, "--size", "1003", "--repeat", "1", *arguments, "groupsum"],
                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             env=dict(os.environ, **environment))
+                             preexec_fn=before,
+                             env={name: value for name, value in
+                                  dict(os.environ, **environment).items() if name not in without})
     return process.returncode, process.stdout
 
 
@@ -69,9 +74,95 @@ def broken_kernel(bench):
     expect("out[get_global_id(0)] = missing_name;" in text, "the source line", text)
 
 
+def bound_by_permissions():
+    """Also where the tests run as root, who may otherwise read and write everything."""
+    PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
+    if os.geteuid() == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+            if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+                raise OSError(ctypes.get_errno(), "prctl")
+
+
+def expect_right(status, text):
+    expect(status == 0, "the program to run on", text)
+    expect("Tutti / " in text and "right, all" in text, "right results on Tutti", text)
+
+
+def read_only_cache(bench):
+    """Nothing is remembered, and nothing is said of it but to who asks (tutti doctor)."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o555)
+        status, text = run(bench, before=bound_by_permissions, TUTTI_CACHE=folder, TUTTI_LOG="debug")
+        expect_right(status, text)
+        expect(re.search(re.escape(folder) + r"/.*: (Permission denied|No such file)", text),
+               "the reason in the log", text)
+        expect(not os.listdir(folder), "an empty folder", str(os.listdir(folder)))
+        status, text = run(bench, before=bound_by_permissions, TUTTI_CACHE=folder)
+        expect_right(status, text)
+        expect("warning" not in text, "no warning", text)
+
+
+def full_cache(bench):
+    """On Oclgrind, since PoCL itself cannot build a kernel on a full disk."""
+    def no_file_may_grow():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    with tempfile.TemporaryDirectory() as folder:
+        status, text = run(bench, before=no_file_may_grow, TUTTI_CACHE=folder)
+        expect_right(status, text)
+        left = [file for file in pathlib.Path(folder).rglob("*") if file.is_file()]
+        expect(not left, "no file left behind", str(left))
+
+
+def no_home(bench):
+    status, text = run(bench, without=("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TUTTI_CACHE",
+                                       "TUTTI_CONFIG"))
+    expect_right(status, text)
+    expect("warning" not in text, "no warning", text)
+
+
+def unreadable_configuration(bench):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "tutti.toml")
+        file.write_text("balancer = 'single'\n")
+        file.chmod(0)
+        status, text = run(bench, before=bound_by_permissions, TUTTI_CONFIG=str(file))
+        expect_right(status, text)
+        expect(f"{file} cannot be read: Permission denied; it is ignored" in text, "a warning", text)
+        file.chmod(0o644)
+        file.write_text("balancer = \n")
+        status, text = run(bench, TUTTI_CONFIG=str(file))
+        expect_right(status, text)
+        expect(f"{file}:1: " in text and "The file is ignored" in text, "the file's line", text)
+        status, text = run(bench, TUTTI_CONFIG=folder)
+        expect_right(status, text)
+        expect(f"{folder} is not a file; it is ignored" in text, "a warning", text)
+
+
+def damaged_driver(bench):
+    """Drivers that cannot be loaded are left out, the others work."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = pathlib.Path(folder, "damaged.so")
+        library.write_bytes(b"\x7fELF" + bytes(60))
+        for name, text in (("empty", ""), ("binary", "\0\1\2\n"), ("missing", "/nonexistent.so\n"),
+                           ("damaged", f"{library}\n")):
+            pathlib.Path(folder, f"{name}.icd").write_text(text)
+        vendors = f"{folder}:{os.environ['TUTTI_VENDORS']}"
+        status, text = run(bench, TUTTI_VENDORS=vendors, TUTTI_LOG="info")
+        expect_right(status, text)
+        for reason in ("empty.icd is left out: the .icd file cannot be read or is empty",
+                       "binary.icd is left out: the .icd file names no library",
+                       "/nonexistent.so is left out: cannot be loaded",
+                       "damaged.so is left out: cannot be loaded"):
+            expect(reason in text, f"'{reason}' in the log", text)
+
+
 CASES = {"no-vendor": no_vendor, "unknown-balancer": unknown_balancer,
          "unknown-device": unknown_device, "unknown-option": unknown_option,
-         "broken-kernel": broken_kernel}
+         "broken-kernel": broken_kernel,
+         "read-only-cache": read_only_cache, "full-cache": full_cache, "no-home": no_home,
+         "unreadable-configuration": unreadable_configuration, "damaged-driver": damaged_driver}
 
 
 def main():

@@ -443,6 +443,19 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, c
   ENTER()
   return enqueue(queue, event, [&] { std::memcpy(memory->data + offset, from, size); });
 }
+void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem memory, cl_bool, cl_map_flags,
+                                     size_t offset, size_t, cl_uint, const cl_event*,
+                                     cl_event* event, cl_int* errcode) {
+  ENTER_CREATE()
+  const cl_int code = enqueue(queue, event, [] {});
+  if (errcode) *errcode = code;
+  return memory->data + offset;
+}
+cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem, void*, cl_uint,
+                                           const cl_event*, cl_event* event) {
+  ENTER()
+  return enqueue(queue, event, [] {});
+}
 cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
                                        size_t source, size_t target, size_t size, cl_uint,
                                        const cl_event*, cl_event* event) {
@@ -492,7 +505,8 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                               X(clReleaseEvent) X(clGetEventProfilingInfo) X(clFlush) X(clFinish) \
                                   X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)                  \
                                       X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)               \
-                                          X(clEnqueueNDRangeKernel)
+                                          X(clEnqueueNDRangeKernel) X(clEnqueueMapBuffer)         \
+                                              X(clEnqueueUnmapMemObject)
 // clang-format on
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,

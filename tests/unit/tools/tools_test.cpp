@@ -4,8 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "platform/temporary_folder.h"
-#include "shell.h"
+#include "tools_fixture.h"
 
 namespace tutti {
 namespace {
@@ -14,29 +13,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-class ToolsTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    namespace fs = std::filesystem;
-    fs::create_directories(tree_ / "bin");
-    fs::create_directories(tree_ / "libexec/tutti");
-    fs::copy_file(TUTTI_TEST_TOOL, tree_ / "bin/tutti");
-    fs::copy_file(TUTTI_TEST_PROBE, tree_ / "libexec/tutti/tutti-probe");
-    fs::copy_file(TUTTI_TEST_STUB_LIBRARY, tree_ / "stub.so");
-    for (const char* name : {"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "TUTTI_VENDORS",
-                             "TUTTI_DEVICES", "TUTTI_BALANCER", "TUTTI_SUMMARY", "TUTTI_LOG"}) {
-      unsetenv(name);
-    }
-    setenv("TUTTI_CACHE", (tree_ / "cache").c_str(), 1);
-    setenv("TUTTI_CONFIG", tree_.write("empty.toml", "").c_str(), 1);
-  }
-  std::string tool() { return tree_ / "bin/tutti"; }
-  void install_icd(const std::string& folder) {
-    tree_.write(folder + "/tutti.icd", (tree_ / "stub.so") + "\n");
-  }
-  TemporaryFolder tree_;
-};
 
 TEST_F(ToolsTest, VersionAndHelp) {
   EXPECT_THAT(shell(tool() + " --version").output, StartsWith("tutti "));
@@ -101,6 +77,9 @@ TEST_F(ToolsTest, RunHandsTheLoadersVendorsOn) {
   const std::string own = tree_ / "etc/OpenCL/vendors";
   EXPECT_EQ(shell(show).output, "|unset|" + own + "\n");
   EXPECT_EQ(shell("OCL_ICD_VENDORS=/mine " + show).output, "/mine|unset|" + own + "\n");
+  EXPECT_EQ(shell("OPENCL_VENDOR_PATH=/mine " + show).output, "/mine|unset|" + own + "\n");
+  EXPECT_EQ(shell("OCL_ICD_VENDORS=/mine OPENCL_VENDOR_PATH=/no " + show).output,
+            "/mine|unset|" + own + "\n");
   EXPECT_EQ(shell("OCL_ICD_VENDORS=/mine TUTTI_VENDORS=/x " + show).output,
             "/x|unset|" + own + "\n");
   EXPECT_EQ(shell("OCL_ICD_FILENAMES=/a.so:/b.so " + show).output,

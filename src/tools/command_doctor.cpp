@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tutti doctor`: would an application find the Tutti device, and if not, why.
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "device_virtual/composition_devices.h"
+#include "kernel_compiler/compiler_client.h"
+#include "platform/own_files.h"
+#include "tools/commands.h"
+#include "tools/doctor.h"
+#include "tools/run_environment.h"
+
+namespace tutti::tools {
+namespace {
+
+constexpr int kNotFoundByApplications = 1;
+constexpr const char* kSeverityNames[] = {"ok", "note", "warning", "problem"};
+
+const char* name_of(Severity severity) { return kSeverityNames[static_cast<size_t>(severity)]; }
+
+struct Diagnosis {
+  Findings findings;
+  bool with_run = false;   // an application that tutti run starts finds the device
+  bool by_itself = false;  // any application does
+};
+
+void check_system(Findings& findings) {
+  utsname system{};
+  uname(&system);
+  findings.push_back({Severity::kOk,
+                      "system",
+                      fmt::format("Tutti " TUTTI_VERSION ", {} {}, {}, glibc {}", system.sysname,
+                                  system.release, system.machine, gnu_get_libc_version()),
+                      {}});
+}
+
+void check_own_files(const Result<TuttiAlone>& alone, const std::string& probe,
+                     Findings& findings) {
+  const std::string fix = "install or build Tutti completely (make install)";
+  if (alone) {
+    findings.push_back({Severity::kOk, "driver", alone->library, {}});
+  } else {
+    findings.push_back({Severity::kProblem, "driver", alone.error().message, fix});
+  }
+  if (const auto compiler = kernel_compiler::compiler_library()) {
+    findings.push_back({Severity::kOk, "driver", "kernel compiler: " + *compiler, {}});
+  } else {
+    findings.push_back({Severity::kProblem, "driver", compiler.error().message,
+                        process_config().compiler.is_default()
+                            ? fix
+                            : "unset TUTTI_COMPILER, or let it name libtutti-compiler.so"});
+  }
+  if (probe.empty()) {
+    findings.push_back({Severity::kWarning, "driver",
+                        "tutti-probe is missing: drivers that crash take applications along", fix});
+  }
+}
+
+void check_application(const Result<TuttiAlone>& alone, const LoaderView& in_run,
+                       Diagnosis& diagnosis) {
+  const auto add = [&diagnosis](Severity severity, std::string text, std::string fix) {
+    diagnosis.findings.push_back({severity, "application", std::move(text), std::move(fix)});
+  };
+  if (diagnosis.with_run) {
+    add(Severity::kOk, "finds the Tutti device when started by tutti run -- APP", {});
+  } else {
+    add(Severity::kProblem,
+        "finds no Tutti device, also when started by tutti run" +
+            (in_run.error.empty() ? "" : ": " + in_run.error),
+        "put right what is called a problem above; TUTTI_LOG=debug tutti run -- clinfo says more");
+  }
+  if (diagnosis.by_itself) {
+    add(Severity::kOk, "finds it without tutti run, too", {});
+  } else if (diagnosis.with_run) {
+    add(Severity::kNote, "does not find it without tutti run",
+        "set OCL_ICD_VENDORS=" + alone->folder + ", or install with PREFIX=/usr");
+  }
+}
+
+Diagnosis diagnose() {
+  Diagnosis diagnosis;
+  Findings& findings = diagnosis.findings;
+  const std::string probe = find_probe_program();
+  check_system(findings);
+  const ConfigSources sources = ConfigSources::of_process();
+  check_configuration(sources, load_config(sources), findings);
+  check_environment(sources.environment, findings);
+  const LoaderView as_is = ask_loader(probe);
+  check_loader(as_is, findings);
+  // From here on as in an application that tutti run starts: its environment changes the options.
+  const auto alone = show_tutti_alone();
+  const Config& config = process_config();
+  check_own_files(alone, probe, findings);
+  std::vector<backends::DeviceReport> devices;
+  // Kept until the process ends, as the driver does.
+  static auto backends = device_virtual::choose_devices(config, devices);
+  const auto& drivers = backends::vendor_loader(config).drivers();
+  check_drivers(drivers, config.vendors.value, findings);
+  check_llvm(llvm_of(drivers), findings);
+  check_devices(devices, findings);
+  check_graphics_cards("/sys/bus/pci/devices", devices, findings);
+  check_device_nodes("/dev", findings);
+  check_cache(cache_folder(config), findings);
+  const LoaderView in_run = ask_loader(probe);
+  diagnosis.with_run = alone && in_run.shows_tutti();
+  diagnosis.by_itself = as_is.shows_tutti();
+  check_application(alone, in_run, diagnosis);
+  return diagnosis;
+}
+
+void print_json(const Diagnosis& diagnosis) {
+  nlohmann::ordered_json output{{"version", TUTTI_VERSION},
+                                {"found", diagnosis.with_run},
+                                {"found_without_run", diagnosis.by_itself},
+                                {"findings", nlohmann::ordered_json::array()}};
+  for (const Finding& finding : diagnosis.findings) {
+    output["findings"].push_back({{"severity", name_of(finding.severity)},
+                                  {"area", finding.area},
+                                  {"text", finding.text},
+                                  {"fix", finding.fix}});
+  }
+  // Drivers' names and variables need not be UTF-8.
+  fmt::print("{}\n", output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void print_text(const Diagnosis& diagnosis) {
+  for (const Finding& finding : diagnosis.findings) {
+    fmt::print("{:<8} {:<14} {}\n", name_of(finding.severity), finding.area, finding.text);
+    if (!finding.fix.empty()) fmt::print("{:<23}   fix: {}\n", "", finding.fix);
+  }
+  const auto count = [&diagnosis](Severity severity) {
+    return std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                         [severity](const Finding& f) { return f.severity == severity; });
+  };
+  fmt::print("\nAn application {} the Tutti device; problems: {}, warnings: {}.\n",
+             diagnosis.with_run ? "finds" : "does not find", count(Severity::kProblem),
+             count(Severity::kWarning));
+}
+
+}  // namespace
+
+int doctor(bool json) {
+  const Diagnosis diagnosis = diagnose();
+  if (json) {
+    print_json(diagnosis);
+  } else {
+    print_text(diagnosis);
+  }
+  return diagnosis.with_run ? 0 : kNotFoundByApplications;
+}
+
+}  // namespace tutti::tools
