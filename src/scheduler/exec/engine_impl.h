@@ -7,13 +7,13 @@
 #include <memory>
 #include <vector>
 
+#include "platform/task_thread.h"
 #include "scheduler/exec/block_compare.h"
 #include "scheduler/exec/direct_path.h"
 #include "scheduler/exec/engine.h"
 #include "scheduler/exec/executor.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/verification.h"
-#include "scheduler/exec/workers.h"
 #include "scheduler/log/command_log.h"
 #include "scheduler/log/vendor_clock.h"
 #include "scheduler/model/performance_model.h"
