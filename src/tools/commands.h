@@ -18,6 +18,7 @@ struct RunOptions {
   std::string devices;   // empty: leave the environment's
   std::string balancer;  // empty: leave the environment's
   std::string summary;   // empty: leave the environment's
+  std::string trace;     // empty: leave the environment's
   std::vector<std::string> command;
 };
 /// Replaces this process by the application, so that it sees Tutti alone; returns on failure only.

@@ -87,6 +87,9 @@ int main(int argc, char** argv) {
   run_command->add_flag("--summary{-}", run_options.summary,
                         "Summary at exit on stderr, or with --summary=FILE.json as JSON in a file");
 
+  run_command->add_option("--trace", run_options.trace,
+                          "File for a timeline of the run, as TUTTI_TRACE; see tutti report");
+
   CLI::App* devices_command = app.add_subcommand(
       "devices", "Show the vendor drivers and devices, used or left out and why");
   bool json = false;

@@ -27,9 +27,10 @@ class DirectPath {
   bool sends(const KernelWork& work, uint32_t backend) const;
 
   /// Hands the work to the stream's vendor queue, after `wait`, and notes in the directories what
-  /// it writes. `measured`: its times are wanted.
+  /// it writes. `measured`: its times are wanted. `trace` (null: none) gets what is sent ahead.
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
-                                         backends::WaitList wait, bool measured);
+                                         backends::WaitList wait, bool measured,
+                                         CommandTrace* trace);
 
  private:
   struct Submitter;

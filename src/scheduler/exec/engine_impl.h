@@ -13,6 +13,7 @@
 #include "scheduler/exec/engine.h"
 #include "scheduler/exec/executor.h"
 #include "scheduler/exec/run_summary.h"
+#include "scheduler/exec/run_trace.h"
 #include "scheduler/exec/verification.h"
 #include "scheduler/log/command_log.h"
 #include "scheduler/log/vendor_clock.h"
@@ -53,6 +54,7 @@ struct Engine::Impl : LogSink {
   DirectPath direct;
   CommandLog log;
   RunSummary summary;
+  RunTrace trace;
   BlockCompare compare;
   VerificationReport verified;
   std::array<VendorClock, kMostBackends> clocks;  // by backend
@@ -72,6 +74,8 @@ struct Engine::Impl : LogSink {
   Status submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
                 const KernelPlan* plan);
   void poll(std::span<const Edge> edges);
+  /// No kernel; in the calling thread.
+  Status execute(const Command& command);
 };
 
 }  // namespace tutti::scheduler

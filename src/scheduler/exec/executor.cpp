@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
+#include <tuple>
 
 #include "platform/clock.h"
+#include "scheduler/exec/transfer_trace.h"
+#include "scheduler/log/vendor_clock.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -151,10 +154,15 @@ Status Executor::execute(const Work& work) {
   return std::visit([this](const auto& kind) { return run(kind); }, work);
 }
 
-Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend) {
+Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend,
+                                PackageRecord* ran) {
   const uint64_t written = written_arguments(work.kernel->summary());
-  for (const ArgumentSlot& slot : *work.arguments) {
+  const TransferCause* outer = TransferCause::current();
+  for (size_t i = 0; i < work.arguments->size(); ++i) {
+    const ArgumentSlot& slot = (*work.arguments)[i];
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    const TransferCause cause("used by a kernel", outer ? outer->command() : 0, work,
+                              static_cast<uint32_t>(i));
     const uint64_t begin = slot.view.origin;
     LogicalBuffer& buffer = *slot.view.buffer;
     TUTTI_TRY(buffer.make_valid(buffer.place_on(backend), begin, begin + slot.view.size));
@@ -183,6 +191,10 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
   const double seconds = times && times->ended > times->started
                              ? seconds_between(times->started, times->ended)
                              : seconds_between(start, end);
+  if (ran) {
+    const auto measured = measured_interval(times, start, end).value_or(std::pair(start, end));
+    std::tie(ran->start_ns, ran->end_ns) = measured;
+  }
   model_.add(work.kernel->model_key(), backend, items, seconds);
   for (size_t i = 0; i < work.arguments->size(); ++i) {
     const ArgumentSlot& slot = (*work.arguments)[i];
@@ -224,7 +236,9 @@ Status Executor::gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std
       break;
     }
   }
+  const TransferCause* asked = TransferCause::current();
   auto fetch = [&](uint32_t backend) -> Status {
+    const TransferCause cause(asked);  // this may be a thread of its own
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
     TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
     for (const SegmentRows& rows : rows_of(by_device[backend])) {

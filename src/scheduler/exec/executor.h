@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "platform/result.h"
+#include "scheduler/exec/run_summary.h"
 #include "scheduler/log/command_log.h"
 #include "scheduler/model/performance_model.h"
 #include "scheduler/plan/planner.h"
@@ -28,8 +29,9 @@ class Executor {
 
   /// Every kind of work but kernels.
   Status execute(const Work& work);
-  /// A kernel whole on one device.
-  Status execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend);
+  /// A kernel whole on one device; `ran` (may be null) gets its times.
+  Status execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend,
+                        PackageRecord* ran);
 
   /// Where a transfer that touches this range is best done: a place that holds all of it (the host
   /// first), or kHostPlace when no place does.
