@@ -39,6 +39,14 @@ int explain(const ExplainOptions& options);
 /// words: ours begin with two dashes.
 std::vector<std::string> take_build_options(std::vector<std::string>& arguments);
 
+struct ReportOptions {
+  std::string trace;   // the file that TUTTI_TRACE named
+  std::string output;  // empty: the trace's name with .html, beside it; "-": stdout
+  bool text = false;   // for a terminal, and to stdout when no output is named
+};
+/// Makes a report of a trace. 1 when the trace cannot be read or the report not written.
+int report(const ReportOptions& options);
+
 /// Prints the vendor drivers and devices, those used and those not.
 int devices(bool json);
 

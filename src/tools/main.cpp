@@ -95,6 +95,16 @@ int main(int argc, char** argv) {
   bool json = false;
   devices_command->add_flag("--json", json, "As JSON");
 
+  ReportOptions report_options;
+  CLI::App* report_command = app.add_subcommand(
+      "report", "Make a page of a trace: what ran when and where, why, and how well");
+  report_command->add_option("TRACE", report_options.trace, "What tutti run --trace has written")
+      ->required();
+  report_command->add_option(
+      "-o,--output", report_options.output,
+      "The page's file, - for stdout; else TRACE's name with .html, beside it");
+  report_command->add_flag("--text", report_options.text, "As text, on stdout");
+
   ExplainOptions explain_options;
   const CLI::App* explain_command = add_explain(app, explain_options);
 
@@ -119,6 +129,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
   if (devices_command->parsed()) return devices(json);
+  if (report_command->parsed()) return report(report_options);
   if (explain_command->parsed()) return explain(explain_options);
   if (run_options.command.empty()) {
     fmt::print(stderr,
