@@ -111,7 +111,7 @@ std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
     text += fmt::format("    split launches took {}; ideal {}: efficiency {:.2f} (median {:.2f})\n",
                         time_text(kernel.split_ns), time_text(kernel.ideal_ns), kernel.efficiency,
                         kernel.median_efficiency);
-    text += fmt::format("    the best single device, {}, would have needed {}: {:.2f} times that\n",
+    text += fmt::format("    the best single device, {}, would have needed {}: {:.3g} times as long\n",
                         device_name(numbers, kernel.best_device), time_text(kernel.best_ns),
                         static_cast<double>(kernel.best_ns) /
                             static_cast<double>(std::max<uint64_t>(kernel.split_ns, 1)));

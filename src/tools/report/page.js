@@ -19,6 +19,7 @@ const time = (ns) => scaled(ns, 1000, ["ns", "µs", "ms", "s"]);
 const bytes = (n) => scaled(n, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 const rate = (n) => n ? scaled(n, 1000, ["", "k", "M", "G", "T", "P"]).trim() : "–";
 const percent = (part) => (100 * part).toFixed(1) + " %";
+const score = (value) => value >= 0.005 ? value.toFixed(2) : "< 0.01";
 const count = (n, word, plural) => n + " " + (n === 1 ? word : plural || word + "s");
 const deviceName = (index) => {
   const found = data.devices.find((d) => d.index === index);
@@ -33,7 +34,7 @@ function element(tag, attributes, ...children) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else if (value !== false && value != null) made.setAttribute(key, value);
   }
-  for (const child of children.flat()) if (child != null) made.append(child);
+  for (const child of children.flat(Infinity)) if (child != null) made.append(child);
   return made;
 }
 const deviceColor = (index) => {
@@ -63,7 +64,7 @@ const sum = (list, key) => list.reduce((all, entry) => all + entry[key], 0);
 const cards = [
   [data.launches, "launches of " + count(data.kernels.length, "kernel"), "launches"],
   [data.launches ? percent(data.split / data.launches) : "–", "of them split", "split"],
-  [measured.length ? (sum(measured, "ideal_ns") / sum(measured, "split_ns")).toFixed(2) : "–",
+  [measured.length ? score(sum(measured, "ideal_ns") / sum(measured, "split_ns")) : "–",
    "efficiency of split launches", "efficiency"],
   [bytes(data.bytes_to_device), "to the devices", "bytes_to_device"],
   [bytes(data.bytes_to_host), "back from them", "bytes_to_host"],
@@ -76,7 +77,7 @@ for (const [value, words, key] of cards) {
 
 // ---- timeline ----------------------------------------------------------------------------------
 
-const STRIDE = 11, LINE = 18, GAP = 4, GROUP = 22, LABELS = 190;
+const STRIDE = 11, LINE = 18, GAP = 4, GROUP = 22, LABELS = 220;
 const BEGIN = 0, LENGTH = 1, KIND = 2, NAME = 3, COMMAND = 4, X = 5, Y = 6, WHY = 7, ARGUMENT = 8,
       DEVICE = 9, KERNEL_NAME = 10;
 const rows = data.rows.map((row) => ({...row, count: row.slices.length / STRIDE}))
@@ -224,7 +225,7 @@ function drawArrows(context, width) {
   context.strokeStyle = context.fillStyle = colors.arrow;
   context.lineWidth = 1.2;
   let drawn = 0;
-  for (const [fromRow, from, toRow, to] of arrowsOf(row, chosen.at)) {
+  for (const [fromRow, from, toRow, to] of chosen.arrows) {
     if (++drawn > 500) break;
     const a = rowOf.get(fromRow), b = rowOf.get(toRow);
     if (!a || !b) continue;
@@ -245,15 +246,23 @@ function drawArrows(context, width) {
   }
 }
 
-const arrows = data.arrows;
+/// The arrows from and to a slice, and on from there: from a call to its packages, and back.
 function arrowsOf(row, at) {
-  const begin = field(row, at, BEGIN), end = endOf(row, at), found = [];
-  for (let i = 0; i < arrows.length; i += 4) {
-    const goes = arrows[i] === row.number && arrows[i + 1] >= begin && arrows[i + 1] <= end;
-    const comes = arrows[i + 2] === row.number && arrows[i + 3] >= begin && arrows[i + 3] <= end;
-    if (goes || comes) found.push(arrows.slice(i, i + 4));
-  }
-  return found;
+  const begin = field(row, at, BEGIN), end = endOf(row, at), list = data.arrows, found = new Set();
+  const within = (r, t) => r === row.number && t >= begin && t <= end;
+  const follow = (matches, next) => {
+    const meets = new Set();
+    for (let i = 0; i < list.length; i += 4) {
+      if (matches(i)) { found.add(i); meets.add(list[i + next] + " " + list[i + next + 1]); }
+    }
+    const other = 2 - next;
+    for (let i = 0; meets.size && i < list.length; i += 4) {
+      if (meets.has(list[i + other] + " " + list[i + other + 1])) found.add(i);
+    }
+  };
+  follow((i) => within(list[i], list[i + 1]), 2);
+  follow((i) => within(list[i + 2], list[i + 3]), 0);
+  return [...found].map((i) => list.slice(i, i + 4));
 }
 
 function ticks(width) {
@@ -417,7 +426,7 @@ function facts({row, at}) {
                            launch.dimension) + (verdict.reason ? ": " + verdict.reason : "")]);
     list.push(["launch", count(launch.items, "work-item") +
                              (launch.ended ? ", " + time(launch.end - launch.begin) : ", not ended") +
-                             (launch.efficiency ? ", efficiency " + launch.efficiency.toFixed(2) : "")]);
+                             (launch.efficiency ? ", efficiency " + score(launch.efficiency) : "")]);
   }
   if (field(row, at, COMMAND)) list.push(["command", "number " + field(row, at, COMMAND)]);
   return list;
@@ -441,7 +450,7 @@ function showTip(event) {
   tip.style.top = Math.max(4, Math.min(innerHeight - box.height - 4, event.clientY + 16)) + "px";
 }
 function choose(which) {
-  chosen = which;
+  chosen = which && {...which, arrows: arrowsOf(which.row, which.at)};
   $("details").replaceChildren();
   if (which) {
     $("details").append(element("h3", {}, titleOf(which)), element("dl", {}, facts(which).map(
@@ -640,7 +649,7 @@ function launchChooser(kernel) {
         element("span", {class: "quiet"}, (launch.ended ? time(launch.end - launch.begin) : "not ended") +
             (launch.failed ? ", failed" : "") + ", " + count(launch.packages, "package") +
             (launch.slices ? " of " + count(launch.slices, "slice") : "") +
-            (launch.efficiency ? ", efficiency " + launch.efficiency.toFixed(2) : "")),
+            (launch.efficiency ? ", efficiency " + score(launch.efficiency) : "")),
         element("button", {onclick: () => {
           const spare = (launch.end - launch.begin) * 0.08 + 100;
           show(launch.begin - spare, launch.end + spare);
@@ -686,7 +695,7 @@ function kernelSection(kernel, open) {
                       : kernel.split + " of " + kernel.launches + " split"),
           element("span", {class: "quiet"}, count(kernel.launches, "launch", "launches") + ", " +
                   time(kernel.total_ns) + " in all, median " + time(kernel.median_ns) +
-                  (kernel.efficiency ? ", efficiency " + kernel.efficiency.toFixed(2) : "") +
+                  (kernel.efficiency ? ", efficiency " + score(kernel.efficiency) : "") +
                   (kernel.failed ? ", " + kernel.failed + " failed" : "") +
                   (kernel.unfinished ? ", " + kernel.unfinished + " not ended" : ""))));
   section.append(element("ul", {class: "verdicts"}, kernel.verdicts.map((v) => element("li",
@@ -699,11 +708,11 @@ function kernelSection(kernel, open) {
     right.append(element("h4", {}, count(kernel.measured_launches, "split launch", "split launches") +
                          " against the ideal: efficiency ", element("span",
                          {"data-key": "efficiency", "data-value": kernel.efficiency},
-                         kernel.efficiency.toFixed(2)), ", median " +
-                         kernel.median_efficiency.toFixed(2)), compareBars(kernel));
+                         score(kernel.efficiency)), ", median " +
+                         score(kernel.median_efficiency)), compareBars(kernel));
   }
   section.append(element("div", {class: "two"}, left, right));
-  section.append(element("div", {class: "scroll"}, element("table", {}, ...table(
+  section.append(element("div", {class: "scroll parts"}, element("table", {}, ...table(
       ["device", "work-items", "share", "packages", "sizes, in slices", "whole launches", "busy", "work-items/s"],
       kernel.devices.map((d) => element("tr", {"data-device": d.device},
           element("td", {}, named(d.device)), cell("items", d.items, rate(d.items)),
