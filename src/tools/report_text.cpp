@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 
 #include "tools/report_output.h"
 
@@ -11,14 +11,14 @@ namespace {
 
 constexpr size_t kBarColumns = 60;
 
-std::string scaled(double value, double step, const std::array<const char*, 6>& units) {
+std::string scaled(double value, double step, std::initializer_list<const char*> units) {
   size_t unit = 0;
   while (value >= step && unit + 1 < units.size()) value /= step, ++unit;
   const int decimals = unit == 0 && value == static_cast<double>(static_cast<uint64_t>(value)) ? 0
                        : value < 10                                                            ? 2
                        : value < 100                                                           ? 1
                                                                                                : 0;
-  return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
+  return fmt::format("{:.{}f} {}", value, decimals, units.begin()[unit]);
 }
 
 const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
@@ -68,7 +68,8 @@ std::string packages_picture(const TraceFile& trace, const ReportNumbers& number
       static_cast<double>(kBarColumns) / static_cast<double>(last->end - last->begin);
   const auto column = [&](uint64_t time) {
     const uint64_t since = std::max(time, last->begin) - last->begin;
-    return std::min(kBarColumns, static_cast<size_t>(static_cast<double>(since) * columns_per_ns));
+    const double columns = static_cast<double>(since) * columns_per_ns;
+    return static_cast<size_t>(std::min(columns, static_cast<double>(kBarColumns)));
   };
   for (const DeviceNumbers& device : numbers.devices) {
     std::string bar(kBarColumns, '.');
@@ -111,10 +112,11 @@ std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
     text += fmt::format("    split launches took {}; ideal {}: efficiency {:.2f} (median {:.2f})\n",
                         time_text(kernel.split_ns), time_text(kernel.ideal_ns), kernel.efficiency,
                         kernel.median_efficiency);
-    text += fmt::format("    the best single device, {}, would have needed {}: {:.3g} times as long\n",
-                        device_name(numbers, kernel.best_device), time_text(kernel.best_ns),
-                        static_cast<double>(kernel.best_ns) /
-                            static_cast<double>(std::max<uint64_t>(kernel.split_ns, 1)));
+    text +=
+        fmt::format("    the best single device, {}, would have needed {}: {:.3g} times as long\n",
+                    device_name(numbers, kernel.best_device), time_text(kernel.best_ns),
+                    static_cast<double>(kernel.best_ns) /
+                        static_cast<double>(std::max<uint64_t>(kernel.split_ns, 1)));
   }
   for (const KernelDeviceNumbers& device : kernel.devices) {
     text += fmt::format("    {}: {:.1f} % of the work-items", device_name(numbers, device.device),
@@ -138,9 +140,7 @@ std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
 }  // namespace
 
 std::string time_text(uint64_t ns) {
-  const auto value = static_cast<double>(ns);
-  if (value >= 1e9) return scaled(value * 1e-9, 1e9, {"s"});
-  return scaled(value, 1000, {"ns", "µs", "ms", "s", "s", "s"});
+  return scaled(static_cast<double>(ns), 1000, {"ns", "µs", "ms", "s"});
 }
 
 std::string bytes_text(uint64_t bytes) {
