@@ -50,6 +50,7 @@ class Sink {
   Mutex mutex_;
   ConditionVariable changed_;
   std::string pending_ TUTTI_GUARDED_BY(mutex_);
+  std::string writing_;  // the writer's; they take turns, so that their memory is got once
   bool draining_ TUTTI_GUARDED_BY(mutex_) = false;  // the writer's task is posted or runs
   bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
   bool begun_ TUTTI_GUARDED_BY(mutex_) = false;  // some event was appended
@@ -153,9 +154,11 @@ void Sink::drain() {
     const bool last = stopping_;
     if (last) pending_ += begun_ ? "\n]\n" : "[]\n";
     if (pending_.empty()) break;
-    const std::string text = std::exchange(pending_, {});
+    writing_.swap(pending_);
     lock.unlock();
-    const bool written = write_all(text);
+    const bool written = write_all(writing_);
+    writing_.clear();
+    if (writing_.capacity() > 4 * kManyBytes) writing_.shrink_to_fit();  // after a burst
     lock.lock();
     if (!written || last) {
       detail::on.store(false, std::memory_order_relaxed);
@@ -222,6 +225,14 @@ size_t character_bytes(std::string_view text, size_t at) {
 /// A JSON text. What vendors and kernels are called need not be UTF-8.
 void put_quoted(fmt::memory_buffer& to, std::string_view text) {
   to.push_back('"');
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) - 0x20u < 0x5fu && c != '"' && c != '\\';
+  });
+  if (plain) {  // nearly always
+    put(to, text);
+    to.push_back('"');
+    return;
+  }
   for (size_t at = 0; at < text.size();) {
     const size_t bytes = character_bytes(text, at);
     const char c = text[at];
@@ -342,8 +353,9 @@ Row thread_row(uint32_t process) {
 
 Args& Args::add_word(std::string_view key, std::string_view word) {
   if (!empty()) text_.push_back(',');
-  put_quoted(text_, key);
-  text_.push_back(':');
+  text_.push_back('"');
+  put(text_, key);
+  put(text_, "\":");
   put(text_, word);
   return *this;
 }
@@ -404,16 +416,16 @@ void flow(std::string_view category, Row from, uint64_t from_ns, Row to, uint64_
   const uint64_t id = last.fetch_add(1, std::memory_order_relaxed) + 1;
   // An arrow that points back in time is not drawn: errors of measurement must not lose it.
   to_ns = std::max(from_ns, to_ns);
+  fmt::memory_buffer line;
   for (const bool begin : {true, false}) {
-    fmt::memory_buffer line;
     put_head(line, begin ? "s" : "f", begin ? from : to, category, category);
     put(line, begin ? R"(,"id":)" : R"(,"bp":"e","id":)");
     put_number(line, id);
     put(line, R"(,"ts":)");
     put_time(line, begin ? from_ns : to_ns);
-    put_end(line, {});
-    sink().append(line);
+    put(line, begin ? "},\n" : "}");
   }
+  sink().append(line);
 }
 
 void note(std::string_view name, const Args& args) {
@@ -429,15 +441,15 @@ uint64_t Lane::slice(std::string_view category, std::string_view name, uint64_t 
   {
     MutexLock lock(mutex_);
     end_ns = std::max(begin_ns, end_ns);
-    auto next = taken_.upper_bound(begin_ns);
+    auto next = std::upper_bound(taken_.begin(), taken_.end(), std::pair(begin_ns, UINT64_MAX));
     if (next != taken_.begin()) begin_ns = std::max(begin_ns, std::prev(next)->second);
     if (next != taken_.end()) {
       begin_ns = std::min(begin_ns, next->first);
       end_ns = std::min(end_ns, next->first);
     }
     end_ns = std::max(begin_ns, end_ns);
-    if (end_ns > begin_ns) taken_.emplace(begin_ns, end_ns);
-    if (taken_.size() > kLaneMemory) taken_.erase(taken_.begin());
+    if (end_ns > begin_ns) taken_.emplace(next, begin_ns, end_ns);
+    if (taken_.size() > 2 * kLaneMemory) taken_.erase(taken_.begin(), taken_.begin() + kLaneMemory);
   }
   trace::slice(row_, category, name, begin_ns, end_ns, args);
   return begin_ns;

@@ -15,10 +15,11 @@
 #include <atomic>
 #include <concepts>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "platform/clock.h"
 #include "platform/thread_annotations.h"
@@ -59,6 +60,7 @@ Row thread_row(uint32_t process);
 /// The arguments of an event, a JSON object.
 class Args {
  public:
+  /// Keys are plain words: they are not escaped.
   Args& add(std::string_view key, std::string_view value);
   Args& add(std::string_view key, const char* value) { return add(key, std::string_view(value)); }
   Args& add(std::string_view key, double value);
@@ -111,7 +113,8 @@ class Lane {
  private:
   const Row row_;
   Mutex mutex_;
-  std::map<uint64_t, uint64_t> taken_ TUTTI_GUARDED_BY(mutex_);  // begin → end, the last ones
+  // Begin and end of the last ones, in order.
+  std::vector<std::pair<uint64_t, uint64_t>> taken_ TUTTI_GUARDED_BY(mutex_);
 };
 
 /// Traces one call of the application from construction to destruction. `name` is kept by address.

@@ -61,23 +61,19 @@ RunTrace::RunTrace(BackendSet& backends, const PerformanceModel& model)
   for (uint32_t i = 0; i < backends.real_count(); ++i) device_process(i, backends.traits(i));
 }
 
-trace::Lane& RunTrace::lane(trace::Row row, const std::string& name) {
+trace::Lane& RunTrace::lane(trace::Row row, const char* name, uint32_t number) {
   MutexLock lock(mutex_);
   auto& made = lanes_[row];
   if (!made) {
-    trace::name_row(row, name);
+    trace::name_row(row, number == 0 ? std::string(name) : fmt::format("{} {}", name, number));
     made = std::make_unique<trace::Lane>(row);
   }
   return *made;
 }
 
 trace::Lane& RunTrace::queue(uint32_t backend, uint32_t stream) {
-  return lane({device_process(backend, backends_.traits(backend)), kFirstQueue + stream},
-              fmt::format("queue {}", stream));
-}
-
-trace::Lane& RunTrace::tutti_row(uint32_t thread, const char* name) {
-  return lane({trace::kTutti, thread}, name);
+  const uint32_t process = device_process(backend, backends_.traits(backend));
+  return lane({process, kFirstQueue + stream}, "queue", stream);
 }
 
 std::shared_ptr<CommandTrace> RunTrace::begin(const Work& work, uint32_t stream,
@@ -129,7 +125,7 @@ void RunTrace::decided(CommandTrace& command, const KernelWork& work, const Kern
   args.add("candidates", candidates);
   if (!alone.empty()) args.add("expected_seconds_alone", alone);
   const std::string name = (plan.split ? "split " : "whole ") + summary.name;
-  trace::Lane& row = tutti_row(kDecisions, "decisions");
+  trace::Lane& row = lane({trace::kTutti, kDecisions}, "decisions", 0);
   command.decided_ns = row.slice("decision", name, begin_ns, end_ns, args);
   trace::flow("decision", command.caller, command.called_ns, row.row(), command.decided_ns);
 }
@@ -188,7 +184,8 @@ void RunTrace::merged(const CommandTrace& command, const char* how, uint64_t beg
   if (!trace::on()) return;
   trace::Args args;
   args.add("command", command.number).add("kernel", command.kernel).add("mode", how);
-  tutti_row(kMerges, "merges").slice("merge", "merge " + command.kernel, begin_ns, end_ns, args);
+  lane({trace::kTutti, kMerges}, "merges", 0)
+      .slice("merge", "merge " + command.kernel, begin_ns, end_ns, args);
 }
 
 void RunTrace::launched(const CommandTrace& command, uint64_t begin_ns, uint64_t end_ns,

@@ -79,8 +79,8 @@ class RunTrace {
 
  private:
   trace::Lane& queue(uint32_t backend, uint32_t stream) TUTTI_EXCLUDES(mutex_);
-  trace::Lane& tutti_row(uint32_t thread, const char* name) TUTTI_EXCLUDES(mutex_);
-  trace::Lane& lane(trace::Row row, const std::string& name) TUTTI_EXCLUDES(mutex_);
+  /// `number` 0: the name stands alone.
+  trace::Lane& lane(trace::Row row, const char* name, uint32_t number) TUTTI_EXCLUDES(mutex_);
 
   BackendSet& backends_;
   const PerformanceModel& model_;
