@@ -76,6 +76,11 @@ std::optional<SplitMode> parse_option(std::string_view text, Tag<SplitMode>) {
       text,
       {{"auto", SplitMode::kAuto}, {"force", SplitMode::kForce}, {"never", SplitMode::kNever}});
 }
+std::optional<ModelMemory> parse_option(std::string_view text, Tag<ModelMemory>) {
+  return parse_name<ModelMemory>(
+      text, {{"disk", ModelMemory::kDisk}, {"process", ModelMemory::kProcess}});
+}
+
 std::optional<RaceTrust> parse_option(std::string_view text, Tag<RaceTrust>) {
   return parse_name<RaceTrust>(text,
                                {{"trust", RaceTrust::kTrust}, {"distrust", RaceTrust::kDistrust}});

@@ -9,6 +9,7 @@
 namespace tutti::tools {
 
 /// Exit codes of our own; otherwise `run` gives the application's.
+inline constexpr int kFailed = 1;
 inline constexpr int kBadUsage = 2;
 inline constexpr int kSetUpBroken = 125;  // as env(1): we failed, not the application
 inline constexpr int kCannotExecute = 126;
@@ -49,5 +50,12 @@ int report(const ReportOptions& options);
 
 /// Prints the vendor drivers and devices, those used and those not.
 int devices(bool json);
+
+struct ModelOptions {
+  bool clear = false;
+  bool json = false;
+};
+/// Prints what is remembered of kernels' speeds, or forgets it.
+int model(const ModelOptions& options);
 
 }  // namespace tutti::tools

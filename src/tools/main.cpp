@@ -105,6 +105,14 @@ int main(int argc, char** argv) {
       "The page's file, - for stdout; else TRACE's name with .html, beside it");
   report_command->add_flag("--text", report_options.text, "As text, on stdout");
 
+  ModelOptions model_options;
+  CLI::App* model_command =
+      app.add_subcommand("model", "Show or forget what is remembered of kernels' speeds");
+  model_command->require_subcommand(1);
+  CLI::App* show_model = model_command->add_subcommand("show", "Every kernel on every device");
+  show_model->add_flag("--json", model_options.json, "As JSON");
+  const CLI::App* clear_model = model_command->add_subcommand("clear", "Forget all");
+
   ExplainOptions explain_options;
   const CLI::App* explain_command = add_explain(app, explain_options);
 
@@ -130,6 +138,10 @@ int main(int argc, char** argv) {
   }
   if (devices_command->parsed()) return devices(json);
   if (report_command->parsed()) return report(report_options);
+  if (model_command->parsed()) {
+    model_options.clear = clear_model->parsed();
+    return model(model_options);
+  }
   if (explain_command->parsed()) return explain(explain_options);
   if (run_options.command.empty()) {
     fmt::print(stderr,

@@ -192,6 +192,8 @@ struct Counter {
         launch.command, 0,          launch.split, launch.failed, launch.ended,
         launch.begin,   launch.end, launch.items, launch.slices, launch.dimension};
     for (const auto& [device, part] : parts[index]) numbers.packages += part.packages;
+    numbers.expected_whole_ns = launch.expected_whole;
+    numbers.expected_split_ns = launch.expected_split;
     ++kernel.launches;
     ++report.launches;
     if (launch.split) ++kernel.split, ++report.split;

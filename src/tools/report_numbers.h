@@ -45,6 +45,7 @@ struct LaunchNumbers {
   uint64_t items = 0, slices = 0;
   uint32_t dimension = 0;
   uint64_t packages = 0;
+  uint64_t expected_whole_ns = 0, expected_split_ns = 0;  // by the planner; 0: it did not know
   // Of split launches that ended: t_ideal = G / Σ s_i, what the fastest device would have needed
   // alone, and t_ideal by what the launch took. 0: unknown.
   uint64_t ideal_ns = 0, best_ns = 0;

@@ -75,6 +75,8 @@ Json kernel_json(const KernelNumbers& kernel) {
                    {"slices", launch.slices},
                    {"dimension", launch.dimension},
                    {"packages", launch.packages},
+                   {"expected_whole_ns", launch.expected_whole_ns},
+                   {"expected_split_ns", launch.expected_split_ns},
                    {"efficiency", launch.efficiency}});
   }
   return {{"name", kernel.name},

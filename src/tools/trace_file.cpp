@@ -30,11 +30,11 @@ std::optional<SliceKind> kind_of(const std::string& category) {
   return std::nullopt;
 }
 
-/// Nanoseconds of the format's microseconds.
-uint64_t nanoseconds(const json& event, const char* key) {
+/// Nanoseconds of the format's microseconds, or of another unit.
+uint64_t nanoseconds(const json& event, const char* key, double unit = 1e3) {
   const auto found = event.find(key);
   if (found == event.end() || !found->is_number()) return 0;
-  const double value = found->get<double>() * 1000;
+  const double value = found->get<double>() * unit;
   return value > 0 && value < 9e18 ? static_cast<uint64_t>(std::llround(value)) : 0;
 }
 
@@ -200,6 +200,8 @@ void Reader::take_decision(uint64_t begin, const json& args) {
   launch.dimension = small(args, "dimension");
   launch.slices = number(args, "slices");
   launch.items = number(args, "items");
+  launch.expected_whole = nanoseconds(args, "expected_whole_seconds", 1e9);
+  launch.expected_split = nanoseconds(args, "expected_split_seconds", 1e9);
   launch.global = numbers<uint64_t>(args, "global");
   launch.local = numbers<uint64_t>(args, "local");
   launch.candidates = numbers<uint32_t>(args, "candidates");

@@ -65,6 +65,8 @@ struct TraceLaunch {
   std::vector<uint64_t> global, local;
   std::vector<uint32_t> candidates;
   uint64_t begin = 0, end = 0;
+  // What the planner expected of its alternatives; 0: it did not know.
+  uint64_t expected_whole = 0, expected_split = 0;
 };
 
 struct TraceFile {

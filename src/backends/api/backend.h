@@ -135,6 +135,9 @@ struct Launch {
   std::array<size_t, 3> offset{0, 0, 0};
   std::array<size_t, 3> global{1, 1, 1};
   std::optional<std::array<size_t, 3>> local;  // absent: the vendor chooses
+  /// Somebody will ask for the launch's own end or times. Otherwise its completion may come with
+  /// that of later commands of the queue, and the vendor is spared an event.
+  bool observed = true;
 };
 
 /// A rectangular region, as clEnqueueReadBufferRect: bytes, rows, slices.
@@ -153,7 +156,7 @@ struct BufferRows {
   uint64_t count = 1;
 };
 
-/// A vendor queue. In-order unless created otherwise. Calls never wait for the device, except where
+/// A vendor queue, in-order. Calls never wait for the device, except where
 /// the vendor executes in the calling thread (PoCL `basic`).
 class Queue {
  public:
@@ -223,7 +226,6 @@ struct ObjectResult {
 
 struct QueueOptions {
   bool profiling = false;
-  bool out_of_order = false;  // ignored where the vendor has none
 };
 
 class Backend {

@@ -74,9 +74,6 @@ Result<std::unique_ptr<Queue>> OpenClBackend::create_queue(QueueOptions options)
   TUTTI_ASSIGN(cl_context made, context());
   cl_command_queue_properties properties = 0;
   if (options.profiling) properties |= CL_QUEUE_PROFILING_ENABLE;
-  if (options.out_of_order && traits_.out_of_order_queues) {
-    properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-  }
   auto queue = create_vendor_queue(*device_.cl, made, device_.device, properties);
   if (!queue) return device_.failure(queue.error().message.c_str(), queue.error().code);
   return std::make_unique<OpenClQueue>(device_,

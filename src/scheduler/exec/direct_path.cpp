@@ -84,7 +84,8 @@ struct DirectPath::Submitter {
   backends::Queue& queue;
   uint32_t backend;
   backends::WaitList wait;
-  CommandTrace* trace;
+  bool observed = true;
+  CommandTrace* trace = nullptr;
   backends::CompletionPtr newest{};  // whatever was submitted last
 
   void written_now(const BufferView& view, uint64_t begin, uint64_t end) const {
@@ -139,6 +140,7 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
     backends::Launch launch;
     launch.kernel = kernel;
+    launch.observed = observed;
     launch.arguments = arguments;
     launch.dims = work.shape.dims;
     if (work.local_given) launch.local.emplace();
@@ -207,15 +209,16 @@ struct DirectPath::Submitter {
 
 Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& stream,
                                                    uint32_t backend, backends::WaitList wait,
-                                                   bool measured, CommandTrace* trace) {
-  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, measured));
+                                                   Wanted wanted) {
+  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, wanted.times));
   std::vector<backends::CompletionPtr> longer;
   if (turn.after) {
     longer.assign(wait.begin(), wait.end());
     longer.push_back(turn.after);
     wait = longer;
   }
-  Submitter submitter{backends_, *turn.queue, backend, wait, trace};
+  Submitter submitter{backends_,   *turn.queue, backend, wait, wanted.times || wanted.own_end,
+                      wanted.trace};
   auto submitted = std::visit(submitter, work);
   if (submitted) submitter.newest = *submitted;
   if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));

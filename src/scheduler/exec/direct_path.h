@@ -27,10 +27,14 @@ class DirectPath {
   bool sends(const KernelWork& work, uint32_t backend) const;
 
   /// Hands the work to the stream's vendor queue, after `wait`, and notes in the directories what
-  /// it writes. `measured`: its times are wanted. `trace` (null: none) gets what is sent ahead.
+  /// it writes.
+  struct Wanted {
+    bool times = false;
+    bool own_end = true;            // false: a completion that comes with later ones will do
+    CommandTrace* trace = nullptr;  // gets what is sent ahead
+  };
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
-                                         backends::WaitList wait, bool measured,
-                                         CommandTrace* trace);
+                                         backends::WaitList wait, Wanted wanted);
 
  private:
   struct Submitter;

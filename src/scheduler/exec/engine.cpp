@@ -41,13 +41,15 @@ Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
     : engine(owner),
       backends(set),
       settings(std::move(chosen)),
-      planner(set, model, settings),
-      executor(set, model),
+      model(set.model()),
+      planner(set, settings),
+      executor(set),
       direct(set),
       log(*this),
       summary(set, settings.summary),
-      trace(set, model),
+      trace(set),
       compare(set) {
+  if (!settings.model_file.empty()) model.remember_in(settings.model_file);
   // For parts of devices to come, too: a thread is started by its first task.
   for (uint32_t i = 0; i < kMostBackends; ++i) {
     workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
@@ -70,19 +72,40 @@ void Engine::Impl::call_back(Command::Callback callback, cl_int status) {
   callback_thread.post([callback = std::move(callback), status] { callback(status); });
 }
 
+void Engine::Impl::learned() {
+  if (model.wants_flush()) host_worker.post([this] { model.flush(); });
+}
+
 void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
+  Ref<Stream> stream;
   {
     MutexLock lock(log.mutex());
-    if (command->state_ == Command::State::kDone) return;
+    stream = command->stream_;
+  }
+  if (!finish_one(command, status) || !stream) return;
+  for (;;) {
+    const Ref<Command> oldest = log.oldest_direct(*stream);
+    if (!oldest) return;
+    const cl_int ended = oldest->completion_->poll();
+    if (ended > CL_COMPLETE || !finish_one(oldest, ended)) return;
+  }
+}
+
+bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
+  {
+    MutexLock lock(log.mutex());
+    if (command->state_ == Command::State::kDone) return false;
     // The sample is taken while the work is still there; a second thread may do the same.
     if (status == CL_COMPLETE && command->sampled_) {
       const auto& work = std::get<KernelWork>(command->work_);
-      const uint64_t key = work.kernel->model_key();
+      const uint64_t key = model_key(work);
+      const std::string name = work.kernel->summary().name;
       const uint64_t items = work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
       lock.unlock();
       if (const auto times = command->completion_->times()) {
         model.add(key, command->backend_, items,
-                  static_cast<double>(times->ended - times->started) * 1e-9);
+                  static_cast<double>(times->ended - times->started) * 1e-9, name);
+        learned();
       }
       lock.lock();
     }
@@ -97,6 +120,7 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
                        clocks[command->backend_]);
   }
   log.finish(command, status);
+  return true;
 }
 
 Status Engine::Impl::execute(const Command& command) {
@@ -194,13 +218,15 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
   }
   if (!completion) {
     if (plan) {
-      const uint64_t key = std::get<KernelWork>(command->work_).kernel->model_key();
+      const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
     // A trace wants the times of all.
-    const bool measured = command->sampled_ || command->trace_;
+    const bool traced = command->trace_ != nullptr;
     auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait,
-                                   measured, command->trace_.get());
+                                   {.times = command->sampled_ || traced,
+                                    .own_end = command->observed_ || traced,
+                                    .trace = command->trace_.get()});
     if (!submitted) {
       log.finish(command, submitted.error().code);
       return tl::unexpected<Error>(std::move(submitted).error());
@@ -217,6 +243,12 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
     somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
   }
   if (somebody_waits) watch(command);
+  if (command->sampled_) {
+    // An application that launches and launches would otherwise let the log grow until it waits.
+    const Ref<Command> before = log.exchange_sampled(stream, command);
+    const cl_int status = before ? before->completion_->poll() : CL_QUEUED;
+    if (status <= CL_COMPLETE) finish_direct(before, status);
+  }
   return {};
 }
 
@@ -401,16 +433,23 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
   if (status && command->trace_) trace.ran(*command->trace_, ran);
+  learned();
   log.finish(command, code_of(status));
 }
 
 void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& work,
                                KernelPlan plan) {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const auto devices = planner.balancer_devices(work, plan);
-  auto balancer = settings.split == SplitMode::kForce
-                      ? make_random_balancer(settings.seed + launches.fetch_add(1), slices)
-                      : make_balancer(settings.balancer, slices, devices);
+  const auto devices = planner.balancer_devices(plan);
+  std::unique_ptr<Balancer> balancer;
+  if (settings.split == SplitMode::kForce) {
+    const uint64_t seed = settings.seed + launches.fetch_add(1);
+    balancer = make_random_balancer(seed, slices);
+    plan.shares = random_shares(seed, slices, plan.participants.size());
+  } else {
+    balancer = make_balancer(settings.balancer, slices, devices);
+    if (settings.balancer.name == "static") plan.shares.clear();  // it has shares of its own
+  }
   std::shared_ptr<Verification> verification;
   if (settings.verify.on) {
     auto begun = Verification::begin(backends, work, plan);
@@ -429,6 +468,10 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     if (command->trace_) {
       trace.launched(*command->trace_, outcome.begun_ns, now_ns(), !outcome.status);
     }
+    if (outcome.status) {
+      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices);
+      learned();
+    }
     if (outcome.status && verification) {
       const Status compared = verification->compare(*command->stream_, outcome.packages,
                                                     settings.verify.tolerance, verified);
@@ -440,8 +483,8 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     log.finish(command, code_of(outcome.status));
   };
   auto run = std::make_shared<SplitRun>(
-      SplitRun::Parts{backends, model, summary, compare, trace, command->trace_}, work,
-      std::move(plan), command->stream_, std::move(balancer), ended);
+      SplitRun::Parts{backends, summary, compare, trace, command->trace_}, work, std::move(plan),
+      command->stream_, std::move(balancer), ended);
   for (size_t i = 0; i < run->participants(); ++i) {
     workers[run->backend(i)]->post([run, i] { run->take_part(i); });
   }
@@ -474,6 +517,7 @@ Result<Ref<Command>> Engine::enqueue(Stream& stream, Work work, const EnqueueOpt
     command->trace_ = impl_->trace.begin(command->work_, stream.number(),
                                          command->queued_.load(std::memory_order_relaxed));
   }
+  command->observed_ = options.observed || options.blocking;
   if (options.blocking) return impl_->run_blocking(stream, std::move(command), options);
   return impl_->enqueue(stream, std::move(command), options);
 }
@@ -534,6 +578,7 @@ void Engine::shut_down() {
   impl_->host_worker.stop();
   impl_->native_worker.stop();
   impl_->callback_thread.stop();
+  impl_->model.flush();
   impl_->summary.write();
   const std::string verified = impl_->verified.text();
   if (!verified.empty()) std::fputs(verified.c_str(), stderr);

@@ -40,15 +40,18 @@ struct Engine::Impl : LogSink {
   void run_whole(const Ref<Command>& command, const KernelPlan& plan);
   void start_split(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
 
-  /// The vendor has answered that a direct command ended with `status`.
+  /// The vendor has answered that a direct command ended with `status`. With it end those before it
+  /// in its stream that the vendor knows to have ended: nobody may ever ask for them.
   void finish_direct(const Ref<Command>& command, cl_int status);
   /// Waits until the command is done, whatever its path.
   cl_int wait(const Ref<Command>& command);
+  /// The model has new samples: has them written once enough time has passed.
+  void learned();
 
   Engine& engine;
   BackendSet& backends;
   const EngineSettings settings;
-  PerformanceModel model;
+  PerformanceModel& model;
   Planner planner;
   Executor executor;
   DirectPath direct;
@@ -69,6 +72,8 @@ struct Engine::Impl : LogSink {
 
  private:
   struct Decision;
+  /// finish_direct() of this command alone; false when it was done already.
+  bool finish_one(const Ref<Command>& command, cl_int status);
   Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
                   const KernelPlan* plan) TUTTI_REQUIRES(log.mutex());
   Status submit(const Ref<Command>& command, Stream& stream, const Decision& decision,

@@ -195,7 +195,7 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
     const auto measured = measured_interval(times, start, end).value_or(std::pair(start, end));
     std::tie(ran->start_ns, ran->end_ns) = measured;
   }
-  model_.add(work.kernel->model_key(), backend, items, seconds);
+  backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
   for (size_t i = 0; i < work.arguments->size(); ++i) {
     const ArgumentSlot& slot = (*work.arguments)[i];
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;

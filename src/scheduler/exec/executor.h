@@ -10,7 +10,6 @@
 #include "platform/result.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/log/command_log.h"
-#include "scheduler/model/performance_model.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {
@@ -25,7 +24,7 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
 
 class Executor {
  public:
-  Executor(BackendSet& backends, PerformanceModel& model) : backends_(backends), model_(model) {}
+  explicit Executor(BackendSet& backends) : backends_(backends) {}
 
   /// Every kind of work but kernels.
   Status execute(const Work& work);
@@ -59,7 +58,6 @@ class Executor {
   Status gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to);
 
   BackendSet& backends_;
-  PerformanceModel& model_;
 };
 
 }  // namespace tutti::scheduler

@@ -17,10 +17,10 @@ uint64_t product(const std::array<size_t, 3>& region) {
 
 struct DeedOf {
   Deed operator()(const ReadWork& work) const {
-    return {"read", "read by the application", work.size, Direction::kToHost};
+    return {"read", "read by the application", work.size, Direction::kDownload};
   }
   Deed operator()(const WriteWork& work) const {
-    return {"write", "written by the application", work.size, Direction::kToDevice};
+    return {"write", "written by the application", work.size, Direction::kUpload};
   }
   Deed operator()(const CopyWork& work) const {
     return {"copy", "copied by the application", work.size, Direction::kOnDevice};
@@ -30,9 +30,9 @@ struct DeedOf {
   }
   Deed operator()(const RectWork& work) const {
     if (work.write) {
-      return {"write", "written by the application", product(work.region), Direction::kToDevice};
+      return {"write", "written by the application", product(work.region), Direction::kUpload};
     }
-    return {"read", "read by the application", product(work.region), Direction::kToHost};
+    return {"read", "read by the application", product(work.region), Direction::kDownload};
   }
   Deed operator()(const CopyRectWork& work) const {
     return {"copy", "copied by the application", product(work.region), Direction::kOnDevice};
@@ -41,13 +41,13 @@ struct DeedOf {
     return {"fill", "filled by the application", work.to.size, Direction::kOnDevice};
   }
   Deed operator()(const MapWork& work) const {
-    return {"map", "mapped by the application", work.size, Direction::kToHost};
+    return {"map", "mapped by the application", work.size, Direction::kDownload};
   }
   Deed operator()(const UnmapWork& work) const {
-    return {"unmap", "unmapped by the application", work.size, Direction::kToDevice};
+    return {"unmap", "unmapped by the application", work.size, Direction::kUpload};
   }
   Deed operator()(const HostWork&) const {
-    return {"native kernel", "used by a native kernel", 0, Direction::kToHost};
+    return {"native kernel", "used by a native kernel", 0, Direction::kDownload};
   }
   Deed operator()(const MarkerWork&) const { return {}; }
   Deed operator()(const KernelWork&) const { return {}; }
@@ -55,8 +55,7 @@ struct DeedOf {
 
 }  // namespace
 
-RunTrace::RunTrace(BackendSet& backends, const PerformanceModel& model)
-    : backends_(backends), model_(model) {
+RunTrace::RunTrace(BackendSet& backends) : backends_(backends) {
   // Ahead of everything, so that a trace that is cut early knows its devices.
   for (uint32_t i = 0; i < backends.real_count(); ++i) device_process(i, backends.traits(i));
 }
@@ -112,18 +111,13 @@ void RunTrace::decided(CommandTrace& command, const KernelWork& work, const Kern
   args.add("items", command.items);
   args.add("global", std::span(shape.global).first(shape.dims));
   if (work.local_given || judged) args.add("local", std::span(shape.local).first(shape.dims));
-  // What each device that might take part would need for all of it, as far as that is known.
-  trace::Args alone;
   std::vector<uint64_t> candidates;
-  for (const uint32_t i : plan.participants) {
-    const uint32_t index = backends_.traits(i).index;
-    candidates.push_back(index);
-    if (const auto speed = model_.speed(work.kernel->model_key(), i); speed && *speed > 0) {
-      alone.add(std::to_string(index), static_cast<double>(command.items) / *speed);
-    }
-  }
+  for (const uint32_t i : plan.participants) candidates.push_back(backends_.traits(i).index);
   args.add("candidates", candidates);
-  if (!alone.empty()) args.add("expected_seconds_alone", alone);
+  // What the planner expected of its alternatives, as far as it knew.
+  if (plan.whole_seconds > 0) args.add("expected_whole_seconds", plan.whole_seconds);
+  if (plan.split_seconds > 0) args.add("expected_split_seconds", plan.split_seconds);
+  if (plan.split && !plan.shares.empty()) args.add("expected_slices", plan.shares);
   const std::string name = (plan.split ? "split " : "whole ") + summary.name;
   trace::Lane& row = lane({trace::kTutti, kDecisions}, "decisions", 0);
   command.decided_ns = row.slice("decision", name, begin_ns, end_ns, args);
@@ -153,7 +147,7 @@ void RunTrace::ended_direct(CommandTrace& command, uint32_t backend, const Comma
   if (!trace::on() || command.ended.exchange(true, std::memory_order_relaxed)) return;
   const uint32_t device = backends_.traits(backend).index;
   trace::Lane& row = queue(backend, command.stream);
-  const char* to_device = direction_name(Direction::kToDevice);
+  const char* to_device = direction_name(Direction::kUpload);
   for (const SentTransfer& sent : command.sent) {
     uint64_t start = times.submitted, end = times.submitted;
     if (const auto vendor = sent.completion->times()) {

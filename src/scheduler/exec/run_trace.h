@@ -25,7 +25,6 @@
 #include "scheduler/exec/transfer_trace.h"
 #include "scheduler/log/command.h"
 #include "scheduler/log/vendor_clock.h"
-#include "scheduler/model/performance_model.h"
 
 namespace tutti::scheduler {
 
@@ -60,7 +59,7 @@ struct CommandTrace {
 
 class RunTrace {
  public:
-  RunTrace(BackendSet& backends, const PerformanceModel& model);
+  explicit RunTrace(BackendSet& backends);
 
   /// For a command that the calling thread enqueues; null when the trace is off.
   std::shared_ptr<CommandTrace> begin(const Work& work, uint32_t stream, uint64_t called_ns) const;
@@ -83,7 +82,6 @@ class RunTrace {
   trace::Lane& lane(trace::Row row, const char* name, uint32_t number) TUTTI_EXCLUDES(mutex_);
 
   BackendSet& backends_;
-  const PerformanceModel& model_;
   Mutex mutex_;
   std::map<trace::Row, std::unique_ptr<trace::Lane>> lanes_ TUTTI_GUARDED_BY(mutex_);
 };

@@ -26,30 +26,30 @@ class TracedQueue final : public backends::Queue {
   }
   Result<backends::CompletionPtr> read(backends::Memory& from, uint64_t offset, uint64_t size,
                                        void* to, backends::WaitList wait) override {
-    return traced(Direction::kToHost, size,
+    return traced(Direction::kDownload, size,
                   [&] { return queue_->read(from, offset, size, to, wait); });
   }
   Result<backends::CompletionPtr> write(backends::Memory& to, uint64_t offset, uint64_t size,
                                         const void* from, backends::WaitList wait) override {
-    return traced(Direction::kToDevice, size,
+    return traced(Direction::kUpload, size,
                   [&] { return queue_->write(to, offset, size, from, wait); });
   }
   Status write_blocking(backends::Memory& to, uint64_t offset, uint64_t size,
                         const void* from) override {
-    return traced(Direction::kToDevice, size,
+    return traced(Direction::kUpload, size,
                   [&] { return queue_->write_blocking(to, offset, size, from); });
   }
   Status read_blocking(backends::Memory& from, uint64_t offset, uint64_t size, void* to) override {
-    return traced(Direction::kToHost, size,
+    return traced(Direction::kDownload, size,
                   [&] { return queue_->read_blocking(from, offset, size, to); });
   }
   Status write_rows(backends::Memory& to, const backends::BufferRows& rows,
                     const void* from) override {
-    return traced(Direction::kToDevice, rows.length * rows.count,
+    return traced(Direction::kUpload, rows.length * rows.count,
                   [&] { return queue_->write_rows(to, rows, from); });
   }
   Status read_rows(backends::Memory& from, const backends::BufferRows& rows, void* to) override {
-    return traced(Direction::kToHost, rows.length * rows.count,
+    return traced(Direction::kDownload, rows.length * rows.count,
                   [&] { return queue_->read_rows(from, rows, to); });
   }
   Result<backends::CompletionPtr> copy(backends::Memory& from, uint64_t from_offset,
@@ -66,7 +66,7 @@ class TracedQueue final : public backends::Queue {
   Result<backends::CompletionPtr> read_image(backends::Memory& from, const backends::ImageBox& box,
                                              void* to, size_t second_pitch, size_t third_pitch,
                                              backends::WaitList wait) override {
-    return traced(Direction::kToHost, bytes_of(from, box, second_pitch, third_pitch), [&] {
+    return traced(Direction::kDownload, bytes_of(from, box, second_pitch, third_pitch), [&] {
       return queue_->read_image(from, box, to, second_pitch, third_pitch, wait);
     });
   }
@@ -74,7 +74,7 @@ class TracedQueue final : public backends::Queue {
                                               const void* from, size_t second_pitch,
                                               size_t third_pitch,
                                               backends::WaitList wait) override {
-    return traced(Direction::kToDevice, bytes_of(to, box, second_pitch, third_pitch), [&] {
+    return traced(Direction::kUpload, bytes_of(to, box, second_pitch, third_pitch), [&] {
       return queue_->write_image(to, box, from, second_pitch, third_pitch, wait);
     });
   }
@@ -126,9 +126,9 @@ class TracedQueue final : public backends::Queue {
 
 const char* direction_name(Direction direction) {
   switch (direction) {
-    case Direction::kToDevice:
+    case Direction::kUpload:
       return "to_device";
-    case Direction::kToHost:
+    case Direction::kDownload:
       return "to_host";
     case Direction::kOnDevice:
       break;

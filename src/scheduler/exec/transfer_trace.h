@@ -41,7 +41,7 @@ class TransferCause {
   std::string_view kernel_, argument_;
 };
 
-enum class Direction : uint8_t { kToDevice, kToHost, kOnDevice };
+enum class Direction : uint8_t { kUpload, kDownload, kOnDevice };
 const char* direction_name(Direction direction);  // "to_device", …
 
 /// The process that stands for the device in the trace, named when first asked for.

@@ -90,6 +90,7 @@ class Command : public RefCounted {
 
   // Written once before direct_ is set.
   uint32_t backend_ = UINT32_MAX;
+  bool observed_ = true;  // somebody may ask for this very command's end
   bool sampled_ = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion_;
   std::atomic<bool> direct_{false};

@@ -178,6 +178,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
         }
         if (stream->last_ == command) stream->last_ = nullptr;
         if (stream->barrier_ == command) stream->barrier_ = nullptr;
+        if (stream->sampled_ == command) stream->sampled_ = nullptr;
       }
       for (auto& dependent : dependents) {
         Command& next = *dependent.command;
@@ -224,6 +225,22 @@ void CommandLog::add_callback(const Ref<Command>& command, cl_int type,
   }
   if (watch) sink_.watch(command);
   if (callback) sink_.call_back(std::move(callback), type);
+}
+
+Ref<Command> CommandLog::oldest_direct(Stream& stream) {
+  MutexLock lock(mutex_);
+  auto& outstanding = stream.outstanding_;
+  while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
+    outstanding.pop_front();
+  }
+  if (outstanding.empty() || outstanding.front()->state_ != Command::State::kDirect) return {};
+  return outstanding.front();
+}
+
+Ref<Command> CommandLog::exchange_sampled(Stream& stream, Ref<Command> command) {
+  MutexLock lock(mutex_);
+  std::swap(stream.sampled_, command);
+  return command;
 }
 
 std::vector<Ref<Command>> CommandLog::outstanding(Stream& stream) {

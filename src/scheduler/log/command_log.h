@@ -77,6 +77,10 @@ class CommandLog {
   void add_callback(const Ref<Command>& command, cl_int type, Command::Callback callback)
       TUTTI_EXCLUDES(mutex_);
 
+  /// A stream's oldest command that is not known to be done, if it is a direct one; else null.
+  Ref<Command> oldest_direct(Stream& stream) TUTTI_EXCLUDES(mutex_);
+  /// `command` is now the stream's newest one whose own end is measured. Returns the one before.
+  Ref<Command> exchange_sampled(Stream& stream, Ref<Command> command) TUTTI_EXCLUDES(mutex_);
   /// A stream's commands that are not known to be done.
   std::vector<Ref<Command>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
 

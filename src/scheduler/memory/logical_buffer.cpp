@@ -2,9 +2,11 @@
 #include "scheduler/memory/logical_buffer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
+#include "platform/clock.h"
 #include "scheduler/exec/backend_set.h"
 
 namespace tutti::scheduler {
@@ -173,6 +175,19 @@ std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place,
   return missing;
 }
 
+LogicalBuffer::Missing LogicalBuffer::missing(Place place, const ByteStrips& given) const {
+  const ByteStrips strips = widened(given);
+  Missing result;
+  MutexLock lock(mutex_);
+  for (const auto& segment : missing_locked(place, strips)) {
+    result.bytes += segment.end - segment.begin;
+    if (segment.places & place_bit(kHostPlace)) continue;
+    result.elsewhere += segment.end - segment.begin;
+    result.owner = static_cast<Place>(std::countr_zero(segment.places));
+  }
+  return result;
+}
+
 bool LogicalBuffer::transferring_locked(Place place, uint64_t begin, uint64_t end) const {
   return std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& transfer) {
     return transfer.place == place && overlap(transfer.begin, transfer.end, begin, end);
@@ -234,8 +249,13 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   if (image_) return move_image(*queue, *memory, from == kHostPlace, rows, host);
   std::byte* at = host + rows.first.begin;
   const backends::BufferRows where{rows.first.begin, rows.length(), rows.pitch, rows.count};
-  return from == kHostPlace ? queue->write_rows(*memory, where, at)
-                            : queue->read_rows(*memory, where, at);
+  const uint64_t begin = now_ns();
+  TUTTI_TRY(from == kHostPlace ? queue->write_rows(*memory, where, at)
+                               : queue->read_rows(*memory, where, at));
+  backends_.model().add(from == kHostPlace ? kToDevice : kFromDevice, device - 1,
+                        rows.length() * rows.count, seconds_between(begin, now_ns()),
+                        from == kHostPlace ? "transfers to the device" : "transfers to the host");
+  return {};
 }
 
 Status LogicalBuffer::move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,

@@ -68,6 +68,14 @@ class LogicalBuffer : public RefCounted {
   PlaceSet valid_places(uint64_t begin, uint64_t end) const;
   bool undefined(uint64_t begin, uint64_t end) const;
   std::vector<ResidencyMap::Segment> segments(uint64_t begin, uint64_t end) const;
+  /// What make_valid() would have to move: all of it, and how much of that is not in the host's
+  /// copy, but at `owner`.
+  struct Missing {
+    uint64_t bytes = 0;
+    uint64_t elsewhere = 0;
+    Place owner = kHostPlace;
+  };
+  Missing missing(Place place, const ByteStrips& strips) const;
   void set_exclusive(Place place, uint64_t begin, uint64_t end);
   void add_copy(Place place, uint64_t begin, uint64_t end);
 

@@ -428,6 +428,10 @@ function facts({row, at}) {
                              (launch.ended ? ", " + time(launch.end - launch.begin) : ", not ended") +
                              (launch.efficiency ? ", efficiency " + score(launch.efficiency) : "")]);
   }
+  if (launch && kind !== TRANSFER && (launch.expected_split_ns || launch.expected_whole_ns)) {
+    list.push(["expected", [[launch.expected_split_ns, " split"], [launch.expected_whole_ns, " whole"]]
+        .filter(([ns]) => ns).map(([ns, words]) => time(ns) + words).join(", ")]);
+  }
   if (field(row, at, COMMAND)) list.push(["command", "number " + field(row, at, COMMAND)]);
   return list;
 }
