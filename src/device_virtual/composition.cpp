@@ -81,7 +81,6 @@ std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
 const Composition* compose() {
   if (std::getenv(kInsideProbe) != nullptr) return nullptr;  // see there
   const Config& config = process_config();
-  trace::start(config.trace.value);
   const uint64_t begun_ns = now_ns();
   std::vector<backends::DeviceReport> report;
   auto list = choose_devices(config, report);
@@ -89,6 +88,7 @@ const Composition* compose() {
     explain_absence(config, report);
     return nullptr;
   }
+  trace::start(config.trace.value);
   auto* made = new Composition;
   made->backends = new scheduler::BackendSet(std::move(list));
   auto capabilities = merged(*made->backends, made->backends->real_devices());

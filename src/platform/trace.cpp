@@ -66,6 +66,15 @@ Sink& sink() {
   return *made;
 }
 
+std::atomic<int> open_file{-1};  // the sink's file_, to be read without its lock
+
+/// A forked child has no part in the trace, and must not keep the file's lock when the parent ends.
+void forget_in_child() {
+  detail::on.store(false, std::memory_order_relaxed);
+  const int file = open_file.exchange(-1, std::memory_order_relaxed);
+  if (file >= 0) close(file);
+}
+
 void refuse(const std::string& path, const std::string& why) {
   log(LogLevel::kWarning, "TUTTI_TRACE={}: {}; there is no trace, the application runs on", path,
       why);
@@ -88,10 +97,10 @@ void Sink::start(const std::string& path) {
                   "process's number)");
   }
   (void)!ftruncate(file, 0);  // a device cannot be cut, and need not be
-  static const int forked =
-      pthread_atfork(nullptr, nullptr, [] { detail::on.store(false, std::memory_order_relaxed); });
+  static const int forked = pthread_atfork(nullptr, nullptr, forget_in_child);
   (void)forked;
   file_ = file;
+  open_file.store(file, std::memory_order_relaxed);
   path_ = path;
   process_ = getpid();
   begun_ = stopping_ = false;
@@ -162,6 +171,7 @@ void Sink::drain() {
     lock.lock();
     if (!written || last) {
       detail::on.store(false, std::memory_order_relaxed);
+      open_file.store(-1, std::memory_order_relaxed);
       close(file_);
       file_ = -1;
       pending_.clear();

@@ -240,6 +240,29 @@ TEST_F(TraceTest, TwoProcessesDoNotWriteOneFile) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / ("trace." + std::to_string(getpid()) + ".json")));
 }
 
+// A child that lives on must not keep the file from the next run.
+TEST_F(TraceTest, AForkedChildLetsGoOfTheFile) {
+  trace::start(file_);
+  int ready[2], done[2];
+  ASSERT_EQ(pipe(ready) | pipe(done), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    char byte = 0;
+    static_cast<void>(!write(ready[1], &byte, 1));
+    static_cast<void>(!read(done[0], &byte, 1));
+    _exit(trace::on() ? 1 : 0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  trace::stop();
+  trace::start(file_);
+  EXPECT_TRUE(trace::on()) << text_of(log_);
+  ASSERT_EQ(write(done[1], "", 1), 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(TraceTest, AFileThatIsInUseIsLeftAlone) {
   int ready[2], done[2];
   ASSERT_EQ(pipe(ready) | pipe(done), 0);
