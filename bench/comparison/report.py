@@ -17,6 +17,9 @@ def table(result):
         lines.append(f"device {device['index']}: {device['name']} ({device['platform']})")
     lines.append(f"Medians of {result['repeat']} rounds of {result['launches']} launches; speed-up "
                  f"over the best device and efficiency by the {result['time']} time.")
+    if result["load_before"] > 0.5:
+        lines.append(f"Others were computing: the load average was {result['load_before']:.1f} before "
+                     f"the first run, on {result['cores']} cores. The figures are not worth much.")
     width = max([len(entry["name"]) for kernel in result["kernels"]
                  for entry in kernel["configurations"]] + [8])
     for kernel in result["kernels"]:

@@ -3,6 +3,8 @@
 // from the main thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,19 @@ struct ReportOptions {
 };
 /// Makes a report of a trace. 1 when the trace cannot be read or the report not written.
 int report(const ReportOptions& options);
+
+struct SimulateOptions {
+  std::string scenario;  // a TOML file; empty: none. What is given below wins over it
+  std::string devices;   // "8", or "2,4,8": equal ones, one scenario for each number
+  std::string balancers;
+  std::string load;
+  std::optional<uint64_t> slices, min_package, in_flight, runs, seed;
+  std::optional<double> rate, startup, floor, transfer, noise, spread, error;
+  std::vector<std::string> failures;  // DEVICE@SECONDS
+  bool json = false;
+};
+/// Prints what balancers make of simulated devices; needs no device.
+int simulate(const SimulateOptions& options);
 
 /// Prints the vendor drivers and devices, those used and those not.
 int devices(bool json);

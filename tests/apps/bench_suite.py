@@ -67,6 +67,8 @@ MODES = {
     "sort": {"sort_step": "diff", "sort_spans": "disjoint", "sort_finish": "disjoint"},
 }
 
+# Split in the same way as others above: they need not run in every configuration.
+ALIKE = {"binomial", "gaussian", "taylor", "ray1", "ray2", "aho", "bm3d", "rap", "saxpy"}
 
 # Seconds: a shorter launch may be over before a busy machine has woken the second device's thread.
 LONG_ENOUGH = 0.01
@@ -167,13 +169,16 @@ def main():
     parser.add_argument("--least-devices", type=int, default=1,
                         help="how many devices must have computed packages of a split launch; a "
                              "launch of microseconds may be over before the second one wakes up")
+    parser.add_argument("--without-alike", action="store_true",
+                        help="leave out benchmarks that are split in the same way as others")
     parser.add_argument("--no-oclgrind-errors", action="store_true",
                         help="Oclgrind must not report an invalid access")
     arguments = parser.parse_intermixed_args()
 
     forced = os.environ.get("TUTTI_SPLIT") == "force"
     failures = 0
-    for kernel in arguments.kernels or SIZES:
+    everything = [name for name in SIZES if not (arguments.without_alike and name in ALIKE)]
+    for kernel in arguments.kernels or everything:
         with tempfile.TemporaryDirectory() as folder:
             summary_file = os.path.join(folder, "summary.json")
             try:

@@ -36,6 +36,7 @@ struct DeviceTraits {
   uint64_t max_work_group = 1;
   uint32_t memory_alignment =
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
+  bool pins_host_memory = false;    // transfers of memory from allocate_pinned() are faster
   bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
   bool out_of_order_queues = false;
   bool synchronous = false;       // commands run in the thread that enqueues, flushes or waits
@@ -106,6 +107,14 @@ struct SamplerState {
 class Memory {
  public:
   virtual ~Memory() = default;
+  virtual uint64_t size() const = 0;
+};
+
+/// Host memory that a device reads and writes without staging. Not initialised.
+class PinnedMemory {
+ public:
+  virtual ~PinnedMemory() = default;
+  virtual std::byte* data() const = 0;
   virtual uint64_t size() const = 0;
 };
 
@@ -238,6 +247,10 @@ class Backend {
   /// Allocates `size` bytes. With `host` (only where traits().shares_host_memory): the memory at
   /// `host` itself is the allocation; the caller keeps it alive and gives size accessible bytes.
   virtual Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) = 0;
+  /// Host memory for fast transfers; other devices of the vendor have use of it too.
+  virtual Result<std::unique_ptr<PinnedMemory>> allocate_pinned([[maybe_unused]] uint64_t size) {
+    return fail(CL_INVALID_OPERATION, traits().device_name + " pins no host memory");
+  }
   /// An image of its own. (Devices without images refuse, here and below.)
   virtual Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape);
   /// An image made from `size` bytes of a buffer at `origin`; it keeps the vendor's buffer alive.

@@ -14,6 +14,7 @@
 #include "backends/api/backend.h"
 #include "platform/thread_annotations.h"
 #include "scheduler/memory/per_backend.h"
+#include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
 #include "scheduler/model/performance_model.h"
 
@@ -39,6 +40,7 @@ class BackendSet {
   Place place(uint32_t backend) const {
     return backends_[backend]->traits().shares_host_memory ? kHostPlace : backend + 1;
   }
+  PinnedPool& pinned() { return pinned_; }
   /// What is known of the speeds of all of them.
   PerformanceModel& model() { return model_; }
   /// The queue for transfers outside any stream, made at first use.
@@ -60,6 +62,7 @@ class BackendSet {
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
   std::atomic<uint32_t> count_;
   PerformanceModel model_;
+  PinnedPool pinned_;
   Mutex mutex_;
   std::array<std::unique_ptr<backends::Queue>, kMostBackends> transfer_queues_
       TUTTI_GUARDED_BY(mutex_);

@@ -31,14 +31,16 @@ bool DirectPath::reachable(const BufferView& view, uint32_t backend) const {
   return true;
 }
 
-bool DirectPath::possible(const Work& work, uint32_t backend) const {
-  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
-    for (const ArgumentSlot& slot : *kernel->arguments) {
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      if (!reachable(slot.view, backend)) return false;
-    }
-    return true;
+bool DirectPath::possible(const KernelWork& work, uint32_t backend) const {
+  for (const ArgumentSlot& slot : *work.arguments) {
+    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    if (!reachable(slot.view, backend)) return false;
   }
+  return true;
+}
+
+bool DirectPath::possible(const Work& work, uint32_t backend) const {
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) return possible(*kernel, backend);
   if (const auto* read = std::get_if<ReadWork>(&work)) {
     return valid(read->from, read->offset, read->size, backend);
   }
@@ -220,6 +222,17 @@ Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& str
   Submitter submitter{backends_,   *turn.queue, backend, wait, wanted.times || wanted.own_end,
                       wanted.trace};
   auto submitted = std::visit(submitter, work);
+  if (submitted) submitter.newest = *submitted;
+  if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));
+  return submitted;
+}
+
+Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Stream& stream,
+                                                   uint32_t backend) {
+  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
+  Submitter submitter{backends_, *turn.queue, backend, {}, false};
+  if (turn.after) submitter.wait = {&turn.after, 1};
+  auto submitted = submitter(work);
   if (submitted) submitter.newest = *submitted;
   if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));
   return submitted;

@@ -62,6 +62,7 @@ void Engine::Impl::ready(Ref<Command> command) {
 
 void Engine::Impl::watch(Ref<Command> command) {
   TaskThread& worker = *workers[command->backend_];
+  // Watched, so it is no open train any more.
   worker.post([this, command = std::move(command)] {
     const Status status = command->completion_->wait();
     finish_direct(command, code_of(status));
@@ -85,8 +86,9 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
   if (!finish_one(command, status) || !stream) return;
   for (;;) {
     const Ref<Command> oldest = log.oldest_direct(*stream);
-    if (!oldest) return;
-    const cl_int ended = oldest->completion_->poll();
+    const auto completion = oldest ? log.completion_of(*oldest) : nullptr;
+    if (!completion) return;
+    const cl_int ended = completion->poll();
     if (ended > CL_COMPLETE || !finish_one(oldest, ended)) return;
   }
 }
@@ -133,7 +135,8 @@ cl_int Engine::Impl::wait(const Ref<Command>& command) {
     const cl_int status = command->status_.load(std::memory_order_acquire);
     if (status <= CL_COMPLETE) return status;
     if (command->direct_.load(std::memory_order_acquire)) {
-      finish_direct(command, code_of(command->completion_->wait()));
+      const auto completion = log.completion_of(*command);
+      if (completion) finish_direct(command, code_of(completion->wait()));
       continue;
     }
     command->status_.wait(status, std::memory_order_acquire);
@@ -149,8 +152,9 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   using State = Command::State;
   using Path = Decision::Path;
   Decision decision;
-  const auto wait_for = [&decision, &stream](const Command& before) {
+  const auto wait_for = [&decision, &stream](Command& before) TUTTI_REQUIRES(log.mutex()) {
     if (before.stream_.get() == &stream) return;  // the vendor's queue keeps that order
+    before.open_ = false;
     decision.wait.push_back(before.completion_);
     decision.flush.push_back(before.stream_);
   };
@@ -167,6 +171,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     if (one && before.state_ == State::kDirect) {
       decision.path = Path::kDirect;
       decision.backend = before.backend_;
+      before.open_ = false;
       decision.completion = before.completion_;
     }
     return decision;
@@ -175,7 +180,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   // All that is unfinished must be on one device, and that the one where this can run.
   uint32_t backend = plan ? plan->backend : kNoBackend;
   for (const Edge& edge : edges) {
-    const Command& before = *edge.command;
+    Command& before = *edge.command;
     if (before.state_ != State::kDirect) return decision;
     if (backend == kNoBackend) backend = before.backend_;
     if (before.backend_ != backend) return decision;
@@ -184,7 +189,10 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   if (backend == kNoBackend && !decision.uses.empty() && !std::holds_alternative<MapWork>(work) &&
       !std::holds_alternative<UnmapWork>(work)) {
     const BufferUse& first = decision.uses.front();
-    const Place place = executor.preferred_place(*first.buffer, first.begin, first.end);
+    const Place place =
+        std::holds_alternative<WriteWork>(work)
+            ? executor.place_of_write(*first.buffer, first.begin, first.end).value_or(kHostPlace)
+            : executor.preferred_place(*first.buffer, first.begin, first.end);
     if (place != kHostPlace) backend = place - 1;
   }
   const auto conflicts = log.conflicts(*command, decision.uses);
@@ -217,7 +225,7 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
     for (auto* queue : other->existing_queues(decision.backend)) static_cast<void>(queue->flush());
   }
   if (!completion) {
-    if (plan) {
+    if (plan && !command->is_train_ && !command->sampled_) {
       const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
@@ -253,10 +261,10 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
 }
 
 Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
-                                           const EnqueueOptions& options) {
+                                           const EnqueueOptions& options,
+                                           std::optional<KernelPlan> plan) {
   using Path = Decision::Path;
-  std::optional<KernelPlan> plan;
-  if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
+  if (const auto* work = std::get_if<KernelWork>(&command->work_); work && !plan) {
     TUTTI_ASSIGN(plan, planner.plan(*work, stream.options().backends));
   }
   const uint64_t planned_ns = command->trace_ ? now_ns() : 0;
@@ -512,6 +520,11 @@ void Engine::abandon(Stream& stream) {
 }
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, Work work, const EnqueueOptions& options) {
+  if (auto* kernel = std::get_if<KernelWork>(&work);
+      kernel && !options.observed && !options.blocking && options.wait_list.empty() &&
+      !stream.options().out_of_order && !trace::on()) {  // a trace shows each by itself
+    return impl_->enqueue_unobserved(stream, std::move(*kernel), options);
+  }
   auto command = make_ref<Command>(*this, options.type, std::move(work));
   if (trace::on()) {
     command->trace_ = impl_->trace.begin(command->work_, stream.number(),

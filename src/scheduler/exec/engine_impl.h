@@ -29,7 +29,13 @@ struct Engine::Impl : LogSink {
   void watch(Ref<Command> command) override;
   void call_back(Command::Callback callback, cl_int status) override;
 
-  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command, const EnqueueOptions& options);
+  /// `plan` of a kernel, where it is known already.
+  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command, const EnqueueOptions& options,
+                               std::optional<KernelPlan> plan = {});
+  /// A launch that nobody observes on an in-order stream. The command is null when the launch has
+  /// joined the one before.
+  Result<Ref<Command>> enqueue_unobserved(Stream& stream, KernelWork work,
+                                          const EnqueueOptions& options);
   Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
                                     const EnqueueOptions& options);
   /// In the conductor's thread: every dependency is done.

@@ -12,7 +12,8 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr size_t kHostAlignment = 4096;  // page: vendors take such memory without a copy
+constexpr uint64_t kWorthPinning = 1 << 20;  // bytes: pinning less costs more than it brings
+constexpr size_t kHostAlignment = 4096;      // page: vendors take such memory without a copy
 
 uint64_t next_id() {
   static std::atomic<uint64_t> last{0};
@@ -37,7 +38,11 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
 
 LogicalBuffer::~LogicalBuffer() {
   memories_.clear();  // vendors may refer to the host's memory until now
-  if (!user_memory_) std::free(host_.load());
+  if (pinned_) {
+    backends_.pinned().give_back(std::move(pinned_));
+  } else if (!user_memory_) {
+    std::free(host_.load());
+  }
 }
 
 Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Options& options) {
@@ -53,6 +58,21 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
 Status LogicalBuffer::allocate_host() {
   MutexLock lock(allocation_mutex_);
   if (host_.load(std::memory_order_relaxed)) return {};
+  if (size_ >= kWorthPinning) {
+    for (uint32_t i = 0; i < backends_.real_count() && !pinned_; ++i) {
+      if (!backends_.traits(i).pins_host_memory) continue;
+      pinned_ = backends_.pinned().take(
+          backends_.at(i), (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment);
+    }
+    // CPU devices compute in the host's copy, and want it aligned.
+    if (pinned_ && reinterpret_cast<uintptr_t>(pinned_->data()) % kHostAlignment != 0) {
+      backends_.pinned().give_back(std::move(pinned_));
+    }
+    if (pinned_) {
+      host_.store(pinned_->data(), std::memory_order_release);
+      return {};
+    }
+  }
   // A whole number of pages: aligned_alloc demands it, and vendors map whole pages.
   const uint64_t bytes = (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
   void* memory = bytes >= size_ ? std::aligned_alloc(kHostAlignment, bytes) : nullptr;

@@ -58,7 +58,8 @@ class LogicalBuffer : public RefCounted {
   /// share the host's memory.
   Place place_on(uint32_t backend) const;
 
-  /// The host's copy: allocated at first use, page-aligned unless it is the user's, never moves.
+  /// The host's copy: allocated at first use, page-aligned unless it is the user's, pinned where it
+  /// is large and a device gains by that; never moves.
   Result<std::byte*> host_memory();
   /// The vendor allocation on `backend`, made at first use.
   Result<backends::Memory*> device_memory(uint32_t backend);
@@ -135,6 +136,7 @@ class LogicalBuffer : public RefCounted {
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);
   std::vector<Transfer> transfers_ TUTTI_GUARDED_BY(mutex_);  // under way
   std::vector<LaunchWrite> writes_ TUTTI_GUARDED_BY(mutex_);  // announced by begin_write
+  std::unique_ptr<backends::PinnedMemory> pinned_;            // the host's copy, where it is pinned
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
   std::vector<std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(allocation_mutex_);
