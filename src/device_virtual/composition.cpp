@@ -11,10 +11,12 @@
 #include "device_virtual/composition_devices.h"
 #include "device_virtual/device.h"
 #include "device_virtual/platform_object.h"
+#include "platform/clock.h"
 #include "platform/config.h"
 #include "platform/discovery.h"
 #include "platform/log.h"
 #include "platform/process_exit.h"
+#include "platform/trace.h"
 
 namespace tutti::device_virtual {
 namespace {
@@ -79,21 +81,27 @@ std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
 const Composition* compose() {
   if (std::getenv(kInsideProbe) != nullptr) return nullptr;  // see there
   const Config& config = process_config();
+  const uint64_t begun_ns = now_ns();
   std::vector<backends::DeviceReport> report;
   auto list = choose_devices(config, report);
   if (list.empty()) {
     explain_absence(config, report);
     return nullptr;
   }
+  trace::start(config.trace.value);
   auto* made = new Composition;
   made->backends = new scheduler::BackendSet(std::move(list));
   auto capabilities = merged(*made->backends, made->backends->real_devices());
   made->engine = new scheduler::Engine(*made->backends, engine_settings(config));
   the_engine = made->engine;
-  set_exit_hook([] { the_engine->shut_down(); });
+  set_exit_hook([] {
+    the_engine->shut_down();
+    trace::stop();
+  });
   made->platform = new Platform;
   log(LogLevel::kInfo, "{}: {} devices", capabilities->name, made->backends->count());
   made->device = new Device(std::move(capabilities), *made->backends);
+  trace::slice(trace::thread_row(trace::kApplication), "api", "start of Tutti", begun_ns, now_ns());
   return made;
 }
 

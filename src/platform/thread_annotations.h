@@ -4,6 +4,7 @@
 // vanish. The classes are thread-safe; a MutexLock belongs to the scope that made it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -82,6 +83,12 @@ class ConditionVariable {
   template <typename Predicate>
   void wait(Mutex& mutex, Predicate ready) TUTTI_REQUIRES(mutex) {
     while (!ready()) wait(mutex);
+  }
+  /// As wait(mutex), but gives up after so many milliseconds.
+  void wait_for(Mutex& mutex, unsigned milliseconds) TUTTI_REQUIRES(mutex) {
+    std::unique_lock<std::mutex> adopted(mutex.mutex_, std::adopt_lock);
+    condition_.wait_for(adopted, std::chrono::milliseconds(milliseconds));
+    adopted.release();
   }
   void notify_one() noexcept { condition_.notify_one(); }
   void notify_all() noexcept { condition_.notify_all(); }

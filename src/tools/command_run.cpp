@@ -25,7 +25,8 @@ int run(const RunOptions& options) {
   const std::pair<const char*, const std::string*> settings[] = {
       {"TUTTI_DEVICES", &options.devices},
       {"TUTTI_BALANCER", &options.balancer},
-      {"TUTTI_SUMMARY", &options.summary}};
+      {"TUTTI_SUMMARY", &options.summary},
+      {"TUTTI_TRACE", &options.trace}};
   for (const auto& [name, value] : settings) {
     if (!value->empty()) setenv(name, value->c_str(), 1);
   }

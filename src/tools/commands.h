@@ -21,6 +21,7 @@ struct RunOptions {
   std::string devices;   // empty: leave the environment's
   std::string balancer;  // empty: leave the environment's
   std::string summary;   // empty: leave the environment's
+  std::string trace;     // empty: leave the environment's
   std::vector<std::string> command;
 };
 /// Replaces this process by the application, so that it sees Tutti alone; returns on failure only.
@@ -40,6 +41,14 @@ int explain(const ExplainOptions& options);
 /// Takes the options of OpenCL's compiler (-DX, -I folder, -cl-std=…) out of the command line's
 /// words: ours begin with two dashes.
 std::vector<std::string> take_build_options(std::vector<std::string>& arguments);
+
+struct ReportOptions {
+  std::string trace;   // the file that TUTTI_TRACE named
+  std::string output;  // empty: the trace's name with .html, beside it; "-": stdout
+  bool text = false;   // for a terminal, and to stdout when no output is named
+};
+/// Makes a report of a trace. 1 when the trace cannot be read or the report not written.
+int report(const ReportOptions& options);
 
 struct SimulateOptions {
   std::string scenario;  // a TOML file; empty: none. What is given below wins over it

@@ -150,6 +150,9 @@ int main(int argc, char** argv) {
   run_command->add_flag("--summary{-}", run_options.summary,
                         "Summary at exit on stderr, or with --summary=FILE.json as JSON in a file");
 
+  run_command->add_option("--trace", run_options.trace,
+                          "File for a timeline of the run, as TUTTI_TRACE; see tutti report");
+
   CLI::App* devices_command = app.add_subcommand(
       "devices", "Show the vendor drivers and devices, used or left out and why");
   DevicesOptions devices_options;
@@ -165,6 +168,16 @@ int main(int argc, char** argv) {
 
   ConfigOptions config_options;
   const CLI::App* config_command = add_config(app, config_options);
+
+  ReportOptions report_options;
+  CLI::App* report_command = app.add_subcommand(
+      "report", "Make a page of a trace: what ran when and where, why, and how well");
+  report_command->add_option("TRACE", report_options.trace, "What tutti run --trace has written")
+      ->required();
+  report_command->add_option(
+      "-o,--output", report_options.output,
+      "The page's file, - for stdout; else TRACE's name with .html, beside it");
+  report_command->add_flag("--text", report_options.text, "As text, on stdout");
 
   ModelOptions model_options;
   CLI::App* model_command =
@@ -206,6 +219,7 @@ int main(int argc, char** argv) {
   if (config_command->parsed()) return config(config_options);
   if (doctor_command->parsed()) return doctor(doctor_json);
   if (devices_command->parsed()) return devices(devices_options);
+  if (report_command->parsed()) return report(report_options);
   if (model_command->parsed()) {
     model_options.clear = clear_model->parsed();
     return model(model_options);

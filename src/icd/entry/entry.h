@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one shape of every entry point: fork check, exception barrier, the body (validate, then one
-// call), and the answer as a cl_int or through errcode_ret. Nothing else lives here. Thread-safe.
+// The one shape of every entry point: fork check, trace, exception barrier, the body (validate,
+// then one call), and the answer as a cl_int or through errcode_ret. Nothing else lives here.
+// Thread-safe.
 #pragma once
 
 #include <CL/cl.h>
@@ -13,6 +14,7 @@
 #include "device_virtual/composition.h"
 #include "platform/log.h"
 #include "platform/result.h"
+#include "platform/trace.h"
 
 namespace tutti::icd {
 
@@ -23,10 +25,12 @@ void report_error(const char* entry_point, const Error& error) noexcept;
 template <typename Body>
 cl_int entry(const char* name, Body&& body) noexcept {
   if (device_virtual::is_forked_child()) return CL_OUT_OF_RESOURCES;
+  trace::CallScope call(name);
   try {
     const Status status = std::forward<Body>(body)();
     if (status) return CL_SUCCESS;
     report_error(name, status.error());
+    call.failed(status.error().code);
     return status.error().code;
   } catch (const std::bad_alloc&) {
     return CL_OUT_OF_HOST_MEMORY;

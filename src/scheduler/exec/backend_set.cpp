@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "scheduler/exec/transfer_trace.h"
+
 namespace tutti::scheduler {
 namespace {
 
@@ -29,7 +31,8 @@ Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {
   MutexLock lock(mutex_);
   if (!transfer_queues_[backend]) {
     // Made once per device and process; a second thread would need the very same queue.
-    TUTTI_ASSIGN(transfer_queues_[backend], backends_[backend]->create_queue({}));
+    TUTTI_ASSIGN(auto queue, backends_[backend]->create_queue({}));
+    transfer_queues_[backend] = traced_transfers(std::move(queue), backend, traits(backend));
   }
   return transfer_queues_[backend].get();
 }

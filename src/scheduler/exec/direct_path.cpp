@@ -2,6 +2,7 @@
 #include "scheduler/exec/direct_path.h"
 
 #include "scheduler/exec/image_rect.h"
+#include "scheduler/exec/run_trace.h"
 
 namespace tutti::scheduler {
 
@@ -86,13 +87,21 @@ struct DirectPath::Submitter {
   uint32_t backend;
   backends::WaitList wait;
   bool observed = true;
+  CommandTrace* trace = nullptr;
   backends::CompletionPtr newest{};  // whatever was submitted last
 
   void written_now(const BufferView& view, uint64_t begin, uint64_t end) const {
     view.buffer->set_exclusive(view.buffer->place_on(backend), begin, end);
   }
 
-  Status send_missing(const BufferView& view) {
+  void note_sent(uint64_t bytes, const KernelWork& work, size_t argument) const {
+    if (!trace) return;
+    const auto& arguments = work.kernel->summary().arguments;
+    trace->sent.push_back(
+        {newest, bytes, argument < arguments.size() ? arguments[argument].name : std::string()});
+  }
+
+  Status send_missing(const BufferView& view, const KernelWork& work, size_t argument) {
     LogicalBuffer& buffer = *view.buffer;
     const uint64_t end = view.origin + view.size;
     const Place place = buffer.place_on(backend);
@@ -104,6 +113,7 @@ struct DirectPath::Submitter {
                                     shape->second_pitch(), shape->slice_pitch, wait);
       if (!sent) return tl::unexpected<Error>(std::move(sent).error());
       newest = std::move(*sent);
+      note_sent(buffer.size(), work, argument);
       buffer.add_copy(place, 0, buffer.size());
       return {};
     }
@@ -115,15 +125,17 @@ struct DirectPath::Submitter {
                               host + segment.begin, wait);
       if (!sent) return tl::unexpected<Error>(std::move(sent).error());
       newest = std::move(*sent);
+      note_sent(segment.end - segment.begin, work, argument);
       buffer.add_copy(place, segment.begin, segment.end);
     }
     return {};
   }
 
   Result<backends::CompletionPtr> operator()(const KernelWork& work) {
-    for (const ArgumentSlot& slot : *work.arguments) {
+    for (size_t i = 0; i < work.arguments->size(); ++i) {
+      const ArgumentSlot& slot = (*work.arguments)[i];
       if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      TUTTI_TRY(send_missing(slot.view));
+      TUTTI_TRY(send_missing(slot.view, work, i));
     }
     TUTTI_ASSIGN(backends::Kernel * kernel,
                  work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
@@ -207,7 +219,8 @@ Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& str
     longer.push_back(turn.after);
     wait = longer;
   }
-  Submitter submitter{backends_, *turn.queue, backend, wait, wanted.times || wanted.own_end};
+  Submitter submitter{backends_,   *turn.queue, backend, wait, wanted.times || wanted.own_end,
+                      wanted.trace};
   auto submitted = std::visit(submitter, work);
   if (submitted) submitter.newest = *submitted;
   if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));

@@ -31,7 +31,8 @@ class DirectPath {
   /// it writes.
   struct Wanted {
     bool times = false;
-    bool own_end = true;  // false: a completion that comes with later ones will do
+    bool own_end = true;            // false: a completion that comes with later ones will do
+    CommandTrace* trace = nullptr;  // gets what is sent ahead
   };
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
                                          backends::WaitList wait, Wanted wanted);

@@ -47,6 +47,7 @@ Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
       direct(set),
       log(*this),
       summary(set, settings.summary),
+      trace(set),
       compare(set) {
   if (!settings.model_file.empty()) model.remember_in(settings.model_file);
   // For parts of devices to come, too: a thread is started by its first task.
@@ -112,8 +113,21 @@ bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
     }
   }
   command->read_vendor_times();
+  if (command->trace_ && status == CL_COMPLETE) {
+    trace.ended_direct(*command->trace_, command->backend_,
+                       {command->queued_.load(std::memory_order_relaxed),
+                        command->submitted_.load(std::memory_order_relaxed),
+                        command->started_.load(std::memory_order_relaxed),
+                        command->ended_.load(std::memory_order_acquire)},
+                       clocks[command->backend_]);
+  }
   log.finish(command, status);
   return true;
+}
+
+Status Engine::Impl::execute(const Command& command) {
+  const HostScope scope(command.trace_.get());
+  return executor.execute(command.work_);
 }
 
 cl_int Engine::Impl::wait(const Ref<Command>& command) {
@@ -215,8 +229,12 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
       const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
+    // A trace wants the times of all.
+    const bool traced = command->trace_ != nullptr;
     auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait,
-                                   {.times = command->sampled_, .own_end = command->observed_});
+                                   {.times = command->sampled_ || traced,
+                                    .own_end = command->observed_ || traced,
+                                    .trace = command->trace_.get()});
     if (!submitted) {
       log.finish(command, submitted.error().code);
       return tl::unexpected<Error>(std::move(submitted).error());
@@ -249,6 +267,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   if (const auto* work = std::get_if<KernelWork>(&command->work_); work && !plan) {
     TUTTI_ASSIGN(plan, planner.plan(*work, stream.options().backends));
   }
+  const uint64_t planned_ns = command->trace_ ? now_ns() : 0;
   const KernelPlan* plan_or_null = plan ? &*plan : nullptr;
   std::vector<Ref<Command>> to_watch;
   Decision decision;
@@ -285,11 +304,15 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   }
   switch (decision.path) {
     case Path::kDirect:
+      if (plan && command->trace_) {
+        trace.decided(*command->trace_, std::get<KernelWork>(command->work_), *plan,
+                      command->queued_.load(std::memory_order_relaxed), planned_ns);
+      }
       TUTTI_TRY(submit(command, stream, decision, plan_or_null));
       break;
     case Path::kInline:
       log.set_running(command);
-      log.finish(command, code_of(executor.execute(command->work_)));
+      log.finish(command, code_of(execute(*command)));
       break;
     case Path::kConducted:
       for (auto& before : to_watch) watch(std::move(before));
@@ -339,7 +362,7 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
     for (const auto& other : conflicts) wait(other);
   }
   log.set_running(command);
-  const Status status = executor.execute(command->work_);
+  const Status status = execute(*command);
   log.finish(command, code_of(status));
   if (!status) return tl::unexpected<Error>(status.error());
   return command;
@@ -348,12 +371,14 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
 void Engine::Impl::start(const Ref<Command>& command) {
   std::optional<KernelPlan> plan;
   if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
+    const uint64_t begun_ns = command->trace_ ? now_ns() : 0;
     auto planned = planner.plan(*work, command->stream_->options().backends);
     if (!planned) {
       log.finish(command, planned.error().code);
       return;
     }
     plan = std::move(*planned);
+    if (command->trace_) trace.decided(*command->trace_, *work, *plan, begun_ns, now_ns());
   }
   const auto uses = uses_of(command->work_, plan ? &*plan : nullptr);
   std::vector<Ref<Command>> to_watch;
@@ -384,7 +409,7 @@ void Engine::Impl::start(const Ref<Command>& command) {
   }
   TaskThread& worker =
       std::holds_alternative<HostWork>(command->work_) ? native_worker : host_worker;
-  worker.post([this, command] { log.finish(command, code_of(executor.execute(command->work_))); });
+  worker.post([this, command] { log.finish(command, code_of(execute(*command))); });
 }
 
 void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& work,
@@ -404,14 +429,18 @@ void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& w
 
 void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan) {
   const auto& work = std::get<KernelWork>(command->work_);
+  PackageRecord ran{.device = plan.backend};
   const auto run = [&]() -> Status {
     TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend, true));
-    return executor.execute_kernel(work, *queue, plan.backend);
+    const TransferCause cause("used by a kernel", command->trace_ ? command->trace_->number : 0,
+                              work, TransferCause::kNoArgument);
+    return executor.execute_kernel(work, *queue, plan.backend, &ran);
   };
   const Status status = run();
   if (status && summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
+  if (status && command->trace_) trace.ran(*command->trace_, ran);
   learned();
   log.finish(command, code_of(status));
 }
@@ -444,6 +473,9 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
       plan.split = false;
       return run_whole(command, plan);
     }
+    if (command->trace_) {
+      trace.launched(*command->trace_, outcome.begun_ns, now_ns(), !outcome.status);
+    }
     if (outcome.status) {
       planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices);
       learned();
@@ -458,9 +490,9 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     }
     log.finish(command, code_of(outcome.status));
   };
-  auto run =
-      std::make_shared<SplitRun>(SplitRun::Parts{backends, summary, compare}, work, std::move(plan),
-                                 command->stream_, std::move(balancer), ended);
+  auto run = std::make_shared<SplitRun>(
+      SplitRun::Parts{backends, summary, compare, trace, command->trace_}, work, std::move(plan),
+      command->stream_, std::move(balancer), ended);
   for (size_t i = 0; i < run->participants(); ++i) {
     workers[run->backend(i)]->post([run, i] { run->take_part(i); });
   }
@@ -490,10 +522,14 @@ void Engine::abandon(Stream& stream) {
 Result<Ref<Command>> Engine::enqueue(Stream& stream, Work work, const EnqueueOptions& options) {
   if (auto* kernel = std::get_if<KernelWork>(&work);
       kernel && !options.observed && !options.blocking && options.wait_list.empty() &&
-      !stream.options().out_of_order) {
+      !stream.options().out_of_order && !trace::on()) {  // a trace shows each by itself
     return impl_->enqueue_unobserved(stream, std::move(*kernel), options);
   }
   auto command = make_ref<Command>(*this, options.type, std::move(work));
+  if (trace::on()) {
+    command->trace_ = impl_->trace.begin(command->work_, stream.number(),
+                                         command->queued_.load(std::memory_order_relaxed));
+  }
   command->observed_ = options.observed || options.blocking;
   if (options.blocking) return impl_->run_blocking(stream, std::move(command), options);
   return impl_->enqueue(stream, std::move(command), options);

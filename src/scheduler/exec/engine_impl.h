@@ -7,13 +7,14 @@
 #include <memory>
 #include <vector>
 
+#include "platform/task_thread.h"
 #include "scheduler/exec/block_compare.h"
 #include "scheduler/exec/direct_path.h"
 #include "scheduler/exec/engine.h"
 #include "scheduler/exec/executor.h"
 #include "scheduler/exec/run_summary.h"
+#include "scheduler/exec/run_trace.h"
 #include "scheduler/exec/verification.h"
-#include "scheduler/exec/workers.h"
 #include "scheduler/log/command_log.h"
 #include "scheduler/log/vendor_clock.h"
 #include "scheduler/model/performance_model.h"
@@ -62,6 +63,7 @@ struct Engine::Impl : LogSink {
   DirectPath direct;
   CommandLog log;
   RunSummary summary;
+  RunTrace trace;
   BlockCompare compare;
   VerificationReport verified;
   std::array<VendorClock, kMostBackends> clocks;  // by backend
@@ -83,6 +85,8 @@ struct Engine::Impl : LogSink {
   Status submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
                 const KernelPlan* plan);
   void poll(std::span<const Edge> edges);
+  /// No kernel; in the calling thread.
+  Status execute(const Command& command);
 };
 
 }  // namespace tutti::scheduler

@@ -6,8 +6,11 @@
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <tuple>
 
 #include "platform/clock.h"
+#include "scheduler/exec/transfer_trace.h"
+#include "scheduler/log/vendor_clock.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -159,10 +162,15 @@ Status Executor::execute(const Work& work) {
   return std::visit([this](const auto& kind) { return run(kind); }, work);
 }
 
-Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend) {
+Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend,
+                                PackageRecord* ran) {
   const uint64_t written = written_arguments(work.kernel->summary());
-  for (const ArgumentSlot& slot : *work.arguments) {
+  const TransferCause* outer = TransferCause::current();
+  for (size_t i = 0; i < work.arguments->size(); ++i) {
+    const ArgumentSlot& slot = (*work.arguments)[i];
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    const TransferCause cause("used by a kernel", outer ? outer->command() : 0, work,
+                              static_cast<uint32_t>(i));
     const uint64_t begin = slot.view.origin;
     LogicalBuffer& buffer = *slot.view.buffer;
     TUTTI_TRY(buffer.make_valid(buffer.place_on(backend), begin, begin + slot.view.size));
@@ -191,6 +199,10 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
   const double seconds = times && times->ended > times->started
                              ? seconds_between(times->started, times->ended)
                              : seconds_between(start, end);
+  if (ran) {
+    const auto measured = measured_interval(times, start, end).value_or(std::pair(start, end));
+    std::tie(ran->start_ns, ran->end_ns) = measured;
+  }
   backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
   for (size_t i = 0; i < work.arguments->size(); ++i) {
     const ArgumentSlot& slot = (*work.arguments)[i];
@@ -255,7 +267,10 @@ Status all_at_once(const std::vector<std::function<Status()>>& transfers) {
   std::vector<Status> results(transfers.size());
   std::vector<std::thread> threads;
   for (size_t i = 1; i < transfers.size(); ++i) {
-    threads.emplace_back([&, i] { results[i] = transfers[i](); });
+    threads.emplace_back([&, i, asked = TransferCause::current()] {
+      const TransferCause cause(asked);
+      results[i] = transfers[i]();
+    });
   }
   results[0] = transfers[0]();
   for (auto& thread : threads) thread.join();

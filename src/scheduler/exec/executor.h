@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platform/result.h"
+#include "scheduler/exec/run_summary.h"
 #include "scheduler/log/command_log.h"
 #include "scheduler/plan/planner.h"
 
@@ -29,8 +30,9 @@ class Executor {
 
   /// Every kind of work but kernels.
   Status execute(const Work& work);
-  /// A kernel whole on one device.
-  Status execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend);
+  /// A kernel whole on one device; `ran` (may be null) gets its times.
+  Status execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend,
+                        PackageRecord* ran);
 
   /// Where a transfer that reads this range is best done: a place that holds all of it (the host
   /// first), or kHostPlace when no place does.

@@ -2,11 +2,13 @@
 #include "scheduler/exec/split_run.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "platform/clock.h"
 #include "platform/log.h"
 #include "platform/process_exit.h"
 #include "scheduler/exec/executor.h"
+#include "scheduler/log/vendor_clock.h"
 #include "scheduler/plan/hidden_argument.h"
 
 namespace tutti::scheduler {
@@ -30,7 +32,7 @@ struct SplitRun::Seat {
 
 SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
                    std::unique_ptr<Balancer> balancer, Ended ended)
-    : parts_(parts),
+    : parts_(std::move(parts)),
       work_(std::move(work)),
       plan_(std::move(plan)),
       stream_(std::move(stream)),
@@ -116,6 +118,7 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
 
 Status SplitRun::prepare_data(Seat& seat, Range range, uint64_t& moved) {
   if (!seat.merges_prepared) {
+    const TransferCause cause("copied for a merge", number(), work_, TransferCause::kNoArgument);
     for (const auto& merge : merges_) {
       TUTTI_TRY(merge->prepare(seat.backend, *seat.queue, seat.arguments));
     }
@@ -124,6 +127,7 @@ Status SplitRun::prepare_data(Seat& seat, Range range, uint64_t& moved) {
   for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
     const BufferView& view = (*work_.arguments)[use.argument].view;
     if (!view.buffer) continue;
+    const TransferCause cause("used by a kernel", number(), work_, use.argument);
     const Place place = view.buffer->place_on(seat.backend);
     if (!use.read.empty()) {
       TUTTI_TRY(view.buffer->make_valid(place, view.origin + use.read.begin,
@@ -165,15 +169,11 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
 void SplitRun::note_end(size_t participant, const InFlight& package, uint64_t previous_end) {
   PackageRecord record{backend(participant), package.range.first, package.range.count,
                        std::max(package.launched_ns, previous_end), now_ns()};
-  // The vendor's own measurement knows neither the wait in its queue nor how late we asked; its
-  // QUEUED is our launch.
-  if (const auto times = package.completion->times();
-      times && times->queued <= times->started && times->started < times->ended) {
-    record.start_ns =
-        std::min(record.end_ns, package.launched_ns + (times->started - times->queued));
-    record.end_ns = std::min(record.end_ns, package.launched_ns + (times->ended - times->queued));
-    record.end_ns = std::max(record.end_ns, record.start_ns);
+  if (const auto measured =
+          measured_interval(package.completion->times(), package.launched_ns, record.end_ns)) {
+    std::tie(record.start_ns, record.end_ns) = *measured;
   }
+  if (parts_.command) parts_.trace.ran(*parts_.command, record);
   // To the balancer a device is as fast as it gets its packages done, transfers included.
   uint64_t busy_from = record.start_ns;
   if (package.begun_ns < package.launched_ns) {
@@ -251,9 +251,16 @@ std::vector<uint64_t> SplitRun::slices_of_each(const std::vector<PackageRecord>&
 }
 
 Status SplitRun::merge(Status status) {
+  if (merges_.empty()) return status;
+  const TransferCause cause("merged", number(), work_, TransferCause::kNoArgument);
+  const uint64_t begun_ns = parts_.command ? now_ns() : 0;
   for (const auto& merge : merges_) {
     Status merged = merge->finish(status.has_value());
     if (status) status = std::move(merged);
+  }
+  if (parts_.command) {
+    parts_.trace.merged(*parts_.command, merge_mode_name(plan_.access->verdict().mode), begun_ns,
+                        now_ns());
   }
   return status;
 }
@@ -288,7 +295,7 @@ void SplitRun::finish() {
               [](const auto& a, const auto& b) { return a.first < b.first; });
     parts_.summary.launched_split(work_.kernel->summary().name, plan_, packages);
   }
-  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran});
+  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns_});
 }
 
 }  // namespace tutti::scheduler

@@ -14,6 +14,7 @@
 #include "scheduler/balance/regions.h"
 #include "scheduler/exec/merge.h"
 #include "scheduler/exec/run_summary.h"
+#include "scheduler/exec/run_trace.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/exec/work.h"
 #include "scheduler/log/command.h"
@@ -27,12 +28,15 @@ class SplitRun {
     BackendSet& backends;
     RunSummary& summary;
     BlockCompare& compare;
+    RunTrace& trace;
+    std::shared_ptr<CommandTrace> command;  // null: not traced
   };
   struct Outcome {
     Status status;
     std::span<const PackageRecord> packages;
     std::vector<uint64_t> slices;  // per participant
     bool nothing_ran = false;      // no device could launch anything: buffers are as they were
+    uint64_t begun_ns = 0;
   };
   /// Called once, by the worker that ends last, when all results are in the directory.
   using Ended = std::function<void(const Outcome&)>;
@@ -68,6 +72,7 @@ class SplitRun {
   std::vector<uint64_t> slices_of_each(const std::vector<PackageRecord>& packages) const;
   void note_launch() TUTTI_EXCLUDES(mutex_);
   Status merge(Status status);
+  uint64_t number() const { return parts_.command ? parts_.command->number : 0; }  // in the trace
   void finish();
 
   Parts parts_;

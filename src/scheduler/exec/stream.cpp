@@ -3,6 +3,11 @@
 
 namespace tutti::scheduler {
 
+uint32_t Stream::next_number() {
+  static std::atomic<uint32_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 Result<backends::Queue*> Stream::vendor_queue(uint32_t backend, bool measured) {
   const size_t index = measured || has_one_lane(backend) ? kMeasured : kPlain;
   Lane& lane = devices_[backend][index];

@@ -36,6 +36,7 @@ class Stream : public RefCounted {
   }
 
   const StreamOptions& options() const { return options_; }
+  uint32_t number() const { return number_; }  // counted from 1 in this process
   /// The queue on the device; `measured`: one that measures times.
   Result<backends::Queue*> vendor_queue(uint32_t backend, bool measured);
 
@@ -56,9 +57,11 @@ class Stream : public RefCounted {
 
  private:
   friend class CommandLog;
+  static uint32_t next_number();
 
   BackendSet& backends_;
   StreamOptions options_;  // constant once constructed
+  const uint32_t number_ = next_number();
   static constexpr size_t kPlain = 0, kMeasured = 1;
   struct Lane {
     std::unique_ptr<backends::Queue> made;  // guarded by mutex_

@@ -32,6 +32,7 @@ namespace tutti::scheduler {
 
 class Engine;
 class Stream;
+struct CommandTrace;
 
 /// Profiling times in nanoseconds of the process's steady clock; zero = not yet.
 struct CommandTimes {
@@ -107,6 +108,8 @@ class Command : public RefCounted {
   bool sampled_ = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion_;
   std::atomic<bool> direct_{false};
+
+  std::shared_ptr<CommandTrace> trace_;  // null: not traced; constant once enqueued
 };
 
 }  // namespace tutti::scheduler

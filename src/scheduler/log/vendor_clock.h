@@ -7,8 +7,22 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <utility>
+
+#include "backends/api/backend.h"
 
 namespace tutti::scheduler {
+
+/// Begin and end on our clock of a command that was handed to the vendor at `launched` and known to
+/// have ended at `ended`, where the vendor has measured. That knows neither the wait in its queue
+/// nor how late we asked; its QUEUED is our launch.
+inline std::optional<std::pair<uint64_t, uint64_t>> measured_interval(
+    const std::optional<backends::VendorTimes>& times, uint64_t launched, uint64_t ended) {
+  if (!times || times->queued > times->started || times->started >= times->ended) return {};
+  const uint64_t end = std::min(ended, launched + (times->ended - times->queued));
+  return std::pair(std::min(end, launched + (times->started - times->queued)), end);
+}
 
 class VendorClock {
  public:

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "platform/clock.h"
-#include "scheduler/exec/workers.h"
+#include "platform/task_thread.h"
 
 namespace tutti::testing {
 namespace {
@@ -177,7 +177,7 @@ class FakeQueue : public Queue {
 
   FakeBackend& backend_;
   const bool measures_;
-  scheduler::TaskThread thread_{"fake-queue"};
+  TaskThread thread_{"fake-queue"};
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 #include "platform/thread_annotations.h"
 
-namespace tutti::scheduler {
+namespace tutti {
 
 class TaskThread {
  public:
@@ -46,4 +46,4 @@ class TaskThread {
   bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace tutti::scheduler
+}  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/exec/workers.h"
+#include "platform/task_thread.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tutti::scheduler {
+namespace tutti {
 namespace {
 
 size_t default_stack_bytes() {
@@ -109,4 +109,4 @@ void TaskThread::stop() {
   }
 }
 
-}  // namespace tutti::scheduler
+}  // namespace tutti

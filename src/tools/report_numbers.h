@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `tutti report` says of a trace, as numbers: the one source of its page and of its text.
+// Pure functions of the trace. Times in nanoseconds, speeds in work-items per second.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/trace_file.h"
+
+namespace tutti::tools {
+
+struct DeviceNumbers {
+  TraceDevice device;
+  uint64_t busy_ns = 0;    // computing kernels
+  double share = 0;        // of all devices' busy time
+  double utilisation = 0;  // of the time from the first kernel's begin to the last one's end
+  uint64_t packages = 0, whole_launches = 0;
+  uint64_t bytes_to_device = 0, bytes_to_host = 0;
+};
+
+/// One device's part in one kernel.
+struct KernelDeviceNumbers {
+  uint32_t device = 0;
+  uint64_t packages = 0, whole_launches = 0;
+  uint64_t items = 0;  // work-items computed
+  uint64_t busy_ns = 0;
+  double share = 0;                    // of the kernel's work-items
+  double speed = 0;                    // 0: unknown
+  uint64_t smallest = 0, largest = 0;  // package, in slices
+};
+
+struct VerdictNumbers {
+  std::string mode, reason;
+  uint32_t line = 0;  // of the source that forced it; 0: none
+  uint64_t launches = 0;
+};
+
+struct LaunchNumbers {
+  uint64_t command = 0;
+  uint32_t verdict = 0;  // index into KernelNumbers::verdicts
+  bool split = false, failed = false, ended = false;
+  uint64_t begin = 0, end = 0;
+  uint64_t items = 0, slices = 0;
+  uint32_t dimension = 0;
+  uint64_t packages = 0;
+  uint64_t expected_whole_ns = 0, expected_split_ns = 0;  // by the planner; 0: it did not know
+  // Of split launches that ended: t_ideal = G / Σ s_i, what the fastest device would have needed
+  // alone, and t_ideal by what the launch took. 0: unknown.
+  uint64_t ideal_ns = 0, best_ns = 0;
+  uint32_t best_device = 0;
+  double efficiency = 0;
+};
+
+struct MovedNumbers {
+  TransferWay way = TransferWay::kToDevice;
+  uint32_t device = 0;
+  std::string why, argument;
+  uint64_t bytes = 0, transfers = 0, ns = 0;
+};
+
+struct KernelNumbers {
+  std::string name;
+  uint64_t launches = 0, split = 0, failed = 0, unfinished = 0;
+  uint64_t total_ns = 0;  // sum over the launches that ended
+  uint64_t median_ns = 0;
+  std::vector<VerdictNumbers> verdicts;      // in the order of their first launch
+  std::vector<KernelDeviceNumbers> devices;  // by index
+  std::vector<LaunchNumbers> all;            // in the order of their decisions
+  std::vector<MovedNumbers> moved;           // the most bytes first
+  uint64_t merges = 0, merge_ns = 0;
+  // Sums over the split launches whose ideal is known.
+  uint64_t measured_launches = 0;
+  uint64_t split_ns = 0, ideal_ns = 0, best_ns = 0;
+  double efficiency = 0;         // ideal_ns / split_ns; 0: unknown
+  double median_efficiency = 0;  // of the launches
+  uint32_t best_device = 0;      // the one that is fastest most often
+};
+
+/// Commands of the application that are no kernels: what it read, wrote, mapped, copied. Where the
+/// data lay in the host's memory, nothing else moved.
+struct AskedNumbers {
+  std::string what;
+  uint64_t commands = 0, bytes = 0, ns = 0;
+};
+
+struct ReportNumbers {
+  std::vector<DeviceNumbers> devices;
+  std::vector<KernelNumbers> kernels;  // the one that took longest first
+  std::vector<MovedNumbers> moved;     // for the application's own commands, not for kernels
+  std::vector<AskedNumbers> asked;     // those commands
+  uint64_t launches = 0, split = 0;
+  uint64_t bytes_to_device = 0, bytes_to_host = 0;
+  uint64_t calls = 0, call_ns = 0;  // of the application into OpenCL, those on one thread at a time
+};
+
+ReportNumbers report_numbers(const TraceFile& trace);
+
+}  // namespace tutti::tools

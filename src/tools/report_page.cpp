@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "platform/trace.h"
+#include "report/page.css.h"
+#include "report/page.html.h"
+#include "report/page.js.h"
+#include "tools/report_output.h"
+
+namespace tutti::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// More slices than this make a browser slow; the shortest ones would not be seen anyway.
+constexpr size_t kMostSlices = 300'000;
+
+Json moved_json(const std::vector<MovedNumbers>& moved) {
+  Json list = Json::array();
+  for (const MovedNumbers& entry : moved) {
+    list.push_back({{"way", static_cast<int>(entry.way)},
+                    {"device", entry.device},
+                    {"why", entry.why},
+                    {"argument", entry.argument},
+                    {"bytes", entry.bytes},
+                    {"transfers", entry.transfers},
+                    {"ns", entry.ns}});
+  }
+  return list;
+}
+
+Json device_json(const DeviceNumbers& entry) {
+  return {{"index", entry.device.index},
+          {"name", entry.device.name},
+          {"platform", entry.device.platform},
+          {"shares_host_memory", entry.device.shares_host_memory},
+          {"busy_ns", entry.busy_ns},
+          {"share", entry.share},
+          {"utilisation", entry.utilisation},
+          {"packages", entry.packages},
+          {"whole_launches", entry.whole_launches},
+          {"bytes_to_device", entry.bytes_to_device},
+          {"bytes_to_host", entry.bytes_to_host}};
+}
+
+Json kernel_json(const KernelNumbers& kernel) {
+  Json verdicts = Json::array(), devices = Json::array(), all = Json::array();
+  for (const VerdictNumbers& verdict : kernel.verdicts) {
+    verdicts.push_back({{"mode", verdict.mode},
+                        {"reason", verdict.reason},
+                        {"line", verdict.line},
+                        {"launches", verdict.launches}});
+  }
+  for (const KernelDeviceNumbers& entry : kernel.devices) {
+    devices.push_back({{"device", entry.device},
+                       {"packages", entry.packages},
+                       {"whole_launches", entry.whole_launches},
+                       {"items", entry.items},
+                       {"busy_ns", entry.busy_ns},
+                       {"share", entry.share},
+                       {"speed", entry.speed},
+                       {"smallest", entry.smallest},
+                       {"largest", entry.largest}});
+  }
+  for (const LaunchNumbers& launch : kernel.all) {
+    all.push_back({{"command", launch.command},
+                   {"verdict", launch.verdict},
+                   {"split", launch.split},
+                   {"failed", launch.failed},
+                   {"ended", launch.ended},
+                   {"begin", launch.begin},
+                   {"end", launch.end},
+                   {"items", launch.items},
+                   {"slices", launch.slices},
+                   {"dimension", launch.dimension},
+                   {"packages", launch.packages},
+                   {"expected_whole_ns", launch.expected_whole_ns},
+                   {"expected_split_ns", launch.expected_split_ns},
+                   {"efficiency", launch.efficiency}});
+  }
+  return {{"name", kernel.name},
+          {"launches", kernel.launches},
+          {"split", kernel.split},
+          {"failed", kernel.failed},
+          {"unfinished", kernel.unfinished},
+          {"total_ns", kernel.total_ns},
+          {"median_ns", kernel.median_ns},
+          {"verdicts", std::move(verdicts)},
+          {"devices", std::move(devices)},
+          {"all", std::move(all)},
+          {"moved", moved_json(kernel.moved)},
+          {"merges", kernel.merges},
+          {"merge_ns", kernel.merge_ns},
+          {"measured_launches", kernel.measured_launches},
+          {"split_ns", kernel.split_ns},
+          {"ideal_ns", kernel.ideal_ns},
+          {"best_ns", kernel.best_ns},
+          {"best_device", kernel.best_device},
+          {"efficiency", kernel.efficiency},
+          {"median_efficiency", kernel.median_efficiency}};
+}
+
+/// Slices at least as long as this are shown.
+uint64_t shortest_shown(const TraceFile& trace) {
+  if (trace.slices.size() <= kMostSlices) return 0;
+  std::vector<uint64_t> lengths;
+  for (const TraceSlice& slice : trace.slices) lengths.push_back(slice.end - slice.begin);
+  const auto place = lengths.end() - static_cast<std::ptrdiff_t>(kMostSlices);
+  std::nth_element(lengths.begin(), place, lengths.end());
+  return *place + 1;
+}
+
+/// Rows with their slices as plain numbers, eleven each (page.js names them).
+Json rows_json(const TraceFile& trace, uint64_t& omitted) {
+  const uint64_t least = shortest_shown(trace);
+  std::vector<Json> slices(trace.rows.size(), Json::array());
+  for (const TraceSlice& slice : trace.slices) {
+    if (slice.end - slice.begin < least) {
+      ++omitted;
+      continue;
+    }
+    const bool package = slice.kind == SliceKind::kPackage;
+    Json& list = slices[slice.row];
+    for (const uint64_t value :
+         {slice.begin, slice.end - slice.begin,
+          uint64_t{static_cast<uint8_t>(slice.kind)} * 4 + static_cast<uint8_t>(slice.way),
+          uint64_t{slice.name}, slice.command, package ? slice.first : slice.bytes, slice.count,
+          uint64_t{slice.why}, uint64_t{slice.argument}, uint64_t{slice.device},
+          uint64_t{slice.kernel}}) {
+      list.push_back(value);
+    }
+  }
+  Json rows = Json::array();
+  for (size_t i = 0; i < trace.rows.size(); ++i) {
+    const TraceRow& row = trace.rows[i];
+    const bool device = row.process >= trace::kDevices;
+    rows.push_back({{"number", i},
+                    {"group", row.group},
+                    {"name", row.name},
+                    {"device", device ? Json(row.process - trace::kDevices) : Json(nullptr)},
+                    {"slices", std::move(slices[i])}});
+  }
+  return rows;
+}
+
+Json page_data(const TraceFile& trace, const ReportNumbers& numbers, const std::string& source) {
+  Json devices = Json::array(), kernels = Json::array(), asked = Json::array();
+  for (const DeviceNumbers& entry : numbers.devices) devices.push_back(device_json(entry));
+  for (const KernelNumbers& kernel : numbers.kernels) kernels.push_back(kernel_json(kernel));
+  for (const AskedNumbers& entry : numbers.asked) {
+    asked.push_back({{"what", entry.what},
+                     {"commands", entry.commands},
+                     {"bytes", entry.bytes},
+                     {"ns", entry.ns}});
+  }
+  Json arrows = Json::array();
+  for (const TraceArrow& arrow : trace.arrows) {
+    arrows.push_back(arrow.from_row);
+    arrows.push_back(arrow.from);
+    arrows.push_back(arrow.to_row);
+    arrows.push_back(arrow.to);
+  }
+  uint64_t omitted = 0;
+  Json rows = rows_json(trace, omitted);
+  return {{"program", trace.program},
+          {"process", trace.process},
+          {"source", source},
+          {"complete", trace.complete},
+          {"duration", trace.duration},
+          {"launches", numbers.launches},
+          {"split", numbers.split},
+          {"bytes_to_device", numbers.bytes_to_device},
+          {"bytes_to_host", numbers.bytes_to_host},
+          {"calls", numbers.calls},
+          {"call_ns", numbers.call_ns},
+          {"devices", std::move(devices)},
+          {"kernels", std::move(kernels)},
+          {"asked", std::move(asked)},
+          {"moved", moved_json(numbers.moved)},
+          {"texts", trace.texts},
+          {"rows", std::move(rows)},
+          {"arrows", std::move(arrows)},
+          {"omitted", omitted}};
+}
+
+void put_in(std::string& page, std::string_view mark, const std::string& text) {
+  page.replace(page.find(mark), mark.size(), text);
+}
+
+}  // namespace
+
+std::string report_page(const TraceFile& trace, const ReportNumbers& numbers,
+                        const std::string& source) {
+  std::string data = page_data(trace, numbers, source)
+                         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  // No text may end the element that the data stand in.
+  for (size_t at = data.find('<'); at != std::string::npos; at = data.find('<', at)) {
+    data.replace(at, 1, "\\u003c");
+  }
+  std::string page = embedded::report_page_html;
+  // The data last: nothing of theirs may be taken for a mark.
+  put_in(page, "@STYLE@", embedded::report_page_css);
+  put_in(page, "@SCRIPT@", embedded::report_page_js);
+  put_in(page, "@DATA@", data);
+  return page;
+}
+
+}  // namespace tutti::tools

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "tools/report_output.h"
+
+namespace tutti::tools {
+namespace {
+
+constexpr size_t kBarColumns = 60;
+
+std::string scaled(double value, double step, std::initializer_list<const char*> units) {
+  size_t unit = 0;
+  while (value >= step && unit + 1 < units.size()) value /= step, ++unit;
+  const int decimals = unit == 0 && value == static_cast<double>(static_cast<uint64_t>(value)) ? 0
+                       : value < 10                                                            ? 2
+                       : value < 100                                                           ? 1
+                                                                                               : 0;
+  return fmt::format("{:.{}f} {}", value, decimals, units.begin()[unit]);
+}
+
+const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+std::string device_name(const ReportNumbers& numbers, uint32_t index) {
+  for (const DeviceNumbers& entry : numbers.devices) {
+    if (entry.device.index == index) return fmt::format("{} {}", index, entry.device.name);
+  }
+  return std::to_string(index);
+}
+
+const char* way_text(TransferWay way) {
+  switch (way) {
+    case TransferWay::kToDevice:
+      return "to";
+    case TransferWay::kToHost:
+      return "from";
+    case TransferWay::kOnDevice:
+      break;
+  }
+  return "within";
+}
+
+std::string moved_text(const ReportNumbers& numbers, const std::vector<MovedNumbers>& moved) {
+  std::string text;
+  for (const MovedNumbers& entry : moved) {
+    text += fmt::format("      {:>9} {} {}: {}", bytes_text(entry.bytes), way_text(entry.way),
+                        device_name(numbers, entry.device), entry.why);
+    if (!entry.argument.empty()) text += fmt::format(", argument '{}'", entry.argument);
+    text += fmt::format(" ({} transfer{}, {})\n", entry.transfers, plural(entry.transfers),
+                        time_text(entry.ns));
+  }
+  return text;
+}
+
+/// When each device computed packages of the kernel's last split launch, one line per device. Each
+/// package begins with a bar, so that its size shows.
+std::string packages_picture(const TraceFile& trace, const ReportNumbers& numbers,
+                             const KernelNumbers& kernel) {
+  const auto last = std::find_if(kernel.all.rbegin(), kernel.all.rend(), [](const auto& launch) {
+    return launch.split && launch.ended && launch.packages > 0 && launch.end > launch.begin;
+  });
+  if (last == kernel.all.rend()) return {};
+  std::string text =
+      fmt::format("    the last split launch, {}:\n", time_text(last->end - last->begin));
+  const double columns_per_ns =
+      static_cast<double>(kBarColumns) / static_cast<double>(last->end - last->begin);
+  const auto column = [&](uint64_t time) {
+    const uint64_t since = std::max(time, last->begin) - last->begin;
+    const double columns = static_cast<double>(since) * columns_per_ns;
+    return static_cast<size_t>(std::min(columns, static_cast<double>(kBarColumns)));
+  };
+  for (const DeviceNumbers& device : numbers.devices) {
+    std::string bar(kBarColumns, '.');
+    uint64_t packages = 0, slices = 0;
+    for (const TraceSlice& slice : trace.slices) {
+      if (slice.kind != SliceKind::kPackage || slice.command != last->command ||
+          slice.device != device.device.index) {
+        continue;
+      }
+      ++packages;
+      slices += slice.count;
+      const size_t begin = std::min(column(slice.begin), kBarColumns - 1);
+      for (size_t i = begin; i < std::max(begin + 1, column(slice.end)); ++i) bar[i] = '=';
+      bar[begin] = '|';
+    }
+    if (packages == 0) continue;
+    const double share =
+        last->slices == 0 ? 0
+                          : 100 * static_cast<double>(slices) / static_cast<double>(last->slices);
+    text += fmt::format("      {:>2} {} {:5.1f} % in {} package{}\n", device.device.index, bar,
+                        share, packages, plural(packages));
+  }
+  return text;
+}
+
+std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
+                        const KernelNumbers& kernel) {
+  std::string text = fmt::format("  {}: {} launch{}, {} split, {} in all, median {}\n", kernel.name,
+                                 kernel.launches, kernel.launches == 1 ? "" : "es", kernel.split,
+                                 time_text(kernel.total_ns), time_text(kernel.median_ns));
+  if (kernel.failed > 0) text += fmt::format("    {} failed\n", kernel.failed);
+  if (kernel.unfinished > 0) {
+    text += fmt::format("    {} had not ended when the trace stops\n", kernel.unfinished);
+  }
+  for (const VerdictNumbers& verdict : kernel.verdicts) {
+    text += fmt::format("    {} x {}: {}\n", verdict.launches, verdict.mode,
+                        verdict.reason.empty() ? "no reason was needed" : verdict.reason);
+  }
+  if (kernel.measured_launches > 0) {
+    text += fmt::format("    split launches took {}; ideal {}: efficiency {:.2f} (median {:.2f})\n",
+                        time_text(kernel.split_ns), time_text(kernel.ideal_ns), kernel.efficiency,
+                        kernel.median_efficiency);
+    text +=
+        fmt::format("    the best single device, {}, would have needed {}: {:.3g} times as long\n",
+                    device_name(numbers, kernel.best_device), time_text(kernel.best_ns),
+                    static_cast<double>(kernel.best_ns) /
+                        static_cast<double>(std::max<uint64_t>(kernel.split_ns, 1)));
+  }
+  for (const KernelDeviceNumbers& device : kernel.devices) {
+    text += fmt::format("    {}: {:.1f} % of the work-items", device_name(numbers, device.device),
+                        100 * device.share);
+    if (device.packages > 0) {
+      text += fmt::format(", {} package{} of {} to {} slices", device.packages,
+                          plural(device.packages), device.smallest, device.largest);
+    }
+    if (device.whole_launches > 0) text += fmt::format(", {} whole", device.whole_launches);
+    if (device.speed > 0) text += fmt::format(", {}work-items/s", rate_text(device.speed));
+    text += '\n';
+  }
+  if (kernel.merges > 0) {
+    text += fmt::format("    {} merge{}, {}\n", kernel.merges, plural(kernel.merges),
+                        time_text(kernel.merge_ns));
+  }
+  if (!kernel.moved.empty()) text += "    moved:\n" + moved_text(numbers, kernel.moved);
+  return text + packages_picture(trace, numbers, kernel);
+}
+
+}  // namespace
+
+std::string time_text(uint64_t ns) {
+  return scaled(static_cast<double>(ns), 1000, {"ns", "µs", "ms", "s"});
+}
+
+std::string bytes_text(uint64_t bytes) {
+  return scaled(static_cast<double>(bytes), 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+}
+
+std::string rate_text(double rate) { return scaled(rate, 1000, {"", "k", "M", "G", "T", "P"}); }
+
+std::string report_text(const TraceFile& trace, const ReportNumbers& numbers) {
+  std::string text = fmt::format(
+      "{}, process {}: {} traced, {} launch{} of {} kernel{}, {} split\n", trace.program,
+      trace.process, time_text(trace.duration), numbers.launches, numbers.launches == 1 ? "" : "es",
+      numbers.kernels.size(), plural(numbers.kernels.size()), numbers.split);
+  if (!trace.complete) {
+    text += "The trace breaks off: the application crashed, was killed, or still runs.\n";
+  }
+  text += "\nDevices\n";
+  for (const DeviceNumbers& entry : numbers.devices) {
+    text +=
+        fmt::format("  {} ({})\n", device_name(numbers, entry.device.index), entry.device.platform);
+    text += fmt::format("    busy {}, {:.1f} % of the time; {:.1f} % of all devices' busy time\n",
+                        time_text(entry.busy_ns), 100 * entry.utilisation, 100 * entry.share);
+    text += fmt::format("    {} package{}, {} whole launch{}; {} in, {} out{}\n", entry.packages,
+                        plural(entry.packages), entry.whole_launches,
+                        entry.whole_launches == 1 ? "" : "es", bytes_text(entry.bytes_to_device),
+                        bytes_text(entry.bytes_to_host),
+                        entry.device.shares_host_memory ? "; shares the host's memory" : "");
+  }
+  text += "\nKernels\n";
+  if (numbers.kernels.empty()) text += "  none was launched\n";
+  for (const KernelNumbers& kernel : numbers.kernels) text += kernel_text(trace, numbers, kernel);
+  text += "\nThe application\n";
+  text += fmt::format("  {} call{}, {} in them\n", numbers.calls, plural(numbers.calls),
+                      time_text(numbers.call_ns));
+  for (const AskedNumbers& entry : numbers.asked) {
+    text += fmt::format("  {}: {} in {} command{}, {}\n", entry.what, bytes_text(entry.bytes),
+                        entry.commands, plural(entry.commands), time_text(entry.ns));
+  }
+  if (!numbers.moved.empty()) text += "  moved for it:\n" + moved_text(numbers, numbers.moved);
+  return text;
+}
+
+}  // namespace tutti::tools

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/trace_file.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <tuple>
+
+#include "platform/trace.h"
+
+namespace tutti::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kKindNames[kSliceKinds] = {"api",    "host",     "decision", "package",
+                                                 "kernel", "transfer", "merge"};
+
+std::optional<SliceKind> kind_of(const std::string& category) {
+  for (size_t i = 0; i < kSliceKinds; ++i) {
+    if (category == kKindNames[i]) return static_cast<SliceKind>(i);
+  }
+  return std::nullopt;
+}
+
+/// Nanoseconds of the format's microseconds, or of another unit.
+uint64_t nanoseconds(const json& event, const char* key, double unit = 1e3) {
+  const auto found = event.find(key);
+  if (found == event.end() || !found->is_number()) return 0;
+  const double value = found->get<double>() * unit;
+  return value > 0 && value < 9e18 ? static_cast<uint64_t>(std::llround(value)) : 0;
+}
+
+// Whatever is not there or of another type counts as 0, false or empty: a trace may be of another
+// version.
+uint64_t number(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned()) return 0;
+  return found->get<uint64_t>();
+}
+uint32_t small(const json& object, const char* key) {
+  return static_cast<uint32_t>(std::min<uint64_t>(number(object, key), UINT32_MAX));
+}
+std::string text(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+bool truth(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+template <typename T>
+std::vector<T> numbers(const json& object, const char* key) {
+  std::vector<T> list;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return list;
+  for (const json& value : *found) {
+    if (value.is_number_unsigned()) list.push_back(value.get<T>());
+  }
+  return list;
+}
+
+class Reader {
+ public:
+  /// False: this is no event.
+  bool take(const json& event);
+  /// Puts everything in order. False: this is no trace of ours.
+  bool finish(TraceFile& into);
+  bool complete = false;
+
+ private:
+  uint32_t text_number(const std::string& text);
+  uint32_t row(const json& event);
+  void take_note(const json& event, const std::string& name, const json& args);
+  void take_slice(const json& event, SliceKind kind, const json& args);
+  void take_decision(uint64_t begin, const json& args);
+  void take_flow(const json& event, bool begins);
+  void take_launch(const json& event, bool begins, const json& args);
+  TraceLaunch& launch_of(uint64_t command);
+  void order_rows();
+  void shift_times();
+
+  TraceFile file_;
+  bool ours_ = false;
+  uint64_t first_ = UINT64_MAX, last_ = 0;
+  std::unordered_map<std::string, uint32_t> text_numbers_{{"", 0}};
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> row_numbers_;
+  std::map<uint32_t, std::string> process_names_;
+  std::unordered_map<uint64_t, size_t> launches_;                           // by command
+  std::unordered_map<uint64_t, std::pair<uint32_t, uint64_t>> open_flows_;  // by id
+};
+
+uint32_t Reader::text_number(const std::string& value) {
+  const auto [entry, added] =
+      text_numbers_.try_emplace(value, static_cast<uint32_t>(text_numbers_.size()));
+  return entry->second;
+}
+
+uint32_t Reader::row(const json& event) {
+  const std::pair key(small(event, "pid"), small(event, "tid"));
+  const auto [entry, added] =
+      row_numbers_.try_emplace(key, static_cast<uint32_t>(file_.rows.size()));
+  if (added) file_.rows.push_back({key.first, key.second, {}, {}});
+  return entry->second;
+}
+
+bool Reader::take(const json& event) {
+  if (!event.is_object()) return false;
+  const std::string phase = text(event, "ph");
+  if (phase.size() != 1) return false;
+  static const json kNone = json::object();
+  const auto found = event.find("args");
+  const json& args = found != event.end() && found->is_object() ? *found : kNone;
+  switch (phase.front()) {
+    case 'M':
+      take_note(event, text(event, "name"), args);
+      break;
+    case 'X':
+      if (const auto kind = kind_of(text(event, "cat"))) take_slice(event, *kind, args);
+      break;
+    case 's':
+    case 'f':
+      take_flow(event, phase == "s");
+      break;
+    case 'b':
+    case 'e':
+      if (text(event, "cat") == "launch") take_launch(event, phase == "b", args);
+      break;
+    default:
+      break;  // some other event of the format
+  }
+  return true;
+}
+
+void Reader::take_note(const json& event, const std::string& name, const json& args) {
+  if (name == "tutti_trace") {
+    ours_ = true;
+    file_.program = text(args, "program");
+    file_.process = number(args, "process");
+  } else if (name == "tutti_device") {
+    file_.devices.push_back({small(args, "device"), text(args, "name"), text(args, "platform"),
+                             truth(args, "shares_host_memory")});
+  } else if (name == "process_name") {
+    process_names_[small(event, "pid")] = text(args, "name");
+  } else if (name == "thread_name") {
+    file_.rows[row(event)].name = text(args, "name");
+  }
+}
+
+void Reader::take_slice(const json& event, SliceKind kind, const json& args) {
+  TraceSlice slice;
+  slice.kind = kind;
+  slice.row = row(event);
+  slice.name = text_number(text(event, "name"));
+  slice.begin = nanoseconds(event, "ts");
+  slice.end = slice.begin + nanoseconds(event, "dur");
+  slice.command = number(args, "command");
+  slice.kernel = text_number(text(args, "kernel"));
+  slice.argument = text_number(text(args, "argument"));
+  slice.why = text_number(text(args, kind == SliceKind::kApi ? "error" : "why"));
+  slice.device = small(args, "device");
+  slice.first = number(args, "first");
+  slice.count = number(args, "count");
+  slice.bytes = number(args, "bytes");
+  const std::string way = text(args, "direction");
+  if (way == "to_host") slice.way = TransferWay::kToHost;
+  if (way == "on_device") slice.way = TransferWay::kOnDevice;
+  first_ = std::min(first_, slice.begin);
+  last_ = std::max(last_, slice.end);
+  if (kind == SliceKind::kDecision) take_decision(slice.begin, args);
+  if (kind == SliceKind::kKernel) {  // a whole launch is this slice
+    TraceLaunch& launch = launch_of(slice.command);
+    launch.begin = slice.begin;
+    launch.end = slice.end;
+    launch.ended = true;
+  }
+  file_.slices.push_back(slice);
+}
+
+TraceLaunch& Reader::launch_of(uint64_t command) {
+  const auto [entry, added] = launches_.try_emplace(command, file_.launches.size());
+  if (added) file_.launches.emplace_back().command = command;
+  return file_.launches[entry->second];
+}
+
+void Reader::take_decision(uint64_t begin, const json& args) {
+  TraceLaunch& launch = launch_of(number(args, "command"));
+  launch.kernel = text_number(text(args, "kernel"));
+  launch.split = truth(args, "split");
+  launch.mode = text(args, "mode");
+  launch.reason = text(args, "reason");
+  launch.line = small(args, "line");
+  launch.dimension = small(args, "dimension");
+  launch.slices = number(args, "slices");
+  launch.items = number(args, "items");
+  launch.expected_whole = nanoseconds(args, "expected_whole_seconds", 1e9);
+  launch.expected_split = nanoseconds(args, "expected_split_seconds", 1e9);
+  launch.global = numbers<uint64_t>(args, "global");
+  launch.local = numbers<uint64_t>(args, "local");
+  launch.candidates = numbers<uint32_t>(args, "candidates");
+  if (!launch.ended) launch.begin = launch.end = begin;
+}
+
+void Reader::take_launch(const json& event, bool begins, const json& args) {
+  TraceLaunch& launch = launch_of(number(event, "id"));
+  const uint64_t time = nanoseconds(event, "ts");
+  if (begins) {
+    launch.begin = launch.end = time;
+    launch.failed = truth(args, "failed");
+  } else {
+    launch.end = std::max(launch.begin, time);
+    launch.ended = true;
+  }
+  first_ = std::min(first_, time);
+  last_ = std::max(last_, time);
+}
+
+void Reader::take_flow(const json& event, bool begins) {
+  const uint64_t id = number(event, "id");
+  const uint32_t where = row(event);
+  const uint64_t time = nanoseconds(event, "ts");
+  if (begins) {
+    open_flows_[id] = {where, time};
+    return;
+  }
+  const auto open = open_flows_.find(id);
+  if (open == open_flows_.end()) return;
+  file_.arrows.push_back({open->second.first, where, open->second.second, time});
+  open_flows_.erase(open);
+}
+
+void Reader::order_rows() {
+  std::vector<uint32_t> order(file_.rows.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
+    const TraceRow &first = file_.rows[a], &second = file_.rows[b];
+    return std::tie(first.process, first.thread) < std::tie(second.process, second.thread);
+  });
+  std::vector<uint32_t> place(order.size());
+  std::vector<TraceRow> rows;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    rows.push_back(std::move(file_.rows[order[i]]));
+    rows.back().group = process_names_[rows.back().process];
+  }
+  file_.rows = std::move(rows);
+  for (TraceSlice& slice : file_.slices) slice.row = place[slice.row];
+  for (TraceArrow& arrow : file_.arrows) {
+    arrow.from_row = place[arrow.from_row];
+    arrow.to_row = place[arrow.to_row];
+  }
+  std::sort(file_.slices.begin(), file_.slices.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.row, a.begin, b.end) < std::tuple(b.row, b.begin, a.end);
+  });
+}
+
+void Reader::shift_times() {
+  if (first_ == UINT64_MAX) return;
+  file_.begin = first_;
+  file_.duration = last_ - first_;
+  const auto shift = [this](uint64_t& time) { time = std::max(time, first_) - first_; };
+  for (TraceSlice& slice : file_.slices) shift(slice.begin), shift(slice.end);
+  for (TraceLaunch& launch : file_.launches) shift(launch.begin), shift(launch.end);
+  for (TraceArrow& arrow : file_.arrows) shift(arrow.from), shift(arrow.to);
+}
+
+bool Reader::finish(TraceFile& into) {
+  if (!ours_) return false;
+  order_rows();
+  shift_times();
+  // A package whose decision the trace does not hold belongs to nothing that could be said.
+  std::erase_if(file_.launches, [](const TraceLaunch& launch) { return launch.mode.empty(); });
+  std::sort(file_.devices.begin(), file_.devices.end(),
+            [](const auto& a, const auto& b) { return a.index < b.index; });
+  file_.texts.resize(text_numbers_.size());
+  for (const auto& [value, at] : text_numbers_) file_.texts[at] = value;
+  file_.complete = complete;
+  into = std::move(file_);
+  return true;
+}
+
+/// As the driver writes it, an event per line. An error's text is what is wrong, without the name.
+Status read_lines(std::istream& stream, Reader& reader) {
+  std::string line;
+  std::getline(stream, line);
+  size_t at = 1;
+  std::string damaged;  // the line before, if it was; it may be the last one, and cut
+  while (std::getline(stream, line)) {
+    ++at;
+    if (!damaged.empty()) return fail(CL_INVALID_VALUE, damaged);
+    if (reader.complete && !line.empty()) {
+      return fail(CL_INVALID_VALUE, fmt::format("line {} comes after the end of the trace", at));
+    }
+    if (line == "]") {
+      reader.complete = true;
+      continue;
+    }
+    if (line.ends_with(',')) line.pop_back();
+    if (line.empty()) continue;
+    const json event = json::parse(line, nullptr, false);
+    if (event.is_discarded() || !reader.take(event)) {
+      damaged = fmt::format("line {} is damaged: {:.60}", at, line);
+    }
+  }
+  return {};
+}
+
+/// As some other program has stored it.
+Status read_whole(std::istream& stream, Reader& reader) {
+  json content = json::parse(stream, nullptr, false);
+  if (content.is_discarded()) return fail(CL_INVALID_VALUE, "it is not JSON");
+  const json& events =
+      content.is_object() && content.contains("traceEvents") ? content["traceEvents"] : content;
+  if (!events.is_array()) return fail(CL_INVALID_VALUE, "it is JSON, but no trace");
+  for (const json& event : events) {
+    if (!reader.take(event)) return fail(CL_INVALID_VALUE, "it is JSON, but no trace");
+  }
+  reader.complete = true;
+  return {};
+}
+
+}  // namespace
+
+const char* slice_kind_name(SliceKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
+
+Result<TraceFile> read_trace(const std::string& path) {
+  const auto broken = [&path](const std::string& why) {
+    return fail(CL_INVALID_VALUE, fmt::format("{}: {}", path, why));
+  };
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return broken(std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) return broken("it is a folder");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return broken(std::strerror(errno));
+  std::string first;
+  std::getline(stream, first);
+  if (stream.eof() && first.empty()) {
+    return broken("it is empty: the application ended before anything was traced");
+  }
+  const bool lines = first == "[" || first == "[]";
+  stream.clear();
+  stream.seekg(0);
+  Reader reader;
+  const Status read = lines ? read_lines(stream, reader) : read_whole(stream, reader);
+  if (!read) return broken(read.error().message);
+  TraceFile file;
+  if (!reader.finish(file)) {
+    return broken("there is nothing of Tutti's in it; TUTTI_TRACE or tutti run --trace writes one");
+  }
+  return file;
+}
+
+}  // namespace tutti::tools

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of `tutti report` in a real browser: what it shows, against the trace; what keys do.
+
+usage: report_check.py TUTTI BENCH CHROMIUM FOLDER      page and pictures stay in FOLDER
+"""
+
+import collections
+import html.parser
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import cv2
+import numpy as np
+from trace_reading import Trace, expect, read
+
+# Chooses an event, zooms, and asks for a tooltip, as a person would.
+KEYS = r"""
+const rows = document.getElementById("rows");
+const before = document.getElementById("axis").toDataURL();
+for (const key of ["ArrowDown", "ArrowRight", "+", "+", "+"]) {
+  rows.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+}
+const box = rows.getBoundingClientRect();
+rows.dispatchEvent(new WheelEvent("wheel", {deltaY: -50, clientX: box.left + 200, clientY: box.top + 9,
+                                            cancelable: true}));
+setTimeout(() => {
+  document.body.dataset.zoomed = document.getElementById("axis").toDataURL() !== before;
+}, 500);
+"""
+
+
+class Page(html.parser.HTMLParser):
+    """The values that elements carry, by kernel and device, and the visible text of some."""
+
+    VOID = {"meta", "input", "br", "link", "img", "hr"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open = []
+        self.values = collections.defaultdict(list)  # (kernel, device, key) -> values
+        self.body, self.texts, self.tags = {}, collections.defaultdict(str), collections.Counter()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags[tag] += 1
+        if tag == "body":
+            self.body = attributes
+        if tag not in self.VOID:
+            self.open.append((tag, attributes))
+        if "data-value" in attributes:
+            self.values[self.nearest("data-kernel"), self.nearest("data-device"),
+                        attributes["data-key"]].append(attributes["data-value"])
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        for _, attributes in self.open:
+            if "id" in attributes:
+                self.texts[attributes["id"]] += data
+            if "card" in attributes.get("class", "").split():
+                self.texts["card " + attributes["data-key"]] += data
+
+    def nearest(self, name):
+        return next((a[name] for _, a in reversed(self.open) if name in a), None)
+
+    def number(self, kernel, device, key):
+        values = self.values[kernel, device, key]
+        expect(len(values) == 1, f"{key} of {kernel} on {device} is there {len(values)} times")
+        return float(values[0])
+
+
+def browse(chromium, folder, page, *options):
+    home = folder / "browser"
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    process = subprocess.run(
+        [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+         "--no-first-run", "--disable-background-networking", f"--user-data-dir={home}",
+         "--virtual-time-budget=4000", "--window-size=1280,2000", *options, page.as_uri()],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=dict(environment, HOME=str(folder)))
+    expect(process.returncode == 0, f"{chromium} ended with {process.returncode}: {process.stderr}")
+    return process.stdout
+
+
+def near(found, expected, what, relative=1e-6):
+    expect(abs(found - expected) <= max(abs(expected) * relative, 2), f"{what}: {found}, not {expected}")
+
+
+def check_kernel(page, trace, kernel):
+    commands = [c for c, d in trace.decisions.items() if d["args"]["kernel"] == kernel]
+    decisions = {c: trace.decisions[c]["args"] for c in commands}
+    modes = collections.Counter(d["mode"] for d in decisions.values())
+    shown = collections.Counter()
+    for mode in page.values[kernel, None, "verdict"]:
+        shown[mode] += 1
+    expect(shown.keys() == modes.keys(), f"{kernel}: verdicts {shown}, not {modes}")
+
+    items, busy = collections.Counter(), collections.Counter()
+    sizes = collections.defaultdict(list)
+    parts = collections.defaultdict(lambda: (collections.Counter(), collections.Counter()))
+    for event in trace.slices["package"] + trace.slices["kernel"]:
+        arguments = event["args"]
+        if arguments["kernel"] != kernel:
+            continue
+        command, device = arguments["command"], arguments["device"]
+        done = decisions[command]["items"]
+        if event["cat"] == "package":
+            done = done // decisions[command]["slices"] * arguments["count"]
+            sizes[device].append(arguments["count"])
+        for all_of, one in ((items, parts[command][0]), (busy, parts[command][1])):
+            amount = done if all_of is items else event["dur"] * 1e3
+            all_of[device] += amount
+            one[device] += amount
+    for device in items:
+        name = str(device)
+        near(page.number(kernel, name, "items"), items[device], "work-items")
+        near(page.number(kernel, name, "busy_ns"), busy[device], "busy", 1e-5)
+        near(page.number(kernel, name, "packages"), len(sizes[device]), "packages")
+        near(page.number(kernel, name, "share") * 1e6, items[device] / sum(items.values()) * 1e6,
+             "share")
+        if sizes[device]:
+            expect(page.values[kernel, name, "sizes"] ==
+                   [f"{min(sizes[device])}-{max(sizes[device])}"], "sizes")
+
+    took = ideal = best = 0
+    for command, decision in decisions.items():
+        if not decision["split"]:
+            continue
+        speeds = []
+        for device in decision["candidates"]:
+            part = parts[command]
+            if part[0][device]:
+                speeds.append(part[0][device] / part[1][device])
+            elif items[device]:
+                speeds.append(items[device] / busy[device])
+        span = trace.spans[command]
+        took += (span["e"]["ts"] - span["b"]["ts"]) * 1e3
+        ideal += decision["items"] / sum(speeds)
+        best += decision["items"] / max(speeds)
+    if took:
+        near(page.number(kernel, None, "split_ns"), took, "took", 1e-4)
+        near(page.number(kernel, None, "ideal_ns"), ideal, "ideal", 1e-4)
+        near(page.number(kernel, None, "best_ns"), best, "best device alone", 1e-4)
+        near(page.number(kernel, None, "efficiency") * 1e6, ideal / took * 1e6, "efficiency", 1e-3)
+
+
+def check_page(page, trace, source):
+    slices = sum(len(e) for e in trace.slices.values())
+    expect(page.body.get("data-drawn") == str(slices),
+           f"{page.body.get('data-drawn')} of {slices} events drawn")
+    expect("tutti-bench" in page.texts["program"] and source in page.texts["subtitle"], "title")
+    kernels = {d["args"]["kernel"] for d in trace.decisions.values()}
+    expect({kernel for kernel, _, _ in page.values if kernel} == kernels, "kernels")
+    expect(page.texts["card launches"].startswith(str(len(trace.decisions))), "launches")
+    for kernel in kernels:
+        check_kernel(page, trace, kernel)
+    busy = collections.Counter()
+    for event in trace.slices["package"] + trace.slices["kernel"]:
+        busy[event["args"]["device"]] += event["dur"] * 1e3
+    for device in (0, 1):
+        near(page.number(None, str(device), "busy_ns"), busy[device], "busy", 1e-5)
+    expect(page.tags["rect"] >= len(kernels), "no picture of packages")
+
+
+def check_picture(path):
+    """Both devices' colours are in the timeline and in the charts, and the page is mostly light."""
+    image = cv2.imread(str(path)).astype(int)
+    for name, color in (("blue", (0xdb, 0x6f, 0x2f)), ("orange", (0x2d, 0x75, 0xe0))):
+        found = np.abs(image - color).max(axis=2) < 12
+        expect(found.sum() > 2000, f"{found.sum()} {name} pixels in {path}")
+    expect(np.median(image) > 200, "the page is not light")
+
+
+def main():
+    tutti, bench, chromium, folder = sys.argv[1:3] + sys.argv[3:4] + [pathlib.Path(sys.argv[4])]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    trace_file, page_file = folder / "trace.json", folder / "trace.html"
+    subprocess.run([bench, "--platform", "Tutti", "--size", "20011", "--repeat", "2", "scatter",
+                    "groupsum", "scan"], check=True, stdout=subprocess.DEVNULL,
+                   env=dict(os.environ, TUTTI_TRACE=str(trace_file)))
+    subprocess.run([tutti, "report", str(trace_file)], check=True)
+    trace = Trace(read(trace_file, complete=True))
+    text = page_file.read_text()
+    for forbidden in ("http://", "https://", "src="):
+        expect(forbidden not in text.replace("http://www.w3.org/", ""), f"{forbidden} in the page")
+
+    check_page(Page(browse(chromium, folder, page_file, "--dump-dom")), trace, "trace.json")
+    browse(chromium, folder, page_file, f"--screenshot={folder / 'report.png'}")
+    check_picture(folder / "report.png")
+
+    played = folder / "played.html"
+    played.write_text(text.replace("</body>", f"<script>{KEYS}</script></body>"))
+    page = Page(browse(chromium, folder, played, "--dump-dom"))
+    expect("when" in page.texts["details"] and "device" in page.texts["details"],
+           f"no details of the event chosen by keys: {page.texts['details']}")
+    expect(page.body.get("data-zoomed") == "true", "neither keys nor wheel zoom")
+    print(f"{page_file}: as the trace says")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tutti report` on traces written by hand: the numbers that it must find, and what it says of
+// traces that are damaged.
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "platform/temporary_folder.h"
+#include "shell.h"
+
+namespace tutti {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Two devices, one split launch of 100 slices, 1000 work-items: device 0 did 60 slices in 6 ms,
+// device 1 40 slices in 8 ms, the launch took 10 ms. So s = 100 and 50 items per ms, the ideal is
+// 1000/150 = 6.67 ms, device 0 alone would have needed 10 ms. And one launch that stays whole.
+const std::string kEvents[] = {
+    R"({"ph":"M","pid":2,"tid":0,"name":"tutti_trace","args":{"version":1,"program":"app","process":7}})",
+    R"({"ph":"M","pid":2,"tid":0,"name":"tutti_device","args":{"device":0,"row":10,"name":"Fast","platform":"P","shares_host_memory":true}})",
+    R"({"ph":"M","pid":2,"tid":0,"name":"tutti_device","args":{"device":1,"row":11,"name":"Slow","platform":"P","shares_host_memory":false}})",
+    R"({"ph":"M","pid":10,"tid":2,"name":"thread_name","args":{"name":"queue 1"}})",
+    R"({"ph":"X","pid":2,"tid":1,"cat":"decision","name":"split k","ts":1000.000,"dur":10.000,"args":{"command":1,"kernel":"k","split":true,"mode":"disjoint","reason":"apart","dimension":0,"slices":100,"items":1000,"global":[1000],"local":[10],"candidates":[0,1]}})",
+    R"({"ph":"X","pid":10,"tid":2,"cat":"package","name":"k","ts":1000.000,"dur":4000.000,"args":{"command":1,"kernel":"k","device":0,"first":0,"count":50}})",
+    R"({"ph":"X","pid":10,"tid":2,"cat":"package","name":"k","ts":5000.000,"dur":2000.000,"args":{"command":1,"kernel":"k","device":0,"first":90,"count":10}})",
+    R"({"ph":"X","pid":11,"tid":2,"cat":"package","name":"k","ts":1000.000,"dur":8000.000,"args":{"command":1,"kernel":"k","device":1,"first":50,"count":40}})",
+    R"({"ph":"X","pid":11,"tid":1,"cat":"transfer","name":"to_device","ts":1000.000,"dur":1.000,"args":{"device":1,"direction":"to_device","bytes":2048,"why":"used by a kernel","command":1,"kernel":"k","argument":"a<b"}})",
+    R"({"ph":"b","pid":2,"tid":0,"cat":"launch","name":"k","id":1,"ts":1000.000,"args":{"command":1,"kernel":"k","failed":false}})",
+    R"({"ph":"e","pid":2,"tid":0,"cat":"launch","name":"k","id":1,"ts":11000.000})",
+    R"({"ph":"X","pid":2,"tid":1,"cat":"decision","name":"whole w","ts":12000.000,"dur":1.000,"args":{"command":2,"kernel":"w","split":false,"mode":"whole","reason":"too short </script>","device":0,"items":10,"global":[10],"candidates":[0,1]}})",
+    R"({"ph":"X","pid":10,"tid":2,"cat":"kernel","name":"w","ts":12000.000,"dur":1000.000,"args":{"command":2,"kernel":"w","device":0,"items":10}})",
+};
+
+std::string trace_text(bool complete = true) {
+  std::string text = "[\n";
+  for (const std::string& event : kEvents) {
+    if (text.size() > 2) text += ",\n";
+    text += event;
+  }
+  return complete ? text + "\n]\n" : text;
+}
+
+class ReportTest : public ::testing::Test {
+ protected:
+  Outcome report(const std::string& options) {
+    return shell(std::string(TUTTI_TEST_TOOL) + " report " + options);
+  }
+  /// Of a trace with that content, as text.
+  Outcome report_of(const std::string& content) {
+    return report("--text " + folder_.write("t.json", content));
+  }
+  std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(ReportTest, TellsTheNumbers) {
+  const Outcome outcome = report_of(trace_text());
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(
+      outcome.output,
+      AllOf(StartsWith("app, process 7: 12.0 ms traced, 2 launches of 2 kernels, 1 split\n"),
+            HasSubstr("k: 1 launch, 1 split, 10.0 ms in all"), HasSubstr("1 x disjoint: apart"),
+            HasSubstr("split launches took 10.0 ms; ideal 6.67 ms: efficiency 0.67"),
+            HasSubstr("the best single device, 0 Fast, would have needed 10.0 ms: 1 times as long"),
+            HasSubstr("0 Fast: 60.0 % of the work-items, 2 packages of 10 to 50 slices, 100 k"),
+            HasSubstr("1 Slow: 40.0 % of the work-items, 1 package of 40 to 40 slices, 50.0 k")));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("2.00 KiB to 1 Slow: used by a kernel, argument 'a<b' (1 transfer"),
+                    HasSubstr("w: 1 launch, 0 split, 1.00 ms in all"),
+                    HasSubstr("1 x whole: too short </script>"), Not(HasSubstr("breaks off"))));
+}
+
+TEST_F(ReportTest, ThePageIsOneFileBesideTheTrace) {
+  const std::string trace = folder_.write("sub/my.trace.json", trace_text());
+  const Outcome outcome = report(trace);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.output, folder_ / "sub/my.trace.html" + std::string("\n"));
+  const std::string page = text_of(folder_ / "sub/my.trace.html");
+  EXPECT_THAT(page, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr(R"("efficiency":0.6666)"),
+                          HasSubstr(R"(too short \u003c/script>)"), Not(HasSubstr("@DATA@"))))
+      << "what kernels are called must not end the script";
+  EXPECT_EQ(report("-o " + (folder_ / "other.html") + " " + trace).code, 0);
+  EXPECT_EQ(text_of(folder_ / "other.html"), page);
+  EXPECT_EQ(report("-o - " + trace).output, page);
+}
+
+TEST_F(ReportTest, AcceptsATraceThatIsCutAnywhere) {
+  const Outcome uncut = report_of(trace_text(false));
+  EXPECT_EQ(uncut.code, 0);
+  EXPECT_THAT(uncut.output, AllOf(HasSubstr("The trace breaks off"), HasSubstr("1 x whole")));
+  const std::string text = trace_text();
+  const size_t first = text.find('\n', 2);
+  for (size_t cut = first; cut < text.size() - 3; cut += 41) {
+    const Outcome outcome = report_of(text.substr(0, cut));
+    EXPECT_EQ(outcome.code, 0) << cut << ": " << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("The trace breaks off")) << cut;
+  }
+  // In the middle of the split launch: it has not ended.
+  const Outcome middle = report_of(text.substr(0, text.find(R"({"ph":"b")")));
+  EXPECT_THAT(middle.output, HasSubstr("1 had not ended when the trace stops"));
+}
+
+TEST_F(ReportTest, AcceptsWhatAnotherProgramHasStored) {
+  std::string text = trace_text();
+  std::erase(text, '\n');
+  EXPECT_THAT(report_of(R"({"traceEvents":)" + text + "}").output, HasSubstr("efficiency 0.67"));
+  EXPECT_THAT(report_of(text).output, HasSubstr("efficiency 0.67"));
+}
+
+TEST_F(ReportTest, NothingRan) {
+  const Outcome outcome = report_of("[\n" + kEvents[0] + "\n]\n");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("none was launched"));
+  EXPECT_EQ(report(folder_ / "t.json").code, 0);
+}
+
+TEST_F(ReportTest, SaysWhatIsWrong) {
+  const auto expect_failure = [this](const std::string& content, const std::string& message) {
+    const Outcome outcome = report_of(content);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.output, AllOf(StartsWith("tutti report: " + (folder_ / "t.json") + ": "),
+                                      HasSubstr(message)));
+  };
+  expect_failure("", "it is empty: the application ended before anything was traced");
+  expect_failure("hello\nworld\n", "it is not JSON");
+  expect_failure("{\"a\": 1}", "it is JSON, but no trace");
+  expect_failure("[1, 2]", "it is JSON, but no trace");
+  expect_failure("[]", "there is nothing of Tutti's in it");
+  expect_failure("[\n{\"ph\":\"X\"}\n]\n", "there is nothing of Tutti's in it");
+  std::string damaged = trace_text();
+  damaged.replace(damaged.find("\"cat\":\"decision\""), 5, "\x01\x02\x03\x04\x05");
+  expect_failure(damaged, "line 6 is damaged");
+  expect_failure(trace_text() + trace_text(), "comes after the end of the trace");
+
+  EXPECT_THAT(report("/no/such.json").output, HasSubstr("/no/such.json: No such file"));
+  EXPECT_THAT(report(folder_.path()).output, HasSubstr("it is a folder"));
+  EXPECT_EQ(report("").code, 2);
+}
+
+TEST_F(ReportTest, SaysWhenThePageCannotBeWritten) {
+  const std::string trace = folder_.write("t.json", trace_text());
+  const Outcome full = report("-o /dev/full " + trace);
+  EXPECT_EQ(full.code, 1);
+  EXPECT_THAT(full.output, HasSubstr("tutti report: /dev/full: No space left on device"));
+  const Outcome missing = report("-o /no/such/page.html " + trace);
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.output, HasSubstr("/no/such/page.html: No such file or directory"));
+  EXPECT_EQ(report("--text " + trace + " > /dev/full").code, 1);
+}
+
+// Numbers of another version, or of an enemy, must not crash it.
+TEST_F(ReportTest, StandsStrangeValues) {
+  for (const char* args :
+       {R"({"command":-1})", R"({"command":"x","device":1e300,"bytes":18446744073709551615})",
+        R"({"first":18446744073709551615,"count":18446744073709551615,"command":1})", R"([])",
+        R"({"kernel":[],"direction":7,"why":null,"candidates":[{}],"global":"x"})"}) {
+    std::string text = "[\n" + kEvents[0] + ",\n" + kEvents[4];
+    for (const char* category :
+         {"api", "host", "decision", "package", "kernel", "transfer", "merge"}) {
+      for (const char* times : {R"("ts":-5,"dur":1e40)", R"("ts":"x")", R"("ts":1e15,"dur":3)"}) {
+        text += std::string(",\n{\"ph\":\"X\",\"pid\":99999999999,\"cat\":\"") + category +
+                "\",\"name\":3," + times + ",\"args\":" + args + "}";
+      }
+    }
+    const Outcome outcome = report_of(text + "\n]\n");
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_EQ(report(folder_ / "t.json").code, 0);
+  }
+}
+
+}  // namespace
+}  // namespace tutti
