@@ -21,6 +21,13 @@ void Regions::give_back(SliceRange range) {
   returned_.push_back(range);
 }
 
+bool Regions::has_for(size_t participant, uint64_t least) const {
+  if (!returned_.empty() || regions_[participant].size() > 0) return remaining_ > 0;
+  return std::any_of(regions_.begin(), regions_.end(), [&](const Region& region) {
+    return region.size() >= std::max<uint64_t>(least, 1);
+  });
+}
+
 SliceRange Regions::take(size_t participant, uint64_t count) {
   if (!returned_.empty()) {
     SliceRange& range = returned_.back();

@@ -21,6 +21,9 @@ class Regions {
   Regions(uint64_t slices, const std::vector<uint64_t>& shares, size_t participants);
 
   uint64_t remaining() const { return remaining_; }
+  /// Whether there is something for the participant: of its own or given back, or at least `least`
+  /// slices of somebody else's.
+  bool has_for(size_t participant, uint64_t least) const;
   /// At most `count` slices that lie together. None only when none remain.
   SliceRange take(size_t participant, uint64_t count);
   /// What could not be computed: it is given out again, before all else.

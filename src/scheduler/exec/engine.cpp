@@ -477,7 +477,8 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
       trace.launched(*command->trace_, outcome.begun_ns, now_ns(), !outcome.status);
     }
     if (outcome.status) {
-      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices);
+      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices,
+                       seconds_between(outcome.begun_ns, now_ns()));
       learned();
     }
     if (outcome.status && verification) {

@@ -13,6 +13,9 @@
 
 namespace tutti::scheduler {
 namespace {
+// A part of the launch that is worth moving its data to another device.
+constexpr uint64_t kWorthMoving = 32;
+
 // Two, so that no device waits for the host between packages. A device that computes in the thread
 // that enqueues gains nothing by it, and would choose its second package before the first is
 // measured.
@@ -74,6 +77,9 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   const uint64_t remaining = regions_.remaining();
   if (remaining == 0) return {};
   if (insist) return regions_.take(participant, remaining);
+  // Where data would have to move, who has ended leaves small rests to their owners, and the next
+  // launch finds everything in place.
+  if (!regions_.has_for(participant, plan_.resident ? slices_ / kWorthMoving : 1)) return {};
   const double now = seconds_between(begun_ns_, now_ns());
   const auto device = static_cast<uint32_t>(participant);
   const uint64_t count = std::min(balancer_->next_package(device, remaining, now), remaining);

@@ -40,17 +40,34 @@ class Boundaries {
     }
     return found->second.shares;
   }
+  /// `surplus`: seconds that the split took beyond what its shares were priced at.
   void remember(uint64_t kernel, uint64_t slices, std::span<const uint32_t> devices,
-                std::vector<uint64_t> shares) {
+                std::vector<uint64_t> shares, double surplus) {
     MutexLock lock(mutex_);
-    entry(kernel, slices) = {{devices.begin(), devices.end()}, std::move(shares), 0};
+    Last& last = entry(kernel, slices);
+    last.devices.assign(devices.begin(), devices.end());
+    last.shares = std::move(shares);
+    last.ignored = 0;
+    last.surplus[1] = last.surplus[0];
+    last.surplus[0] = surplus;
+    last.splits = std::min<uint32_t>(last.splits + 1, 2);
+  }
+  /// The smaller surplus of the last two splits, since one may be an accident; `otherwise` before
+  /// there were two.
+  double surplus(uint64_t kernel, uint64_t slices, double otherwise) const {
+    MutexLock lock(mutex_);
+    const auto found = last_.find(key(kernel, slices));
+    if (found == last_.end() || found->second.splits < 2) return otherwise;
+    return std::min(found->second.surplus[0], found->second.surplus[1]);
   }
 
  private:
   struct Last {
     std::vector<uint32_t> devices;
     std::vector<uint64_t> shares;
-    double ignored = 0;  // seconds of whole launches since the last split
+    double ignored = 0;          // seconds of whole launches since the last split
+    double surplus[2] = {0, 0};  // of the last two splits
+    uint32_t splits = 0;         // two or more: 2
   };
   static constexpr size_t kMost = 4096;
   static constexpr double kTrialShare = 0.01;

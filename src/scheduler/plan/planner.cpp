@@ -240,14 +240,23 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     };
     if (!last.empty() && std::equal(last.begin(), last.end(), price.shares.begin(), close)) {
       price.shares = last;
+      plan.resident = std::any_of(plan.participants.begin(), plan.participants.end(),
+                                  [&](uint32_t i) { return backends_.place(i) != kHostPlace; });
     }
     // Now that it is known who gets which slices: what must move, and whether other shares are
     // better for that.
     costs = slice_costs(work, plan, price.shares);
     price.seconds = price_shares(costs, price.shares);
     const SplitPrice other = price_split(costs, slices);
-    if (other.seconds < kWorthSplitting * price.seconds) price = other;
-    plan.split_seconds = price.seconds + merge_seconds(work, plan) + kSplitSeconds;
+    if (other.seconds < kWorthSplitting * price.seconds) {
+      price = other;
+      plan.resident = false;
+    }
+    // What splitting really cost at this kernel, once that is known.
+    plan.split_seconds = price.seconds + merge_seconds(work, plan);
+    plan.split_seconds +=
+        std::max(0.0, boundaries_.surplus(model_key(work), slices, kSplitSeconds));
+    plan.priced_seconds = price.seconds;
     if (plan.split_seconds > kWorthSplitting * plan.whole_seconds &&
         !boundaries_.try_again(model_key(work), slices, plan.whole_seconds, plan.split_seconds)) {
       return false;
@@ -335,10 +344,11 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
   return devices;
 }
 
-void Planner::remember(const KernelWork& work, const KernelPlan& plan,
-                       std::vector<uint64_t> slices) {
+void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
+                       double seconds) {
+  if (plan.priced_seconds <= 0) return;  // nothing was expected of it
   boundaries_.remember(model_key(work), plan.shape.groups(plan.access->verdict().dimension),
-                       plan.participants, std::move(slices));
+                       plan.participants, std::move(slices), seconds - plan.priced_seconds);
 }
 
 }  // namespace tutti::scheduler

@@ -48,9 +48,12 @@ struct KernelPlan {
   // Split: the slices that each participant is expected to compute, which lie one after the other;
   // empty: nothing is expected.
   std::vector<uint64_t> shares;
+  bool resident =
+      false;  // split: the shares are the last launch's, so the data lie where they were
   std::vector<ComputeCost> costs;              // split: of the participants
   double whole_seconds = 0;                    // expected on the best device alone; 0: not known
   double split_seconds = 0;                    // expected of all together; 0: not known
+  double priced_seconds = 0;                   // of that: computing and transfers
   LaunchShape shape;                           // split: with the local size decided
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
   std::string reason() const;
@@ -71,8 +74,9 @@ class Planner {
   Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed) const;
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
   std::vector<BalancerDevice> balancer_devices(const KernelPlan& plan) const;
-  /// A split launch has ended: `slices` that each participant computed.
-  void remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices);
+  /// A split launch has ended after `seconds`: `slices` that each participant computed.
+  void remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
+                double seconds);
 
  private:
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;

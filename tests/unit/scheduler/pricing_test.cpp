@@ -101,6 +101,19 @@ TEST(Regions, WhatIsGivenBackIsGivenAgain) {
   EXPECT_EQ(regions.take(0, 20).first, 0u);
 }
 
+TEST(Regions, SmallRestsMayBeLeftToTheirOwners) {
+  Regions regions(100, {50, 50}, 2);
+  EXPECT_TRUE(regions.has_for(0, 10));
+  regions.take(0, 50);
+  EXPECT_TRUE(regions.has_for(0, 10));
+  regions.take(1, 45);
+  EXPECT_FALSE(regions.has_for(0, 10));
+  EXPECT_TRUE(regions.has_for(0, 5));
+  EXPECT_TRUE(regions.has_for(1, 10));
+  regions.take(1, 5);
+  EXPECT_FALSE(regions.has_for(1, 0));
+}
+
 TEST(Regions, TwoDevicesMeetInOnePlace) {
   Regions regions(100, {60, 40}, 2);
   std::vector<int> owner(100);

@@ -41,7 +41,7 @@ class DocumentationTest : public ToolsTest {
     }
     // Else nothing would be looked for.
     ASSERT_THAT(options_[""], ElementsAre("--help", "--help-all", "--version"));
-    ASSERT_THAT(options_["run"], ElementsAre("--devices", "--balancer", "--summary"));
+    ASSERT_THAT(options_["run"], ElementsAre("--devices", "--balancer", "--summary", "--trace"));
     ASSERT_THAT(options_["explain"], IsSupersetOf({"--kernel", "--arg", "--json"}));
     ASSERT_GE(options_.size(), 6u);
   }
@@ -99,7 +99,7 @@ TEST_F(DocumentationTest, TheCompletionsNameAll) {
       EXPECT_THAT(bash, Contains(option)) << command;
       EXPECT_TRUE(std::regex_search(zsh, std::regex("'" + option + "=?\\["))) << option;
       EXPECT_TRUE(std::regex_search(
-          fish, std::regex("'" + condition + "'( -s h)? -l " + option.substr(2) + " ")))
+          fish, std::regex("'" + condition + "'( -s [a-z])? -l " + option.substr(2) + " ")))
           << condition << " " << option;
     }
   }
