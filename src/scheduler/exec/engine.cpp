@@ -160,7 +160,8 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   };
   const Work& work = command->work_;
   decision.uses = uses_of(work, plan);
-  if (plan && plan->split) return decision;
+  // A trial is measured as a split is: by its own end.
+  if (plan && (plan->split || plan->why == KernelPlan::Why::kTrial)) return decision;
 
   if (!edges.empty() && direct.only_order(work)) {
     // Ends with what it waits for, when that is one direct command.
@@ -440,7 +441,10 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
   if (status && summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
-  if (status && command->trace_) trace.ran(*command->trace_, ran);
+  if (status) {
+    if (command->trace_) trace.ran(*command->trace_, ran);
+    planner.remember_whole(work, plan.backend, seconds_between(ran.start_ns, ran.end_ns));
+  }
   learned();
   log.finish(command, code_of(status));
 }

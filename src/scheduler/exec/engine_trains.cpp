@@ -10,7 +10,7 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
   TUTTI_ASSIGN(KernelPlan plan, planner.plan(work, stream.options().backends));
   const uint32_t backend = plan.backend;
   const bool sampled = !plan.split && model.wants_sample(model_key(work), backend);
-  const bool fits_a_train = !plan.split && !sampled;
+  const bool fits_a_train = !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial;
   Ref<Command> train;
   if (fits_a_train) {
     std::vector<BufferUse> uses = uses_of(work, nullptr);

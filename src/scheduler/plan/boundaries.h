@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -19,20 +20,20 @@ class Boundaries {
   /// A split was priced at `split` seconds and found dearer than the whole launch of `whole`
   /// seconds. True when it shall be tried all the same: so much time has gone by since the last one
   /// that the attempt costs next to nothing of it (Kicherer's thesis, 6.4.1).
-  bool try_again(uint64_t kernel, uint64_t slices, double whole, double split) {
+  bool try_again(uint64_t kernel, uint64_t items, double whole, double split) {
     MutexLock lock(mutex_);
-    double& ignored = entry(kernel, slices).ignored;
+    double& ignored = entry(kernel, items).ignored;
     ignored += whole;
     if (split > kTrialShare * ignored) return false;
     ignored = 0;
     return true;
   }
-  /// Slices that each of the `devices` computed at the last launch of as many slices; empty where
-  /// there is none, or by other devices.
-  std::vector<uint64_t> shares(uint64_t kernel, uint64_t slices,
+  /// Slices that each of the `devices` computed at the last split launch of as many work-items;
+  /// empty where there is none, or by other devices.
+  std::vector<uint64_t> shares(uint64_t kernel, uint64_t items,
                                std::span<const uint32_t> devices) const {
     MutexLock lock(mutex_);
-    const auto found = last_.find(key(kernel, slices));
+    const auto found = last_.find(key(kernel, items));
     if (found == last_.end() ||
         !std::equal(devices.begin(), devices.end(), found->second.devices.begin(),
                     found->second.devices.end())) {
@@ -41,10 +42,10 @@ class Boundaries {
     return found->second.shares;
   }
   /// `surplus`: seconds that the split took beyond what its shares were priced at.
-  void remember(uint64_t kernel, uint64_t slices, std::span<const uint32_t> devices,
+  void remember(uint64_t kernel, uint64_t items, std::span<const uint32_t> devices,
                 std::vector<uint64_t> shares, double surplus) {
     MutexLock lock(mutex_);
-    Last& last = entry(kernel, slices);
+    Last& last = entry(kernel, items);
     last.devices.assign(devices.begin(), devices.end());
     last.shares = std::move(shares);
     last.ignored = 0;
@@ -52,11 +53,34 @@ class Boundaries {
     last.surplus[0] = surplus;
     last.splits = std::min<uint32_t>(last.splits + 1, 2);
   }
+  /// A whole launch took `seconds` on `device`.
+  void remember_whole(uint64_t kernel, uint64_t items, uint32_t device, double seconds) {
+    MutexLock lock(mutex_);
+    // Only beside splits: of all others the performance model tells enough.
+    const auto found = last_.find(key(kernel, items));
+    if (found == last_.end()) return;
+    double& known = found->second.whole[device];
+    known = known > 0 ? (known + seconds) / 2 : seconds;
+  }
+  /// Seconds of whole launches on `device` between splits; 0: none yet.
+  double whole(uint64_t kernel, uint64_t items, uint32_t device) const {
+    MutexLock lock(mutex_);
+    const auto found = last_.find(key(kernel, items));
+    if (found == last_.end()) return 0;
+    const auto known = found->second.whole.find(device);
+    return known != found->second.whole.end() ? known->second : 0;
+  }
+  /// The last split launches are known, two of them at least.
+  bool settled(uint64_t kernel, uint64_t items) const {
+    MutexLock lock(mutex_);
+    const auto found = last_.find(key(kernel, items));
+    return found != last_.end() && found->second.splits >= 2;
+  }
   /// The smaller surplus of the last two splits, since one may be an accident; `otherwise` before
   /// there were two.
-  double surplus(uint64_t kernel, uint64_t slices, double otherwise) const {
+  double surplus(uint64_t kernel, uint64_t items, double otherwise) const {
     MutexLock lock(mutex_);
-    const auto found = last_.find(key(kernel, slices));
+    const auto found = last_.find(key(kernel, items));
     if (found == last_.end() || found->second.splits < 2) return otherwise;
     return std::min(found->second.surplus[0], found->second.surplus[1]);
   }
@@ -65,19 +89,20 @@ class Boundaries {
   struct Last {
     std::vector<uint32_t> devices;
     std::vector<uint64_t> shares;
-    double ignored = 0;          // seconds of whole launches since the last split
-    double surplus[2] = {0, 0};  // of the last two splits
-    uint32_t splits = 0;         // two or more: 2
+    double ignored = 0;                // seconds of whole launches since the last split
+    double surplus[2] = {0, 0};        // of the last two splits
+    uint32_t splits = 0;               // two or more: 2
+    std::map<uint32_t, double> whole;  // by device
   };
   static constexpr size_t kMost = 4096;
   static constexpr double kTrialShare = 0.01;
-  static uint64_t key(uint64_t kernel, uint64_t slices) {
-    return kernel ^ slices * 0x9E3779B97F4A7C15ull;
+  static uint64_t key(uint64_t kernel, uint64_t items) {
+    return kernel ^ items * 0x9E3779B97F4A7C15ull;
   }
 
-  Last& entry(uint64_t kernel, uint64_t slices) TUTTI_REQUIRES(mutex_) {
+  Last& entry(uint64_t kernel, uint64_t items) TUTTI_REQUIRES(mutex_) {
     if (last_.size() >= kMost) last_.clear();
-    return last_[key(kernel, slices)];
+    return last_[key(kernel, items)];
   }
 
   mutable Mutex mutex_;

@@ -59,6 +59,16 @@ struct ArgumentValues {
   std::vector<ImageLayout> layouts;
 };
 
+// Of times, from which on shares tell too little of the whole launch.
+constexpr double kIrregular = 0.25;
+// A whole launch is not tried where it is expected to take so many times as long.
+constexpr double kWorthTrying = 3;
+
+bool irregular(const KernelPlan& plan) {
+  return std::any_of(plan.costs.begin(), plan.costs.end(),
+                     [](const ComputeCost& cost) { return cost.irregularity > kIrregular; });
+}
+
 }  // namespace
 
 std::string KernelPlan::reason() const {
@@ -76,6 +86,8 @@ std::string KernelPlan::reason() const {
       return "too few work-groups to divide";
     case Why::kMerge:
       return "merging would take longer than a split gains; otherwise: " + access->verdict().reason;
+    case Why::kTrial:
+      return "runs whole once, to compare; otherwise: " + access->verdict().reason;
     case Why::kDearer:
       if (whole_seconds <= 0) return "the other devices are too slow to help";
       return fmt::format(
@@ -227,6 +239,8 @@ std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const Kerne
 
 bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const uint64_t key = model_key(work);
+  plan.why = KernelPlan::Why::kDearer;
   std::vector<DeviceCost> costs = slice_costs(work, plan, {});
   if (!measured) {
     // Seconds mean nothing yet.
@@ -234,7 +248,7 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
   }
   SplitPrice price = price_split(costs, slices);
   if (measured) {
-    const auto last = boundaries_.shares(model_key(work), slices, plan.participants);
+    const auto last = boundaries_.shares(key, items_of(plan.shape), plan.participants);
     const auto close = [&](uint64_t a, uint64_t b) {
       return static_cast<double>(a > b ? a - b : b - a) < kSameShare * static_cast<double>(slices);
     };
@@ -255,10 +269,20 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     // What splitting really cost at this kernel, once that is known.
     plan.split_seconds = price.seconds + merge_seconds(work, plan);
     plan.split_seconds +=
-        std::max(0.0, boundaries_.surplus(model_key(work), slices, kSplitSeconds));
+        std::max(0.0, boundaries_.surplus(key, items_of(plan.shape), kSplitSeconds));
     plan.priced_seconds = price.seconds;
+    const uint64_t items = items_of(plan.shape);
+    // Shares of an irregular kernel say little of the whole: once it is tried, and then compared.
+    if (const double whole = boundaries_.whole(key, items, plan.backend); whole > 0) {
+      plan.whole_seconds = whole + costs_.whole_transfers(*work.arguments, plan.backend);
+    } else if (irregular(plan) && boundaries_.settled(key, items) &&
+               plan.whole_seconds < kWorthTrying * plan.split_seconds) {
+      plan.why = KernelPlan::Why::kTrial;
+      return false;
+    }
+    plan.why = KernelPlan::Why::kDearer;
     if (plan.split_seconds > kWorthSplitting * plan.whole_seconds &&
-        !boundaries_.try_again(model_key(work), slices, plan.whole_seconds, plan.split_seconds)) {
+        !boundaries_.try_again(key, items, plan.whole_seconds, plan.split_seconds)) {
       return false;
     }
   }
@@ -319,9 +343,7 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
     if (!measured && merge_seconds(work, plan) > 2 * kSplitSeconds) {
       return whole(KernelPlan::Why::kMerge);
     }
-    if (!choose_shares(work, plan, measured)) {
-      return whole(KernelPlan::Why::kDearer);
-    }
+    if (!choose_shares(work, plan, measured)) return plan;
   }
   plan.split = true;
   return plan;
@@ -347,8 +369,12 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
 void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
                        double seconds) {
   if (plan.priced_seconds <= 0) return;  // nothing was expected of it
-  boundaries_.remember(model_key(work), plan.shape.groups(plan.access->verdict().dimension),
-                       plan.participants, std::move(slices), seconds - plan.priced_seconds);
+  boundaries_.remember(model_key(work), items_of(plan.shape), plan.participants, std::move(slices),
+                       seconds - plan.priced_seconds);
+}
+
+void Planner::remember_whole(const KernelWork& work, uint32_t backend, double seconds) {
+  boundaries_.remember_whole(model_key(work), items_of(work.shape), backend, seconds);
 }
 
 }  // namespace tutti::scheduler

@@ -39,6 +39,7 @@ struct KernelPlan {
     kFewGroups,
     kMerge,
     kDearer,
+    kTrial,
     kVerdict
   };
   bool split = false;
@@ -77,6 +78,8 @@ class Planner {
   /// A split launch has ended after `seconds`: `slices` that each participant computed.
   void remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
                 double seconds);
+  /// A whole launch has ended on `backend`.
+  void remember_whole(const KernelWork& work, uint32_t backend, double seconds);
 
  private:
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;

@@ -7,6 +7,7 @@
 
 #include "property.h"
 #include "scheduler/balance/regions.h"
+#include "scheduler/plan/boundaries.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -66,6 +67,44 @@ TEST(Pricing, NoOtherSharesAreMuchBetter) {
     // Rounding: one slice.
     RC_ASSERT(price.seconds <= best + std::max(devices[0].per_slice, devices[1].per_slice) + 1e-9);
   });
+}
+
+TEST(Boundaries, RememberWhereSharesMetAndWhatThatCost) {
+  Boundaries known;
+  const uint32_t devices[] = {0, 2};
+  const uint32_t others[] = {0, 1};
+  EXPECT_TRUE(known.shares(7, 100, devices).empty());
+  EXPECT_EQ(known.surplus(7, 100, 0.5), 0.5);
+  known.remember(7, 100, devices, {60, 40}, 9);
+  EXPECT_EQ(known.surplus(7, 100, 0.5), 0.5);  // one may be an accident
+  EXPECT_FALSE(known.settled(7, 100));
+  known.remember(7, 100, devices, {61, 39}, 0.25);
+  EXPECT_EQ(known.surplus(7, 100, 0.5), 0.25);
+  EXPECT_TRUE(known.settled(7, 100));
+  EXPECT_EQ(known.shares(7, 100, devices), (std::vector<uint64_t>{61, 39}));
+  EXPECT_TRUE(known.shares(7, 100, others).empty());
+  EXPECT_TRUE(known.shares(7, 101, devices).empty());
+  EXPECT_TRUE(known.shares(8, 100, devices).empty());
+}
+
+TEST(Boundaries, WholeLaunchesBesideSplits) {
+  Boundaries known;
+  known.remember_whole(7, 100, 1, 3);
+  EXPECT_EQ(known.whole(7, 100, 1), 0);  // never split: the model knows
+  const uint32_t devices[] = {0, 1};
+  known.remember(7, 100, devices, {60, 40}, 0);
+  known.remember_whole(7, 100, 1, 3);
+  EXPECT_EQ(known.whole(7, 100, 1), 3);
+  EXPECT_EQ(known.whole(7, 100, 0), 0);
+  known.remember_whole(7, 100, 1, 1);
+  EXPECT_EQ(known.whole(7, 100, 1), 2);
+}
+
+TEST(Boundaries, ARejectedSplitIsTriedAgainWhenItCostsNextToNothing) {
+  Boundaries known;
+  int tried = 0;
+  for (int i = 0; i < 1000; ++i) tried += known.try_again(7, 100, 1.0, 1.5);
+  EXPECT_EQ(tried, 1000 / 150);
 }
 
 TEST(Regions, EverySliceIsGivenOnce) {
