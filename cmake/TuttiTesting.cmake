@@ -102,7 +102,7 @@ function(tutti_add_unit_test target)
   add_test(NAME "${name}" COMMAND ${target})
   set_tests_properties("${name}" PROPERTIES
     ENVIRONMENT "POCL_DEVICES=basic basic;RUSTICL_ENABLE=llvmpipe;LP_NUM_THREADS=1;\
-OCLGRIND_NUM_THREADS=1;POCL_CACHE_DIR=${cache}/pocl;TUTTI_CACHE=${cache}/tutti"
+OCLGRIND_NUM_THREADS=1;POCL_CACHE_DIR=${cache}/pocl;TUTTI_CACHE=${cache}/tutti;TUTTI_MODEL=process"
     TIMEOUT ${timeout}
     LABELS unit)
   tutti_spare_sanitizer("${name}" ON)
@@ -131,6 +131,7 @@ function(tutti_add_client_test)
       "LP_NUM_THREADS=1"
       "TUTTI_CONFIG=${tutti_test_folder}/empty.toml"
       "TUTTI_CACHE=${cache}/tutti"
+      "TUTTI_MODEL=process"
       "POCL_CACHE_DIR=${cache}/pocl"
       ${tutti_devices_${arg_DEVICES}})
   if(arg_BALANCER)

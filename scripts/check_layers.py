@@ -22,6 +22,7 @@ ALLOWED = {
     # Balancers and the performance model are pure logic, also usable without any OpenCL.
     "scheduler/balance": ("platform", "scheduler/model"),
     "scheduler/model": ("platform",),
+    "scheduler/sim": ("scheduler/balance", "scheduler/model", "platform"),
     "scheduler": ("backends/api", "platform"),
     # The front end shares with the scheduler the summary and the hidden argument: plain data.
     "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h", "scheduler/plan/image_layout.h",
@@ -33,7 +34,7 @@ ALLOWED = {
 }
 
 # Folders whose own files may not be included by a sibling folder of the same parent.
-SELF_CONTAINED = ("scheduler/balance", "scheduler/model", "backends/api")
+SELF_CONTAINED = ("scheduler/balance", "scheduler/model", "scheduler/sim", "backends/api")
 
 # The only files, besides tools/, that may name backends/opencl.
 COMPOSITION_ROOTS = ("device_virtual/composition", "icd/composition")
@@ -43,7 +44,7 @@ WITHOUT_CLANG = ("kernel_compiler/compiler_client", "kernel_compiler/summary_jso
                  "kernel_compiler/build_options", "kernel_compiler/compiler_api")
 
 # Folders of src/ that may not include CL/ headers themselves.
-WITHOUT_OPENCL = ("scheduler/balance", "scheduler/model")
+WITHOUT_OPENCL = ("scheduler/balance", "scheduler/model", "scheduler/sim")
 
 # Ordinary OpenCL programs: they know nothing of the driver.
 ORDINARY_PROGRAMS = ("bench", "demo", "tests/api", "tests/apps")

@@ -63,6 +63,7 @@ struct Entry {
   std::size_t default_size = 0;
   std::string source;  ///< OpenCL C
   std::function<std::unique_ptr<Benchmark>(std::size_t size)> make;
+  std::string file{};  ///< the source's file without ".cl"; empty: the name
 };
 
 /// All benchmarks, in the order of CMakeLists.txt.

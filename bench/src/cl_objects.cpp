@@ -162,6 +162,21 @@ Session::Session(DeviceChoice choice) : choice_(std::move(choice)) {
   check(status, "clCreateContext");
   queue_ = Queue(clCreateCommandQueue(context(), choice_.device, 0, &status));
   check(status, "clCreateCommandQueue");
+  const std::string version = platform_text(choice_.platform, CL_PLATFORM_VERSION);
+  can_fill_ = version.rfind("OpenCL 1.0", 0) != 0 && version.rfind("OpenCL 1.1", 0) != 0;
+}
+
+void fill(const Session& session, cl_mem memory, std::size_t bytes, cl_uint pattern) {
+  if (session.can_fill()) {
+    check(clEnqueueFillBuffer(session.queue(), memory, &pattern, sizeof pattern, 0, bytes, 0,
+                              nullptr, nullptr),
+          "clEnqueueFillBuffer");
+  } else {
+    const std::vector<cl_uint> data(bytes / sizeof pattern, pattern);
+    check(clEnqueueWriteBuffer(session.queue(), memory, CL_TRUE, 0, bytes, data.data(), 0, nullptr,
+                               nullptr),
+          "clEnqueueWriteBuffer");
+  }
 }
 
 Program Session::build(std::string_view source, const std::string& options) const {
@@ -194,7 +209,8 @@ Kernel make_kernel(const Program& program, const char* name) {
 
 void enqueue(const Session& session, const Kernel& kernel, const NdRange& range) {
   check(clEnqueueNDRangeKernel(session.queue(), kernel.get(),
-                               static_cast<cl_uint>(range.global.size()), nullptr,
+                               static_cast<cl_uint>(range.global.size()),
+                               range.offset.empty() ? nullptr : range.offset.data(),
                                range.global.data(), range.local.data(), 0, nullptr, nullptr),
         "clEnqueueNDRangeKernel");
 }

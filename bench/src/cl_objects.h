@@ -86,6 +86,8 @@ class Session {
   const DeviceChoice& choice() const { return choice_; }
   cl_context context() const { return context_.get(); }
   cl_command_queue queue() const { return queue_.get(); }
+  /// A platform before OpenCL 1.2 has no clEnqueueFillBuffer; calling it would crash.
+  bool can_fill() const { return can_fill_; }
   void finish() const { check(clFinish(queue()), "clFinish"); }
 
   /// Builds for the session's device; the build log is in the error.
@@ -93,11 +95,15 @@ class Session {
 
  private:
   DeviceChoice choice_;
+  bool can_fill_ = true;
   Context context_;
   Queue queue_;
 };
 
 Kernel make_kernel(const Program& program, const char* name);
+
+/// `bytes` must be a multiple of the pattern's size.
+void fill(const Session& session, cl_mem memory, std::size_t bytes, cl_uint pattern);
 
 /// A device buffer of `count` elements. Transfers are asynchronous: the host data must live until
 /// the queue has finished.
@@ -114,20 +120,19 @@ class DeviceArray {
   cl_mem get() const { return memory_.get(); }
   std::size_t bytes() const { return count_ * sizeof(T); }
 
-  void write(const Session& session, std::span<const T> data) const {
-    check(clEnqueueWriteBuffer(session.queue(), get(), CL_FALSE, 0, data.size_bytes(), data.data(),
-                               0, nullptr, nullptr),
+  /// `first`: the element that the data begin at.
+  void write(const Session& session, std::span<const T> data, std::size_t first = 0) const {
+    check(clEnqueueWriteBuffer(session.queue(), get(), CL_FALSE, first * sizeof(T),
+                               data.size_bytes(), data.data(), 0, nullptr, nullptr),
           "clEnqueueWriteBuffer");
   }
-  void read(const Session& session, std::span<T> data) const {
-    check(clEnqueueReadBuffer(session.queue(), get(), CL_FALSE, 0, data.size_bytes(), data.data(),
-                              0, nullptr, nullptr),
+  void read(const Session& session, std::span<T> data, std::size_t first = 0) const {
+    check(clEnqueueReadBuffer(session.queue(), get(), CL_FALSE, first * sizeof(T),
+                              data.size_bytes(), data.data(), 0, nullptr, nullptr),
           "clEnqueueReadBuffer");
   }
   void fill(const Session& session, cl_uint pattern) const {
-    check(clEnqueueFillBuffer(session.queue(), get(), &pattern, sizeof pattern, 0, bytes(), 0,
-                              nullptr, nullptr),
-          "clEnqueueFillBuffer");
+    tutti::bench::fill(session, get(), bytes(), pattern);
   }
 
  private:
@@ -162,10 +167,11 @@ void set_args(const Kernel& kernel, const Args&... args) {
   (detail::set_arg(kernel.get(), index++, args), ...);
 }
 
-/// An NDRange without offset; both lists have one to three entries, and the same number.
+/// An NDRange; the lists have one to three entries, and the same number. No offset: zeros.
 struct NdRange {
   std::vector<std::size_t> global;
   std::vector<std::size_t> local;
+  std::vector<std::size_t> offset{};
 };
 
 inline std::size_t round_up(std::size_t value, std::size_t multiple) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "hand_split.h"
 #include "runner.h"
 
 namespace tutti::bench {
@@ -22,6 +23,8 @@ struct Arguments {
   std::string platform;
   std::string device;
   std::string source_folder;
+  std::string hand_split;
+  std::vector<double> shares;
   std::vector<std::string> names;
   RunOptions run;
   bool list = false;
@@ -91,9 +94,13 @@ Json to_json(const RunResult& result) {
   return out;
 }
 
-void print_header(const DeviceChoice& choice) {
-  std::printf("%s / %s (driver %s)\n\n", choice.platform_name.c_str(), choice.device_name.c_str(),
-              choice.driver_version.c_str());
+void print_header(const std::vector<Session>& sessions) {
+  for (const Session& session : sessions) {
+    const DeviceChoice& choice = session.choice();
+    std::printf("%s / %s (driver %s)\n", choice.platform_name.c_str(), choice.device_name.c_str(),
+                choice.driver_version.c_str());
+  }
+  std::printf("\n");
   std::printf("%-12s %9s %21s %21s %17s  %s\n", "", "", "launch+finish, ms", "with transfers, ms",
               "", "");
   std::printf("%-12s %9s %10s %10s %10s %10s %17s  %s\n", "kernel", "size", "min", "median", "min",
@@ -137,7 +144,8 @@ std::vector<Entry> choose_entries(const Arguments& arguments) {
   }
   if (!arguments.source_folder.empty()) {
     for (Entry& entry : chosen) {
-      const auto path = std::filesystem::path(arguments.source_folder) / (entry.name + ".cl");
+      const auto path = std::filesystem::path(arguments.source_folder) /
+                        ((entry.file.empty() ? entry.name : entry.file) + ".cl");
       if (!std::filesystem::exists(path)) continue;
       std::ifstream file(path, std::ios::binary);
       entry.source.assign(std::istreambuf_iterator<char>(file), {});
@@ -147,27 +155,71 @@ std::vector<Entry> choose_entries(const Arguments& arguments) {
   return chosen;
 }
 
+/// The devices that everything runs on: one, or those of a split by hand.
+std::vector<Session> open_sessions(const Arguments& arguments) {
+  std::vector<Session> sessions;
+  if (arguments.hand_split.empty()) {
+    sessions.emplace_back(choose_device(arguments.platform, arguments.device));
+    return sessions;
+  }
+  for (const DeviceChoice& choice : choose_devices(arguments.hand_split)) {
+    sessions.emplace_back(choice);
+  }
+  if (!arguments.shares.empty() && arguments.shares.size() != sessions.size()) {
+    throw std::invalid_argument("--shares needs a number for each device of --hand-split");
+  }
+  return sessions;
+}
+
+/// Runs one benchmark and reports it; returns whether it was right.
+bool run_one(const std::vector<Session>& sessions, const Entry& entry, const Arguments& arguments,
+             Json& results) {
+  RunResult result;
+  Json parts = Json::array();
+  if (arguments.hand_split.empty()) {
+    result = run_benchmark(sessions.front(), entry, arguments.run);
+  } else {
+    HandSplitResult split = run_hand_split(sessions, entry, arguments.run, arguments.shares);
+    result = std::move(split.run);
+    for (const Part& part : split.parts) {
+      parts.push_back({{"first", part.first}, {"groups", part.groups}});
+    }
+  }
+  if (arguments.json) {
+    results.push_back(to_json(result));
+    if (!arguments.hand_split.empty()) results.back()["parts"] = parts;
+  } else {
+    print_row(result);
+  }
+  return result.verdict.wrong == 0;
+}
+
 ExitStatus run_all(const Arguments& arguments) {
   const std::vector<Entry> entries = choose_entries(arguments);
-  const Session session(choose_device(arguments.platform, arguments.device));
-  Json out = {{"platform", session.choice().platform_name},
-              {"device", session.choice().device_name},
-              {"driver_version", session.choice().driver_version},
+  const std::vector<Session> sessions = open_sessions(arguments);
+  Json out = {{"platform", sessions.front().choice().platform_name},
+              {"device", sessions.front().choice().device_name},
+              {"driver_version", sessions.front().choice().driver_version},
               {"repeat", arguments.run.repeat},
               {"results", Json::array()}};
-  if (!arguments.json) print_header(session.choice());
+  if (!arguments.hand_split.empty()) {
+    out["devices"] = Json::array();
+    for (const Session& session : sessions) {
+      out["devices"].push_back(
+          {{"platform", session.choice().platform_name}, {"device", session.choice().device_name}});
+    }
+  }
+  if (!arguments.json) print_header(sessions);
 
   ExitStatus status = kRight;
   for (const Entry& entry : entries) {
     try {
-      const RunResult result = run_benchmark(session, entry, arguments.run);
-      if (result.verdict.wrong != 0 && status == kRight) status = kWrong;
-      if (arguments.json) {
-        out["results"].push_back(to_json(result));
-      } else {
-        print_row(result);
+      if (!run_one(sessions, entry, arguments, out["results"]) && status == kRight) {
+        status = kWrong;
       }
     } catch (const std::exception& error) {
+      // Not asked for by name: a split by hand leaves out what cannot be divided.
+      if (arguments.names.empty() && dynamic_cast<const NotDivisible*>(&error) != nullptr) continue;
       // The others may still run; what failed is said and decides the exit status.
       status = kFailed;
       std::cerr << entry.name << ": " << error.what() << '\n';
@@ -187,6 +239,16 @@ int main_with_errors(int argc, char** argv) {
   app.add_option("--platform", arguments.platform,
                  "Index or part of the name (default: the first with a device)");
   app.add_option("--device", arguments.device, "Index or part of the name (default: the first)");
+  CLI::Option* const hand_split = app.add_option(
+      "--hand-split", arguments.hand_split,
+      "Comma list of PLATFORM/DEVICE: divides each range over them by hand, a context and a thread "
+      "per device (kernels for which that is simple)");
+  hand_split->excludes("--platform")->excludes("--device");
+  app.add_option("--shares", arguments.shares,
+                 "Comma list: each device's share of a split by hand (default: by measured speeds)")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->needs(hand_split);
   app.add_option("--size", arguments.run.size, "Problem size; --list says what it means")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
   app.add_option("--repeat", arguments.run.repeat, "Timed repetitions of each kind")

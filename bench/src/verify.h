@@ -53,4 +53,50 @@ Verdict verify_equal(std::span<const T> found, std::span<const T> expected) {
   return verdict;
 }
 
+/// How a pixel compares with the reference.
+enum class Pixel {
+  kEqual,
+  kClose,       ///< tolerated however often it occurs
+  kDifferent,   ///< rounding that differs may do that at an edge
+  kImpossible,  ///< never written
+};
+
+/// A picture, row by row, that differs in at most `per_mille` pixels of 1000 and never in more than
+/// `longest_run` in a row: a lost group or row shows as a run that is at least as long as a group
+/// is wide. compare(index) returns a Pixel, describe(index) what is found and expected.
+template <typename Compare, typename Describe>
+Verdict verify_picture(std::size_t width, std::size_t height, std::size_t per_mille,
+                       std::size_t longest_run, const Compare& compare, const Describe& describe) {
+  Verdict verdict;
+  verdict.checked = width * height;
+  std::size_t different = 0;
+  std::size_t close = 0;
+  std::size_t first = 0;
+  bool intolerable = false;
+  for (std::size_t y = 0; y < height; ++y) {
+    std::size_t run = 0;
+    for (std::size_t i = y * width; i < (y + 1) * width; ++i) {
+      const Pixel pixel = compare(i);
+      if (pixel == Pixel::kClose) ++close;
+      if (pixel == Pixel::kEqual || pixel == Pixel::kClose) {
+        run = 0;
+        continue;
+      }
+      if (different++ == 0) first = i;
+      if ((++run > longest_run || pixel == Pixel::kImpossible) && !intolerable) {
+        intolerable = true;
+        first = i;
+      }
+    }
+  }
+  if (intolerable || different * 1000 > per_mille * verdict.checked) {
+    verdict.wrong = different;
+    verdict.first_wrong = "pixel (" + std::to_string(first % width) + ", " +
+                          std::to_string(first / width) + "): " + describe(first);
+  } else {
+    verdict.tolerated = different + close;
+  }
+  return verdict;
+}
+
 }  // namespace tutti::bench

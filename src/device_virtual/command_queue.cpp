@@ -29,6 +29,7 @@ Status CommandQueue::enqueue(scheduler::Work work, const Submission& submission)
   options.type = submission.type;
   options.wait_list = submission.wait_list;
   options.blocking = submission.blocking;
+  options.observed = submission.event != nullptr;
   options.barrier = submission.barrier;
   options.waits_for_all =
       submission.type == CL_COMMAND_MARKER || submission.type == CL_COMMAND_BARRIER;

@@ -56,6 +56,10 @@ scheduler::EngineSettings engine_settings(const Config& config) {
   settings.distrust_races = config.races.value == RaceTrust::kDistrust;
   settings.verify = config.verify.value;
   settings.summary = config.summary.value;
+  if (const std::string folder = cache_folder(config);
+      !folder.empty() && config.model.value == ModelMemory::kDisk) {
+    settings.model_file = scheduler::ModelStore::file_in(folder);
+  }
   if (settings.split == SplitMode::kForce) {
     log(LogLevel::kInfo, "TUTTI_SPLIT=force with TUTTI_SEED={}", settings.seed);
   }

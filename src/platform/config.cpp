@@ -75,6 +75,11 @@ const Names<SplitMode>& names_of(Tag<SplitMode>) {
       {"auto", SplitMode::kAuto}, {"force", SplitMode::kForce}, {"never", SplitMode::kNever}};
   return *names;
 }
+const Names<ModelMemory>& names_of(Tag<ModelMemory>) {
+  static const auto* names =
+      new Names<ModelMemory>{{"disk", ModelMemory::kDisk}, {"process", ModelMemory::kProcess}};
+  return *names;
+}
 const Names<RaceTrust>& names_of(Tag<RaceTrust>) {
   static const auto* names =
       new Names<RaceTrust>{{"trust", RaceTrust::kTrust}, {"distrust", RaceTrust::kDistrust}};

@@ -20,6 +20,7 @@ namespace tutti {
 enum class DeviceTypeChoice : uint8_t { kAuto, kCpu, kGpu, kAccelerator };
 enum class SplitMode : uint8_t { kAuto, kForce, kNever };
 enum class RaceTrust : uint8_t { kTrust, kDistrust };
+enum class ModelMemory : uint8_t { kDisk, kProcess };
 /// Whether split launches are repeated whole and compared; floating-point elements may differ by
 /// the relative tolerance.
 struct Verify {

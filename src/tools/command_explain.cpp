@@ -20,8 +20,6 @@ using kernel_compiler::CompileOutput;
 using kernel_compiler::CompileRequest;
 using scheduler::KernelSummary;
 
-constexpr int kFailed = 1;  // the file or the program in it is at fault
-
 int complain(int code, const std::string& message) {
   fmt::print(stderr, "tutti explain: {}\n", message);
   return code;

@@ -3,12 +3,15 @@
 // from the main thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tutti::tools {
 
 /// Exit codes of our own; otherwise `run` gives the application's.
+inline constexpr int kFailed = 1;
 inline constexpr int kBadUsage = 2;
 inline constexpr int kSetUpBroken = 125;  // as env(1): we failed, not the application
 inline constexpr int kCannotExecute = 126;
@@ -38,6 +41,19 @@ int explain(const ExplainOptions& options);
 /// words: ours begin with two dashes.
 std::vector<std::string> take_build_options(std::vector<std::string>& arguments);
 
+struct SimulateOptions {
+  std::string scenario;  // a TOML file; empty: none. What is given below wins over it
+  std::string devices;   // "8", or "2,4,8": equal ones, one scenario for each number
+  std::string balancers;
+  std::string load;
+  std::optional<uint64_t> slices, min_package, in_flight, runs, seed;
+  std::optional<double> rate, startup, floor, transfer, noise, spread, error;
+  std::vector<std::string> failures;  // DEVICE@SECONDS
+  bool json = false;
+};
+/// Prints what balancers make of simulated devices; needs no device.
+int simulate(const SimulateOptions& options);
+
 struct DevicesOptions {
   bool json = false;
   bool measure = false;
@@ -56,5 +72,12 @@ int config(const ConfigOptions& options);
 /// Prints what keeps applications from finding the Tutti device, or devices from taking part, and
 /// what helps. 0 when they find it, else 1.
 int doctor(bool json);
+
+struct ModelOptions {
+  bool clear = false;
+  bool json = false;
+};
+/// Prints what is remembered of kernels' speeds, or forgets it.
+int model(const ModelOptions& options);
 
 }  // namespace tutti::tools

@@ -86,6 +86,36 @@ int print_documentation(const CLI::App& app, const std::string& form) {
   return 0;
 }
 
+CLI::App* add_simulate(CLI::App& app, tutti::tools::SimulateOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "Try balancers out on simulated devices, up to 1024");
+  command->footer(
+      "A scenario's keys are the options' names; [[device]] tables: docs/balancers.md.");
+  command->add_option("SCENARIO", options.scenario, "TOML file; the options win over it")
+      ->check(CLI::ExistingFile);
+  command->add_option("--devices", options.devices, "Numbers of devices, one scenario each")
+      ->type_name("N[,N...]");
+  command->add_option("--balancers", options.balancers, "As TUTTI_BALANCER (default: all)")
+      ->type_name("NAME[:X...],...");
+  command->add_option("--slices", options.slices, "Slices of the launch per device");
+  command->add_option("--load", options.load, "regular, middle or ramp: where slices are costly");
+  command->add_option("--noise", options.noise, "Spread of the slices' costs, 0 to 1");
+  command->add_option("--spread", options.spread, "How much faster devices may be than others");
+  command->add_option("--error", options.error, "By which factor known speeds may be wrong");
+  command->add_option("--rate", options.rate, "Slices per second of a device");
+  command->add_option("--startup", options.startup, "Seconds that each package costs");
+  command->add_option("--floor", options.floor, "Seconds that the shortest package takes");
+  command->add_option("--transfer", options.transfer, "Seconds of transfer per slice");
+  command->add_option("--min-package", options.min_package, "Slices that fill a device");
+  command->add_option("--in-flight", options.in_flight, "Packages of a device at a time");
+  command->add_option("--fail", options.failures, "A device that fails; may be repeated")
+      ->type_name("DEVICE@SECONDS");
+  command->add_option("--runs", options.runs, "Runs, of which the means are printed");
+  command->add_option("--seed", options.seed, "Of everything that is drawn at random");
+  command->add_flag("--json", options.json, "As JSON");
+  return command;
+}
+
 // Where the application begins among the arguments of `run` (index 2 and on): at the first that is
 // neither an option nor an option's value, or after "--". What follows is not ours to parse.
 int application_start(const CLI::App& run_command, int argc, char** argv) {
@@ -136,11 +166,21 @@ int main(int argc, char** argv) {
   ConfigOptions config_options;
   const CLI::App* config_command = add_config(app, config_options);
 
+  ModelOptions model_options;
+  CLI::App* model_command =
+      app.add_subcommand("model", "Show or forget what is remembered of kernels' speeds");
+  model_command->require_subcommand(1);
+  CLI::App* show_model = model_command->add_subcommand("show", "Every kernel on every device");
+  show_model->add_flag("--json", model_options.json, "As JSON");
+  const CLI::App* clear_model = model_command->add_subcommand("clear", "Forget all");
+
   ExplainOptions explain_options;
   const CLI::App* explain_command = add_explain(app, explain_options);
 
   std::string form;
   const CLI::App* documentation_command = add_documentation(app, form);
+  SimulateOptions simulate_options;
+  const CLI::App* simulate_command = add_simulate(app, simulate_options);
 
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {  // "help explain" is "explain --help"
@@ -166,7 +206,12 @@ int main(int argc, char** argv) {
   if (config_command->parsed()) return config(config_options);
   if (doctor_command->parsed()) return doctor(doctor_json);
   if (devices_command->parsed()) return devices(devices_options);
+  if (model_command->parsed()) {
+    model_options.clear = clear_model->parsed();
+    return model(model_options);
+  }
   if (explain_command->parsed()) return explain(explain_options);
+  if (simulate_command->parsed()) return simulate(simulate_options);
   if (run_options.command.empty()) {
     fmt::print(stderr,
                "tutti run: no application is named\n"

@@ -19,6 +19,15 @@ SIZES = {
     "mandelbrot": {"tiny": 67, "small": 203, "large": 1003},
     "nbody": {"tiny": 131, "small": 1031, "large": 6007},
     "gemm": {"tiny": 35, "small": 131, "large": 515},
+    "binomial": {"tiny": 2, "small": 61, "large": 1009},
+    "gaussian": {"tiny": 37, "small": 203, "large": 1003},
+    "taylor": {"tiny": 131, "small": 5003, "large": 200003},
+    "ray1": {"tiny": 37, "small": 203, "large": 1003},
+    "ray2": {"tiny": 19, "small": 131, "large": 403},
+    "aho": {"tiny": 1003, "small": 100003, "large": 4000037},
+    "bm3d": {"tiny": 27, "small": 83, "large": 403},
+    "rap": {"tiny": 67, "small": 2003, "large": 100003},
+    "saxpy": {"tiny": 1003, "small": 50021, "large": 8000009},
     "histogram": {"tiny": 1003, "small": 50021, "large": 1000003},
     "spmv": {"tiny": 211, "small": 5003, "large": 500009},
     "scatter": {"tiny": 1003, "small": 50021, "large": 1000003},
@@ -37,6 +46,15 @@ MODES = {
     "mandelbrot": {"mandelbrot": "disjoint"},
     "nbody": {"nbody": "disjoint"},
     "gemm": {"gemm": "disjoint"},
+    "binomial": {"binomial": "disjoint"},
+    "gaussian": {"gaussian": "disjoint"},
+    "taylor": {"taylor": "disjoint"},
+    "ray1": {"ray": "disjoint"},
+    "ray2": {"ray": "disjoint"},
+    "aho": {"aho": "disjoint"},
+    "bm3d": {"bm3d": "disjoint"},
+    "rap": {"rap": "disjoint"},
+    "saxpy": {"saxpy": "disjoint"},
     "histogram": {"histogram": "atomic"},
     "spmv": {"spmv": "disjoint"},
     "scatter": {"scatter": "diff"},
@@ -49,6 +67,8 @@ MODES = {
     "sort": {"sort_step": "diff", "sort_spans": "disjoint", "sort_finish": "disjoint"},
 }
 
+# Split in the same way as others above: they need not run in every configuration.
+ALIKE = {"binomial", "gaussian", "taylor", "ray1", "ray2", "aho", "bm3d", "rap", "saxpy"}
 
 # Seconds: a shorter launch may be over before a busy machine has woken the second device's thread.
 LONG_ENOUGH = 0.01
@@ -149,13 +169,16 @@ def main():
     parser.add_argument("--least-devices", type=int, default=1,
                         help="how many devices must have computed packages of a split launch; a "
                              "launch of microseconds may be over before the second one wakes up")
+    parser.add_argument("--without-alike", action="store_true",
+                        help="leave out benchmarks that are split in the same way as others")
     parser.add_argument("--no-oclgrind-errors", action="store_true",
                         help="Oclgrind must not report an invalid access")
     arguments = parser.parse_intermixed_args()
 
     forced = os.environ.get("TUTTI_SPLIT") == "force"
     failures = 0
-    for kernel in arguments.kernels or SIZES:
+    everything = [name for name in SIZES if not (arguments.without_alike and name in ALIKE)]
+    for kernel in arguments.kernels or everything:
         with tempfile.TemporaryDirectory() as folder:
             summary_file = os.path.join(folder, "summary.json")
             try:

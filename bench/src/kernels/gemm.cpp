@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/gemm.cl.h"
 
-#include "verify.h"
+#include "array_benchmark.h"
 
 namespace tutti::bench {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kTile = 16;
 constexpr int kLargest = 8;
 
-class Gemm final : public Benchmark {
+class Gemm final : public KernelBenchmark {
  public:
   explicit Gemm(std::size_t size) : m_(size), n_(size + 3), k_(size + 1) {
     // Every product and sum is an integer below 2^24: exact in float, whatever the order or fusing.
@@ -17,37 +17,19 @@ class Gemm final : public Benchmark {
       throw std::invalid_argument("gemm: the largest size is 262000");
     }
     Random random(2);
-    a_ = integers(random, m_ * k_);
-    b_ = integers(random, k_ * n_);
+    a_.host = integers(random, m_ * k_);
+    b_.host = integers(random, k_ * n_);
     std::vector<std::int32_t> sums(m_ * n_, 0);
     for (std::size_t i = 0; i < m_; ++i) {
       for (std::size_t p = 0; p < k_; ++p) {
-        const auto factor = static_cast<std::int32_t>(a_[i * k_ + p]);
+        const auto factor = static_cast<std::int32_t>(a_.host[i * k_ + p]);
         for (std::size_t j = 0; j < n_; ++j) {
-          sums[i * n_ + j] += factor * static_cast<std::int32_t>(b_[p * n_ + j]);
+          sums[i * n_ + j] += factor * static_cast<std::int32_t>(b_.host[p * n_ + j]);
         }
       }
     }
-    expected_.assign(sums.begin(), sums.end());
-    found_.resize(expected_.size());
+    c_.expect({sums.begin(), sums.end()});
   }
-
-  void set_up(const Session& session, const Program& program) override {
-    in_a_ = DeviceArray<float>(session, CL_MEM_READ_ONLY, a_.size());
-    in_b_ = DeviceArray<float>(session, CL_MEM_READ_ONLY, b_.size());
-    out_ = DeviceArray<float>(session, CL_MEM_WRITE_ONLY, expected_.size());
-    kernel_ = make_kernel(program, "gemm");
-    set_args(kernel_, in_a_, in_b_, out_, static_cast<cl_int>(m_), static_cast<cl_int>(n_),
-             static_cast<cl_int>(k_));
-  }
-  void clear(const Session& session) override { out_.fill(session, kPoison); }
-  void upload(const Session& session) override {
-    in_a_.write(session, a_);
-    in_b_.write(session, b_);
-  }
-  void launch(const Session& session) override { enqueue(session, kernel_, range()); }
-  void download(const Session& session) override { out_.read(session, found_); }
-  Verdict verify(std::size_t) override { return verify_equal<float>(found_, expected_); }
 
   Work work() const override {
     return {2e-9 * static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(k_),
@@ -66,17 +48,19 @@ class Gemm final : public Benchmark {
     return values;
   }
 
+  Kernel make(const Program& program, std::size_t lane) const override {
+    Kernel kernel = make_kernel(program, "gemm");
+    set_args(kernel, a_.device(lane), b_.device(lane), c_.device(lane), static_cast<cl_int>(m_),
+             static_cast<cl_int>(n_), static_cast<cl_int>(k_));
+    return kernel;
+  }
+
   std::size_t m_;
   std::size_t n_;
   std::size_t k_;
-  std::vector<float> a_;
-  std::vector<float> b_;
-  std::vector<float> expected_;
-  std::vector<float> found_;
-  DeviceArray<float> in_a_;
-  DeviceArray<float> in_b_;
-  DeviceArray<float> out_;
-  Kernel kernel_;
+  Input<float> a_{*this, kTile* k_};
+  Input<float> b_{*this};
+  Output<float> c_{*this, kTile* n_};
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "verify.h"
+#include "array_benchmark.h"
 
 namespace tutti::bench {
 namespace {
@@ -12,9 +12,9 @@ constexpr std::size_t kLocal = 64;
 constexpr std::size_t kMostItems = 16384;
 constexpr cl_uint kRounds = 64;
 
-class GridStride final : public Benchmark {
+class GridStride final : public KernelBenchmark {
  public:
-  explicit GridStride(std::size_t size) : in_(size), expected_(size), found_(size) {
+  explicit GridStride(std::size_t size) {
     // kRounds steps of x -> a*x + c at once: the affine map is composed with itself by squaring.
     cl_uint factor = 1;
     cl_uint offset = 0;
@@ -29,37 +29,30 @@ class GridStride final : public Benchmark {
       square_factor *= square_factor;
     }
     Random random(6);
+    std::vector<cl_uint> expected;
     for (std::size_t i = 0; i < size; ++i) {
-      in_[i] = random.bits();
-      expected_[i] = factor * in_[i] + offset;
+      in_.host.push_back(random.bits());
+      expected.push_back(factor * in_.host.back() + offset);
     }
+    out_.expect(std::move(expected));
   }
 
-  void set_up(const Session& session, const Program& program) override {
-    device_in_ = DeviceArray<cl_uint>(session, CL_MEM_READ_ONLY, in_.size());
-    device_out_ = DeviceArray<cl_uint>(session, CL_MEM_WRITE_ONLY, in_.size());
-    kernel_ = make_kernel(program, "gridstride");
-    set_args(kernel_, device_in_, device_out_, static_cast<cl_uint>(in_.size()), kRounds);
-  }
-  void clear(const Session& session) override { device_out_.fill(session, kPoison); }
-  void upload(const Session& session) override { device_in_.write(session, in_); }
-  void launch(const Session& session) override { enqueue(session, kernel_, range()); }
-  void download(const Session& session) override { device_out_.read(session, found_); }
-  Verdict verify(std::size_t) override { return verify_equal<cl_uint>(found_, expected_); }
-
-  Work work() const override { return {8e-9 * static_cast<double>(in_.size()), "GB"}; }
+  Work work() const override { return {8e-9 * static_cast<double>(in_.host.size()), "GB"}; }
   /// At most kMostItems items, however many elements there are.
   NdRange range() const override {
-    return {{std::min(kMostItems, round_up(in_.size(), kLocal))}, {kLocal}};
+    return {{std::min(kMostItems, round_up(in_.host.size(), kLocal))}, {kLocal}};
   }
 
  private:
-  std::vector<cl_uint> in_;
-  std::vector<cl_uint> expected_;
-  std::vector<cl_uint> found_;
-  DeviceArray<cl_uint> device_in_;
-  DeviceArray<cl_uint> device_out_;
-  Kernel kernel_;
+  Kernel make(const Program& program, std::size_t lane) const override {
+    Kernel kernel = make_kernel(program, "gridstride");
+    set_args(kernel, in_.device(lane), out_.device(lane), static_cast<cl_uint>(in_.host.size()),
+             kRounds);
+    return kernel;
+  }
+
+  Input<cl_uint> in_{*this};
+  Output<cl_uint> out_{*this};
 };
 
 }  // namespace

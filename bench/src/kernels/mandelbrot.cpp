@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/mandelbrot.cl.h"
 
-#include "verify.h"
+#include "array_benchmark.h"
 
 namespace tutti::bench {
 namespace {
@@ -9,8 +9,7 @@ namespace {
 constexpr int kLimit = 500;
 constexpr std::size_t kLocalX = 16;
 constexpr std::size_t kLocalY = 4;
-// A lost group or row shows as a run of wrong pixels at least as long as a group is wide; rounding
-// that differs between devices flips single pixels at the set's border.
+// Rounding that differs between devices flips single pixels at the set's border.
 constexpr std::size_t kLongestRun = 8;
 static_assert(kLongestRun < kLocalX);
 
@@ -42,67 +41,38 @@ int escape_time(float cr, float ci) {
   return kLimit;
 }
 
-class Mandelbrot final : public Benchmark {
+class Mandelbrot final : public KernelBenchmark {
  public:
   explicit Mandelbrot(std::size_t size)
       : width_(size), height_((size * 2 + 2) / 3), step_(3.0F / static_cast<float>(size)) {
-    expected_.reserve(width_ * height_);
+    std::vector<cl_int> expected;
+    expected.reserve(width_ * height_);
     for (std::size_t y = 0; y < height_; ++y) {
       const float ci = kTop + static_cast<float>(y) * step_;
       for (std::size_t x = 0; x < width_; ++x) {
-        expected_.push_back(escape_time(kLeft + static_cast<float>(x) * step_, ci));
+        expected.push_back(escape_time(kLeft + static_cast<float>(x) * step_, ci));
       }
     }
-    found_.resize(expected_.size());
+    out_.expect(std::move(expected));
   }
-
-  void set_up(const Session& session, const Program& program) override {
-    out_ = DeviceArray<cl_int>(session, CL_MEM_WRITE_ONLY, expected_.size());
-    kernel_ = make_kernel(program, "mandelbrot");
-    set_args(kernel_, out_, static_cast<cl_int>(width_), static_cast<cl_int>(height_), kLeft, kTop,
-             step_, cl_int{kLimit});
-  }
-  void clear(const Session& session) override { out_.fill(session, kPoison); }
-  void upload(const Session&) override {}
-  void launch(const Session& session) override { enqueue(session, kernel_, range()); }
-  void download(const Session& session) override { out_.read(session, found_); }
 
   Verdict verify(std::size_t) override {
-    Verdict verdict;
-    verdict.checked = expected_.size();
-    std::size_t different = 0;
-    std::size_t first = 0;
-    bool intolerable = false;
-    for (std::size_t y = 0; y < height_; ++y) {
-      std::size_t run = 0;
-      for (std::size_t x = 0; x < width_; ++x) {
-        const std::size_t i = y * width_ + x;
-        if (found_[i] == expected_[i]) {
-          run = 0;
-          continue;
-        }
-        if (different++ == 0) first = i;
-        const bool possible = found_[i] >= 0 && found_[i] <= kLimit;  // else never written
-        if ((++run > kLongestRun || !possible) && !intolerable) {
-          intolerable = true;
-          first = i;
-        }
-      }
-    }
-    if (intolerable || different * 1000 > expected_.size()) {
-      verdict.wrong = different;
-      verdict.first_wrong = "pixel (" + std::to_string(first % width_) + ", " +
-                            std::to_string(first / width_) + "): " + std::to_string(found_[first]) +
-                            " iterations, expected " + std::to_string(expected_[first]);
-    } else {
-      verdict.tolerated = different;
-    }
-    return verdict;
+    const std::vector<cl_int>& found = out_.found;
+    const std::vector<cl_int>& expected = out_.expected;
+    return verify_picture(
+        width_, height_, 1, kLongestRun,
+        [&](std::size_t i) {
+          if (found[i] == expected[i]) return Pixel::kEqual;
+          return found[i] >= 0 && found[i] <= kLimit ? Pixel::kDifferent : Pixel::kImpossible;
+        },
+        [&](std::size_t i) {
+          return std::to_string(found[i]) + " iterations, expected " + std::to_string(expected[i]);
+        });
   }
 
   Work work() const override {
     double iterations = 0;
-    for (const cl_int n : expected_) iterations += n;
+    for (const cl_int n : out_.expected) iterations += n;
     return {iterations * 8e-9, "GFLOP"};
   }
   NdRange range() const override {
@@ -113,13 +83,17 @@ class Mandelbrot final : public Benchmark {
   static constexpr float kLeft = -2.25F;
   static constexpr float kTop = -1.0F;
 
+  Kernel make(const Program& program, std::size_t lane) const override {
+    Kernel kernel = make_kernel(program, "mandelbrot");
+    set_args(kernel, out_.device(lane), static_cast<cl_int>(width_), static_cast<cl_int>(height_),
+             kLeft, kTop, step_, cl_int{kLimit});
+    return kernel;
+  }
+
   std::size_t width_;
   std::size_t height_;
   float step_;
-  std::vector<cl_int> expected_;
-  std::vector<cl_int> found_;
-  DeviceArray<cl_int> out_;
-  Kernel kernel_;
+  Output<cl_int> out_{*this, kLocalY* width_};
 };
 
 }  // namespace

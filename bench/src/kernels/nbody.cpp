@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "verify.h"
+#include "array_benchmark.h"
 
 namespace tutti::bench {
 namespace {
@@ -14,50 +14,29 @@ constexpr float kDt = 0.01F;
 constexpr float kSoftening2 = 0.0025F;
 constexpr double kUnit = std::numeric_limits<float>::epsilon() / 2;
 
-class NBody final : public Benchmark {
+class NBody final : public KernelBenchmark {
  public:
-  explicit NBody(std::size_t size) : n_(size), position_(4 * size), velocity_(4 * size) {
+  explicit NBody(std::size_t size) : n_(size) {
+    position_.host.resize(4 * n_);
+    velocity_.host.resize(4 * n_);
     Random random(1);
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t c = 0; c < 3; ++c) {
-        position_[4 * i + c] = random.unit();
-        velocity_[4 * i + c] = (random.unit() - 0.5F) * 0.01F;
+        position_.host[4 * i + c] = random.unit();
+        velocity_.host[4 * i + c] = (random.unit() - 0.5F) * 0.01F;
       }
-      position_[4 * i + 3] = (0.5F + random.unit()) / static_cast<float>(n_);
-      velocity_[4 * i + 3] = static_cast<float>(i % 1024);
+      position_.host[4 * i + 3] = (0.5F + random.unit()) / static_cast<float>(n_);
+      velocity_.host[4 * i + 3] = static_cast<float>(i % 1024);
     }
     make_reference();
-    found_position_.resize(4 * n_);
-    found_velocity_.resize(4 * n_);
-  }
-
-  void set_up(const Session& session, const Program& program) override {
-    in_position_ = DeviceArray<float>(session, CL_MEM_READ_ONLY, 4 * n_);
-    in_velocity_ = DeviceArray<float>(session, CL_MEM_READ_ONLY, 4 * n_);
-    out_position_ = DeviceArray<float>(session, CL_MEM_WRITE_ONLY, 4 * n_);
-    out_velocity_ = DeviceArray<float>(session, CL_MEM_WRITE_ONLY, 4 * n_);
-    kernel_ = make_kernel(program, "nbody");
-    set_args(kernel_, in_position_, in_velocity_, out_position_, out_velocity_,
-             static_cast<cl_int>(n_), kDt, kSoftening2);
-  }
-  void clear(const Session& session) override {
-    out_position_.fill(session, kPoison);
-    out_velocity_.fill(session, kPoison);
-  }
-  void upload(const Session& session) override {
-    in_position_.write(session, position_);
-    in_velocity_.write(session, velocity_);
-  }
-  void launch(const Session& session) override { enqueue(session, kernel_, range()); }
-  void download(const Session& session) override {
-    out_position_.read(session, found_position_);
-    out_velocity_.read(session, found_velocity_);
+    new_position_.found.resize(4 * n_);
+    new_velocity_.found.resize(4 * n_);
   }
 
   Verdict verify(std::size_t) override {
     Verdict verdict;
-    compare("velocity", found_velocity_, expected_velocity_, velocity_tolerance_, verdict);
-    compare("position", found_position_, expected_position_, position_tolerance_, verdict);
+    compare("velocity", new_velocity_.found, expected_velocity_, velocity_tolerance_, verdict);
+    compare("position", new_position_.found, expected_position_, position_tolerance_, verdict);
     return verdict;
   }
 
@@ -74,16 +53,16 @@ class NBody final : public Benchmark {
     std::vector<std::array<double, 3>> sum(n_);
     std::vector<std::array<double, 3>> size(n_);
     for (std::size_t i = 0; i < n_; ++i) {
-      const double mass_i = position_[4 * i + 3];
+      const double mass_i = position_.host[4 * i + 3];
       for (std::size_t j = i + 1; j < n_; ++j) {
         std::array<double, 3> d{};
         double r2 = kSoftening2;
         for (std::size_t c = 0; c < 3; ++c) {
-          d[c] = double{position_[4 * j + c]} - double{position_[4 * i + c]};
+          d[c] = double{position_.host[4 * j + c]} - double{position_.host[4 * i + c]};
           r2 += d[c] * d[c];
         }
         const double strength = 1.0 / (r2 * std::sqrt(r2));
-        const double mass_j = position_[4 * j + 3];
+        const double mass_j = position_.host[4 * j + 3];
         for (std::size_t c = 0; c < 3; ++c) {
           const double pull = strength * d[c];
           sum[i][c] += mass_j * pull;
@@ -97,8 +76,8 @@ class NBody final : public Benchmark {
     const double relative = (32 + 8 * std::sqrt(static_cast<double>(n_))) * kUnit;
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t c = 0; c < 4; ++c) {
-        const double v0 = velocity_[4 * i + c];
-        const double p0 = position_[4 * i + c];
+        const double v0 = velocity_.host[4 * i + c];
+        const double p0 = position_.host[4 * i + c];
         const double a = c < 3 ? sum[i][c] : 0;
         const double v = v0 + a * kDt;
         const double p = c < 3 ? p0 + v * kDt : p0;
@@ -130,20 +109,22 @@ class NBody final : public Benchmark {
     }
   }
 
+  Kernel make(const Program& program, std::size_t lane) const override {
+    Kernel kernel = make_kernel(program, "nbody");
+    set_args(kernel, position_.device(lane), velocity_.device(lane), new_position_.device(lane),
+             new_velocity_.device(lane), static_cast<cl_int>(n_), kDt, kSoftening2);
+    return kernel;
+  }
+
   std::size_t n_;
-  std::vector<float> position_;
-  std::vector<float> velocity_;
   std::vector<double> expected_position_;
   std::vector<double> expected_velocity_;
   std::vector<double> position_tolerance_;
   std::vector<double> velocity_tolerance_;
-  std::vector<float> found_position_;
-  std::vector<float> found_velocity_;
-  DeviceArray<float> in_position_;
-  DeviceArray<float> in_velocity_;
-  DeviceArray<float> out_position_;
-  DeviceArray<float> out_velocity_;
-  Kernel kernel_;
+  Input<float> position_{*this};
+  Input<float> velocity_{*this, 4 * kLocal};
+  Output<float> new_position_{*this, 4 * kLocal};
+  Output<float> new_velocity_{*this, 4 * kLocal};
 };
 
 }  // namespace

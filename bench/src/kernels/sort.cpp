@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "verify.h"
+#include "array_benchmark.h"
 
 namespace tutti::bench {
 namespace {
@@ -11,55 +11,51 @@ namespace {
 constexpr std::size_t kSpan = 512;
 constexpr std::size_t kLocal = kSpan / 2;
 
-class Sort final : public Benchmark {
+class Sort final : public ArrayBenchmark {
  public:
-  explicit Sort(std::size_t size) : in_(size), found_(size), padded_(kSpan) {
+  explicit Sort(std::size_t size) : padded_(kSpan) {
     while (padded_ < size) padded_ *= 2;
     Random random(12);
     // All sizes of keys, and some keys that are there many times, the padding's among them.
-    for (cl_uint& value : in_) {
+    in_.host.resize(size);
+    for (cl_uint& value : in_.host) {
       const std::uint32_t bits = random.bits();
       const std::uint32_t kind = random.below(8);
       value = kind == 0 ? bits | 0xfffffff0U : kind == 1 ? bits & 0xffU : bits;
     }
-    expected_ = in_;
-    std::sort(expected_.begin(), expected_.end());
+    std::vector<cl_uint> expected = in_.host;
+    std::sort(expected.begin(), expected.end());
+    data_.expect(std::move(expected));
+    data_.pad(padded_);
   }
 
-  void set_up(const Session& session, const Program& program) override {
-    device_in_ = DeviceArray<cl_uint>(session, CL_MEM_READ_ONLY, in_.size());
-    device_data_ = DeviceArray<cl_uint>(session, CL_MEM_READ_WRITE, padded_);
-    sort_spans_ = make_kernel(program, "sort_spans");
-    set_args(sort_spans_, device_in_, device_data_, static_cast<cl_uint>(in_.size()));
-    step_ = make_kernel(program, "sort_step");
-    finish_ = make_kernel(program, "sort_finish");
-  }
-  void clear(const Session& session) override { device_data_.fill(session, kPoison); }
-  void upload(const Session& session) override { device_in_.write(session, in_); }
   void launch(const Session& session) override {
     enqueue(session, sort_spans_, range());
     for (std::size_t width = 2 * kSpan; width <= padded_; width *= 2) {
       for (std::size_t distance = width / 2; distance >= kSpan; distance /= 2) {
-        set_args(step_, device_data_, static_cast<cl_uint>(width), static_cast<cl_uint>(distance));
+        set_args(step_, data_.device(), static_cast<cl_uint>(width),
+                 static_cast<cl_uint>(distance));
         enqueue(session, step_, range());
       }
-      set_args(finish_, device_data_, static_cast<cl_uint>(width));
+      set_args(finish_, data_.device(), static_cast<cl_uint>(width));
       enqueue(session, finish_, range());
     }
   }
-  void download(const Session& session) override { device_data_.read(session, found_); }
-  Verdict verify(std::size_t) override { return verify_equal<cl_uint>(found_, expected_); }
-
   Work work() const override { return {}; }
   NdRange range() const override { return {{padded_ / 2}, {kLocal}}; }
 
  private:
-  std::vector<cl_uint> in_;
-  std::vector<cl_uint> expected_;
-  std::vector<cl_uint> found_;
+  void prepare(const Program& program, std::size_t lane) override {
+    sort_spans_ = make_kernel(program, "sort_spans");
+    set_args(sort_spans_, in_.device(lane), data_.device(lane),
+             static_cast<cl_uint>(in_.host.size()));
+    step_ = make_kernel(program, "sort_step");
+    finish_ = make_kernel(program, "sort_finish");
+  }
+
   std::size_t padded_;
-  DeviceArray<cl_uint> device_in_;
-  DeviceArray<cl_uint> device_data_;
+  Input<cl_uint> in_{*this};
+  Output<cl_uint> data_{*this};
   Kernel sort_spans_;
   Kernel step_;
   Kernel finish_;

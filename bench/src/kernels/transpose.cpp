@@ -1,58 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/transpose.cl.h"
 
-#include "verify.h"
+#include "array_benchmark.h"
 
 namespace tutti::bench {
 namespace {
 
 constexpr std::size_t kTile = 16;
 
-class Transpose final : public Benchmark {
+class Transpose final : public KernelBenchmark {
  public:
   explicit Transpose(std::size_t size) : width_(size), height_(size / 2 + 1) {
     Random random(8);
-    in_.resize(width_ * height_);
-    for (cl_uint& value : in_) value = random.bits();
-    found_.resize(in_.size());
+    in_.host.resize(width_ * height_);
+    for (cl_uint& value : in_.host) value = random.bits();
     // Each row of the input is dealt out to the ends of growing columns.
     std::vector<std::vector<cl_uint>> columns(width_);
-    auto next = in_.begin();
-    while (next != in_.end()) {
+    auto next = in_.host.begin();
+    while (next != in_.host.end()) {
       for (std::vector<cl_uint>& column : columns) column.push_back(*next++);
     }
+    std::vector<cl_uint> expected;
     for (const std::vector<cl_uint>& column : columns) {
-      expected_.insert(expected_.end(), column.begin(), column.end());
+      expected.insert(expected.end(), column.begin(), column.end());
     }
+    out_.expect(std::move(expected));
   }
 
-  void set_up(const Session& session, const Program& program) override {
-    device_in_ = DeviceArray<cl_uint>(session, CL_MEM_READ_ONLY, in_.size());
-    device_out_ = DeviceArray<cl_uint>(session, CL_MEM_WRITE_ONLY, in_.size());
-    kernel_ = make_kernel(program, "transpose");
-    set_args(kernel_, device_in_, device_out_, static_cast<cl_uint>(width_),
-             static_cast<cl_uint>(height_));
-  }
-  void clear(const Session& session) override { device_out_.fill(session, kPoison); }
-  void upload(const Session& session) override { device_in_.write(session, in_); }
-  void launch(const Session& session) override { enqueue(session, kernel_, range()); }
-  void download(const Session& session) override { device_out_.read(session, found_); }
-  Verdict verify(std::size_t) override { return verify_equal<cl_uint>(found_, expected_); }
-
-  Work work() const override { return {8e-9 * static_cast<double>(in_.size()), "GB"}; }
+  Work work() const override { return {8e-9 * static_cast<double>(in_.host.size()), "GB"}; }
   NdRange range() const override {
     return {{round_up(width_, kTile), round_up(height_, kTile)}, {kTile, kTile}};
   }
 
  private:
+  Kernel make(const Program& program, std::size_t lane) const override {
+    Kernel kernel = make_kernel(program, "transpose");
+    set_args(kernel, in_.device(lane), out_.device(lane), static_cast<cl_uint>(width_),
+             static_cast<cl_uint>(height_));
+    return kernel;
+  }
+
   std::size_t width_;
   std::size_t height_;
-  std::vector<cl_uint> in_;
-  std::vector<cl_uint> expected_;
-  std::vector<cl_uint> found_;
-  DeviceArray<cl_uint> device_in_;
-  DeviceArray<cl_uint> device_out_;
-  Kernel kernel_;
+  Input<cl_uint> in_{*this};
+  Output<cl_uint> out_{*this};
 };
 
 }  // namespace

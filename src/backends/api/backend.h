@@ -36,6 +36,7 @@ struct DeviceTraits {
   uint64_t max_work_group = 1;
   uint32_t memory_alignment =
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
+  bool pins_host_memory = false;    // transfers of memory from allocate_pinned() are faster
   bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
   bool out_of_order_queues = false;
   bool synchronous = false;       // commands run in the thread that enqueues, flushes or waits
@@ -109,6 +110,14 @@ class Memory {
   virtual uint64_t size() const = 0;
 };
 
+/// Host memory that a device reads and writes without staging. Not initialised.
+class PinnedMemory {
+ public:
+  virtual ~PinnedMemory() = default;
+  virtual std::byte* data() const = 0;
+  virtual uint64_t size() const = 0;
+};
+
 /// The value of one kernel argument at launch.
 struct Argument {
   enum class Kind : uint8_t { kBytes, kLocal, kMemory, kSampler };
@@ -135,6 +144,9 @@ struct Launch {
   std::array<size_t, 3> offset{0, 0, 0};
   std::array<size_t, 3> global{1, 1, 1};
   std::optional<std::array<size_t, 3>> local;  // absent: the vendor chooses
+  /// Somebody will ask for the launch's own end or times. Otherwise its completion may come with
+  /// that of later commands of the queue, and the vendor is spared an event.
+  bool observed = true;
 };
 
 /// A rectangular region, as clEnqueueReadBufferRect: bytes, rows, slices.
@@ -153,7 +165,7 @@ struct BufferRows {
   uint64_t count = 1;
 };
 
-/// A vendor queue. In-order unless created otherwise. Calls never wait for the device, except where
+/// A vendor queue, in-order. Calls never wait for the device, except where
 /// the vendor executes in the calling thread (PoCL `basic`).
 class Queue {
  public:
@@ -223,7 +235,6 @@ struct ObjectResult {
 
 struct QueueOptions {
   bool profiling = false;
-  bool out_of_order = false;  // ignored where the vendor has none
 };
 
 class Backend {
@@ -236,6 +247,10 @@ class Backend {
   /// Allocates `size` bytes. With `host` (only where traits().shares_host_memory): the memory at
   /// `host` itself is the allocation; the caller keeps it alive and gives size accessible bytes.
   virtual Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) = 0;
+  /// Host memory for fast transfers; other devices of the vendor have use of it too.
+  virtual Result<std::unique_ptr<PinnedMemory>> allocate_pinned([[maybe_unused]] uint64_t size) {
+    return fail(CL_INVALID_OPERATION, traits().device_name + " pins no host memory");
+  }
   /// An image of its own. (Devices without images refuse, here and below.)
   virtual Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape);
   /// An image made from `size` bytes of a buffer at `origin`; it keeps the vendor's buffer alive.

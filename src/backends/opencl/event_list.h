@@ -11,8 +11,8 @@ namespace tutti::backends {
 inline cl_mem handle_of(Memory& memory) { return static_cast<OpenClMemory&>(memory).handle(); }
 
 /// A wait list as vendors take it; short ones need no allocation. What is known to have ended is
-/// left out, and what another queue has to run first is flushed there: the specification leaves
-/// that to us.
+/// left out, and so is what the same queue, being in-order, does before; what another queue has to
+/// run first is flushed there: the specification leaves that to us.
 class EventList {
  public:
   EventList(WaitList wait, cl_command_queue queue) {
@@ -24,9 +24,10 @@ class EventList {
     events_ = out;
     for (const CompletionPtr& completion : wait) {
       const auto& vendor = static_cast<const OpenClCompletion&>(*completion);
-      if (vendor.known_complete()) continue;
-      if (vendor.queue() != queue) vendor.flush_queue();
-      out[count_++] = vendor.event();
+      if (vendor.queue() == queue || vendor.known_complete()) continue;
+      const cl_event event = vendor.event();
+      vendor.flush_queue();
+      if (event != nullptr) out[count_++] = event;
     }
   }
   cl_uint count() const { return count_; }

@@ -32,6 +32,7 @@ OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, ui
       log(LogLevel::kInfo, "{}", made.error().message);
     }
   }
+  traits_.pins_host_memory = (traits_.type & CL_DEVICE_TYPE_GPU) != 0;
   log(LogLevel::kDebug, "{}: {} units, host memory {}", device_.name, traits_.compute_units,
       traits_.shares_host_memory ? "shared" : "apart");
 }
@@ -74,9 +75,6 @@ Result<std::unique_ptr<Queue>> OpenClBackend::create_queue(QueueOptions options)
   TUTTI_ASSIGN(cl_context made, context());
   cl_command_queue_properties properties = 0;
   if (options.profiling) properties |= CL_QUEUE_PROFILING_ENABLE;
-  if (options.out_of_order && traits_.out_of_order_queues) {
-    properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-  }
   auto queue = create_vendor_queue(*device_.cl, made, device_.device, properties);
   if (!queue) return device_.failure(queue.error().message.c_str(), queue.error().code);
   return std::make_unique<OpenClQueue>(device_,
@@ -97,6 +95,31 @@ Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* hos
     return device_.failure("clCreateBuffer", code ? code : CL_OUT_OF_RESOURCES);
   }
   return std::make_unique<OpenClMemory>(device_, std::move(memory), size);
+}
+
+Result<std::unique_ptr<PinnedMemory>> OpenClBackend::allocate_pinned(uint64_t size) {
+  if (!traits_.pins_host_memory || !device_.cl->clEnqueueMapBuffer ||
+      !device_.cl->clEnqueueUnmapMemObject) {
+    return Backend::allocate_pinned(size);
+  }
+  TUTTI_ASSIGN(cl_context made, context());
+  auto made_queue = create_vendor_queue(*device_.cl, made, device_.device, 0);
+  if (!made_queue)
+    return device_.failure(made_queue.error().message.c_str(), made_queue.error().code);
+  OwnedQueue queue(*made_queue, device_.cl->clReleaseCommandQueue);
+  cl_int code = CL_SUCCESS;
+  OwnedMemory memory(device_.cl->clCreateBuffer(made, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                                size, nullptr, &code),
+                     device_.cl->clReleaseMemObject);
+  if (code != CL_SUCCESS) return device_.failure("clCreateBuffer", code);
+  void* data =
+      device_.cl->clEnqueueMapBuffer(queue.get(), memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                     0, size, 0, nullptr, nullptr, &code);
+  if (code != CL_SUCCESS || !data) {
+    return device_.failure("clEnqueueMapBuffer", code ? code : CL_MAP_FAILURE);
+  }
+  return std::make_unique<OpenClPinnedMemory>(device_, std::move(queue), std::move(memory),
+                                              static_cast<std::byte*>(data), size);
 }
 
 Result<std::unique_ptr<Memory>> OpenClBackend::create_image(cl_mem buffer,

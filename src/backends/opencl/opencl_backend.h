@@ -26,6 +26,7 @@ class OpenClBackend final : public Backend {
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
+  Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t size) override;
   Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override;
   Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
                                              const ImageShape& shape) override;

@@ -61,30 +61,51 @@ Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context c
 cl_int OpenClCompletion::poll() {
   const cl_int seen = status_.load(std::memory_order_acquire);
   if (seen <= CL_COMPLETE) return seen;
+  if (ended_unseen()) return CL_COMPLETE;
   if (vendors_gone()) return CL_OUT_OF_RESOURCES;
+  const cl_event event = event_.load(std::memory_order_acquire);
+  if (event == nullptr) return CL_SUBMITTED;
   cl_int status = CL_QUEUED;
-  const cl_int code = device_.cl->clGetEventInfo(event_.get(), CL_EVENT_COMMAND_EXECUTION_STATUS,
+  const cl_int code = device_.cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
                                                  sizeof status, &status, nullptr);
   if (code != CL_SUCCESS) return code < 0 ? code : CL_OUT_OF_RESOURCES;
-  if (status <= CL_COMPLETE) status_.store(status, std::memory_order_release);
+  if (status <= CL_COMPLETE) {
+    status_.store(status, std::memory_order_release);
+    track_->note_ended(before_);  // the queue is in-order
+  }
   return status;
 }
 
-void OpenClCompletion::flush_queue() const {
-  cl_command_queue queue = nullptr;
-  if (device_.cl->clGetEventInfo(event_.get(), CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue,
-                                 nullptr) == CL_SUCCESS &&
-      queue) {
-    device_.cl->clFlush(queue);
-  }
+OpenClCompletion::~OpenClCompletion() {
+  const cl_event event = event_.load(std::memory_order_acquire);
+  if (event && !vendors_gone()) device_.cl->clReleaseEvent(event);
+}
+
+cl_event OpenClCompletion::event() const {
+  if (const cl_event made = event_.load(std::memory_order_acquire)) return made;
+  MutexLock lock(track_->marking);
+  if (const cl_event made = event_.load(std::memory_order_relaxed)) return made;
+  cl_event marker = nullptr;
+  const cl_int code = device_.cl->clEnqueueMarkerWithWaitList(queue(), 0, nullptr, &marker);
+  if (code != CL_SUCCESS) return nullptr;
+  event_.store(marker, std::memory_order_release);
+  return marker;
 }
 
 Status OpenClCompletion::wait() {
   cl_int status = poll();
   if (status > CL_COMPLETE) {
+    if (vendors_gone()) return device_.gone("clWaitForEvents");
+    const auto turn = device_.turn();
+    const cl_event ending = event();
+    if (ending == nullptr) {
+      const cl_int code = device_.cl->clFinish(queue());
+      if (code != CL_SUCCESS) return device_.failure("clFinish", code);
+      status_.store(CL_COMPLETE, std::memory_order_release);
+      return {};
+    }
     flush_queue();
-    const cl_event event = event_.get();
-    const cl_int code = device_.cl->clWaitForEvents(1, &event);
+    const cl_int code = device_.cl->clWaitForEvents(1, &ending);
     status = poll();
     // The command's own error says more than "an event in the list failed".
     if (code != CL_SUCCESS && status >= CL_COMPLETE) {
@@ -100,7 +121,8 @@ Status OpenClCompletion::wait() {
 }
 
 std::optional<VendorTimes> OpenClCompletion::times() {
-  if (device_.quirks.fake_times || poll() != CL_COMPLETE || vendors_gone()) return std::nullopt;
+  if (!own_event_ || device_.quirks.fake_times || poll() != CL_COMPLETE || vendors_gone())
+    return std::nullopt;
   VendorTimes times;
   const std::pair<cl_profiling_info, uint64_t*> queries[] = {
       {CL_PROFILING_COMMAND_QUEUED, &times.queued},
@@ -109,7 +131,7 @@ std::optional<VendorTimes> OpenClCompletion::times() {
       {CL_PROFILING_COMMAND_END, &times.ended}};
   for (const auto& [what, value] : queries) {
     cl_ulong time = 0;
-    if (device_.cl->clGetEventProfilingInfo(event_.get(), what, sizeof time, &time, nullptr) !=
+    if (device_.cl->clGetEventProfilingInfo(event_.load(), what, sizeof time, &time, nullptr) !=
         CL_SUCCESS) {
       return std::nullopt;
     }

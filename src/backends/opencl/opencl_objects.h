@@ -35,7 +35,8 @@ struct VendorDevice {
   tl::unexpected<Error> failure(const char* call, cl_int code) const {
     return tl::unexpected<Error>(error(call, code));
   }
-  /// Held over every enqueue. Nothing but a word where the device takes all comers.
+  /// Held over whatever may run commands: enqueues, flushes, waits. Nothing but a word where the
+  /// device takes all comers.
   std::unique_lock<std::mutex> turn() const {
     return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<std::mutex>();
   }
@@ -82,28 +83,88 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
                                              cl_device_id device,
                                              cl_command_queue_properties properties);
 
+/// A vendor's in-order queue and how far it is known to have come. Shared by the queue and its
+/// completions, which may outlive it.
+struct QueueTrack {
+  explicit QueueTrack(OwnedQueue owned) : queue(std::move(owned)) {}
+  const OwnedQueue queue;
+  std::atomic<uint64_t> enqueued{0};  // calls that have returned
+  std::atomic<uint64_t> ended{0};     // of those the first so many have ended
+  Mutex marking;                      // a leaf: held while a marker is enqueued
+
+  void note_ended(uint64_t count) {
+    uint64_t known = ended.load(std::memory_order_relaxed);
+    while (known < count && !ended.compare_exchange_weak(known, count, std::memory_order_acq_rel)) {
+    }
+  }
+};
+
 class OpenClCompletion final : public Completion {
  public:
-  /// Takes over the event. `queue` is only compared, never used.
-  OpenClCompletion(const VendorDevice& device, cl_command_queue queue, cl_event event)
-      : device_(device), queue_(queue), event_(event, device.cl->clReleaseEvent) {}
+  /// Takes over the event; without one, the command has ended when a marker behind it has, which is
+  /// enqueued when somebody asks. `before`: track->enqueued when the call began.
+  OpenClCompletion(const VendorDevice& device, std::shared_ptr<QueueTrack> track, cl_event event,
+                   uint64_t before)
+      : device_(device),
+        track_(std::move(track)),
+        before_(before),
+        number_(track_->enqueued.fetch_add(1, std::memory_order_acq_rel) + 1),
+        own_event_(event != nullptr),
+        event_(event) {}
+  ~OpenClCompletion() override;
 
   cl_int poll() override;
   Status wait() override;
   std::optional<VendorTimes> times() override;
 
-  cl_event event() const { return event_.get(); }
-  cl_command_queue queue() const { return queue_; }
+  /// What others wait for; null only where the vendor failed. Within the device's turn.
+  cl_event event() const;
+  cl_command_queue queue() const { return track_->queue.get(); }
   /// True once it is known to have ended well: nobody needs to wait for it any more.
-  bool known_complete() const { return status_.load(std::memory_order_acquire) == CL_COMPLETE; }
-  /// Flushes the queue of the event, which may have lost its own object by now.
-  void flush_queue() const;
+  bool known_complete() const {
+    return status_.load(std::memory_order_acquire) == CL_COMPLETE || ended_unseen();
+  }
+  void flush_queue() const { device_.cl->clFlush(queue()); }
+
+ private:
+  /// Without an event of its own nobody will hear of its failure.
+  bool ended_unseen() const {
+    return !own_event_ && track_->ended.load(std::memory_order_acquire) >= number_;
+  }
+
+  const VendorDevice& device_;
+  const std::shared_ptr<QueueTrack> track_;
+  const uint64_t before_;  // so many calls lie before this one in the queue, at least
+  const uint64_t number_;  // it is among the first so many
+  const bool own_event_;
+  mutable std::atomic<cl_event> event_;
+  std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
+};
+
+/// A buffer that stays mapped.
+class OpenClPinnedMemory final : public PinnedMemory {
+ public:
+  OpenClPinnedMemory(const VendorDevice& device, OwnedQueue queue, OwnedMemory memory,
+                     std::byte* data, uint64_t size)
+      : device_(device),
+        queue_(std::move(queue)),
+        memory_(std::move(memory)),
+        data_(data),
+        size_(size) {}
+  ~OpenClPinnedMemory() override {
+    if (vendors_gone()) return;
+    device_.cl->clEnqueueUnmapMemObject(queue_.get(), memory_.get(), data_, 0, nullptr, nullptr);
+    device_.cl->clFinish(queue_.get());
+  }
+  std::byte* data() const override { return data_; }
+  uint64_t size() const override { return size_; }
 
  private:
   const VendorDevice& device_;
-  const cl_command_queue queue_;
-  const OwnedEvent event_;
-  std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
+  const OwnedQueue queue_;
+  const OwnedMemory memory_;
+  std::byte* const data_;
+  const uint64_t size_;
 };
 
 /// A buffer or an image. A window of a buffer (what a virtual sub-buffer shows to a kernel) becomes

@@ -7,10 +7,10 @@
 #include "backends/opencl/event_list.h"
 
 namespace tutti::backends {
-Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_event event) const {
+Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_event event,
+                                              uint64_t before) const {
   if (code != CL_SUCCESS) return device_.failure(call, code);
-  if (!event) return device_.failure(call, CL_INVALID_EVENT);
-  return std::make_shared<OpenClCompletion>(device_, queue_.get(), event);
+  return std::make_shared<OpenClCompletion>(device_, track_, event, before);
 }
 
 Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
@@ -21,6 +21,8 @@ Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
   const auto& offset = launch.offset;
   // OpenCL 1.0 takes no offset but NULL.
   const bool shifted = (offset[0] | offset[1] | offset[2]) != 0;
+  const uint64_t before = enqueued();
+  const bool wants_event = launch.observed || !cl_.clEnqueueMarkerWithWaitList;
   cl_event event = nullptr;
   cl_int code = CL_SUCCESS;
   {
@@ -29,9 +31,9 @@ Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
     code = cl_.clEnqueueNDRangeKernel(queue_.get(), kernel.handle(), launch.dims,
                                       shifted ? offset.data() : nullptr, launch.global.data(),
                                       launch.local ? launch.local->data() : nullptr, events.count(),
-                                      events.events(), &event);
+                                      events.events(), wants_event ? &event : nullptr);
   }
-  return completion("clEnqueueNDRangeKernel", code, event);
+  return completion("clEnqueueNDRangeKernel", code, event, before);
 }
 
 Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t size, void* to,
@@ -39,10 +41,11 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  const uint64_t before = enqueued();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
                                               to, events.count(), events.events(), &event);
-  return completion("clEnqueueReadBuffer", code, event);
+  return completion("clEnqueueReadBuffer", code, event, before);
 }
 
 Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t size,
@@ -50,10 +53,11 @@ Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t s
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  const uint64_t before = enqueued();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size,
                                                from, events.count(), events.events(), &event);
-  return completion("clEnqueueWriteBuffer", code, event);
+  return completion("clEnqueueWriteBuffer", code, event, before);
 }
 
 Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
@@ -147,11 +151,12 @@ Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memo
   if (vendors_gone()) return device_.gone("clEnqueueCopyBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  const uint64_t before = enqueued();
   cl_event event = nullptr;
   const cl_int code =
       cl_.clEnqueueCopyBuffer(queue_.get(), handle_of(from), handle_of(to), from_offset, to_offset,
                               size, events.count(), events.events(), &event);
-  return completion("clEnqueueCopyBuffer", code, event);
+  return completion("clEnqueueCopyBuffer", code, event, before);
 }
 
 Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t size,
@@ -162,12 +167,13 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
   }
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  const uint64_t before = enqueued();
   cl_event event = nullptr;
   if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {
     const cl_int code =
         cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(), pattern.size(), offset,
                                 size, events.count(), events.events(), &event);
-    return completion("clEnqueueFillBuffer", code, event);
+    return completion("clEnqueueFillBuffer", code, event, before);
   }
   // Vendors before 1.2, and patterns that OpenCL does not take. Blocking, as the bytes are ours.
   std::vector<std::byte> bytes(size);
@@ -177,11 +183,12 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
   const cl_int code =
       cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size, bytes.data(),
                                events.count(), events.events(), &event);
-  return completion("clEnqueueWriteBuffer", code, event);
+  return completion("clEnqueueWriteBuffer", code, event, before);
 }
 
 Status OpenClQueue::flush() {
   if (vendors_gone()) return device_.gone("clFlush");
+  const auto turn = device_.turn();
   const cl_int code = cl_.clFlush(queue_.get());
   if (code != CL_SUCCESS) return device_.failure("clFlush", code);
   return {};
@@ -189,8 +196,11 @@ Status OpenClQueue::flush() {
 
 Status OpenClQueue::finish() {
   if (vendors_gone()) return device_.gone("clFinish");
+  const auto turn = device_.turn();
+  const uint64_t before = enqueued();
   const cl_int code = cl_.clFinish(queue_.get());
   if (code != CL_SUCCESS) return device_.failure("clFinish", code);
+  track_->note_ended(before);
   return {};
 }
 

@@ -10,7 +10,10 @@ namespace tutti::backends {
 class OpenClQueue final : public Queue {
  public:
   OpenClQueue(const VendorDevice& device, OwnedQueue queue)
-      : device_(device), cl_(*device.cl), queue_(std::move(queue)) {}
+      : device_(device),
+        cl_(*device.cl),
+        track_(std::make_shared<QueueTrack>(std::move(queue))),
+        queue_(track_->queue) {}
 
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
@@ -38,11 +41,15 @@ class OpenClQueue final : public Queue {
   Status finish() override;
 
  private:
-  Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event) const;
+  /// How many commands were enqueued for certain before one that is enqueued now.
+  uint64_t enqueued() const { return track_->enqueued.load(std::memory_order_acquire); }
+  Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event,
+                                   uint64_t before) const;
 
   const VendorDevice& device_;
   const VendorFunctions& cl_;
-  const OwnedQueue queue_;
+  const std::shared_ptr<QueueTrack> track_;
+  const OwnedQueue& queue_;  // the track's
 };
 
 }  // namespace tutti::backends

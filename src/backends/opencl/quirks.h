@@ -17,7 +17,8 @@ struct Quirks {
   bool uniform_units = false;
   /// Commands run in the thread that enqueues or flushes them.
   bool synchronous = false;
-  /// A command that has to wait for another one may hang: only one thread enqueues at a time.
+  /// Two threads that run commands at once may hang or crash: only one enqueues, flushes or waits
+  /// at a time.
   bool one_at_a_time = false;
   /// Commands cost several times as much on queues that measure times.
   bool costly_profiling = false;

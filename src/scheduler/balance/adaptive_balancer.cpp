@@ -34,6 +34,9 @@ class AdaptiveBalancer final : public Balancer {
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override;
   void finished(const PackageReport& report) override { fleet_.finished(report); }
+  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
+    fleet_.trim(device, given, taken);
+  }
 
  private:
   Fleet fleet_;

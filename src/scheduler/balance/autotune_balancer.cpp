@@ -48,6 +48,9 @@ class AutotuneBalancer final : public Balancer {
     return package;
   }
   void finished(const PackageReport& report) override { fleet_.finished(report); }
+  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
+    fleet_.trim(device, given, taken);
+  }
 
  private:
   Fleet fleet_;

@@ -26,6 +26,7 @@ constexpr Kind kKinds[] = {
     {"hguided", "hguided[:C]", 1, &make_hguided},
     {"autotune", "autotune", 0, &make_autotune},
     {"adaptive", "adaptive", 0, &make_adaptive},
+    {"model", "model[:tail]", 1, &make_model},
     {"sigmoid", "sigmoid[:k_r[:k_i[:p]]]", 3, &make_sigmoid},
 };
 

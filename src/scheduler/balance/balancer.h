@@ -20,6 +20,8 @@ struct BalancerDevice {
                                // matter until packages were measured
   uint64_t min_package = 1;    // oc_i: the fewest slices that fill the device, ≥ 1
   bool gpu = false;            // autotune wants larger packages there
+  bool known = true;           // the speed was measured, for this kernel on this device
+  double irregularity = 0;     // deviation of its times, as a part of them; of known ones
 };
 
 /// A package that has ended.
@@ -38,6 +40,9 @@ class Balancer {
   /// Never more than `remaining`; every device answering 0 while remaining > 0 must not happen.
   virtual uint64_t next_package(uint32_t device, uint64_t remaining, double now) = 0;
   virtual void finished(const PackageReport& report) = 0;
+  /// The package just given to `device` is `taken` slices instead of `given`: no more lay together.
+  virtual void trimmed([[maybe_unused]] uint32_t device, [[maybe_unused]] uint64_t given,
+                       [[maybe_unused]] uint64_t taken) {}
 };
 
 /// A balancer chosen by name with its parameters, e.g. "sigmoid", "hguided:3", "single:1".

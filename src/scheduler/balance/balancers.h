@@ -25,6 +25,8 @@ std::unique_ptr<Balancer> make_autotune(uint64_t total, const std::vector<Balanc
                                         Parameters parameters);
 std::unique_ptr<Balancer> make_adaptive(uint64_t total, const std::vector<BalancerDevice>& devices,
                                         Parameters parameters);
+std::unique_ptr<Balancer> make_model(uint64_t total, const std::vector<BalancerDevice>& devices,
+                                     Parameters parameters);
 std::unique_ptr<Balancer> make_sigmoid(uint64_t total, const std::vector<BalancerDevice>& devices,
                                        Parameters parameters);
 

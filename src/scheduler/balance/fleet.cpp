@@ -160,6 +160,11 @@ void Fleet::give(size_t device, uint64_t slices, double now) {
   members_[device].under_way.push_back({slices, now});
 }
 
+void Fleet::trim(size_t device, uint64_t given, uint64_t taken) {
+  auto& under_way = members_[device].under_way;
+  if (!under_way.empty() && under_way.back().slices == given) under_way.back().slices = taken;
+}
+
 void Fleet::finished(const PackageReport& report) {
   if (report.device >= members_.size() || report.slices == 0) return;
   Member& member = members_[report.device];

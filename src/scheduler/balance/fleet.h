@@ -41,6 +41,10 @@ class Fleet {
   bool first_under_way() const;
   /// s_i/(N·s_T) among the present devices: the formulas' factor for one of them.
   double weight(size_t device) const;
+  /// s_i/s_T among the present devices.
+  double share(size_t device) const { return speed(device) / present_speed(); }
+  /// It has packages under way.
+  bool busy(size_t device) const { return !members_[device].under_way.empty(); }
 
   /// Slices for `device` such that all present devices end together.
   double fair_share(size_t device, uint64_t remaining, double now) const;
@@ -54,6 +58,8 @@ class Fleet {
   /// a device that is none, or with nothing left, false.
   bool admit_if_useful(size_t device, uint64_t remaining, double now);
   void give(size_t device, uint64_t slices, double now);
+  /// The package given last to the device, of `given` slices, is of `taken` only.
+  void trim(size_t device, uint64_t given, uint64_t taken);
   void finished(const PackageReport& report);
 
  private:

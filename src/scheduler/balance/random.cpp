@@ -28,4 +28,14 @@ std::unique_ptr<Balancer> make_random_balancer(uint64_t seed, uint64_t total) {
   return std::make_unique<RandomBalancer>(seed, total);
 }
 
+std::vector<uint64_t> random_shares(uint64_t seed, uint64_t slices, size_t participants) {
+  std::mt19937_64 engine(seed ^ 0x9E3779B97F4A7C15ull);
+  std::vector<uint64_t> ends{slices};
+  while (ends.size() < participants) ends.push_back(engine() % (slices + 1));
+  std::sort(ends.begin(), ends.end());
+  std::vector<uint64_t> shares;
+  for (size_t i = 0; i < participants; ++i) shares.push_back(ends[i] - (i ? ends[i - 1] : 0));
+  return shares;
+}
+
 }  // namespace tutti::scheduler

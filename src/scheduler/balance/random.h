@@ -12,4 +12,7 @@ namespace tutti::scheduler {
 /// Sizes between 1 slice and an eighth of the launch (at least 2).
 std::unique_ptr<Balancer> make_random_balancer(uint64_t seed, uint64_t total);
 
+/// Random shares of `slices` for `participants` devices; some may have none.
+std::vector<uint64_t> random_shares(uint64_t seed, uint64_t slices, size_t participants);
+
 }  // namespace tutti::scheduler

@@ -7,7 +7,8 @@
 // p = 0.05. Two rules shape the end of a run, where packages are under way on every device: a
 // device starts nothing that would end after the others had ended everything (throttling), and no
 // package exceeds the share of the rest with which all devices end together, or its device's
-// smallest package. A package is a multiple of that one.
+// smallest package. A package is a multiple of that one. And a device whose speed at this kernel is
+// not known yet shows it at a fiftieth of the work first: nominal speeds may be far off.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +20,8 @@ namespace {
 
 constexpr double kRegular = 2.0;
 constexpr double kIrregular = 0.5;
-constexpr double kRisk = 0.05;  // p: the part of the run that one package may put at stake
+constexpr double kRisk = 0.05;   // p: the part of the run that one package may put at stake
+constexpr double kProbe = 0.02;  // of the launch, for a device that is not known
 
 class SigmoidBalancer final : public Balancer {
  public:
@@ -28,14 +30,20 @@ class SigmoidBalancer final : public Balancer {
         regular_(parameter_or(parameters, 0, kRegular)),
         irregular_(parameter_or(parameters, 1, kIrregular)),
         risk_(parameter_or(parameters, 2, kRisk)),
-        fleet_(devices) {}
+        fleet_(devices) {
+    for (const BalancerDevice& device : devices) known_.push_back(device.known);
+  }
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override;
   void finished(const PackageReport& report) override { fleet_.finished(report); }
+  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
+    fleet_.trim(device, given, taken);
+  }
 
  private:
   double total_;
   double regular_, irregular_, risk_;
+  std::vector<bool> known_;
   Fleet fleet_;
 };
 
@@ -47,6 +55,7 @@ uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, doub
   double size = (1 - decay) / (1 + decay) * total_ / 2 * fleet_.weight(device);
   if (fleet_.measured()) size = std::max(size, risk_ * now * speed);
   size = std::min(size, fleet_.fair_share(device, remaining, now));
+  if (!known_[device] && fleet_.ended(device) == 0) size = std::min(size, kProbe * total_);
   const uint64_t package = fleet_.whole_rounds(device, size, remaining);
   fleet_.give(device, package, now);
   return package;

@@ -10,12 +10,19 @@ namespace {
 // from 0, and the same in every run (vendors' caches of built programs depend on it).
 constexpr uint32_t kPartNumbers = 1000;
 
+/// A device as the performance model knows it in every run: equal devices share what is known.
+std::string identity_of(const backends::DeviceTraits& traits) {
+  return traits.platform_name + " / " + traits.device_name + " (" +
+         std::to_string(traits.compute_units) + " units, driver " + traits.driver_version + ")";
+}
+
 }  // namespace
 
 BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends)
     : real_count_(static_cast<uint32_t>(std::min<size_t>(backends.size(), kMostBackends))),
       count_(real_count_) {
   std::move(backends.begin(), backends.begin() + real_count_, backends_.begin());
+  for (uint32_t i = 0; i < real_count_; ++i) model_.set_device(i, identity_of(traits(i)));
 }
 
 Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {
@@ -46,6 +53,9 @@ Result<std::vector<uint32_t>> BackendSet::parts(uint32_t backend, std::span<cons
   }
   TUTTI_ASSIGN(auto made, backends_[backend]->divide(units, kPartNumbers + first));
   std::move(made.begin(), made.end(), backends_.begin() + first);
+  for (uint32_t i = 0; i < units.size(); ++i) {
+    model_.set_device(first + i, identity_of(traits(first + i)));
+  }
   partitions_.push_back({backend, {units.begin(), units.end()}, first});
   count_.store(first + static_cast<uint32_t>(units.size()), std::memory_order_release);
   return indices(first);

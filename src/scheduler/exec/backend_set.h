@@ -14,7 +14,9 @@
 #include "backends/api/backend.h"
 #include "platform/thread_annotations.h"
 #include "scheduler/memory/per_backend.h"
+#include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
+#include "scheduler/model/performance_model.h"
 
 namespace tutti::scheduler {
 
@@ -38,6 +40,9 @@ class BackendSet {
   Place place(uint32_t backend) const {
     return backends_[backend]->traits().shares_host_memory ? kHostPlace : backend + 1;
   }
+  PinnedPool& pinned() { return pinned_; }
+  /// What is known of the speeds of all of them.
+  PerformanceModel& model() { return model_; }
   /// The queue for transfers outside any stream, made at first use.
   Result<backends::Queue*> transfer_queue(uint32_t backend);
 
@@ -56,6 +61,8 @@ class BackendSet {
   const uint32_t real_count_;
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
   std::atomic<uint32_t> count_;
+  PerformanceModel model_;
+  PinnedPool pinned_;
   Mutex mutex_;
   std::array<std::unique_ptr<backends::Queue>, kMostBackends> transfer_queues_
       TUTTI_GUARDED_BY(mutex_);

@@ -30,14 +30,16 @@ bool DirectPath::reachable(const BufferView& view, uint32_t backend) const {
   return true;
 }
 
-bool DirectPath::possible(const Work& work, uint32_t backend) const {
-  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
-    for (const ArgumentSlot& slot : *kernel->arguments) {
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      if (!reachable(slot.view, backend)) return false;
-    }
-    return true;
+bool DirectPath::possible(const KernelWork& work, uint32_t backend) const {
+  for (const ArgumentSlot& slot : *work.arguments) {
+    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    if (!reachable(slot.view, backend)) return false;
   }
+  return true;
+}
+
+bool DirectPath::possible(const Work& work, uint32_t backend) const {
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) return possible(*kernel, backend);
   if (const auto* read = std::get_if<ReadWork>(&work)) {
     return valid(read->from, read->offset, read->size, backend);
   }
@@ -83,6 +85,7 @@ struct DirectPath::Submitter {
   backends::Queue& queue;
   uint32_t backend;
   backends::WaitList wait;
+  bool observed = true;
   backends::CompletionPtr newest{};  // whatever was submitted last
 
   void written_now(const BufferView& view, uint64_t begin, uint64_t end) const {
@@ -127,6 +130,7 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
     backends::Launch launch;
     launch.kernel = kernel;
+    launch.observed = observed;
     launch.arguments = arguments;
     launch.dims = work.shape.dims;
     if (work.local_given) launch.local.emplace();
@@ -195,16 +199,27 @@ struct DirectPath::Submitter {
 
 Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& stream,
                                                    uint32_t backend, backends::WaitList wait,
-                                                   bool measured) {
-  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, measured));
+                                                   Wanted wanted) {
+  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, wanted.times));
   std::vector<backends::CompletionPtr> longer;
   if (turn.after) {
     longer.assign(wait.begin(), wait.end());
     longer.push_back(turn.after);
     wait = longer;
   }
-  Submitter submitter{backends_, *turn.queue, backend, wait};
+  Submitter submitter{backends_, *turn.queue, backend, wait, wanted.times || wanted.own_end};
   auto submitted = std::visit(submitter, work);
+  if (submitted) submitter.newest = *submitted;
+  if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));
+  return submitted;
+}
+
+Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Stream& stream,
+                                                   uint32_t backend) {
+  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
+  Submitter submitter{backends_, *turn.queue, backend, {}, false};
+  if (turn.after) submitter.wait = {&turn.after, 1};
+  auto submitted = submitter(work);
   if (submitted) submitter.newest = *submitted;
   if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));
   return submitted;

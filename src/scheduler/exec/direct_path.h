@@ -21,15 +21,21 @@ class DirectPath {
   /// May `work` be submitted to `backend` now? What it reads must be valid there, or (kernels) in
   /// the host's copy, from where it is sent along.
   bool possible(const Work& work, uint32_t backend) const;
+  bool possible(const KernelWork& work, uint32_t backend) const;
   /// Whether `work` is nothing but order, given what lies where: it ends with what it waits for.
   bool only_order(const Work& work) const;
   /// Whether a kernel would first send data from the host's copy to the device.
   bool sends(const KernelWork& work, uint32_t backend) const;
 
   /// Hands the work to the stream's vendor queue, after `wait`, and notes in the directories what
-  /// it writes. `measured`: its times are wanted.
+  /// it writes.
+  struct Wanted {
+    bool times = false;
+    bool own_end = true;  // false: a completion that comes with later ones will do
+  };
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
-                                         backends::WaitList wait, bool measured);
+                                         backends::WaitList wait, Wanted wanted);
+  Result<backends::CompletionPtr> submit(const KernelWork& work, Stream& stream, uint32_t backend);
 
  private:
   struct Submitter;

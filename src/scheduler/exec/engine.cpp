@@ -41,12 +41,14 @@ Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
     : engine(owner),
       backends(set),
       settings(std::move(chosen)),
-      planner(set, model, settings),
-      executor(set, model),
+      model(set.model()),
+      planner(set, settings),
+      executor(set),
       direct(set),
       log(*this),
       summary(set, settings.summary),
       compare(set) {
+  if (!settings.model_file.empty()) model.remember_in(settings.model_file);
   // For parts of devices to come, too: a thread is started by its first task.
   for (uint32_t i = 0; i < kMostBackends; ++i) {
     workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
@@ -59,6 +61,7 @@ void Engine::Impl::ready(Ref<Command> command) {
 
 void Engine::Impl::watch(Ref<Command> command) {
   TaskThread& worker = *workers[command->backend_];
+  // Watched, so it is no open train any more.
   worker.post([this, command = std::move(command)] {
     const Status status = command->completion_->wait();
     finish_direct(command, code_of(status));
@@ -69,25 +72,48 @@ void Engine::Impl::call_back(Command::Callback callback, cl_int status) {
   callback_thread.post([callback = std::move(callback), status] { callback(status); });
 }
 
+void Engine::Impl::learned() {
+  if (model.wants_flush()) host_worker.post([this] { model.flush(); });
+}
+
 void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
+  Ref<Stream> stream;
   {
     MutexLock lock(log.mutex());
-    if (command->state_ == Command::State::kDone) return;
+    stream = command->stream_;
+  }
+  if (!finish_one(command, status) || !stream) return;
+  for (;;) {
+    const Ref<Command> oldest = log.oldest_direct(*stream);
+    const auto completion = oldest ? log.completion_of(*oldest) : nullptr;
+    if (!completion) return;
+    const cl_int ended = completion->poll();
+    if (ended > CL_COMPLETE || !finish_one(oldest, ended)) return;
+  }
+}
+
+bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
+  {
+    MutexLock lock(log.mutex());
+    if (command->state_ == Command::State::kDone) return false;
     // The sample is taken while the work is still there; a second thread may do the same.
     if (status == CL_COMPLETE && command->sampled_) {
       const auto& work = std::get<KernelWork>(command->work_);
-      const uint64_t key = work.kernel->model_key();
+      const uint64_t key = model_key(work);
+      const std::string name = work.kernel->summary().name;
       const uint64_t items = work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
       lock.unlock();
       if (const auto times = command->completion_->times()) {
         model.add(key, command->backend_, items,
-                  static_cast<double>(times->ended - times->started) * 1e-9);
+                  static_cast<double>(times->ended - times->started) * 1e-9, name);
+        learned();
       }
       lock.lock();
     }
   }
   command->read_vendor_times();
   log.finish(command, status);
+  return true;
 }
 
 cl_int Engine::Impl::wait(const Ref<Command>& command) {
@@ -95,7 +121,8 @@ cl_int Engine::Impl::wait(const Ref<Command>& command) {
     const cl_int status = command->status_.load(std::memory_order_acquire);
     if (status <= CL_COMPLETE) return status;
     if (command->direct_.load(std::memory_order_acquire)) {
-      finish_direct(command, code_of(command->completion_->wait()));
+      const auto completion = log.completion_of(*command);
+      if (completion) finish_direct(command, code_of(completion->wait()));
       continue;
     }
     command->status_.wait(status, std::memory_order_acquire);
@@ -111,8 +138,9 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   using State = Command::State;
   using Path = Decision::Path;
   Decision decision;
-  const auto wait_for = [&decision, &stream](const Command& before) {
+  const auto wait_for = [&decision, &stream](Command& before) TUTTI_REQUIRES(log.mutex()) {
     if (before.stream_.get() == &stream) return;  // the vendor's queue keeps that order
+    before.open_ = false;
     decision.wait.push_back(before.completion_);
     decision.flush.push_back(before.stream_);
   };
@@ -129,6 +157,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     if (one && before.state_ == State::kDirect) {
       decision.path = Path::kDirect;
       decision.backend = before.backend_;
+      before.open_ = false;
       decision.completion = before.completion_;
     }
     return decision;
@@ -137,7 +166,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   // All that is unfinished must be on one device, and that the one where this can run.
   uint32_t backend = plan ? plan->backend : kNoBackend;
   for (const Edge& edge : edges) {
-    const Command& before = *edge.command;
+    Command& before = *edge.command;
     if (before.state_ != State::kDirect) return decision;
     if (backend == kNoBackend) backend = before.backend_;
     if (before.backend_ != backend) return decision;
@@ -146,7 +175,10 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   if (backend == kNoBackend && !decision.uses.empty() && !std::holds_alternative<MapWork>(work) &&
       !std::holds_alternative<UnmapWork>(work)) {
     const BufferUse& first = decision.uses.front();
-    const Place place = executor.preferred_place(*first.buffer, first.begin, first.end);
+    const Place place =
+        std::holds_alternative<WriteWork>(work)
+            ? executor.place_of_write(*first.buffer, first.begin, first.end).value_or(kHostPlace)
+            : executor.preferred_place(*first.buffer, first.begin, first.end);
     if (place != kHostPlace) backend = place - 1;
   }
   const auto conflicts = log.conflicts(*command, decision.uses);
@@ -179,12 +211,12 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
     for (auto* queue : other->existing_queues(decision.backend)) static_cast<void>(queue->flush());
   }
   if (!completion) {
-    if (plan) {
-      const uint64_t key = std::get<KernelWork>(command->work_).kernel->model_key();
+    if (plan && !command->is_train_ && !command->sampled_) {
+      const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
-    auto submitted =
-        direct.submit(command->work_, stream, decision.backend, decision.wait, command->sampled_);
+    auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait,
+                                   {.times = command->sampled_, .own_end = command->observed_});
     if (!submitted) {
       log.finish(command, submitted.error().code);
       return tl::unexpected<Error>(std::move(submitted).error());
@@ -201,14 +233,20 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
     somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
   }
   if (somebody_waits) watch(command);
+  if (command->sampled_) {
+    // An application that launches and launches would otherwise let the log grow until it waits.
+    const Ref<Command> before = log.exchange_sampled(stream, command);
+    const cl_int status = before ? before->completion_->poll() : CL_QUEUED;
+    if (status <= CL_COMPLETE) finish_direct(before, status);
+  }
   return {};
 }
 
 Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
-                                           const EnqueueOptions& options) {
+                                           const EnqueueOptions& options,
+                                           std::optional<KernelPlan> plan) {
   using Path = Decision::Path;
-  std::optional<KernelPlan> plan;
-  if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
+  if (const auto* work = std::get_if<KernelWork>(&command->work_); work && !plan) {
     TUTTI_ASSIGN(plan, planner.plan(*work, stream.options().backends));
   }
   const KernelPlan* plan_or_null = plan ? &*plan : nullptr;
@@ -374,16 +412,23 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
   if (status && summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
+  learned();
   log.finish(command, code_of(status));
 }
 
 void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& work,
                                KernelPlan plan) {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const auto devices = planner.balancer_devices(work, plan);
-  auto balancer = settings.split == SplitMode::kForce
-                      ? make_random_balancer(settings.seed + launches.fetch_add(1), slices)
-                      : make_balancer(settings.balancer, slices, devices);
+  const auto devices = planner.balancer_devices(plan);
+  std::unique_ptr<Balancer> balancer;
+  if (settings.split == SplitMode::kForce) {
+    const uint64_t seed = settings.seed + launches.fetch_add(1);
+    balancer = make_random_balancer(seed, slices);
+    plan.shares = random_shares(seed, slices, plan.participants.size());
+  } else {
+    balancer = make_balancer(settings.balancer, slices, devices);
+    if (settings.balancer.name == "static") plan.shares.clear();  // it has shares of its own
+  }
   std::shared_ptr<Verification> verification;
   if (settings.verify.on) {
     auto begun = Verification::begin(backends, work, plan);
@@ -399,6 +444,10 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
       plan.split = false;
       return run_whole(command, plan);
     }
+    if (outcome.status) {
+      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices);
+      learned();
+    }
     if (outcome.status && verification) {
       const Status compared = verification->compare(*command->stream_, outcome.packages,
                                                     settings.verify.tolerance, verified);
@@ -410,8 +459,8 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     log.finish(command, code_of(outcome.status));
   };
   auto run =
-      std::make_shared<SplitRun>(SplitRun::Parts{backends, model, summary, compare}, work,
-                                 std::move(plan), command->stream_, std::move(balancer), ended);
+      std::make_shared<SplitRun>(SplitRun::Parts{backends, summary, compare}, work, std::move(plan),
+                                 command->stream_, std::move(balancer), ended);
   for (size_t i = 0; i < run->participants(); ++i) {
     workers[run->backend(i)]->post([run, i] { run->take_part(i); });
   }
@@ -439,7 +488,13 @@ void Engine::abandon(Stream& stream) {
 }
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, Work work, const EnqueueOptions& options) {
+  if (auto* kernel = std::get_if<KernelWork>(&work);
+      kernel && !options.observed && !options.blocking && options.wait_list.empty() &&
+      !stream.options().out_of_order) {
+    return impl_->enqueue_unobserved(stream, std::move(*kernel), options);
+  }
   auto command = make_ref<Command>(*this, options.type, std::move(work));
+  command->observed_ = options.observed || options.blocking;
   if (options.blocking) return impl_->run_blocking(stream, std::move(command), options);
   return impl_->enqueue(stream, std::move(command), options);
 }
@@ -500,6 +555,7 @@ void Engine::shut_down() {
   impl_->host_worker.stop();
   impl_->native_worker.stop();
   impl_->callback_thread.stop();
+  impl_->model.flush();
   impl_->summary.write();
   const std::string verified = impl_->verified.text();
   if (!verified.empty()) std::fputs(verified.c_str(), stderr);

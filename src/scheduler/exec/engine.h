@@ -23,6 +23,7 @@ struct EnqueueOptions {
   cl_command_type type = 0;
   std::span<Command* const> wait_list;
   bool blocking = false;
+  bool observed = true;        // somebody gets the event; false: only what follows needs its end
   bool barrier = false;        // later commands of an out-of-order stream wait for this one
   bool waits_for_all = false;  // with an empty wait list: for everything enqueued before (markers,
                                // barriers)

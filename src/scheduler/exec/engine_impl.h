@@ -28,7 +28,13 @@ struct Engine::Impl : LogSink {
   void watch(Ref<Command> command) override;
   void call_back(Command::Callback callback, cl_int status) override;
 
-  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command, const EnqueueOptions& options);
+  /// `plan` of a kernel, where it is known already.
+  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command, const EnqueueOptions& options,
+                               std::optional<KernelPlan> plan = {});
+  /// A launch that nobody observes on an in-order stream. The command is null when the launch has
+  /// joined the one before.
+  Result<Ref<Command>> enqueue_unobserved(Stream& stream, KernelWork work,
+                                          const EnqueueOptions& options);
   Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
                                     const EnqueueOptions& options);
   /// In the conductor's thread: every dependency is done.
@@ -39,15 +45,18 @@ struct Engine::Impl : LogSink {
   void run_whole(const Ref<Command>& command, const KernelPlan& plan);
   void start_split(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
 
-  /// The vendor has answered that a direct command ended with `status`.
+  /// The vendor has answered that a direct command ended with `status`. With it end those before it
+  /// in its stream that the vendor knows to have ended: nobody may ever ask for them.
   void finish_direct(const Ref<Command>& command, cl_int status);
   /// Waits until the command is done, whatever its path.
   cl_int wait(const Ref<Command>& command);
+  /// The model has new samples: has them written once enough time has passed.
+  void learned();
 
   Engine& engine;
   BackendSet& backends;
   const EngineSettings settings;
-  PerformanceModel model;
+  PerformanceModel& model;
   Planner planner;
   Executor executor;
   DirectPath direct;
@@ -67,6 +76,8 @@ struct Engine::Impl : LogSink {
 
  private:
   struct Decision;
+  /// finish_direct() of this command alone; false when it was done already.
+  bool finish_one(const Ref<Command>& command, cl_int status);
   Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
                   const KernelPlan* plan) TUTTI_REQUIRES(log.mutex());
   Status submit(const Ref<Command>& command, Stream& stream, const Decision& decision,

@@ -2,7 +2,9 @@
 #include "scheduler/exec/executor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "platform/clock.h"
@@ -110,6 +112,12 @@ std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan) {
   return uses;
 }
 
+std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
+  std::vector<BufferUse> uses;
+  UseFinder{plan, uses}(work);
+  return uses;
+}
+
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
                                                          uint32_t backend,
                                                          std::span<const std::byte> hidden) {
@@ -183,7 +191,7 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
   const double seconds = times && times->ended > times->started
                              ? seconds_between(times->started, times->ended)
                              : seconds_between(start, end);
-  model_.add(work.kernel->model_key(), backend, items, seconds);
+  backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
   for (size_t i = 0; i < work.arguments->size(); ++i) {
     const ArgumentSlot& slot = (*work.arguments)[i];
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
@@ -194,6 +202,10 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
   }
   return {};
 }
+
+// Content smaller than this is put into the host's copy at once: a transfer to each device that
+// used the old one would take longer than a later fetch.
+constexpr uint64_t kWorthScattering = 256 << 10;
 
 Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const {
   if (buffer.undefined(begin, end)) {
@@ -208,6 +220,50 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
   }
   return kHostPlace;
 }
+
+PlaceSet Executor::used_places(PlaceSet places) const {
+  const PlaceSet host = place_bit(kHostPlace);
+  if (!(places & host)) return places;
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    if (backends_.place(i) == kHostPlace) return places;
+  }
+  // Only staging: no device computes there.
+  return places & ~host ? places & ~host : places;
+}
+
+std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t begin,
+                                              uint64_t end) const {
+  if (end - begin < kWorthScattering || buffer.image() || buffer.undefined(begin, end)) {
+    return preferred_place(buffer, begin, end);
+  }
+  std::optional<Place> place;
+  for (const auto& segment : buffer.segments(begin, end)) {
+    const PlaceSet places = used_places(segment.places);
+    if (places == 0) continue;
+    const auto one = static_cast<Place>(std::countr_zero(places));
+    if (!std::has_single_bit(places) || (place && *place != one)) return std::nullopt;
+    place = one;
+  }
+  return place;
+}
+
+namespace {
+
+/// One transfer of every place, all at once: a thread for each but the first.
+Status all_at_once(const std::vector<std::function<Status()>>& transfers) {
+  if (transfers.empty()) return {};
+  std::vector<Status> results(transfers.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < transfers.size(); ++i) {
+    threads.emplace_back([&, i] { results[i] = transfers[i](); });
+  }
+  results[0] = transfers[0]();
+  for (auto& thread : threads) thread.join();
+  for (auto& result : results) TUTTI_TRY(result);
+  return {};
+}
+
+}  // namespace
 
 Status Executor::gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to) {
   std::vector<std::vector<ResidencyMap::Segment>> by_device(backends_.count());
@@ -224,29 +280,66 @@ Status Executor::gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std
       break;
     }
   }
-  auto fetch = [&](uint32_t backend) -> Status {
-    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
-    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
-    for (const SegmentRows& rows : rows_of(by_device[backend])) {
-      TUTTI_TRY(queue->read_rows(*memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
-                                 to + (rows.first.begin - begin)));
-    }
-    return {};
-  };
-  // All owners at once: one thread per further device, this one for the first.
-  std::vector<uint32_t> owners;
+  std::vector<std::function<Status()>> transfers;
   for (uint32_t i = 0; i < by_device.size(); ++i) {
-    if (!by_device[i].empty()) owners.push_back(i);
+    if (by_device[i].empty()) continue;
+    transfers.emplace_back([&, i]() -> Status {
+      TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(i));
+      TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(i));
+      for (const SegmentRows& rows : rows_of(by_device[i])) {
+        TUTTI_TRY(queue->read_rows(*memory,
+                                   {rows.first.begin, rows.length(), rows.pitch, rows.count},
+                                   to + (rows.first.begin - begin)));
+      }
+      return {};
+    });
   }
-  if (owners.empty()) return {};
-  std::vector<Status> results(owners.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < owners.size(); ++i) {
-    threads.emplace_back([&, i] { results[i] = fetch(owners[i]); });
+  return all_at_once(transfers);
+}
+
+Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
+                         const std::byte* from) {
+  auto segments = buffer.segments(begin, end);
+  std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
+  for (auto& segment : segments) {
+    // What was never written goes to the host's copy, from where everybody gets it.
+    segment.places = segment.places ? used_places(segment.places) : place_bit(kHostPlace);
+    for (Place place = 0; place < by_place.size(); ++place) {
+      if (segment.places & place_bit(place)) {
+        by_place[place].push_back({segment.begin, segment.end, place_bit(place)});
+      }
+    }
   }
-  results[0] = fetch(owners[0]);
-  for (auto& thread : threads) thread.join();
-  for (auto& result : results) TUTTI_TRY(result);
+  std::vector<std::function<Status()>> transfers;
+  for (Place place = 0; place < by_place.size(); ++place) {
+    if (by_place[place].empty()) continue;
+    transfers.emplace_back([&, place]() -> Status {
+      if (place == kHostPlace) {
+        TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+        for (const auto& segment : by_place[place]) {
+          std::memmove(host + segment.begin, from + (segment.begin - begin),
+                       segment.end - segment.begin);
+        }
+        return {};
+      }
+      TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
+      TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+      for (const SegmentRows& rows : rows_of(by_place[place])) {
+        TUTTI_TRY(queue->write_rows(*memory,
+                                    {rows.first.begin, rows.length(), rows.pitch, rows.count},
+                                    from + (rows.first.begin - begin)));
+      }
+      return {};
+    });
+  }
+  TUTTI_TRY(all_at_once(transfers));
+  for (const auto& segment : segments) {
+    const auto first = static_cast<Place>(std::countr_zero(segment.places));
+    buffer.set_exclusive(first, segment.begin, segment.end);
+    for (PlaceSet rest = segment.places & (segment.places - 1); rest != 0; rest &= rest - 1) {
+      buffer.add_copy(static_cast<Place>(std::countr_zero(rest)), segment.begin, segment.end);
+    }
+  }
   return {};
 }
 
@@ -259,16 +352,17 @@ Status Executor::run(const WriteWork& work) {
   LogicalBuffer& buffer = *work.to.buffer;
   const uint64_t begin = work.to.origin + work.offset;
   const uint64_t end = begin + work.size;
-  const Place place = preferred_place(buffer, begin, end);
-  if (place == kHostPlace) {
+  const auto place = place_of_write(buffer, begin, end);
+  if (!place) return scatter(buffer, begin, end, static_cast<const std::byte*>(work.from));
+  if (*place == kHostPlace) {
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
     std::memmove(host + begin, work.from, work.size);
   } else {
-    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
-    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(*place - 1));
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(*place - 1));
     TUTTI_TRY(queue->write_blocking(*memory, begin, work.size, work.from));
   }
-  buffer.set_exclusive(place, begin, end);
+  buffer.set_exclusive(*place, begin, end);
   return {};
 }
 

@@ -4,18 +4,19 @@
 // ranges.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "platform/result.h"
 #include "scheduler/log/command_log.h"
-#include "scheduler/model/performance_model.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {
 
 /// The ranges of buffers that a command uses (`plan` for kernels only, may be null).
 std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
+std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
 
 /// The vendor's view of a kernel's arguments on a device, with `hidden` (may be empty) appended.
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
@@ -24,16 +25,19 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
 
 class Executor {
  public:
-  Executor(BackendSet& backends, PerformanceModel& model) : backends_(backends), model_(model) {}
+  explicit Executor(BackendSet& backends) : backends_(backends) {}
 
   /// Every kind of work but kernels.
   Status execute(const Work& work);
   /// A kernel whole on one device.
   Status execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend);
 
-  /// Where a transfer that touches this range is best done: a place that holds all of it (the host
+  /// Where a transfer that reads this range is best done: a place that holds all of it (the host
   /// first), or kHostPlace when no place does.
   Place preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const;
+  /// The one place where new content of this range is best put: where the old one was used. Absent
+  /// when those are several.
+  std::optional<Place> place_of_write(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const;
 
  private:
   Status run(const ReadWork& work);
@@ -55,9 +59,12 @@ class Executor {
   Status fill_buffer_image(const FillImageWork& work, uint32_t backend);
   Status pixel_of(const FillImageWork& work, uint32_t backend, std::byte* pixel);
   Status gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to);
+  /// Puts new content where the old one was used, on all places at once.
+  Status scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end, const std::byte* from);
+  /// The places of a segment on which devices use it.
+  PlaceSet used_places(PlaceSet places) const;
 
   BackendSet& backends_;
-  PerformanceModel& model_;
 };
 
 }  // namespace tutti::scheduler

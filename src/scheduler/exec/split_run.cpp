@@ -39,6 +39,7 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
       begun_ns_(now_ns()),
       ended_(std::move(ended)),
       balancer_(std::move(balancer)),
+      regions_(slices_, plan_.shares, plan_.participants.size()),
       active_(plan_.participants.size()),
       failed_(plan_.participants.size()) {
   merges_ = make_merges({parts_.backends, parts_.compare}, plan_.access->regions(), work_,
@@ -56,7 +57,8 @@ void SplitRun::take_part(size_t participant) {
     size_t helper = 0;
     {
       MutexLock lock(mutex_);
-      const bool left = status_ && !vendors_gone() && (cursor_ < slices_ || !returned_.empty());
+      const bool left =
+          status_ && !vendors_gone() && (regions_.remaining() > 0 || !returned_.empty());
       while (helper < failed_.size() && failed_[helper]) ++helper;
       if (!left || helper == failed_.size()) break;
     }
@@ -73,15 +75,15 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
     returned_.pop_front();
     return range;
   }
-  const uint64_t remaining = slices_ - cursor_;
+  const uint64_t remaining = regions_.remaining();
   if (remaining == 0) return {};
+  if (insist) return regions_.take(participant, remaining);
   const double now = seconds_between(begun_ns_, now_ns());
-  uint64_t count =
-      insist ? remaining
-             : balancer_->next_package(static_cast<uint32_t>(participant), remaining, now);
-  count = std::min(count, remaining);
-  const Range range{cursor_, count};
-  cursor_ += count;
+  const auto device = static_cast<uint32_t>(participant);
+  const uint64_t count = std::min(balancer_->next_package(device, remaining, now), remaining);
+  if (count == 0) return {};
+  const Range range = regions_.take(participant, count);
+  if (range.count < count) balancer_->trimmed(device, count, range.count);
   return range;
 }
 
@@ -117,7 +119,7 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
   return {};
 }
 
-Status SplitRun::prepare_data(Seat& seat, Range range) {
+Status SplitRun::prepare_data(Seat& seat, Range range, uint64_t& moved) {
   if (!seat.merges_prepared) {
     for (const auto& merge : merges_) {
       TUTTI_TRY(merge->prepare(seat.backend, *seat.queue, seat.arguments));
@@ -129,20 +131,22 @@ Status SplitRun::prepare_data(Seat& seat, Range range) {
     if (!view.buffer) continue;
     const Place place = view.buffer->place_on(seat.backend);
     if (!use.read.empty()) {
-      TUTTI_TRY(
-          view.buffer->make_valid(place, view.origin + use.read.begin, view.origin + use.read.end));
+      TUTTI_TRY(view.buffer->make_valid(place, view.origin + use.read.begin,
+                                        view.origin + use.read.end, &moved));
     }
     if (use.write.empty() || use.merge != MergeMode::kDisjoint) continue;
     const ByteStrips write = use.write.moved(view.origin);
     // Bytes in the range that the package may leave alone must hold what was there before.
-    if (!use.overwrites) TUTTI_TRY(view.buffer->make_valid(place, write));
+    if (!use.overwrites) TUTTI_TRY(view.buffer->make_valid(place, write, &moved));
     view.buffer->begin_write(this, place, write);
   }
   return {};
 }
 
 Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
-  TUTTI_TRY(prepare_data(seat, range));
+  const uint64_t begun = now_ns();
+  uint64_t moved = 0;
+  TUTTI_TRY(prepare_data(seat, range, moved));
   backends::Launch launch;
   launch.kernel = seat.kernel;
   launch.arguments = seat.arguments;
@@ -156,7 +160,8 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
   launch.offset[dimension_] += range.first * plan_.shape.local[dimension_];
   launch.global[dimension_] = range.count * plan_.shape.local[dimension_];
   seat.hidden.set_first_group(dimension_, range.first);
-  InFlight package{range, nullptr, now_ns()};
+  InFlight package{range, nullptr, now_ns(), begun};
+  if (moved == 0) package.begun_ns = package.launched_ns;
   TUTTI_ASSIGN(package.completion, seat.queue->launch(launch, {}));
   TUTTI_TRY(seat.queue->flush());
   return package;
@@ -174,7 +179,12 @@ void SplitRun::note_end(size_t participant, const InFlight& package, uint64_t pr
     record.end_ns = std::min(record.end_ns, package.launched_ns + (times->ended - times->queued));
     record.end_ns = std::max(record.end_ns, record.start_ns);
   }
-  const double start = seconds_between(begun_ns_, record.start_ns);
+  // To the balancer a device is as fast as it gets its packages done, transfers included.
+  uint64_t busy_from = record.start_ns;
+  if (package.begun_ns < package.launched_ns) {
+    busy_from = std::min(busy_from, std::max(package.begun_ns, previous_end));
+  }
+  const double start = seconds_between(begun_ns_, busy_from);
   const double end = seconds_between(begun_ns_, record.end_ns);
   MutexLock lock(mutex_);
   balancer_->finished({static_cast<uint32_t>(participant), package.range.count, start, end});
@@ -220,19 +230,29 @@ void SplitRun::work_off(size_t participant, bool insist) {
 }
 
 void SplitRun::learn(const std::vector<PackageRecord>& packages) {
-  // One sample per launch and device: single packages of an irregular kernel say little.
   const auto& shape = plan_.shape;
-  const uint64_t items = shape.global[0] * shape.global[1] * shape.global[2] / slices_;
+  const auto items =
+      static_cast<double>(shape.global[0] * shape.global[1] * shape.global[2] / slices_);
   for (const uint32_t device : plan_.participants) {
-    uint64_t slices = 0, busy = 0;
+    std::vector<Sample> samples;
     for (const PackageRecord& package : packages) {
       if (package.device != device) continue;
-      slices += package.count;
-      busy += package.end_ns - package.start_ns;
+      samples.push_back({items * static_cast<double>(package.count),
+                         static_cast<double>(package.end_ns - package.start_ns) * 1e-9});
     }
-    parts_.model.add(work_.kernel->model_key(), device, items * slices,
-                     static_cast<double>(busy) * 1e-9);
+    parts_.backends.model().add_packages(model_key(work_), device, samples,
+                                         work_.kernel->summary().name);
   }
+}
+
+std::vector<uint64_t> SplitRun::slices_of_each(const std::vector<PackageRecord>& packages) const {
+  std::vector<uint64_t> slices(plan_.participants.size());
+  for (const PackageRecord& package : packages) {
+    const auto& devices = plan_.participants;
+    const auto found = std::find(devices.begin(), devices.end(), package.device);
+    slices[static_cast<size_t>(found - devices.begin())] += package.count;
+  }
+  return slices;
 }
 
 Status SplitRun::merge(Status status) {
@@ -255,7 +275,7 @@ void SplitRun::finish() {
   {
     MutexLock lock(mutex_);
     status = status_;
-    if (status && (cursor_ < slices_ || !returned_.empty())) {
+    if (status && (regions_.remaining() > 0 || !returned_.empty())) {
       status = tl::unexpected<Error>(last_error_);
     }
     packages.swap(packages_);
@@ -273,7 +293,7 @@ void SplitRun::finish() {
               [](const auto& a, const auto& b) { return a.first < b.first; });
     parts_.summary.launched_split(work_.kernel->summary().name, plan_, packages);
   }
-  ended_({std::move(status), packages, nothing_ran});
+  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran});
 }
 
 }  // namespace tutti::scheduler

@@ -12,11 +12,11 @@
 #include "platform/thread_annotations.h"
 #include "scheduler/balance/balancer.h"
 #include "scheduler/exec/merge.h"
+#include "scheduler/exec/regions.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/exec/work.h"
 #include "scheduler/log/command.h"
-#include "scheduler/model/performance_model.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {
@@ -25,14 +25,14 @@ class SplitRun {
  public:
   struct Parts {
     BackendSet& backends;
-    PerformanceModel& model;
     RunSummary& summary;
     BlockCompare& compare;
   };
   struct Outcome {
     Status status;
     std::span<const PackageRecord> packages;
-    bool nothing_ran = false;  // no device could launch anything: buffers are as they were
+    std::vector<uint64_t> slices;  // per participant
+    bool nothing_ran = false;      // no device could launch anything: buffers are as they were
   };
   /// Called once, by the worker that ends last, when all results are in the directory.
   using Ended = std::function<void(const Outcome&)>;
@@ -45,14 +45,12 @@ class SplitRun {
   void take_part(size_t participant);
 
  private:
-  struct Range {
-    uint64_t first = 0;
-    uint64_t count = 0;
-  };
+  using Range = SliceRange;
   struct InFlight {
     Range range;
     backends::CompletionPtr completion;
     uint64_t launched_ns = 0;
+    uint64_t begun_ns = 0;  // when its data began to move, else when it was launched
   };
   struct Seat;  // what one participant needs to launch packages
 
@@ -62,10 +60,12 @@ class SplitRun {
       TUTTI_EXCLUDES(mutex_);
   Status sit_down(size_t participant, Seat& seat);
   /// Everything that the package reads is valid where it runs, and what it writes is announced.
-  Status prepare_data(Seat& seat, Range range);
+  /// `moved`: bytes.
+  Status prepare_data(Seat& seat, Range range, uint64_t& moved);
   Result<InFlight> launch(Seat& seat, Range range);
   void work_off(size_t participant, bool insist);
   void learn(const std::vector<PackageRecord>& packages);
+  std::vector<uint64_t> slices_of_each(const std::vector<PackageRecord>& packages) const;
   void note_launch() TUTTI_EXCLUDES(mutex_);
   Status merge(Status status);
   void finish();
@@ -82,7 +82,7 @@ class SplitRun {
 
   Mutex mutex_;
   std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);
-  uint64_t cursor_ TUTTI_GUARDED_BY(mutex_) = 0;
+  Regions regions_ TUTTI_GUARDED_BY(mutex_);
   std::deque<Range> returned_ TUTTI_GUARDED_BY(mutex_);  // packages that a device could not launch
   size_t active_ TUTTI_GUARDED_BY(mutex_);
   std::vector<bool> failed_ TUTTI_GUARDED_BY(mutex_);  // per participant

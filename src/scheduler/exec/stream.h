@@ -80,6 +80,7 @@ class Stream : public RefCounted {
       outstanding_;       // in the order of enqueueing; done ones are dropped lazily
   Ref<Command> last_;     // in-order: the newest command
   Ref<Command> barrier_;  // out-of-order: the newest barrier
+  Ref<Command> sampled_;  // the newest direct command whose own end is measured
 };
 
 }  // namespace tutti::scheduler

@@ -54,6 +54,13 @@ struct KernelWork {
   LaunchShape shape;         // local is 1,1,1 when not given
   bool local_given = false;  // false: the application passed NULL
 };
+/// What the performance model remembers a launch under: program, kernel and local size.
+inline uint64_t model_key(const KernelWork& work) {
+  uint64_t key = work.kernel->model_key();
+  if (!work.local_given) return key;
+  for (const uint64_t size : work.shape.local) key = (key ^ size) * 0x9E3779B97F4A7C15ull;
+  return key;
+}
 struct ReadWork {
   BufferView from;
   uint64_t offset = 0, size = 0;

@@ -18,7 +18,9 @@ Command::~Command() = default;
 cl_int Command::status() {
   const cl_int known = status_.load(std::memory_order_acquire);
   if (known <= CL_COMPLETE || !direct_.load(std::memory_order_acquire)) return known;
-  const cl_int vendor = completion_->poll();
+  const auto completion = engine_.impl().log.completion_of(*this);
+  if (!completion) return known;  // a launch is joining it
+  const cl_int vendor = completion->poll();
   // Not yet begun on the vendor's side, but out of our hands: submitted at least.
   if (vendor > CL_COMPLETE) return std::min<cl_int>(vendor, CL_SUBMITTED);
   engine_.impl().finish_direct(Ref<Command>(this), vendor);

@@ -9,6 +9,10 @@
 //   user event: waiting ──(clSetUserEventStatus)──▶ done
 // `direct`: handed to a vendor's queue by the enqueuing thread. It becomes done when somebody asks
 // the vendor, or when a worker was told to wait because other commands or callbacks depend on it.
+//
+// A train is a direct kernel launch that nobody observes, and the launches that followed it at
+// once: one command for all, which goes from direct to submitting and back for each that joins.
+// Whoever wants its completion closes it first (CommandLog::completion_of).
 #pragma once
 
 #include <CL/cl.h>
@@ -16,6 +20,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "backends/api/backend.h"
@@ -87,8 +92,18 @@ class Command : public RefCounted {
   std::vector<Ref<LogicalBuffer>> used_buffers_;  // those that hold a RangeUse of this command
   Ref<Stream> stream_;                            // until done
 
-  // Written once before direct_ is set.
+  // Of trains. Guarded by the log's lock, but for is_train_, which is constant once direct.
+  struct Rider {
+    std::shared_ptr<LaunchableKernel> kernel;
+    std::shared_ptr<const ArgumentSet> arguments;
+  };
+  bool is_train_ = false;
+  bool open_ = false;          // further launches may join
+  std::vector<Rider> riders_;  // kept alive until the end
+
+  // Written once before direct_ is set; a train's completion changes while it is open.
   uint32_t backend_ = UINT32_MAX;
+  bool observed_ = true;  // somebody may ask for this very command's end
   bool sampled_ = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion_;
   std::atomic<bool> direct_{false};

@@ -120,6 +120,35 @@ bool CommandLog::set_direct(Command& command, uint32_t backend,
   return watch;
 }
 
+Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
+  constexpr size_t kMostRiders = 256;
+  Command* last = stream.last_.get();
+  const bool joinable = last && last->open_ && last->state_ == Command::State::kDirect &&
+                        last->backend_ == backend && !last->watched_ && last->dependents_.empty() &&
+                        last->riders_.size() < kMostRiders;
+  return joinable ? stream.last_ : Ref<Command>();
+}
+
+void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
+  train.state_ = Command::State::kSubmitting;
+  train.direct_.store(false, std::memory_order_release);
+  train.status_.store(CL_QUEUED, std::memory_order_release);
+  hold(train, uses);
+  auto& riders = train.riders_;
+  if (riders.empty() || riders.back().arguments != work.arguments ||
+      riders.back().kernel != work.kernel) {
+    riders.push_back({work.kernel, work.arguments});
+  }
+}
+
+backends::CompletionPtr CommandLog::completion_of(Command& command) {
+  if (!command.is_train_) return command.completion_;
+  MutexLock lock(mutex_);
+  if (command.state_ == Command::State::kSubmitting) return nullptr;
+  command.open_ = false;
+  return command.completion_;
+}
+
 void CommandLog::set_running(const Ref<Command>& command) {
   std::vector<Command::PendingCallback> due;
   {
@@ -151,6 +180,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
     std::vector<Ref<LogicalBuffer>> buffers;  // the last references go when no lock is held
     std::vector<Ref<Command>> ready;
     Work work;
+    std::vector<Command::Rider> riders;
     Ref<Stream> stream;
     {
       MutexLock lock(mutex_);
@@ -170,6 +200,8 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
       dependents.swap(command->dependents_);
       buffers.swap(command->used_buffers_);
       std::swap(work, command->work_);
+      riders.swap(command->riders_);
+      command->open_ = false;
       stream = std::move(command->stream_);
       if (stream) {
         auto& outstanding = stream->outstanding_;
@@ -178,6 +210,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
         }
         if (stream->last_ == command) stream->last_ = nullptr;
         if (stream->barrier_ == command) stream->barrier_ = nullptr;
+        if (stream->sampled_ == command) stream->sampled_ = nullptr;
       }
       for (auto& dependent : dependents) {
         Command& next = *dependent.command;
@@ -224,6 +257,22 @@ void CommandLog::add_callback(const Ref<Command>& command, cl_int type,
   }
   if (watch) sink_.watch(command);
   if (callback) sink_.call_back(std::move(callback), type);
+}
+
+Ref<Command> CommandLog::oldest_direct(Stream& stream) {
+  MutexLock lock(mutex_);
+  auto& outstanding = stream.outstanding_;
+  while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
+    outstanding.pop_front();
+  }
+  if (outstanding.empty() || outstanding.front()->state_ != Command::State::kDirect) return {};
+  return outstanding.front();
+}
+
+Ref<Command> CommandLog::exchange_sampled(Stream& stream, Ref<Command> command) {
+  MutexLock lock(mutex_);
+  std::swap(stream.sampled_, command);
+  return command;
 }
 
 std::vector<Ref<Command>> CommandLog::outstanding(Stream& stream) {

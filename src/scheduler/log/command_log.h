@@ -66,6 +66,14 @@ class CommandLog {
   /// A submitting command became direct. True when somebody must watch it.
   bool set_direct(Command& command, uint32_t backend, backends::CompletionPtr completion)
       TUTTI_REQUIRES(mutex_);
+  /// The stream's newest command, when it is a train on `backend` that a launch may join.
+  Ref<Command> open_train(Stream& stream, uint32_t backend) TUTTI_REQUIRES(mutex_);
+  /// A launch that uses `uses` joins the train, which is no more direct until set_direct().
+  void join(Command& train, const KernelWork& work, std::span<const BufferUse> uses)
+      TUTTI_REQUIRES(mutex_);
+  /// What to ask for a direct command's end; closes a train. Null while a launch is joining.
+  backends::CompletionPtr completion_of(Command& command) TUTTI_EXCLUDES(mutex_);
+
   /// State kRunning and status CL_RUNNING; calls back through the sink after the lock is gone.
   void set_running(const Ref<Command>& command) TUTTI_EXCLUDES(mutex_);
 
@@ -77,6 +85,10 @@ class CommandLog {
   void add_callback(const Ref<Command>& command, cl_int type, Command::Callback callback)
       TUTTI_EXCLUDES(mutex_);
 
+  /// A stream's oldest command that is not known to be done, if it is a direct one; else null.
+  Ref<Command> oldest_direct(Stream& stream) TUTTI_EXCLUDES(mutex_);
+  /// `command` is now the stream's newest one whose own end is measured. Returns the one before.
+  Ref<Command> exchange_sampled(Stream& stream, Ref<Command> command) TUTTI_EXCLUDES(mutex_);
   /// A stream's commands that are not known to be done.
   std::vector<Ref<Command>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
 

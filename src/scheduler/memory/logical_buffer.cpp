@@ -2,15 +2,18 @@
 #include "scheduler/memory/logical_buffer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
+#include "platform/clock.h"
 #include "scheduler/exec/backend_set.h"
 
 namespace tutti::scheduler {
 namespace {
 
-constexpr size_t kHostAlignment = 4096;  // page: vendors take such memory without a copy
+constexpr uint64_t kWorthPinning = 1 << 20;  // bytes: pinning less costs more than it brings
+constexpr size_t kHostAlignment = 4096;      // page: vendors take such memory without a copy
 
 uint64_t next_id() {
   static std::atomic<uint64_t> last{0};
@@ -35,7 +38,11 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
 
 LogicalBuffer::~LogicalBuffer() {
   memories_.clear();  // vendors may refer to the host's memory until now
-  if (!user_memory_) std::free(host_.load());
+  if (pinned_) {
+    backends_.pinned().give_back(std::move(pinned_));
+  } else if (!user_memory_) {
+    std::free(host_.load());
+  }
 }
 
 Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Options& options) {
@@ -51,6 +58,21 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
 Status LogicalBuffer::allocate_host() {
   MutexLock lock(allocation_mutex_);
   if (host_.load(std::memory_order_relaxed)) return {};
+  if (size_ >= kWorthPinning) {
+    for (uint32_t i = 0; i < backends_.real_count() && !pinned_; ++i) {
+      if (!backends_.traits(i).pins_host_memory) continue;
+      pinned_ = backends_.pinned().take(
+          backends_.at(i), (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment);
+    }
+    // CPU devices compute in the host's copy, and want it aligned.
+    if (pinned_ && reinterpret_cast<uintptr_t>(pinned_->data()) % kHostAlignment != 0) {
+      backends_.pinned().give_back(std::move(pinned_));
+    }
+    if (pinned_) {
+      host_.store(pinned_->data(), std::memory_order_release);
+      return {};
+    }
+  }
   // A whole number of pages: aligned_alloc demands it, and vendors map whole pages.
   const uint64_t bytes = (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
   void* memory = bytes >= size_ ? std::aligned_alloc(kHostAlignment, bytes) : nullptr;
@@ -173,6 +195,19 @@ std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place,
   return missing;
 }
 
+LogicalBuffer::Missing LogicalBuffer::missing(Place place, const ByteStrips& given) const {
+  const ByteStrips strips = widened(given);
+  Missing result;
+  MutexLock lock(mutex_);
+  for (const auto& segment : missing_locked(place, strips)) {
+    result.bytes += segment.end - segment.begin;
+    if (segment.places & place_bit(kHostPlace)) continue;
+    result.elsewhere += segment.end - segment.begin;
+    result.owner = static_cast<Place>(std::countr_zero(segment.places));
+  }
+  return result;
+}
+
 bool LogicalBuffer::transferring_locked(Place place, uint64_t begin, uint64_t end) const {
   return std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& transfer) {
     return transfer.place == place && overlap(transfer.begin, transfer.end, begin, end);
@@ -234,8 +269,13 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   if (image_) return move_image(*queue, *memory, from == kHostPlace, rows, host);
   std::byte* at = host + rows.first.begin;
   const backends::BufferRows where{rows.first.begin, rows.length(), rows.pitch, rows.count};
-  return from == kHostPlace ? queue->write_rows(*memory, where, at)
-                            : queue->read_rows(*memory, where, at);
+  const uint64_t begin = now_ns();
+  TUTTI_TRY(from == kHostPlace ? queue->write_rows(*memory, where, at)
+                               : queue->read_rows(*memory, where, at));
+  backends_.model().add(from == kHostPlace ? kToDevice : kFromDevice, device - 1,
+                        rows.length() * rows.count, seconds_between(begin, now_ns()),
+                        from == kHostPlace ? "transfers to the device" : "transfers to the host");
+  return {};
 }
 
 Status LogicalBuffer::move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,

@@ -58,7 +58,8 @@ class LogicalBuffer : public RefCounted {
   /// share the host's memory.
   Place place_on(uint32_t backend) const;
 
-  /// The host's copy: allocated at first use, page-aligned unless it is the user's, never moves.
+  /// The host's copy: allocated at first use, page-aligned unless it is the user's, pinned where it
+  /// is large and a device gains by that; never moves.
   Result<std::byte*> host_memory();
   /// The vendor allocation on `backend`, made at first use.
   Result<backends::Memory*> device_memory(uint32_t backend);
@@ -68,6 +69,14 @@ class LogicalBuffer : public RefCounted {
   PlaceSet valid_places(uint64_t begin, uint64_t end) const;
   bool undefined(uint64_t begin, uint64_t end) const;
   std::vector<ResidencyMap::Segment> segments(uint64_t begin, uint64_t end) const;
+  /// What make_valid() would have to move: all of it, and how much of that is not in the host's
+  /// copy, but at `owner`.
+  struct Missing {
+    uint64_t bytes = 0;
+    uint64_t elsewhere = 0;
+    Place owner = kHostPlace;
+  };
+  Missing missing(Place place, const ByteStrips& strips) const;
   void set_exclusive(Place place, uint64_t begin, uint64_t end);
   void add_copy(Place place, uint64_t begin, uint64_t end);
 
@@ -127,6 +136,7 @@ class LogicalBuffer : public RefCounted {
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);
   std::vector<Transfer> transfers_ TUTTI_GUARDED_BY(mutex_);  // under way
   std::vector<LaunchWrite> writes_ TUTTI_GUARDED_BY(mutex_);  // announced by begin_write
+  std::unique_ptr<backends::PinnedMemory> pinned_;            // the host's copy, where it is pinned
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
   std::vector<std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(allocation_mutex_);

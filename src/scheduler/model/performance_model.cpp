@@ -3,42 +3,194 @@
 
 #include <algorithm>
 
+#include "platform/clock.h"
+#include "platform/log.h"
+
 namespace tutti::scheduler {
 namespace {
+
+constexpr uint32_t kEnoughSamples = 3;
 constexpr uint32_t kRefreshInterval = 64;  // launches between samples of a well-known kernel
+// A kernel's first run is often an outlier (caches, lazy code generation): it is forgotten when the
+// second one is this much faster.
+constexpr double kOutlier = 1.5;
+constexpr uint64_t kFlushInterval = 1'000'000'000;  // ns
+constexpr size_t kMostUnwritten = 64;               // samples of one kernel on one device
+
+}  // namespace
+
+void PerformanceModel::remember_in(std::string file) {
+  MutexLock lock(store_mutex_);
+  file_ = std::move(file);
+  kept_.store(!file_.empty(), std::memory_order_relaxed);
 }
 
-void PerformanceModel::add(uint64_t kernel, uint32_t device, uint64_t items, double seconds) {
-  if (items == 0 || seconds <= 0) return;
+ModelStore* PerformanceModel::store() {
+  if (opened_ || file_.empty()) return opened_.get();
+  auto opened = ModelStore::open(file_, ModelStore::Mode::kCreate);
+  if (opened) {
+    opened_ = std::move(*opened);
+  } else {
+    log(LogLevel::kWarning, "what is learned of kernels is not kept: {}", opened.error().message);
+    file_.clear();
+    kept_.store(false, std::memory_order_relaxed);
+  }
+  return opened_.get();
+}
+
+void PerformanceModel::set_device(uint32_t device, std::string identity) {
   MutexLock lock(mutex_);
+  if (devices_.size() <= device) devices_.resize(device + 1);
+  devices_[device] = std::move(identity);
+}
+
+PerformanceModel::History& PerformanceModel::history(uint64_t kernel, uint32_t device) {
   History& history = histories_[{kernel, device}];
-  history.speeds[history.samples % history.speeds.size()] = static_cast<double>(items) / seconds;
-  ++history.samples;
-  if (history.expected > 0) --history.expected;
+  if (!history.looked_up) {
+    history.looked_up = true;
+    if (kept_.load(std::memory_order_relaxed) && device < devices_.size()) {
+      MutexLock lock(store_mutex_);
+      if (ModelStore* file = store()) {
+        if (const auto sums = file->load(kernel, devices_[device])) {
+          history.fit = TimeFit(*sums);
+          history.from_store = true;
+        }
+      }
+    }
+  }
+  return history;
 }
 
-std::optional<double> PerformanceModel::speed(uint64_t kernel, uint32_t device) const {
+void PerformanceModel::add(uint64_t kernel, uint32_t device, uint64_t items, double seconds,
+                           const std::string& name) {
+  const Sample whole{static_cast<double>(items), seconds};
+  add_packages(kernel, device, {&whole, 1}, name);
+}
+
+void PerformanceModel::add_packages(uint64_t kernel, uint32_t device,
+                                    std::span<const Sample> packages, const std::string& name) {
+  Sample all;
+  for (const Sample& package : packages) {
+    all.size += package.size;
+    all.seconds += package.seconds;
+  }
+  if (all.size <= 0 || all.seconds <= 0) return;
   MutexLock lock(mutex_);
-  const auto found = histories_.find({kernel, device});
-  if (found == histories_.end() || found->second.samples == 0) return std::nullopt;
-  const History& history = found->second;
-  const uint32_t known =
-      std::min<uint32_t>(history.samples, static_cast<uint32_t>(history.speeds.size()));
-  double sum = 0;
-  for (uint32_t i = 0; i < known; ++i) sum += history.speeds[i];
-  return sum / known;
+  History& known = history(kernel, device);
+  all.speed = all.size / all.seconds;
+  if (known.samples == 1 && known.first_speed > 0 && all.speed > kOutlier * known.first_speed) {
+    known.fit = TimeFit();
+    known.unwritten.clear();
+  }
+  known.first_speed = known.fit.empty() ? all.speed : 0;
+  ++known.samples;
+  ++total_samples_;
+  if (known.expected > 0) --known.expected;
+  const bool kept = kept_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < packages.size(); ++i) {
+    Sample sample = packages[i];
+    // The single packages of an irregular kernel say little of its speed.
+    sample.speed = i + 1 == packages.size() ? all.speed : 0;
+    known.fit.add(sample);
+    if (kept && known.unwritten.size() < kMostUnwritten) known.unwritten.push_back(sample);
+  }
+  if (!kept) return;
+  if (known.name.empty()) known.name = name;
+  if (unwritten_since_ == 0) unwritten_since_ = now_ns();
+}
+
+std::optional<double> PerformanceModel::speed(uint64_t kernel, uint32_t device) {
+  MutexLock lock(mutex_);
+  const TimeFit& known = history(kernel, device).fit;
+  if (known.empty()) return std::nullopt;
+  return known.sums().speed;
+}
+
+TimeFit PerformanceModel::fit(uint64_t kernel, uint32_t device) {
+  MutexLock lock(mutex_);
+  return history(kernel, device).fit;
+}
+
+bool PerformanceModel::settled(uint64_t kernel, uint32_t device) {
+  MutexLock lock(mutex_);
+  const History& known = history(kernel, device);
+  return known.from_store || known.samples > 1;
 }
 
 bool PerformanceModel::wants_sample(uint64_t kernel, uint32_t device) {
   MutexLock lock(mutex_);
-  History& history = histories_[{kernel, device}];
-  const bool wanted = history.samples + history.expected < history.speeds.size() ||
-                      ++history.asked >= kRefreshInterval;
+  History& known = history(kernel, device);
+  const bool wanted =
+      known.samples + known.expected < kEnoughSamples || ++known.asked >= kRefreshInterval;
   if (wanted) {
-    ++history.expected;
-    history.asked = 0;
+    ++known.expected;
+    known.asked = 0;
   }
   return wanted;
+}
+
+std::optional<double> PerformanceModel::ratio(uint32_t device, uint32_t other) {
+  std::vector<double> ratios;
+  if (kept_.load(std::memory_order_relaxed) && std::max(device, other) < devices_.size()) {
+    MutexLock lock(store_mutex_);
+    if (ModelStore* file = store()) ratios = file->ratios(devices_[device], devices_[other]);
+  }
+  for (const auto& [key, known] : histories_) {
+    if (key.device != device || known.samples == 0 || key.kernel <= kFromDevice) continue;
+    const auto there = histories_.find({key.kernel, other});
+    if (there == histories_.end() || there->second.samples == 0) continue;
+    ratios.push_back(known.fit.sums().speed / there->second.fit.sums().speed);
+  }
+  if (ratios.empty()) return std::nullopt;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return *middle;
+}
+
+std::optional<double> PerformanceModel::experience(uint32_t device, uint32_t other) {
+  MutexLock lock(mutex_);
+  const auto [found, fresh] = ratios_.try_emplace({device, other});
+  Ratio& known = found->second;
+  if (fresh || total_samples_ >= 2 * known.at + 2) known = {ratio(device, other), total_samples_};
+  return known.value;
+}
+
+bool PerformanceModel::wants_flush() const {
+  MutexLock lock(mutex_);
+  return unwritten_since_ != 0 && now_ns() - unwritten_since_ >= kFlushInterval;
+}
+
+void PerformanceModel::flush() {
+  struct Unwritten {
+    uint64_t kernel;
+    std::string device, name;
+    std::vector<Sample> samples;
+  };
+  std::vector<Unwritten> unwritten;
+  {
+    MutexLock lock(mutex_);
+    unwritten_since_ = 0;
+    for (auto& [key, known] : histories_) {
+      if (known.unwritten.empty() || key.device >= devices_.size()) continue;
+      unwritten.push_back({key.kernel, devices_[key.device], known.name, {}});
+      unwritten.back().samples.swap(known.unwritten);
+    }
+  }
+  std::vector<ModelStore::Update> updates;
+  for (const Unwritten& one : unwritten) {
+    updates.push_back({one.kernel, one.device, one.name, one.samples});
+  }
+  MutexLock lock(store_mutex_);
+  ModelStore* file = updates.empty() ? nullptr : store();
+  if (!file) return;
+  // Where another process writes for long, these samples are lost: there will be more.
+  Status status = file->apply(updates);
+  if (status || file->busy()) return;
+  // Once: a full disk stays full.
+  log(LogLevel::kWarning, "what was learned of kernels is not kept: {}", status.error().message);
+  opened_.reset();
+  file_.clear();
+  kept_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::scheduler

@@ -1,26 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of each kernel's speed on each device, from the launches and packages of this
-// process. Pure logic, no OpenCL. Thread-safe: one lock, short.
+// What is known of each kernel's time on each device, and of transfers, from the launches of this
+// process and, where a store is set, of earlier ones. Pure logic but for the store; no OpenCL.
+// Thread-safe: one lock, short, except while a kernel's row is read at its first use.
 #pragma once
 
-#include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "platform/thread_annotations.h"
+#include "scheduler/model/model_store.h"
+#include "scheduler/model/time_fit.h"
 
 namespace tutti::scheduler {
 
+/// Transfers between the host's copy and a device, remembered like kernels; their size is bytes.
+inline constexpr uint64_t kToDevice = 1;
+inline constexpr uint64_t kFromDevice = 2;
+
 class PerformanceModel {
  public:
-  /// `items` work-items took `seconds` on `device`.
-  void add(uint64_t kernel, uint32_t device, uint64_t items, double seconds);
-  /// Mean speed of the last three samples, work-items per second; absent before the first.
-  std::optional<double> speed(uint64_t kernel, uint32_t device) const;
+  PerformanceModel() = default;
+  /// From now on, what is known is looked up in and written to `file`, which is opened when it is
+  /// first needed. Where it cannot be used, a warning says so and nothing is kept.
+  void remember_in(std::string file);
+  /// Who device number `device` is, across runs: model, driver, units.
+  void set_device(uint32_t device, std::string identity);
+
+  /// A whole launch: `items` work-items took `seconds` on `device`. `name` is for people who read
+  /// the store.
+  void add(uint64_t kernel, uint32_t device, uint64_t items, double seconds,
+           const std::string& name = {});
+  /// A device's part of a launch, package by package.
+  void add_packages(uint64_t kernel, uint32_t device, std::span<const Sample> packages,
+                    const std::string& name = {});
+
+  /// Work-items per second of the last launches; absent before the first.
+  std::optional<double> speed(uint64_t kernel, uint32_t device);
+  /// Everything known; empty() before the first sample.
+  TimeFit fit(uint64_t kernel, uint32_t device);
+  /// Seen more than once. Before that, a slow one may be an outlier.
+  bool settled(uint64_t kernel, uint32_t device);
   /// Does a further sample tell something new? Whoever is told true is to add one. False once three
   /// are there or expected, except now and then.
   bool wants_sample(uint64_t kernel, uint32_t device);
+
+  /// How many times as fast as `other` the device was at kernels known on both: the median. Absent
+  /// where there are none.
+  std::optional<double> experience(uint32_t device, uint32_t other);
+
+  /// Samples that are not in the store yet have been waiting for a while.
+  bool wants_flush() const;
+  /// Writes them. Never fails: without a store they are dropped.
+  void flush() TUTTI_EXCLUDES(mutex_, store_mutex_);
 
  private:
   struct Key {
@@ -34,14 +71,39 @@ class PerformanceModel {
     }
   };
   struct History {
-    std::array<double, 3> speeds{};
-    uint32_t samples = 0;   // ever
-    uint32_t expected = 0;  // that wants_sample asked for and that have not come (some never do)
-    uint32_t asked = 0;     // wants_sample calls since it last asked for one
+    TimeFit fit;
+    bool looked_up = false;
+    bool from_store = false;
+    uint32_t samples = 0;    // of this process
+    uint32_t expected = 0;   // that wants_sample asked for and that have not come (some never do)
+    uint32_t asked = 0;      // wants_sample calls since it last asked for one
+    double first_speed = 0;  // of the only sample, until there is a second
+    std::string name;
+    std::vector<Sample> unwritten;
   };
+
+  struct Ratio {
+    std::optional<double> value;
+    uint64_t at = 0;  // total_samples_ when it was made
+  };
+
+  History& history(uint64_t kernel, uint32_t device) TUTTI_REQUIRES(mutex_);
+  std::optional<double> ratio(uint32_t device, uint32_t other) TUTTI_REQUIRES(mutex_);
+  /// Null where there is none.
+  ModelStore* store() TUTTI_REQUIRES(store_mutex_);
 
   mutable Mutex mutex_;
   std::unordered_map<Key, History, Hash> histories_ TUTTI_GUARDED_BY(mutex_);
+  // Made anew when twice as much is known.
+  std::unordered_map<Key, Ratio, Hash> ratios_ TUTTI_GUARDED_BY(mutex_);
+  uint64_t total_samples_ TUTTI_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> devices_ TUTTI_GUARDED_BY(mutex_);
+  uint64_t unwritten_since_ TUTTI_GUARDED_BY(mutex_) = 0;  // ns; 0: nothing is unwritten
+  std::atomic<bool> kept_{false};                          // there is a file to write to
+  // Taken after mutex_, or alone: writing holds up nobody but who looks up a new kernel.
+  mutable Mutex store_mutex_;
+  std::string file_ TUTTI_GUARDED_BY(store_mutex_);  // empty: none
+  std::unique_ptr<ModelStore> opened_ TUTTI_GUARDED_BY(store_mutex_);
 };
 
 }  // namespace tutti::scheduler

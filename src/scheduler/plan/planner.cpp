@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/plan/planner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -11,15 +13,24 @@
 namespace tutti::scheduler {
 namespace {
 
-// Below this predicted time a split costs more than it brings: waking the workers, one package each
-// and the directory's bookkeeping take some tens of microseconds (docs/platform-notes.md).
-constexpr double kWorthSplittingSeconds = 200e-6;
+// What a split costs beside its packages: waking the workers, one package each and the directory's
+// bookkeeping (docs/platform-notes.md). Launches that take less than twice as long run whole.
+constexpr double kSplitSeconds = 100e-6;
+// A split is chosen when it is expected to take at most this part of the best device's time.
+constexpr double kWorthSplitting = 0.97;
+// Shares of the last launch are kept when they differ from the expected ones by less than this part
+// of the launch.
+constexpr double kSameShare = 0.1;
 // With nothing known of a kernel, launches of fewer work-items than this are not split.
 constexpr uint64_t kWorthSplittingItems = 2048;
 // What merging is reckoned with, on the safe side of what hosts and links do.
 constexpr double kCopiesBytesPerSecond = 4e9;
 constexpr double kTransferBytesPerSecond = 6e9;
 constexpr uint64_t kGpuItemsPerUnit = 2048;  // resident work-items of one GPU compute unit
+
+bool is_gpu(const backends::DeviceTraits& traits) {
+  return (traits.type & CL_DEVICE_TYPE_GPU) != 0 && !traits.shares_host_memory;
+}
 
 uint64_t items_of(const LaunchShape& shape) {
   return shape.global[0] * shape.global[1] * shape.global[2];
@@ -65,6 +76,11 @@ std::string KernelPlan::reason() const {
       return "too few work-groups to divide";
     case Why::kMerge:
       return "merging would take longer than a split gains; otherwise: " + access->verdict().reason;
+    case Why::kDearer:
+      if (whole_seconds <= 0) return "the other devices are too slow to help";
+      return fmt::format(
+          "one device alone is expected to take {:.3g} ms, all together {:.3g}; otherwise: {}",
+          whole_seconds * 1e3, split_seconds * 1e3, access->verdict().reason);
     case Why::kVerdict:
       break;
   }
@@ -89,14 +105,15 @@ uint64_t written_arguments(const KernelSummary& summary) {
   return bits;
 }
 
-Planner::Planner(BackendSet& backends, PerformanceModel& model, const EngineSettings& settings)
-    : backends_(backends), model_(model), settings_(settings) {}
+Planner::Planner(BackendSet& backends, const EngineSettings& settings)
+    : backends_(backends), costs_(backends), settings_(settings) {}
 
 std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask allowed) const {
-  uint64_t largest = 0;
+  uint64_t largest = 0, all = 0;
   for (const ArgumentSlot& slot : *work.arguments) {
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
       largest = std::max(largest, slot.view.buffer->size());
+      all += slot.view.size;
     }
   }
   const uint64_t group = work.shape.local[0] * work.shape.local[1] * work.shape.local[2];
@@ -105,42 +122,46 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
   for (; allowed != 0; allowed &= allowed - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(allowed));
     const auto& traits = backends_.traits(i);
-    if (largest <= traits.max_allocation && group <= traits.max_work_group) {
-      result.push_back(i);
-    }
+    const bool fits = largest <= traits.max_allocation &&
+                      (traits.shares_host_memory || all <= traits.global_memory);
+    if (fits && group <= traits.max_work_group) result.push_back(i);
   }
   return result;
 }
 
-double Planner::relative_speed(uint64_t kernel, uint32_t backend,
-                               const std::vector<uint32_t>& others) const {
-  if (const auto known = model_.speed(kernel, backend)) return *known;
-  // Not seen there yet: scale what another device did by the nominal rates of the two.
-  for (const uint32_t other : others) {
-    if (const auto known = model_.speed(kernel, other)) {
-      return *known * backends_.traits(backend).nominal_gflops /
-             backends_.traits(other).nominal_gflops;
-    }
-  }
-  return backends_.traits(backend).nominal_gflops * 1e9;
-}
-
-uint32_t Planner::best_device(const KernelWork& work,
-                              const std::vector<uint32_t>& candidates) const {
+void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measured) const {
+  const auto& devices = plan.participants;
   if (settings_.balancer.name == "single" && !settings_.balancer.parameters.empty()) {
     const std::string& text = settings_.balancer.parameters.front();
     uint32_t wanted = 0;
     std::from_chars(text.data(), text.data() + text.size(), wanted);
-    if (std::find(candidates.begin(), candidates.end(), wanted) != candidates.end()) return wanted;
+    if (std::find(devices.begin(), devices.end(), wanted) != devices.end()) {
+      plan.backend = wanted;
+      return;
+    }
   }
-  if (candidates.size() == 1) return candidates.front();
-  const uint64_t key = work.kernel->model_key();
-  return *std::max_element(candidates.begin(), candidates.end(), [&](uint32_t a, uint32_t b) {
-    return relative_speed(key, a, candidates) < relative_speed(key, b, candidates);
-  });
+  const auto items = static_cast<double>(items_of(work.shape));
+  const auto compute = [&](size_t i) {
+    return measured ? plan.costs[i].seconds(items) : 1 / plan.costs[i].rate;
+  };
+  size_t best = 0;
+  for (size_t i = 1; i < devices.size(); ++i) {
+    if (compute(i) < compute(best)) best = i;
+  }
+  plan.backend = devices[best];
+  if (!measured) return;
+  plan.whole_seconds = compute(best) + costs_.whole_transfers(*work.arguments, devices[best]);
+  for (size_t i = 0; i < devices.size(); ++i) {
+    // Who needs longer to compute alone needs no look at the transfers.
+    if (i == best || compute(i) >= plan.whole_seconds) continue;
+    const double seconds = compute(i) + costs_.whole_transfers(*work.arguments, devices[i]);
+    if (seconds >= plan.whole_seconds) continue;
+    plan.whole_seconds = seconds;
+    plan.backend = devices[i];
+  }
 }
 
-bool Planner::merge_pays(const KernelWork& work, const KernelPlan& plan) const {
+double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) const {
   double cost = 0;
   for (const MergeRegion& region : plan.access->regions()) {
     const auto bytes = static_cast<double>(region.range.size());
@@ -159,14 +180,84 @@ bool Planner::merge_pays(const KernelWork& work, const KernelPlan& plan) const {
     // both old and new come back.
     cost += bytes * copies * (2 / kCopiesBytesPerSecond + 3 / kTransferBytesPerSecond);
   }
-  if (cost == 0) return true;
-  const uint64_t key = work.kernel->model_key();
-  const auto known = model_.speed(key, plan.backend);
-  if (!known) return cost < kWorthSplittingSeconds;  // the whole run that follows tells more
-  double all = 0;
-  for (const uint32_t i : plan.participants) all += relative_speed(key, i, plan.participants);
-  const double whole = static_cast<double>(items_of(plan.shape)) / *known;
-  return whole * (1 - *known / all) > cost + kWorthSplittingSeconds;
+  return cost;
+}
+
+uint64_t Planner::min_package(const KernelPlan& plan, uint32_t backend) const {
+  const auto& traits = backends_.traits(backend);
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const uint64_t group_items = plan.shape.local[0] * plan.shape.local[1] * plan.shape.local[2];
+  const uint64_t groups_per_slice =
+      std::max<uint64_t>(1, items_of(plan.shape) / slices / group_items);
+  uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
+  if (is_gpu(traits)) groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / group_items);
+  return std::max<uint64_t>(1, (groups + groups_per_slice - 1) / groups_per_slice);
+}
+
+std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const KernelPlan& plan,
+                                             std::span<const uint64_t> shares) const {
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
+  std::vector<DeviceCost> result;
+  uint64_t first = 0;
+  for (size_t i = 0; i < plan.participants.size(); ++i) {
+    const uint32_t backend = plan.participants[i];
+    DeviceCost cost{plan.costs[i].startup, items / plan.costs[i].rate, min_package(plan, backend)};
+    const uint64_t count = shares.empty() ? 0 : shares[i];
+    if (count > 0) {
+      // What one slice needs is needed by any share: the rest grows with it.
+      const double one = costs_.package_transfers(*work.arguments, *plan.access, first, 1, backend);
+      const double all =
+          costs_.package_transfers(*work.arguments, *plan.access, first, count, backend);
+      cost.fixed += std::min(one, all);
+      if (count > 1 && all > one) cost.per_slice += (all - one) / static_cast<double>(count - 1);
+    }
+    result.push_back(cost);
+    first += count;
+  }
+  return result;
+}
+
+bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const {
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  std::vector<DeviceCost> costs = slice_costs(work, plan, {});
+  if (!measured) {
+    // Seconds mean nothing yet.
+    for (DeviceCost& cost : costs) cost.fixed = 0;
+  }
+  SplitPrice price = price_split(costs, slices);
+  if (measured) {
+    const auto last = boundaries_.shares(model_key(work), slices, plan.participants);
+    const auto close = [&](uint64_t a, uint64_t b) {
+      return static_cast<double>(a > b ? a - b : b - a) < kSameShare * static_cast<double>(slices);
+    };
+    if (!last.empty() && std::equal(last.begin(), last.end(), price.shares.begin(), close)) {
+      price.shares = last;
+    }
+    // Now that it is known who gets which slices: what must move, and whether other shares are
+    // better for that.
+    costs = slice_costs(work, plan, price.shares);
+    price.seconds = price_shares(costs, price.shares);
+    const SplitPrice other = price_split(costs, slices);
+    if (other.seconds < kWorthSplitting * price.seconds) price = other;
+    plan.split_seconds = price.seconds + merge_seconds(work, plan) + kSplitSeconds;
+    if (plan.split_seconds > kWorthSplitting * plan.whole_seconds &&
+        !boundaries_.try_again(model_key(work), slices, plan.whole_seconds, plan.split_seconds)) {
+      return false;
+    }
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < price.shares.size(); ++i) {
+    if (price.shares[i] == 0) continue;
+    plan.participants[kept] = plan.participants[i];
+    plan.costs[kept] = plan.costs[i];
+    price.shares[kept++] = price.shares[i];
+  }
+  plan.participants.resize(kept);
+  plan.costs.resize(kept);
+  price.shares.resize(kept);
+  plan.shares = std::move(price.shares);
+  return kept > 1;
 }
 
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) const {
@@ -176,22 +267,21 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
     return fail(CL_OUT_OF_RESOURCES, "no device can run the kernel with these arguments");
   }
   plan.shape = work.shape;
-  plan.backend = best_device(work, plan.participants);
-  const bool force = settings_.split == SplitMode::kForce;
+  plan.backend = plan.participants.front();
   auto whole = [&](KernelPlan::Why why) {
     plan.why = why;
     return plan;
   };
   if (plan.participants.size() < 2) return whole(KernelPlan::Why::kOneDevice);
+  const bool force = settings_.split == SplitMode::kForce;
+  const uint64_t items = items_of(work.shape);
+  const bool measured = costs_.compute(model_key(work), items, plan.participants, plan.costs);
+  choose_device(work, plan, measured);
   if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
   if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);
-
-  const uint64_t items = items_of(work.shape);
-  if (!force) {
-    const auto speed = model_.speed(work.kernel->model_key(), plan.backend);
-    const bool small = speed ? static_cast<double>(items) < *speed * kWorthSplittingSeconds
-                             : items < kWorthSplittingItems;
-    if (small) return whole(KernelPlan::Why::kSmall);
+  if (!force &&
+      (measured ? plan.whole_seconds < 2 * kSplitSeconds : items < kWorthSplittingItems)) {
+    return whole(KernelPlan::Why::kSmall);
   }
   if (!work.local_given) {
     uint64_t max_group = UINT64_MAX;
@@ -208,34 +298,40 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
   if (plan.shape.groups(access->verdict().dimension) < 2) {
     return whole(KernelPlan::Why::kFewGroups);
   }
-  if (!force && !merge_pays(work, plan)) return whole(KernelPlan::Why::kMerge);
+  if (!force) {
+    // Of a kernel that was never seen, a whole run tells more.
+    if (!measured && merge_seconds(work, plan) > 2 * kSplitSeconds) {
+      return whole(KernelPlan::Why::kMerge);
+    }
+    if (!choose_shares(work, plan, measured)) {
+      return whole(KernelPlan::Why::kDearer);
+    }
+  }
   plan.split = true;
   return plan;
 }
 
-std::vector<BalancerDevice> Planner::balancer_devices(const KernelWork& work,
-                                                      const KernelPlan& plan) const {
-  const uint32_t dimension = plan.access->verdict().dimension;
-  const uint64_t slices = plan.shape.groups(dimension);
-  const uint64_t items_per_slice = std::max<uint64_t>(1, items_of(plan.shape) / slices);
-  const uint64_t group_items = plan.shape.local[0] * plan.shape.local[1] * plan.shape.local[2];
-  const uint64_t groups_per_slice = std::max<uint64_t>(1, items_per_slice / group_items);
-  const uint64_t key = work.kernel->model_key();
+std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) const {
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const auto items_per_slice =
+      static_cast<double>(std::max<uint64_t>(1, items_of(plan.shape) / slices));
   std::vector<BalancerDevice> devices;
-  for (const uint32_t i : plan.participants) {
-    const auto& traits = backends_.traits(i);
+  for (size_t i = 0; i < plan.participants.size(); ++i) {
     BalancerDevice device;
-    device.gpu = traits.type & CL_DEVICE_TYPE_GPU && !traits.shares_host_memory;
-    uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
-    if (device.gpu) {
-      groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / std::max<uint64_t>(1, group_items));
-    }
-    device.nominal_speed =
-        relative_speed(key, i, plan.participants) / static_cast<double>(items_per_slice);
-    device.min_package = std::max<uint64_t>(1, (groups + groups_per_slice - 1) / groups_per_slice);
+    device.gpu = is_gpu(backends_.traits(plan.participants[i]));
+    device.nominal_speed = plan.costs[i].rate / items_per_slice;
+    device.known = plan.costs[i].measured;
+    device.irregularity = plan.costs[i].irregularity;
+    device.min_package = min_package(plan, plan.participants[i]);
     devices.push_back(device);
   }
   return devices;
+}
+
+void Planner::remember(const KernelWork& work, const KernelPlan& plan,
+                       std::vector<uint64_t> slices) {
+  boundaries_.remember(model_key(work), plan.shape.groups(plan.access->verdict().dimension),
+                       plan.participants, std::move(slices));
 }
 
 }  // namespace tutti::scheduler

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides, per launch, whether a kernel runs whole (and where) or split (along which dimension,
-// over which devices). Stateless beside the model and its settings; thread-safe.
+// over which devices, with which shares): the cheapest by what the performance model knows.
+// Remembers where shares met. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,10 @@
 #include "scheduler/balance/balancer.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/exec/work.h"
-#include "scheduler/model/performance_model.h"
 #include "scheduler/plan/access_eval.h"
+#include "scheduler/plan/boundaries.h"
+#include "scheduler/plan/launch_costs.h"
+#include "scheduler/plan/pricing.h"
 
 namespace tutti::scheduler {
 
@@ -24,14 +27,30 @@ struct EngineSettings {
   bool distrust_races = false;  // as TUTTI_RACES
   Verify verify;                // as TUTTI_VERIFY
   std::string summary;          // as TUTTI_SUMMARY
+  std::string model_file;       // where speeds are remembered; empty: for this process only
 };
 
 struct KernelPlan {
-  enum class Why : uint8_t { kOneDevice, kSingle, kNever, kSmall, kFewGroups, kMerge, kVerdict };
+  enum class Why : uint8_t {
+    kOneDevice,
+    kSingle,
+    kNever,
+    kSmall,
+    kFewGroups,
+    kMerge,
+    kDearer,
+    kVerdict
+  };
   bool split = false;
-  Why why = Why::kVerdict;                     // of a whole run; kVerdict: see access->verdict()
-  uint32_t backend = 0;                        // whole: the device
-  std::vector<uint32_t> participants;          // split: the devices
+  Why why = Why::kVerdict;             // of a whole run; kVerdict: see access->verdict()
+  uint32_t backend = 0;                // whole: the device
+  std::vector<uint32_t> participants;  // split: the devices
+  // Split: the slices that each participant is expected to compute, which lie one after the other;
+  // empty: nothing is expected.
+  std::vector<uint64_t> shares;
+  std::vector<ComputeCost> costs;              // split: of the participants
+  double whole_seconds = 0;                    // expected on the best device alone; 0: not known
+  double split_seconds = 0;                    // expected of all together; 0: not known
   LaunchShape shape;                           // split: with the local size decided
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
   std::string reason() const;
@@ -46,24 +65,31 @@ inline bool argument_written(uint64_t bits, size_t index) {
 
 class Planner {
  public:
-  Planner(BackendSet& backends, PerformanceModel& model, const EngineSettings& settings);
+  Planner(BackendSet& backends, const EngineSettings& settings);
 
   /// CL_OUT_OF_RESOURCES when none of the `allowed` devices can run the kernel.
   Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed) const;
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
-  std::vector<BalancerDevice> balancer_devices(const KernelWork& work,
-                                               const KernelPlan& plan) const;
+  std::vector<BalancerDevice> balancer_devices(const KernelPlan& plan) const;
+  /// A split launch has ended: `slices` that each participant computed.
+  void remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices);
 
  private:
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
-  uint32_t best_device(const KernelWork& work, const std::vector<uint32_t>& candidates) const;
-  /// Whether a split gains more time than its merges cost.
-  bool merge_pays(const KernelWork& work, const KernelPlan& plan) const;
-  double relative_speed(uint64_t kernel, uint32_t backend,
-                        const std::vector<uint32_t>& others) const;
+  /// Among plan.participants the device where the whole launch ends first.
+  void choose_device(const KernelWork& work, KernelPlan& plan, bool measured) const;
+  /// Shares, participants and the expected time of a split; false: one device alone is not slower.
+  bool choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const;
+  /// Costs of slices on the participants, transfers included where `shares` say who gets which.
+  std::vector<DeviceCost> slice_costs(const KernelWork& work, const KernelPlan& plan,
+                                      std::span<const uint64_t> shares) const;
+  /// Seconds that a split's merges take.
+  double merge_seconds(const KernelWork& work, const KernelPlan& plan) const;
+  uint64_t min_package(const KernelPlan& plan, uint32_t backend) const;
 
   BackendSet& backends_;
-  PerformanceModel& model_;
+  LaunchCosts costs_;
+  mutable Boundaries boundaries_;
   const EngineSettings& settings_;
 };
 

@@ -67,7 +67,7 @@ class RealVendor : public ::testing::TestWithParam<std::pair<const char*, size_t
       if (number-- == 0) device_ = each.get();
     }
     if (!device_) GTEST_SKIP() << "no such device on this machine";
-    queue_ = device_->create_queue({true, false}).value();
+    queue_ = device_->create_queue({true}).value();
   }
   std::unique_ptr<Kernel> kernel(const char* name) {
     if (!module_) {
@@ -256,6 +256,43 @@ TEST_P(RealVendor, WaitListsAcrossQueues) {
   ASSERT_TRUE(chain.back()->wait());
   const auto data = read(*memory);
   for (cl_uint i = 0; i < 64; ++i) EXPECT_EQ(data[i], i << 12);
+}
+
+TEST_P(RealVendor, LaunchesThatNobodyObserves) {
+  auto other = device_->create_queue({}).value();
+  auto scale = kernel("scale");
+  auto memory = iota(64);
+  const cl_uint factor = 2;
+  Argument arguments[2] = {memory_argument(*memory), {}};
+  arguments[1].bytes = std::as_bytes(std::span(&factor, 1));
+  Launch launch;
+  launch.kernel = scale.get();
+  launch.arguments = arguments;
+  launch.global = {64, 1, 1};
+  launch.observed = false;
+  const auto first = queue_->launch(launch, {}).value();
+  EXPECT_FALSE(first->times());
+  // Another queue waits for it, a wait ends it, and a later command's end tells of its own.
+  const auto second = other->launch(launch, {{first}}).value();
+  EXPECT_TRUE(second->wait());
+  EXPECT_TRUE(first->wait());
+  EXPECT_EQ(first->poll(), CL_COMPLETE);
+  const auto third = queue_->launch(launch, {{second}}).value();
+  launch.observed = true;
+  const auto last = queue_->launch(launch, {}).value();
+  ASSERT_TRUE(last->wait());
+  EXPECT_EQ(last->poll(), CL_COMPLETE);
+  EXPECT_EQ(third->poll(), CL_COMPLETE);
+  launch.observed = false;
+  const auto finished = queue_->launch(launch, {}).value();
+  ASSERT_TRUE(queue_->finish());
+  EXPECT_EQ(finished->poll(), CL_COMPLETE);
+  // Completions outlive their queue.
+  const auto survivor = other->launch(launch, {}).value();
+  other.reset();
+  EXPECT_TRUE(survivor->wait());
+  const auto data = read(*memory);
+  for (cl_uint i = 0; i < 64; ++i) EXPECT_EQ(data[i], i << 6);
 }
 
 TEST_P(RealVendor, TimesAreOrderedAndReal) {

@@ -149,7 +149,7 @@ TEST_F(StubBackendTest, FillsWithoutTheVendorsFunctionAndWithOddPatterns) {
 
 TEST_F(StubBackendTest, QueuesByTheFunctionThatThereIs) {
   const auto device = backend("null:clCreateCommandQueue");
-  EXPECT_TRUE(device->create_queue({true, true}));
+  EXPECT_TRUE(device->create_queue({true}));
   EXPECT_GE(calls("clCreateCommandQueueWithProperties"), 1u);
 }
 
@@ -172,7 +172,7 @@ TEST_F(StubBackendTest, ErrorsNameDeviceAndCall) {
 
 TEST_F(StubBackendTest, ACommandThatFailsLater) {
   const auto device = backend();
-  auto queue = device->create_queue({true, false}).value();
+  auto queue = device->create_queue({true}).value();
   auto memory = device->allocate(64, nullptr).value();
   std::byte data[64]{};
   script("event:-9999");
@@ -187,7 +187,7 @@ TEST_F(StubBackendTest, TimesOnlyWhereTheQueueMeasures) {
   const auto device = backend();
   auto memory = device->allocate(64, nullptr).value();
   std::byte data[64]{};
-  auto measuring = device->create_queue({true, false}).value();
+  auto measuring = device->create_queue({true}).value();
   auto completion = measuring->read(*memory, 0, 64, data, {}).value();
   const auto times = completion->times();
   ASSERT_TRUE(times);

@@ -193,6 +193,7 @@ FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : k
   traits_.device_name = "fake " + std::to_string(index);
   const bool shares_host_memory = kind == 'h';
   traits_.costly_profiling = kind == 'g';
+  traits_.pins_host_memory = kind == 'p';
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;
   traits_.max_allocation = max_allocation;
@@ -208,6 +209,34 @@ Result<std::unique_ptr<Queue>> FakeBackend::create_queue(QueueOptions options) {
 }
 Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host) {
   return std::make_unique<FakeMemory>(size, host);
+}
+
+namespace {
+class FakePinnedMemory : public PinnedMemory {
+ public:
+  FakePinnedMemory(FakeBackend& backend, uint64_t size)
+      : backend_(backend),
+        size_(size),
+        data_(static_cast<std::byte*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096))) {
+    ++backend_.pins;
+  }
+  ~FakePinnedMemory() override {
+    ++backend_.unpins;
+    std::free(data_);
+  }
+  std::byte* data() const override { return data_; }
+  uint64_t size() const override { return size_; }
+
+ private:
+  FakeBackend& backend_;
+  uint64_t size_;
+  std::byte* data_;
+};
+}  // namespace
+
+Result<std::unique_ptr<PinnedMemory>> FakeBackend::allocate_pinned(uint64_t size) {
+  if (!traits_.pins_host_memory) return Backend::allocate_pinned(size);
+  return std::make_unique<FakePinnedMemory>(*this, size);
 }
 BuildResult FakeBackend::build(const std::string&, const std::string&) {
   return {nullptr, CL_COMPILER_NOT_AVAILABLE, "the fake device compiles nothing"};

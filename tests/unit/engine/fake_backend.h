@@ -33,19 +33,21 @@ using FakeFunction = std::function<void(const FakeItem&)>;
 class FakeBackend : public backends::Backend {
  public:
   /// `kind`: 'h' shares the host's memory; 'd' has memory of its own; 'g' too, and measuring times
-  /// is costly on it.
+  /// is costly on it; 'p' too, and pins host memory.
   FakeBackend(uint32_t index, char kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<backends::Queue>> create_queue(backends::QueueOptions options) override;
   Result<std::unique_ptr<backends::Memory>> allocate(uint64_t size, void* host) override;
+  Result<std::unique_ptr<backends::PinnedMemory>> allocate_pinned(uint64_t size) override;
   backends::BuildResult build(const std::string& source, const std::string& options) override;
   /// Parts of the same kind.
   Result<std::vector<std::unique_ptr<backends::Backend>>> divide(std::span<const uint32_t> units,
                                                                  uint32_t first_number) override;
 
   std::atomic<int> refuse_launches{0};  // that many launches fail before they start
+  std::atomic<uint64_t> pins{0}, unpins{0};
   std::atomic<uint64_t> bytes_in{0}, bytes_out{0}, launches{0};
 
  private:

@@ -187,5 +187,46 @@ TEST(AdaptiveBalancer, ASlowDeviceIsHeldBackBeforeItsFirstProbe) {
   EXPECT_EQ(balancer->next_package(0, 4096, 0), 64u);  // 2 % are 81.9, whole rounds
 }
 
+TEST(ModelBalancer, OnePackageEachAndASmallTail) {
+  const auto balancer = make("model", 1000, {{3, 1}, {1, 1}});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 742u);  // 99 % of 750
+  EXPECT_EQ(balancer->next_package(1, 258, 0), 247u);
+  EXPECT_EQ(balancer->next_package(0, 11, 0), 0u);  // not before its first one has ended
+  balancer->finished({0, 742, 0, 742.0 / 3});
+  EXPECT_GT(balancer->next_package(0, 11, 742.0 / 3), 0u);
+}
+
+TEST(ModelBalancer, TheTailIsAsLargeAsTimesDeviate) {
+  BalancerDevice irregular{1, 1, false, true, 0.1};
+  EXPECT_EQ(make("model", 1000, {irregular, irregular})->next_package(0, 1000, 0), 400u);
+  EXPECT_EQ(make("model:0.5", 1000, {irregular, irregular})->next_package(0, 1000, 0), 250u);
+}
+
+TEST(ModelBalancer, WithoutHistoryItIsSigmoid) {
+  const BalancerDevice unknown{1, 1, false, false, 0};
+  const auto sigmoid = make("sigmoid", 1000, {unknown, unknown});
+  const auto model = make("model", 1000, {unknown, unknown});
+  EXPECT_EQ(model->next_package(0, 1000, 0), sigmoid->next_package(0, 1000, 0));
+}
+
+TEST(SigmoidBalancer, ADeviceThatIsNotKnownShowsItsSpeedOnLittle) {
+  const BalancerDevice unknown{1, 1, false, false, 0};
+  const auto balancer = make("sigmoid", 1000, {unknown, {1, 1}});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 20u);
+  EXPECT_GT(balancer->next_package(1, 980, 0), 100u);
+  balancer->finished({0, 20, 0, 20});
+  EXPECT_GT(balancer->next_package(0, 700, 20), 100u);
+}
+
+TEST(SigmoidBalancer, ATrimmedPackageIsMeasuredAsItWas) {
+  const auto balancer = make("sigmoid", 1000, {{1, 1}, {1, 1}});
+  const uint64_t given = balancer->next_package(0, 1000, 0);
+  balancer->trimmed(0, given, 10);
+  EXPECT_GT(balancer->next_package(1, 990, 0), 0u);
+  balancer->finished({0, 10, 0, 10});
+  // Nothing is under way on the first any more, so it may take half of the rest at the end.
+  EXPECT_GT(balancer->next_package(0, 100, 400), 20u);
+}
+
 }  // namespace
 }  // namespace tutti::scheduler::test

@@ -1,108 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Balancers on simulated devices: two packages in flight each, or one, asked as the driver asks. A
-// device takes whole rounds of its smallest package; loads may be irregular, speeds may change on
-// the way.
+// Balancers on simulated devices (scheduler/sim): two packages in flight each, or one; loads may be
+// irregular, speeds may change on the way, devices may fail. And the simulation itself.
 #include <algorithm>
 #include <cmath>
-#include <deque>
-#include <numeric>
 #include <random>
 
 #include "property.h"
 #include "scheduler/balance/balancer.h"
+#include "scheduler/sim/simulation.h"
 
 namespace tutti::scheduler::test {
 namespace {
 
-struct Device {
-  double speed = 1;      // slices per second, really
-  BalancerDevice known;  // what the balancer is told
-  double overhead = 0;   // seconds per package
-  double change_at = 1e300;
-  double change = 1;  // of the speed, from then on
-  size_t in_flight = 2;
-};
+using sim::Device;
+using sim::Load;
+using sim::LoadShape;
+using sim::Package;
+using sim::SimulatedRun;
 
-struct Given {
-  uint32_t device;
-  uint64_t first, count;
-};
-
-struct Simulated {
-  std::vector<Given> packages;
-  double end = 0;
-  bool stalled = false;
-};
-
-struct Load {
-  std::vector<double> cost;  // per slice; 1 is regular
-  double of(uint64_t first, uint64_t count) const {
-    return std::accumulate(cost.begin() + static_cast<long>(first),
-                           cost.begin() + static_cast<long>(first + count), 0.0);
-  }
-};
-
-Simulated simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load) {
-  struct State {
-    std::deque<std::pair<Given, double>> in_flight;  // with the time when it was given
-    double running_since = 0;
-    double next_end = 1e300;
-    bool left = false;
-  };
-  std::vector<State> states(devices.size());
-  Simulated run;
-  uint64_t cursor = 0;
-  const uint64_t total = load.cost.size();
-  double now = 0;
-  const auto begin_next = [&](uint32_t i) {
-    State& state = states[i];
-    if (state.in_flight.empty()) {
-      state.next_end = 1e300;
-      return;
-    }
-    const Given& package = state.in_flight.front().first;
-    const Device& device = devices[i];
-    const double rounds = std::ceil(double(package.count) / double(device.known.min_package)) *
-                          double(device.known.min_package);
-    const double mean_cost = load.of(package.first, package.count) / double(package.count);
-    const double speed = device.speed * (now >= device.change_at ? device.change : 1);
-    state.running_since = now;
-    state.next_end = now + device.overhead + rounds * mean_cost / speed;
-  };
-  const auto ask = [&](uint32_t i) {
-    State& state = states[i];
-    while (!state.left && state.in_flight.size() < devices[i].in_flight && cursor < total) {
-      const uint64_t count = balancer.next_package(i, total - cursor, now);
-      if (count == 0) {
-        state.left = state.in_flight.empty();
-        return;
-      }
-      const Given given{i, cursor, count};
-      cursor += count;
-      run.packages.push_back(given);
-      state.in_flight.emplace_back(given, now);
-      if (state.in_flight.size() == 1) begin_next(i);
-    }
-  };
-  for (uint32_t i = 0; i < devices.size(); ++i) ask(i);
-  for (;;) {
-    uint32_t i = 0;
-    for (uint32_t j = 1; j < devices.size(); ++j) {
-      if (states[j].next_end < states[i].next_end) i = j;
-    }
-    State& state = states[i];
-    if (state.in_flight.empty()) break;
-    now = state.next_end;
-    const Given package = state.in_flight.front().first;
-    state.in_flight.pop_front();
-    balancer.finished({i, package.count, state.running_since, now});
-    begin_next(i);
-    ask(i);
-  }
-  run.end = now;
-  run.stalled = cursor < total;
-  return run;
-}
+Load regular(uint64_t total) { return Load(std::vector<double>(total, 1.0)); }
 
 std::unique_ptr<Balancer> make(const std::string& name, uint64_t total,
                                const std::vector<Device>& devices) {
@@ -122,22 +38,41 @@ class Chooser {
   }
   /// Evenly spread over orders of magnitude.
   double ratio(double low, double high) { return std::exp(between(std::log(low), std::log(high))); }
+  std::mt19937_64& engine() { return random_; }
 
  private:
   std::mt19937_64 random_;
 };
 
-void check_complete(const Simulated& run, const std::vector<Device>& devices, uint64_t total) {
-  RC_ASSERT(!run.stalled);
+/// Every slice is computed once, and was given by the balancer in order; no package is too small.
+/// Where devices fail, packages are given again, and a balancer that relied on a failed device may
+/// leave work to whoever is left.
+void check_complete(const SimulatedRun& run, const std::vector<Device>& devices, uint64_t total) {
+  const bool failures = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
+    return device.fails_at < sim::kNever;
+  });
+  RC_ASSERT(run.complete);
+  RC_ASSERT(failures || !run.stalled);
+  std::vector<Package> computed;
+  std::copy_if(run.packages.begin(), run.packages.end(), std::back_inserter(computed),
+               [](const Package& package) { return !package.lost; });
+  const auto by_first = [](const Package& a, const Package& b) { return a.first < b.first; };
+  RC_ASSERT(failures || computed.size() == run.packages.size());
+  RC_ASSERT(failures || std::is_sorted(computed.begin(), computed.end(), by_first));
+  std::sort(computed.begin(), computed.end(), by_first);
   uint64_t next = 0;
-  for (const Given& package : run.packages) {
+  for (const Package& package : computed) {
     RC_ASSERT(package.first == next);
     RC_ASSERT(package.count > 0u);
+    RC_ASSERT(package.start <= package.end);
+    RC_ASSERT(package.end <= run.end);
     next += package.count;
-    const bool last = next == total;
-    RC_ASSERT(last || package.count >= devices[package.device].known.min_package);
   }
   RC_ASSERT(next == total);
+  for (const Package& package : run.packages) {
+    const bool last = package.first + package.count == total;
+    RC_ASSERT(last || failures || package.count >= devices[package.device].known.min_package);
+  }
 }
 
 TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
@@ -149,23 +84,25 @@ TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
       const uint64_t total = choose.pick(1, 3000);
       std::vector<Device> devices(choose.pick(1, 6));
       for (Device& device : devices) {
-        device.speed = choose.ratio(1e-3, 1e6);
+        device.rate = choose.ratio(1e-3, 1e6);
         // What is believed of it may be anything.
         device.known.nominal_speed = choose.ratio(1e-6, 1e9);
         device.known.min_package = name == "static" ? 1 : choose.pick(1, 200);
         device.known.gpu = choose.pick(0, 1) == 1;
         device.in_flight = choose.pick(1, 2);
-        device.overhead = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
+        device.startup = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
+        device.floor = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
+        device.transfer = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-9, 1e-2);
         if (choose.between(0, 1) < 0.5) {
           device.change_at = choose.ratio(1e-3, 1e3);
           device.change = choose.ratio(1e-3, 1e3);
         }
       }
-      Load load{std::vector<double>(total, 1.0)};
+      std::vector<double> costs(total, 1.0);
       if (choose.between(0, 1) < 0.7) {
-        for (double& cost : load.cost) cost = choose.ratio(0.01, 100);
+        for (double& cost : costs) cost = choose.ratio(0.01, 100);
       }
-      const Simulated run = simulate(*make(name, total, devices), devices, load);
+      const SimulatedRun run = simulate(*make(name, total, devices), devices, Load(costs));
       check_complete(run, devices, total);
       RC_ASSERT(run.packages.size() <= total);
     });
@@ -180,35 +117,17 @@ std::vector<Device> realistic_devices(Chooser& choose, uint64_t total, double er
   const double spread = choose.ratio(1, 20);
   double sum = 0;
   for (Device& device : devices) {
-    device.speed = 1000 * choose.ratio(1, spread);
-    device.known.nominal_speed = device.speed * choose.ratio(1 / error, error) * 3;
-    sum += device.speed;
+    device.rate = 1000 * choose.ratio(1, spread);
+    device.known.nominal_speed = device.rate * choose.ratio(1 / error, error) * 3;
+    sum += device.rate;
   }
   const double ideal = static_cast<double>(total) / sum;
   for (Device& device : devices) {
-    device.overhead = ideal * choose.between(0, 2e-4);
+    device.startup = ideal * choose.between(0, 2e-4);
     device.known.min_package =
-        std::max<uint64_t>(1, static_cast<uint64_t>(device.speed * ideal / rounds));
+        std::max<uint64_t>(1, static_cast<uint64_t>(device.rate * ideal / rounds));
   }
   return devices;
-}
-
-double ideal_time(const std::vector<Device>& devices, uint64_t total) {
-  double sum = 0;
-  for (const Device& device : devices) sum += device.speed;
-  return static_cast<double>(total) / sum;
-}
-
-/// An image with a costly middle, and noise; the mean cost of a slice is 1.
-Load image(Chooser& choose, uint64_t total) {
-  Load load{std::vector<double>(total)};
-  for (uint64_t i = 0; i < total; ++i) {
-    const double x = static_cast<double>(i) / static_cast<double>(total) - 0.5;
-    load.cost[i] = (0.2 + 3 * std::exp(-20 * x * x)) * choose.between(0.5, 1.5);
-  }
-  const double mean = load.of(0, total) / static_cast<double>(total);
-  for (double& cost : load.cost) cost /= mean;
-  return load;
 }
 
 /// What is demanded of a balancer: efficiency (t_ideal / t) in the worst and the mean run, and of
@@ -232,20 +151,20 @@ void check_efficiency(const std::string& situation, const Demand& demand, Choose
     Chooser choose;
     const uint64_t total = choose.pick(2000, 20000);
     const auto [devices, load] = choose_run(choose, total);
-    const Simulated run = simulate(*make(demand.balancer, total, devices), devices, load);
+    const SimulatedRun run = simulate(*make(demand.balancer, total, devices), devices, load);
     check_complete(run, devices, total);
-    const double efficiency = ideal_time(devices, total) / run.end;
+    const double efficiency = sim::ideal_time(devices, static_cast<double>(total)) / run.end;
     worst = std::min(worst, efficiency);
     sum += efficiency;
     packages += static_cast<double>(run.packages.size());
     ++runs;
     RC_ASSERT(efficiency >= demand.worst);
     std::vector<double> work(devices.size());
-    for (const Given& package : run.packages) {
+    for (const Package& package : run.packages) {
       work[package.device] += load.of(package.first, package.count);
     }
     for (size_t i = 0; i < devices.size(); ++i) {
-      RC_ASSERT(work[i] / devices[i].speed >= demand.busy * run.end);
+      RC_ASSERT(work[i] / devices[i].rate >= demand.busy * run.end);
     }
   });
   const std::string key = situation + '.' + demand.balancer;
@@ -266,9 +185,9 @@ TEST(BalancerSimulation, EqualDevicesAndRegularLoad) {
                                                   {"sigmoid", 0.95, 0.97, 0.95}}) {
     check_efficiency("equal", demand, [](Chooser&, uint64_t total) {
       Device device;
-      device.speed = 1000;
+      device.rate = 1000;
       device.known = {3000, total / 100};
-      return std::pair(std::vector<Device>(2, device), Load{std::vector<double>(total, 1.0)});
+      return std::pair(std::vector<Device>(2, device), regular(total));
     });
   }
 }
@@ -282,8 +201,7 @@ TEST(BalancerSimulation, UnequalDevicesAndRegularLoad) {
                                                   {"adaptive", 0.9, 0.97, 0.5},
                                                   {"sigmoid", 0.9, 0.97, 0.8}}) {
     check_efficiency("regular", demand, [](Chooser& choose, uint64_t total) {
-      return std::pair(realistic_devices(choose, total, 1.5, 50),
-                       Load{std::vector<double>(total, 1.0)});
+      return std::pair(realistic_devices(choose, total, 1.5, 50), regular(total));
     });
   }
 }
@@ -297,7 +215,8 @@ TEST(BalancerSimulation, UnequalDevicesAndIrregularLoad) {
                                                   {"adaptive", 0.15, 0.64, 0},
                                                   {"sigmoid", 0.45, 0.94, 0}}) {
     check_efficiency("irregular", demand, [](Chooser& choose, uint64_t total) {
-      return std::pair(realistic_devices(choose, total, 1.5, 200), image(choose, total));
+      return std::pair(realistic_devices(choose, total, 1.5, 200),
+                       sim::make_load(LoadShape::kMiddle, total, 0.5, choose.engine()));
     });
   }
 }
@@ -306,8 +225,7 @@ TEST(BalancerSimulation, SpeedsThatAreMisjudgedTenfold) {
   for (const Demand& demand : std::vector<Demand>{
            {"autotune", 0.2, 0.96, 0}, {"adaptive", 0.25, 0.96, 0}, {"sigmoid", 0.15, 0.96, 0}}) {
     check_efficiency("misjudged", demand, [](Chooser& choose, uint64_t total) {
-      return std::pair(realistic_devices(choose, total, 10, 200),
-                       Load{std::vector<double>(total, 1.0)});
+      return std::pair(realistic_devices(choose, total, 10, 200), regular(total));
     });
   }
 }
@@ -319,19 +237,127 @@ TEST(BalancerSimulation, ASlowDeviceDoesNotDelayTheOthers) {
       Chooser choose;
       const uint64_t total = choose.pick(2000, 20000);
       std::vector<Device> devices = realistic_devices(choose, total, 1.0, 100);
-      const double ideal = ideal_time(devices, total);
+      const double ideal = sim::ideal_time(devices, static_cast<double>(total));
       Device slow;
-      slow.speed = devices[0].speed / 900;
-      slow.known.nominal_speed = slow.speed * 3;
+      slow.rate = devices[0].rate / 900;
+      slow.known.nominal_speed = slow.rate * 3;
       slow.known.min_package =
-          static_cast<uint64_t>(std::ceil(slow.speed * ideal * choose.between(1.5, 10)));
+          static_cast<uint64_t>(std::ceil(slow.rate * ideal * choose.between(1.5, 10)));
       devices.insert(devices.begin() + static_cast<long>(choose.pick(0, devices.size())), slow);
-      const Load load{std::vector<double>(total, 1.0)};
-      const Simulated run = simulate(*make(name, total, devices), devices, load);
+      const Load load = regular(total);
+      const SimulatedRun run = simulate(*make(name, total, devices), devices, load);
       RC_ASSERT(!run.stalled);
       RC_ASSERT(run.end <= ideal / 0.9);
     });
   }
+}
+
+TEST(BalancerSimulation, EverySliceOnceAlthoughDevicesFail) {
+  for (const std::string name :
+       {"static", "dynamic", "hguided", "autotune", "adaptive", "sigmoid"}) {
+    SCOPED_TRACE(name);
+    check_property(500, [&] {
+      Chooser choose;
+      const uint64_t total = choose.pick(1, 3000);
+      std::vector<Device> devices(choose.pick(2, 6));
+      for (Device& device : devices) {
+        device.rate = choose.ratio(10, 1e4);
+        device.known.nominal_speed = choose.ratio(1, 1e5);
+        device.known.min_package = name == "static" ? 1 : choose.pick(1, 50);
+        device.in_flight = choose.pick(1, 2);
+        if (choose.between(0, 1) < 0.5) {
+          device.fails_at = choose.between(0, 1) < 0.2 ? 0 : choose.ratio(1e-4, 10);
+        }
+      }
+      devices[choose.pick(0, devices.size() - 1)].fails_at = sim::kNever;
+      const SimulatedRun run = simulate(*make(name, total, devices), devices, regular(total));
+      check_complete(run, devices, total);
+      for (const Package& package : run.packages) {
+        RC_ASSERT(package.end <= devices[package.device].fails_at);
+      }
+      RC_ASSERT(run.end >= sim::ideal_time(devices, static_cast<double>(total)) * (1 - 1e-9));
+    });
+  }
+}
+
+// ---- the simulation itself, by figures that can be computed by hand ----
+
+/// `rate` slices per second, known to the balancer.
+Device known_device(double rate) {
+  Device device;
+  device.rate = rate;
+  device.known.nominal_speed = rate;
+  return device;
+}
+
+TEST(Simulation, APackageTakesStartUpAndWorkButNotLessThanTheFloor) {
+  Device device = known_device(100);
+  device.startup = 0.5;
+  EXPECT_DOUBLE_EQ(simulate(*make("static", 200, {device}), {device}, regular(200)).end, 2.5);
+  device.floor = 4;
+  EXPECT_DOUBLE_EQ(simulate(*make("static", 200, {device}), {device}, regular(200)).end, 4);
+  device.floor = 0;
+  device.known.min_package = 150;  // two whole rounds
+  EXPECT_DOUBLE_EQ(simulate(*make("static", 200, {device}), {device}, regular(200)).end, 3.5);
+}
+
+TEST(Simulation, DataOfTheNextPackageTravelMeanwhile) {
+  Device device = known_device(100);
+  device.transfer = 0.005;
+  // Two packages of 100 slices: half a second for the first one's data, then it computes for a
+  // second, and the second one's data are there when it ends.
+  EXPECT_DOUBLE_EQ(simulate(*make("dynamic:2", 200, {device}), {device}, regular(200)).end, 2.5);
+  device.in_flight = 1;
+  EXPECT_DOUBLE_EQ(simulate(*make("dynamic:2", 200, {device}), {device}, regular(200)).end, 3);
+}
+
+TEST(Simulation, AFailedDevicesPackagesAreComputedByAnother) {
+  std::vector<Device> devices = {known_device(100), known_device(100)};
+  devices[1].fails_at = 0.5;
+  const SimulatedRun run = simulate(*make("static", 200, devices), devices, regular(200));
+  EXPECT_TRUE(run.complete);
+  EXPECT_DOUBLE_EQ(run.end, 2);
+  ASSERT_EQ(run.packages.size(), 3u);
+  EXPECT_TRUE(run.packages[1].lost);
+  EXPECT_EQ(run.packages[2].device, 0u);
+  EXPECT_EQ(run.packages[2].first, 100u);
+  devices[0].fails_at = 1.5;
+  const SimulatedRun hopeless = simulate(*make("static", 200, devices), devices, regular(200));
+  EXPECT_FALSE(hopeless.complete);
+}
+
+TEST(Simulation, TheIdealTimeReckonsWithChangesAndFailures) {
+  std::vector<Device> devices = {known_device(100), known_device(100)};
+  EXPECT_DOUBLE_EQ(sim::ideal_time(devices, 200), 1);
+  devices[1].fails_at = 0.5;  // 100 done by then
+  EXPECT_DOUBLE_EQ(sim::ideal_time(devices, 200), 1.5);
+  devices[0].change_at = 1;  // 150 done by then
+  devices[0].change = 0.5;
+  EXPECT_DOUBLE_EQ(sim::ideal_time(devices, 200), 2);
+  devices[0].fails_at = 1.5;
+  EXPECT_EQ(sim::ideal_time(devices, 200), sim::kNever);
+}
+
+TEST(Simulation, LoadsHaveAMeanCostOfOneAndTheirShape) {
+  std::mt19937_64 random(1);
+  for (const LoadShape shape : {LoadShape::kRegular, LoadShape::kMiddle, LoadShape::kRamp}) {
+    for (const double noise : {0.0, 0.5}) {
+      const Load load = sim::make_load(shape, 1000, noise, random);
+      EXPECT_NEAR(load.total(), 1000, 1e-9);
+      EXPECT_NEAR(load.of(100, 300) + load.of(0, 100) + load.of(400, 600), 1000, 1e-9);
+    }
+  }
+  EXPECT_GT(sim::make_load(LoadShape::kMiddle, 1000, 0, random).of(400, 200), 350);
+  EXPECT_LT(sim::make_load(LoadShape::kRamp, 1000, 0, random).of(0, 500), 255);
+}
+
+TEST(Simulation, BalanceIsOfThoseThatComputed) {
+  SimulatedRun run;
+  run.packages = {{0, 0, 1, 0, 2, false},
+                  {1, 1, 1, 0, 1, false},
+                  {0, 2, 1, 2, 4, false},
+                  {2, 3, 1, 0, 0.1, true}};
+  EXPECT_DOUBLE_EQ(sim::load_balance(run), 0.25);
 }
 
 }  // namespace

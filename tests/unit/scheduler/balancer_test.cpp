@@ -20,27 +20,30 @@ TEST(BalancerSpec, AcceptsTheDocumentedForms) {
   EXPECT_EQ(parse_balancer("single:1")->parameters, std::vector<std::string>{"1"});
   EXPECT_EQ(parse_balancer("single:NVIDIA H100")->parameters,
             std::vector<std::string>{"NVIDIA H100"});
-  for (const char* text : {"dynamic", "dynamic:64", "hguided", "hguided:2.5", "autotune",
-                           "adaptive", "sigmoid:2", "sigmoid:2:0.5", "sigmoid:2:0.5:0.05"}) {
+  for (const char* text :
+       {"dynamic", "dynamic:64", "hguided", "hguided:2.5", "autotune", "adaptive", "model",
+        "model:0.2", "sigmoid:2", "sigmoid:2:0.5", "sigmoid:2:0.5:0.05"}) {
     ASSERT_TRUE(parse_balancer(text).has_value()) << text;
     EXPECT_NE(make(text, 100, {{1, 1}}), nullptr) << text;
   }
-  EXPECT_EQ(balancer_names(), (std::vector<std::string>{"single", "static", "dynamic", "hguided",
-                                                        "autotune", "adaptive", "sigmoid"}));
+  EXPECT_EQ(balancer_names(),
+            (std::vector<std::string>{"single", "static", "dynamic", "hguided", "autotune",
+                                      "adaptive", "model", "sigmoid"}));
 }
 
 TEST(BalancerSpec, RefusesWithTheAcceptedNames) {
   for (const char* text :
-       {"",           "Sigmoid",     "sigmoid:k",   "sigmoid:2::1", "sigmoid:1:1:1:1",
-        "static:",    "single:",     "single:1:2",  ":1",           "unheard-of",
-        "dynamic:",   "dynamic:0",   "dynamic:-4",  "dynamic:4:4",  "dynamic:4x",
-        "hguided: 2", "hguided:inf", "hguided:nan", "autotune:1",   "adaptive:2"}) {
+       {"",           "Sigmoid",     "sigmoid:k",  "sigmoid:2::1", "sigmoid:1:1:1:1", "static:",
+        "single:",    "single:1:2",  ":1",         "unheard-of",   "dynamic:",        "dynamic:0",
+        "dynamic:-4", "dynamic:4:4", "dynamic:4x", "hguided: 2",   "hguided:inf",     "hguided:nan",
+        "autotune:1", "adaptive:2",  "model:x",    "model:0.1:1"}) {
     const auto spec = parse_balancer(text);
     ASSERT_FALSE(spec.has_value()) << text;
     EXPECT_EQ(spec.error().code, CL_INVALID_VALUE);
-    EXPECT_NE(spec.error().message.find("single[:device], static, dynamic[:packages], hguided[:C], "
-                                        "autotune, adaptive, sigmoid[:k_r[:k_i[:p]]]"),
-              std::string::npos)
+    EXPECT_NE(
+        spec.error().message.find("single[:device], static, dynamic[:packages], hguided[:C], "
+                                  "autotune, adaptive, model[:tail], sigmoid[:k_r[:k_i[:p]]]"),
+        std::string::npos)
         << spec.error().message;
     EXPECT_NE(spec.error().message.find('\'' + std::string(text) + '\''), std::string::npos);
   }

@@ -2,22 +2,111 @@
 #include "scheduler/model/performance_model.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 namespace tutti::scheduler {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr uint64_t kKernel = 7;
 
-TEST(PerformanceModel, SpeedIsTheMeanOfTheLastThreeSamples) {
+TEST(TimeFit, TellsStartUpFromRateWhereSizesDiffer) {
+  TimeFit fit;
+  for (const double size : {100.0, 400.0, 1000.0}) fit.add({size, 0.5 + size / 200, size});
+  EXPECT_NEAR(fit.startup(), 0.5, 1e-9);
+  EXPECT_NEAR(fit.rate(), 200, 1e-6);
+  EXPECT_NEAR(fit.predict(2000), 10.5, 1e-6);
+  EXPECT_NEAR(fit.irregularity(), 0, 1e-6);
+}
+
+TEST(TimeFit, OneSizeTellsASpeedOnly) {
+  TimeFit fit;
+  EXPECT_TRUE(fit.empty());
+  EXPECT_EQ(fit.predict(10), 0);
+  for (int i = 0; i < 5; ++i) fit.add({100, 2, 50});
+  EXPECT_EQ(fit.startup(), 0);
+  EXPECT_DOUBLE_EQ(fit.predict(300), 6);
+}
+
+TEST(TimeFit, ALineThatMakesNoSenseIsNotUsed) {
+  TimeFit falling;  // larger took less
+  falling.add({100, 2, 50});
+  falling.add({1000, 1, 1000});
+  EXPECT_EQ(falling.startup(), 0);
+  EXPECT_GT(falling.rate(), 0);
+  TimeFit negative;  // nothing at all would have taken less than no time
+  negative.add({100, 0.1, 1000});
+  negative.add({1000, 10, 100});
+  EXPECT_EQ(negative.startup(), 0);
+  EXPECT_GT(negative.predict(1), 0);
+}
+
+TEST(TimeFit, AnIrregularKernelHasNoStartUp) {
+  TimeFit fit;  // times of packages of an image: size says little
+  for (const auto& [size, seconds] : {std::pair{100, 3.0}, {100, 1.0}, {400, 4.0}, {400, 2.0}}) {
+    fit.add({static_cast<double>(size), seconds, 100});
+  }
+  EXPECT_EQ(fit.startup(), 0);
+}
+
+TEST(TimeFit, FollowsWhatChanges) {
+  TimeFit fit;
+  for (int i = 0; i < 50; ++i) fit.add({100, 1, 100});
+  for (int i = 0; i < 50; ++i) fit.add({100, 2, 50});
+  EXPECT_NEAR(fit.predict(100), 2, 0.1);
+}
+
+TEST(TimeFit, TinyLaunchesSayNothingOfHugeOnes) {
+  TimeFit fit;
+  fit.add({64, 20e-6, 64 / 20e-6});
+  EXPECT_TRUE(fit.reliable(128));
+  EXPECT_FALSE(fit.reliable(1 << 20));
+  TimeFit longer;
+  longer.add({64, 0.1, 640});
+  EXPECT_TRUE(longer.reliable(1 << 20));
+}
+
+TEST(TimeFit, DeviationIsIrregularity) {
+  TimeFit fit;
+  for (int i = 0; i < 20; ++i) fit.add({100, i % 2 ? 1.5 : 0.5, 100});
+  EXPECT_NEAR(fit.irregularity(), 0.5, 0.1);
+}
+
+TEST(PerformanceModel, SpeedFollowsTheLastSamples) {
   PerformanceModel model;
   EXPECT_FALSE(model.speed(kKernel, 0).has_value());
   model.add(kKernel, 0, 100, 1);
-  model.add(kKernel, 0, 100, 0.5);
-  EXPECT_DOUBLE_EQ(*model.speed(kKernel, 0), 150);
-  model.add(kKernel, 0, 300, 1);
-  model.add(kKernel, 0, 400, 1);
-  EXPECT_DOUBLE_EQ(*model.speed(kKernel, 0), 300);
+  EXPECT_DOUBLE_EQ(*model.speed(kKernel, 0), 100);
+  model.add(kKernel, 0, 140, 1);
+  EXPECT_DOUBLE_EQ(*model.speed(kKernel, 0), 120);
   EXPECT_FALSE(model.speed(kKernel, 1).has_value());
+}
+
+TEST(PerformanceModel, ASlowFirstRunIsForgotten) {
+  PerformanceModel model;
+  model.add(kKernel, 0, 100, 10);  // code generation
+  EXPECT_FALSE(model.settled(kKernel, 0));
+  model.add(kKernel, 0, 100, 1);
+  EXPECT_TRUE(model.settled(kKernel, 0));
+  EXPECT_DOUBLE_EQ(*model.speed(kKernel, 0), 100);
+  EXPECT_DOUBLE_EQ(model.fit(kKernel, 0).predict(100), 1);
+}
+
+TEST(PerformanceModel, PackagesTellTheLineAndTheirSumTheSpeed) {
+  PerformanceModel model;
+  const Sample packages[] = {{800, 9}, {100, 2}, {100, 2}};  // 1 + x/100
+  model.add_packages(kKernel, 0, packages);
+  EXPECT_NEAR(model.fit(kKernel, 0).startup(), 1, 1e-9);
+  EXPECT_NEAR(*model.speed(kKernel, 0), 1000.0 / 13, 1e-9);
 }
 
 TEST(PerformanceModel, SamplesThatTellNothingAreLeftOut) {
@@ -44,6 +133,180 @@ TEST(PerformanceModel, ASampleThatNeverComesIsReplaced) {
   int again = 0;
   for (int i = 0; i < 64; ++i) again += model.wants_sample(kKernel, 0);
   EXPECT_EQ(again, 1);
+}
+
+TEST(PerformanceModel, KnowsFromOtherKernelsHowDevicesCompare) {
+  PerformanceModel model;
+  EXPECT_FALSE(model.experience(0, 1).has_value());
+  for (const uint64_t kernel : {10, 11, 12}) {
+    model.add(kernel, 0, 300, 1);
+    model.add(kernel, 1, 100, 1);
+  }
+  model.add(kToDevice, 0, 1, 1);  // transfers are no kernels
+  model.add(kToDevice, 1, 1000, 1);
+  EXPECT_DOUBLE_EQ(*model.experience(0, 1), 3);
+  EXPECT_DOUBLE_EQ(*model.experience(1, 0), 1.0 / 3);
+}
+
+class ModelStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "tutti-model-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    fs::permissions(folder_, fs::perms::owner_all);
+    fs::remove_all(folder_);
+  }
+  std::string file() const { return ModelStore::file_in(folder_ / "cache"); }
+  std::unique_ptr<PerformanceModel> model() const {
+    auto made = std::make_unique<PerformanceModel>();
+    made->set_device(0, "first");
+    made->set_device(1, "second");
+    made->remember_in(file());
+    return made;
+  }
+  std::vector<ModelStore::Entry> entries() const {
+    auto store = ModelStore::open(file(), ModelStore::Mode::kReadOnly);
+    if (!store) return {};
+    return (*store)->list().value();
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ModelStoreTest, WhatOneProcessLearnedTheNextOneKnows) {
+  auto before = model();
+  before->add(kKernel, 0, 100, 2, "blur");
+  before->add(kKernel, 0, 300, 4, "blur");
+  before->add(kKernel, 1, 100, 1, "blur");
+  const double expected = before->fit(kKernel, 0).predict(500);
+  before->flush();
+  auto after = model();
+  EXPECT_TRUE(after->settled(kKernel, 0));
+  EXPECT_DOUBLE_EQ(after->fit(kKernel, 0).predict(500), expected);
+  EXPECT_FALSE(after->settled(kKernel + 1, 0));
+  EXPECT_TRUE(after->experience(1, 0).has_value());
+  const auto all = entries();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].name, "blur");
+  EXPECT_EQ(all[0].kernel, kKernel);
+}
+
+TEST_F(ModelStoreTest, NothingIsMadeBeforeItIsNeeded) {
+  auto idle = model();
+  EXPECT_FALSE(fs::exists(folder_ / "cache"));
+  idle->flush();
+  EXPECT_FALSE(fs::exists(folder_ / "cache"));
+}
+
+TEST_F(ModelStoreTest, ProcessesAddToEachOther) {
+  constexpr int kProcesses = 4, kRounds = 20;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto own = model();
+      for (int round = 0; round < kRounds; ++round) {
+        own->add(100 + static_cast<uint64_t>(i), 0, 100, 1, "own");
+        own->add(kKernel, 0, 100, 1, "shared");
+        own->flush();
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  const auto all = entries();
+  ASSERT_EQ(all.size(), kProcesses + 1u);
+  // Σ 0.95^i: a sample lost would show.
+  const auto weight = [](int n) { return (1 - std::pow(0.95, n)) / 0.05; };
+  for (const auto& entry : all) {
+    const int samples = entry.kernel == kKernel ? kProcesses * kRounds : kRounds;
+    EXPECT_NEAR(entry.sums.n, weight(samples), 1e-6) << entry.name;
+  }
+}
+
+TEST_F(ModelStoreTest, AKilledWriterLeavesWholeRows) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto own = model();
+    own->add(kKernel, 0, 100, 1, "kept");
+    own->flush();
+    own->add(kKernel + 1, 0, 100, 1, "lost");
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_TRUE(model()->settled(kKernel, 0));
+  EXPECT_FALSE(model()->settled(kKernel + 1, 0));
+}
+
+TEST_F(ModelStoreTest, ADamagedFileIsBegunAnew) {
+  fs::create_directories(folder_ / "cache");
+  std::ofstream(file()) << std::string(5000, 'x');
+  auto own = model();
+  own->add(kKernel, 0, 100, 1, "new");
+  own->flush();
+  EXPECT_EQ(entries().size(), 1u);
+}
+
+TEST_F(ModelStoreTest, AnotherVersionIsBegunAnew) {
+  {
+    auto own = model();
+    own->add(kKernel, 0, 100, 1, "old");
+    own->flush();
+  }
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version=99", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(database);
+  EXPECT_FALSE(ModelStore::open(file(), ModelStore::Mode::kReadOnly));
+  EXPECT_FALSE(model()->settled(kKernel, 0));
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(ModelStoreTest, WithoutAPlaceToWriteItWorksForTheProcess) {
+  std::ofstream(folder_ / "cache") << "a file where the folder should be";
+  auto own = model();
+  own->add(kKernel, 0, 100, 1, "kept here");
+  own->flush();
+  EXPECT_DOUBLE_EQ(*own->speed(kKernel, 0), 100);
+}
+
+TEST_F(ModelStoreTest, ThreadsMayAddAndFlushAtOnce) {
+  auto own = model();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        own->add(kKernel, 0, 100, 1, "shared");
+        if (round % 10 == 0) own->flush();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  own->flush();
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_NEAR(entries()[0].sums.n, (1 - std::pow(0.95, 200)) / 0.05, 1e-6);
+}
+
+TEST_F(ModelStoreTest, ClearForgetsEverything) {
+  auto own = model();
+  own->add(kKernel, 0, 100, 1, "x");
+  own->flush();
+  auto store = ModelStore::open(file(), ModelStore::Mode::kCreate);
+  ASSERT_TRUE(store);
+  ASSERT_TRUE((*store)->clear());
+  EXPECT_TRUE(entries().empty());
 }
 
 }  // namespace

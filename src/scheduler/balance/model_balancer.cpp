@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// model[:tail], ours: what a converged history makes possible. Every device gets one package, its
+// share by the known speeds less a tail; the tail is shared out as devices come back for it, half
+// of the fair share at a time. The tail is as large as the kernel's times are known to deviate, at
+// least 1 % and at most 40 % of the launch, or as the parameter says. Where a device's speed is not
+// known, sigmoid does the launch.
+#include <algorithm>
+
+#include "scheduler/balance/balancers.h"
+#include "scheduler/balance/fleet.h"
+
+namespace tutti::scheduler {
+namespace {
+
+constexpr double kLeastTail = 0.01;
+constexpr double kMostTail = 0.4;
+
+double tail_of(const std::vector<BalancerDevice>& devices) {
+  double deviation = 0;
+  for (const BalancerDevice& device : devices) {
+    deviation = std::max(deviation, device.irregularity);
+  }
+  return std::clamp(2 * deviation, kLeastTail, kMostTail);
+}
+
+class ModelBalancer final : public Balancer {
+ public:
+  ModelBalancer(uint64_t total, const std::vector<BalancerDevice>& devices, double tail)
+      : total_(static_cast<double>(total)), tail_(tail), begun_(devices.size()), fleet_(devices) {}
+
+  uint64_t next_package(uint32_t device, uint64_t remaining, double now) override {
+    if (!fleet_.admit_if_useful(device, remaining, now)) return 0;
+    const double share = fleet_.fair_share(device, remaining, now);
+    // The tail is for who has ended what it had: so nobody is given some of it before its first
+    // package has shown how things go.
+    if (begun_[device] && fleet_.busy(device)) return 0;
+    const double size =
+        begun_[device] ? share / 2 : std::min(share, total_ * fleet_.share(device) * (1 - tail_));
+    begun_[device] = true;
+    const uint64_t package = fleet_.whole_rounds(device, size, remaining);
+    fleet_.give(device, package, now);
+    return package;
+  }
+  void finished(const PackageReport& report) override { fleet_.finished(report); }
+  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
+    fleet_.trim(device, given, taken);
+  }
+
+ private:
+  double total_;
+  double tail_;  // of the launch
+  std::vector<bool> begun_;
+  Fleet fleet_;
+};
+
+}  // namespace
+
+std::unique_ptr<Balancer> make_model(uint64_t total, const std::vector<BalancerDevice>& devices,
+                                     Parameters parameters) {
+  const bool known = std::all_of(devices.begin(), devices.end(),
+                                 [](const BalancerDevice& device) { return device.known; });
+  if (!known) return make_sigmoid(total, devices, {});
+  const double tail = std::min(parameter_or(parameters, 0, tail_of(devices)), 1.0);
+  return std::make_unique<ModelBalancer>(total, devices, tail);
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which slices of a launch are still to be given out, and to whom first: every participant has a
+// region of its own and takes packages from one end of it; who has none left helps out at the other
+// end of the largest one. Neighbours begin at opposite ends (0 upwards, 1 downwards, …), so that
+// what moves between two of them lies where they meet. Pure logic; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tutti::scheduler {
+
+struct SliceRange {
+  uint64_t first = 0;
+  uint64_t count = 0;
+};
+
+class Regions {
+ public:
+  /// `shares`: slices per participant, in order, together `slices`; empty: the first one has all.
+  Regions(uint64_t slices, const std::vector<uint64_t>& shares, size_t participants);
+
+  uint64_t remaining() const { return remaining_; }
+  /// At most `count` slices that lie together. None only when none remain.
+  SliceRange take(size_t participant, uint64_t count);
+
+ private:
+  struct Region {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    bool downwards = false;
+    uint64_t size() const { return end - begin; }
+  };
+  std::vector<Region> regions_;
+  uint64_t remaining_;
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/model/model_store.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+namespace tutti::scheduler {
+namespace {
+
+constexpr int kVersion = 1;  // of the tables; another one is begun anew
+// Milliseconds that a writer may take before another process gives up and tries again later.
+constexpr int kBusyMilliseconds = 1000;
+constexpr int kMostRows = 20000;  // the oldest beyond are forgotten
+
+constexpr const char* kTables =
+    "CREATE TABLE IF NOT EXISTS fits ("
+    " kernel INTEGER NOT NULL, device TEXT NOT NULL, name TEXT NOT NULL, updated INTEGER NOT NULL,"
+    " n REAL, x REAL, t REAL, xt REAL, xx REAL, tt REAL, largest REAL, speed REAL,"
+    " PRIMARY KEY (kernel, device)) WITHOUT ROWID";
+constexpr const char* kSums = "n, x, t, xt, xx, tt, largest, speed";
+
+bool is_damage(int code) { return code == SQLITE_CORRUPT || code == SQLITE_NOTADB; }
+
+}  // namespace
+
+/// A prepared statement; its calls chain, and errors show in step().
+class ModelStore::Statement {
+ public:
+  Statement(sqlite3* database, const std::string& sql) {
+    sqlite3_prepare_v2(database, sql.c_str(), -1, &statement_, nullptr);
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  void bind(int64_t value) { sqlite3_bind_int64(statement_, ++bound_, value); }
+  void bind(double value) { sqlite3_bind_double(statement_, ++bound_, value); }
+  void bind(const std::string& text) {
+    sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
+                      SQLITE_TRANSIENT);
+  }
+  /// SQLITE_ROW, SQLITE_DONE or an error.
+  int step() { return statement_ != nullptr ? sqlite3_step(statement_) : SQLITE_ERROR; }
+  double real(int column) { return sqlite3_column_double(statement_, column); }
+  int64_t integer(int column) { return sqlite3_column_int64(statement_, column); }
+  std::string text(int column) {
+    const auto* bytes = sqlite3_column_text(statement_, column);
+    return bytes != nullptr ? reinterpret_cast<const char*>(bytes) : std::string();
+  }
+  TimeFit::Sums sums(int first) {
+    return {real(first),     real(first + 1), real(first + 2), real(first + 3),
+            real(first + 4), real(first + 5), real(first + 6), real(first + 7)};
+  }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
+};
+
+void ModelStore::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+ModelStore::~ModelStore() = default;
+
+tl::unexpected<Error> ModelStore::failure(const char* what) const {
+  return fail(CL_OUT_OF_RESOURCES,
+              std::string(what) + " '" + file_ + "': " + sqlite3_errmsg(database_.get()));
+}
+
+Status ModelStore::execute(const char* sql) {
+  if (sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return failure("cannot use");
+  }
+  return {};
+}
+
+Result<int64_t> ModelStore::version() {
+  Statement statement(database_.get(), "PRAGMA user_version");
+  if (statement.step() != SQLITE_ROW) return failure("cannot read");
+  return statement.integer(0);
+}
+
+Status ModelStore::prepare_tables(Mode mode) {
+  sqlite3_busy_timeout(database_.get(), kBusyMilliseconds);
+  TUTTI_ASSIGN(int64_t version, this->version());
+  if (mode == Mode::kReadOnly) {
+    if (version == kVersion) return {};
+    return fail(CL_INVALID_VALUE, "'" + file_ + "' is of another version of Tutti, or empty");
+  }
+  // Other processes may read while one writes; a process that is killed leaves whole rows.
+  TUTTI_TRY(execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF"));
+  if (version == kVersion) return {};
+  TUTTI_TRY(execute("BEGIN IMMEDIATE"));
+  TUTTI_ASSIGN(version, this->version());  // another process may have been faster
+  if (version != kVersion) {
+    TUTTI_TRY(execute("DROP TABLE IF EXISTS fits"));
+    TUTTI_TRY(execute(kTables));
+    TUTTI_TRY(execute(("PRAGMA user_version=" + std::to_string(kVersion)).c_str()));
+  }
+  return execute("COMMIT");
+}
+
+Result<std::unique_ptr<ModelStore>> ModelStore::open(const std::string& file, Mode mode) {
+  namespace fs = std::filesystem;
+  const bool create = mode == Mode::kCreate;
+  if (create) {
+    std::error_code error;
+    fs::create_directories(fs::path(file).parent_path(), error);
+    if (error) return fail(CL_OUT_OF_RESOURCES, "cannot make '" + file + "': " + error.message());
+  }
+  for (bool again = false;; again = true) {
+    sqlite3* database = nullptr;
+    const int flags = create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    const int code = sqlite3_open_v2(file.c_str(), &database, flags, nullptr);
+    std::unique_ptr<ModelStore> store(new ModelStore(database, file));
+    if (code != SQLITE_OK) return store->failure("cannot open");
+    Status prepared = store->prepare_tables(mode);
+    if (prepared) return store;
+    if (!create || again || !is_damage(sqlite3_errcode(database))) {
+      return tl::unexpected<Error>(std::move(prepared).error());
+    }
+    // Nothing in it is dear: what was learned is learned again.
+    store.reset();
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      std::error_code ignored;
+      fs::remove(file + suffix, ignored);
+    }
+  }
+}
+
+std::optional<TimeFit::Sums> ModelStore::load(uint64_t kernel, const std::string& device) {
+  Statement statement(database_.get(),
+                      std::string("SELECT ") + kSums + " FROM fits WHERE kernel=? AND device=?");
+  statement.bind(static_cast<int64_t>(kernel));
+  statement.bind(device);
+  if (statement.step() != SQLITE_ROW) return std::nullopt;
+  return statement.sums(0);
+}
+
+std::vector<double> ModelStore::ratios(const std::string& device, const std::string& other) {
+  Statement statement(database_.get(),
+                      "SELECT a.speed / b.speed FROM fits a JOIN fits b ON a.kernel = b.kernel"
+                      " WHERE a.device=? AND b.device=? AND a.speed > 0 AND b.speed > 0"
+                      " AND a.kernel NOT IN (1, 2) LIMIT 1000");
+  statement.bind(device);
+  statement.bind(other);
+  std::vector<double> result;
+  while (statement.step() == SQLITE_ROW) result.push_back(statement.real(0));
+  return result;
+}
+
+Status ModelStore::apply_one(const Update& update) {
+  TimeFit fit;
+  if (const auto known = load(update.kernel, update.device)) fit = TimeFit(*known);
+  for (const Sample& sample : update.samples) fit.add(sample);
+  Statement statement(database_.get(), std::string("INSERT OR REPLACE INTO fits (kernel, device, "
+                                                   "name, updated, ") +
+                                           kSums + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
+  statement.bind(static_cast<int64_t>(update.kernel));
+  statement.bind(update.device);
+  statement.bind(update.name);
+  statement.bind(static_cast<int64_t>(std::time(nullptr)));
+  const TimeFit::Sums& sums = fit.sums();
+  for (const double value :
+       {sums.n, sums.x, sums.t, sums.xt, sums.xx, sums.tt, sums.largest, sums.speed}) {
+    statement.bind(value);
+  }
+  if (statement.step() != SQLITE_DONE) return failure("cannot write");
+  return {};
+}
+
+Status ModelStore::apply(std::span<const Update> updates) {
+  if (updates.empty()) return {};
+  TUTTI_TRY(execute("BEGIN IMMEDIATE"));
+  Status status;
+  for (const Update& update : updates) {
+    if (status) status = apply_one(update);
+  }
+  if (status) {
+    status = execute(("DELETE FROM fits WHERE (SELECT count(*) FROM fits) > " +
+                      std::to_string(kMostRows) +
+                      " AND updated < (SELECT updated FROM fits ORDER BY updated DESC LIMIT 1"
+                      " OFFSET " +
+                      std::to_string(kMostRows / 2) + ")")
+                         .c_str());
+  }
+  if (status) status = execute("COMMIT");
+  if (!status) static_cast<void>(execute("ROLLBACK"));
+  return status;
+}
+
+bool ModelStore::busy() const { return sqlite3_errcode(database_.get()) == SQLITE_BUSY; }
+
+Result<std::vector<ModelStore::Entry>> ModelStore::list() {
+  Statement statement(database_.get(), std::string("SELECT kernel, device, name, updated, ") +
+                                           kSums + " FROM fits ORDER BY updated DESC, name");
+  std::vector<Entry> entries;
+  int code = statement.step();
+  for (; code == SQLITE_ROW; code = statement.step()) {
+    entries.push_back({static_cast<uint64_t>(statement.integer(0)), statement.text(1),
+                       statement.text(2), statement.sums(4), statement.integer(3)});
+  }
+  if (code != SQLITE_DONE) return failure("cannot read");
+  return entries;
+}
+
+Status ModelStore::clear() { return execute("DELETE FROM fits; VACUUM"); }
+
+}  // namespace tutti::scheduler

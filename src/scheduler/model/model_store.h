@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The performance model on disk: an SQLite file in the user's cache folder, shared by processes. A
+// row per (kernel, device) holds the sums of a TimeFit; writers add their samples to what the row
+// holds by then, in one transaction, so that none is lost. A file of another version, or a damaged
+// one, is begun anew. Not thread-safe: one owner, one lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "platform/result.h"
+#include "scheduler/model/time_fit.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace tutti::scheduler {
+
+class ModelStore {
+ public:
+  enum class Mode : uint8_t { kReadOnly, kCreate };
+  /// Opens or makes the file, and its folder. An error says what cannot be done; a missing file is
+  /// one for kReadOnly.
+  static Result<std::unique_ptr<ModelStore>> open(const std::string& file, Mode mode);
+  ~ModelStore();
+  ModelStore(const ModelStore&) = delete;
+  ModelStore& operator=(const ModelStore&) = delete;
+
+  /// The file in a cache folder.
+  static std::string file_in(const std::string& cache_folder) { return cache_folder + "/model.db"; }
+
+  struct Entry {
+    uint64_t kernel = 0;
+    std::string device;  // its identity
+    std::string name;    // the kernel's
+    TimeFit::Sums sums;
+    int64_t updated = 0;  // seconds since 1970
+  };
+  struct Update {
+    uint64_t kernel = 0;
+    std::string device;
+    std::string name;
+    std::span<const Sample> samples;
+  };
+
+  /// Nothing where there is no such row, or it cannot be read.
+  std::optional<TimeFit::Sums> load(uint64_t kernel, const std::string& device);
+  /// speed on `device` / speed on `other`, for each kernel known on both.
+  std::vector<double> ratios(const std::string& device, const std::string& other);
+  /// All or nothing. When it fails, busy() tells whether trying later may help.
+  Status apply(std::span<const Update> updates);
+  bool busy() const;
+  /// Everything, the newest first.
+  Result<std::vector<Entry>> list();
+  /// Forgets everything.
+  Status clear();
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  class Statement;
+
+  ModelStore(sqlite3* database, std::string file) : database_(database), file_(std::move(file)) {}
+  tl::unexpected<Error> failure(const char* what) const;
+  Status execute(const char* sql);
+  Result<int64_t> version();
+  Status prepare_tables(Mode mode);
+  Status apply_one(const Update& update);
+
+  std::unique_ptr<sqlite3, Close> database_;
+  const std::string file_;
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plan/launch_costs.h"
+
+namespace tutti::scheduler {
+namespace {
+
+// What a launch takes beside its kernel, until its end is known (docs/platform-notes.md).
+double launch_seconds(const backends::DeviceTraits& traits) {
+  if (traits.synchronous) return 2e-6;
+  return traits.type & CL_DEVICE_TYPE_GPU ? 15e-6 : 30e-6;
+}
+
+// Transfers before any was measured.
+constexpr double kTransferSeconds = 20e-6;
+double transfer_rate(const backends::DeviceTraits& traits) {
+  return traits.type & CL_DEVICE_TYPE_GPU ? 8e9 : 4e9;  // bytes per second
+}
+
+}  // namespace
+
+double LaunchCosts::scaled(double rate, uint32_t other, uint32_t backend) const {
+  if (const auto ratio = backends_.model().experience(backend, other)) return rate * *ratio;
+  return rate * backends_.traits(backend).nominal_gflops / backends_.traits(other).nominal_gflops;
+}
+
+bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t> devices,
+                          std::vector<ComputeCost>& costs) const {
+  const auto size = static_cast<double>(items);
+  costs.assign(devices.size(), {});
+  size_t reference = devices.size();
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const TimeFit fit = backends_.model().fit(key, devices[i]);
+    costs[i].startup = launch_seconds(backends_.traits(devices[i]));
+    if (fit.empty() || !fit.reliable(size)) continue;
+    costs[i].startup += fit.startup();
+    costs[i].rate = fit.rate();
+    costs[i].irregularity = fit.irregularity();
+    costs[i].measured = true;
+    // The settled one of the highest rate is what the others are compared with.
+    const auto better = [&](size_t a, size_t b) {
+      const bool a_settled = backends_.model().settled(key, devices[a]);
+      const bool b_settled = backends_.model().settled(key, devices[b]);
+      return a_settled != b_settled ? a_settled : costs[a].rate > costs[b].rate;
+    };
+    if (reference == devices.size() || better(i, reference)) reference = i;
+  }
+  const bool measured = reference < devices.size();
+  if (!measured) {
+    reference = 0;
+    costs[0].rate = backends_.traits(devices[0]).nominal_gflops * 1e9;
+  }
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (i == reference) continue;
+    const bool settled = costs[i].measured && backends_.model().settled(key, devices[i]);
+    if (settled) continue;
+    // A first run that was slow gets a second chance, which shows whether it was an outlier.
+    const double expected = scaled(costs[reference].rate, devices[reference], devices[i]);
+    if (costs[i].measured && costs[i].rate >= expected) continue;
+    costs[i] = {launch_seconds(backends_.traits(devices[i])), expected, 0, false};
+  }
+  return measured;
+}
+
+double LaunchCosts::one_way(uint64_t direction, uint32_t backend, uint64_t bytes) const {
+  if (bytes == 0) return 0;
+  const TimeFit fit = backends_.model().fit(direction, backend);
+  const auto size = static_cast<double>(bytes);
+  if (!fit.empty() && fit.reliable(size)) return fit.predict(size);
+  return kTransferSeconds + size / transfer_rate(backends_.traits(backend));
+}
+
+double LaunchCosts::transfer(const LogicalBuffer& buffer, const ByteStrips& strips,
+                             uint32_t backend) const {
+  const Place place = buffer.place_on(backend);
+  const LogicalBuffer::Missing missing = buffer.missing(place, strips);
+  double seconds = 0;
+  if (missing.elsewhere > 0) seconds += one_way(kFromDevice, missing.owner - 1, missing.elsewhere);
+  if (place != kHostPlace) seconds += one_way(kToDevice, backend, missing.bytes);
+  return seconds;
+}
+
+double LaunchCosts::whole_transfers(const ArgumentSet& arguments, uint32_t backend) const {
+  double seconds = 0;
+  for (const ArgumentSlot& slot : arguments) {
+    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    const LogicalBuffer& buffer = *slot.view.buffer;
+    const uint64_t end = slot.view.origin + slot.view.size;
+    if (buffer.valid_at(buffer.place_on(backend), slot.view.origin, end)) continue;
+    seconds += transfer(buffer, {.range = {slot.view.origin, end}}, backend);
+  }
+  return seconds;
+}
+
+double LaunchCosts::package_transfers(const ArgumentSet& arguments, const LaunchAccess& access,
+                                      uint64_t first, uint64_t count, uint32_t backend) const {
+  double seconds = 0;
+  for (const ArgumentUse& use : access.package(access.verdict().dimension, first, count)) {
+    const BufferView& view = arguments[use.argument].view;
+    if (!view.buffer) continue;
+    if (!use.read.empty()) {
+      const ByteRange range{view.origin + use.read.begin, view.origin + use.read.end};
+      seconds += transfer(*view.buffer, {.range = range}, backend);
+    }
+    if (!use.write.empty() && !use.overwrites && use.merge == MergeMode::kDisjoint) {
+      seconds += transfer(*view.buffer, use.write.moved(view.origin), backend);
+    }
+  }
+  return seconds;
+}
+
+}  // namespace tutti::scheduler

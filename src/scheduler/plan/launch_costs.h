@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one launch is expected to cost on each device: computing, from the performance model or,
+// before anything is known, from nominal speeds; and transfers of what is not valid there yet.
+// Seconds. Stateless beside the model; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "scheduler/exec/backend_set.h"
+#include "scheduler/exec/work.h"
+#include "scheduler/model/performance_model.h"
+#include "scheduler/plan/access_eval.h"
+
+namespace tutti::scheduler {
+
+/// Computing alone: t(items) = startup + items / rate.
+struct ComputeCost {
+  double startup = 0;
+  double rate = 1;          // work-items per second; where nothing is known, only ratios count
+  double irregularity = 0;  // of the known times
+  bool measured = false;    // of this kernel, on this device
+  double seconds(double items) const { return startup + items / rate; }
+};
+
+class LaunchCosts {
+ public:
+  explicit LaunchCosts(BackendSet& backends) : backends_(backends) {}
+
+  /// One per device of `devices`. True: some are measured, and so all times are in seconds.
+  bool compute(uint64_t key, uint64_t items, std::span<const uint32_t> devices,
+               std::vector<ComputeCost>& costs) const;
+  /// Everything that the kernel's arguments show must become valid on the device.
+  double whole_transfers(const ArgumentSet& arguments, uint32_t backend) const;
+  /// The same for what slices [first, first + count) need.
+  double package_transfers(const ArgumentSet& arguments, const LaunchAccess& access, uint64_t first,
+                           uint64_t count, uint32_t backend) const;
+
+ private:
+  double transfer(const LogicalBuffer& buffer, const ByteStrips& strips, uint32_t backend) const;
+  double one_way(uint64_t direction, uint32_t backend, uint64_t bytes) const;
+  /// How fast `backend` should be, when `other` does `rate`.
+  double scaled(double rate, uint32_t other, uint32_t backend) const;
+
+  BackendSet& backends_;
+};
+
+}  // namespace tutti::scheduler

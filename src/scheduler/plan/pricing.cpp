@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plan/pricing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace tutti::scheduler {
+namespace {
+
+constexpr double kShortest = 1e-18;  // seconds per slice; a cost of none would make shares infinite
+
+double rate_of(const DeviceCost& device) { return 1 / std::max(device.per_slice, kShortest); }
+
+/// t with Σ max(0, (t − fixed_i) · rate_i) = slices over `members`.
+double end_together(std::span<const DeviceCost> devices, std::span<const size_t> members,
+                    double slices) {
+  std::vector<size_t> order(members.begin(), members.end());
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return devices[a].fixed < devices[b].fixed; });
+  double rate = 0;
+  double time = devices[order.front()].fixed;
+  double left = slices;
+  for (const size_t i : order) {
+    const double gap = devices[i].fixed - time;
+    if (rate > 0 && left <= rate * gap) break;
+    left -= rate * gap;
+    time = devices[i].fixed;
+    rate += rate_of(devices[i]);
+  }
+  return time + std::max(left, 0.0) / rate;
+}
+
+}  // namespace
+
+double price_shares(std::span<const DeviceCost> devices, std::span<const uint64_t> shares) {
+  double end = 0;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (shares[i] == 0) continue;
+    end = std::max(end, devices[i].fixed + static_cast<double>(shares[i]) * devices[i].per_slice);
+  }
+  return end;
+}
+
+SplitPrice price_split(std::span<const DeviceCost> devices, uint64_t slices) {
+  SplitPrice price;
+  price.shares.assign(devices.size(), 0);
+  if (devices.empty() || slices == 0) return price;
+  std::vector<size_t> members(devices.size());
+  std::iota(members.begin(), members.end(), size_t{0});
+  double end = 0;
+  for (;;) {
+    end = end_together(devices, members, static_cast<double>(slices));
+    // The one that falls shortest of its smallest package goes first; the others' shares grow.
+    size_t worst = members.size();
+    double least = 1;
+    for (size_t m = 0; m < members.size() && members.size() > 1; ++m) {
+      const DeviceCost& device = devices[members[m]];
+      const double share = (end - device.fixed) * rate_of(device);
+      const double part = share / static_cast<double>(std::max<uint64_t>(1, device.min_package));
+      if (part < least) {
+        least = part;
+        worst = m;
+      }
+    }
+    if (worst == members.size()) break;
+    members.erase(members.begin() + static_cast<std::ptrdiff_t>(worst));
+  }
+  uint64_t left = slices;
+  for (const size_t i : members) {
+    const double share = std::max(0.0, (end - devices[i].fixed) * rate_of(devices[i]));
+    price.shares[i] = std::min(left, static_cast<uint64_t>(share));
+    left -= price.shares[i];
+  }
+  // What rounding leaves over goes, slice by slice, to who ends it first.
+  for (; left > 0; --left) {
+    const auto end_with_one_more = [&](size_t i) {
+      return devices[i].fixed + static_cast<double>(price.shares[i] + 1) * devices[i].per_slice;
+    };
+    ++price.shares[*std::min_element(members.begin(), members.end(), [&](size_t a, size_t b) {
+      return end_with_one_more(a) < end_with_one_more(b);
+    })];
+  }
+  price.seconds = price_shares(devices, price.shares);
+  return price;
+}
+
+}  // namespace tutti::scheduler

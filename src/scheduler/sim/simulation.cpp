@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/sim/simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+
+namespace tutti::scheduler::sim {
+namespace {
+
+struct Range {
+  uint64_t first;
+  uint64_t count;
+};
+
+class Simulation {
+ public:
+  Simulation(Balancer& balancer, const std::vector<Device>& devices, const Load& load)
+      : balancer_(balancer), devices_(devices), load_(load), states_(devices.size()) {}
+
+  SimulatedRun run() {
+    for (uint32_t i = 0; i < devices_.size(); ++i) ask(i);
+    do {
+      while (step()) {
+      }
+      run_.stalled = run_.stalled || held_back();
+    } while (help());
+    run_.end = now_;
+    run_.complete = returned_.empty() && cursor_ == load_.slices();
+    return std::move(run_);
+  }
+
+ private:
+  struct State {
+    std::deque<size_t> in_flight;  // indices of packages; the first one computes, or waits for data
+    std::deque<double> ready;      // when the data of each are there
+    double link_free = 0;
+    double next_end = kNever;
+    bool left = false;  // asks no more
+    bool failed = false;
+  };
+
+  uint64_t unassigned() const { return load_.slices() - cursor_; }
+
+  /// Slices were not given out although a device works.
+  bool held_back() const {
+    return unassigned() > 0 && std::any_of(states_.begin(), states_.end(),
+                                           [](const State& state) { return !state.failed; });
+  }
+
+  /// The next slices for a device; count 0 when it gets none.
+  Range next_range(uint32_t i, bool insist) {
+    if (!returned_.empty()) {
+      const Range range = returned_.front();
+      returned_.pop_front();
+      return range;
+    }
+    if (unassigned() == 0) return {cursor_, 0};
+    const uint64_t wished = insist ? unassigned() : balancer_.next_package(i, unassigned(), now_);
+    const Range range{cursor_, std::min(wished, unassigned())};
+    cursor_ += range.count;
+    return range;
+  }
+
+  void ask(uint32_t i, bool insist = false) {
+    State& state = states_[i];
+    if (state.failed || (state.left && !insist)) return;
+    if (now_ >= devices_[i].fails_at) return fail(i);
+    while (state.in_flight.size() < devices_[i].in_flight) {
+      const Range range = next_range(i, insist);
+      if (range.count == 0) {
+        state.left = state.in_flight.empty();
+        return;
+      }
+      state.link_free =
+          std::max(state.link_free, now_) + devices_[i].transfer * static_cast<double>(range.count);
+      state.in_flight.push_back(run_.packages.size());
+      state.ready.push_back(state.link_free);
+      run_.packages.push_back({i, range.first, range.count});
+      if (state.in_flight.size() == 1) begin_first(i);
+    }
+  }
+
+  /// The device's first package in flight begins, or will when its data are there.
+  void begin_first(uint32_t i) {
+    State& state = states_[i];
+    if (state.in_flight.empty()) {
+      state.next_end = kNever;
+      return;
+    }
+    const Device& device = devices_[i];
+    Package& package = run_.packages[state.in_flight.front()];
+    package.start = std::max(now_, state.ready.front());
+    const auto round = static_cast<double>(std::max<uint64_t>(device.known.min_package, 1));
+    const auto slices = static_cast<double>(package.count);
+    const double mean_cost = load_.of(package.first, package.count) / slices;
+    const double work = std::ceil(slices / round) * round * mean_cost;
+    const double rate = device.rate * (package.start >= device.change_at ? device.change : 1);
+    state.next_end = package.start + std::max(device.floor, device.startup + work / rate);
+  }
+
+  /// The next event of a device with packages in flight.
+  double next_event(uint32_t i) const {
+    return states_[i].in_flight.empty() ? kNever
+                                        : std::min(states_[i].next_end, devices_[i].fails_at);
+  }
+
+  /// Goes on to the next event; false when nothing is under way.
+  bool step() {
+    uint32_t i = 0;
+    for (uint32_t j = 1; j < devices_.size(); ++j) {
+      if (next_event(j) < next_event(i)) i = j;
+    }
+    State& state = states_[i];
+    if (state.in_flight.empty()) return false;
+    now_ = next_event(i);
+    if (devices_[i].fails_at < state.next_end) {
+      fail(i);
+      return true;
+    }
+    Package& package = run_.packages[state.in_flight.front()];
+    package.end = now_;
+    state.in_flight.pop_front();
+    state.ready.pop_front();
+    balancer_.finished({i, package.count, package.start, now_});
+    begin_first(i);
+    ask(i);
+    return true;
+  }
+
+  void fail(uint32_t i) {
+    State& state = states_[i];
+    for (const size_t index : state.in_flight) {
+      Package& package = run_.packages[index];
+      package.lost = true;
+      package.start = std::min(package.start, now_);
+      package.end = now_;
+      returned_.push_back({package.first, package.count});
+    }
+    state = {};
+    state.failed = true;
+    state.left = true;
+  }
+
+  /// Nobody asks any more, but slices are left: the first device that works takes them.
+  bool help() {
+    if (returned_.empty() && unassigned() == 0) return false;
+    for (uint32_t i = 0; i < devices_.size(); ++i) {
+      ask(i, true);
+      if (!states_[i].in_flight.empty()) return true;
+    }
+    return false;
+  }
+
+  Balancer& balancer_;
+  const std::vector<Device>& devices_;
+  const Load& load_;
+  std::vector<State> states_;
+  std::deque<Range> returned_;
+  uint64_t cursor_ = 0;
+  double now_ = 0;
+  SimulatedRun run_;
+};
+
+}  // namespace
+
+Load::Load(const std::vector<double>& costs) {
+  sums_.reserve(costs.size() + 1);
+  sums_.push_back(0);
+  for (const double cost : costs) sums_.push_back(sums_.back() + cost);
+}
+
+Load make_load(LoadShape shape, uint64_t slices, double noise, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> factor(1 - noise, 1 + noise);
+  std::vector<double> costs(slices);
+  double sum = 0;
+  for (uint64_t i = 0; i < slices; ++i) {
+    const double x = (static_cast<double>(i) + 0.5) / static_cast<double>(slices);
+    double& cost = costs[i];
+    switch (shape) {
+      case LoadShape::kRegular:
+        cost = 1;
+        break;
+      case LoadShape::kMiddle:
+        cost = 0.2 + 3 * std::exp(-20 * (x - 0.5) * (x - 0.5));
+        break;
+      case LoadShape::kRamp:
+        cost = 2 * x;
+        break;
+    }
+    if (noise > 0) cost *= factor(random);
+    sum += cost;
+  }
+  for (double& cost : costs) cost *= static_cast<double>(slices) / sum;
+  return Load(costs);
+}
+
+SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load) {
+  return Simulation(balancer, devices, load).run();
+}
+
+double ideal_time(const std::vector<Device>& devices, double work) {
+  // What all of them compute until some time, between the moments when a rate changes.
+  std::map<double, double> changes;  // time -> change of the sum of rates
+  double rate = 0;
+  for (const Device& device : devices) {
+    rate += device.rate;
+    if (device.change_at < device.fails_at) {
+      changes[device.change_at] += device.rate * (device.change - 1);
+      changes[device.fails_at] -= device.rate * device.change;
+    } else {
+      changes[device.fails_at] -= device.rate;
+    }
+  }
+  double now = 0;
+  for (const auto& [time, change] : changes) {
+    if (rate > 0 && now + work / rate <= time) break;
+    if (time == kNever) break;
+    work -= rate * (time - now);
+    now = time;
+    rate += change;
+  }
+  // Where all have failed, nothing but rounding errors is left of the sum.
+  const bool somebody = std::any_of(devices.begin(), devices.end(),
+                                    [&](const Device& device) { return device.fails_at > now; });
+  return somebody && rate > 0 ? now + work / rate : kNever;
+}
+
+double load_balance(const SimulatedRun& run) {
+  std::map<uint32_t, double> ends;
+  for (const Package& package : run.packages) {
+    ends[package.device] = std::max(ends[package.device], package.end);
+  }
+  for (const Package& package : run.packages) {
+    if (package.lost) ends.erase(package.device);
+  }
+  double first = kNever;
+  double last = 0;
+  for (const auto& [device, end] : ends) {
+    first = std::min(first, end);
+    last = std::max(last, end);
+  }
+  return last > 0 ? first / last : 1;
+}
+
+}  // namespace tutti::scheduler::sim

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/simulation_plan.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+namespace tutti::tools {
+namespace {
+
+using scheduler::sim::Device;
+using scheduler::sim::LoadShape;
+using scheduler::sim::Scenario;
+
+const std::map<std::string_view, LoadShape> kLoads = {
+    {"regular", LoadShape::kRegular}, {"middle", LoadShape::kMiddle}, {"ramp", LoadShape::kRamp}};
+
+// A device where nothing else is said: ten thousand slices per second, 30 µs per package.
+constexpr double kRate = 10'000;
+constexpr double kStartup = 30e-6;
+
+Result<LoadShape> load_named(const std::string& name) {
+  const auto found = kLoads.find(name);
+  if (found == kLoads.end()) {
+    return fail(CL_INVALID_VALUE, fmt::format("load '{}': there are regular, middle, ramp", name));
+  }
+  return found->second;
+}
+
+/// The whole text as a number.
+template <typename T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> items;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    items.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return items;
+}
+
+/// The keys of a TOML table, each taken once; what nobody took is an error.
+class Keys {
+ public:
+  Keys(const toml::table& table, std::string where) : table_(table), where_(std::move(where)) {}
+
+  /// Leaves `value` alone when the key is not there.
+  Status take(const char* key, double& value, double least) {
+    accepted_.emplace_back(key);
+    const toml::node* const node = table_.get(key);
+    if (node == nullptr) return {};
+    const std::optional<double> found = node->value<double>();
+    if (!found || !std::isfinite(*found) || *found < least) {
+      return wrong(key, fmt::format("a number of at least {}", least));
+    }
+    value = *found;
+    return {};
+  }
+  Status take(const char* key, uint64_t& value, uint64_t least) {
+    accepted_.emplace_back(key);
+    const toml::node* const node = table_.get(key);
+    if (node == nullptr) return {};
+    const std::optional<int64_t> found = node->value_exact<int64_t>();
+    if (!found || *found < static_cast<int64_t>(least)) {
+      return wrong(key, fmt::format("a whole number of at least {}", least));
+    }
+    value = static_cast<uint64_t>(*found);
+    return {};
+  }
+  Status take(const char* key, bool& value) {
+    accepted_.emplace_back(key);
+    const toml::node* const node = table_.get(key);
+    if (node == nullptr) return {};
+    const std::optional<bool> found = node->value<bool>();
+    if (!found) return wrong(key, "true or false");
+    value = *found;
+    return {};
+  }
+  Status take(const char* key, std::string& value) {
+    accepted_.emplace_back(key);
+    const toml::node* const node = table_.get(key);
+    if (node == nullptr) return {};
+    const std::optional<std::string> found = node->value<std::string>();
+    if (!found) return wrong(key, "a text");
+    value = *found;
+    return {};
+  }
+  void accept(const char* key) { accepted_.emplace_back(key); }
+
+  Status end() const {
+    for (const auto& [key, value] : table_) {
+      if (std::find(accepted_.begin(), accepted_.end(), key.str()) == accepted_.end()) {
+        return fail(CL_INVALID_VALUE, fmt::format("{}: unknown key '{}'; there are {}", where_,
+                                                  key.str(), fmt::join(accepted_, ", ")));
+      }
+    }
+    return {};
+  }
+
+ private:
+  Status wrong(const char* key, const std::string& wanted) const {
+    return fail(CL_INVALID_VALUE, fmt::format("{}: '{}' must be {}", where_, key, wanted));
+  }
+
+  const toml::table& table_;
+  std::string where_;
+  std::vector<std::string> accepted_;
+};
+
+/// The scenario and its devices before the options are applied.
+struct Draft {
+  Scenario scenario;
+  Device device;                // where only numbers of devices are given
+  std::string devices = "2,8";  // those numbers
+  std::string load = "regular";
+  std::string balancers = "static,dynamic,hguided,autotune,adaptive,sigmoid";
+};
+
+Status take_device(Keys& keys, Device& device) {
+  uint64_t in_flight = device.in_flight;
+  TUTTI_TRY(keys.take("rate", device.rate, 1e-9));
+  TUTTI_TRY(keys.take("startup", device.startup, 0));
+  TUTTI_TRY(keys.take("floor", device.floor, 0));
+  TUTTI_TRY(keys.take("transfer", device.transfer, 0));
+  TUTTI_TRY(keys.take("min_package", device.known.min_package, 1));
+  TUTTI_TRY(keys.take("in_flight", in_flight, 1));
+  TUTTI_TRY(keys.take("gpu", device.known.gpu));
+  device.in_flight = in_flight;
+  device.known.nominal_speed = device.rate;
+  return {};
+}
+
+Status take_table(const toml::table& table, const Device& usual, Scenario& scenario) {
+  Keys keys(table, "[[device]]");
+  Device device = usual;
+  uint64_t count = 1;
+  TUTTI_TRY(keys.take("count", count, 1));
+  TUTTI_TRY(take_device(keys, device));
+  TUTTI_TRY(keys.take("known_rate", device.known.nominal_speed, 1e-9));
+  TUTTI_TRY(keys.take("change_at", device.change_at, 0));
+  TUTTI_TRY(keys.take("change", device.change, 1e-9));
+  TUTTI_TRY(keys.take("fails_at", device.fails_at, 0));
+  TUTTI_TRY(keys.end());
+  if (scenario.devices.size() + count > kMostDevices) {
+    return fail(CL_INVALID_VALUE, fmt::format("more than {} devices", kMostDevices));
+  }
+  scenario.devices.insert(scenario.devices.end(), count, device);
+  return {};
+}
+
+Status read_file(const std::string& path, Draft& draft) {
+  const toml::parse_result parsed = toml::parse_file(path);
+  if (!parsed) {
+    return fail(CL_INVALID_VALUE, fmt::format("{}:{}: {}", path, parsed.error().source().begin.line,
+                                              parsed.error().description()));
+  }
+  const toml::table& table = parsed.table();
+  Scenario& scenario = draft.scenario;
+  Keys keys(table, path);
+  TUTTI_TRY(take_device(keys, draft.device));
+  TUTTI_TRY(keys.take("devices", draft.devices));
+  TUTTI_TRY(keys.take("balancers", draft.balancers));
+  TUTTI_TRY(keys.take("load", draft.load));
+  TUTTI_TRY(keys.take("slices", scenario.slices_per_device, 1));
+  TUTTI_TRY(keys.take("noise", scenario.noise, 0));
+  TUTTI_TRY(keys.take("spread", scenario.spread, 1));
+  TUTTI_TRY(keys.take("error", scenario.error, 1));
+  TUTTI_TRY(keys.take("runs", scenario.runs, 1));
+  TUTTI_TRY(keys.take("seed", scenario.seed, 0));
+  keys.accept("device");
+  TUTTI_TRY(keys.end());
+  if (const toml::node* const node = table.get("device"); node != nullptr) {
+    const toml::array* const tables = node->as_array();
+    if (tables == nullptr || !tables->is_array_of_tables()) {
+      return fail(CL_INVALID_VALUE, fmt::format("{}: 'device' must be [[device]] tables", path));
+    }
+    for (const toml::node& one : *tables) {
+      TUTTI_TRY(take_table(*one.as_table(), draft.device, scenario));
+    }
+  }
+  return {};
+}
+
+/// What was given on the command line.
+Status apply(const SimulateOptions& options, Draft& draft) {
+  const auto each = [&](const auto& change) {
+    change(draft.device);
+    for (Device& device : draft.scenario.devices) change(device);
+  };
+  Scenario& scenario = draft.scenario;
+  if (options.rate) {
+    each([&](Device& device) { device.rate = device.known.nominal_speed = *options.rate; });
+  }
+  if (options.startup) each([&](Device& device) { device.startup = *options.startup; });
+  if (options.floor) each([&](Device& device) { device.floor = *options.floor; });
+  if (options.transfer) each([&](Device& device) { device.transfer = *options.transfer; });
+  if (options.min_package) {
+    each([&](Device& device) { device.known.min_package = *options.min_package; });
+  }
+  if (options.in_flight) each([&](Device& device) { device.in_flight = *options.in_flight; });
+  scenario.slices_per_device = options.slices.value_or(scenario.slices_per_device);
+  scenario.noise = options.noise.value_or(scenario.noise);
+  scenario.spread = options.spread.value_or(scenario.spread);
+  scenario.error = options.error.value_or(scenario.error);
+  scenario.runs = options.runs.value_or(scenario.runs);
+  scenario.seed = options.seed.value_or(scenario.seed);
+  if (!options.load.empty()) draft.load = options.load;
+  if (!options.balancers.empty()) draft.balancers = options.balancers;
+  if (!options.devices.empty()) {
+    if (!scenario.devices.empty()) {
+      return fail(CL_INVALID_VALUE, "--devices: the scenario lists its devices itself");
+    }
+    draft.devices = options.devices;
+  }
+  return {};
+}
+
+/// What a formula or a loop would not survive. TOML's values were checked where they are; an
+/// option's were not.
+Status check(const Draft& draft) {
+  const auto refuse = [](const char* what) { return fail(CL_INVALID_VALUE, what); };
+  const auto outside = [](double value, double least) {
+    return !std::isfinite(value) || value < least;
+  };
+  const Scenario& scenario = draft.scenario;
+  const Device& device = draft.device;
+  if (outside(device.rate, 1e-9)) return refuse("--rate must be positive");
+  if (outside(device.startup, 0)) return refuse("--startup must not be negative");
+  if (outside(device.floor, 0)) return refuse("--floor must not be negative");
+  if (outside(device.transfer, 0)) return refuse("--transfer must not be negative");
+  if (device.known.min_package < 1) return refuse("--min-package must be at least 1");
+  if (device.in_flight < 1) return refuse("--in-flight must be at least 1");
+  if (outside(scenario.spread, 1)) return refuse("spread must be at least 1");
+  if (outside(scenario.error, 1)) return refuse("error must be at least 1");
+  if (outside(scenario.noise, 0) || scenario.noise > 1) return refuse("noise must be from 0 to 1");
+  if (scenario.runs < 1) return refuse("--runs must be at least 1");
+  if (scenario.slices_per_device < 1) return refuse("--slices must be at least 1");
+  return {};
+}
+
+Status add_failures(const std::vector<std::string>& failures, Scenario& scenario) {
+  for (const std::string& text : failures) {
+    const size_t at = text.find('@');
+    const auto device = number<size_t>(std::string_view(text).substr(0, at));
+    const auto time = at == std::string::npos
+                          ? std::nullopt
+                          : number<double>(std::string_view(text).substr(at + 1));
+    if (!device || !time || !(*time >= 0)) {
+      return fail(CL_INVALID_VALUE, fmt::format("--fail {}: not DEVICE@SECONDS", text));
+    }
+    if (*device >= scenario.devices.size()) {
+      return fail(CL_INVALID_VALUE,
+                  fmt::format("--fail {}: there are {} devices", text, scenario.devices.size()));
+    }
+    scenario.devices[*device].fails_at = *time;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SimulationPlan> plan_simulation(const SimulateOptions& options) {
+  Draft draft;
+  draft.device.rate = draft.device.known.nominal_speed = kRate;
+  draft.device.startup = kStartup;
+  if (!options.scenario.empty()) TUTTI_TRY(read_file(options.scenario, draft));
+  TUTTI_TRY(apply(options, draft));
+  TUTTI_TRY(check(draft));
+  TUTTI_ASSIGN(draft.scenario.load, load_named(draft.load));
+
+  SimulationPlan plan;
+  if (!draft.scenario.devices.empty()) {
+    plan.scenarios.push_back(draft.scenario);
+  } else {
+    for (const std::string& item : split(draft.devices)) {
+      const auto count = number<uint64_t>(item);
+      if (!count || *count < 1 || *count > kMostDevices) {
+        return fail(CL_INVALID_VALUE,
+                    fmt::format("devices '{}': not a number from 1 to {}", item, kMostDevices));
+      }
+      plan.scenarios.push_back(draft.scenario);
+      plan.scenarios.back().devices.assign(*count, draft.device);
+    }
+  }
+  for (Scenario& scenario : plan.scenarios) {
+    TUTTI_TRY(add_failures(options.failures, scenario));
+    if (scenario.slices_per_device > kMostSlices / scenario.devices.size()) {
+      return fail(CL_INVALID_VALUE, fmt::format("more than {} slices", kMostSlices));
+    }
+  }
+  plan.balancers = split(draft.balancers);
+  for (const std::string& name : plan.balancers) TUTTI_TRY(scheduler::parse_balancer(name));
+  return plan;
+}
+
+}  // namespace tutti::tools

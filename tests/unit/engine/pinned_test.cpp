@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's copies of large buffers are pinned where a device gains by it.
+#include "engine_fixture.h"
+#include "scheduler/memory/pinned_pool.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class EnginePinned : public EngineTest {
+ protected:
+  static constexpr uint64_t kLarge = 3 << 20;
+  Ref<LogicalBuffer> sized(uint64_t size) {
+    LogicalBuffer::Options options;
+    options.size = size;
+    options.host_now = true;
+    return *LogicalBuffer::create(*set, options);
+  }
+};
+
+TEST_F(EnginePinned, LargeHostCopiesArePinnedAndTheirMemoryUsedAgain) {
+  start("hdp", SplitMode::kAuto);
+  auto first = sized(kLarge + 5);
+  EXPECT_EQ(fakes[2]->pins, 1u);
+  std::byte* const memory = *first->host_memory();
+  std::memset(memory, 1, kLarge + 5);
+  first = nullptr;
+  EXPECT_EQ(fakes[2]->unpins, 0u);
+  auto second = sized(kLarge);
+  EXPECT_EQ(*second->host_memory(), memory);
+  auto third = sized(kLarge);
+  EXPECT_EQ(fakes[2]->pins, 2u);
+  EXPECT_NE(*third->host_memory(), memory);
+}
+
+TEST_F(EnginePinned, SmallOnesAndTheUsersAreNot) {
+  start("hdp", SplitMode::kAuto);
+  auto small = sized(4096);
+  std::vector<std::byte> user(kLarge);
+  LogicalBuffer::Options options;
+  options.size = kLarge;
+  options.user_memory = user.data();
+  auto users = *LogicalBuffer::create(*set, options);
+  EXPECT_EQ(*users->host_memory(), user.data());
+  EXPECT_EQ(fakes[2]->pins, 0u);
+}
+
+TEST_F(EnginePinned, WithoutSuchADeviceMemoryIsPlain) {
+  start("hd", SplitMode::kAuto);
+  auto buffer = sized(kLarge);
+  std::memset(*buffer->host_memory(), 1, kLarge);
+  EXPECT_EQ(fakes[1]->pins, 0u);
+}
+
+TEST_F(EnginePinned, ThePoolKeepsToItsLimit) {
+  start("p", SplitMode::kAuto);
+  PinnedPool pool(1000);
+  auto first = pool.take(*fakes[0], 600);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(pool.take(*fakes[0], 600));
+  EXPECT_TRUE(pool.take(*fakes[0], 300));
+  pool.give_back(std::move(first));
+  EXPECT_FALSE(pool.take(*fakes[0], 200));  // the block of 600 waits for larger ones
+  EXPECT_TRUE(pool.take(*fakes[0], 500));
+}
+
+}  // namespace
+}  // namespace tutti::testing

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// New content of a buffer goes where the old one was used.
+#include <numeric>
+
+#include "engine_fixture.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class EngineScatter : public EngineTest {
+ protected:
+  static constexpr uint64_t kSize = 1 << 20, kHalf = kSize / 2;
+
+  Ref<LogicalBuffer> large() {
+    LogicalBuffer::Options options;
+    options.size = kSize;
+    return *LogicalBuffer::create(*set, options);
+  }
+  /// Writes [begin, end) with new content and compares what comes back.
+  void write_and_check(const Ref<LogicalBuffer>& buffer, uint64_t begin, uint64_t end) {
+    auto stream = engine->create_stream({});
+    std::vector<std::byte> content(end - begin);
+    for (size_t i = 0; i < content.size(); ++i) content[i] = std::byte(i * 7 + i / 251);
+    const uint64_t in = bytes_in();
+    ASSERT_TRUE(enqueue(*stream, WriteWork{{buffer, 0, kSize}, begin, end - begin, content.data()},
+                        {}, true));
+    sent_ = bytes_in() - in;
+    std::vector<std::byte> found(end - begin);
+    ASSERT_TRUE(
+        enqueue(*stream, ReadWork{{buffer, 0, kSize}, begin, end - begin, found.data()}, {}, true));
+    EXPECT_TRUE(found == content);
+  }
+  uint64_t bytes_in() const {
+    return std::accumulate(fakes.begin(), fakes.end(), uint64_t{0},
+                           [](uint64_t sum, const auto* fake) { return sum + fake->bytes_in; });
+  }
+  uint64_t sent_ = 0;
+};
+
+TEST_F(EngineScatter, EachPartGoesToItsDevice) {
+  start("dd", SplitMode::kAuto);
+  auto buffer = large();
+  buffer->set_exclusive(1, 0, kHalf);
+  buffer->set_exclusive(2, kHalf, kSize);
+  const uint64_t first = fakes[0]->bytes_in, second = fakes[1]->bytes_in;
+  write_and_check(buffer, 0, kSize);
+  EXPECT_EQ(fakes[0]->bytes_in - first, kHalf);
+  EXPECT_EQ(fakes[1]->bytes_in - second, kHalf);
+  EXPECT_TRUE(buffer->valid_at(1, 0, kHalf));
+  EXPECT_FALSE(buffer->valid_at(kHostPlace, 0, 1));
+  EXPECT_TRUE(buffer->valid_at(2, kHalf, kSize));
+  write_and_check(buffer, kHalf - 300000, kHalf + 300001);
+  EXPECT_EQ(sent_, 600001u);
+}
+
+TEST_F(EngineScatter, WhatAllReadGoesToAll) {
+  start("dd", SplitMode::kAuto);
+  auto buffer = large();
+  buffer->set_exclusive(kHostPlace, 0, kSize);
+  buffer->add_copy(1, 0, kSize);
+  buffer->add_copy(2, 0, kSize);
+  write_and_check(buffer, 0, kSize);
+  EXPECT_EQ(sent_, 2 * kSize);
+  EXPECT_TRUE(buffer->valid_at(1, 0, kSize));
+  EXPECT_TRUE(buffer->valid_at(2, 0, kSize));
+}
+
+TEST_F(EngineScatter, TheHostsCopyOnlyWhereItIsUsed) {
+  start("hd", SplitMode::kAuto);
+  auto buffer = large();
+  buffer->set_exclusive(kHostPlace, 0, kSize);
+  buffer->add_copy(2, kHalf, kSize);
+  write_and_check(buffer, 0, kSize);
+  EXPECT_EQ(sent_, kHalf);
+  EXPECT_TRUE(buffer->valid_at(kHostPlace, 0, kSize));
+  EXPECT_TRUE(buffer->valid_at(2, kHalf, kSize));
+}
+
+TEST_F(EngineScatter, OneOwnerIsWrittenDirectly) {
+  start("dd", SplitMode::kAuto);
+  auto buffer = large();
+  buffer->set_exclusive(kHostPlace, 0, kSize);
+  buffer->add_copy(2, 0, kSize);
+  write_and_check(buffer, 0, kSize);
+  EXPECT_EQ(fakes[1]->bytes_in, kSize);
+  EXPECT_TRUE(buffer->valid_at(2, 0, kSize));
+  EXPECT_FALSE(buffer->valid_at(kHostPlace, 0, 1));
+}
+
+TEST_F(EngineScatter, NewOrSmallContentWaitsInTheHostsCopy) {
+  start("dd", SplitMode::kAuto);
+  auto buffer = large();
+  write_and_check(buffer, 0, kSize);
+  EXPECT_EQ(sent_, 0u);
+  EXPECT_TRUE(buffer->valid_at(kHostPlace, 0, kSize));
+  buffer->set_exclusive(1, 0, kHalf);
+  buffer->set_exclusive(2, kHalf, kSize);
+  write_and_check(buffer, kHalf - 100, kHalf + 100);
+  EXPECT_EQ(sent_, 0u);
+}
+
+}  // namespace
+}  // namespace tutti::testing

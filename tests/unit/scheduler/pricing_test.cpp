@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plan/pricing.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "property.h"
+#include "scheduler/exec/regions.h"
+
+namespace tutti::scheduler {
+namespace {
+
+uint64_t sum(const std::vector<uint64_t>& shares) {
+  return std::accumulate(shares.begin(), shares.end(), uint64_t{0});
+}
+
+TEST(Pricing, SharesFollowSpeed) {
+  const DeviceCost devices[] = {{0, 1e-3, 1}, {0, 3e-3, 1}};
+  const SplitPrice price = price_split(devices, 1000);
+  EXPECT_NEAR(static_cast<double>(price.shares[0]), 750, 1);
+  EXPECT_EQ(sum(price.shares), 1000u);
+  EXPECT_NEAR(price.seconds, 0.75, 0.002);
+}
+
+TEST(Pricing, FixedCostsDelay) {
+  // 0.4 s late: (t)/1e-3 + (t - 0.4)/1e-3 = 1000
+  const DeviceCost devices[] = {{0, 1e-3, 1}, {0.4, 1e-3, 1}};
+  const SplitPrice price = price_split(devices, 1000);
+  EXPECT_NEAR(static_cast<double>(price.shares[0]), 700, 1);
+}
+
+TEST(Pricing, WhoCannotHelpIsLeftOut) {
+  const DeviceCost late[] = {{0, 1e-3, 1}, {2, 1e-3, 1}};
+  EXPECT_EQ(price_split(late, 1000).shares[1], 0u);
+  const DeviceCost coarse[] = {{0, 1e-3, 1}, {0, 1e-3, 600}};
+  EXPECT_EQ(price_split(coarse, 1000).shares[1], 0u);
+  const DeviceCost slow[] = {{0, 1e-3, 1}, {0, 10, 1}};
+  EXPECT_EQ(price_split(slow, 1000).shares[1], 0u);
+}
+
+TEST(Pricing, SomebodyAlwaysDoesTheWork) {
+  const DeviceCost coarse[] = {{0, 1e-3, 5000}, {0, 2e-3, 5000}};
+  const SplitPrice price = price_split(coarse, 1000);
+  EXPECT_EQ(price.shares, (std::vector<uint64_t>{1000, 0}));
+}
+
+TEST(Pricing, NoOtherSharesAreMuchBetter) {
+  test::check_property(300, [] {
+    const auto slices = *rc::gen::inRange<uint64_t>(1, 60);
+    std::vector<DeviceCost> devices;
+    for (int i = 0; i < 2; ++i) {
+      DeviceCost device;
+      device.fixed = *rc::gen::inRange(0, 40);
+      device.per_slice = *rc::gen::inRange(1, 20);
+      devices.push_back(device);
+    }
+    const SplitPrice price = price_split(devices, slices);
+    RC_ASSERT(sum(price.shares) == slices);
+    RC_ASSERT(price.seconds == price_shares(devices, price.shares));
+    double best = 1e300;
+    for (uint64_t first = 0; first <= slices; ++first) {
+      const uint64_t shares[] = {first, slices - first};
+      best = std::min(best, price_shares(devices, shares));
+    }
+    // Rounding: one slice.
+    RC_ASSERT(price.seconds <= best + std::max(devices[0].per_slice, devices[1].per_slice) + 1e-9);
+  });
+}
+
+TEST(Regions, EverySliceIsGivenOnce) {
+  test::check_property(300, [] {
+    const auto participants = *rc::gen::inRange<size_t>(1, 6);
+    std::vector<uint64_t> shares;
+    for (size_t i = 0; i < participants; ++i) shares.push_back(*rc::gen::inRange<uint64_t>(0, 30));
+    uint64_t slices = sum(shares);
+    if (*rc::gen::arbitrary<bool>()) shares.clear();
+    Regions regions(slices, shares, participants);
+    std::vector<int> given(slices);
+    while (regions.remaining() > 0) {
+      const uint64_t before = regions.remaining();
+      const SliceRange range = regions.take(*rc::gen::inRange<size_t>(0, participants),
+                                            *rc::gen::inRange<uint64_t>(1, 12));
+      RC_ASSERT(range.count > 0u);
+      RC_ASSERT(regions.remaining() == before - range.count);
+      for (uint64_t i = range.first; i < range.first + range.count; ++i) ++given.at(i);
+    }
+    RC_ASSERT(std::all_of(given.begin(), given.end(), [](int n) { return n == 1; }));
+  });
+}
+
+TEST(Regions, TwoDevicesMeetInOnePlace) {
+  Regions regions(100, {60, 40}, 2);
+  std::vector<int> owner(100);
+  // The second is faster than was thought.
+  for (int round = 0; regions.remaining() > 0; ++round) {
+    const size_t device = round % 4 == 0 ? 0 : 1;
+    const SliceRange range = regions.take(device, 7);
+    for (uint64_t i = range.first; i < range.first + range.count; ++i) {
+      owner[i] = static_cast<int>(device);
+    }
+  }
+  EXPECT_TRUE(std::is_sorted(owner.begin(), owner.end()));
+  EXPECT_EQ(owner.front(), 0);
+  EXPECT_EQ(owner.back(), 1);
+}
+
+}  // namespace
+}  // namespace tutti::scheduler

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tutti simulate`, run as people run it: figures that can be computed by hand, and bad input.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "platform/temporary_folder.h"
+#include "shell.h"
+
+namespace tutti {
+namespace {
+
+using ::testing::HasSubstr;
+
+Outcome simulate(const std::string& arguments) {
+  return shell(std::string(TUTTI_TEST_TOOL) + " simulate " + arguments);
+}
+
+nlohmann::json results(const std::string& arguments) {
+  const Outcome outcome = simulate(arguments + " --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  return nlohmann::json::parse(outcome.output)["results"];
+}
+
+class SimulateTest : public ::testing::Test {
+ protected:
+  std::string scenario(const std::string& text) const {
+    return "'" + folder_.write("scenario.toml", text) + "'";
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(SimulateTest, StaticOnEqualDevicesTakesWorkAndStartUp) {
+  const auto found =
+      results("--devices 1,4 --balancers static --slices 500 --rate 1000 --startup 0.125");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1]["devices"], 4);
+  EXPECT_EQ(found[1]["slices"], 2000);
+  for (const auto& one : found) {
+    EXPECT_DOUBLE_EQ(one["seconds"], 0.625);
+    EXPECT_DOUBLE_EQ(one["efficiency"], 0.8);
+    EXPECT_EQ(one["packages"], one["devices"]);
+    EXPECT_DOUBLE_EQ(one["balance"], 1);
+    EXPECT_EQ(one["complete"], true);
+  }
+}
+
+TEST_F(SimulateTest, AScenarioListsItsDevices) {
+  const std::string file = scenario(
+      "slices = 100\nbalancers = 'static'\nstartup = 0.0\n"
+      "[[device]]\nrate = 100\n"
+      "[[device]]\ncount = 2\nrate = 50\nfails_at = 0.25\n");
+  const auto found = results(file);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0]["devices"], 3);
+  // Shares of 150, 75 and 75: both slow devices fail, and the fast one computes for three seconds.
+  EXPECT_DOUBLE_EQ(found[0]["seconds"], 3);
+  EXPECT_EQ(found[0]["idle_devices"], 2);
+  // An option wins over the file.
+  EXPECT_EQ(results(file + " --slices 10 --balancers dynamic,sigmoid")[1]["slices"], 30);
+}
+
+TEST_F(SimulateTest, TheSameSeedDrawsTheSame) {
+  const std::string arguments = "--devices 3 --balancers sigmoid --spread 5 --error 2 --noise 0.5 ";
+  const auto once = results(arguments + "--seed 7 --runs 3");
+  EXPECT_EQ(once, results(arguments + "--seed 7 --runs 3"));
+  EXPECT_NE(once, results(arguments + "--seed 8 --runs 3"));
+}
+
+TEST_F(SimulateTest, WhenAllDevicesFailNothingIsComplete) {
+  const Outcome outcome = simulate("--devices 1 --balancers sigmoid --fail 0@0.01");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("no device was left"));
+}
+
+TEST_F(SimulateTest, BadInputIsNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--devices 0", "devices '0'"},
+      {"--devices 1025", "1 to 1024"},
+      {"--devices 2,", "devices ''"},
+      {"--balancers voodoo", "unknown balancer 'voodoo'"},
+      {"--balancers single", "single does not split"},
+      {"--load flat", "regular, middle, ramp"},
+      {"--noise 1.5", "noise"},
+      {"--spread 0.5", "spread"},
+      {"--rate 0", "--rate"},
+      {"--startup nan", "--startup"},
+      {"--slices 0", "--slices"},
+      {"--slices 99999999999", "slices"},
+      {"--fail 2@1", "there are 2 devices"},
+      {"--fail 0", "DEVICE@SECONDS"},
+      {"/nonexistent.toml", "/nonexistent.toml"},
+  };
+  for (const auto& [arguments, says] : cases) {
+    const Outcome outcome = simulate(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_THAT(outcome.output, HasSubstr(says)) << arguments;
+  }
+}
+
+TEST_F(SimulateTest, MistakesInAScenarioAreNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"slicez = 3\n", "unknown key 'slicez'"},
+      {"slices =\n", ":1:"},
+      {"slices = 0.5\n", "'slices' must be a whole number"},
+      {"device = 3\n", "[[device]] tables"},
+      {"[[device]]\nrate = -1\n", "'rate' must be"},
+      {"[[device]]\nspeed = 1\n", "unknown key 'speed'"},
+      {"[[device]]\ncount = 1025\n", "more than 1024 devices"},
+      {"noise = 7\n", "noise"},
+  };
+  for (const auto& [text, says] : cases) {
+    const Outcome outcome = simulate(scenario(text));
+    EXPECT_EQ(outcome.code, 2) << text;
+    EXPECT_THAT(outcome.output, HasSubstr(says)) << text;
+  }
+  EXPECT_EQ(simulate(scenario("[[device]]\nrate = 1\n") + " --devices 4").code, 2);
+}
+
+}  // namespace
+}  // namespace tutti
