@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,17 @@ std::vector<std::string> spellings(const CLI::Option& option) {
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
+/// Its options and those of its own commands.
+std::vector<const CLI::Option*> all_options_of(const CLI::App& command) {
+  std::vector<const CLI::Option*> options = options_of(command);
+  for (const CLI::App* nested : commands_of(command)) {
+    for (const CLI::Option* option : options_of(*nested)) {
+      if (option != nested->get_help_ptr()) options.push_back(option);
+    }
+  }
+  return options;
+}
+
 template <typename List, typename Text>
 std::string joined(const List& list, std::string_view separator, Text text) {
   std::string all;
@@ -61,8 +73,12 @@ std::vector<std::string> values_of(const CLI::Option& option) {
   return option.check_lname("balancer") ? scheduler::balancer_names() : std::vector<std::string>();
 }
 
+std::string names_of(const std::vector<const CLI::App*>& commands) {
+  return joined(commands, " ", [](const CLI::App* command) { return command->get_name(); });
+}
+
 std::string all_spellings(const CLI::App& app) {
-  return joined(options_of(app), " ",
+  return joined(app.get_parent() ? all_options_of(app) : options_of(app), " ",
                 [](const CLI::Option* option) { return joined(spellings(*option), " "); });
 }
 
@@ -91,9 +107,9 @@ std::string roff_option(const CLI::Option& option) {
   return fmt::format(".TP\n{}\n{}\n", line, roff(option.get_description()));
 }
 
-std::string roff_command(const CLI::App& command) {
-  std::string text = fmt::format(".SS \"tutti {}\"\n{}.\n", roff(command.get_name()),
-                                 roff(command.get_description()));
+std::string roff_command(const CLI::App& command, const std::string& name) {
+  std::string text =
+      fmt::format(".SS \"tutti {}\"\n{}.\n", roff(name), roff(command.get_description()));
   for (const CLI::Option* argument : arguments_of(command)) {
     text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(argument->get_name(true)),
                         roff(argument->get_description()));
@@ -104,6 +120,9 @@ std::string roff_command(const CLI::App& command) {
   // The lines of a footer stay as they are.
   if (const std::string footer = command.get_footer(); !footer.empty()) {
     text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(footer));
+  }
+  for (const CLI::App* nested : commands_of(command)) {
+    text += roff_command(*nested, name + " " + nested->get_name());
   }
   return text;
 }
@@ -140,7 +159,7 @@ std::string zsh_text(const std::string& text) {
 
 std::string zsh_options(const CLI::App& app) {
   std::string lines;
-  for (const CLI::Option* option : options_of(app)) {
+  for (const CLI::Option* option : app.get_parent() ? all_options_of(app) : options_of(app)) {
     for (const std::string& name : spellings(*option)) {
       std::string spec = name + (takes_value(*option) ? "=" : "") + "[" +
                          zsh_text(option->get_description()) + "]";
@@ -180,7 +199,7 @@ std::string manual_page(const CLI::App& app) {
       ".SH OPTIONS\n";
   for (const CLI::Option* option : options_of(app)) text += roff_option(*option);
   text += ".SH COMMANDS\n";
-  for (const CLI::App* command : commands) text += roff_command(*command);
+  for (const CLI::App* command : commands) text += roff_command(*command, command->get_name());
   text +=
       ".SH EXIT STATUS\n"
       "0 on success, 1 when the command's subject is at fault, 2 for bad usage. \\fBtutti run\\fR "
@@ -213,29 +232,32 @@ std::string manual_page(const CLI::App& app) {
 
 std::string bash_completion(const CLI::App& app) {
   const std::vector<const CLI::App*> commands = commands_of(app);
-  const std::string names =
-      joined(commands, " ", [](const CLI::App* command) { return command->get_name(); });
-  std::string cases, with_value, without_list, values;
+  const std::string names = names_of(commands);
+  std::string cases, values;
+  std::set<std::string> with_value, without_list;  // several commands may have an option
   for (const CLI::App* command : commands) {
     const std::string name = command->get_name();
     const bool file = !arguments_of(*command).empty();
-    cases += fmt::format("    {})\n      words={}\n{}      ;;\n", name,
-                         shell_quoted(all_spellings(*command)),
-                         name == "run" ? "      _tutti_run && return\n"
-                         : file        ? "      [[ $cur == -* ]] || files=yes\n"
-                                       : "");
-    for (const CLI::Option* option : options_of(*command)) {
+    cases += fmt::format(
+        "    {})\n      words={}\n{}      ;;\n", name,
+        shell_quoted(
+            joined(std::vector{names_of(commands_of(*command)), all_spellings(*command)}, " ")),
+        name == "run" ? "      _tutti_run && return\n"
+        : file        ? "      [[ $cur == -* ]] || files=yes\n"
+                      : "");
+    for (const CLI::Option* option : all_options_of(*command)) {
       if (!takes_value(*option)) continue;
-      with_value += (with_value.empty() ? "" : "|") + joined(spellings(*option), "|");
       const std::vector<std::string> known = values_of(*option);
+      const std::string pattern = joined(spellings(*option), "|");
+      const bool first = with_value.insert(pattern).second;
       if (known.empty()) {
-        without_list += (without_list.empty() ? "" : "|") + joined(spellings(*option), "|");
-        continue;
+        without_list.insert(pattern);
+      } else if (first) {
+        values += fmt::format("    {}) words={} ;;\n", pattern, shell_quoted(joined(known, " ")));
       }
-      values += fmt::format("    {}) words={} ;;\n", joined(spellings(*option), "|"),
-                            shell_quoted(joined(known, " ")));
     }
   }
+  const auto pattern = [](const std::string& item) { return item; };
   return fmt::format(R"(# bash completion for tutti. Written by `tutti documentation bash`.
 
 # After `tutti run`: where the application begins, its own completion goes on.
@@ -298,10 +320,11 @@ _tutti() {{
 }}
 complete -F _tutti tutti
 )",
-                     fmt::arg("with_value", with_value),
+                     fmt::arg("with_value", joined(with_value, "|", pattern)),
                      fmt::arg("top", shell_quoted(names + " help " + all_spellings(app))),
                      fmt::arg("names", shell_quoted(names)), fmt::arg("cases", cases),
-                     fmt::arg("values", values), fmt::arg("without_list", without_list));
+                     fmt::arg("values", values),
+                     fmt::arg("without_list", joined(without_list, "|", pattern)));
 }
 
 std::string zsh_completion(const CLI::App& app) {
@@ -310,9 +333,11 @@ std::string zsh_completion(const CLI::App& app) {
     const std::string name = command->get_name();
     commands +=
         fmt::format("    {}\n", shell_quoted(name + ":" + zsh_text(command->get_description())));
-    const char* rest = name == "run"                    ? "'*::application:_normal'"
-                       : arguments_of(*command).empty() ? "'*::nothing:'"
-                                                        : "'*:file:_files'";
+    const std::string nested = names_of(commands_of(*command));
+    const std::string rest = name == "run"                    ? "'*::application:_normal'"
+                             : !nested.empty()                ? "'1:command:(" + nested + ")'"
+                             : arguments_of(*command).empty() ? "'*::nothing:'"
+                                                              : "'*:file:_files'";
     cases +=
         fmt::format("      {}) _arguments \\\n{}    {} ;;\n", name, zsh_options(*command), rest);
   }
@@ -343,7 +368,7 @@ _tutti "$@"
 std::string fish_completion(const CLI::App& app) {
   std::string text = "# Written by `tutti documentation fish`.\n";
   const auto add_options = [&text](const CLI::App& of, const std::string& condition) {
-    for (const CLI::Option* option : options_of(of)) {
+    for (const CLI::Option* option : of.get_parent() ? all_options_of(of) : options_of(of)) {
       text += fmt::format("complete -c tutti -n {}", shell_quoted(condition));
       for (const std::string& name : option->get_snames()) text += " -s " + name;
       for (const std::string& name : option->get_lnames()) text += " -l " + name;
@@ -362,6 +387,10 @@ std::string fish_completion(const CLI::App& app) {
     text += fmt::format("complete -c tutti -n __fish_use_subcommand -f -a {} -d {}\n", name,
                         shell_quoted(first_line(command->get_description())));
     add_options(*command, "__fish_seen_subcommand_from " + name);
+    if (const std::string nested = names_of(commands_of(*command)); !nested.empty()) {
+      text += fmt::format("complete -c tutti -n '__fish_seen_subcommand_from {}' -f -a '{}'\n",
+                          name, nested);
+    }
     if (name == "run") {
       text +=
           "complete -c tutti -n '__fish_seen_subcommand_from run' -a "

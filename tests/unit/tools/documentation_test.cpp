@@ -68,7 +68,10 @@ TEST_F(DocumentationTest, TheManualPageNamesAll) {
   std::string current;
   for (const std::string& line : lines_of(page)) {
     if (line.starts_with(".SH")) current.clear();
-    if (line.starts_with(".SS \"tutti ")) current = line.substr(11, line.size() - 12);
+    // A command's own commands count as its part, as above.
+    if (line.starts_with(".SS \"tutti ")) {
+      current = line.substr(11, line.find_first_of(" \"", 11) - 11);
+    }
     sections[current] += line + "\n";
   }
   for (const auto& [command, options] : options_) {
