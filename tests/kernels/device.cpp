@@ -61,6 +61,10 @@ bool Device::has(const std::string& extension) const {
   return extensions_.find(extension + ' ') != std::string::npos;
 }
 
+bool Device::atomics64() const {
+  return has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics");
+}
+
 Program Device::build(const std::string& source, const std::string& options) {
   const char* text = source.c_str();
   cl_int error = CL_SUCCESS;

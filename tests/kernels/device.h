@@ -56,6 +56,7 @@ class Device {
   const std::string& extensions() const { return extensions_; }
   uint64_t max_work_group() const { return max_work_group_; }
   bool has(const std::string& extension) const;
+  bool atomics64() const;
 
  private:
   Device() = default;
