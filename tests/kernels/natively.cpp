@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "claims.h"
 #include "device.h"
-#include "scheduler/plan/local_size.h"
 
 extern char** environ;
 
@@ -68,11 +68,27 @@ int run_self(const std::vector<std::string>& arguments) {
   pid_t process = 0;
   int status = -1;
   const auto argv = pointers(arguments), envp = pointers(environment);
-  if (posix_spawn(&process, "/proc/self/exe", nullptr, nullptr, argv.data(), envp.data()) != 0 ||
+  if (posix_spawn(&process, argv.front(), nullptr, nullptr, argv.data(), envp.data()) != 0 ||
       waitpid(process, &status, 0) != process) {
     return -1;
   }
   return status;
+}
+
+/// Up to three packages, as unequal as they come.
+Pieces pieces_of(const EvaluatedLaunch& launch, bool rewritten) {
+  Pieces pieces;
+  pieces.dimension = launch.split() ? launch.access.verdict().dimension : 0;
+  pieces.local = launch.shape.local;
+  pieces.rewritten = rewritten;
+  const uint64_t slices = launch.shape.groups(pieces.dimension);
+  const uint64_t first = launch.split() ? (slices + 2) / 3 : slices;
+  const uint64_t second = std::min(slices - first, (slices + 1) / 2);
+  for (const auto& [begin, count] : std::vector<std::pair<uint64_t, uint64_t>>{
+           {0, first}, {first, second}, {first + second, slices - first - second}}) {
+    if (count > 0) pieces.ranges.emplace_back(begin, count);
+  }
+  return pieces;
 }
 
 }  // namespace
@@ -87,8 +103,8 @@ std::string vendors_fault(const std::vector<KernelCase>& kernels, const Options&
   std::string folder = (fs::temp_directory_path() / "tutti-kernel-fuzz-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return {};
   const std::string report = folder + "/platform";
-  std::vector<std::string> arguments = {"tutti-kernel-fuzz", "--virtual", options.virtual_platform,
-                                        "--report", report};
+  std::vector<std::string> arguments = {fs::read_symlink("/proc/self/exe").string(), "--virtual",
+                                        options.virtual_platform, "--report", report};
   if (!options.native.empty()) arguments.insert(arguments.end(), {"--native", options.native});
   if (!options.build_options.empty()) {
     arguments.insert(arguments.end(), {"--options", options.build_options});
@@ -110,6 +126,9 @@ std::string vendors_fault(const std::vector<KernelCase>& kernels, const Options&
     } else if (status != -1 && WEXITSTATUS(status) == kRefuses) {
       fault = name + ": refuses it";
     } else if (status == -1 || WEXITSTATUS(status) != kAgrees) {
+      if (status == -1 || WEXITSTATUS(status) != kNoSuchPlatform) {
+        std::fprintf(stderr, "(the vendors could not be asked)\n");
+      }
       break;
     }
   }
@@ -137,34 +156,38 @@ int run_natively(const Options& options) {
   const auto at_work = [&](const std::string& platform) {
     if (!options.report.empty()) std::ofstream(options.report) << platform << '\n';
   };
+  // What Tutti hands to vendors: the sub-range variants where there are any.
+  const auto made = compiled(source, *reference);
+  const uint64_t max_group = std::min(reference->max_work_group(), device->max_work_group());
   bool refused = false;
-  // Every kernel's results; where the case gives no local size, also with the one Tutti gives.
+  // Every kernel's results, whole and in packages.
   const auto results = [&](Device& on) {
-    std::vector<std::vector<Bytes>> all;
+    std::vector<std::vector<Bytes>> whole, in_packages;
     try {
       const Program program = on.build(source, options.build_options);
+      const Program variant = on.build(made.rewritten.empty() ? made.preprocessed : made.rewritten,
+                                       options.build_options);
       for (size_t i = 0; i < kernels.size(); ++i) {
-        KernelCase kernel = kernels[i];
-        all.push_back(on.run(program, i, kernel));
-        if (kernel.local_given()) continue;
-        scheduler::LaunchShape shape;
-        shape.dims = kernel.dims;
-        shape.global = kernel.global;
-        shape.offset = kernel.offset;
-        choose_local(shape, std::min(reference->max_work_group(), device->max_work_group()));
-        kernel.local = shape.local;
-        all.push_back(on.run(program, i, kernel));
+        whole.push_back(on.run(program, i, kernels[i]));
+        for (const auto& summary : made.summary.kernels) {
+          if (summary.name != "k" + std::to_string(i)) continue;
+          const auto launch = evaluated(summary, kernels[i], max_group);
+          in_packages.push_back(
+              on.run_pieces(variant, i, kernels[i], pieces_of(launch, summary.needs_rewrite)));
+        }
       }
     } catch (const ClError& error) {
       std::fprintf(stderr, "%s\n", error.what());
       refused = true;
     }
-    return all;
+    return std::pair(whole, in_packages);
   };
   at_work(native);
   const auto expected = results(*reference);
   if (refused) return name == native ? kRefuses : kAgrees;  // nothing to compare with
   at_work(name);
+  // Where packages alone give something else, Tutti's variant or its cuts are at fault.
+  if (expected.first != expected.second) return kAgrees;
   const auto actual = results(*device);
   if (refused) return kRefuses;
   return actual == expected ? kAgrees : kDiffers;

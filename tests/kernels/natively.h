@@ -12,9 +12,9 @@
 
 namespace tutti::kernel_fuzz {
 
-/// The kernels, as one program, on every platform but the virtual one: which of them crashes,
-/// refuses, or differs from the one compared with, and how. Empty: none, so it is no vendor's
-/// fault.
+/// The kernels, as one program, on every platform but the virtual one, whole and in packages (of
+/// the sub-range variant, where there is one): which of them crashes, refuses, or differs from the
+/// one compared with, and how. Empty: none, so it is no vendor's fault.
 std::string vendors_fault(const std::vector<KernelCase>& kernels, const Options& options);
 
 /// What such a process does, for the platform number `options.natively`; its exit code.

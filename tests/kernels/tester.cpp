@@ -77,7 +77,7 @@ Tester::Built Tester::build(const std::vector<const Item*>& items) {
   if (options_.packages > 0) {
     now("build of the twin");
     built.twin = native_->build(prelude(true, atomics64_) + kernels, options_.build_options);
-    built.summary = summaries_of(plain, *tutti_);
+    built.summary = compiled(plain, *tutti_).summary;
   }
   return built;
 }
