@@ -18,6 +18,8 @@
 #   mixed3     two of them and llvmpipe             checked    Oclgrind and one PoCL device
 #   pthread    PoCL with all cores, asynchronous    none       no vendor driver at all
 #   interpreted  Oclgrind and llvmpipe: kernels are ready soon
+#   interpreters  three Oclgrinds with libraries of their own: equal, and slow enough to be split over
+#   four       three Oclgrinds and llvmpipe
 # A configuration whose drivers are not installed is an error: `make setup` installs them all.
 
 set(TUTTI_TEST_VENDORS "/etc/OpenCL/vendors" CACHE PATH "Where pocl.icd and rusticl.icd lie")
@@ -43,6 +45,14 @@ set(tutti_devices_checked "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}:${TUTTI_TEST_VEND
 set(tutti_devices_interpreted
     "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}:${TUTTI_TEST_VENDORS}/rusticl.icd"
     "OCLGRIND_NUM_THREADS=1" "RUSTICL_ENABLE=llvmpipe")
+# tests/kernels makes the copies.
+set(TUTTI_OCLGRIND_COPIES "${CMAKE_BINARY_DIR}/tests/oclgrind")
+set(tutti_oclgrinds "${TUTTI_OCLGRIND_ICD}:${TUTTI_OCLGRIND_COPIES}/l1boclgrind-rt-icd.so:\
+${TUTTI_OCLGRIND_COPIES}/l2boclgrind-rt-icd.so")
+set(tutti_devices_interpreters "TUTTI_VENDORS=${tutti_oclgrinds}"
+    "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}")
+set(tutti_devices_four "TUTTI_VENDORS=${tutti_oclgrinds}:${TUTTI_TEST_VENDORS}/rusticl.icd"
+    "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}" "RUSTICL_ENABLE=llvmpipe")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
@@ -53,6 +63,8 @@ set(tutti_cores_mixed3 2)
 set(tutti_cores_rusticl 1)
 set(tutti_cores_oclgrind 1)
 set(tutti_cores_interpreted 2)
+set(tutti_cores_interpreters 2)
+set(tutti_cores_four 2)
 set(tutti_cores_checked 2)
 set(tutti_cores_none 1)
 
@@ -117,7 +129,7 @@ function(tutti_add_client_test)
   if(NOT DEFINED tutti_devices_${arg_DEVICES})
     message(FATAL_ERROR "tutti_add_client_test: no configuration '${arg_DEVICES}'")
   endif()
-  if(arg_DEVICES MATCHES "oclgrind|checked|interpreted" AND NOT TUTTI_OCLGRIND_ICD)
+  if(arg_DEVICES MATCHES "oclgrind|checked|interpret|four" AND NOT TUTTI_OCLGRIND_ICD)
     message(FATAL_ERROR "Oclgrind is not installed: make setup")
   endif()
 
@@ -159,7 +171,7 @@ function(tutti_add_client_test)
     PROCESSORS ${tutti_cores_${arg_DEVICES}}
     TIMEOUT ${arg_TIMEOUT}
     LABELS "${arg_LABELS}")
-  if(arg_DEVICES MATCHES "mixed3|rusticl|interpreted")
+  if(arg_DEVICES MATCHES "mixed3|rusticl|interpreted|four")
     tutti_spare_sanitizer("${name}" ON)
   else()
     tutti_spare_sanitizer("${name}" OFF)

@@ -69,18 +69,20 @@ void change_vendor(const std::string& item) {
 
 }  // namespace
 
-void keep_memory_apart() {
+void keep_memory_apart(bool half) {
   const char* vendors = std::getenv("TUTTI_VENDORS");
   std::istringstream items(vendors != nullptr ? vendors : "/etc/OpenCL/vendors");
+  std::vector<std::string> vendors_found;
   for (std::string item; std::getline(items, item, ':');) {
     if (!std::filesystem::is_directory(item)) {
-      change_vendor(item);
+      vendors_found.push_back(item);
       continue;
     }
     for (const auto& entry : std::filesystem::directory_iterator(item)) {
-      if (entry.path().extension() == ".icd") change_vendor(entry.path().string());
+      if (entry.path().extension() == ".icd") vendors_found.push_back(entry.path().string());
     }
   }
+  for (size_t i = 0; i < vendors_found.size(); i += half ? 2 : 1) change_vendor(vendors_found[i]);
 }
 
 }  // namespace tutti::kernel_fuzz

@@ -8,6 +8,7 @@ namespace tutti::kernel_fuzz {
 
 /// Of all vendors in TUTTI_VENDORS, or in the system's folder. Before the loader's first use, at
 /// which Tutti tries the devices out; once.
-void keep_memory_apart();
+/// `half`: every second vendor only; the others go on sharing.
+void keep_memory_apart(bool half);
 
 }  // namespace tutti::kernel_fuzz

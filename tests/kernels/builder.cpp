@@ -54,6 +54,11 @@ void Builder::choose_launch() {
     if (chance(60)) global[0] += 1 + 2 * pick(3);
     if (chance(30)) global[0] = 97 + pick(400);
   }
+  if (!large_) return;
+  // More groups along one of the dimensions: along the others slices stay few.
+  const uint32_t d = pick(dims);
+  const uint64_t others = items() / groups(d);
+  global[d] = local[d] * ((kLargeItems + others - 1) / others + pick(200));
 }
 
 std::string Builder::scalar(const char* type, uint32_t size, uint64_t value) {

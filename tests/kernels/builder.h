@@ -13,7 +13,8 @@
 
 namespace tutti::kernel_fuzz {
 
-constexpr uint32_t kMostLaunches = 2;  // of one case
+constexpr uint32_t kMostLaunches = 2;   // of one case
+constexpr uint64_t kLargeItems = 2048;  // kWorthSplittingItems of scheduler/plan/planner.cpp
 
 struct Type {
   const char* name;
@@ -37,7 +38,7 @@ struct Region {
 
 class Builder {
  public:
-  explicit Builder(Choices& choices) : choices_(choices) {}
+  Builder(Choices& choices, bool large) : large_(large), choices_(choices) {}
 
   uint32_t pick(uint32_t below) { return choices_.pick(below); }
   bool chance(uint32_t percent) { return choices_.chance(percent); }
@@ -125,6 +126,7 @@ class Builder {
   void place_buffers(KernelCase& result);
   std::string placed(const std::string& text) const;
 
+  const bool large_;
   Choices& choices_;
   std::string functions_;
   std::string body_;
@@ -144,7 +146,8 @@ std::string converted(const Type& type, const std::string& value);
 /// And back.
 std::string as_uint(const Type& type, const std::string& value);
 
-/// A random kernel, of the choices.
-KernelCase make_case(Choices& choices, bool atomics64);
+/// A random kernel, of the choices. `large`: with enough work-items for Tutti to split it of its
+/// own accord, at least kLargeItems.
+KernelCase make_case(Choices& choices, bool atomics64, bool large);
 
 }  // namespace tutti::kernel_fuzz

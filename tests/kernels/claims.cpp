@@ -4,7 +4,6 @@
 #include <functional>
 #include <sstream>
 
-#include "scheduler/plan/access_eval.h"
 #include "scheduler/plan/local_size.h"
 
 namespace tutti::kernel_fuzz {
@@ -106,7 +105,7 @@ std::string check_package(const KernelCase& kernel, const std::vector<ArgumentUs
 
 }  // namespace
 
-scheduler::ProgramSummary summaries_of(const std::string& source, const Device& device) {
+kernel_compiler::CompileOutput compiled(const std::string& source, const Device& device) {
   kernel_compiler::CompileRequest request;
   request.source = source;
   std::istringstream words(device.extensions());
@@ -116,12 +115,11 @@ scheduler::ProgramSummary summaries_of(const std::string& source, const Device& 
   if (!output) throw std::runtime_error(output.error().message);
   if (!output->ok)
     throw std::runtime_error("the front end refuses: " + output->log.substr(0, 2000));
-  return std::move(output->summary);
+  return std::move(*output);
 }
 
-ClaimResult check_claims(const scheduler::KernelSummary& summary, const KernelCase& kernel,
-                         uint64_t number, Device& device, const Program& plain, const Program& twin,
-                         uint32_t packages, uint64_t max_work_group, std::mt19937_64& random) {
+EvaluatedLaunch evaluated(const scheduler::KernelSummary& summary, const KernelCase& kernel,
+                          uint64_t max_work_group) {
   scheduler::LaunchShape shape;
   shape.dims = kernel.dims;
   shape.global = kernel.global;
@@ -142,13 +140,22 @@ ClaimResult check_claims(const scheduler::KernelSummary& summary, const KernelCa
       values[i].size = argument.size;
     }
   }
-  const auto access = scheduler::LaunchAccess::evaluate(summary, shape, values);
+  auto access = scheduler::LaunchAccess::evaluate(summary, shape, values);
+  return {shape, std::move(access)};
+}
+
+ClaimResult check_claims(const scheduler::KernelSummary& summary, const KernelCase& kernel,
+                         uint64_t number, Device& device, const Program& plain, const Program& twin,
+                         uint32_t packages, uint64_t max_work_group, std::mt19937_64& random) {
+  const EvaluatedLaunch launch = evaluated(summary, kernel, max_work_group);
+  const scheduler::LaunchShape& shape = launch.shape;
+  const scheduler::LaunchAccess& access = launch.access;
   ClaimResult result;
-  result.split = access.verdict().mode != scheduler::MergeMode::kWhole;
+  result.split = launch.split();
   Recording recording;
   recording.local = shape.local;
   recording.dimension = access.verdict().dimension;
-  const uint64_t slices = shape.groups(recording.dimension);
+  const uint64_t slices = launch.slices();
   for (uint32_t i = 0; i < (result.split ? packages : 1); ++i) {
     std::vector<ArgumentUse> uses = access.whole();
     if (result.split) {

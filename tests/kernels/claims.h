@@ -6,11 +6,22 @@
 
 #include "device.h"
 #include "kernel_compiler/compiler_client.h"
+#include "scheduler/plan/access_eval.h"
 
 namespace tutti::kernel_fuzz {
 
 /// Compiles as the driver would for a device with these extensions. Throws std::runtime_error.
-scheduler::ProgramSummary summaries_of(const std::string& source, const Device& device);
+kernel_compiler::CompileOutput compiled(const std::string& source, const Device& device);
+
+/// A launch as the planner sees it.
+struct EvaluatedLaunch {
+  scheduler::LaunchShape shape;  // with the local size decided
+  scheduler::LaunchAccess access;
+  bool split() const { return access.verdict().mode != scheduler::MergeMode::kWhole; }
+  uint64_t slices() const { return shape.groups(access.verdict().dimension); }
+};
+EvaluatedLaunch evaluated(const scheduler::KernelSummary& summary, const KernelCase& kernel,
+                          uint64_t max_work_group);
 
 struct ClaimResult {
   std::string violation;  // empty: the claims hold

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
+#include "scheduler/plan/hidden_argument.h"
+
 namespace tutti::kernel_fuzz {
 namespace {
 
@@ -61,6 +63,10 @@ bool Device::has(const std::string& extension) const {
   return extensions_.find(extension + ' ') != std::string::npos;
 }
 
+bool Device::atomics64() const {
+  return has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics");
+}
+
 Program Device::build(const std::string& source, const std::string& options) {
   const char* text = source.c_str();
   cl_int error = CL_SUCCESS;
@@ -79,7 +85,8 @@ Program Device::build(const std::string& source, const std::string& options) {
 }
 
 std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const KernelCase& kernel,
-                                  const std::vector<Bytes>& initial, const Recording* recording) {
+                                  const std::vector<Bytes>& initial, const Recording* recording,
+                                  const Pieces* pieces) {
   cl_int error = CL_SUCCESS;
   const Kernel handle(clCreateKernel(program.get(), ("k" + std::to_string(number)).c_str(), &error),
                       [](cl_kernel k) {
@@ -145,10 +152,33 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
     set(sizeof first, &first);
     set(sizeof end, &end);
   }
-  for (uint32_t i = 0; i < (recording != nullptr ? 1 : kernel.repeat); ++i) {
+  const auto enqueue = [&] {
     check(clEnqueueNDRangeKernel(queue_, handle.get(), kernel.dims, offset.data(), global.data(),
                                  local[0] != 0 ? local.data() : nullptr, 0, nullptr, nullptr),
           "clEnqueueNDRangeKernel");
+  };
+  if (pieces != nullptr) {
+    scheduler::HiddenArgument hidden;
+    hidden.set_dimensions(kernel.dims);
+    for (uint32_t d = 0; d < 3; ++d) {
+      local[d] = pieces->local[d];
+      hidden.set_launch(d, global[d] / local[d], global[d], offset[d]);
+    }
+    const uint32_t d = pieces->dimension;
+    for (uint32_t i = 0; i < kernel.repeat; ++i) {
+      for (const auto& [first, count] : pieces->ranges) {
+        hidden.set_first_group(d, first);
+        if (pieces->rewritten) {
+          check(clSetKernelArg(handle.get(), index, hidden.kBytes, hidden.bytes().data()),
+                "clSetKernelArg");
+        }
+        offset[d] = kernel.offset[d] + first * local[d];
+        global[d] = count * local[d];
+        enqueue();
+      }
+    }
+  } else {
+    for (uint32_t i = 0; i < (recording != nullptr ? 1 : kernel.repeat); ++i) enqueue();
   }
   const auto read = [&](cl_mem object, Bytes& data) {
     check(clEnqueueReadBuffer(queue_, object, CL_TRUE, 0, data.size(), data.data(), 0, nullptr,
@@ -165,13 +195,19 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
 
 std::vector<Bytes> Device::run(const Program& program, uint64_t number, const KernelCase& kernel,
                                const std::vector<Bytes>* initial) {
-  return launch(program, number, kernel, initial != nullptr ? *initial : kernel.contents(),
+  return launch(program, number, kernel, initial != nullptr ? *initial : kernel.contents(), nullptr,
                 nullptr);
+}
+
+std::vector<Bytes> Device::run_pieces(const Program& program, uint64_t number,
+                                      const KernelCase& kernel, const Pieces& pieces) {
+  return launch(program, number, kernel, kernel.contents(), nullptr, &pieces);
 }
 
 Touched Device::record(const Program& program, uint64_t number, const KernelCase& kernel,
                        const Recording& recording) {
-  const Bytes shadow = launch(program, number, kernel, kernel.contents(), &recording).front();
+  const Bytes shadow =
+      launch(program, number, kernel, kernel.contents(), &recording, nullptr).front();
   Touched touched;
   auto at = shadow.begin();
   for (const Root& root : kernel.roots) {

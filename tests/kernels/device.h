@@ -31,6 +31,14 @@ struct Recording {
   std::array<uint64_t, 3> local = {1, 1, 1};  // where the case gives none
 };
 
+/// A launch in pieces, as Tutti makes packages, but one after the other on one device.
+struct Pieces {
+  uint32_t dimension = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;  // of groups: first, count
+  std::array<uint64_t, 3> local = {1, 1, 1};
+  bool rewritten = false;  // the kernel is a sub-range variant, with the hidden argument
+};
+
 /// For each root, byte by byte: 1 where it was …
 struct Touched {
   std::vector<Bytes> read, stored, atomic;
@@ -49,6 +57,9 @@ class Device {
   /// The contents of all roots afterwards. `initial`: before, in place of the case's own.
   std::vector<Bytes> run(const Program& program, uint64_t number, const KernelCase& kernel,
                          const std::vector<Bytes>* initial = nullptr);
+  /// In pieces; `program` is Tutti's variant of the case's.
+  std::vector<Bytes> run_pieces(const Program& program, uint64_t number, const KernelCase& kernel,
+                                const Pieces& pieces);
   Touched record(const Program& program, uint64_t number, const KernelCase& kernel,
                  const Recording& recording);
 
@@ -56,11 +67,13 @@ class Device {
   const std::string& extensions() const { return extensions_; }
   uint64_t max_work_group() const { return max_work_group_; }
   bool has(const std::string& extension) const;
+  bool atomics64() const;
 
  private:
   Device() = default;
   std::vector<Bytes> launch(const Program& program, uint64_t number, const KernelCase& kernel,
-                            const std::vector<Bytes>& initial, const Recording* recording);
+                            const std::vector<Bytes>& initial, const Recording* recording,
+                            const Pieces* pieces);
 
   cl_device_id id_ = nullptr;
   cl_context context_ = nullptr;

@@ -136,7 +136,8 @@ Index Builder::mapped(Index index) {
       pattern.addend = pick(100);
       pattern.modulo = n;
       static constexpr Type kIndexTypes[] = {{"uint", 4}, {"int", 4}, {"ushort", 2}, {"ulong", 8}};
-      const Region list = input(one_of(kIndexTypes), n, &pattern);
+      const Type& type = one_of(kIndexTypes);
+      const Region list = input(type.size == 2 && n > 0x10000 ? kUint : type, n, &pattern);
       return {"LD(" + list.at(i) + ")", n};
     }
     case 9: {  // there and back again, by wrapping

@@ -3,8 +3,8 @@
 
 namespace tutti::kernel_fuzz {
 
-KernelCase make_case(Choices& choices, bool atomics64) {
-  Builder b(choices);
+KernelCase make_case(Choices& choices, bool atomics64, bool large) {
+  Builder b(choices, large);
   b.choose_launch();
   const uint32_t stages = b.chance(25) ? 1 + b.pick(2) : 0;
   for (uint32_t i = 0; i < stages; ++i) add_group_stage(b);

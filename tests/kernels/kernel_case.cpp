@@ -93,7 +93,15 @@ Bytes from_hex(const std::string& text) {
 
 }  // namespace
 
-std::string prelude(bool twin) { return std::string(kCommon) + (twin ? kTwin : kPlain); }
+std::string prelude(bool twin, bool atomics64) {
+  std::string text;
+  if (atomics64) {
+    text +=
+        "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+        "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n";
+  }
+  return text + kCommon + (twin ? kTwin : kPlain);
+}
 
 Bytes Root::contents() const {
   Bytes bytes(size);

@@ -59,8 +59,9 @@ struct KernelCase {
   std::string text(uint64_t number) const;
 };
 
-/// What all kernels share: the macros of accesses, plain or (`twin`) recording.
-std::string prelude(bool twin);
+/// What all kernels share: the macros of accesses, plain or (`twin`) recording. `atomics64`: with
+/// the extensions of 64-bit atomics enabled.
+std::string prelude(bool twin, bool atomics64);
 
 std::string to_text(const KernelCase& kernel);
 /// Throws std::runtime_error with the line at fault.

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // tutti-kernel-fuzz: random kernels on a vendor's device and, in random packages, on Tutti. Fails
-// when a byte differs, when a summary's claim does not hold, or when too few launches were split
-// for the run to mean anything.
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
+// when a byte differs and that is no vendor's fault, when a summary's claim does not hold, or when
+// too few launches were split for the run to mean anything.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <stdexcept>
 
-#include "apart.h"
-#include "tester.h"
+#include "natively.h"
+#include "processes.h"
 
 namespace tutti::kernel_fuzz {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kHelp = R"(usage: tutti-kernel-fuzz [OPTION…] [FILE…]
   --seed N            of the kernels and of the packages; without it, one is drawn
@@ -32,13 +25,29 @@ constexpr const char* kHelp = R"(usage: tutti-kernel-fuzz [OPTION…] [FILE…]
   --virtual NAME      platform under test (Tutti)
   --packages N        packages of each kernel whose claims are checked (2); 0: none
   --least-split N     percent of the kernels that must be split (25)
+  --balancers LIST    "all", or some of them and "force", with commas: each program for another one,
+                      which must find its kernels worth splitting; "force": random packages
   --apart             vendors' devices copy what they could share with the host
+  --apart-half        every second vendor's do
   --options TEXT      for clBuildProgram
-  --keep FOLDER       failing kernels are written there, smallest form
+  --keep FOLDER       failing kernels are written there, smallest form; vendors' faults are not
   --no-shrink         as they are
   --trace             every step
+  --natively N        the files without Tutti, on platform N compared with --native's: exit code 0,
+                      or 10 different, 11 refused, 12 no such platform
+  --report FILE       which platform is at work then
 FILE: a kept kernel; these are run in place of random ones.
 )";
+
+std::vector<std::string> split_list(const std::string& text) {
+  if (text == "all") {
+    return {"force", "static", "dynamic", "hguided", "autotune", "adaptive", "model", "sigmoid"};
+  }
+  std::vector<std::string> list;
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) list.push_back(item);
+  return list;
+}
 
 bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
@@ -50,7 +59,9 @@ bool parse(int argc, char** argv, Options& options) {
     } else if (name == "--trace") {
       options.trace = true;
     } else if (name == "--apart") {
-      options.apart = true;
+      options.apart = Apart::kAll;
+    } else if (name == "--apart-half") {
+      options.apart = Apart::kHalf;
     } else if (name.rfind("--", 0) != 0) {
       options.replay.push_back(name);
     } else if (!has_value) {
@@ -65,6 +76,12 @@ bool parse(int argc, char** argv, Options& options) {
       options.program_size = std::max<uint64_t>(number(), 1);
     } else if (name == "--jobs") {
       options.jobs = static_cast<uint32_t>(std::max<uint64_t>(number(), 1));
+    } else if (name == "--balancers") {
+      options.balancers = split_list(argv[++i]);
+    } else if (name == "--natively") {
+      options.natively = static_cast<uint32_t>(number());
+    } else if (name == "--report") {
+      options.report = argv[++i];
     } else if (name == "--native") {
       options.native = argv[++i];
     } else if (name == "--virtual") {
@@ -84,43 +101,6 @@ bool parse(int argc, char** argv, Options& options) {
   return true;
 }
 
-/// In a process of its own, so that a crash is one more failure; it ends as any program does, and
-/// Tutti writes its summary then.
-[[noreturn]] void work(const Options& options, uint32_t job, Counts& counts,
-                       const std::string& summary) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  setenv("TUTTI_SUMMARY", summary.c_str(), 1);
-  setenv("TUTTI_SPLIT", "force", 0);
-  setenv("TUTTI_SEED", std::to_string(options.seed % 1000000 + 1000003 * job).c_str(), 0);
-  int code = 0;
-  try {
-    if (options.apart) keep_memory_apart();
-    Tester tester(options, counts);
-    if (options.replay.empty()) {
-      tester.run(job);
-    } else {
-      for (const std::string& file : options.replay) tester.replay(file);
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    code = 2;
-  }
-  std::exit(code);
-}
-
-/// How many of the kernels were split at least once.
-uint64_t split_kernels(const std::string& summary) {
-  std::ifstream file(summary);
-  const auto json = nlohmann::json::parse(file, nullptr, false);
-  if (!json.is_object()) return 0;
-  uint64_t count = 0;
-  for (const auto& kernel : json["kernels"]) {
-    const std::string name = kernel["name"];
-    if (kernel["split"] > 0 && std::stoull(name.substr(1)) < kFirstExtra) ++count;
-  }
-  return count;
-}
-
 int fuzz(int argc, char** argv) {
   Options options;
   options.seed = std::random_device()();
@@ -128,61 +108,36 @@ int fuzz(int argc, char** argv) {
     std::fputs(kHelp, stderr);
     return 2;
   }
-  if (options.only || !options.replay.empty()) options.jobs = 1;
+  if (options.natively) {
+    try {
+      return run_natively(options);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      return 2;
+    }
+  }
+  const bool one = options.only || !options.replay.empty();
+  if (one) options.jobs = 1;
+  if (!options.replay.empty() && options.balancers.size() > 1) options.balancers.resize(1);
   std::fprintf(stderr, "tutti-kernel-fuzz --seed %llu --kernels %llu\n",
                static_cast<unsigned long long>(options.seed),
                static_cast<unsigned long long>(options.kernels));
-  void* memory = mmap(nullptr, options.jobs * sizeof(Counts), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return 2;
-  auto* counts = static_cast<Counts*>(memory);
-  std::string folder = (fs::temp_directory_path() / "tutti-kernel-fuzz-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return 2;
-  const auto summary = [&](uint32_t job) { return folder + "/" + std::to_string(job) + ".json"; };
-  std::vector<pid_t> processes;
-  for (uint32_t job = 0; job < options.jobs; ++job) {
-    new (&counts[job]) Counts;
-    const pid_t process = fork();
-    if (process == 0) work(options, job, counts[job], summary(job));
-    processes.push_back(process);
-  }
-  Counts total;
-  uint64_t split = 0;
-  int code = 0;
-  for (uint32_t job = 0; job < options.jobs; ++job) {
-    int status = 0;
-    waitpid(processes[job], &status, 0);
-    const Counts& one = counts[job];
-    if (WIFSIGNALED(status)) {
-      std::fprintf(stderr, "signal %d, kernel %llu (%s)\n", WTERMSIG(status),
-                   static_cast<unsigned long long>(one.current), one.doing);
-      ++total.failures;
-    } else if (WEXITSTATUS(status) != 0) {
-      code = 2;
-    }
-    total.kernels += one.kernels;
-    total.launches += one.launches;
-    total.refused += one.refused;
-    total.packages += one.packages;
-    total.failures += one.failures;
-    split += split_kernels(summary(job));
-  }
-  fs::remove_all(folder);
+  const Totals totals = run_processes(options);
+  const Counts& counts = totals.counts;
+  const auto number = [](uint64_t value) { return static_cast<unsigned long long>(value); };
   std::fprintf(stderr,
                "%llu kernels, %llu launches, %llu kernels split, %llu refused by both, "
-               "%llu packages' claims checked, %llu failures\n",
-               static_cast<unsigned long long>(total.kernels),
-               static_cast<unsigned long long>(total.launches),
-               static_cast<unsigned long long>(split),
-               static_cast<unsigned long long>(total.refused),
-               static_cast<unsigned long long>(total.packages),
-               static_cast<unsigned long long>(total.failures));
-  if (code != 0) return code;
-  if (total.kernels == 0 || (!options.only && split * 100 < total.kernels * options.least_split)) {
+               "%llu packages' claims checked, %llu vendors' faults, %llu failures\n",
+               number(counts.kernels), number(counts.launches), number(totals.split),
+               number(counts.refused), number(counts.packages), number(counts.vendor_faults),
+               number(counts.failures));
+  if (totals.broken) return 2;
+  const bool enough = totals.split * 100 >= totals.watched * options.least_split;
+  if (counts.kernels == 0 || (!options.only && !enough)) {
     std::fprintf(stderr, "FAILED: too few kernels were split for this run to mean anything\n");
     return 1;
   }
-  return total.failures == 0 ? 0 : 1;
+  return counts.failures == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "builder.h"
+#include "natively.h"
 #include "shrink.h"
 
 namespace tutti::kernel_fuzz {
@@ -22,21 +24,6 @@ std::string hex(const Bytes& bytes, size_t at) {
 
 std::string kind_of(const std::string& why) { return why.substr(0, why.find(':')); }
 
-std::string first_platform_but(const std::string& name) {
-  cl_uint count = 0;
-  clGetPlatformIDs(0, nullptr, &count);
-  std::vector<cl_platform_id> platforms(count);
-  if (count > 0) clGetPlatformIDs(count, platforms.data(), nullptr);
-  for (cl_platform_id platform : platforms) {
-    char text[256] = "";
-    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text, text, nullptr);
-    cl_uint devices = 0;
-    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices);
-    if (devices > 0 && std::string(text).find(name) == std::string::npos) return text;
-  }
-  throw std::runtime_error("no platform but " + name);
-}
-
 }  // namespace
 
 Tester::Tester(const Options& options, Counts& counts)
@@ -48,52 +35,49 @@ Tester::Tester(const Options& options, Counts& counts)
   if (!native_) throw std::runtime_error("no device of a platform '" + native + "'");
   if (!tutti_)
     throw std::runtime_error("no device of a platform '" + options.virtual_platform + "'");
-  atomics64_ = true;
-  for (const char* extension : {"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"}) {
-    atomics64_ = atomics64_ && native_->has(extension) && tutti_->has(extension);
+  atomics64_ = native_->atomics64() && tutti_->atomics64();
+  counts_.atomics64 = atomics64_;
+}
+
+void Tester::now(const char* doing) {
+  std::strncpy(counts_.doing, doing, sizeof counts_.doing - 1);
+  if (options_.trace) {
+    std::fprintf(stderr, "k%llu: %s\n", static_cast<unsigned long long>(counts_.current), doing);
   }
 }
 
-void Tester::now(uint64_t number, const char* doing) {
-  counts_.current = number;
-  std::strncpy(counts_.doing, doing, sizeof counts_.doing - 1);
-  if (options_.trace)
-    std::fprintf(stderr, "k%llu: %s\n", static_cast<unsigned long long>(number), doing);
-}
-
-Tester::Item Tester::make(uint64_t number) const {
+KernelCase case_of(const Options& options, uint64_t number, bool atomics64,
+                   std::vector<uint32_t>* list) {
   // One seed for each, so that any can be made alone.
-  std::seed_seq mixed{static_cast<uint32_t>(options_.seed),
-                      static_cast<uint32_t>(options_.seed >> 32), static_cast<uint32_t>(number)};
+  std::seed_seq mixed{static_cast<uint32_t>(options.seed),
+                      static_cast<uint32_t>(options.seed >> 32), static_cast<uint32_t>(number)};
   uint32_t words[2];
   mixed.generate(words, words + 2);
   Choices choices(uint64_t{words[0]} << 32 | words[1]);
-  Item item;
-  item.number = number;
-  item.kernel = make_case(choices, atomics64_);
-  item.choices = choices.list();
-  return item;
+  KernelCase result = make_case(choices, atomics64, options.large(number));
+  if (list != nullptr) *list = choices.list();
+  return result;
+}
+
+KernelCase read_case(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error("cannot read " + file);
+  return from_text(std::string((std::istreambuf_iterator<char>(in)), {}));
 }
 
 Tester::Built Tester::build(const std::vector<const Item*>& items) {
-  std::string text;
-  if (atomics64_) {
-    text +=
-        "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
-        "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n";
-  }
   std::string kernels;
   for (const Item* item : items) kernels += "\n" + item->kernel.text(item->number);
+  const std::string plain = prelude(false, atomics64_) + kernels;
   Built built;
-  const uint64_t number = items.front()->number;
-  now(number, "native build");
-  built.native = native_->build(text + prelude(false) + kernels, options_.build_options);
-  now(number, "build");
-  built.tutti = tutti_->build(text + prelude(false) + kernels, options_.build_options);
+  now("native build");
+  built.native = native_->build(plain, options_.build_options);
+  now("build");
+  built.tutti = tutti_->build(plain, options_.build_options);
   if (options_.packages > 0) {
-    now(number, "build of the twin");
-    built.twin = native_->build(text + prelude(true) + kernels, options_.build_options);
-    built.summary = summaries_of(text + prelude(false) + kernels, *tutti_);
+    now("build of the twin");
+    built.twin = native_->build(prelude(true, atomics64_) + kernels, options_.build_options);
+    built.summary = compiled(plain, *tutti_).summary;
   }
   return built;
 }
@@ -121,7 +105,7 @@ std::string Tester::judge(const Built& built, const Item& item, uint32_t times) 
   cl_int native_error = CL_SUCCESS;
   std::string native_text;
   try {
-    now(item.number, "native run");
+    now("native run");
     expected = native_->run(built.native, item.number, kernel);
   } catch (const ClError& error) {
     native_error = error.code;
@@ -132,7 +116,7 @@ std::string Tester::judge(const Built& built, const Item& item, uint32_t times) 
     std::string tutti_text;
     std::vector<Bytes> actual;
     try {
-      now(item.number, "run");
+      now("run");
       actual = tutti_->run(built.tutti, item.number, kernel);
       counts_.launches += kernel.repeat;
     } catch (const ClError& error) {
@@ -155,12 +139,14 @@ std::string Tester::judge(const Built& built, const Item& item, uint32_t times) 
     return difference;
   }
   if (options_.packages == 0) return {};
+  // Recording every access of a large launch takes long.
+  const uint32_t packages = options_.large(counts_.current) ? 1 : options_.packages * times;
   for (const auto& summary : built.summary.kernels) {
     if (summary.name != "k" + std::to_string(item.number)) continue;
-    now(item.number, "claims");
-    const auto result = check_claims(
-        summary, kernel, item.number, *native_, built.native, built.twin, options_.packages * times,
-        std::min(native_->max_work_group(), tutti_->max_work_group()), random_);
+    now("claims");
+    const auto result =
+        check_claims(summary, kernel, item.number, *native_, built.native, built.twin, packages,
+                     std::min(native_->max_work_group(), tutti_->max_work_group()), random_);
     counts_.packages += result.checked;
     return result.violation.empty() ? "" : "claim: " + result.violation;
   }
@@ -179,100 +165,134 @@ std::string Tester::judge_alone(const KernelCase& kernel, uint32_t times) {
 }
 
 void Tester::run_program(const std::vector<Item>& items) {
-  Built built;
+  counts_.current = items.front().number;
+  counts_.alone = items.size() == 1;
+  std::optional<Built> built;
   std::vector<const Item*> pointers;
   for (const Item& item : items) pointers.push_back(&item);
   try {
     built = build(pointers);
   } catch (const std::runtime_error&) {
-    for (const Item& item : items) {
-      ++counts_.kernels;
-      const std::string why = judge_alone(item.kernel, 1);
-      if (!why.empty()) report(item, why);
-    }
-    return;
+    counts_.alone = true;
   }
   for (const Item& item : items) {
-    ++counts_.kernels;
+    counts_.current = item.number;
     std::string why;
     try {
-      why = judge(built, item, 1);
+      // What Tutti decides for a kernel depends on what it knows of it.
+      const uint32_t times = options_.large(item.number) ? 2 : 1;
+      why = built ? judge(*built, item, times) : judge_alone(item.kernel, times);
     } catch (const std::runtime_error& error) {
       why = "failure: " + std::string(error.what());
     }
+    ++counts_.kernels;
     if (!why.empty()) report(item, why);
   }
 }
 
 void Tester::report(const Item& item, std::string why) {
+  const auto number = static_cast<unsigned long long>(item.number);
+  const std::string kind = kind_of(why);
+  if (kind != "claim" && kind != "unsteady") {
+    now("vendors asked");
+    const std::string fault = vendors_fault({item.kernel}, options_);
+    if (!fault.empty()) {
+      ++counts_.vendor_faults;
+      std::fprintf(stderr, "\nkernel %llu: vendor's fault: %s\n", number, fault.c_str());
+      return;
+    }
+  }
   ++counts_.failures;
-  std::fprintf(stderr, "\nkernel %llu (--only %llu) FAILED\n%s\n",
-               static_cast<unsigned long long>(item.number),
-               static_cast<unsigned long long>(item.number), why.c_str());
+  counts_.reported = true;
+  std::fprintf(stderr, "\nkernel %llu (--only %llu) FAILED\n%s\n", number, number, why.c_str());
   KernelCase smallest = item.kernel;
+  const std::string first_why = why;
   if (options_.shrink && !item.choices.empty() && counts_.failures <= 10) {
     constexpr uint32_t kTimes = 4;  // packages are cut at random
-    const std::string kind = kind_of(why);
     const auto fails = [&](const std::vector<uint32_t>& list) {
       Choices choices(list);
-      const KernelCase kernel = make_case(choices, atomics64_);
+      const KernelCase kernel = make_case(choices, atomics64_, options_.large(item.number));
       const std::string answer = judge_alone(kernel, kTimes);
       if (kind_of(answer) != kind) return false;
       why = answer;
       smallest = kernel;
       return true;
     };
-    if (fails(item.choices)) {
-      shrunk(item.choices, fails, std::chrono::seconds(120));
-    } else {
+    if (!fails(item.choices)) {
       std::fprintf(stderr,
                    "(not again when alone; the whole program is needed, or other packages)\n");
+    } else {
+      shrunk(item.choices, fails, std::chrono::seconds(120));
+      if (kind != "claim" && !vendors_fault({smallest}, options_).empty()) {
+        std::fprintf(stderr, "(shrunk, it becomes a vendor's fault: here it is as it was)\n");
+        smallest = item.kernel;
+        why = first_why;
+      }
     }
   }
-  std::string text = to_text(smallest);
+  const std::string text = to_text(smallest);
   std::fprintf(stderr, "--- smallest:\n%s\n%s---\n", why.c_str(), text.c_str());
+  keep(item, why, text);
+  counts_.reported = false;
+}
+
+void Tester::keep(const Item& item, const std::string& why, const std::string& text) const {
   if (options_.keep.empty()) return;
   const std::string name = options_.keep + "/" + std::to_string(options_.seed) + "-" +
                            std::to_string(item.number) + ".kernel";
   std::ofstream file(name);
   std::istringstream lines(why);
   for (std::string line; std::getline(lines, line);) file << "# " << line << '\n';
+  const std::string& balancer = options_.balancer_of(item.number / options_.program_size);
+  if (!balancer.empty()) file << "# --balancers " << balancer << '\n';
   file << text;
   if (!file) std::fprintf(stderr, "%s could not be written\n", name.c_str());
 }
 
-void Tester::run(uint32_t job) {
+void Tester::run(const Lane& lane) {
+  const auto make = [&](uint64_t number) {
+    Item item;
+    item.number = number;
+    item.kernel = case_of(options_, number, atomics64_, &item.choices);
+    return item;
+  };
   if (options_.only) {
-    run_program({make(*options_.only)});
+    if (lane.from <= *options_.only) run_program({make(*options_.only)});
     return;
   }
-  for (uint64_t first = job * options_.program_size; first < options_.kernels;
-       first += options_.jobs * options_.program_size) {
-    std::vector<Item> items;
+  for (uint64_t first = lane.number * options_.program_size; first < options_.kernels;
+       first += lane.count * options_.program_size) {
     const uint64_t end = std::min(first + options_.program_size, options_.kernels);
-    for (uint64_t i = first; i < end; ++i) items.push_back(make(i));
-    run_program(items);
-    if (job == 0 && isatty(STDERR_FILENO) != 0) {
+    if (end <= lane.from) continue;
+    std::vector<Item> items;
+    for (uint64_t i = std::max(first, lane.from); i < end; ++i) items.push_back(make(i));
+    if (first < lane.alone_until) {
+      for (const Item& item : items) run_program({item});
+    } else {
+      run_program(items);
+    }
+    if (lane.number == 0 && isatty(STDERR_FILENO) != 0) {
       std::fprintf(stderr, "\r%llu of %llu", static_cast<unsigned long long>(end),
                    static_cast<unsigned long long>(options_.kernels));
-      if (end + options_.program_size >= options_.kernels) std::fputc('\n', stderr);
+      if (end + lane.count * options_.program_size >= options_.kernels) std::fputc('\n', stderr);
     }
-    if (counts_.failures >= 20) return;
+    if (counts_.failures >= kMostFailures) return;
   }
 }
 
 void Tester::replay(const std::string& file) {
-  std::ifstream in(file);
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
   Item item;
-  item.number = counts_.kernels++;
-  item.kernel = from_text(text);
+  item.number = counts_.kernels;
+  item.kernel = read_case(file);
+  counts_.current = item.number;
+  counts_.alone = true;
   std::string why;
   try {
     why = judge(build({&item}), item, 8);
   } catch (const std::runtime_error& error) {
     why = "failure: " + std::string(error.what());
   }
+  ++counts_.kernels;
   if (why.empty()) return;
   std::fprintf(stderr, "%s:\n", file.c_str());
   report(item, why);

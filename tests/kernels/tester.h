@@ -4,52 +4,38 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "claims.h"
 #include "device.h"
+#include "options.h"
 
 namespace tutti::kernel_fuzz {
-
-struct Options {
-  uint64_t seed = 0;
-  uint64_t kernels = 500;
-  uint64_t program_size = 32;
-  std::string native;  // empty: the first platform that is not the virtual one
-  std::string virtual_platform = "Tutti";
-  std::optional<uint64_t> only;
-  std::string keep;
-  std::string build_options;
-  bool shrink = true;
-  bool trace = false;
-  bool apart = false;
-  uint32_t jobs = 1;
-  uint32_t packages = 2;      // whose claims are checked, per kernel
-  uint32_t least_split = 25;  // percent of the kernels
-  std::vector<std::string> replay;
-};
-
-/// Of one process; in memory that its parent sees, also when it dies.
-struct Counts {
-  uint64_t kernels = 0;
-  uint64_t launches = 0;
-  uint64_t refused = 0;   // by both devices alike
-  uint64_t packages = 0;  // whose claims were checked
-  uint64_t failures = 0;
-  uint64_t current = 0;  // the kernel at hand
-  char doing[32] = "starting";
-};
 
 /// Kernels of shrinking and of files count from here, so as not to be counted as split.
 constexpr uint64_t kFirstExtra = 1'000'000'000;
 
+constexpr uint64_t kMostFailures = 20;
+
+/// The programs number, number + count, number + 2 · count … of a run.
+struct Lane {
+  uint32_t number = 0;
+  uint32_t count = 1;
+  uint64_t from = 0;         // kernels before it are done
+  uint64_t alone_until = 0;  // kernels before it are built one by one: together they crashed
+};
+
+/// A random case, by its number alone; `choices`: what it was made of.
+KernelCase case_of(const Options& options, uint64_t number, bool atomics64,
+                   std::vector<uint32_t>* choices = nullptr);
+KernelCase read_case(const std::string& file);
+
 class Tester {
  public:
   Tester(const Options& options, Counts& counts);
-  /// The programs job, job + jobs, job + 2 · jobs …
-  void run(uint32_t job);
+  /// Stops at kMostFailures.
+  void run(const Lane& lane);
   void replay(const std::string& file);
 
  private:
@@ -62,7 +48,7 @@ class Tester {
     Program native, tutti, twin;
     scheduler::ProgramSummary summary;
   };
-  Item make(uint64_t number) const;
+  void run_item(const Built& built, const Item& item, uint32_t times);
   Built build(const std::vector<const Item*>& items);
   void run_program(const std::vector<Item>& items);
   /// Why it fails; empty where it does not. The first word is the kind of failure.
@@ -71,7 +57,8 @@ class Tester {
   std::string compare(const KernelCase& kernel, const std::vector<Bytes>& expected,
                       const std::vector<Bytes>& actual) const;
   void report(const Item& item, std::string why);
-  void now(uint64_t number, const char* doing);
+  void keep(const Item& item, const std::string& why, const std::string& text) const;
+  void now(const char* doing);
 
   const Options& options_;
   Counts& counts_;
