@@ -6,27 +6,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
-#include "platform/own_files.h"
 #include "tools/commands.h"
+#include "tools/driver_files.h"
 
 namespace tutti::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The folder that holds tutti.icd and nothing else: of an installed tree, or of a build tree.
-// Both ICD loaders take a folder: the Khronos loader reads OCL_ICD_VENDORS as one; ocl-icd takes a
-// folder, an .icd file or a library there.
-fs::path vendors_folder() {
-  const fs::path root = fs::path(own_binary()).parent_path().parent_path();
-  for (const char* place : {"share/tutti/vendors", "etc/OpenCL/vendors"}) {
-    std::error_code error;
-    if (fs::exists(root / place / "tutti.icd", error)) return root / place;
-  }
-  return {};
-}
 
 // What the user had told the ICD loader is meant for the vendors now.
 void hand_on_vendors(const fs::path& own_folder) {
@@ -53,19 +40,9 @@ int complain(int code, const std::string& message) {
 }  // namespace
 
 int run(const RunOptions& options) {
-  const fs::path folder = vendors_folder();
-  if (folder.empty()) {
-    return complain(
-        kSetUpBroken,
-        "tutti.icd is neither in ../share/tutti/vendors nor in ../etc/OpenCL/vendors of "
-        "this program; is Tutti installed or built completely?");
-  }
-  std::string library;
-  std::getline(std::ifstream(folder / "tutti.icd"), library);
-  if (access(library.c_str(), R_OK) != 0) {
-    return complain(kSetUpBroken, fmt::format("{} names {}: {}", (folder / "tutti.icd").string(),
-                                              library, strerror(errno)));
-  }
+  const auto driver = find_driver();
+  if (!driver) return complain(kSetUpBroken, driver.error().message);
+  const fs::path folder = driver->vendors_folder;
   hand_on_vendors(folder);
   setenv("OCL_ICD_VENDORS", folder.c_str(), 1);
   const std::pair<const char*, const std::string*> settings[] = {
