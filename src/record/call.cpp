@@ -133,9 +133,9 @@ class Decoder {
       case Value::Type::kContent:
         get(value.content.size);
         get_all(value.content.pieces);
-        good_ = good_ && value.content.pieces.size() ==
-                             value.content.size / kPieceBytes +
-                                 (value.content.size % kPieceBytes != 0 ? 1 : 0);
+        good_ = good_ &&
+                value.content.pieces.size() == value.content.size / kPieceBytes +
+                                                   (value.content.size % kPieceBytes != 0 ? 1 : 0);
         return;
     }
     good_ = false;

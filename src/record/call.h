@@ -32,7 +32,15 @@ struct Content {
 Content content_of(std::span<const std::byte> bytes);
 
 enum class ObjectKind : uint8_t {
-  kPlatform, kDevice, kContext, kQueue, kMemory, kProgram, kKernel, kEvent, kSampler
+  kPlatform,
+  kDevice,
+  kContext,
+  kQueue,
+  kMemory,
+  kProgram,
+  kKernel,
+  kEvent,
+  kSampler
 };
 
 /// A handle as a number that is never used again in a record. 0 is null.

@@ -81,17 +81,16 @@ Status ContentReader::open(const std::string& folder) {
 Status ContentReader::read_piece(const Hash& hash, std::byte* into, uint64_t size) {
   const auto found = places_.find(hash);
   if (found == places_.end() || found->second.size != size) {
-    return fail(CL_INVALID_VALUE, fmt::format("{}: content {:016x}{:016x} is missing", name_,
-                                              hash.high, hash.low));
+    return fail(CL_INVALID_VALUE,
+                fmt::format("{}: content {:016x}{:016x} is missing", name_, hash.high, hash.low));
   }
   buffer_.resize(found->second.stored);
   fseeko(file_.get(), static_cast<off_t>(found->second.offset), SEEK_SET);
   const bool read = fread(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size();
   if (!read || ZSTD_decompress(into, size, buffer_.data(), buffer_.size()) != size ||
       hash_of({into, size}) != hash) {
-    return fail(CL_INVALID_VALUE,
-                fmt::format("{} is damaged: content {:016x}{:016x} at byte {}", name_, hash.high,
-                            hash.low, found->second.offset));
+    return fail(CL_INVALID_VALUE, fmt::format("{} is damaged: content {:016x}{:016x} at byte {}",
+                                              name_, hash.high, hash.low, found->second.offset));
   }
   return {};
 }

@@ -23,9 +23,9 @@ class ContentWriter {
 
  private:
   std::mutex mutex_;
-  std::set<Hash> known_;            // guarded by mutex_
-  std::vector<std::byte> buffer_;   // guarded by mutex_
-  AppendFile file_;                 // guarded by mutex_
+  std::set<Hash> known_;           // guarded by mutex_
+  std::vector<std::byte> buffer_;  // guarded by mutex_
+  AppendFile file_;                // guarded by mutex_
 };
 
 class ContentReader {

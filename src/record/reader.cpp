@@ -49,9 +49,9 @@ Result<Record> read(const std::string& folder) {
     CallHead head;
     if (rest.size() >= sizeof head) std::memcpy(&head, rest.data(), sizeof head);
     if (rest.size() < sizeof head || rest.size() - sizeof head < head.size) {
-      record.warnings.push_back(fmt::format(
-          "{} is cut off at byte {}: its first {} entries are used", name, offset,
-          record.calls.size()));
+      record.warnings.push_back(
+          fmt::format("{} is cut off at byte {}: its first {} entries are used", name, offset,
+                      record.calls.size()));
       break;
     }
     const std::string_view body = rest.substr(sizeof head, head.size);
@@ -59,9 +59,9 @@ Result<Record> read(const std::string& folder) {
     auto call = decode(body);
     if (check != head.check || !call) {
       record.damaged = true;
-      record.warnings.push_back(fmt::format(
-          "{} is damaged at byte {}: its first {} entries are used", name, offset,
-          record.calls.size()));
+      record.warnings.push_back(
+          fmt::format("{} is damaged at byte {}: its first {} entries are used", name, offset,
+                      record.calls.size()));
       break;
     }
     if (!take_supplement(record, *call)) record.calls.push_back(std::move(*call));
@@ -69,7 +69,8 @@ Result<Record> read(const std::string& folder) {
   }
   TUTTI_TRY(record.content.open(folder));
   if (!record.content.warning().empty()) {
-    record.damaged = record.damaged || record.content.warning().find("damaged") != std::string::npos;
+    record.damaged =
+        record.damaged || record.content.warning().find("damaged") != std::string::npos;
     record.warnings.push_back(record.content.warning());
   }
   return record;

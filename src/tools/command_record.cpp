@@ -52,10 +52,10 @@ int record_show(const RecordShowOptions& options) {
       fmt::print("{:>6} {:>6} {:>13} {:>12}  {}\n", i + 1, "", "", "", record::text_of(call));
       continue;
     }
-    std::string line = fmt::format(
-        "{:>6} {:>6} {:>13.3f} {:>12.1f}  {}", i + 1, call.thread,
-        static_cast<double>(call.start_ns - first_ns) * 1e-6,
-        static_cast<double>(call.duration_ns) * 1e-3, record::text_of(call));
+    std::string line =
+        fmt::format("{:>6} {:>6} {:>13.3f} {:>12.1f}  {}", i + 1, call.thread,
+                    static_cast<double>(call.start_ns - first_ns) * 1e-6,
+                    static_cast<double>(call.duration_ns) * 1e-3, record::text_of(call));
     if (const auto data = record->data.find(call.begin); data != record->data.end()) {
       line += "  got " + record::text_of(record::Value::of_content(data->second));
     }

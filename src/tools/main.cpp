@@ -96,9 +96,11 @@ const CLI::App* add_replay(CLI::App& app, tutti::tools::ReplayOptions& options) 
   CLI::App* command = app.add_subcommand(
       "replay", "Run a record without its application, compare the results, report times");
   command->footer(
-      "Exit code: 0 when all that the application had read is the same; 1 when something differs or\n"
+      "Exit code: 0 when all that the application had read is the same; 1 when something differs "
+      "or\n"
       "the record is damaged; 2 when there is no record.");
-  command->add_option("FOLDER", options.folder, "A record, made by TUTTI_RECORD=FOLDER")->required();
+  command->add_option("FOLDER", options.folder, "A record, made by TUTTI_RECORD=FOLDER")
+      ->required();
   command->add_option("--devices", options.devices, "Which devices take part, as TUTTI_DEVICES");
   command->add_option("--balancer", options.balancer, "How work is shared out, as TUTTI_BALANCER");
   command->add_flag("--summary{-}", options.summary,

@@ -132,7 +132,8 @@ ReplayResult Replay::run() {
       steps.push_back({call.begin, i, Step::kIssue});
       steps.push_back({call.end, i, Step::kWait});
     } else {
-      steps.push_back({call.name.starts_with("clEnqueue") ? call.begin : call.end, i, Step::kWhole});
+      steps.push_back(
+          {call.name.starts_with("clEnqueue") ? call.begin : call.end, i, Step::kWhole});
     }
   }
   std::stable_sort(steps.begin(), steps.end(),
@@ -170,11 +171,10 @@ void Replay::step(size_t index, bool wait_later) {
     call.arguments.erase(call.arguments.begin() + 1,
                          call.arguments.begin() + static_cast<ptrdiff_t>(events));
   }
-  const bool creates = call.name == "clGetPlatformIDs" || call.name == "clGetDeviceIDs" ||
-                       call.name == "clCreateSubDevices" ||
-                       call.name == "clCreateKernelsInProgram" ||
-                       call.name == "clCreateProgramWithSource" ||
-                       call.name == "clCreateProgramWithBinary";
+  const bool creates =
+      call.name == "clGetPlatformIDs" || call.name == "clGetDeviceIDs" ||
+      call.name == "clCreateSubDevices" || call.name == "clCreateKernelsInProgram" ||
+      call.name == "clCreateProgramWithSource" || call.name == "clCreateProgramWithBinary";
   if ((without_data && !call.name.starts_with("clBuild")) ||
       (!creates && !is_replayed(call.name)) || (creates && call.created.empty())) {
     ++result_.passed_over;
@@ -189,7 +189,8 @@ void Replay::step(size_t index, bool wait_later) {
     issue(*frame, call);
   }
   if (!frame->failure.empty()) {
-    result_.failures.push_back(fmt::format("call {}: {}: {}", index + 1, call.name, frame->failure));
+    result_.failures.push_back(
+        fmt::format("call {}: {}: {}", index + 1, call.name, frame->failure));
     return;
   }
   ++result_.calls;
@@ -333,11 +334,11 @@ void Replay::create_objects(ReplayFrame& frame, Call& call) {
   } else if (call.name == "clCreateSubDevices") {
     std::vector<cl_device_id> devices(count, device_);
     const auto* properties = frame.argument<const cl_context_properties*>(call.arguments[1]);
-    const cl_int code =
-        cl_.clCreateSubDevices(static_cast<cl_device_id>(live(object_at(call, 0))), properties,
-                               count, devices.data(), nullptr);
+    const cl_int code = cl_.clCreateSubDevices(static_cast<cl_device_id>(live(object_at(call, 0))),
+                                               properties, count, devices.data(), nullptr);
     if (code != CL_SUCCESS) {
-      note("these devices cannot be divided as the record's: the whole device stands for each part");
+      note(
+          "these devices cannot be divided as the record's: the whole device stands for each part");
       std::fill(devices.begin(), devices.end(), device_);
     }
     for (size_t i = 0; i < devices.size(); ++i) set_live(call.created[i], devices[i]);
@@ -401,8 +402,8 @@ void Replay::settle(bool wait) {
     if (status == CL_COMPLETE) {
       complete(command);
     } else {
-      result_.other_codes.push_back({command.frame->index + 1, record::text_of(call), CL_SUCCESS,
-                                     status});
+      result_.other_codes.push_back(
+          {command.frame->index + 1, record::text_of(call), CL_SUCCESS, status});
     }
     cl_.clReleaseEvent(command.event);
   }
@@ -416,11 +417,10 @@ void Replay::complete(InFlight& command) {
   ReplayResult::Kernel& kernel = result_.kernels[kernel_names_[object_at(call, 1).number]];
   ++kernel.launches;
   cl_ulong start = 0, end = 0;
-  const bool known =
-      cl_.clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_START, sizeof start, &start,
-                                  nullptr) == CL_SUCCESS &&
-      cl_.clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_END, sizeof end, &end,
-                                  nullptr) == CL_SUCCESS;
+  const bool known = cl_.clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_START,
+                                                 sizeof start, &start, nullptr) == CL_SUCCESS &&
+                     cl_.clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_END,
+                                                 sizeof end, &end, nullptr) == CL_SUCCESS;
   const auto recorded = record_.times.find(call.begin);
   if (!known || recorded == record_.times.end()) return;
   kernel.recorded_ns += recorded->second.ended - recorded->second.started;
@@ -459,7 +459,8 @@ void Replay::compare(const InFlight& command, const std::vector<std::byte>& foun
     ++result_.within_tolerance;
     return;
   }
-  const auto differs = std::mismatch(found.begin(), found.end(), expected->begin(), expected->end());
+  const auto differs =
+      std::mismatch(found.begin(), found.end(), expected->begin(), expected->end());
   result_.differences.push_back({command.frame->index + 1, record::text_of(call),
                                  static_cast<uint64_t>(differs.first - found.begin()),
                                  found.size()});

@@ -20,7 +20,7 @@
 namespace tutti::tools {
 
 struct ReplayResult {
-  uint64_t calls = 0;       // replayed
+  uint64_t calls = 0;        // replayed
   uint64_t passed_over = 0;  // queries, calls that had failed, and what cannot be replayed
   uint64_t compared = 0, equal = 0, within_tolerance = 0;
   uint64_t unknown = 0;  // reads whose recorded data are missing

@@ -65,8 +65,8 @@ struct ReplayFrame {
       for (const std::string& text : value.texts) list.push_back(text.c_str());
       return list.data();
     } else if constexpr (std::is_same_v<T, const cl_image_format*>) {
-      const bool whole = value.type == Type::kBytes &&
-                         value.texts.front().size() == sizeof(cl_image_format);
+      const bool whole =
+          value.type == Type::kBytes && value.texts.front().size() == sizeof(cl_image_format);
       return whole ? static_cast<T>(bytes_of(value.texts.front())) : nullptr;
     } else if constexpr (std::is_same_v<T, const cl_image_desc*>) {
       return image(value);

@@ -95,8 +95,8 @@ cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffe
   RecordedCall call("clCreateSubBuffer", {});
   if (info != nullptr && type == CL_BUFFER_CREATE_TYPE_REGION) {
     call.guarded([&] {
-      call.set_pointee(Value::of_bytes(
-          std::as_bytes(std::span(static_cast<const cl_buffer_region*>(info), 1))));
+      call.set_pointee(
+          Value::of_bytes(std::as_bytes(std::span(static_cast<const cl_buffer_region*>(info), 1))));
     });
   }
   call.arguments(buffer, flags, type, info, errcode_ret);
@@ -213,8 +213,7 @@ cl_program CL_API_CALL create_program_with_source(cl_context context, cl_uint co
                                                   cl_int* errcode_ret) {
   RecordedCall call("clCreateProgramWithSource", {});
   cl_int* const code = call.passed(errcode_ret);
-  cl_program const program =
-      icd::clCreateProgramWithSource(context, count, strings, lengths, code);
+  cl_program const program = icd::clCreateProgramWithSource(context, count, strings, lengths, code);
   const void* source = nullptr;
   std::string text;
   call.guarded([&] {
@@ -238,8 +237,8 @@ cl_program CL_API_CALL create_program_with_binary(cl_context context, cl_uint nu
                                                   cl_int* binary_status, cl_int* errcode_ret) {
   RecordedCall call("clCreateProgramWithBinary", {});
   cl_int* const code = call.passed(errcode_ret);
-  cl_program const program = icd::clCreateProgramWithBinary(
-      context, num_devices, devices, lengths, binaries, binary_status, code);
+  cl_program const program = icd::clCreateProgramWithBinary(context, num_devices, devices, lengths,
+                                                            binaries, binary_status, code);
   call.arguments(context, num_devices, devices);
   for (cl_uint i = 0; program && i < num_devices; ++i) {
     call.set_pointee(HostRegion::bytes(binaries[i], lengths[i]));
@@ -270,8 +269,8 @@ Value argument_value(Recorder& recorder, size_t size, const void* value) {
   if (size == sizeof(void*)) {
     const void* handle = nullptr;
     std::memcpy(&handle, value, sizeof handle);
-    for (const auto kind : {record::ObjectKind::kMemory, record::ObjectKind::kSampler,
-                            record::ObjectKind::kQueue}) {
+    for (const auto kind :
+         {record::ObjectKind::kMemory, record::ObjectKind::kSampler, record::ObjectKind::kQueue}) {
       const record::Object object = recorder.object_of(kind, handle);
       if (object.number != 0 && object.number != record::kUnknownObject) {
         return Value::of_object(object);

@@ -11,8 +11,7 @@
 namespace tutti::icd::recorder {
 namespace {
 
-#define TUTTI_RECORDING(name, shape) \
-  PlainCall<&icd::name, [] { return #name; }, shape>::function
+#define TUTTI_RECORDING(name, shape) PlainCall<&icd::name, [] { return #name; }, shape>::function
 
 constexpr auto kCreateQueueKHR =
     &TUTTI_RECORDING(clCreateCommandQueueWithPropertiesKHR, Shape{.sizes = 0});

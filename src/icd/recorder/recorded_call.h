@@ -23,23 +23,34 @@ template <typename T>
 struct KindOf {};
 template <record::ObjectKind k>
 using KindConstant = std::integral_constant<record::ObjectKind, k>;
-template <> struct KindOf<cl_platform_id> : KindConstant<record::ObjectKind::kPlatform> {};
-template <> struct KindOf<cl_device_id> : KindConstant<record::ObjectKind::kDevice> {};
-template <> struct KindOf<cl_context> : KindConstant<record::ObjectKind::kContext> {};
-template <> struct KindOf<cl_command_queue> : KindConstant<record::ObjectKind::kQueue> {};
-template <> struct KindOf<cl_mem> : KindConstant<record::ObjectKind::kMemory> {};
-template <> struct KindOf<cl_program> : KindConstant<record::ObjectKind::kProgram> {};
-template <> struct KindOf<cl_kernel> : KindConstant<record::ObjectKind::kKernel> {};
-template <> struct KindOf<cl_event> : KindConstant<record::ObjectKind::kEvent> {};
-template <> struct KindOf<cl_sampler> : KindConstant<record::ObjectKind::kSampler> {};
+template <>
+struct KindOf<cl_platform_id> : KindConstant<record::ObjectKind::kPlatform> {};
+template <>
+struct KindOf<cl_device_id> : KindConstant<record::ObjectKind::kDevice> {};
+template <>
+struct KindOf<cl_context> : KindConstant<record::ObjectKind::kContext> {};
+template <>
+struct KindOf<cl_command_queue> : KindConstant<record::ObjectKind::kQueue> {};
+template <>
+struct KindOf<cl_mem> : KindConstant<record::ObjectKind::kMemory> {};
+template <>
+struct KindOf<cl_program> : KindConstant<record::ObjectKind::kProgram> {};
+template <>
+struct KindOf<cl_kernel> : KindConstant<record::ObjectKind::kKernel> {};
+template <>
+struct KindOf<cl_event> : KindConstant<record::ObjectKind::kEvent> {};
+template <>
+struct KindOf<cl_sampler> : KindConstant<record::ObjectKind::kSampler> {};
 template <typename T>
-concept ApiHandle = requires { KindOf<T>::value; };
+concept ApiHandle = requires {
+  KindOf<T>::value;
+};
 
 /// What the types of arguments do not tell.
 struct Shape {
-  size_t sizes = 3;     // elements behind a const size_t*; 0: a list of properties
-  bool tells = false;   // may tell the application that commands have ended
-  bool timed = false;   // enqueues a kernel, whose times are recorded
+  size_t sizes = 3;    // elements behind a const size_t*; 0: a list of properties
+  bool tells = false;  // may tell the application that commands have ended
+  bool timed = false;  // enqueues a kernel, whose times are recorded
 };
 
 class RecordedCall {
@@ -119,7 +130,8 @@ class RecordedCall {
       call_.duration_ns = now_ns() - call_.start_ns;
       Ref<device_virtual::Event> event;
       if (code == CL_SUCCESS && event_ != nullptr && *event_ != nullptr) {
-        event = Ref<device_virtual::Event>(device_virtual::from_handle<device_virtual::Event>(*event_));
+        event =
+            Ref<device_virtual::Event>(device_virtual::from_handle<device_virtual::Event>(*event_));
         if (wanted_event_ != nullptr) created(*wanted_event_);
       }
       recorder_->write(call_);

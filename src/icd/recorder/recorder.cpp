@@ -134,10 +134,9 @@ void Recorder::add_pending(Pending pending) {
 void Recorder::write_ended() {
   std::vector<Pending> ended;  // destroyed after the lock is given up
   const std::lock_guard lock(pending_mutex_);
-  const auto first_ended =
-      std::stable_partition(pending_.begin(), pending_.end(), [](const Pending& pending) {
-        return pending.event->command().status() > CL_COMPLETE;
-      });
+  const auto first_ended = std::stable_partition(
+      pending_.begin(), pending_.end(),
+      [](const Pending& pending) { return pending.event->command().status() > CL_COMPLETE; });
   ended.assign(std::move_iterator(first_ended), std::move_iterator(pending_.end()));
   pending_.erase(first_ended, pending_.end());
   for (const Pending& pending : ended) {

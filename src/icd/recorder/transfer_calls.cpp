@@ -60,10 +60,10 @@ cl_int CL_API_CALL read_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_bo
   call.arguments(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row_pitch,
                  buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events, events,
                  event);
-  const cl_int code = icd::clEnqueueReadBufferRect(
-      queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row_pitch,
-      buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events, events,
-      call.passed(event));
+  const cl_int code =
+      icd::clEnqueueReadBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region,
+                                   buffer_row_pitch, buffer_slice_pitch, host_row_pitch,
+                                   host_slice_pitch, ptr, num_events, events, call.passed(event));
   call.finish(code, code == CL_SUCCESS
                         ? rectangle(ptr, host_origin, region, host_row_pitch, host_slice_pitch)
                         : HostRegion{});
@@ -81,9 +81,8 @@ cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool bloc
   const cl_int code =
       icd::clEnqueueReadImage(queue, image, blocking, origin, region, row_pitch, slice_pitch, ptr,
                               num_events, events, call.passed(event));
-  call.finish(code, code == CL_SUCCESS
-                        ? image_rectangle(image, ptr, region, row_pitch, slice_pitch)
-                        : HostRegion{});
+  call.finish(code, code == CL_SUCCESS ? image_rectangle(image, ptr, region, row_pitch, slice_pitch)
+                                       : HostRegion{});
   return code;
 }
 
@@ -107,10 +106,10 @@ cl_int CL_API_CALL write_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_b
                                      size_t host_slice_pitch, const void* ptr, cl_uint num_events,
                                      const cl_event* events, cl_event* event) {
   RecordedCall call("clEnqueueWriteBufferRect", kTells);
-  const cl_int code = icd::clEnqueueWriteBufferRect(
-      queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row_pitch,
-      buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events, events,
-      call.passed(event));
+  const cl_int code =
+      icd::clEnqueueWriteBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region,
+                                    buffer_row_pitch, buffer_slice_pitch, host_row_pitch,
+                                    host_slice_pitch, ptr, num_events, events, call.passed(event));
   constexpr size_t kZero[3] = {};
   if (code == CL_SUCCESS) {
     call.set_pointee(rectangle(ptr, host_origin, region, host_row_pitch, host_slice_pitch));
@@ -233,8 +232,8 @@ cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void* pointer, c
     if (mapping.call != 0 && mapping.writes) call.set_pointee(mapping.region);
   });
   call.arguments(queue, memory, pointer, num_events, events, event, mapping.call);
-  const cl_int code = icd::clEnqueueUnmapMemObject(queue, memory, pointer, num_events, events,
-                                                   call.passed(event));
+  const cl_int code =
+      icd::clEnqueueUnmapMemObject(queue, memory, pointer, num_events, events, call.passed(event));
   if (code != CL_SUCCESS && mapping.call != 0) {
     call.guarded([&] { call.recorder().add_mapping(mapping); });
   }

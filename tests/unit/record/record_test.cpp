@@ -37,16 +37,17 @@ Call a_call(Writer& writer, int number) {
   call.duration_ns = 77;
   call.code = -30;
   const auto raw = bytes_of(9, 5);
-  call.arguments = {Value::null(),
-                    Value::pointer(),
-                    Value::of_number(UINT64_MAX),
-                    Value::of_numbers({1, 2, 3}),
-                    Value::of_object({ObjectKind::kMemory, 12}),
-                    Value::of_objects({{ObjectKind::kEvent, 1}, {ObjectKind::kEvent, 0}}),
-                    Value::of_text("a \"text\"\n"),
-                    Value::of_texts({"one", ""}),
-                    Value::of_bytes(raw),
-                    Value::of_content(writer.put(bytes_of(100, static_cast<unsigned>(number))).value())};
+  call.arguments = {
+      Value::null(),
+      Value::pointer(),
+      Value::of_number(UINT64_MAX),
+      Value::of_numbers({1, 2, 3}),
+      Value::of_object({ObjectKind::kMemory, 12}),
+      Value::of_objects({{ObjectKind::kEvent, 1}, {ObjectKind::kEvent, 0}}),
+      Value::of_text("a \"text\"\n"),
+      Value::of_texts({"one", ""}),
+      Value::of_bytes(raw),
+      Value::of_content(writer.put(bytes_of(100, static_cast<unsigned>(number))).value())};
   call.created = {{ObjectKind::kKernel, 44}};
   return call;
 }
@@ -180,6 +181,7 @@ TEST_F(RecordTest, NoticesEveryDamagedByteOfContent) {
   const std::vector<Call> calls = write(1);
   const Content& content = calls[0].arguments[9].content;
   const std::string whole = contents(content_file(folder()));
+  size_t failures = 0;
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string text = whole;
     text[at] = static_cast<char>(text[at] ^ 0x10);
@@ -189,8 +191,12 @@ TEST_F(RecordTest, NoticesEveryDamagedByteOfContent) {
       EXPECT_LT(at, kContentMagic.size());
       continue;
     }
-    EXPECT_FALSE(record->content.get(content)) << at;
+    // zstd ignores a bit of its header: then the bytes are right.
+    const auto found = record->content.get(content);
+    EXPECT_EQ(found.value_or(bytes_of(100, 0)), bytes_of(100, 0)) << at;
+    failures += found ? 0 : 1;
   }
+  EXPECT_GE(failures + 1, whole.size() - kContentMagic.size());
   replace_contents(content_file(folder()), whole.substr(0, whole.size() - 1));
   auto record = read(folder());
   ASSERT_TRUE(record);
@@ -253,8 +259,7 @@ TEST(RecordTextTest, ReadsLikeACall) {
   EXPECT_EQ(text_of(call), "clCreateKernel(program 4, \"sum\", null) = kernel 9");
   call.created.clear();
   call.code = CL_INVALID_KERNEL_NAME;
-  EXPECT_EQ(text_of(call),
-            "clCreateKernel(program 4, \"sum\", null) -> CL_INVALID_KERNEL_NAME");
+  EXPECT_EQ(text_of(call), "clCreateKernel(program 4, \"sum\", null) -> CL_INVALID_KERNEL_NAME");
 }
 
 }  // namespace
