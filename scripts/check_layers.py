@@ -17,6 +17,7 @@ import sys
 # prefix decides, so a stricter rule for a subfolder stands before its folder's.
 ALLOWED = {
     "platform": (),
+    "record": ("platform",),
     "backends/api": ("platform",),
     "backends": ("platform",),
     # Balancers and the performance model are pure logic, also usable without any OpenCL.
@@ -28,9 +29,9 @@ ALLOWED = {
     "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h", "scheduler/plan/image_layout.h",
                         "platform"),
     "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "platform"),
-    "icd": ("device_virtual", "scheduler", "backends/api", "platform"),
+    "icd": ("device_virtual", "record", "scheduler", "backends/api", "platform"),
     "tools": ("device_virtual/composition_devices.h", "kernel_compiler", "scheduler", "backends",
-              "platform"),
+              "record", "platform"),
 }
 
 # Folders whose own files may not be included by a sibling folder of the same parent.

@@ -89,4 +89,20 @@ struct ModelOptions {
 /// Prints what is remembered of kernels' speeds, or forgets it.
 int model(const ModelOptions& options);
 
+struct RecordShowOptions {
+  std::string folder;
+  std::optional<uint64_t> source;  // the number of a program whose source is wanted
+};
+/// Prints a record (TUTTI_RECORD) as readable calls.
+int record_show(const RecordShowOptions& options);
+
+struct ReplayOptions {
+  std::string folder;
+  std::string devices, balancer, summary;  // as RunOptions'
+  double tolerance = 0;
+  bool json = false;
+};
+/// Runs a record without the application, and compares what it had read.
+int replay(const ReplayOptions& options);
+
 }  // namespace tutti::tools

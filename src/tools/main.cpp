@@ -116,6 +116,35 @@ int print_documentation(const CLI::App& app, const std::string& form) {
   return 0;
 }
 
+void add_record(CLI::App& app, tutti::tools::RecordShowOptions& options) {
+  CLI::App* command = app.add_subcommand("record", "Show what TUTTI_RECORD=FOLDER has recorded");
+  command->require_subcommand(1);
+  CLI::App* show = command->add_subcommand("show", "List the calls");
+  show->add_option("FOLDER", options.folder, "A record")->required();
+  show->add_option("--source", options.source, "Only the source of the program of this number");
+}
+
+const CLI::App* add_replay(CLI::App& app, tutti::tools::ReplayOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "replay", "Run a record without its application, compare the results, report times");
+  command->footer(
+      "Exit code: 0 when all that the application had read is the same; 1 when something differs "
+      "or\n"
+      "the record is damaged; 2 when there is no record.");
+  command->add_option("FOLDER", options.folder, "A record, made by TUTTI_RECORD=FOLDER")
+      ->required();
+  command->add_option("--devices", options.devices, "Which devices take part, as TUTTI_DEVICES");
+  command->add_option("--balancer", options.balancer, "How work is shared out, as TUTTI_BALANCER");
+  command->add_flag("--summary{-}", options.summary,
+                    "Summary at exit on stderr, or with --summary=FILE.json as JSON in a file");
+  command
+      ->add_option("--tolerance", options.tolerance,
+                   "Data that differ, taken as 32-bit floats, may do so by this relative error")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--json", options.json, "As JSON");
+  return command;
+}
+
 // Where the application begins among the arguments of `run` (index 2 and on): at the first that is
 // neither an option nor an option's value, or after "--". What follows is not ours to parse.
 int application_start(const CLI::App& run_command, int argc, char** argv) {
@@ -195,6 +224,11 @@ int main(int argc, char** argv) {
   std::string form;
   const CLI::App* documentation_command = add_documentation(app, form);
 
+  RecordShowOptions record_options;
+  add_record(app, record_options);
+  ReplayOptions replay_options;
+  const CLI::App* replay_command = add_replay(app, replay_options);
+
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {  // "help explain" is "explain --help"
     words.erase(words.begin());
@@ -226,6 +260,8 @@ int main(int argc, char** argv) {
   }
   if (explain_command->parsed()) return explain(explain_options);
   if (simulate_command->parsed()) return simulate(simulate_options);
+  if (!record_options.folder.empty()) return record_show(record_options);
+  if (replay_command->parsed()) return replay(replay_options);
   if (run_options.command.empty()) {
     fmt::print(stderr,
                "tutti run: no application is named\n"

@@ -6,6 +6,7 @@
 
 #include "device_virtual/handle.h"
 #include "device_virtual/platform_object.h"
+#include "icd/recorder/recording_functions.h"
 
 namespace tutti::icd {
 namespace {
@@ -46,7 +47,8 @@ extern "C" {
 
 __attribute__((visibility("default"))) void* CL_API_CALL
 clGetExtensionFunctionAddress(const char* func_name) {
-  return tutti::icd::clGetExtensionFunctionAddress(func_name);
+  void* recording = tutti::icd::recorder::extension_function(func_name);
+  return recording != nullptr ? recording : tutti::icd::clGetExtensionFunctionAddress(func_name);
 }
 
 __attribute__((visibility("default"))) cl_int CL_API_CALL

@@ -3,6 +3,7 @@
 #include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
 
 #include "icd/entry/entry.h"
+#include "icd/recorder/recording_functions.h"
 #include "icd/validate/platform.h"
 #include "platform/clock.h"
 
@@ -13,6 +14,7 @@ cl_int platform_ids(const char* name, cl_int none, cl_uint num_entries, cl_platf
                     cl_uint* num_platforms) {
   return entry(name, [&]() -> Status {
     TUTTI_TRY(validate::get_platform_ids(num_entries, platforms, num_platforms));
+    recorder::start_if_wanted();  // before the first handle is made
     const device_virtual::Composition* all = device_virtual::composition();
     if (num_platforms != nullptr) *num_platforms = all != nullptr ? 1 : 0;
     if (all == nullptr) return fail(none, "there is no vendor device");

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "icd/recorder/plain_call.h"  // first: it asks cl.h for the deprecated functions
+
+#include <string_view>
+
+#include "device_virtual/handle.h"
+#include "icd/dispatch.h"
+#include "icd/recorder/recording_functions.h"
+#include "platform/config.h"
+
+namespace tutti::icd::recorder {
+namespace {
+
+#define TUTTI_RECORDING(name, shape) PlainCall<&icd::name, [] { return #name; }, shape>::function
+
+constexpr auto kCreateQueueKHR =
+    &TUTTI_RECORDING(clCreateCommandQueueWithPropertiesKHR, Shape{.sizes = 0});
+
+void* CL_API_CALL get_extension_function(cl_platform_id platform, const char* name) {
+  void* function = icd::clGetExtensionFunctionAddressForPlatform(platform, name);
+  void* recording = function != nullptr ? extension_function(name) : nullptr;
+  return recording != nullptr ? recording : function;
+}
+
+}  // namespace
+
+void* extension_function(const char* name) noexcept {
+  if (Recorder::current() == nullptr || name == nullptr) return nullptr;
+  const std::string_view wanted = name;
+  if (wanted == "clCreateCommandQueueWithPropertiesKHR") {
+    return reinterpret_cast<void*>(kCreateQueueKHR);
+  }
+  return nullptr;
+}
+
+void add_plain_calls(cl_icd_dispatch& table) {
+#define TUTTI_PLAIN_CALL(name, ...) table.name = &TUTTI_RECORDING(name, (__VA_ARGS__));
+#include "icd/recorder/plain_calls.def"
+#undef TUTTI_PLAIN_CALL
+  table.clGetExtensionFunctionAddressForPlatform = &get_extension_function;
+}
+
+void start_if_wanted() {
+  static const bool started = [] {
+    const std::string& folder = process_config().record.value;
+    if (folder.empty()) return false;
+    Recorder::start(folder);
+    if (Recorder::current() == nullptr) return false;
+    static cl_icd_dispatch table = dispatch_table();
+    add_plain_calls(table);
+    add_object_calls(table);
+    add_transfer_calls(table);
+    device_virtual::g_dispatch = &table;
+    return true;
+  }();
+  (void)started;
+}
+
+}  // namespace tutti::icd::recorder

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/content_store.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace tutti::record {
+namespace {
+
+uint32_t check_of(const PieceHead& head) {
+  const auto bytes = std::as_bytes(std::span(&head, 1)).subspan(sizeof head.check);
+  return static_cast<uint32_t>(hash_of(bytes).low);
+}
+
+}  // namespace
+
+Status ContentWriter::create(const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  return file_.create(content_file(folder), kContentMagic);
+}
+
+Result<Content> ContentWriter::put(std::span<const std::byte> bytes) {
+  Content content = content_of(bytes);
+  for (size_t i = 0; i < content.pieces.size(); ++i) {
+    const Hash& hash = content.pieces[i];
+    const auto piece = bytes.subspan(i * kPieceBytes,
+                                     std::min<size_t>(kPieceBytes, bytes.size() - i * kPieceBytes));
+    const std::lock_guard lock(mutex_);
+    if (known_.contains(hash)) continue;
+    buffer_.resize(sizeof(PieceHead) + ZSTD_compressBound(piece.size()));
+    // The fastest level: the application waits for it.
+    const size_t stored =
+        ZSTD_compress(buffer_.data() + sizeof(PieceHead), buffer_.size() - sizeof(PieceHead),
+                      piece.data(), piece.size(), 1);
+    if (ZSTD_isError(stored)) return fail(CL_OUT_OF_HOST_MEMORY, ZSTD_getErrorName(stored));
+    PieceHead head{.stored = static_cast<uint32_t>(stored),
+                   .size = static_cast<uint32_t>(piece.size()),
+                   .low = hash.low,
+                   .high = hash.high};
+    head.check = check_of(head);
+    std::memcpy(buffer_.data(), &head, sizeof head);
+    TUTTI_TRY(file_.append({reinterpret_cast<const char*>(buffer_.data()), sizeof head + stored}));
+    known_.insert(hash);
+  }
+  return content;
+}
+
+Status ContentReader::open(const std::string& folder) {
+  name_ = content_file(folder);
+  file_.reset(fopen(name_.c_str(), "rb"));
+  if (!file_) return fail(CL_INVALID_VALUE, fmt::format("{}: {}", name_, strerror(errno)));
+  std::string magic(kContentMagic.size(), '\0');
+  if (fread(magic.data(), 1, magic.size(), file_.get()) != magic.size() || magic != kContentMagic) {
+    return fail(CL_INVALID_VALUE, fmt::format("{} is not the content of a record", name_));
+  }
+  fseeko(file_.get(), 0, SEEK_END);
+  const auto end = static_cast<uint64_t>(ftello(file_.get()));
+  uint64_t offset = magic.size();
+  PieceHead head;
+  while (offset < end) {
+    fseeko(file_.get(), static_cast<off_t>(offset), SEEK_SET);
+    if (fread(&head, sizeof head, 1, file_.get()) != 1 ||
+        (head.check == check_of(head) && head.stored > end - offset - sizeof head)) {
+      warning_ = fmt::format("{} is cut off at byte {}", name_, offset);
+      break;
+    }
+    if (head.check != check_of(head) || head.size > kPieceBytes) {
+      warning_ = fmt::format("{} is damaged at byte {}; what follows is not read", name_, offset);
+      break;
+    }
+    places_[{head.low, head.high}] = {offset + sizeof head, head.stored, head.size};
+    stored_bytes_ += head.stored;
+    offset += sizeof head + head.stored;
+  }
+  return {};
+}
+
+Status ContentReader::read_piece(const Hash& hash, std::byte* into, uint64_t size) {
+  const auto found = places_.find(hash);
+  if (found == places_.end() || found->second.size != size) {
+    return fail(CL_INVALID_VALUE,
+                fmt::format("{}: content {:016x}{:016x} is missing", name_, hash.high, hash.low));
+  }
+  buffer_.resize(found->second.stored);
+  fseeko(file_.get(), static_cast<off_t>(found->second.offset), SEEK_SET);
+  const bool read = fread(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size();
+  if (!read || ZSTD_decompress(into, size, buffer_.data(), buffer_.size()) != size ||
+      hash_of({into, size}) != hash) {
+    return fail(CL_INVALID_VALUE, fmt::format("{} is damaged: content {:016x}{:016x} at byte {}",
+                                              name_, hash.high, hash.low, found->second.offset));
+  }
+  return {};
+}
+
+Result<std::vector<std::byte>> ContentReader::get(const Content& content) {
+  // The sizes of pieces are checked before memory is taken: a damaged size could ask for anything.
+  uint64_t offset = 0;
+  for (const Hash& piece : content.pieces) {
+    const auto found = places_.find(piece);
+    if (found == places_.end()) {
+      return fail(CL_INVALID_VALUE, fmt::format("{}: content {:016x}{:016x} is missing", name_,
+                                                piece.high, piece.low));
+    }
+    offset += found->second.size;
+  }
+  if (offset != content.size) return fail(CL_INVALID_VALUE, name_ + ": sizes contradict");
+  std::vector<std::byte> bytes(content.size);
+  offset = 0;
+  for (const Hash& piece : content.pieces) {
+    const uint64_t size = std::min(kPieceBytes, content.size - offset);
+    TUTTI_TRY(read_piece(piece, bytes.data() + offset, size));
+    offset += size;
+  }
+  return bytes;
+}
+
+}  // namespace tutti::record

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Content-addressed data of a record: pieces of at most kPieceBytes, each stored once, compressed
+// by zstd. The writer is thread-safe; the reader is used by one thread.
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "record/call.h"
+#include "record/files.h"
+
+namespace tutti::record {
+
+class ContentWriter {
+ public:
+  Status create(const std::string& folder);
+  Result<Content> put(std::span<const std::byte> bytes);
+
+ private:
+  std::mutex mutex_;
+  std::set<Hash> known_;           // guarded by mutex_
+  std::vector<std::byte> buffer_;  // guarded by mutex_
+  AppendFile file_;                // guarded by mutex_
+};
+
+class ContentReader {
+ public:
+  /// Reads which pieces there are. Damage is not an error: warning() tells, and what lies behind
+  /// it is not found.
+  Status open(const std::string& folder);
+  const std::string& warning() const { return warning_; }
+  /// An error when a piece is missing or damaged.
+  Result<std::vector<std::byte>> get(const Content& content);
+  uint64_t pieces() const { return places_.size(); }
+  uint64_t stored_bytes() const { return stored_bytes_; }
+
+ private:
+  struct Place {
+    uint64_t offset = 0;
+    uint32_t stored = 0, size = 0;
+  };
+  Status read_piece(const Hash& hash, std::byte* into, uint64_t size);
+
+  struct Close {
+    void operator()(FILE* file) const { fclose(file); }
+  };
+  std::unique_ptr<FILE, Close> file_;
+  std::string name_, warning_;
+  std::map<Hash, Place> places_;
+  uint64_t stored_bytes_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace tutti::record

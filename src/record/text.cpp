@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/text.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "platform/cl_error_name.h"
+
+namespace tutti::record {
+namespace {
+
+std::string quoted(const std::string& text) {
+  constexpr size_t kMost = 200;
+  std::string out = "\"";
+  for (const char c : text.substr(0, kMost)) {
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < ' ') {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + (text.size() > kMost ? "…\"" : "\"");
+}
+
+template <typename T, typename Show>
+std::string list(const std::vector<T>& items, Show show) {
+  std::string out = "[";
+  for (const T& item : items) out += (out.size() > 1 ? ", " : "") + show(item);
+  return out + "]";
+}
+
+}  // namespace
+
+std::string text_of(Object object) {
+  constexpr const char* kNames[] = {"platform", "device", "context", "queue",  "memory",
+                                    "program",  "kernel", "event",   "sampler"};
+  if (object.number == 0) return "null";
+  const char* name = kNames[static_cast<size_t>(object.kind)];
+  if (object.number == kUnknownObject) return fmt::format("unknown {}", name);
+  return fmt::format("{} {}", name, object.number);
+}
+
+std::string text_of(const Value& value) {
+  switch (value.type) {
+    case Value::Type::kNull:
+      return "null";
+    case Value::Type::kPointer:
+      return "pointer";
+    case Value::Type::kNumber:
+      return fmt::format("{}", value.number);
+    case Value::Type::kNumbers:
+      return fmt::format("[{}]", fmt::join(value.numbers, ", "));
+    case Value::Type::kObject:
+      return text_of(value.objects.front());
+    case Value::Type::kObjects:
+      return list(value.objects, [](Object object) { return text_of(object); });
+    case Value::Type::kText:
+      return quoted(value.texts.front());
+    case Value::Type::kTexts:
+      return list(value.texts, quoted);
+    case Value::Type::kBytes: {
+      std::string out = fmt::format("{} bytes ", value.texts.front().size());
+      constexpr size_t kMost = 32;
+      for (const char c : value.texts.front().substr(0, kMost)) {
+        out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+      }
+      return out + (value.texts.front().size() > kMost ? "…" : "");
+    }
+    case Value::Type::kContent:
+      return value.content.pieces.empty()
+                 ? "0 bytes"
+                 : fmt::format("{} bytes #{:08x}", value.content.size,
+                               static_cast<uint32_t>(value.content.pieces.front().low));
+  }
+  return "?";
+}
+
+std::string text_of(const Call& call) {
+  if (call.name == kNoteEntry) {
+    return "note: " + (call.arguments.empty() || call.arguments[0].texts.empty()
+                           ? std::string()
+                           : call.arguments[0].texts[0]);
+  }
+  std::string out = call.name + "(";
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    out += (i > 0 ? ", " : "") + text_of(call.arguments[i]);
+  }
+  out += ")";
+  if (!call.created.empty()) {
+    out += " = ";
+    for (size_t i = 0; i < call.created.size(); ++i) {
+      out += (i > 0 ? ", " : "") + text_of(call.created[i]);
+    }
+  }
+  if (call.code != CL_SUCCESS) out += fmt::format(" -> {}", cl_error_name(call.code));
+  return out;
+}
+
+}  // namespace tutti::record

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls as people read them. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "record/call.h"
+
+namespace tutti::record {
+
+std::string text_of(Object object);
+std::string text_of(const Value& value);
+/// "clCreateBuffer(context 2, 1, 4096, null) = buffer 5", without number and time.
+std::string text_of(const Call& call);
+
+}  // namespace tutti::record

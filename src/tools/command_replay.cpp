@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "platform/cl_error_name.h"
+#include "tools/commands.h"
+#include "tools/replay.h"
+#include "tools/run_environment.h"
+
+namespace tutti::tools {
+namespace {
+
+double milliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
+bool is_same(const ReplayResult& result) {
+  return result.differences.empty() && result.other_codes.empty() && result.failures.empty();
+}
+
+/// Tutti's platform, without any ICD loader: there may be none that shows it.
+Result<cl_platform_id> load_driver() {
+  TUTTI_ASSIGN(const TuttiAlone files, show_tutti_alone());
+  void* library = dlopen(files.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return fail(CL_INVALID_PLATFORM, dlerror());
+  const auto get_platforms =
+      reinterpret_cast<cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*)>(
+          dlsym(library, "clIcdGetPlatformIDsKHR"));
+  cl_platform_id platform = nullptr;
+  if (get_platforms == nullptr || get_platforms(1, &platform, nullptr) != CL_SUCCESS ||
+      platform == nullptr) {
+    return fail(CL_PLATFORM_NOT_FOUND_KHR,
+                "Tutti has no device; `tutti devices` shows those left out and why");
+  }
+  return platform;
+}
+
+void print_json(const record::Record& record, const ReplayResult& result) {
+  using Json = nlohmann::ordered_json;
+  Json output{{"calls", result.calls},
+              {"passed_over", result.passed_over},
+              {"compared", result.compared},
+              {"equal", result.equal},
+              {"within_tolerance", result.within_tolerance},
+              {"not_recorded", result.unknown},
+              {"recorded_s", static_cast<double>(result.recorded_ns) * 1e-9},
+              {"replayed_s", static_cast<double>(result.replayed_ns) * 1e-9},
+              {"differences", Json::array()},
+              {"other_codes", Json::array()},
+              {"kernels", Json::array()},
+              {"failures", result.failures},
+              {"notes", result.notes},
+              {"warnings", record.warnings}};
+  for (const auto& entry : result.differences) {
+    output["differences"].push_back({{"call", entry.call},
+                                     {"text", entry.text},
+                                     {"offset", entry.offset},
+                                     {"size", entry.size}});
+  }
+  for (const auto& entry : result.other_codes) {
+    output["other_codes"].push_back({{"call", entry.call},
+                                     {"text", entry.text},
+                                     {"recorded", cl_error_name(entry.recorded)},
+                                     {"replayed", cl_error_name(entry.replayed)}});
+  }
+  for (const auto& [name, kernel] : result.kernels) {
+    output["kernels"].push_back({{"name", name},
+                                 {"launches", kernel.launches},
+                                 {"recorded_s", static_cast<double>(kernel.recorded_ns) * 1e-9},
+                                 {"replayed_s", static_cast<double>(kernel.replayed_ns) * 1e-9}});
+  }
+  fmt::print("{}\n", output.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+constexpr size_t kMostLines = 10;
+
+void print_more(size_t all) {
+  if (all > kMostLines) fmt::print("  … and {} more\n", all - kMostLines);
+}
+
+void print_text(const ReplayResult& result) {
+  fmt::print("{} calls replayed, {} passed over (queries, and calls that had failed)\n",
+             result.calls, result.passed_over);
+  fmt::print("{} reads compared: {} equal, ", result.compared, result.equal);
+  if (result.within_tolerance > 0) fmt::print("{} within the tolerance, ", result.within_tolerance);
+  fmt::print("{} different\n", result.differences.size());
+  if (result.unknown > 0) fmt::print("{} reads whose data are not in the record\n", result.unknown);
+  for (size_t i = 0; i < std::min(kMostLines, result.differences.size()); ++i) {
+    const auto& entry = result.differences[i];
+    fmt::print("  call {}: byte {} of {} differs: {}\n", entry.call, entry.offset, entry.size,
+               entry.text);
+  }
+  print_more(result.differences.size());
+  if (!result.other_codes.empty()) {
+    fmt::print("{} calls ended otherwise than recorded\n", result.other_codes.size());
+  }
+  for (size_t i = 0; i < std::min(kMostLines, result.other_codes.size()); ++i) {
+    const auto& entry = result.other_codes[i];
+    fmt::print("  call {}: {}, recorded {}: {}\n", entry.call, cl_error_name(entry.replayed),
+               cl_error_name(entry.recorded), entry.text);
+  }
+  print_more(result.other_codes.size());
+  for (const std::string& failure : result.failures) fmt::print("not replayed: {}\n", failure);
+  for (const std::string& note : result.notes) fmt::print("note: {}\n", note);
+  fmt::print("\n{:<32} {:>8} {:>14} {:>14}\n", "kernel", "launches", "recorded/ms", "replayed/ms");
+  for (const auto& [name, kernel] : result.kernels) {
+    fmt::print("{:<32.32} {:>8} {:>14.3f} {:>14.3f}\n", name, kernel.launches,
+               milliseconds(kernel.recorded_ns), milliseconds(kernel.replayed_ns));
+  }
+  fmt::print("{:<32} {:>8} {:>14.3f} {:>14.3f}\n", "all, from first to last call", "",
+             milliseconds(result.recorded_ns), milliseconds(result.replayed_ns));
+}
+
+}  // namespace
+
+int replay(const ReplayOptions& options) {
+  auto record = record::read(options.folder);
+  if (!record) {
+    fmt::print(stderr, "tutti replay: {}\n", record.error().message);
+    return kBadUsage;
+  }
+  for (const std::string& warning : record->warnings) {
+    fmt::print(stderr, "tutti replay: {}\n", warning);
+  }
+  setenv("TUTTI_RECORD", "", 1);  // no record of the replay
+  const std::pair<const char*, const std::string*> settings[] = {
+      {"TUTTI_DEVICES", &options.devices},
+      {"TUTTI_BALANCER", &options.balancer},
+      {"TUTTI_SUMMARY", &options.summary}};
+  for (const auto& [name, value] : settings) {
+    if (!value->empty()) setenv(name, value->c_str(), 1);
+  }
+  const auto platform = load_driver();
+  if (!platform) {
+    fmt::print(stderr, "tutti replay: {}\n", platform.error().message);
+    return kSetUpBroken;
+  }
+  const ReplayResult result = Replay(*record, *platform, options.tolerance).run();
+  if (options.json) {
+    print_json(*record, result);
+  } else {
+    print_text(result);
+  }
+  return is_same(result) && !record->damaged ? 0 : kFailed;
+}
+
+}  // namespace tutti::tools

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""TUTTI_RECORD, `tutti record show` and `tutti replay`: what was recorded on two devices is replayed
+on one and, split, on two, with identical results; another kernel gives other results; damage, a
+folder that cannot be made and a full disk get a clear message.
+
+usage: record_check.py TUTTI TUTTI-BENCH EDIT-RECORD
+The environment chooses two devices (cmake/TuttiTesting.cmake).
+"""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+CLIENT = pathlib.Path(__file__).with_name("record_client.py")
+
+
+def run(command, limit=None, **environment):
+    def limit_files():  # as a full disk: writes fail in their middle
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, preexec_fn=limit_files if limit else None,
+                          env=dict(os.environ, **environment))
+
+
+def expect(condition, message):
+    if not condition:
+        sys.exit(f"FAILED: {message}")
+
+
+def replay(tool, folder, *options, code=0, **environment):
+    ended = run([tool, "replay", "--json", *options, folder], **environment)
+    expect(ended.returncode == code, f"{options} {environment}: {ended}")
+    return json.loads(ended.stdout)
+
+
+def check_same(tool, folder, least):
+    summary = folder.with_suffix(".json")
+    for options, environment in (((), {}), (("--devices", "0"), {}),
+                                 (("--balancer", "dynamic:16", f"--summary={summary}"),
+                                  {"TUTTI_SPLIT": "force"})):
+        result = replay(tool, folder, *options, **environment)
+        expect(result["compared"] >= least and result["equal"] == result["compared"], result)
+        expect(result["not_recorded"] == 0 and not result["other_codes"], result)
+        expect(sum(kernel["launches"] for kernel in result["kernels"]) > 0, result)
+    kernels = json.loads(summary.read_text())["kernels"]
+    expect(any(kernel["split"] > 0 for kernel in kernels), f"nothing was split: {kernels}")
+
+
+def check_edited(tool, edit, folder, old, new):
+    edited = folder.with_name(folder.name + "-edited")
+    made = run([edit, folder, edited, old, old])
+    expect(made.returncode == 0, made)
+    expect(replay(tool, edited)["differences"] == [], "a mere copy differs")
+    shutil.rmtree(edited)
+    made = run([edit, folder, edited, old, new])
+    expect(made.returncode == 0, made)
+    differences = replay(tool, edited, code=1)["differences"]
+    expect(differences and "clEnqueue" in differences[0]["text"], differences)
+    ended = run([tool, "replay", edited])
+    expect("differs: clEnqueue" in ended.stdout, ended)
+
+
+def check_show(tool, folder):
+    shown = run([tool, "record", "show", folder])
+    expect(shown.returncode == 0 and "clEnqueueNDRangeKernel(queue" in shown.stdout
+           and ", got 20000 bytes" not in shown.stdout and "  got 20000 bytes" in shown.stdout, shown)
+    line = next(line for line in shown.stdout.splitlines() if "clCreateProgramWithSource" in line)
+    source = run([tool, "record", "show", "--source", line.split()[-1], folder])
+    expect("kernel void scale" in source.stdout, source)
+    expect(run([tool, "record", "show", "--source", "1", folder]).returncode == 2, "no program 1")
+
+
+def check_damage(tool, folder):
+    damaged = folder.with_name("damaged")
+    shutil.copytree(folder, damaged)
+    calls = (damaged / "calls.tutti").read_bytes()
+    (damaged / "calls.tutti").write_bytes(calls[:-3])
+    ended = run([tool, "replay", damaged])
+    expect(ended.returncode == 0 and "is cut off at byte" in ended.stderr, ended)
+    middle = len(calls) // 2
+    (damaged / "calls.tutti").write_bytes(calls[:middle] + bytes([calls[middle] ^ 1]) +
+                                          calls[middle + 1:])
+    for command in (["replay"], ["record", "show"]):
+        ended = run([tool, *command, damaged])
+        expect(ended.returncode == 1 and "is damaged at byte" in ended.stderr, ended)
+    (damaged / "calls.tutti").write_bytes(calls)
+    content = (damaged / "content.tutti").read_bytes()
+    (damaged / "content.tutti").write_bytes(content[:60] + bytes([content[60] ^ 1]) + content[61:])
+    ended = run([tool, "replay", damaged])
+    expect(ended.returncode == 1 and "is damaged" in ended.stdout + ended.stderr, ended)
+    (damaged / "calls.tutti").write_bytes(b"something else")
+    expect("is not a record" in run([tool, "replay", damaged]).stderr, "not a record")
+    ended = run([tool, "replay", folder / "none"])
+    expect(ended.returncode == 2 and "No such file" in ended.stderr, ended)
+
+
+def check_failures(tool, bench, folder):
+    """The application runs on, and says why there is no record."""
+    (folder / "file").write_text("")
+    ended = run(bench, TUTTI_RECORD=str(folder / "file" / "record"))
+    expect(ended.returncode == 0 and "nothing is recorded" in ended.stderr, ended)
+    full = folder / "full"
+    ended = run(bench, limit=30000, TUTTI_RECORD=str(full))
+    expect(ended.returncode == 0 and "the record ends here" in ended.stderr, ended)
+    ended = run([tool, "replay", full])
+    expect(ended.returncode == 0 and "calls replayed" in ended.stdout, ended)
+
+
+def main():
+    tool, bench, edit = sys.argv[1:4]
+    bench = [bench, "--platform", "Tutti", "--repeat", "1", "--size", "256", "ray1"]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        ray, client = folder / "ray", folder / "client"
+        ended = run(bench, TUTTI_RECORD=str(ray))
+        expect(ended.returncode == 0 and ended.stderr == "", ended)
+        check_same(tool, ray, 3)
+        ended = run([sys.executable, "-B", "-W", "ignore", CLIENT], TUTTI_RECORD=str(client),
+                    PYOPENCL_NO_CACHE="1")
+        expect(ended.returncode == 0, ended)
+        check_same(tool, client, 7)
+        check_edited(tool, edit, client, "*= by", "*= 1.5f * by")
+        check_show(tool, client)
+        check_damage(tool, client)
+
+        # A second process does not spoil what is there.
+        ended = run(bench, TUTTI_RECORD=str(ray))
+        expect(ended.returncode == 0 and "holds a record already" in ended.stderr, ended)
+        expect(replay(tool, next(ray.glob("process-*")))["equal"] == 3, "the second record")
+        expect(replay(tool, ray)["equal"] == 3, "the first record")
+        check_failures(tool, bench, folder)
+    print("recorded, replayed, compared")
+
+
+if __name__ == "__main__":
+    main()
