@@ -41,7 +41,8 @@ def unknown_balancer(bench):
     status, text = run(bench, TUTTI_BALANCER="sigmoyd")
     expect(status == 0, "the default balancer to run", text)
     expect("sigmoyd" in text, "a warning that names the value", text)
-    for name in ("single", "static", "dynamic", "hguided", "autotune", "adaptive", "sigmoid"):
+    for name in ("single", "static", "dynamic", "hguided", "autotune", "adaptive", "model",
+                 "sigmoid"):
         expect(name in text.replace("sigmoyd", ""), f"the accepted name {name}", text)
 
 

@@ -75,8 +75,9 @@ void check_complete(const SimulatedRun& run, const std::vector<Device>& devices,
 }
 
 TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
-  for (const std::string name : {"static", "dynamic", "dynamic:3", "hguided", "hguided:0.5",
-                                 "autotune", "adaptive", "sigmoid", "sigmoid:4:0.1:0.5"}) {
+  for (const std::string name :
+       {"static", "dynamic", "dynamic:3", "hguided", "hguided:0.5", "autotune", "adaptive", "model",
+        "model:0.3", "sigmoid", "sigmoid:4:0.1:0.5"}) {
     SCOPED_TRACE(name);
     check_property(1500, [&] {
       Chooser choose;
@@ -87,6 +88,9 @@ TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
         // What is believed of it may be anything.
         device.known.nominal_speed = choose.ratio(1e-6, 1e9);
         device.known.min_package = name == "static" ? 1 : choose.pick(1, 200);
+        // `model` does without it all, or nothing.
+        device.known.known = choose.pick(0, 7) > 0;
+        device.known.irregularity = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-3, 10);
         device.known.gpu = choose.pick(0, 1) == 1;
         device.in_flight = choose.pick(1, 2);
         device.startup = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
@@ -181,6 +185,7 @@ TEST(BalancerSimulation, EqualDevicesAndRegularLoad) {
                                                   {"hguided", 0.85, 0.89, 0.8},
                                                   {"autotune", 0.95, 0.97, 0.95},
                                                   {"adaptive", 0.95, 0.97, 0.9},
+                                                  {"model", 0.95, 0.97, 0.95},
                                                   {"sigmoid", 0.95, 0.97, 0.95}}) {
     check_efficiency("equal", demand, [](Chooser&, uint64_t total) {
       Device device;
@@ -193,14 +198,25 @@ TEST(BalancerSimulation, EqualDevicesAndRegularLoad) {
 
 TEST(BalancerSimulation, UnequalDevicesAndRegularLoad) {
   // Up to eight devices, up to twenty times as fast as another, which are known up to a factor of
-  // 1.5. `dynamic` suffers from the slowest one, `static` from the factor.
+  // 1.5. `dynamic` suffers from the slowest one, `static` from the factor, and so does
+  // `model`, which takes what is known for true.
   for (const Demand& demand : std::vector<Demand>{{"dynamic", 0.3, 0.77, 0.2},
                                                   {"hguided", 0.72, 0.84, 0.6},
                                                   {"autotune", 0.9, 0.97, 0.8},
                                                   {"adaptive", 0.9, 0.97, 0.5},
+                                                  {"model", 0.4, 0.8, 0.35},
                                                   {"sigmoid", 0.9, 0.97, 0.8}}) {
     check_efficiency("regular", demand, [](Chooser& choose, uint64_t total) {
       return std::pair(realistic_devices(choose, total, 1.5, 50), regular(total));
+    });
+  }
+}
+
+TEST(BalancerSimulation, UnequalDevicesThatAreKnownWell) {
+  for (const Demand& demand :
+       std::vector<Demand>{{"model", 0.95, 0.97, 0.93}, {"sigmoid", 0.95, 0.97, 0.93}}) {
+    check_efficiency("known", demand, [](Chooser& choose, uint64_t total) {
+      return std::pair(realistic_devices(choose, total, 1.0, 50), regular(total));
     });
   }
 }
