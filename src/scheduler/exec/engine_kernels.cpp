@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conducted path of kernels: whole on one device, or split.
+#include "platform/clock.h"
+#include "platform/log.h"
+#include "platform/process_exit.h"
+#include "scheduler/balance/random.h"
+#include "scheduler/exec/engine_impl.h"
+#include "scheduler/exec/split_run.h"
+
+namespace tutti::scheduler {
+
+void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& work,
+                                KernelPlan plan) {
+  if (!plan.split) {
+    const uint32_t backend = plan.backend;
+    workers[backend]->post([this, command, plan = std::move(plan)] { run_whole(command, plan); });
+    return;
+  }
+  if (!settings.verify.on) return start_split(command, work, std::move(plan));
+  // Copies what the launch may write, which takes its time.
+  const uint32_t backend = plan.backend;
+  workers[backend]->post([this, command, plan = std::move(plan)]() mutable {
+    start_split(command, std::get<KernelWork>(command->work_), std::move(plan));
+  });
+}
+
+void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan) {
+  const auto& work = std::get<KernelWork>(command->work_);
+  PackageRecord ran{.device = plan.backend};
+  const auto run = [&]() -> Status {
+    TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend, true));
+    const TransferCause cause("used by a kernel", command->trace_ ? command->trace_->number : 0,
+                              work, TransferCause::kNoArgument);
+    return executor.execute_kernel(work, *queue, plan.backend, &ran);
+  };
+  const Status status = run();
+  if (status && summary.enabled()) {
+    summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
+  }
+  if (status) {
+    if (command->trace_) trace.ran(*command->trace_, ran);
+    planner.remember_whole(work, plan.backend, seconds_between(ran.start_ns, ran.end_ns));
+  }
+  learned();
+  log.finish(command, code_of(status));
+}
+
+void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& work,
+                               KernelPlan plan) {
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const auto devices = planner.balancer_devices(plan);
+  std::unique_ptr<Balancer> balancer;
+  if (settings.split == SplitMode::kForce) {
+    const uint64_t seed = settings.seed + launches.fetch_add(1);
+    balancer = make_random_balancer(seed, slices);
+    plan.shares = random_shares(seed, slices, plan.participants.size());
+  } else {
+    balancer = make_balancer(settings.balancer, slices, devices);
+    if (settings.balancer.name == "static") plan.shares.clear();  // it has shares of its own
+  }
+  std::shared_ptr<Verification> verification;
+  if (settings.verify.on) {
+    auto begun = Verification::begin(backends, work, plan);
+    if (begun) {
+      verification = std::move(*begun);
+    } else {
+      verified.add_unverified(work.kernel->summary().name, begun.error().message);
+    }
+  }
+  const auto ended = [this, command, verification, plan](const SplitRun::Outcome& outcome) mutable {
+    if (!outcome.status && outcome.nothing_ran && !vendors_gone()) {
+      // A whole run needs no copies to merge.
+      plan.split = false;
+      return run_whole(command, plan);
+    }
+    if (command->trace_) {
+      trace.launched(*command->trace_, outcome.begun_ns, now_ns(), !outcome.status);
+    }
+    if (outcome.status) {
+      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices,
+                       seconds_between(outcome.begun_ns, now_ns()));
+      learned();
+    }
+    if (outcome.status && verification) {
+      const Status compared = verification->compare(*command->stream_, outcome.packages,
+                                                    settings.verify.tolerance, verified);
+      if (!compared) {
+        tutti::log(LogLevel::kWarning, "verify: a launch could not be repeated: {}",
+                   compared.error().message);
+      }
+    }
+    log.finish(command, code_of(outcome.status));
+  };
+  auto run = std::make_shared<SplitRun>(
+      SplitRun::Parts{backends, summary, compare, trace, command->trace_}, work, std::move(plan),
+      command->stream_, std::move(balancer), ended);
+  for (size_t i = 0; i < run->participants(); ++i) {
+    workers[run->backend(i)]->post([run, i] { run->take_part(i); });
+  }
+}
+
+}  // namespace tutti::scheduler
