@@ -91,7 +91,10 @@ Status ModelStore::prepare_tables(Mode mode) {
     return fail(CL_INVALID_VALUE, "'" + file_ + "' is of another version of Tutti, or empty");
   }
   // Other processes may read while one writes; a process that is killed leaves whole rows.
-  TUTTI_TRY(execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF"));
+  // While another process opens the file for the first time this is refused at once, whatever the
+  // busy time-out, and not needed: that process does it.
+  static_cast<void>(execute("PRAGMA journal_mode=WAL"));
+  TUTTI_TRY(execute("PRAGMA synchronous=OFF"));
   if (version == kVersion) return {};
   TUTTI_TRY(execute("BEGIN IMMEDIATE"));
   TUTTI_ASSIGN(version, this->version());  // another process may have been faster
