@@ -86,6 +86,7 @@ Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* hos
   if (host && !traits_.shares_host_memory) {
     return device_.failure("clCreateBuffer on host memory", CL_INVALID_HOST_PTR);
   }
+  auto turn = device_.turn();
   cl_int code = CL_SUCCESS;
   OwnedMemory memory(
       device_.cl->clCreateBuffer(made, CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0), size,
@@ -94,6 +95,7 @@ Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* hos
   if (code != CL_SUCCESS || !memory.get()) {
     return device_.failure("clCreateBuffer", code ? code : CL_OUT_OF_RESOURCES);
   }
+  if (turn) turn.unlock();
   return std::make_unique<OpenClMemory>(device_, std::move(memory), size);
 }
 

@@ -157,6 +157,16 @@ OpenClMemory::OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint6
       type_(type),
       number_(next_number()) {}
 
+OpenClMemory::~OpenClMemory() {
+  if (vendors_gone()) return;
+  const auto turn = device_.turn();
+  {
+    MutexLock lock(mutex_);
+    windows_.clear();
+  }
+  memory_ = OwnedMemory();
+}
+
 Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
   if (origin == 0 && size == size_) return View{memory_.get(), number_};
   if (size == 0 || origin > size_ || size > size_ - origin) {

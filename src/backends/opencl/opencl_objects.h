@@ -35,8 +35,8 @@ struct VendorDevice {
   tl::unexpected<Error> failure(const char* call, cl_int code) const {
     return tl::unexpected<Error>(error(call, code));
   }
-  /// Held over whatever may run commands: enqueues, flushes, waits. Nothing but a word where the
-  /// device takes all comers.
+  /// Held over whatever may run commands (enqueues, flushes, waits) or touches what they use
+  /// (allocating and releasing memory). Nothing but a word where the device takes all comers.
   std::unique_lock<std::mutex> turn() const {
     return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<std::mutex>();
   }
@@ -180,6 +180,7 @@ class OpenClMemory final : public Memory {
 
   OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size,
                cl_mem_object_type type = CL_MEM_OBJECT_BUFFER);
+  ~OpenClMemory() override;
   cl_mem_object_type type() const { return type_; }
   uint64_t size() const override { return size_; }
   cl_mem handle() const { return memory_.get(); }
@@ -191,7 +192,7 @@ class OpenClMemory final : public Memory {
     uint64_t number = 0;
   };
   const VendorDevice& device_;
-  const OwnedMemory memory_;
+  OwnedMemory memory_;  // constant until the end
   const uint64_t size_;
   const cl_mem_object_type type_;
   const uint64_t number_;

@@ -49,7 +49,8 @@ Quirks quirks_of(const DeviceTraits& traits) {
   if (is_oclgrind(traits)) {
     // Oclgrind 21.10. Commands run in the thread that flushes or waits for them, and what it keeps
     // of them is shared by all queues without a lock: "munmap_chunk(): invalid pointer" in
-    // asyncQueueRelease, about once in 2500 launches.
+    // asyncQueueRelease, about once in 2500 launches; and an assertion in Memory::deallocateBuffer
+    // where memory is released while another thread runs a kernel.
     quirks.synchronous = true;
     quirks.one_at_a_time = true;
   }
