@@ -140,6 +140,9 @@ class Setting:
         folder.mkdir()
         entries = self.environment.get("TUTTI_VENDORS", "/etc/OpenCL/vendors").split(":")
         for entry in map(Path, filter(None, [*entries, *extra])):
+            # As the driver: a name alone is a file in the system's folder.
+            if len(entry.parts) == 1 and entry.suffix == ".icd":
+                entry = Path("/etc/OpenCL/vendors") / entry
             files = sorted(entry.glob("*.icd")) if entry.is_dir() else [entry]
             for number, file in enumerate(files):
                 if file.name == "tutti.icd":
