@@ -209,6 +209,14 @@ struct DirectPath::Submitter {
   }
 };
 
+Result<backends::CompletionPtr> DirectPath::note(Result<backends::CompletionPtr> submitted,
+                                                 Submitter& submitter, Stream& stream,
+                                                 const Stream::Turn& turn) {
+  if (submitted) submitter.newest = *submitted;
+  if (submitter.newest) stream.submitted(submitter.backend, turn, std::move(submitter.newest));
+  return submitted;
+}
+
 Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& stream,
                                                    uint32_t backend, backends::WaitList wait,
                                                    Wanted wanted) {
@@ -221,10 +229,7 @@ Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& str
   }
   Submitter submitter{backends_,   *turn.queue, backend, wait, wanted.times || wanted.own_end,
                       wanted.trace};
-  auto submitted = std::visit(submitter, work);
-  if (submitted) submitter.newest = *submitted;
-  if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));
-  return submitted;
+  return note(std::visit(submitter, work), submitter, stream, turn);
 }
 
 Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Stream& stream,
@@ -232,10 +237,7 @@ Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Strea
   TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
   Submitter submitter{backends_, *turn.queue, backend, {}, false};
   if (turn.after) submitter.wait = {&turn.after, 1};
-  auto submitted = submitter(work);
-  if (submitted) submitter.newest = *submitted;
-  if (submitter.newest) stream.submitted(backend, turn, std::move(submitter.newest));
-  return submitted;
+  return note(submitter(work), submitter, stream, turn);
 }
 
 }  // namespace tutti::scheduler

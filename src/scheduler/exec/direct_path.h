@@ -40,6 +40,10 @@ class DirectPath {
 
  private:
   struct Submitter;
+  /// Tells the stream what was submitted last in this turn, also where the work itself failed.
+  static Result<backends::CompletionPtr> note(Result<backends::CompletionPtr> submitted,
+                                              Submitter& submitter, Stream& stream,
+                                              const Stream::Turn& turn);
   bool reachable(const BufferView& view, uint32_t backend) const;
   bool valid(const BufferView& view, uint64_t offset, uint64_t size, uint32_t backend) const;
   bool fits(const BufferView& view, uint32_t backend) const;

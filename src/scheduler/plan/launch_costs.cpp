@@ -28,6 +28,13 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
   const auto size = static_cast<double>(items);
   costs.assign(devices.size(), {});
   size_t reference = devices.size();
+  uint64_t settled =
+      0;  // bits, by place in `devices`: each is asked for once, under the model's lock
+  const auto is_settled = [&](size_t i) { return (settled >> i & 1) != 0; };
+  // The settled one of the highest rate is what the others are compared with.
+  const auto better = [&](size_t a, size_t b) {
+    return is_settled(a) != is_settled(b) ? is_settled(a) : costs[a].rate > costs[b].rate;
+  };
   for (size_t i = 0; i < devices.size(); ++i) {
     const TimeFit fit = backends_.model().fit(key, devices[i]);
     costs[i].startup = launch_seconds(backends_.traits(devices[i]));
@@ -36,12 +43,7 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
     costs[i].rate = fit.rate();
     costs[i].irregularity = fit.irregularity();
     costs[i].measured = true;
-    // The settled one of the highest rate is what the others are compared with.
-    const auto better = [&](size_t a, size_t b) {
-      const bool a_settled = backends_.model().settled(key, devices[a]);
-      const bool b_settled = backends_.model().settled(key, devices[b]);
-      return a_settled != b_settled ? a_settled : costs[a].rate > costs[b].rate;
-    };
+    if (backends_.model().settled(key, devices[i])) settled |= uint64_t{1} << i;
     if (reference == devices.size() || better(i, reference)) reference = i;
   }
   const bool measured = reference < devices.size();
@@ -50,9 +52,7 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
     costs[0].rate = backends_.traits(devices[0]).nominal_gflops * 1e9;
   }
   for (size_t i = 0; i < devices.size(); ++i) {
-    if (i == reference) continue;
-    const bool settled = costs[i].measured && backends_.model().settled(key, devices[i]);
-    if (settled) continue;
+    if (i == reference || is_settled(i)) continue;
     // A first run that was slow gets a second chance, which shows whether it was an outlier.
     const double expected = scaled(costs[reference].rate, devices[reference], devices[i]);
     if (costs[i].measured && costs[i].rate >= expected) continue;
