@@ -90,6 +90,24 @@ class RealVendor : public ::testing::TestWithParam<std::pair<const char*, size_t
     return memory;
   }
 
+  /// A launch of "scale" that doubles the memory's words.
+  struct Doubling {
+    Doubling(std::unique_ptr<Kernel> scale, Memory& memory, size_t words)
+        : kernel(std::move(scale)), arguments{memory_argument(memory), {}} {
+      arguments[1].bytes = std::as_bytes(std::span(&factor, 1));
+      launch.kernel = kernel.get();
+      launch.arguments = arguments;
+      launch.global = {words, 1, 1};
+    }
+    Doubling(const Doubling&) = delete;
+    Doubling& operator=(const Doubling&) = delete;
+
+    const std::unique_ptr<Kernel> kernel;
+    const cl_uint factor = 2;
+    Argument arguments[2];
+    Launch launch;
+  };
+
   Backend* device_ = nullptr;
   std::unique_ptr<Module> module_;
   std::unique_ptr<Queue> queue_;
@@ -238,15 +256,9 @@ TEST_P(RealVendor, WindowsOfBuffers) {
 
 TEST_P(RealVendor, WaitListsAcrossQueues) {
   auto other = device_->create_queue({}).value();
-  auto scale = kernel("scale");
   auto memory = iota(64);
-  const cl_uint factor = 2;
-  Argument arguments[2] = {memory_argument(*memory), {}};
-  arguments[1].bytes = std::as_bytes(std::span(&factor, 1));
-  Launch launch;
-  launch.kernel = scale.get();
-  launch.arguments = arguments;
-  launch.global = {64, 1, 1};
+  Doubling doubling(kernel("scale"), *memory, 64);
+  Launch& launch = doubling.launch;
   // Nobody flushes the first queue; the second one's command must get to run all the same.
   std::vector<CompletionPtr> chain{queue_->launch(launch, {}).value()};
   for (int i = 1; i < 12; ++i) {
@@ -260,15 +272,9 @@ TEST_P(RealVendor, WaitListsAcrossQueues) {
 
 TEST_P(RealVendor, LaunchesThatNobodyObserves) {
   auto other = device_->create_queue({}).value();
-  auto scale = kernel("scale");
   auto memory = iota(64);
-  const cl_uint factor = 2;
-  Argument arguments[2] = {memory_argument(*memory), {}};
-  arguments[1].bytes = std::as_bytes(std::span(&factor, 1));
-  Launch launch;
-  launch.kernel = scale.get();
-  launch.arguments = arguments;
-  launch.global = {64, 1, 1};
+  Doubling doubling(kernel("scale"), *memory, 64);
+  Launch& launch = doubling.launch;
   launch.observed = false;
   const auto first = queue_->launch(launch, {}).value();
   EXPECT_FALSE(first->times());
