@@ -10,15 +10,23 @@ void ArrayBenchmark::set_up(const Session& session, const Program& program) {
   prepare(program, 0);
 }
 
-Verdict ArrayBenchmark::verify(std::size_t) {
+Verdict ArrayBenchmark::verify(std::size_t) { return sum_of(&HostArray::compare); }
+
+Verdict ArrayBenchmark::verify_kept() const { return sum_of(&HostArray::compare_kept); }
+
+Verdict ArrayBenchmark::sum_of(Verdict (HostArray::*compare)() const) const {
   Verdict all;
   for (const HostArray* array : arrays_) {
-    const Verdict one = array->compare();
+    const Verdict one = (array->*compare)();
     all.checked += one.checked;
     if (one.wrong != 0 && all.wrong == 0) all.first_wrong = one.first_wrong;
     all.wrong += one.wrong;
   }
   return all;
+}
+
+void ArrayBenchmark::keep() const {
+  for (HostArray* array : arrays_) array->keep();
 }
 
 void ArrayBenchmark::create_lane(const Session& session) const {
@@ -50,6 +58,11 @@ bool KernelBenchmark::divisible() const {
 void KernelBenchmark::open_lane(const Session& session, const Program& program, std::size_t lane) {
   create_lane(session);
   prepare(program, lane);
+}
+
+void KernelBenchmark::close_lane() {
+  kernels_.pop_back();
+  for (HostArray* array : arrays()) array->release();
 }
 
 void KernelBenchmark::launch_part(const Session& session, std::size_t lane,

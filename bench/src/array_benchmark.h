@@ -32,10 +32,14 @@ class HostArray {
   virtual ~HostArray() = default;
 
   virtual void create(const Session& session) = 0;  ///< in one lane more
+  virtual void release() = 0;                       ///< the last lane's
   virtual void clear(const Session&, std::size_t) const {}
   virtual void upload(const Session&, std::size_t, const Part*) const {}
   virtual void download(const Session&, std::size_t, const Part*) {}
   virtual Verdict compare() const { return {}; }
+  /// What was downloaded last is what is expected, to the bit.
+  virtual void keep() {}
+  virtual Verdict compare_kept() const { return {}; }
   /// Whether parts of the range can be computed apart, as far as this array is concerned.
   virtual bool divisible() const { return true; }
 };
@@ -48,6 +52,9 @@ class ArrayBenchmark : public Benchmark {
   void download(const Session& session) override { download_lane(session, 0, nullptr); }
   /// Each output must be equal to what it expects; others override.
   Verdict verify(std::size_t launches) override;
+  /// The reference by another device: what it computed.
+  void keep() const;
+  Verdict verify_kept() const;
 
  protected:
   /// Makes the kernels and sets the arguments, for the arrays' side in this lane.
@@ -63,6 +70,8 @@ class ArrayBenchmark : public Benchmark {
 
  private:
   friend class HostArray;
+  Verdict sum_of(Verdict (HostArray::*compare)() const) const;
+
   std::vector<HostArray*> arrays_;
 };
 
@@ -76,6 +85,8 @@ class KernelBenchmark : public ArrayBenchmark {
   bool divisible() const;
   std::size_t groups() const { return range().global.back() / range().local.back(); }
   void open_lane(const Session& session, const Program& program, std::size_t lane);
+  /// The last one.
+  void close_lane();
   void clear_part(const Session& session, std::size_t lane) const { clear_lane(session, lane); }
   void upload_part(const Session& session, std::size_t lane, const Part& part) const {
     upload_lane(session, lane, &part);
@@ -107,6 +118,7 @@ class DeviceSide : public HostArray {
  public:
   using HostArray::HostArray;
   const DeviceArray<T>& device(std::size_t lane = 0) const { return device_[lane]; }
+  void release() override { device_.pop_back(); }
 
  protected:
   std::deque<DeviceArray<T>> device_;
@@ -150,6 +162,8 @@ class Output final : public DeviceSide<T> {
     expected = std::move(values);
     found.resize(expected.size());
   }
+  /// As many elements, whose expected values come later or from elsewhere.
+  void resize(std::size_t elements) { found.resize(elements); }
   /// The device's side has this many elements, of which the first are compared.
   void pad(std::size_t elements) { padded_ = elements; }
 
@@ -166,11 +180,14 @@ class Output final : public DeviceSide<T> {
                             elements.first);
   }
   Verdict compare() const override { return verify_equal<T>(found, expected); }
+  void keep() override { kept_ = found; }
+  Verdict compare_kept() const override { return verify_equal<T>(found, kept_); }
   bool divisible() const override { return per_group_ != 0; }
 
  private:
   std::size_t per_group_;
   std::size_t padded_ = 0;
+  std::vector<T> kept_;
 };
 
 /// Known to the device only; poisoned before every checked launch.

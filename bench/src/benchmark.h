@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface that every benchmark implements: one file src/kernels/<name>.cpp per benchmark.
 // The runner owns the benchmark and calls, in this order:
-//   construction (inputs and CPU reference), set_up, then any number of
-//   { clear, upload, launch ×n, download, finish, verify(n) }.
+//   construction (inputs; also the CPU reference where that is quick), set_up, make_reference
+//   unless another device gives the reference, then any number of { clear, upload, launch ×n,
+//   download, finish, verify(n) }, then work.
 // Everything between is enqueued on the session's in-order queue and is asynchronous; only a launch
 // whose host code decides by results waits for them. A launch may be several kernels, and range()
 // is the largest one's. Not thread-safe.
@@ -47,6 +48,8 @@ class Benchmark {
   virtual void upload(const Session& session) = 0;
   virtual void launch(const Session& session) = 0;
   virtual void download(const Session& session) = 0;
+  /// What the results are compared with, where the CPU takes long for it at large sizes.
+  virtual void make_reference() {}
   /// Compares every element that `download` brought, after `launches` launches since `clear`.
   virtual Verdict verify(std::size_t launches) = 0;
 

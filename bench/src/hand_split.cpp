@@ -95,11 +95,6 @@ class HandSplit {
   std::vector<Part> parts_;
 };
 
-void verify(Benchmark& benchmark, std::size_t launches, RunResult& result) {
-  ++result.verifications;
-  if (result.verdict.wrong == 0) result.verdict = benchmark.verify(launches);
-}
-
 }  // namespace
 
 std::vector<DeviceChoice> choose_devices(const std::string& list) {
@@ -145,7 +140,6 @@ HandSplitResult run_hand_split(const std::vector<Session>& sessions, const Entry
     throw NotDivisible("this benchmark cannot be divided by hand");
   }
   run.range = benchmark->range();
-  run.work = benchmark->work();
 
   const auto build_start = std::chrono::steady_clock::now();
   std::vector<Program> programs;
@@ -157,6 +151,8 @@ HandSplitResult run_hand_split(const std::vector<Session>& sessions, const Entry
   }
   run.build_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - build_start).count();
+
+  Reference reference(*benchmark, entry, options, sessions.size());
 
   Team team(sessions.size());
   const Part everything{0, benchmark->groups()};
@@ -185,7 +181,7 @@ HandSplitResult run_hand_split(const std::vector<Session>& sessions, const Entry
       split.download(lane);
       split.finish(lane);
     });
-    verify(*benchmark, 1, run);
+    reference.verify(1, run);
     if (i > 0) run.total_seconds.push_back(seconds);  // drivers compile at the first launch
   }
 
@@ -205,7 +201,8 @@ HandSplitResult run_hand_split(const std::vector<Session>& sessions, const Entry
     split.download(lane);
     split.finish(lane);
   });
-  verify(*benchmark, 1 + options.repeat, run);
+  reference.verify(1 + options.repeat, run);
+  run.work = benchmark->work();
   return result;
 }
 

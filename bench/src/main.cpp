@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "hand_split.h"
@@ -24,6 +25,7 @@ struct Arguments {
   std::string device;
   std::string source_folder;
   std::string hand_split;
+  std::string reference;
   std::vector<double> shares;
   std::vector<std::string> names;
   RunOptions run;
@@ -194,7 +196,12 @@ bool run_one(const std::vector<Session>& sessions, const Entry& entry, const Arg
   return result.verdict.wrong == 0;
 }
 
-ExitStatus run_all(const Arguments& arguments) {
+ExitStatus run_all(Arguments arguments) {
+  std::optional<Session> reference;
+  if (!arguments.reference.empty()) {
+    reference.emplace(choose_devices(arguments.reference).front());
+    arguments.run.reference = &*reference;
+  }
   const std::vector<Entry> entries = choose_entries(arguments);
   const std::vector<Session> sessions = open_sessions(arguments);
   Json out = {{"platform", sessions.front().choice().platform_name},
@@ -249,6 +256,9 @@ int main_with_errors(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->needs(hand_split);
+  app.add_option("--reference", arguments.reference,
+                 "PLATFORM/DEVICE whose results are the reference, to the bit, where the CPU would "
+                 "take too long (kernels that can be divided by hand)");
   app.add_option("--size", arguments.run.size, "Problem size; --list says what it means")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
   app.add_option("--repeat", arguments.run.repeat, "Timed repetitions of each kind")
@@ -270,7 +280,7 @@ int main_with_errors(int argc, char** argv) {
     list_all(arguments.json);
     return kRight;
   }
-  return run_all(arguments);
+  return run_all(std::move(arguments));
 }
 
 }  // namespace

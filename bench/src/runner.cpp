@@ -13,14 +13,9 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Keeps the first wrong verdict.
-void verify(Benchmark& benchmark, std::size_t launches, RunResult& result) {
-  ++result.verifications;
-  if (result.verdict.wrong == 0) result.verdict = benchmark.verify(launches);
-}
-
 /// One launch from poisoned outputs, transfers included. Returns the seconds it took.
-double run_once(const Session& session, Benchmark& benchmark, RunResult& result) {
+double run_once(const Session& session, Benchmark& benchmark, Reference& reference,
+                RunResult& result) {
   benchmark.clear(session);
   session.finish();
   const Clock::time_point start = Clock::now();
@@ -29,11 +24,40 @@ double run_once(const Session& session, Benchmark& benchmark, RunResult& result)
   benchmark.download(session);
   session.finish();
   const double seconds = seconds_since(start);
-  verify(benchmark, 1, result);
+  reference.verify(1, result);
   return seconds;
 }
 
 }  // namespace
+
+Reference::Reference(Benchmark& benchmark, const Entry& entry, const RunOptions& options,
+                     std::size_t lanes)
+    : benchmark_(benchmark) {
+  if (options.reference == nullptr) {
+    benchmark.make_reference();
+    return;
+  }
+  kept_ = dynamic_cast<KernelBenchmark*>(&benchmark);
+  if (kept_ == nullptr || !kept_->divisible()) {
+    throw std::invalid_argument("a device cannot give the reference of this benchmark");
+  }
+  const Session& session = *options.reference;
+  const Program program = session.build(entry.source, options.build_options);
+  const Part everything{0, kept_->groups()};
+  kept_->open_lane(session, program, lanes);
+  kept_->upload_part(session, lanes, everything);
+  kept_->launch_part(session, lanes, everything);
+  kept_->download_part(session, lanes, everything);
+  session.finish();
+  kept_->close_lane();
+  kept_->keep();
+}
+
+void Reference::verify(std::size_t launches, RunResult& result) {
+  ++result.verifications;
+  if (result.verdict.wrong != 0) return;
+  result.verdict = kept_ != nullptr ? kept_->verify_kept() : benchmark_.verify(launches);
+}
 
 RunResult run_benchmark(const Session& session, const Entry& entry, const RunOptions& options) {
   RunResult result;
@@ -41,17 +65,17 @@ RunResult run_benchmark(const Session& session, const Entry& entry, const RunOpt
   result.size = options.size != 0 ? options.size : entry.default_size;
   const std::unique_ptr<Benchmark> benchmark = entry.make(result.size);
   result.range = benchmark->range();
-  result.work = benchmark->work();
 
   const Clock::time_point build_start = Clock::now();
   const Program program = session.build(entry.source, options.build_options);
   result.build_seconds = seconds_since(build_start);
   benchmark->set_up(session, program);
+  Reference reference(*benchmark, entry, options, 1);
 
   // Drivers compile at the first launch: that one is verified, not timed.
-  run_once(session, *benchmark, result);
+  run_once(session, *benchmark, reference, result);
   for (std::size_t i = 0; i < options.repeat; ++i) {
-    result.total_seconds.push_back(run_once(session, *benchmark, result));
+    result.total_seconds.push_back(run_once(session, *benchmark, reference, result));
   }
 
   benchmark->clear(session);
@@ -66,7 +90,8 @@ RunResult run_benchmark(const Session& session, const Entry& entry, const RunOpt
   }
   benchmark->download(session);
   session.finish();
-  verify(*benchmark, 1 + options.repeat, result);
+  reference.verify(1 + options.repeat, result);
+  result.work = benchmark->work();
   return result;
 }
 

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "benchmark.h"
+#include "array_benchmark.h"
 
 namespace tutti::bench {
 
 struct RunOptions {
-  std::size_t size = 0;  ///< 0: the benchmark's default
+  std::size_t size = 0;                ///< 0: the benchmark's default
+  const Session* reference = nullptr;  ///< a device that computes the reference instead of the CPU
   std::size_t repeat = 5;
   std::string build_options = "-cl-std=CL1.2";
 };
@@ -30,6 +31,20 @@ struct RunResult {
   /// The first wrong verdict, else the last one.
   Verdict verdict;
   std::size_t verifications = 0;
+};
+
+/// What results are compared with: the benchmark's own reference, or what `options.reference`
+/// computes, to the bit. Made when the benchmark is set up with `lanes` lanes. Throws
+/// std::invalid_argument where a device cannot give it.
+class Reference {
+ public:
+  Reference(Benchmark& benchmark, const Entry& entry, const RunOptions& options, std::size_t lanes);
+  /// Keeps the first wrong verdict.
+  void verify(std::size_t launches, RunResult& result);
+
+ private:
+  Benchmark& benchmark_;
+  KernelBenchmark* kept_ = nullptr;  // the same, where a device gave the reference
 };
 
 RunResult run_benchmark(const Session& session, const Entry& entry, const RunOptions& options);

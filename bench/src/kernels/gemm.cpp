@@ -19,6 +19,10 @@ class Gemm final : public KernelBenchmark {
     Random random(2);
     a_.host = integers(random, m_ * k_);
     b_.host = integers(random, k_ * n_);
+    c_.resize(m_ * n_);
+  }
+
+  void make_reference() override {
     std::vector<std::int32_t> sums(m_ * n_, 0);
     for (std::size_t i = 0; i < m_; ++i) {
       for (std::size_t p = 0; p < k_; ++p) {
