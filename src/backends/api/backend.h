@@ -39,10 +39,12 @@ struct DeviceTraits {
   bool pins_host_memory = false;    // transfers of memory from allocate_pinned() are faster
   bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
   bool out_of_order_queues = false;
-  bool synchronous = false;       // commands run in the thread that enqueues, flushes or waits
-  bool costly_profiling = false;  // a queue that measures times launches more slowly
-  double nominal_gflops = 1.0;    // rough single-precision peak, for first contact only
-  uint32_t max_parts = 1;         // into how many parts divide() can cut it; 1: it cannot
+  bool synchronous = false;          // commands run in the thread that enqueues, flushes or waits
+  bool costly_profiling = false;     // a queue that measures times launches more slowly
+  bool overlaps_launches = false;    // launches on two queues fill what each leaves of the device
+  uint64_t max_offset = UINT64_MAX;  // of a launch, in work-items
+  double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
+  uint32_t max_parts = 1;            // into how many parts divide() can cut it; 1: it cannot
 };
 
 /// Times of one vendor command, nanoseconds on the vendor's own clock.

@@ -57,6 +57,9 @@ Quirks quirks_of(const DeviceTraits& traits) {
   if (contains_ignoring_case(traits.vendor, "nvidia")) {
     // Driver 580, H200: a launch with its event takes 5 µs, on a profiling queue 10.
     quirks.costly_profiling = true;
+    // Driver 580, H200: from a global offset of 2^31 on, all ids are wrong (its sign is extended),
+    // with no error; larger sizes without an offset are computed rightly.
+    quirks.narrow_offsets = true;
   }
   return quirks;
 }

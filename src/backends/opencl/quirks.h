@@ -22,6 +22,8 @@ struct Quirks {
   bool one_at_a_time = false;
   /// Commands cost several times as much on queues that measure times.
   bool costly_profiling = false;
+  /// Offsets of launches are 32-bit numbers with a sign; ids are wrong beyond.
+  bool narrow_offsets = false;
   /// Profiling times are consecutive numbers, no times.
   bool fake_times = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.

@@ -22,6 +22,7 @@ struct BalancerDevice {
   bool gpu = false;            // autotune wants larger packages there
   bool known = true;           // the speed was measured, for this kernel on this device
   double irregularity = 0;     // deviation of its times, as a part of them; of known ones
+  bool overlaps = false;       // packages in flight run side by side
 };
 
 /// A package that has ended.

@@ -2,9 +2,11 @@
 // model[:tail], ours: what a converged history makes possible. Every device gets one package, its
 // share by the known speeds less a tail; the tail is shared out as devices come back for it, half
 // of the fair share at a time. The tail is as large as the kernel's times are known to deviate, at
-// least 1 % and at most 40 % of the launch, or as the parameter says. Where a device's speed is not
-// known, sigmoid does the launch.
+// least 1 % and at most 40 % of the launch, or as the parameter says; there is none where a rest so
+// small would not fill the devices once. Where a device's speed is not known, sigmoid does the
+// launch.
 #include <algorithm>
+#include <cmath>
 
 #include "scheduler/balance/balancers.h"
 #include "scheduler/balance/fleet.h"
@@ -26,18 +28,27 @@ double tail_of(const std::vector<BalancerDevice>& devices) {
 class ModelBalancer final : public Balancer {
  public:
   ModelBalancer(uint64_t total, const std::vector<BalancerDevice>& devices, double tail)
-      : total_(static_cast<double>(total)), tail_(tail), begun_(devices.size()), fleet_(devices) {}
+      : total_(static_cast<double>(total)), tail_(tail), begun_(devices.size()), fleet_(devices) {
+    double round = 0;
+    for (const BalancerDevice& device : devices) {
+      overlaps_.push_back(device.overlaps);
+      round += static_cast<double>(device.min_package);
+    }
+    const bool rounds = round > static_cast<double>(devices.size());
+    if (rounds && tail_ * total_ < round) tail_ = 0;
+  }
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override {
     if (!fleet_.admit_if_useful(device, remaining, now)) return 0;
     const double share = fleet_.fair_share(device, remaining, now);
     // The tail is for who has ended what it had: so nobody is given some of it before its first
-    // package has shown how things go.
-    if (begun_[device] && fleet_.busy(device)) return 0;
+    // package has shown how things go. But what runs side by side wants the next one in time.
+    if (begun_[device] && fleet_.busy(device) && !overlaps_[device]) return 0;
     const double size =
         begun_[device] ? share / 2 : std::min(share, total_ * fleet_.share(device) * (1 - tail_));
     begun_[device] = true;
-    const uint64_t package = fleet_.whole_rounds(device, size, remaining);
+    const uint64_t package = tail_ > 0 ? fleet_.whole_rounds(device, size, remaining)
+                                       : fleet_.package(device, std::round(size), remaining);
     fleet_.give(device, package, now);
     return package;
   }
@@ -50,7 +61,7 @@ class ModelBalancer final : public Balancer {
  private:
   double total_;
   double tail_;  // of the launch
-  std::vector<bool> begun_;
+  std::vector<bool> begun_, overlaps_;
   Fleet fleet_;
 };
 

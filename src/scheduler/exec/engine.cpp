@@ -493,7 +493,9 @@ Status Engine::finish(Stream& stream) {
     static_cast<void>(queue->finish());
   }
   for (const auto& command : commands) impl_->wait(command);
-  return {};
+  MutexLock lock(impl_->log.mutex());
+  if (std::exchange(stream.unseen_error_, CL_SUCCESS) == CL_SUCCESS) return {};
+  return fail(CL_OUT_OF_RESOURCES, "a command of the queue failed");
 }
 
 void Engine::shut_down() {

@@ -52,6 +52,7 @@ class Engine {
   /// Waits for all. CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when any failed.
   Status wait(std::span<Command* const> commands);
   Status flush(Stream& stream);
+  /// CL_OUT_OF_RESOURCES, once, when a command failed that nobody could have asked.
   Status finish(Stream& stream);
 
   /// Ends the engine's threads after what they are doing now; writes the summary. For process exit.

@@ -26,11 +26,16 @@ size_t packages_in_flight(const backends::DeviceTraits& traits) {
 
 struct SplitRun::Seat {
   uint32_t backend = 0;
-  backends::Queue* queue = nullptr;
+  // Packages take turns on the queues of a device that can run them side by side: the next one
+  // fills what the last groups of the one before leave idle.
+  std::vector<backends::Queue*> queues;
+  size_t launches = 0;
   backends::Kernel* kernel = nullptr;
   std::vector<backends::Argument> arguments;
   HiddenArgument hidden{};
   bool merges_prepared = false;
+  uint64_t busy_until = 0;  // measured, by the packages that have ended
+  double speed = 0;         // of the last of them, slices per second
 };
 
 SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
@@ -104,7 +109,12 @@ void SplitRun::give_back(size_t participant, Range range, Error error) {
 
 Status SplitRun::sit_down(size_t participant, Seat& seat) {
   seat.backend = backend(participant);
-  TUTTI_ASSIGN(seat.queue, stream_->vendor_queue(seat.backend, true));
+  TUTTI_ASSIGN(backends::Queue * queue, stream_->vendor_queue(seat.backend, true));
+  seat.queues.push_back(queue);
+  if (side_by_side(seat.backend)) {
+    TUTTI_ASSIGN(queue, stream_->side_queue(seat.backend));
+    seat.queues.push_back(queue);
+  }
   const bool rewritten = work_.kernel->summary().needs_rewrite;
   TUTTI_ASSIGN(seat.kernel,
                work_.kernel->vendor_kernel(
@@ -126,8 +136,9 @@ Status SplitRun::prepare_data(Seat& seat, Range range, uint64_t& moved) {
   if (!seat.merges_prepared) {
     const TransferCause cause("copied for a merge", number(), work_, TransferCause::kNoArgument);
     for (const auto& merge : merges_) {
-      TUTTI_TRY(merge->prepare(seat.backend, *seat.queue, seat.arguments));
+      TUTTI_TRY(merge->prepare(seat.backend, *seat.queues.front(), seat.arguments));
     }
+    if (!merges_.empty() && seat.queues.size() > 1) TUTTI_TRY(seat.queues.front()->finish());
     seat.merges_prepared = true;
   }
   for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
@@ -167,12 +178,18 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
   seat.hidden.set_first_group(dimension_, range.first);
   InFlight package{range, nullptr, now_ns(), begun};
   if (moved == 0) package.begun_ns = package.launched_ns;
-  TUTTI_ASSIGN(package.completion, seat.queue->launch(launch, {}));
-  TUTTI_TRY(seat.queue->flush());
+  backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
+  TUTTI_ASSIGN(package.completion, queue.launch(launch, {}));
+  TUTTI_TRY(queue.flush());
   return package;
 }
 
-void SplitRun::note_end(size_t participant, const InFlight& package, uint64_t previous_end) {
+bool SplitRun::side_by_side(uint32_t backend) const {
+  return parts_.backends.traits(backend).overlaps_launches;
+}
+
+void SplitRun::note_end(size_t participant, Seat& seat, const InFlight& package,
+                        uint64_t previous_end) {
   PackageRecord record{backend(participant), package.range.first, package.range.count,
                        std::max(package.launched_ns, previous_end), now_ns()};
   if (const auto measured =
@@ -185,8 +202,15 @@ void SplitRun::note_end(size_t participant, const InFlight& package, uint64_t pr
   if (package.begun_ns < package.launched_ns) {
     busy_from = std::min(busy_from, std::max(package.begun_ns, previous_end));
   }
-  const double start = seconds_between(begun_ns_, busy_from);
+  // Of packages side by side each counts from the end of the one before; one that ended before that
+  // says nothing of its own, and passes as no faster than the last.
+  const auto slices = static_cast<double>(package.range.count);
+  busy_from = std::max(busy_from, seat.busy_until);
   const double end = seconds_between(begun_ns_, record.end_ns);
+  double start = seconds_between(begun_ns_, busy_from);
+  if (busy_from >= record.end_ns) start = end - (seat.speed > 0 ? slices / seat.speed : 0);
+  if (busy_from < record.end_ns) seat.speed = slices / (end - start);
+  seat.busy_until = std::max(seat.busy_until, record.end_ns);
   MutexLock lock(mutex_);
   balancer_->finished({static_cast<uint32_t>(participant), package.range.count, start, end});
   packages_.push_back(record);
@@ -225,21 +249,33 @@ void SplitRun::work_off(size_t participant, bool insist) {
       failed_[participant] = true;
       continue;
     }
-    note_end(participant, package, previous_end);
+    note_end(participant, seat, package, previous_end);
     previous_end = now_ns();
   }
 }
 
-void SplitRun::learn(const std::vector<PackageRecord>& packages) {
+void SplitRun::learn(std::vector<PackageRecord> packages) {
+  std::sort(packages.begin(), packages.end(),
+            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   const auto& shape = plan_.shape;
   const auto items =
       static_cast<double>(shape.global[0] * shape.global[1] * shape.global[2] / slices_);
   for (const uint32_t device : plan_.participants) {
     std::vector<Sample> samples;
+    uint64_t busy_until = 0;
     for (const PackageRecord& package : packages) {
       if (package.device != device) continue;
-      samples.push_back({items * static_cast<double>(package.count),
-                         static_cast<double>(package.end_ns - package.start_ns) * 1e-9});
+      const double size = items * static_cast<double>(package.count);
+      const uint64_t begin = std::max(package.start_ns, busy_until);
+      const double seconds = package.end_ns > begin ? seconds_between(begin, package.end_ns) : 0;
+      if (package.start_ns < busy_until && side_by_side(device)) {
+        // Both together say how fast the device is; neither does alone.
+        samples.back().size += size;
+        samples.back().seconds += seconds;
+      } else {
+        samples.push_back({size, seconds});
+      }
+      busy_until = std::max(busy_until, package.end_ns);
     }
     parts_.backends.model().add_packages(model_key(work_), device, samples,
                                          work_.kernel->summary().name);

@@ -60,7 +60,9 @@ class SplitRun {
 
   Range next_range(size_t participant, bool insist) TUTTI_EXCLUDES(mutex_);
   void give_back(size_t participant, Range range, Error error) TUTTI_EXCLUDES(mutex_);
-  void note_end(size_t participant, const InFlight& package, uint64_t previous_end)
+  /// Whether packages in flight on the device run side by side, on queues of their own.
+  bool side_by_side(uint32_t backend) const;
+  void note_end(size_t participant, Seat& seat, const InFlight& package, uint64_t previous_end)
       TUTTI_EXCLUDES(mutex_);
   Status sit_down(size_t participant, Seat& seat);
   /// Everything that the package reads is valid where it runs, and what it writes is announced.
@@ -68,7 +70,7 @@ class SplitRun {
   Status prepare_data(Seat& seat, Range range, uint64_t& moved);
   Result<InFlight> launch(Seat& seat, Range range);
   void work_off(size_t participant, bool insist);
-  void learn(const std::vector<PackageRecord>& packages);
+  void learn(std::vector<PackageRecord> packages);
   std::vector<uint64_t> slices_of_each(const std::vector<PackageRecord>& packages) const;
   void note_launch() TUTTI_EXCLUDES(mutex_);
   Status merge(Status status);

@@ -8,13 +8,12 @@ uint32_t Stream::next_number() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Result<backends::Queue*> Stream::vendor_queue(uint32_t backend, bool measured) {
-  const size_t index = measured || has_one_lane(backend) ? kMeasured : kPlain;
+Result<backends::Queue*> Stream::queue_of(uint32_t backend, size_t index) {
   Lane& lane = devices_[backend][index];
   if (auto* queue = lane.queue.load(std::memory_order_acquire)) return queue;
   MutexLock lock(mutex_);
   if (!lane.made) {
-    TUTTI_ASSIGN(lane.made, backends_.at(backend).create_queue({.profiling = index == kMeasured}));
+    TUTTI_ASSIGN(lane.made, backends_.at(backend).create_queue({.profiling = index != kPlain}));
     lane.queue.store(lane.made.get(), std::memory_order_release);
   }
   return lane.made.get();

@@ -6,7 +6,8 @@
 // Every device has two in-order vendor queues: one measures times, the other does not, since on
 // some devices measuring costs more than a small kernel. Where it costs nothing, or the application
 // wants all times, there is the measuring one alone. What runs on one of them waits for what was
-// submitted to the other before, so that together they are one in-order queue.
+// submitted to the other before, so that together they are one in-order queue. A third one, which
+// measures too, takes packages of a split that shall run beside those of the measuring queue.
 #pragma once
 
 #include <array>
@@ -38,7 +39,10 @@ class Stream : public RefCounted {
   const StreamOptions& options() const { return options_; }
   uint32_t number() const { return number_; }  // counted from 1 in this process
   /// The queue on the device; `measured`: one that measures times.
-  Result<backends::Queue*> vendor_queue(uint32_t backend, bool measured);
+  Result<backends::Queue*> vendor_queue(uint32_t backend, bool measured) {
+    return queue_of(backend, measured || has_one_lane(backend) ? kMeasured : kPlain);
+  }
+  Result<backends::Queue*> side_queue(uint32_t backend) { return queue_of(backend, kSide); }
 
   /// Where to submit a command of the direct path, and what it must wait for beside its own
   /// dependencies (null: nothing).
@@ -57,20 +61,22 @@ class Stream : public RefCounted {
 
  private:
   friend class CommandLog;
+  friend class Engine;
   static uint32_t next_number();
 
   BackendSet& backends_;
   StreamOptions options_;  // constant once constructed
   const uint32_t number_ = next_number();
-  static constexpr size_t kPlain = 0, kMeasured = 1;
+  static constexpr size_t kPlain = 0, kMeasured = 1, kSide = 2;
   struct Lane {
     std::unique_ptr<backends::Queue> made;  // guarded by mutex_
     std::atomic<backends::Queue*> queue{};  // made, read without a lock
     backends::CompletionPtr newest;         // guarded by mutex_
     bool follows_other = true;              // has waited for the other lane's newest; likewise
   };
-  using Lanes = std::array<Lane, 2>;
+  using Lanes = std::array<Lane, 3>;
 
+  Result<backends::Queue*> queue_of(uint32_t backend, size_t index);
   bool has_one_lane(uint32_t backend) const {
     return options_.profiling || !backends_.traits(backend).costly_profiling;
   }
@@ -80,10 +86,11 @@ class Stream : public RefCounted {
 
   // Guarded by the log's lock.
   std::deque<Ref<Command>>
-      outstanding_;       // in the order of enqueueing; done ones are dropped lazily
-  Ref<Command> last_;     // in-order: the newest command
-  Ref<Command> barrier_;  // out-of-order: the newest barrier
-  Ref<Command> sampled_;  // the newest direct command whose own end is measured
+      outstanding_;                   // in the order of enqueueing; done ones are dropped lazily
+  Ref<Command> last_;                 // in-order: the newest command
+  Ref<Command> barrier_;              // out-of-order: the newest barrier
+  Ref<Command> sampled_;              // the newest direct command whose own end is measured
+  cl_int unseen_error_ = CL_SUCCESS;  // of a command that nobody has an event of
 };
 
 }  // namespace tutti::scheduler

@@ -204,6 +204,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
       command->open_ = false;
       stream = std::move(command->stream_);
       if (stream) {
+        if (status < 0 && !command->observed_) stream->unseen_error_ = status;
         auto& outstanding = stream->outstanding_;
         while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
           outstanding.pop_front();

@@ -84,6 +84,8 @@ std::string KernelPlan::reason() const {
       return "too short to gain from a split";
     case Why::kFewGroups:
       return "too few work-groups to divide";
+    case Why::kFarOffsets:
+      return "a device cannot begin a package so far from the first work-item";
     case Why::kMerge:
       return "merging would take longer than a split gains; otherwise: " + access->verdict().reason;
     case Why::kTrial:
@@ -338,6 +340,12 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
   if (plan.shape.groups(access->verdict().dimension) < 2) {
     return whole(KernelPlan::Why::kFewGroups);
   }
+  const uint32_t dimension = access->verdict().dimension;
+  const uint64_t last_offset = plan.shape.offset[dimension] + plan.shape.global[dimension] - 1;
+  if (std::any_of(plan.participants.begin(), plan.participants.end(),
+                  [&](uint32_t i) { return last_offset > backends_.traits(i).max_offset; })) {
+    return whole(KernelPlan::Why::kFarOffsets);
+  }
   if (!force) {
     // Of a kernel that was never seen, a whole run tells more.
     if (!measured && merge_seconds(work, plan) > 2 * kSplitSeconds) {
@@ -358,6 +366,7 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
     BalancerDevice device;
     device.gpu = is_gpu(backends_.traits(plan.participants[i]));
     device.nominal_speed = plan.costs[i].rate / items_per_slice;
+    device.overlaps = backends_.traits(plan.participants[i]).overlaps_launches;
     device.known = plan.costs[i].measured;
     device.irregularity = plan.costs[i].irregularity;
     device.min_package = min_package(plan, i);

@@ -37,6 +37,7 @@ struct KernelPlan {
     kNever,
     kSmall,
     kFewGroups,
+    kFarOffsets,
     kMerge,
     kDearer,
     kTrial,

@@ -38,6 +38,28 @@ TEST_F(EngineFailure, WhenEveryDeviceRefusesTheCommandFails) {
   EXPECT_EQ(read(*stream, out), filled(7));
 }
 
+TEST_F(EngineFailure, FinishTellsWhatNobodyCouldAsk) {
+  start("dd", SplitMode::kForce);
+  for (auto* fake : fakes) fake->refuse_launches = 1 << 20;
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(5);
+  EnqueueOptions options;
+  options.type = CL_COMMAND_NDRANGE_KERNEL;
+  options.observed = false;
+  ASSERT_TRUE(engine->enqueue(*stream, map_kernel(in, out, 1), options));
+  EXPECT_EQ(code_of(engine->finish(*stream)), CL_OUT_OF_RESOURCES);
+  EXPECT_TRUE(engine->finish(*stream));
+}
+
+TEST_F(EngineFailure, FarOffsetsKeepALaunchWhole) {
+  start("dn", SplitMode::kForce);
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(0);
+  ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+  EXPECT_EQ(read(*stream, out), filled(7));
+  EXPECT_EQ(fakes[0]->launches + fakes[1]->launches, 1u);
+}
+
 TEST_F(EngineFailure, ADirectLaunchThatIsRefusedIsTheCallsError) {
   start("d", SplitMode::kAuto);
   fakes[0]->refuse_launches = 1;

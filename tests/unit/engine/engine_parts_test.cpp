@@ -66,6 +66,16 @@ TEST_F(EngineParts, StreamsOverDifferentPartsShareBuffers) {
   }
 }
 
+TEST_F(EngineParts, PackagesTakeTurnsOnTheQueuesOfADeviceThatOverlapsThem) {
+  start("gd", SplitMode::kForce);
+  auto in = buffer(2), out = buffer(0);
+  auto stream = engine->create_stream({});
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+  EXPECT_EQ(read(*stream, out), filled(7));
+  EXPECT_EQ(fakes[0]->launching_queues, 2u);
+  EXPECT_EQ(fakes[1]->launching_queues, 1u);
+}
+
 TEST_F(EngineParts, EqualPartsAreMadeOnce) {
   start("h", SplitMode::kAuto);
   const uint32_t two[] = {1, 1};

@@ -93,6 +93,7 @@ class FakeQueue : public Queue {
       return fail(CL_OUT_OF_RESOURCES, "the fake device refuses");
     }
     ++backend_.launches;
+    if (!launches_.exchange(true)) ++backend_.launching_queues;
     // A vendor copies the arguments at enqueue; so does this one.
     struct Copy {
       Launch launch;
@@ -177,6 +178,7 @@ class FakeQueue : public Queue {
 
   FakeBackend& backend_;
   const bool measures_;
+  std::atomic<bool> launches_{false};
   TaskThread thread_{"fake-queue"};
 };
 
@@ -192,7 +194,8 @@ FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : k
   traits_.platform_name = "Fake";
   traits_.device_name = "fake " + std::to_string(index);
   const bool shares_host_memory = kind == 'h';
-  traits_.costly_profiling = kind == 'g';
+  traits_.costly_profiling = traits_.overlaps_launches = kind == 'g';
+  if (kind == 'n') traits_.max_offset = 1000;
   traits_.pins_host_memory = kind == 'p';
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;

@@ -32,8 +32,9 @@ using FakeFunction = std::function<void(const FakeItem&)>;
 
 class FakeBackend : public backends::Backend {
  public:
-  /// `kind`: 'h' shares the host's memory; 'd' has memory of its own; 'g' too, and measuring times
-  /// is costly on it; 'p' too, and pins host memory.
+  /// `kind`: 'h' shares the host's memory; 'd' has memory of its own; 'g' too, measuring times
+  /// is costly on it and launches overlap; 'n' too, and takes offsets up to 1000; 'p' too, and pins
+  /// host memory.
   FakeBackend(uint32_t index, char kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }
@@ -49,6 +50,7 @@ class FakeBackend : public backends::Backend {
   std::atomic<int> refuse_launches{0};  // that many launches fail before they start
   std::atomic<uint64_t> pins{0}, unpins{0};
   std::atomic<uint64_t> bytes_in{0}, bytes_out{0}, launches{0};
+  std::atomic<uint32_t> launching_queues{0};  // queues that got a launch
 
  private:
   const char kind_;

@@ -202,6 +202,21 @@ TEST(ModelBalancer, TheTailIsAsLargeAsTimesDeviate) {
   EXPECT_EQ(make("model:0.5", 1000, {irregular, irregular})->next_package(0, 1000, 0), 250u);
 }
 
+TEST(ModelBalancer, NoTailThatWouldNotFillTheDevices) {
+  // 1 % is 10 slices of 1000, a round of both 40.
+  const auto balancer = make("model", 1000, {{3, 20}, {1, 20}});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 750u);
+  EXPECT_EQ(balancer->next_package(1, 250, 0), 250u);
+}
+
+TEST(ModelBalancer, WhatRunsSideBySideGetsItsTailInTime) {
+  const BalancerDevice device{1, 1, true, true, 0.1, true};
+  const auto balancer = make("model", 1000, {device, device});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 400u);
+  EXPECT_EQ(balancer->next_package(1, 600, 0), 400u);
+  EXPECT_EQ(balancer->next_package(0, 200, 0), 50u);
+}
+
 TEST(ModelBalancer, WithoutHistoryItIsSigmoid) {
   const BalancerDevice unknown{1, 1, false, false, 0};
   const auto sigmoid = make("sigmoid", 1000, {unknown, unknown});
