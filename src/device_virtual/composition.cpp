@@ -90,7 +90,8 @@ const Composition* compose() {
   }
   trace::start(config.trace.value);
   auto* made = new Composition;
-  made->backends = new scheduler::BackendSet(std::move(list));
+  made->backends = new scheduler::BackendSet(
+      std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20);
   auto capabilities = merged(*made->backends, made->backends->real_devices());
   made->engine = new scheduler::Engine(*made->backends, engine_settings(config));
   the_engine = made->engine;

@@ -18,6 +18,17 @@ class RefCounted {
 
   void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
 
+  /// For who knows the object without owning a reference, and that its memory is there: false when
+  /// the last reference is gone.
+  [[nodiscard]] bool try_retain() const noexcept {
+    uint32_t count = references_.load(std::memory_order_relaxed);
+    while (count != 0) {
+      if (references_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed))
+        return true;
+    }
+    return false;
+  }
+
   /// Gives one reference back; the last one deletes the object.
   void release() const noexcept {
     // acq_rel: the deleting thread must see what every other owner wrote before it let go.

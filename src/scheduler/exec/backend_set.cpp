@@ -11,6 +11,7 @@ namespace {
 // What parts of devices add to their numbers: apart from those of all real devices, which count
 // from 0, and the same in every run (vendors' caches of built programs depend on it).
 constexpr uint32_t kPartNumbers = 1000;
+constexpr uint64_t kUsableMemory = 95;  // percent of a device's memory
 
 /// A device as the performance model knows it in every run: equal devices share what is known.
 std::string identity_of(const backends::DeviceTraits& traits) {
@@ -20,11 +21,22 @@ std::string identity_of(const backends::DeviceTraits& traits) {
 
 }  // namespace
 
-BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends)
+BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
+                       uint64_t memory_limit)
     : real_count_(static_cast<uint32_t>(std::min<size_t>(backends.size(), kMostBackends))),
+      memory_limit_(memory_limit),
       count_(real_count_) {
   std::move(backends.begin(), backends.begin() + real_count_, backends_.begin());
-  for (uint32_t i = 0; i < real_count_; ++i) model_.set_device(i, identity_of(traits(i)));
+  for (uint32_t i = 0; i < real_count_; ++i) {
+    model_.set_device(i, identity_of(traits(i)));
+    limit_memory(i);
+  }
+}
+
+void BackendSet::limit_memory(uint32_t backend) {
+  // Programs, queues and local memory need some of it, too.
+  memories_[backend].set_capacity(
+      std::min(memory_limit_, traits(backend).global_memory / 100 * kUsableMemory));
 }
 
 Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {
@@ -58,6 +70,7 @@ Result<std::vector<uint32_t>> BackendSet::parts(uint32_t backend, std::span<cons
   std::move(made.begin(), made.end(), backends_.begin() + first);
   for (uint32_t i = 0; i < units.size(); ++i) {
     model_.set_device(first + i, identity_of(traits(first + i)));
+    limit_memory(first + i);
   }
   partitions_.push_back({backend, {units.begin(), units.end()}, first});
   count_.store(first + static_cast<uint32_t>(units.size()), std::memory_order_release);

@@ -13,6 +13,7 @@
 
 #include "backends/api/backend.h"
 #include "platform/thread_annotations.h"
+#include "scheduler/memory/device_memory.h"
 #include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
@@ -26,8 +27,10 @@ inline constexpr BackendMask backend_bit(uint32_t backend) { return BackendMask{
 
 class BackendSet {
  public:
-  /// Of more than kMostBackends devices the first ones take part.
-  explicit BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends);
+  /// Of more than kMostBackends devices the first ones take part. `memory_limit`: bytes that are
+  /// used of each device's memory at most.
+  explicit BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
+                      uint64_t memory_limit = UINT64_MAX);
 
   /// Of all backends that exist by now.
   uint32_t count() const { return count_.load(std::memory_order_acquire); }
@@ -41,6 +44,8 @@ class BackendSet {
     return backends_[backend]->traits().shares_host_memory ? kHostPlace : backend + 1;
   }
   PinnedPool& pinned() { return pinned_; }
+  /// Of a device with memory of its own.
+  DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
   /// What is known of the speeds of all of them.
   PerformanceModel& model() { return model_; }
   /// The queue for transfers outside any stream, made at first use.
@@ -58,11 +63,15 @@ class BackendSet {
     uint32_t first = 0;  // its parts follow each other from here
   };
 
+  void limit_memory(uint32_t backend);
+
   const uint32_t real_count_;
+  const uint64_t memory_limit_;
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
   std::atomic<uint32_t> count_;
   PerformanceModel model_;
   PinnedPool pinned_;
+  std::array<DeviceMemory, kMostBackends> memories_;
   Mutex mutex_;
   std::array<std::unique_ptr<backends::Queue>, kMostBackends> transfer_queues_
       TUTTI_GUARDED_BY(mutex_);

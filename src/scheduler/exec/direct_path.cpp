@@ -63,7 +63,9 @@ bool DirectPath::only_order(const Work& work) const {
   if (std::holds_alternative<MarkerWork>(work)) return true;
   if (const auto* map = std::get_if<MapWork>(&work)) {
     const uint64_t begin = map->view.origin + map->offset;
-    return map->discard || map->view.buffer->valid_at(kHostPlace, begin, begin + map->size);
+    const uint64_t end = begin + map->size;
+    return map->discard ? map->view.buffer->valid_places(begin, end) == place_bit(kHostPlace)
+                        : map->view.buffer->valid_at(kHostPlace, begin, end);
   }
   if (const auto* unmap = std::get_if<UnmapWork>(&work)) {
     const uint64_t begin = unmap->view.origin + unmap->offset;

@@ -29,8 +29,9 @@ struct Engine::Impl::Decision {
   uint32_t backend = kNoBackend;
   std::vector<BufferUse> uses;
   std::vector<backends::CompletionPtr> wait;
-  std::vector<Ref<Stream>> flush;      // streams of `wait`: nobody else may flush them in time
-  backends::CompletionPtr completion;  // of work that is only order: it ends with this
+  std::vector<Ref<Stream>> flush;         // streams of `wait`: nobody else may flush them in time
+  backends::CompletionPtr completion;     // of work that is only order: it ends with this
+  uint32_t lacks_memory_on = kNoBackend;  // conducted for that reason alone
 };
 
 Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
@@ -208,6 +209,10 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     if (other->state_ != State::kDirect || other->backend_ != backend) return decision;
     wait_for(*other);
   }
+  if (!allocated(decision.uses, {&backend, 1})) {
+    decision.lacks_memory_on = backend;
+    return decision;
+  }
   decision.path = Path::kDirect;
   decision.backend = backend;
   return decision;
@@ -233,6 +238,7 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
                                     .own_end = command->observed_ || traced,
                                     .trace = command->trace_.get()});
     if (!submitted) {
+      command->observed_ = true;  // by the caller
       log.finish(command, submitted.error().code);
       return tl::unexpected<Error>(std::move(submitted).error());
     }
@@ -269,7 +275,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   std::vector<Ref<Command>> to_watch;
   Decision decision;
   bool start_now = false;
-  for (bool polled = false;; polled = true) {
+  for (bool polled = false, tried = false;;) {
     cl_int error = CL_SUCCESS;
     MutexLock lock(log.mutex());
     const auto edges = log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
@@ -284,6 +290,13 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       // What seems unfinished may have ended on the vendor's side.
       lock.unlock();
       poll(edges);
+      polled = true;
+      continue;
+    }
+    if (decision.lacks_memory_on != kNoBackend && !tried) {
+      lock.unlock();
+      allocate_what_fits(decision.uses, decision.lacks_memory_on);
+      tried = true;
       continue;
     }
     if (decision.path == Path::kConducted) {
@@ -385,6 +398,9 @@ void Engine::Impl::start(const Ref<Command>& command) {
     std::vector<Edge> edges;
     for (auto& other : log.conflicts(*command, uses)) edges.push_back({std::move(other), false});
     if (edges.empty()) {
+      if (plan) {
+        command->allocating_ = !allocated(uses_of(command->work_, nullptr), plan->devices());
+      }
       log.hold(*command, uses);
     } else {
       // Unordered commands whose ranges meet: one after the other. Those ahead have started, so
@@ -503,6 +519,7 @@ void Engine::shut_down() {
   for (auto& worker : impl_->workers) worker->stop();
   impl_->host_worker.stop();
   impl_->native_worker.stop();
+  impl_->room_worker.stop();
   impl_->callback_thread.stop();
   impl_->model.flush();
   impl_->summary.write();

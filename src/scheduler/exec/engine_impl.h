@@ -51,6 +51,14 @@ struct Engine::Impl : LogSink {
   void finish_direct(const Ref<Command>& command, cl_int status);
   /// Waits until the command is done, whatever its path.
   cl_int wait(const Ref<Command>& command);
+  /// Whether all buffers have their memory on the devices.
+  bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices) const;
+  /// Allocates what buffers lack on the device, as far as there is room.
+  void allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend);
+  /// For a command that is allocating_: allocates what its buffers lack on the devices, and makes
+  /// room there. What was used longest ago goes back to the host.
+  Status allocate(Command& command, std::span<const BufferUse> uses,
+                  std::span<const uint32_t> devices);
   /// The model has new samples: has them written once enough time has passed.
   void learned();
 
@@ -66,13 +74,16 @@ struct Engine::Impl : LogSink {
   RunTrace trace;
   BlockCompare compare;
   VerificationReport verified;
-  std::array<VendorClock, kMostBackends> clocks;  // by backend
+  std::array<VendorClock, kMostBackends> clocks;                   // by backend
+  std::vector<Ref<Command>> splits TUTTI_GUARDED_BY(log.mutex());  // that run: merges have copies
+  Mutex room_mutex;  // one command at a time makes room; waits only for those that need none
   std::atomic<uint64_t> launches{0};  // of split kernels: varies the seed of forced splits
 
   // Last, so that they end first.
   TaskThread conductor{"tutti-conductor"};
   TaskThread host_worker{"tutti-host"};
   TaskThread native_worker{"tutti-native"};  // the application's own functions, however long
+  TaskThread room_worker{"tutti-memory"};
   TaskThread callback_thread{"tutti-callback"};
   std::vector<std::unique_ptr<TaskThread>> workers;  // one per backend that may be
 
@@ -85,6 +96,10 @@ struct Engine::Impl : LogSink {
   Status submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
                 const KernelPlan* plan);
   void poll(std::span<const Edge> edges);
+  /// Somebody's memory on the device is free now, or may be; false: the command has all that
+  /// buffers have.
+  Result<bool> free_some(const Command& command, uint32_t backend);
+  Status allocate_one(const Command& command, LogicalBuffer& buffer, uint32_t backend);
   /// No kernel; in the calling thread.
   Status execute(const Command& command);
 };

@@ -11,14 +11,23 @@ namespace tutti::scheduler {
 
 void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& work,
                                 KernelPlan plan) {
+  if (command->allocating_) {
+    // Not in a device's thread, for which others may wait whose memory this needs.
+    room_worker.post([this, command, plan = std::move(plan)]() mutable {
+      const auto& kernel = std::get<KernelWork>(command->work_);
+      const Status status = allocate(*command, uses_of(kernel, nullptr), plan.devices());
+      if (!status) return log.finish(command, code_of(status));
+      start_kernel(command, kernel, std::move(plan));
+    });
+    return;
+  }
+  const uint32_t backend = plan.backend;
   if (!plan.split) {
-    const uint32_t backend = plan.backend;
     workers[backend]->post([this, command, plan = std::move(plan)] { run_whole(command, plan); });
     return;
   }
   if (!settings.verify.on) return start_split(command, work, std::move(plan));
   // Copies what the launch may write, which takes its time.
-  const uint32_t backend = plan.backend;
   workers[backend]->post([this, command, plan = std::move(plan)]() mutable {
     start_split(command, std::get<KernelWork>(command->work_), std::move(plan));
   });
@@ -68,6 +77,10 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     }
   }
   const auto ended = [this, command, verification, plan](const SplitRun::Outcome& outcome) mutable {
+    {
+      MutexLock lock(log.mutex());
+      std::erase(splits, command);
+    }
     if (!outcome.status && outcome.nothing_ran && !vendors_gone()) {
       // A whole run needs no copies to merge.
       plan.split = false;
@@ -94,6 +107,10 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
   auto run = std::make_shared<SplitRun>(
       SplitRun::Parts{backends, summary, compare, trace, command->trace_}, work, std::move(plan),
       command->stream_, std::move(balancer), ended);
+  {
+    MutexLock lock(log.mutex());
+    splits.push_back(command);
+  }
   for (size_t i = 0; i < run->participants(); ++i) {
     workers[run->backend(i)]->post([run, i] { run->take_part(i); });
   }

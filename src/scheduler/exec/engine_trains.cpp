@@ -19,7 +19,8 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
     if (train && direct.sends(work, backend)) {
       for (BufferUse& use : uses) use.writes = true;
     }
-    if (train && direct.possible(work, backend) && log.conflicts(*train, uses).empty()) {
+    if (train && allocated(uses, {&backend, 1}) && direct.possible(work, backend) &&
+        log.conflicts(*train, uses).empty()) {
       log.join(*train, work, uses);
     } else {
       train = nullptr;

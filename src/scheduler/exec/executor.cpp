@@ -223,7 +223,10 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
   if (buffer.undefined(begin, end)) {
     // Nobody has it yet. With one device it will be wanted there; with several the host's copy
     // serves all.
-    return backends_.real_count() == 1 ? buffer.place_on(0) : kHostPlace;
+    const bool one = backends_.real_count() == 1;
+    return one && (buffer.has_memory(0) || backends_.memory(0).has_room(buffer.size()))
+               ? buffer.place_on(0)
+               : kHostPlace;
   }
   const PlaceSet places = buffer.valid_places(begin, end);
   if (places == 0 || places & place_bit(kHostPlace)) return kHostPlace;
@@ -386,7 +389,9 @@ Status Executor::run(const CopyWork& work) {
   LogicalBuffer& to = *work.to.buffer;
   const uint64_t from_begin = work.from.origin + work.from_offset;
   const uint64_t to_begin = work.to.origin + work.to_offset;
-  const Place place = preferred_place(from, from_begin, from_begin + work.size);
+  Place place = preferred_place(from, from_begin, from_begin + work.size);
+  // Where the device has no room for the target, the host has.
+  if (place != kHostPlace && !to.device_memory(place - 1)) place = kHostPlace;
   if (place == kHostPlace) {
     TUTTI_TRY(from.make_valid(kHostPlace, from_begin, from_begin + work.size));
     TUTTI_ASSIGN(std::byte * from_host, from.host_memory());
@@ -470,8 +475,10 @@ Status Executor::run(const CopyRectWork& work) {
 Status Executor::run(const MapWork& work) {
   const uint64_t begin = work.view.origin + work.offset;
   TUTTI_ASSIGN([[maybe_unused]] std::byte * host, work.view.buffer->host_memory());
-  if (work.discard) return {};
-  return work.view.buffer->make_valid(kHostPlace, begin, begin + work.size);
+  if (!work.discard) return work.view.buffer->make_valid(kHostPlace, begin, begin + work.size);
+  // From now on the application writes there, and nothing else may.
+  work.view.buffer->set_exclusive(kHostPlace, begin, begin + work.size);
+  return {};
 }
 
 Status Executor::run(const HostWork& work) {

@@ -326,6 +326,7 @@ void SplitRun::finish() {
     nothing_ran = !launched_;
   }
   status = merge(std::move(status));
+  merges_.clear();  // with their copies' memory, for which others may wait
   for (const ArgumentSlot& slot : *work_.arguments) {
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
       slot.view.buffer->end_writes(this, nothing_ran);

@@ -84,8 +84,11 @@ class Command : public RefCounted {
 
   // Guarded by the log's lock.
   State state_ = State::kCreated;
-  bool awaited_ = false;     // a thread waits to execute it: it is not given to a worker
-  bool watched_ = false;     // a worker waits for completion_
+  bool awaited_ = false;  // a thread waits to execute it: it is not given to a worker
+  bool watched_ = false;  // a worker waits for completion_
+  // It lacks memory on a device: it has begun nothing yet, and others may evict what it will use.
+  // Changed by who executes it only.
+  bool allocating_ = false;
   uint32_t unfinished_ = 0;  // dependencies not done, +1 while being linked
   cl_int dependency_error_ = CL_SUCCESS;
   std::vector<Dependent> dependents_;

@@ -76,6 +76,7 @@ std::vector<Ref<Command>> CommandLog::conflicts(const Command& self,
 
 void CommandLog::hold(Command& command, std::span<const BufferUse> uses) {
   for (const BufferUse& use : uses) {
+    use.buffer->last_use = ++last_use_;
     auto& held = use.buffer->uses;
     RangeUse entry{&command, use.begin, use.end, use.writes};
     if (command.state_ == Command::State::kSubmitting) {
@@ -204,7 +205,11 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
       command->open_ = false;
       stream = std::move(command->stream_);
       if (stream) {
-        if (status < 0 && !command->observed_) stream->unseen_error_ = status;
+        // Who named a dependency that failed is told of that one.
+        if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
+            !command->observed_) {
+          stream->unseen_error_ = status;
+        }
         auto& outstanding = stream->outstanding_;
         while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
           outstanding.pop_front();

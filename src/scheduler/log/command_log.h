@@ -97,6 +97,7 @@ class CommandLog {
 
   LogSink& sink_;
   Mutex mutex_;
+  uint64_t last_use_ TUTTI_GUARDED_BY(mutex_) = 0;  // of any buffer
 };
 
 }  // namespace tutti::scheduler

@@ -37,7 +37,12 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       ready_(backends.real_count()) {}
 
 LogicalBuffer::~LogicalBuffer() {
-  memories_.clear();  // vendors may refer to the host's memory until now
+  // Vendors may refer to the host's memory until these are gone.
+  for (Allocation& one : allocations_) {
+    if (place_on(one.backend) == kHostPlace) continue;
+    backends_.memory(one.backend).give_back(std::move(one.memory), *this, !image_);
+  }
+  allocations_.clear();
   if (pinned_) {
     backends_.pinned().give_back(std::move(pinned_));
   } else if (!user_memory_) {
@@ -98,10 +103,37 @@ Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
   MutexLock lock(allocation_mutex_);
   if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
   backends::Backend& device = backends_.at(backend);
-  TUTTI_ASSIGN(auto memory, image_ ? device.allocate_image(*image_) : device.allocate(size_, host));
-  memories_.push_back(std::move(memory));
-  ready_[backend].store(memories_.back().get(), std::memory_order_release);
-  return memories_.back().get();
+  DeviceMemory& pool = backends_.memory(backend);
+  TUTTI_ASSIGN(auto memory, image_ ? pool.allocate_image(device, *image_, *this)
+                            : host ? device.allocate(size_, host)
+                                   : pool.allocate(device, size_, *this));
+  allocations_.push_back({backend, std::move(memory)});
+  ready_[backend].store(allocations_.back().memory.get(), std::memory_order_release);
+  return allocations_.back().memory.get();
+}
+
+Status LogicalBuffer::evict(uint32_t backend) {
+  const Place place = place_on(backend);
+  for (const auto& segment : segments(0, size_)) {
+    if (segment.places != place_bit(place)) continue;
+    TUTTI_TRY(make_valid(kHostPlace, segment.begin, segment.end));
+  }
+  {
+    MutexLock lock(mutex_);
+    map_.drop_place(place);
+  }
+  std::unique_ptr<backends::Memory> memory;
+  {
+    MutexLock lock(allocation_mutex_);
+    ready_[backend].store(nullptr, std::memory_order_release);
+    const auto found = std::find_if(allocations_.begin(), allocations_.end(),
+                                    [&](const Allocation& one) { return one.backend == backend; });
+    if (found == allocations_.end()) return {};
+    memory = std::move(found->memory);
+    allocations_.erase(found);
+  }
+  backends_.memory(backend).give_back(std::move(memory), *this, false);
+  return {};
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {

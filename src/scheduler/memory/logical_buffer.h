@@ -63,6 +63,12 @@ class LogicalBuffer : public RefCounted {
   Result<std::byte*> host_memory();
   /// The vendor allocation on `backend`, made at first use.
   Result<backends::Memory*> device_memory(uint32_t backend);
+  bool has_memory(uint32_t backend) {
+    return ready_[backend].load(std::memory_order_acquire) != nullptr;
+  }
+  /// Gives the memory on `backend` back, which has a place of its own. What is valid nowhere else
+  /// goes to the host's copy first. Nobody else may use the buffer meanwhile.
+  Status evict(uint32_t backend);
 
   /// Is every byte of the range that has content valid at `place`?
   bool valid_at(Place place, uint64_t begin, uint64_t end) const;
@@ -101,6 +107,7 @@ class LogicalBuffer : public RefCounted {
 
   // Ranges that started commands use: guarded by the engine's lock, not by this object's.
   std::vector<RangeUse> uses;
+  uint64_t last_use = 0;  // a count of uses; likewise
 
  private:
   struct Transfer {
@@ -139,8 +146,12 @@ class LogicalBuffer : public RefCounted {
   std::unique_ptr<backends::PinnedMemory> pinned_;            // the host's copy, where it is pinned
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
-  std::vector<std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(allocation_mutex_);
-  PerBackend<std::atomic<backends::Memory*>> ready_;  // memories_ by backend, read without a lock
+  struct Allocation {
+    uint32_t backend;
+    std::unique_ptr<backends::Memory> memory;
+  };
+  std::vector<Allocation> allocations_ TUTTI_GUARDED_BY(allocation_mutex_);
+  PerBackend<std::atomic<backends::Memory*>> ready_;  // the same by backend, read without a lock
 };
 
 /// A window on a buffer: the whole of it, or a sub-buffer.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <set>
 
 #include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"
@@ -58,6 +59,17 @@ struct ArgumentValues {
   std::vector<ArgumentValue> values;
   std::vector<ImageLayout> layouts;
 };
+
+/// Of all buffers, each once.
+uint64_t bytes_of_buffers(const ArgumentSet& arguments) {
+  std::set<const LogicalBuffer*> seen;
+  uint64_t bytes = 0;
+  for (const ArgumentSlot& slot : arguments) {
+    const LogicalBuffer* buffer = slot.view.buffer.get();
+    if (buffer && seen.insert(buffer).second) bytes += buffer->size();
+  }
+  return bytes;
+}
 
 // Of times, from which on shares tell too little of the whole launch.
 constexpr double kIrregular = 0.25;
@@ -127,7 +139,7 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
   for (const ArgumentSlot& slot : *work.arguments) {
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
       largest = std::max(largest, slot.view.buffer->size());
-      all += slot.view.size;
+      all += slot.view.buffer->size();
     }
   }
   const uint64_t group = work.shape.local[0] * work.shape.local[1] * work.shape.local[2];
@@ -137,7 +149,8 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
     const auto i = static_cast<uint32_t>(std::countr_zero(allowed));
     const auto& traits = backends_.traits(i);
     const bool fits = largest <= traits.max_allocation &&
-                      (traits.shares_host_memory || all <= traits.global_memory);
+                      (traits.shares_host_memory || all <= backends_.memory(i).capacity() ||
+                       bytes_of_buffers(*work.arguments) <= backends_.memory(i).capacity());
     if (fits && group <= traits.max_work_group) result.push_back(i);
   }
   return result;
@@ -306,7 +319,14 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
   KernelPlan plan;
   plan.participants = candidates(work, allowed);
   if (plan.participants.empty()) {
-    return fail(CL_OUT_OF_RESOURCES, "no device can run the kernel with these arguments");
+    // "CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for data store
+    // associated with image or buffer objects specified as arguments to kernel."
+    KernelWork without_memory = work;
+    without_memory.arguments = std::make_shared<ArgumentSet>();
+    return candidates(without_memory, allowed).empty()
+               ? fail(CL_OUT_OF_RESOURCES, "no device can run the kernel with these arguments")
+               : fail(CL_MEM_OBJECT_ALLOCATION_FAILURE,
+                      "the kernel's buffers fit into no device's memory");
   }
   plan.shape = work.shape;
   plan.backend = plan.participants.front();

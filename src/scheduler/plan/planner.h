@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,10 @@ struct KernelPlan {
   LaunchShape shape;                           // split: with the local size decided
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
   std::string reason() const;
+  /// Where the launch runs.
+  std::span<const uint32_t> devices() const {
+    return split ? std::span<const uint32_t>(participants) : std::span(&backend, 1);
+  }
 };
 
 /// Arguments that some store or atomic of the kernel may reach, as bits (argument 63 stands for all

@@ -17,14 +17,14 @@ class EngineTest : public ::testing::Test {
   static constexpr uint32_t kBytes = 4096;
 
   /// One device per letter: see FakeBackend.
-  void start(const std::string& devices, SplitMode split) {
+  void start(const std::string& devices, SplitMode split, uint64_t memory_limit = UINT64_MAX) {
     std::vector<std::unique_ptr<backends::Backend>> list;
     for (size_t i = 0; i < devices.size(); ++i) {
       auto fake = std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i]);
       fakes.push_back(fake.get());
       list.push_back(std::move(fake));
     }
-    set = std::make_unique<scheduler::BackendSet>(std::move(list));
+    set = std::make_unique<scheduler::BackendSet>(std::move(list), memory_limit);
     scheduler::EngineSettings settings;
     settings.split = split;
     engine = std::make_unique<scheduler::Engine>(*set, settings);

@@ -22,12 +22,15 @@ struct Scenario {
   std::string devices;  // a letter each: see FakeBackend
   SplitMode split;
   bool out_of_order;
+  uint64_t buffers_fit = UINT64_MAX;  // into each device's memory
 };
 
-std::unique_ptr<BackendSet> make_backends(const std::string& devices) {
+std::unique_ptr<BackendSet> make_backends(const Scenario& setup) {
   std::vector<std::unique_ptr<backends::Backend>> list;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    list.push_back(std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i]));
+  for (size_t i = 0; i < setup.devices.size(); ++i) {
+    auto fake = std::make_unique<FakeBackend>(static_cast<uint32_t>(i), setup.devices[i]);
+    if (setup.buffers_fit != UINT64_MAX) fake->memory_left = setup.buffers_fit * kBufferBytes;
+    list.push_back(std::move(fake));
   }
   return std::make_unique<BackendSet>(std::move(list));
 }
@@ -90,6 +93,9 @@ class Program {
 
   void check() {
     ASSERT_TRUE(engine_.finish(*stream_));
+    for (const auto& [kind, command] : commands_) {
+      ASSERT_EQ(command->status(), CL_COMPLETE) << "a command, work of kind " << kind;
+    }
     for (auto& pending : reads_) {
       ASSERT_EQ(pending->got, pending->expected) << "a non-blocking read";
     }
@@ -133,9 +139,11 @@ class Program {
                                                             : CL_COMMAND_READ_BUFFER;
     Command* last = last_.get();
     if (setup_.out_of_order && last) options.wait_list = {&last, 1};
+    const size_t kind = work.index();
     auto command = engine_.enqueue(*stream_, std::move(work), options);
     ASSERT_TRUE(command) << command.error().message;
     last_ = *command;
+    commands_.emplace_back(kind, *command);
   }
 
   void write(bool blocking) {
@@ -273,6 +281,7 @@ class Program {
   std::mt19937_64 random_;
   Ref<Stream> stream_;
   Ref<Command> last_;
+  std::vector<std::pair<size_t, Ref<Command>>> commands_;  // kind of work
   std::deque<std::vector<std::byte>> kept_;
   std::vector<std::unique_ptr<PendingRead>> reads_;
 };
@@ -286,7 +295,7 @@ TEST_P(EngineProperty, RandomProgramsGiveTheSameBytesAsPlainVectors) {
   const uint64_t count = chosen ? 1 : 25;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    auto set = make_backends(setup.devices);
+    auto set = make_backends(setup);
     EngineSettings settings;
     settings.split = setup.split;
     settings.seed = seed;
@@ -328,14 +337,17 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{"dhd", SplitMode::kForce, true}, Scenario{"dddd", SplitMode::kForce, true},
         Scenario{"hd", SplitMode::kNever, true}, Scenario{"g", SplitMode::kAuto, false},
         Scenario{"g", SplitMode::kNever, true}, Scenario{"hg", SplitMode::kForce, false},
-        Scenario{"gg", SplitMode::kAuto, true}),
+        Scenario{"gg", SplitMode::kAuto, true}, Scenario{"d", SplitMode::kAuto, false, 2},
+        Scenario{"d", SplitMode::kAuto, true, 2}, Scenario{"hd", SplitMode::kNever, true, 2},
+        Scenario{"dd", SplitMode::kForce, false, 2}, Scenario{"ddh", SplitMode::kForce, true, 2}),
     [](const auto& chosen) {
       const Scenario& setup = chosen.param;
       return setup.devices +
              (setup.split == SplitMode::kForce   ? "_force"
               : setup.split == SplitMode::kNever ? "_never"
                                                  : "_auto") +
-             (setup.out_of_order ? "_unordered" : "_ordered");
+             (setup.out_of_order ? "_unordered" : "_ordered") +
+             (setup.buffers_fit == UINT64_MAX ? "" : "_full");
     });
 
 }  // namespace

@@ -14,7 +14,7 @@ using namespace backends;
 
 class FakeMemory : public Memory {
  public:
-  FakeMemory(uint64_t size, void* host) : size_(size) {
+  FakeMemory(std::atomic<int64_t>& left, uint64_t size, void* host) : left_(left), size_(size) {
     if (host) {
       data_ = static_cast<std::byte*>(host);
     } else {
@@ -22,10 +22,14 @@ class FakeMemory : public Memory {
       data_ = own_.data();
     }
   }
+  ~FakeMemory() override {
+    if (!own_.empty()) left_ += static_cast<int64_t>(size_);
+  }
   uint64_t size() const override { return size_; }
   std::byte* data() { return data_; }
 
  private:
+  std::atomic<int64_t>& left_;
   uint64_t size_;
   std::vector<std::byte> own_;
   std::byte* data_;
@@ -211,7 +215,12 @@ Result<std::unique_ptr<Queue>> FakeBackend::create_queue(QueueOptions options) {
   return std::make_unique<FakeQueue>(*this, options.profiling);
 }
 Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host) {
-  return std::make_unique<FakeMemory>(size, host);
+  if (!host && (memory_left -= static_cast<int64_t>(size)) < 0) {
+    memory_left += static_cast<int64_t>(size);
+    return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the fake device is full");
+  }
+  ++allocations;
+  return std::make_unique<FakeMemory>(memory_left, size, host);
 }
 
 namespace {

@@ -47,7 +47,9 @@ class FakeBackend : public backends::Backend {
   Result<std::vector<std::unique_ptr<backends::Backend>>> divide(std::span<const uint32_t> units,
                                                                  uint32_t first_number) override;
 
-  std::atomic<int> refuse_launches{0};  // that many launches fail before they start
+  std::atomic<int> refuse_launches{0};          // that many launches fail before they start
+  std::atomic<int64_t> memory_left{INT64_MAX};  // bytes
+  std::atomic<uint32_t> allocations{0};
   std::atomic<uint64_t> pins{0}, unpins{0};
   std::atomic<uint64_t> bytes_in{0}, bytes_out{0}, launches{0};
   std::atomic<uint32_t> launching_queues{0};  // queues that got a launch

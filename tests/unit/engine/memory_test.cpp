@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices with little memory: what goes, what stays, what fails. (That contents stay right, also
+// with several streams, is shown by the "_full" cases of engine_property_test.cpp.)
+#include "engine_fixture.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class EngineMemory : public EngineTest {
+ protected:
+  void run(const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out) {
+    auto stream = engine->create_stream({});
+    EXPECT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+    EXPECT_TRUE(engine->finish(*stream));
+  }
+};
+
+TEST_F(EngineMemory, WhatWasUsedLongestAgoGoesBackToTheHost) {
+  start("d", SplitMode::kAuto, 4 * kBytes);
+  auto a = buffer(1), b = buffer(0), c = buffer(0), d = buffer(0), e = buffer(0);
+  run(a, b);  // 4
+  run(b, c);  // 13
+  run(a, d);
+  for (const auto& one : {a, b, c, d}) EXPECT_TRUE(one->has_memory(0));
+  run(a, e);
+  EXPECT_FALSE(b->has_memory(0));
+  for (const auto& one : {a, c, d, e}) EXPECT_TRUE(one->has_memory(0));
+  auto stream = engine->create_stream({});
+  EXPECT_EQ(read(*stream, b), filled(4));
+  EXPECT_EQ(read(*stream, c), filled(13));
+  EXPECT_EQ(read(*stream, e), filled(4));
+}
+
+TEST_F(EngineMemory, CopiesThatAreValidElsewhereDoNotTravel) {
+  start("d", SplitMode::kAuto, 3 * kBytes);
+  auto a = buffer(1), b = buffer(0), c = buffer(2);
+  run(a, b);
+  const uint64_t out = fakes[0]->bytes_out;
+  run(c, b);  // `a` stays: there is room
+  auto d = buffer(3);
+  run(d, b);  // `a` goes: the host has it
+  EXPECT_FALSE(a->has_memory(0));
+  EXPECT_EQ(fakes[0]->bytes_out, out);
+}
+
+TEST_F(EngineMemory, AVendorThatHasLessThanItSaysIsBelieved) {
+  start("d", SplitMode::kAuto);
+  fakes[0]->memory_left = 2 * kBytes;
+  auto a = buffer(1), b = buffer(0), c = buffer(0);
+  run(a, b);
+  run(b, c);
+  EXPECT_FALSE(a->has_memory(0));
+  auto stream = engine->create_stream({});
+  EXPECT_EQ(read(*stream, c), filled(13));
+}
+
+TEST_F(EngineMemory, ADeviceThatIsTooSmallTakesNoPart) {
+  start("d", SplitMode::kAuto, 2 * kBytes - 1);
+  auto a = buffer(1), b = buffer(0);
+  auto stream = engine->create_stream({});
+  const auto refused = enqueue(*stream, map_kernel(a, b, 1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  engine.reset();
+  fakes.clear();
+  start("dh", SplitMode::kForce, 2 * kBytes - 1);
+  auto c = buffer(1), d = buffer(0);
+  run(c, d);
+  EXPECT_EQ(fakes[0]->launches, 0u);
+  EXPECT_GT(fakes[1]->launches, 0u);
+  // One buffer in two arguments is there once.
+  run(c, c);
+  EXPECT_GT(fakes[0]->launches + fakes[1]->launches, 1u);
+}
+
+TEST_F(EngineMemory, AllocationsAreKeptForTheNextBuffer) {
+  start("d", SplitMode::kAuto, 16 << 20);
+  auto stream = engine->create_stream({});
+  LogicalBuffer::Options options;
+  options.size = 1 << 20;
+  const std::vector<std::byte> content(options.size, std::byte{7});
+  options.initial = content.data();
+  for (int i = 0; i < 10; ++i) {
+    const BufferView one{*LogicalBuffer::create(*set, options), 0, options.size};
+    ASSERT_TRUE(one.buffer->device_memory(0));
+  }
+  EXPECT_EQ(fakes[0]->allocations, 1u);
+  // A sixteenth is kept at most: of two, one.
+  {
+    const auto first = *LogicalBuffer::create(*set, options);
+    const auto second = *LogicalBuffer::create(*set, options);
+    ASSERT_TRUE(first->device_memory(0));
+    ASSERT_TRUE(second->device_memory(0));
+  }
+  EXPECT_EQ(fakes[0]->allocations, 2u);
+  const auto first = *LogicalBuffer::create(*set, options);
+  const auto second = *LogicalBuffer::create(*set, options);
+  ASSERT_TRUE(first->device_memory(0));
+  ASSERT_TRUE(second->device_memory(0));
+  EXPECT_EQ(fakes[0]->allocations, 3u);
+}
+
+}  // namespace
+}  // namespace tutti::testing
