@@ -42,6 +42,7 @@ struct DeviceTraits {
   bool synchronous = false;       // commands run in the thread that enqueues, flushes or waits
   bool costly_profiling = false;  // a queue that measures times launches more slowly
   double nominal_gflops = 1.0;    // rough single-precision peak, for first contact only
+  std::string pci_address;        // "0000:3b:00.0"; empty: not known, or none
   uint32_t max_parts = 1;         // into how many parts divide() can cut it; 1: it cannot
 };
 

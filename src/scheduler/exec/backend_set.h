@@ -17,6 +17,7 @@
 #include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
 #include "scheduler/model/performance_model.h"
+#include "scheduler/model/power_model.h"
 
 namespace tutti::scheduler {
 
@@ -43,6 +44,8 @@ class BackendSet {
   PinnedPool& pinned() { return pinned_; }
   /// What is known of the speeds of all of them.
   PerformanceModel& model() { return model_; }
+  /// And of their power, where sensors tell it.
+  PowerModel& power() { return power_; }
   /// The queue for transfers outside any stream, made at first use.
   Result<backends::Queue*> transfer_queue(uint32_t backend);
 
@@ -62,6 +65,7 @@ class BackendSet {
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
   std::atomic<uint32_t> count_;
   PerformanceModel model_;
+  PowerModel power_;
   PinnedPool pinned_;
   Mutex mutex_;
   std::array<std::unique_ptr<backends::Queue>, kMostBackends> transfer_queues_
