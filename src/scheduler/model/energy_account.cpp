@@ -8,6 +8,8 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr size_t kMostBuckets = 4096;  // of a sensor; three minutes at 45 ms
+// Runs that wait for a reading; of a sensor that is never read again they are forgotten.
+constexpr size_t kMostAhead = 1 << 16;
 // A part of the time in which kernels must have run for the power to be called that of computing.
 constexpr double kBusy = 0.5;
 
@@ -66,6 +68,7 @@ void EnergyAccount::ran(const std::string& kernel, uint32_t device, uint64_t beg
       put(*bucket, run);
     }
     if (series.buckets.empty() || end_ns > series.buckets.back().end_ns) {
+      if (series.ahead.size() >= kMostAhead) series.ahead.erase(series.ahead.begin());
       series.ahead.push_back(run);
     }
   }

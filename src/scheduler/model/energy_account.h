@@ -92,7 +92,7 @@ class EnergyAccount {
   };
   struct Series {
     std::deque<Bucket> buckets;
-    std::vector<Run> ahead;  // of readings
+    std::deque<Run> ahead;  // of readings
     std::map<uint32_t, PowerSums> learned;
   };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/config.h"
 #include "scheduler/sim/simulation.h"
 
 namespace tutti::scheduler::sim {

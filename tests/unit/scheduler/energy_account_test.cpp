@@ -9,10 +9,14 @@ namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
 
+const std::vector<SensorInfo> kOne = {{"a", {0}}};
+const std::vector<SensorInfo> kTwo = {{"a", {0}}, {"b", {1}}};
+const std::vector<SensorInfo> kShared = {{"socket", {0, 1}}};
+
 uint64_t at(double seconds) { return static_cast<uint64_t>(seconds * 1e9); }
 
 TEST(EnergyAccount, EnergyGoesToWhatRanMeanwhileAndTheRestIsIdle) {
-  EnergyAccount account({{"a", {0}}, {"b", {1}}});
+  EnergyAccount account(kTwo);
   for (size_t i = 0; i < 4; ++i) {
     account.read(0, i * kSecond, (i + 1) * kSecond, i == 1 || i == 2 ? 100 : 20);
     account.read(1, i * kSecond, (i + 1) * kSecond, 5);
@@ -34,7 +38,7 @@ TEST(EnergyAccount, EnergyGoesToWhatRanMeanwhileAndTheRestIsIdle) {
 }
 
 TEST(EnergyAccount, ARunTakesItsPartOfWhatLiesBetweenTwoReadings) {
-  EnergyAccount account({{"a", {0}}});
+  EnergyAccount account(kOne);
   account.read(0, 0, kSecond, 40);
   account.read(0, kSecond, 2 * kSecond, 80);
   account.ran("k", 0, at(0.75), at(1.5));
@@ -42,7 +46,7 @@ TEST(EnergyAccount, ARunTakesItsPartOfWhatLiesBetweenTwoReadings) {
 }
 
 TEST(EnergyAccount, RunsMayBeToldBeforeTheReadings) {
-  EnergyAccount account({{"a", {0}}});
+  EnergyAccount account(kOne);
   account.ran("k", 0, at(0.5), at(2.5));
   account.read(0, 0, kSecond, 40);
   EXPECT_DOUBLE_EQ(account.totals().kernels.at("k").joules, 20);
@@ -53,7 +57,7 @@ TEST(EnergyAccount, RunsMayBeToldBeforeTheReadings) {
 }
 
 TEST(EnergyAccount, DevicesOfOneSensorShareByBusyTime) {
-  EnergyAccount account({{"socket", {0, 1}}});
+  EnergyAccount account(kShared);
   account.read(0, 0, kSecond, 90);
   account.ran("k", 0, at(0), at(1));
   account.ran("l", 1, at(0), at(0.5));
@@ -66,7 +70,7 @@ TEST(EnergyAccount, DevicesOfOneSensorShareByBusyTime) {
 }
 
 TEST(EnergyAccount, ADeviceWithoutASensorCountsForItsTimeAlone) {
-  EnergyAccount account({{"a", {0}}});
+  EnergyAccount account(kOne);
   account.read(0, 0, kSecond, 10);
   account.ran("k", 5, at(0), at(1));
   const EnergyTotals totals = account.totals();
@@ -76,7 +80,7 @@ TEST(EnergyAccount, ADeviceWithoutASensorCountsForItsTimeAlone) {
 }
 
 TEST(EnergyAccount, ALongRunLosesNothingThoughOldReadingsAreThinnedOut) {
-  EnergyAccount account({{"a", {0}}});
+  EnergyAccount account(kOne);
   constexpr size_t kReadings = 20'000;
   const uint64_t step = kSecond / 20;
   double busy = 0;
@@ -98,7 +102,7 @@ TEST(EnergyAccount, ALongRunLosesNothingThoughOldReadingsAreThinnedOut) {
 
 TEST(EnergyAccount, LearnsIdleAndBusyPower) {
   // 10 W idle; 70 W more for device 0, 30 W for device 1.
-  EnergyAccount account({{"socket", {0, 1}}});
+  EnergyAccount account(kShared);
   for (size_t i = 0; i < 8; ++i) {
     const double watts = i < 2 ? 10 : i < 4 ? 80 : i < 6 ? 40 : 110;
     account.read(0, i * kSecond, (i + 1) * kSecond, watts);
@@ -118,7 +122,7 @@ TEST(EnergyAccount, LearnsIdleAndBusyPower) {
 }
 
 TEST(EnergyAccount, NobodyIsIdleWhileAKernelMayRun) {
-  EnergyAccount account({{"a", {0}}});
+  EnergyAccount account(kOne);
   account.read(0, 0, kSecond, 10);
   account.begun(at(1.5));
   account.read(0, kSecond, 2 * kSecond, 50);

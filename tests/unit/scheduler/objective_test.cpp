@@ -103,7 +103,9 @@ TEST(ModelStore, PowerIsRememberedAndAddsUp) {
     model.set_device(0, "a gpu");
     const auto before = model.stored_power(0);
     EXPECT_EQ(before.has_value(), run == 1);
-    if (before) EXPECT_DOUBLE_EQ(before->idle_seconds, 2);
+    if (before) {
+      EXPECT_DOUBLE_EQ(before->idle_seconds, 2);
+    }
     model.keep_power(0, {20, 2, 300, 3, 3});
     model.flush();
   }
