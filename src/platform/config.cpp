@@ -93,9 +93,8 @@ const Names<EnergyChoice>& names_of(Tag<EnergyChoice>) {
   return *names;
 }
 const Names<Objective>& names_of(Tag<Objective>) {
-  static const auto* names = new Names<Objective>{{"time", Objective::kTime},
-                                                  {"energy", Objective::kEnergy},
-                                                  {"edp", Objective::kEnergyDelay}};
+  static const auto* names = new Names<Objective>{
+      {"time", Objective::kTime}, {"energy", Objective::kEnergy}, {"edp", Objective::kEnergyDelay}};
   return *names;
 }
 
