@@ -23,7 +23,7 @@ ALLOWED = {
     # Balancers and the performance model are pure logic, also usable without any OpenCL.
     "scheduler/balance": ("platform", "scheduler/model"),
     "scheduler/model": ("platform",),
-    "scheduler/sim": ("scheduler/balance", "scheduler/model", "platform"),
+    "scheduler/sim": ("scheduler/balance", "scheduler/model", "scheduler/plan/pricing.h", "platform"),
     "scheduler": ("backends/api", "platform"),
     # The front end shares with the scheduler the summary and the hidden argument: plain data.
     "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h", "scheduler/plan/image_layout.h",

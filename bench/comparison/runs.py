@@ -213,7 +213,8 @@ class Setting:
         for balancer in arguments.balancers.split(","):
             environment = {**self.environment, "TUTTI_BALANCER": balancer,
                            "TUTTI_DEVICES": ",".join(str(device.index) for device in self.devices),
-                           "TUTTI_SUMMARY": str(summary)}
+                           "TUTTI_SUMMARY": str(summary),
+                           "TUTTI_ENERGY": "off"}  # it would time every launch
             made.append(Configuration(f"tutti {balancer}", "tutti",
                                       [str(self.tutti), "run", "--", *bench, "--platform", "Tutti"],
                                       environment, self.timeout, summary))

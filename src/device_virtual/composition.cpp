@@ -45,6 +45,24 @@ void explain_absence(const Config& config, const std::vector<backends::DeviceRep
 
 scheduler::Engine* the_engine = nullptr;  // for the exit hook; constant once set
 
+scheduler::EnergySettings energy_settings(const Config& config) {
+  scheduler::EnergySettings settings;
+  const bool decides = config.objective.value != Objective::kTime;
+  const EnergyChoice choice = config.energy.value;
+  if (choice == EnergyChoice::kOff) {
+    if (decides) {
+      log(LogLevel::kWarning,
+          "TUTTI_ENERGY=off: launches are chosen by time, whatever TUTTI_OBJECTIVE says");
+    }
+    return settings;
+  }
+  settings.needed = decides || choice == EnergyChoice::kOn;
+  settings.wanted = settings.needed || !config.summary.value.empty() || !config.trace.value.empty();
+  settings.period = config.energy_period.value;
+  settings.sources = energy_sources(config.sensors.value);
+  return settings;
+}
+
 scheduler::EngineSettings engine_settings(const Config& config) {
   scheduler::EngineSettings settings;
   if (auto spec = scheduler::parse_balancer(config.balancer.value)) {
@@ -62,6 +80,8 @@ scheduler::EngineSettings engine_settings(const Config& config) {
       !folder.empty() && config.model.value == ModelMemory::kDisk) {
     settings.model_file = scheduler::ModelStore::file_in(folder);
   }
+  settings.objective = config.objective.value;
+  settings.energy = energy_settings(config);
   if (settings.split == SplitMode::kForce) {
     log(LogLevel::kInfo, "TUTTI_SPLIT=force with TUTTI_SEED={}", settings.seed);
   }

@@ -87,6 +87,17 @@ const Names<ModelMemory>& names_of(Tag<ModelMemory>) {
   return *names;
 }
 
+const Names<EnergyChoice>& names_of(Tag<EnergyChoice>) {
+  static const auto* names = new Names<EnergyChoice>{
+      {"auto", EnergyChoice::kAuto}, {"on", EnergyChoice::kOn}, {"off", EnergyChoice::kOff}};
+  return *names;
+}
+const Names<Objective>& names_of(Tag<Objective>) {
+  static const auto* names = new Names<Objective>{
+      {"time", Objective::kTime}, {"energy", Objective::kEnergy}, {"edp", Objective::kEnergyDelay}};
+  return *names;
+}
+
 template <typename Enum>
 requires std::is_enum_v<Enum> std::optional<Enum> parse_option(std::string_view text,
                                                                Tag<Enum> tag) {
@@ -141,11 +152,15 @@ std::string text_of(const LogTarget& target) {
   return target.file.empty() ? text : text + ":" + target.file;
 }
 
-// Text options have no type of their own to tell good from bad; the few that can be checked are
-// here.
+// Texts and numbers have no type of their own to tell good from bad; the few that can be checked
+// are here.
 bool acceptable(std::string_view key, std::string_view text) {
   if (key == "summary") {
     return text.empty() || text == "-" || (text.size() > 5 && text.ends_with(".json"));
+  }
+  if (key == "energy_period") {
+    const auto milliseconds = parse_integer<uint32_t>(text);
+    return milliseconds && *milliseconds >= 1 && *milliseconds <= 10000;
   }
   return true;
 }

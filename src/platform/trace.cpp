@@ -438,6 +438,17 @@ void flow(std::string_view category, Row from, uint64_t from_ns, Row to, uint64_
   sink().append(line);
 }
 
+void counter(uint32_t process, std::string_view name, uint64_t time_ns, std::string_view unit,
+             double value) {
+  if (!on()) return;
+  fmt::memory_buffer line;
+  put_head(line, "C", {process, 0}, {}, name);
+  put(line, R"(,"ts":)");
+  put_time(line, time_ns);
+  put_end(line, Args().add(unit, value));
+  sink().append(line);
+}
+
 void note(std::string_view name, const Args& args) {
   if (!on()) return;
   fmt::memory_buffer line;

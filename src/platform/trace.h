@@ -96,6 +96,9 @@ void span(uint32_t process, std::string_view category, std::string_view name, ui
           uint64_t begin_ns, uint64_t end_ns, const Args& args = {});
 /// An arrow between the slices that are there on these rows at these times.
 void flow(std::string_view category, Row from, uint64_t from_ns, Row to, uint64_t to_ns);
+/// The value of one of a process's counters, from `time_ns` until its next one.
+void counter(uint32_t process, std::string_view name, uint64_t time_ns, std::string_view unit,
+             double value);
 /// A fact without a time.
 void note(std::string_view name, const Args& args);
 

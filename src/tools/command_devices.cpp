@@ -8,6 +8,7 @@
 
 #include "device_virtual/composition_devices.h"
 #include "platform/config.h"
+#include "scheduler/exec/energy_monitor.h"
 #include "tools/commands.h"
 #include "tools/device_measurement.h"
 
@@ -16,6 +17,27 @@ namespace {
 
 using backends::DeviceReport;
 using backends::FoundDriver;
+/// The sensor that tells a device's energy, or why there is none.
+struct EnergyLine {
+  std::string sensor, absent;
+};
+/// By the device's index; of those that are used.
+using EnergyLines = std::map<size_t, EnergyLine>;
+
+EnergyLines energy_lines(const std::vector<std::unique_ptr<backends::Backend>>& used,
+                         const Config& config) {
+  std::vector<const backends::DeviceTraits*> traits;
+  for (const auto& backend : used) traits.push_back(&backend->traits());
+  const scheduler::SensorAssignment found =
+      scheduler::assign_sensors(traits, energy_sources(config.sensors.value));
+  EnergyLines lines;
+  for (size_t i = 0; i < traits.size(); ++i) lines[traits[i]->index].absent = found.absent[i];
+  for (const scheduler::SensorInfo& sensor : found.infos) {
+    for (const uint32_t i : sensor.devices) lines[traits[i]->index].sensor = sensor.name;
+  }
+  return lines;
+}
+
 /// By the device's index; empty where nothing was measured.
 using Measurements = std::map<size_t, DeviceMeasurement>;
 
@@ -78,7 +100,7 @@ void print_measurement(const DeviceMeasurement& measured) {
 }
 
 void print_json(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
-                const Measurements& measurements) {
+                const Measurements& measurements, const EnergyLines& energy) {
   nlohmann::ordered_json output{{"drivers", nlohmann::ordered_json::array()},
                                 {"devices", nlohmann::ordered_json::array()}};
   for (const FoundDriver& driver : drivers) {
@@ -97,6 +119,10 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                                  {"compute_units", device.compute_units},
                                  {"memory", device.memory},
                                  {"version", device.version}});
+    if (const auto line = energy.find(device.index); line != energy.end()) {
+      output["devices"].back()["energy"] = {{"sensor", line->second.sensor},
+                                            {"absent", line->second.absent}};
+    }
     const auto measured = measurements.find(device.index);
     if (measured != measurements.end()) {
       output["devices"].back()["measured"] = json_of(measured->second);
@@ -107,7 +133,7 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
 }
 
 void print_text(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
-                const Measurements& measurements, const Config& config) {
+                const Measurements& measurements, const EnergyLines& energy, const Config& config) {
   fmt::print("Vendor drivers (from {}):\n",
              config.vendors.value.empty() ? "/etc/OpenCL/vendors" : config.vendors.value);
   if (drivers.empty()) fmt::print("  none\n");
@@ -123,6 +149,11 @@ void print_text(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                backends::device_type_name(device.type), device.compute_units,
                device.compute_units == 1 ? "" : "s", device.memory >> 20, device.version);
     fmt::print("     {}{}\n", device.used ? "used" : "left out: ", device.reason);
+    if (const auto line = energy.find(device.index); line != energy.end()) {
+      const EnergyLine& text = line->second;
+      fmt::print("     energy: {}\n",
+                 text.sensor.empty() ? "not told: " + text.absent : text.sensor);
+    }
     const auto measured = measurements.find(device.index);
     if (measured != measurements.end()) print_measurement(measured->second);
   }
@@ -138,10 +169,11 @@ int devices(const DevicesOptions& options) {
   const backends::VendorLoader& loader = backends::vendor_loader(config);
   Measurements measurements;
   if (options.measure) measurements = measure_all(loader.devices());
+  const EnergyLines energy = energy_lines(backends, config);
   if (options.json) {
-    print_json(loader.drivers(), report, measurements);
+    print_json(loader.drivers(), report, measurements, energy);
   } else {
-    print_text(loader.drivers(), report, measurements, config);
+    print_text(loader.drivers(), report, measurements, energy, config);
   }
   return 0;
 }

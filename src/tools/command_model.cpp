@@ -15,8 +15,20 @@ namespace {
 using scheduler::ModelStore;
 using scheduler::TimeFit;
 
-void print_json(const std::string& file, const std::vector<ModelStore::Entry>& entries) {
-  nlohmann::ordered_json output{{"file", file}, {"entries", nlohmann::ordered_json::array()}};
+void print_json(const std::string& file, const std::vector<ModelStore::Entry>& entries,
+                const std::vector<ModelStore::Power>& power) {
+  nlohmann::ordered_json output{{"file", file},
+                                {"entries", nlohmann::ordered_json::array()},
+                                {"power", nlohmann::ordered_json::array()}};
+  const auto watts = [](const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  for (const ModelStore::Power& entry : power) {
+    output["power"].push_back({{"device", entry.device},
+                               {"idle_watts", watts(entry.sums.idle_watts())},
+                               {"extra_watts", watts(entry.sums.extra_watts())},
+                               {"updated", entry.updated}});
+  }
   for (const ModelStore::Entry& entry : entries) {
     const TimeFit fit(entry.sums);
     output["entries"].push_back({{"name", entry.name},
@@ -31,8 +43,19 @@ void print_json(const std::string& file, const std::vector<ModelStore::Entry>& e
   fmt::print("{}\n", output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-void print_text(const std::string& file, const std::vector<ModelStore::Entry>& entries) {
+void print_text(const std::string& file, const std::vector<ModelStore::Entry>& entries,
+                const std::vector<ModelStore::Power>& power) {
   fmt::print("{}: {} entries\n", file, entries.size());
+  const auto watts = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.1f} W", *value) : std::string("-");
+  };
+  if (!power.empty()) {
+    fmt::print("\n{:>10} {:>16}  {}\n", "idle", "more when busy", "device");
+  }
+  for (const ModelStore::Power& entry : power) {
+    fmt::print("{:>10} {:>16}  {}\n", watts(entry.sums.idle_watts()),
+               watts(entry.sums.extra_watts()), entry.device);
+  }
   if (entries.empty()) return;
   fmt::print("\n{:<28} {:>13} {:>12} {:>10}  {:<16}  {}\n", "kernel", "items or B/s", "start-up",
              "deviation", "last", "device");
@@ -55,7 +78,7 @@ int model(const ModelOptions& options) {
   const std::string file = ModelStore::file_in(folder);
   if (!std::filesystem::exists(file)) {
     if (options.json) {
-      print_json(file, {});
+      print_json(file, {}, {});
     } else {
       fmt::print("{}: nothing is remembered yet\n", file);
     }
@@ -81,9 +104,9 @@ int model(const ModelOptions& options) {
     return kFailed;
   }
   if (options.json) {
-    print_json(file, *entries);
+    print_json(file, *entries, (*store)->list_power());
   } else {
-    print_text(file, *entries);
+    print_text(file, *entries, (*store)->list_power());
   }
   return 0;
 }

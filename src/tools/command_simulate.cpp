@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/commands.h"
@@ -24,13 +25,24 @@ Json to_json(const Scenario& scenario, const std::string& balancer, const Outcom
           {"packages", outcome.packages},
           {"balance", outcome.balance},
           {"idle_devices", outcome.idle},
+          {"joules", outcome.joules},
+          {"energy_delay", outcome.energy_delay},
           {"complete", outcome.complete}};
 }
 
+bool has_power(const Scenario& scenario) {
+  return std::any_of(scenario.devices.begin(), scenario.devices.end(), [](const auto& device) {
+    return device.busy_watts > 0 || device.idle_watts > 0;
+  });
+}
+
 void print_row(const Scenario& scenario, const std::string& balancer, const Outcome& outcome) {
-  fmt::print("{:7}  {:18} {:11.3f} {:10.3f} {:7.3f} {:10.1f} {:8.3f} {:7.1f}{}\n",
+  const std::string energy =
+      has_power(scenario) ? fmt::format(" {:10.4g} {:10.4g}", outcome.joules, outcome.energy_delay)
+                          : std::string();
+  fmt::print("{:7}  {:18} {:11.3f} {:10.3f} {:7.3f} {:10.1f} {:8.3f} {:7.1f}{}{}\n",
              scenario.devices.size(), balancer, outcome.seconds * 1e3, outcome.efficiency,
-             outcome.worst_efficiency, outcome.packages, outcome.balance, outcome.idle,
+             outcome.worst_efficiency, outcome.packages, outcome.balance, outcome.idle, energy,
              outcome.complete ? "" : "  not completed: no device was left");
 }
 
@@ -44,8 +56,10 @@ int simulate(const SimulateOptions& options) {
   }
   Json results = Json::array();
   if (!options.json) {
-    fmt::print("{:7}  {:18} {:>11} {:>10} {:>7} {:>10} {:>8} {:>7}\n", "devices", "balancer",
-               "time, ms", "efficiency", "worst", "packages", "balance", "idle");
+    const bool power = std::any_of(plan->scenarios.begin(), plan->scenarios.end(), has_power);
+    fmt::print("{:7}  {:18} {:>11} {:>10} {:>7} {:>10} {:>8} {:>7}{}\n", "devices", "balancer",
+               "time, ms", "efficiency", "worst", "packages", "balance", "idle",
+               power ? fmt::format(" {:>10} {:>10}", "energy, J", "EDP, J s") : std::string());
   }
   for (const Scenario& scenario : plan->scenarios) {
     for (const std::string& name : plan->balancers) {

@@ -57,6 +57,8 @@ struct SimulateOptions {
   std::string load;
   std::optional<uint64_t> slices, min_package, in_flight, runs, seed;
   std::optional<double> rate, startup, floor, transfer, noise, spread, error;
+  std::optional<double> busy_watts, idle_watts;
+  std::string objective;
   std::vector<std::string> failures;  // DEVICE@SECONDS
   bool json = false;
 };

@@ -77,6 +77,10 @@ CLI::App* add_simulate(CLI::App& app, tutti::tools::SimulateOptions& options) {
   command->add_option("--transfer", options.transfer, "Seconds of transfer per slice");
   command->add_option("--min-package", options.min_package, "Slices that fill a device");
   command->add_option("--in-flight", options.in_flight, "Packages of a device at a time");
+  command->add_option("--busy-watts", options.busy_watts, "Power of a device that computes");
+  command->add_option("--idle-watts", options.idle_watts, "Power of a device that waits");
+  command->add_option("--objective", options.objective,
+                      "Which devices take part, as TUTTI_OBJECTIVE: time, energy or edp");
   command->add_option("--fail", options.failures, "A device that fails; may be repeated")
       ->type_name("DEVICE@SECONDS");
   command->add_option("--runs", options.runs, "Runs, of which the means are printed");

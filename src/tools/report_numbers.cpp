@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tools/report_energy.h"
+
 namespace tutti::tools {
 namespace {
 
@@ -283,6 +285,7 @@ struct Counter {
     std::stable_sort(report.kernels.begin(), report.kernels.end(),
                      [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
     finish_devices();
+    add_energy(trace, report);
     return std::move(report);
   }
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/trace_file.h"
@@ -18,6 +19,17 @@ struct DeviceNumbers {
   double utilisation = 0;  // of the time from the first kernel's begin to the last one's end
   uint64_t packages = 0, whole_launches = 0;
   uint64_t bytes_to_device = 0, bytes_to_host = 0;
+  double joules = 0;  // while kernels ran there; 0: not known
+};
+
+/// An energy sensor over the whole trace.
+struct SensorNumbers {
+  std::string name;
+  std::vector<uint32_t> devices;
+  double joules = 0;
+  double busy_joules = 0;                          // of that: while kernels ran
+  double watts = 0;                                // on average
+  std::vector<std::pair<uint64_t, double>> power;  // watts from that time on, for a picture
 };
 
 /// One device's part in one kernel.
@@ -29,6 +41,7 @@ struct KernelDeviceNumbers {
   double share = 0;                    // of the kernel's work-items
   double speed = 0;                    // 0: unknown
   uint64_t smallest = 0, largest = 0;  // package, in slices
+  double joules = 0;                   // while it computed the kernel; 0: not known
 };
 
 struct VerdictNumbers {
@@ -76,6 +89,8 @@ struct KernelNumbers {
   double efficiency = 0;         // ideal_ns / split_ns; 0: unknown
   double median_efficiency = 0;  // of the launches
   uint32_t best_device = 0;      // the one that is fastest most often
+  // Of all devices while they computed it; joules times the seconds of all launches. 0: not known.
+  double joules = 0, energy_delay = 0;
 };
 
 /// Commands of the application that are no kernels: what it read, wrote, mapped, copied. Where the
@@ -92,6 +107,9 @@ struct ReportNumbers {
   std::vector<AskedNumbers> asked;     // those commands
   uint64_t launches = 0, split = 0;
   uint64_t bytes_to_device = 0, bytes_to_host = 0;
+  std::vector<SensorNumbers> sensors;                       // none: energy is not known
+  std::string energy_absent;                                // of which devices it is not, and why
+  double joules = 0, energy_seconds = 0, energy_delay = 0;  // of all sensors, over the whole trace
   uint64_t calls = 0, call_ns = 0;  // of the application into OpenCL, those on one thread at a time
 };
 

@@ -41,7 +41,8 @@ Json device_json(const DeviceNumbers& entry) {
           {"packages", entry.packages},
           {"whole_launches", entry.whole_launches},
           {"bytes_to_device", entry.bytes_to_device},
-          {"bytes_to_host", entry.bytes_to_host}};
+          {"bytes_to_host", entry.bytes_to_host},
+          {"joules", entry.joules}};
 }
 
 Json kernel_json(const KernelNumbers& kernel) {
@@ -61,7 +62,8 @@ Json kernel_json(const KernelNumbers& kernel) {
                        {"share", entry.share},
                        {"speed", entry.speed},
                        {"smallest", entry.smallest},
-                       {"largest", entry.largest}});
+                       {"largest", entry.largest},
+                       {"joules", entry.joules}});
   }
   for (const LaunchNumbers& launch : kernel.all) {
     all.push_back({{"command", launch.command},
@@ -98,7 +100,31 @@ Json kernel_json(const KernelNumbers& kernel) {
           {"best_ns", kernel.best_ns},
           {"best_device", kernel.best_device},
           {"efficiency", kernel.efficiency},
-          {"median_efficiency", kernel.median_efficiency}};
+          {"median_efficiency", kernel.median_efficiency},
+          {"joules", kernel.joules},
+          {"energy_delay", kernel.energy_delay}};
+}
+
+Json energy_json(const ReportNumbers& numbers) {
+  Json sensors = Json::array();
+  for (const SensorNumbers& sensor : numbers.sensors) {
+    Json power = Json::array();  // time, watts, time, watts …
+    for (const auto& [time, watts] : sensor.power) {
+      power.push_back(time);
+      power.push_back(watts);
+    }
+    sensors.push_back({{"name", sensor.name},
+                       {"devices", sensor.devices},
+                       {"joules", sensor.joules},
+                       {"busy_joules", sensor.busy_joules},
+                       {"watts", sensor.watts},
+                       {"power", std::move(power)}});
+  }
+  return {{"joules", numbers.joules},
+          {"seconds", numbers.energy_seconds},
+          {"energy_delay", numbers.energy_delay},
+          {"absent", numbers.energy_absent},
+          {"sensors", std::move(sensors)}};
 }
 
 /// Slices at least as long as this are shown.
@@ -178,6 +204,7 @@ Json page_data(const TraceFile& trace, const ReportNumbers& numbers, const std::
           {"kernels", std::move(kernels)},
           {"asked", std::move(asked)},
           {"moved", moved_json(numbers.moved)},
+          {"energy", energy_json(numbers)},
           {"texts", trace.texts},
           {"rows", std::move(rows)},
           {"arrows", std::move(arrows)},

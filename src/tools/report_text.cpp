@@ -95,6 +95,29 @@ std::string packages_picture(const TraceFile& trace, const ReportNumbers& number
   return text;
 }
 
+std::string energy_text(const ReportNumbers& numbers) {
+  if (numbers.sensors.empty() && numbers.energy_absent.empty()) return {};
+  std::string text = "\nEnergy\n";
+  if (!numbers.sensors.empty()) {
+    text += fmt::format("  {:.4g} J in {:.4g} s, energy-delay product {:.4g} J s\n", numbers.joules,
+                        numbers.energy_seconds, numbers.energy_delay);
+  }
+  for (const SensorNumbers& sensor : numbers.sensors) {
+    text += fmt::format("  {}: {:.4g} J, {:.4g} W on average, {:.4g} J of it while kernels ran\n",
+                        sensor.name, sensor.joules, sensor.watts, sensor.busy_joules);
+    for (const DeviceNumbers& entry : numbers.devices) {
+      if (std::count(sensor.devices.begin(), sensor.devices.end(), entry.device.index) == 0)
+        continue;
+      text += fmt::format("    {}: {:.4g} J while it computed\n",
+                          device_name(numbers, entry.device.index), entry.joules);
+    }
+  }
+  if (!numbers.energy_absent.empty()) {
+    text += fmt::format("  not measured of {}\n", numbers.energy_absent);
+  }
+  return text;
+}
+
 std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
                         const KernelNumbers& kernel) {
   std::string text = fmt::format("  {}: {} launch{}, {} split, {} in all, median {}\n", kernel.name,
@@ -107,6 +130,10 @@ std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
   for (const VerdictNumbers& verdict : kernel.verdicts) {
     text += fmt::format("    {} x {}: {}\n", verdict.launches, verdict.mode,
                         verdict.reason.empty() ? "no reason was needed" : verdict.reason);
+  }
+  if (kernel.joules > 0) {
+    text += fmt::format("    energy: {:.4g} J, energy-delay product {:.4g} J s\n", kernel.joules,
+                        kernel.energy_delay);
   }
   if (kernel.measured_launches > 0) {
     text += fmt::format("    split launches took {}; ideal {}: efficiency {:.2f} (median {:.2f})\n",
@@ -127,6 +154,7 @@ std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
     }
     if (device.whole_launches > 0) text += fmt::format(", {} whole", device.whole_launches);
     if (device.speed > 0) text += fmt::format(", {}work-items/s", rate_text(device.speed));
+    if (device.joules > 0) text += fmt::format(", {:.4g} J", device.joules);
     text += '\n';
   }
   if (kernel.merges > 0) {
@@ -169,6 +197,7 @@ std::string report_text(const TraceFile& trace, const ReportNumbers& numbers) {
                         bytes_text(entry.bytes_to_host),
                         entry.device.shares_host_memory ? "; shares the host's memory" : "");
   }
+  text += energy_text(numbers);
   text += "\nKernels\n";
   if (numbers.kernels.empty()) text += "  none was launched\n";
   for (const KernelNumbers& kernel : numbers.kernels) text += kernel_text(trace, numbers, kernel);

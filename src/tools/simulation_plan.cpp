@@ -36,6 +36,17 @@ Result<LoadShape> load_named(const std::string& name) {
   return found->second;
 }
 
+const std::map<std::string_view, Objective> kObjectives = {
+    {"time", Objective::kTime}, {"energy", Objective::kEnergy}, {"edp", Objective::kEnergyDelay}};
+
+Result<Objective> objective_named(const std::string& name) {
+  const auto found = kObjectives.find(name);
+  if (found == kObjectives.end()) {
+    return fail(CL_INVALID_VALUE, fmt::format("objective '{}': there are time, energy, edp", name));
+  }
+  return found->second;
+}
+
 /// The whole text as a number.
 template <typename T>
 std::optional<T> number(std::string_view text) {
@@ -129,6 +140,7 @@ struct Draft {
   Device device;                // where only numbers of devices are given
   std::string devices = "2,8";  // those numbers
   std::string load = "regular";
+  std::string objective = "time";
   std::string balancers = "static,dynamic,hguided,autotune,adaptive,sigmoid";
 };
 
@@ -141,6 +153,8 @@ Status take_device(Keys& keys, Device& device) {
   TUTTI_TRY(keys.take("min_package", device.known.min_package, 1));
   TUTTI_TRY(keys.take("in_flight", in_flight, 1));
   TUTTI_TRY(keys.take("gpu", device.known.gpu));
+  TUTTI_TRY(keys.take("busy_watts", device.busy_watts, 0));
+  TUTTI_TRY(keys.take("idle_watts", device.idle_watts, 0));
   device.in_flight = in_flight;
   device.known.nominal_speed = device.rate;
   return {};
@@ -177,6 +191,7 @@ Status read_file(const std::string& path, Draft& draft) {
   TUTTI_TRY(keys.take("devices", draft.devices));
   TUTTI_TRY(keys.take("balancers", draft.balancers));
   TUTTI_TRY(keys.take("load", draft.load));
+  TUTTI_TRY(keys.take("objective", draft.objective));
   TUTTI_TRY(keys.take("slices", scenario.slices_per_device, 1));
   TUTTI_TRY(keys.take("noise", scenario.noise, 0));
   TUTTI_TRY(keys.take("spread", scenario.spread, 1));
@@ -213,6 +228,8 @@ Status apply(const SimulateOptions& options, Draft& draft) {
   if (options.min_package) {
     each([&](Device& device) { device.known.min_package = *options.min_package; });
   }
+  if (options.busy_watts) each([&](Device& device) { device.busy_watts = *options.busy_watts; });
+  if (options.idle_watts) each([&](Device& device) { device.idle_watts = *options.idle_watts; });
   if (options.in_flight) each([&](Device& device) { device.in_flight = *options.in_flight; });
   scenario.slices_per_device = options.slices.value_or(scenario.slices_per_device);
   scenario.noise = options.noise.value_or(scenario.noise);
@@ -221,6 +238,7 @@ Status apply(const SimulateOptions& options, Draft& draft) {
   scenario.runs = options.runs.value_or(scenario.runs);
   scenario.seed = options.seed.value_or(scenario.seed);
   if (!options.load.empty()) draft.load = options.load;
+  if (!options.objective.empty()) draft.objective = options.objective;
   if (!options.balancers.empty()) draft.balancers = options.balancers;
   if (!options.devices.empty()) {
     if (!scenario.devices.empty()) {
@@ -244,6 +262,15 @@ Status check(const Draft& draft) {
   if (outside(device.startup, 0)) return refuse("--startup must not be negative");
   if (outside(device.floor, 0)) return refuse("--floor must not be negative");
   if (outside(device.transfer, 0)) return refuse("--transfer must not be negative");
+  if (outside(device.busy_watts, 0)) return refuse("--busy-watts must not be negative");
+  if (outside(device.idle_watts, 0)) return refuse("--idle-watts must not be negative");
+  const auto no_power = [](const Device& one) { return one.busy_watts <= 0; };
+  if (draft.objective != "time" &&
+      (scenario.devices.empty()
+           ? no_power(device)
+           : std::any_of(scenario.devices.begin(), scenario.devices.end(), no_power))) {
+    return refuse("an objective of energy needs the devices' power: busy_watts, --busy-watts");
+  }
   if (device.known.min_package < 1) return refuse("--min-package must be at least 1");
   if (device.in_flight < 1) return refuse("--in-flight must be at least 1");
   if (outside(scenario.spread, 1)) return refuse("spread must be at least 1");
@@ -283,6 +310,7 @@ Result<SimulationPlan> plan_simulation(const SimulateOptions& options) {
   TUTTI_TRY(apply(options, draft));
   TUTTI_TRY(check(draft));
   TUTTI_ASSIGN(draft.scenario.load, load_named(draft.load));
+  TUTTI_ASSIGN(draft.scenario.objective, objective_named(draft.objective));
 
   SimulationPlan plan;
   if (!draft.scenario.devices.empty()) {

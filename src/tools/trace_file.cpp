@@ -82,6 +82,7 @@ class Reader {
   void take_slice(const json& event, SliceKind kind, const json& args);
   void take_decision(uint64_t begin, const json& args);
   void take_flow(const json& event, bool begins);
+  void take_counter(const json& event, const json& args);
   void take_launch(const json& event, bool begins, const json& args);
   TraceLaunch& launch_of(uint64_t command);
   void order_rows();
@@ -93,6 +94,8 @@ class Reader {
   std::unordered_map<std::string, uint32_t> text_numbers_{{"", 0}};
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> row_numbers_;
   std::map<uint32_t, std::string> process_names_;
+  std::map<uint64_t, TraceSensor> sensors_;                                 // by number
+  std::map<uint32_t, std::vector<std::pair<uint64_t, double>>> power_;      // by process
   std::unordered_map<uint64_t, size_t> launches_;                           // by command
   std::unordered_map<uint64_t, std::pair<uint32_t, uint64_t>> open_flows_;  // by id
 };
@@ -129,6 +132,9 @@ bool Reader::take(const json& event) {
     case 'f':
       take_flow(event, phase == "s");
       break;
+    case 'C':
+      take_counter(event, args);
+      break;
     case 'b':
     case 'e':
       if (text(event, "cat") == "launch") take_launch(event, phase == "b", args);
@@ -147,6 +153,13 @@ void Reader::take_note(const json& event, const std::string& name, const json& a
   } else if (name == "tutti_device") {
     file_.devices.push_back({small(args, "device"), text(args, "name"), text(args, "platform"),
                              truth(args, "shares_host_memory")});
+  } else if (name == "tutti_energy_sensor") {
+    TraceSensor& sensor = sensors_[number(args, "sensor")];
+    sensor.name = text(args, "name");
+    sensor.devices = numbers<uint32_t>(args, "devices");
+    sensor.process = small(args, "row");
+  } else if (name == "tutti_energy_absent") {
+    file_.energy_absent = text(args, "why");
   } else if (name == "process_name") {
     process_names_[small(event, "pid")] = text(args, "name");
   } else if (name == "thread_name") {
@@ -236,6 +249,15 @@ void Reader::take_flow(const json& event, bool begins) {
   open_flows_.erase(open);
 }
 
+void Reader::take_counter(const json& event, const json& args) {
+  const auto watts = args.find("W");
+  if (text(event, "name") != "power" || watts == args.end() || !watts->is_number()) return;
+  const uint64_t time = nanoseconds(event, "ts");
+  power_[small(event, "pid")].emplace_back(time, watts->get<double>());
+  first_ = std::min(first_, time);
+  last_ = std::max(last_, time);
+}
+
 void Reader::order_rows() {
   std::vector<uint32_t> order(file_.rows.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -269,6 +291,13 @@ void Reader::shift_times() {
   for (TraceSlice& slice : file_.slices) shift(slice.begin), shift(slice.end);
   for (TraceLaunch& launch : file_.launches) shift(launch.begin), shift(launch.end);
   for (TraceArrow& arrow : file_.arrows) shift(arrow.from), shift(arrow.to);
+  for (auto& [number, sensor] : sensors_) {
+    sensor.power = std::move(power_[sensor.process]);
+    std::stable_sort(sensor.power.begin(), sensor.power.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [time, watts] : sensor.power) shift(time);
+    file_.sensors.push_back(std::move(sensor));
+  }
 }
 
 bool Reader::finish(TraceFile& into) {

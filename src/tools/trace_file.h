@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "platform/result.h"
@@ -53,6 +54,14 @@ struct TraceDevice {
   bool shares_host_memory = false;
 };
 
+/// An energy sensor, and the watts that it told: each from its time until the next one's.
+struct TraceSensor {
+  std::string name;
+  std::vector<uint32_t> devices;  // that it serves
+  uint32_t process = 0;           // whose counter it is
+  std::vector<std::pair<uint64_t, double>> power;
+};
+
 /// What was decided for a launch, and what became of it.
 struct TraceLaunch {
   uint32_t kernel = 0;  // text
@@ -76,8 +85,10 @@ struct TraceFile {
   uint64_t begin = 0;                // nanoseconds of the machine's steady clock
   uint64_t duration = 0;             // to the last event's end
   std::vector<TraceDevice> devices;  // by index
-  std::vector<TraceRow> rows;        // in the order in which they are shown
-  std::vector<TraceSlice> slices;    // by row, then by begin
+  std::vector<TraceSensor> sensors;
+  std::string energy_absent;       // of which devices no energy is known, and why
+  std::vector<TraceRow> rows;      // in the order in which they are shown
+  std::vector<TraceSlice> slices;  // by row, then by begin
   std::vector<TraceArrow> arrows;
   std::vector<TraceLaunch> launches;  // in the order of their decisions
   std::vector<std::string> texts;     // number 0 is empty

@@ -44,6 +44,7 @@ struct DeviceTraits {
   bool overlaps_launches = false;    // launches on two queues fill what each leaves of the device
   uint64_t max_offset = UINT64_MAX;  // of a launch, in work-items
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
+  std::string pci_address;           // "0000:3b:00.0"; empty: not known, or none
   uint32_t max_parts = 1;            // into how many parts divide() can cut it; 1: it cannot
 };
 

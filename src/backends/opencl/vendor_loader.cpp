@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/vendor_loader.h"
 
+#include <CL/cl_ext.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -101,6 +102,26 @@ uint32_t max_parts(const VendorFunctions& cl, cl_device_id device) {
   return std::max(most, 1u);
 }
 
+// "0000:3b:00.0", as the kernel and NVML write it; empty where the vendor does not say.
+std::string pci_address(const VendorFunctions& cl, cl_device_id device) {
+  const auto answer = [&](cl_device_info what, auto& value) {
+    return cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS;
+  };
+  const auto address = [](cl_uint domain, cl_uint bus, cl_uint slot, cl_uint function) {
+    return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, slot, function);
+  };
+  cl_device_pci_bus_info_khr info{};
+  if (answer(CL_DEVICE_PCI_BUS_INFO_KHR, info)) {
+    return address(info.pci_domain, info.pci_bus, info.pci_device, info.pci_function);
+  }
+  // NVIDIA's older drivers: cl_nv_device_attribute_query; the slot holds the function, too.
+  constexpr cl_device_info kBusNv = 0x4008, kSlotNv = 0x4009, kDomainNv = 0x400a;
+  cl_uint bus = 0, slot = 0, domain = 0;
+  if (!answer(kBusNv, bus) || !answer(kSlotNv, slot)) return {};
+  if (!answer(kDomainNv, domain)) domain = 0;
+  return address(domain, bus, slot >> 3, slot & 7);
+}
+
 std::string hint_for_hidden(const std::string& library) {
   return contains_ignoring_case(library, "rusticl")
              ? " (Rusticl shows devices only for the drivers that RUSTICL_ENABLE names, for "
@@ -137,6 +158,7 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   const auto properties = query.value<cl_command_queue_properties>(CL_DEVICE_QUEUE_PROPERTIES);
   traits.out_of_order_queues = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
   TUTTI_TRY(query.status());
+  traits.pci_address = pci_address(cl, device);
   traits.max_parts = max_parts(cl, device);
   const Quirks quirks = quirks_of(traits);
   traits.synchronous = quirks.synchronous;

@@ -18,6 +18,7 @@
 #include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
 #include "scheduler/model/performance_model.h"
+#include "scheduler/model/power_model.h"
 
 namespace tutti::scheduler {
 
@@ -48,6 +49,8 @@ class BackendSet {
   DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
   /// What is known of the speeds of all of them.
   PerformanceModel& model() { return model_; }
+  /// And of their power, where sensors tell it.
+  PowerModel& power() { return power_; }
   /// The queue for transfers outside any stream, made at first use.
   Result<backends::Queue*> transfer_queue(uint32_t backend);
 
@@ -70,6 +73,7 @@ class BackendSet {
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
   std::atomic<uint32_t> count_;
   PerformanceModel model_;
+  PowerModel power_;
   PinnedPool pinned_;
   std::array<DeviceMemory, kMostBackends> memories_;
   Mutex mutex_;

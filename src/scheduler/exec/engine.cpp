@@ -43,10 +43,12 @@ Engine::Impl::Impl(Engine& owner, BackendSet& set, EngineSettings chosen)
       executor(set),
       direct(set),
       log(*this),
-      summary(set, settings.summary),
-      trace(set),
+      energy(set, settings.energy, settings.objective),
+      summary(set, settings.summary, energy),
+      trace(set, energy),
       compare(set) {
   if (!settings.model_file.empty()) model.remember_in(settings.model_file);
+  energy.start();
   // For parts of devices to come, too: a thread is started by its first task.
   for (uint32_t i = 0; i < kMostBackends; ++i) {
     workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
@@ -231,7 +233,7 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
       const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
-    // A trace wants the times of all.
+    // A trace wants the times of all, and so does the account of energy.
     const bool traced = command->trace_ != nullptr;
     auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait,
                                    {.times = command->sampled_ || traced,
@@ -449,11 +451,11 @@ void Engine::abandon(Stream& stream) {
 Result<Ref<Command>> Engine::enqueue(Stream& stream, Work work, const EnqueueOptions& options) {
   if (auto* kernel = std::get_if<KernelWork>(&work);
       kernel && !options.observed && !options.blocking && options.wait_list.empty() &&
-      !stream.options().out_of_order && !trace::on()) {  // a trace shows each by itself
+      !stream.options().out_of_order && !impl_->trace.wants_all()) {
     return impl_->enqueue_unobserved(stream, std::move(*kernel), options);
   }
   auto command = make_ref<Command>(*this, options.type, std::move(work));
-  if (trace::on()) {
+  if (impl_->trace.wants_all()) {
     command->trace_ = impl_->trace.begin(command->work_, stream.number(),
                                          command->queued_.load(std::memory_order_relaxed));
   }
@@ -521,6 +523,7 @@ void Engine::shut_down() {
   impl_->native_worker.stop();
   impl_->room_worker.stop();
   impl_->callback_thread.stop();
+  impl_->energy.stop();
   impl_->model.flush();
   impl_->summary.write();
   const std::string verified = impl_->verified.text();

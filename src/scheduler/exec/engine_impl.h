@@ -10,6 +10,7 @@
 #include "platform/task_thread.h"
 #include "scheduler/exec/block_compare.h"
 #include "scheduler/exec/direct_path.h"
+#include "scheduler/exec/energy_monitor.h"
 #include "scheduler/exec/engine.h"
 #include "scheduler/exec/executor.h"
 #include "scheduler/exec/run_summary.h"
@@ -70,6 +71,7 @@ struct Engine::Impl : LogSink {
   Executor executor;
   DirectPath direct;
   CommandLog log;
+  EnergyMonitor energy;
   RunSummary summary;
   RunTrace trace;
   BlockCompare compare;

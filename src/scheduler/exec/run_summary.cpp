@@ -42,6 +42,7 @@ void RunSummary::launched_split(const std::string& kernel, const KernelPlan& pla
 }
 
 std::string RunSummary::json() const {
+  const EnergyTotals energy = energy_.totals();
   MutexLock lock(mutex_);
   nlohmann::json kernels = nlohmann::json::array();
   for (const auto& [name, entry] : kernels_) {
@@ -66,6 +67,9 @@ std::string RunSummary::json() const {
     } else {
       kernel["device"] = backends_.traits(entry.device).index;
     }
+    if (const auto used = energy.kernels.find(name); used != energy.kernels.end()) {
+      kernel["energy"] = energy_.kernel_json(used->second);
+    }
     kernels.push_back(std::move(kernel));
   }
   nlohmann::json devices = nlohmann::json::array();
@@ -74,11 +78,13 @@ std::string RunSummary::json() const {
                        {"name", backends_.traits(i).device_name},
                        {"platform", backends_.traits(i).platform_name}});
   }
-  return nlohmann::json{{"devices", std::move(devices)}, {"kernels", std::move(kernels)}}.dump(
-      1, ' ', false, nlohmann::json::error_handler_t::replace);
+  nlohmann::json output = {{"devices", std::move(devices)}, {"kernels", std::move(kernels)}};
+  if (energy_.wanted()) output["energy"] = energy_.json();
+  return output.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string RunSummary::text() const {
+  const EnergyTotals energy = energy_.totals();
   MutexLock lock(mutex_);
   std::string text = "tutti: what ran where\n";
   for (const auto& [name, entry] : kernels_) {
@@ -86,6 +92,9 @@ std::string RunSummary::text() const {
                         entry.mode);
     if (!entry.reason.empty()) text += ": " + entry.reason;
     text += '\n';
+    if (const auto used = energy.kernels.find(name); used != energy.kernels.end()) {
+      text += EnergyMonitor::kernel_text(used->second);
+    }
     if (entry.split == 0) {
       text += fmt::format("    ran on {} {}\n", backends_.traits(entry.device).index,
                           backends_.traits(entry.device).device_name);
@@ -108,7 +117,7 @@ std::string RunSummary::text() const {
           static_cast<double>(busy) * 1e-6);
     }
   }
-  return text;
+  return text + energy_.text();
 }
 
 void RunSummary::write() const {

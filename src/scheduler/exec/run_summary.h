@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happened to each kernel of this process, for TUTTI_SUMMARY: counts, verdict, reason, and the
-// packages of the last split launch. Thread-safe. Costs nothing when off.
+// packages of the last split launch; and the energy, where it is measured. Thread-safe. Costs
+// nothing when off.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 
 #include "platform/thread_annotations.h"
 #include "scheduler/exec/backend_set.h"
+#include "scheduler/exec/energy_monitor.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {
@@ -27,8 +29,8 @@ struct PackageRecord {
 class RunSummary {
  public:
   /// `target`: as TUTTI_SUMMARY; empty = off.
-  RunSummary(BackendSet& backends, std::string target)
-      : backends_(backends), target_(std::move(target)) {}
+  RunSummary(BackendSet& backends, std::string target, const EnergyMonitor& energy)
+      : backends_(backends), target_(std::move(target)), energy_(energy) {}
 
   bool enabled() const { return !target_.empty(); }
   void launched_whole(const std::string& kernel, const KernelPlan& plan, uint32_t device);
@@ -54,6 +56,7 @@ class RunSummary {
 
   BackendSet& backends_;
   const std::string target_;
+  const EnergyMonitor& energy_;
   mutable Mutex mutex_;
   std::map<std::string, Entry> kernels_ TUTTI_GUARDED_BY(mutex_);
 };

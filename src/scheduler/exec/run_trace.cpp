@@ -55,7 +55,8 @@ struct DeedOf {
 
 }  // namespace
 
-RunTrace::RunTrace(BackendSet& backends) : backends_(backends) {
+RunTrace::RunTrace(BackendSet& backends, EnergyMonitor& energy)
+    : backends_(backends), energy_(energy) {
   // Ahead of everything, so that a trace that is cut early knows its devices.
   for (uint32_t i = 0; i < backends.real_count(); ++i) device_process(i, backends.traits(i));
 }
@@ -77,7 +78,7 @@ trace::Lane& RunTrace::queue(uint32_t backend, uint32_t stream) {
 
 std::shared_ptr<CommandTrace> RunTrace::begin(const Work& work, uint32_t stream,
                                               uint64_t called_ns) const {
-  if (!trace::on()) return nullptr;
+  if (!wants_all()) return nullptr;
   static std::atomic<uint64_t> last{0};
   auto command = std::make_shared<CommandTrace>();
   command->number = last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -90,11 +91,12 @@ std::shared_ptr<CommandTrace> RunTrace::begin(const Work& work, uint32_t stream,
 
 void RunTrace::decided(CommandTrace& command, const KernelWork& work, const KernelPlan& plan,
                        uint64_t begin_ns, uint64_t end_ns) {
-  if (!trace::on()) return;
   const KernelSummary& summary = work.kernel->summary();
   command.kernel = summary.name;
+  if (energy_.on()) command.under_way = energy_.under_way();
   const LaunchShape& shape = plan.shape;
   command.items = shape.global[0] * shape.global[1] * shape.global[2];
+  if (!trace::on()) return;
   const bool judged = plan.access != nullptr;
   trace::Args args;
   args.add("command", command.number).add("kernel", summary.name).add("split", plan.split);
@@ -117,6 +119,8 @@ void RunTrace::decided(CommandTrace& command, const KernelWork& work, const Kern
   // What the planner expected of its alternatives, as far as it knew.
   if (plan.whole_seconds > 0) args.add("expected_whole_seconds", plan.whole_seconds);
   if (plan.split_seconds > 0) args.add("expected_split_seconds", plan.split_seconds);
+  if (plan.whole_joules > 0) args.add("expected_whole_joules", plan.whole_joules);
+  if (plan.split_joules > 0) args.add("expected_split_joules", plan.split_joules);
   if (plan.split && !plan.shares.empty()) args.add("expected_slices", plan.shares);
   const std::string name = (plan.split ? "split " : "whole ") + summary.name;
   trace::Lane& row = lane({trace::kTutti, kDecisions}, "decisions", 0);
@@ -125,8 +129,13 @@ void RunTrace::decided(CommandTrace& command, const KernelWork& work, const Kern
 }
 
 void RunTrace::ran(const CommandTrace& command, const PackageRecord& package) {
-  if (!trace::on()) return;
   const bool whole = package.count == 0;
+  if (energy_.on()) {
+    energy_.ran(command.kernel, package.device, package.start_ns, package.end_ns);
+    if (whole) energy_.launched(command.kernel, package.start_ns, package.end_ns);
+    if (whole) command.under_way.reset();
+  }
+  if (!trace::on()) return;
   trace::Args args;
   args.add("command", command.number).add("kernel", command.kernel);
   args.add("device", backends_.traits(package.device).index);
@@ -144,7 +153,11 @@ void RunTrace::ran(const CommandTrace& command, const PackageRecord& package) {
 
 void RunTrace::ended_direct(CommandTrace& command, uint32_t backend, const CommandTimes& times,
                             VendorClock& clock) {
-  if (!trace::on() || command.ended.exchange(true, std::memory_order_relaxed)) return;
+  if (!wants_all() || command.ended.exchange(true, std::memory_order_relaxed)) return;
+  if (!trace::on() && !command.kernel.empty()) {
+    return ran(command, {backend, 0, 0, times.started, times.ended});
+  }
+  if (!trace::on()) return;
   const uint32_t device = backends_.traits(backend).index;
   trace::Lane& row = queue(backend, command.stream);
   const char* to_device = direction_name(Direction::kUpload);
@@ -184,6 +197,10 @@ void RunTrace::merged(const CommandTrace& command, const char* how, uint64_t beg
 
 void RunTrace::launched(const CommandTrace& command, uint64_t begin_ns, uint64_t end_ns,
                         bool failed) {
+  if (energy_.on()) {
+    if (!failed) energy_.launched(command.kernel, begin_ns, end_ns);
+    command.under_way.reset();
+  }
   if (!trace::on()) return;
   trace::Args args;
   args.add("command", command.number).add("kernel", command.kernel).add("failed", failed);

@@ -9,7 +9,8 @@
 //
 // Arrows lead from the call to the decision, and from there to each package. Events of one command
 // have its number as argument "command". Devices are numbered as `tutti devices` does.
-// Thread-safe. Off, a command has no CommandTrace and nothing else is done.
+// Energy is counted by the same runs, so what is told here goes to the EnergyMonitor, too.
+// Thread-safe. With both off, a command has no CommandTrace and nothing else is done.
 #pragma once
 
 #include <array>
@@ -21,6 +22,7 @@
 
 #include "platform/thread_annotations.h"
 #include "platform/trace.h"
+#include "scheduler/exec/energy_monitor.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/transfer_trace.h"
 #include "scheduler/log/command.h"
@@ -55,13 +57,17 @@ struct CommandTrace {
   uint64_t items = 0;              // of the launch
   std::vector<SentTransfer> sent;  // direct path, ahead of the kernel
   std::atomic<bool> ended{false};  // direct path: it has been traced
+  // Of a kernel, until its launch has ended: see EnergyMonitor. Only its own launch touches it.
+  mutable std::shared_ptr<void> under_way;
 };
 
 class RunTrace {
  public:
-  explicit RunTrace(BackendSet& backends);
+  RunTrace(BackendSet& backends, EnergyMonitor& energy);
 
-  /// For a command that the calling thread enqueues; null when the trace is off.
+  /// Every launch is told: each is a command of its own, whose times are measured.
+  bool wants_all() const { return trace::on() || energy_.on(); }
+  /// For a command that the calling thread enqueues; null when nobody wants to be told.
   std::shared_ptr<CommandTrace> begin(const Work& work, uint32_t stream, uint64_t called_ns) const;
   /// The planner took from begin to end to choose.
   void decided(CommandTrace& command, const KernelWork& work, const KernelPlan& plan,
@@ -82,6 +88,7 @@ class RunTrace {
   trace::Lane& lane(trace::Row row, const char* name, uint32_t number) TUTTI_EXCLUDES(mutex_);
 
   BackendSet& backends_;
+  EnergyMonitor& energy_;
   Mutex mutex_;
   std::map<trace::Row, std::unique_ptr<trace::Lane>> lanes_ TUTTI_GUARDED_BY(mutex_);
 };

@@ -21,6 +21,13 @@ constexpr const char* kTables =
     " kernel INTEGER NOT NULL, device TEXT NOT NULL, name TEXT NOT NULL, updated INTEGER NOT NULL,"
     " n REAL, x REAL, t REAL, xt REAL, xx REAL, tt REAL, largest REAL, speed REAL,"
     " PRIMARY KEY (kernel, device)) WITHOUT ROWID";
+// Made when it is first needed.
+constexpr const char* kPowerTable =
+    "CREATE TABLE IF NOT EXISTS power ("
+    " device TEXT NOT NULL PRIMARY KEY, updated INTEGER NOT NULL, idle_joules REAL,"
+    " idle_seconds REAL, busy_joules REAL, busy_wall REAL, busy_seconds REAL) WITHOUT ROWID";
+constexpr const char* kPowerSums =
+    "idle_joules, idle_seconds, busy_joules, busy_wall, busy_seconds";
 constexpr const char* kSums = "n, x, t, xt, xx, tt, largest, speed";
 
 bool is_damage(int code) { return code == SQLITE_CORRUPT || code == SQLITE_NOTADB; }
@@ -50,6 +57,9 @@ class ModelStore::Statement {
   std::string text(int column) {
     const auto* bytes = sqlite3_column_text(statement_, column);
     return bytes != nullptr ? reinterpret_cast<const char*>(bytes) : std::string();
+  }
+  PowerSums power_sums(int first) {
+    return {real(first), real(first + 1), real(first + 2), real(first + 3), real(first + 4)};
   }
   TimeFit::Sums sums(int first) {
     return {real(first),     real(first + 1), real(first + 2), real(first + 3),
@@ -99,7 +109,7 @@ Status ModelStore::prepare_tables(Mode mode) {
   TUTTI_TRY(execute("BEGIN IMMEDIATE"));
   TUTTI_ASSIGN(version, this->version());  // another process may have been faster
   if (version != kVersion) {
-    TUTTI_TRY(execute("DROP TABLE IF EXISTS fits"));
+    TUTTI_TRY(execute("DROP TABLE IF EXISTS fits; DROP TABLE IF EXISTS power"));
     TUTTI_TRY(execute(kTables));
     TUTTI_TRY(execute(("PRAGMA user_version=" + std::to_string(kVersion)).c_str()));
   }
@@ -210,6 +220,50 @@ Result<std::vector<ModelStore::Entry>> ModelStore::list() {
   return entries;
 }
 
-Status ModelStore::clear() { return execute("DELETE FROM fits; VACUUM"); }
+std::optional<PowerSums> ModelStore::load_power(const std::string& device) {
+  Statement statement(database_.get(),
+                      std::string("SELECT ") + kPowerSums + " FROM power WHERE device=?");
+  statement.bind(device);
+  if (statement.step() != SQLITE_ROW) return std::nullopt;
+  return statement.power_sums(0);
+}
+
+Status ModelStore::add_power(std::span<const Power> seen) {
+  if (seen.empty()) return {};
+  TUTTI_TRY(execute("BEGIN IMMEDIATE"));
+  Status status = execute(kPowerTable);
+  for (const Power& power : seen) {
+    if (!status) break;
+    PowerSums sums = load_power(power.device).value_or(PowerSums()).aged();
+    sums += power.sums;
+    Statement statement(database_.get(),
+                        std::string("INSERT OR REPLACE INTO power (device, updated, ") +
+                            kPowerSums + ") VALUES (?,?,?,?,?,?,?)");
+    statement.bind(power.device);
+    statement.bind(static_cast<int64_t>(std::time(nullptr)));
+    for (const double value : {sums.idle_joules, sums.idle_seconds, sums.busy_joules,
+                               sums.busy_wall, sums.busy_seconds}) {
+      statement.bind(value);
+    }
+    if (statement.step() != SQLITE_DONE) status = failure("cannot write");
+  }
+  if (status) status = execute("COMMIT");
+  if (!status) static_cast<void>(execute("ROLLBACK"));
+  return status;
+}
+
+std::vector<ModelStore::Power> ModelStore::list_power() {
+  Statement statement(database_.get(), std::string("SELECT device, updated, ") + kPowerSums +
+                                           " FROM power ORDER BY device");
+  std::vector<Power> entries;
+  while (statement.step() == SQLITE_ROW) {
+    entries.push_back({statement.text(0), statement.power_sums(2), statement.integer(1)});
+  }
+  return entries;
+}
+
+Status ModelStore::clear() {
+  return execute("DELETE FROM fits; DROP TABLE IF EXISTS power; VACUUM");
+}
 
 }  // namespace tutti::scheduler

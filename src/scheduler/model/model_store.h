@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The performance model on disk: an SQLite file in the user's cache folder, shared by processes. A
-// row per (kernel, device) holds the sums of a TimeFit; writers add their samples to what the row
+// row per (kernel, device) holds the sums of a TimeFit, and one per device those of its power;
+// writers add their samples to what the row
 // holds by then, in one transaction, so that none is lost. A file of another version, or a damaged
 // one, is begun anew. Not thread-safe: one owner, one lock.
 #pragma once
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "platform/result.h"
+#include "scheduler/model/power_model.h"
 #include "scheduler/model/time_fit.h"
 
 struct sqlite3;
@@ -56,6 +58,18 @@ class ModelStore {
   bool busy() const;
   /// Everything, the newest first.
   Result<std::vector<Entry>> list();
+
+  /// The power of a device, by its identity.
+  struct Power {
+    std::string device;
+    PowerSums sums;
+    int64_t updated = 0;  // seconds since 1970
+  };
+  std::optional<PowerSums> load_power(const std::string& device);
+  /// Added to what the rows hold by then, where older sums count less (PowerSums::aged()).
+  Status add_power(std::span<const Power> seen);
+  /// By device; empty where none was ever kept.
+  std::vector<Power> list_power();
   /// Forgets everything.
   Status clear();
 

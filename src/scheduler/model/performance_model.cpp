@@ -155,6 +155,21 @@ std::optional<double> PerformanceModel::experience(uint32_t device, uint32_t oth
   return known.value;
 }
 
+std::optional<PowerSums> PerformanceModel::stored_power(uint32_t device) {
+  MutexLock lock(mutex_);
+  if (!kept_.load(std::memory_order_relaxed) || device >= devices_.size()) return std::nullopt;
+  MutexLock store_lock(store_mutex_);
+  ModelStore* const file = store();
+  return file ? file->load_power(devices_[device]) : std::nullopt;
+}
+
+void PerformanceModel::keep_power(uint32_t device, const PowerSums& sums) {
+  if (sums.idle_seconds <= 0 && sums.busy_seconds <= 0) return;
+  MutexLock lock(mutex_);
+  if (!kept_.load(std::memory_order_relaxed) || device >= devices_.size()) return;
+  unwritten_power_.push_back({devices_[device], sums});
+}
+
 bool PerformanceModel::wants_flush() const {
   MutexLock lock(mutex_);
   return unwritten_since_ != 0 && now_ns() - unwritten_since_ >= kFlushInterval;
@@ -167,9 +182,11 @@ void PerformanceModel::flush() {
     std::vector<Sample> samples;
   };
   std::vector<Unwritten> unwritten;
+  std::vector<ModelStore::Power> power;
   {
     MutexLock lock(mutex_);
     unwritten_since_ = 0;
+    power.swap(unwritten_power_);
     for (auto& [key, known] : histories_) {
       if (known.unwritten.empty() || key.device >= devices_.size()) continue;
       unwritten.push_back({key.kernel, devices_[key.device], known.name, {}});
@@ -181,10 +198,11 @@ void PerformanceModel::flush() {
     updates.push_back({one.kernel, one.device, one.name, one.samples});
   }
   MutexLock lock(store_mutex_);
-  ModelStore* file = updates.empty() ? nullptr : store();
+  ModelStore* file = updates.empty() && power.empty() ? nullptr : store();
   if (!file) return;
   // Where another process writes for long, these samples are lost: there will be more.
   Status status = file->apply(updates);
+  if (status) status = file->add_power(power);
   if (status || file->busy()) return;
   // Once: a full disk stays full.
   log(LogLevel::kWarning, "what was learned of kernels is not kept: {}", status.error().message);

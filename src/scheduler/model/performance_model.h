@@ -15,6 +15,7 @@
 
 #include "platform/thread_annotations.h"
 #include "scheduler/model/model_store.h"
+#include "scheduler/model/power_model.h"
 #include "scheduler/model/time_fit.h"
 
 namespace tutti::scheduler {
@@ -53,6 +54,11 @@ class PerformanceModel {
   /// How many times as fast as `other` the device was at kernels known on both: the median. Absent
   /// where there are none.
   std::optional<double> experience(uint32_t device, uint32_t other);
+
+  /// What earlier runs have seen of the device's power.
+  std::optional<PowerSums> stored_power(uint32_t device);
+  /// What this run has seen of it: added to the store at the next flush().
+  void keep_power(uint32_t device, const PowerSums& sums);
 
   /// Samples that are not in the store yet have been waiting for a while.
   bool wants_flush() const;
@@ -98,6 +104,7 @@ class PerformanceModel {
   std::unordered_map<Key, Ratio, Hash> ratios_ TUTTI_GUARDED_BY(mutex_);
   uint64_t total_samples_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> devices_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<ModelStore::Power> unwritten_power_ TUTTI_GUARDED_BY(mutex_);
   uint64_t unwritten_since_ TUTTI_GUARDED_BY(mutex_) = 0;  // ns; 0: nothing is unwritten
   std::atomic<bool> kept_{false};                          // there is a file to write to
   // Taken after mutex_, or alone: writing holds up nobody but who looks up a new kernel.

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <set>
 
+#include "platform/log.h"
 #include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"
 
@@ -76,6 +77,12 @@ constexpr double kIrregular = 0.25;
 // A whole launch is not tried where it is expected to take so many times as long.
 constexpr double kWorthTrying = 3;
 
+/// What the device of the whole launch draws beyond its idle power.
+double extra_of_whole(const KernelPlan& plan) {
+  const auto found = std::find(plan.participants.begin(), plan.participants.end(), plan.backend);
+  return plan.power.extra[static_cast<size_t>(found - plan.participants.begin())];
+}
+
 bool irregular(const KernelPlan& plan) {
   return std::any_of(plan.costs.begin(), plan.costs.end(),
                      [](const ComputeCost& cost) { return cost.irregularity > kIrregular; });
@@ -104,9 +111,22 @@ std::string KernelPlan::reason() const {
       return "runs whole once, to compare; otherwise: " + access->verdict().reason;
     case Why::kDearer:
       if (whole_seconds <= 0) return "the other devices are too slow to help";
+      if (objective != Objective::kTime) {
+        return fmt::format(
+            "TUTTI_OBJECTIVE={}: one device alone is expected to take {:.3g} ms and {:.3g} J, "
+            "several together {:.3g} ms and {:.3g} J; otherwise: {}",
+            objective == Objective::kEnergy ? "energy" : "edp", whole_seconds * 1e3, whole_joules,
+            split_seconds * 1e3, split_joules, access->verdict().reason);
+      }
       return fmt::format(
           "one device alone is expected to take {:.3g} ms, all together {:.3g}; otherwise: {}",
           whole_seconds * 1e3, split_seconds * 1e3, access->verdict().reason);
+    case Why::kObjective:
+      return fmt::format(
+          "TUTTI_OBJECTIVE={}: one device alone is expected to be best, at {:.3g} ms and {:.3g} J; "
+          "otherwise: {}",
+          objective == Objective::kEnergy ? "energy" : "edp", whole_seconds * 1e3, whole_joules,
+          access->verdict().reason);
     case Why::kVerdict:
       break;
   }
@@ -167,6 +187,7 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
       return;
     }
   }
+  if (plan.objective != Objective::kTime) return choose_by_energy(work, plan);
   const auto items = static_cast<double>(items_of(work.shape));
   const auto compute = [&](size_t i) {
     return measured ? plan.costs[i].seconds(items) : 1 / plan.costs[i].rate;
@@ -186,6 +207,38 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
     plan.whole_seconds = seconds;
     plan.backend = devices[i];
   }
+}
+
+void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
+  const auto items = static_cast<double>(items_of(work.shape));
+  double least = 0;
+  for (size_t i = 0; i < plan.participants.size(); ++i) {
+    const double busy = plan.costs[i].seconds(items);
+    const double seconds = busy + costs_.whole_transfers(*work.arguments, plan.participants[i]);
+    const double joules = plan.power.idle * seconds + plan.power.extra[i] * busy;
+    const double value = objective_value(plan.objective, seconds, joules);
+    if (i > 0 && value >= least) continue;
+    least = value;
+    plan.backend = plan.participants[i];
+    plan.whole_seconds = seconds;
+    plan.whole_joules = joules;
+  }
+}
+
+void Planner::choose_participants(const KernelWork& work, KernelPlan& plan) const {
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const std::vector<uint64_t> shares =
+      price_split_for(plan.objective, slice_costs(work, plan, {}), plan.power, slices).shares;
+  size_t kept = 0;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] == 0) continue;
+    plan.participants[kept] = plan.participants[i];
+    plan.costs[kept] = plan.costs[i];
+    plan.power.extra[kept++] = plan.power.extra[i];
+  }
+  plan.participants.resize(kept);
+  plan.costs.resize(kept);
+  plan.power.extra.resize(kept);
 }
 
 double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) const {
@@ -255,6 +308,12 @@ std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const Kerne
 bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const uint64_t key = model_key(work);
+  const double whole_extra = plan.objective != Objective::kTime ? extra_of_whole(plan) : 0;
+  if (plan.objective != Objective::kTime) {
+    choose_participants(work, plan);
+    plan.why = KernelPlan::Why::kObjective;
+    if (plan.participants.size() < 2) return false;
+  }
   plan.why = KernelPlan::Why::kDearer;
   std::vector<DeviceCost> costs = slice_costs(work, plan, {});
   if (!measured) {
@@ -296,8 +355,16 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
       return false;
     }
     plan.why = KernelPlan::Why::kDearer;
-    if (plan.split_seconds > kWorthSplitting * plan.whole_seconds &&
-        !boundaries_.try_again(key, items, plan.whole_seconds, plan.split_seconds)) {
+    if (plan.objective != Objective::kTime) {
+      plan.whole_joules = (plan.power.idle + whole_extra) * plan.whole_seconds;
+      plan.split_joules = price_energy(plan.power, plan.split_seconds, costs, price.shares);
+      const double split = objective_value(plan.objective, plan.split_seconds, plan.split_joules);
+      if (split > kWorthSplitting *
+                      objective_value(plan.objective, plan.whole_seconds, plan.whole_joules)) {
+        return false;
+      }
+    } else if (plan.split_seconds > kWorthSplitting * plan.whole_seconds &&
+               !boundaries_.try_again(key, items, plan.whole_seconds, plan.split_seconds)) {
       return false;
     }
   }
@@ -338,6 +405,16 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
   const bool force = settings_.split == SplitMode::kForce;
   const uint64_t items = items_of(work.shape);
   const bool measured = costs_.compute(model_key(work), items, plan.participants, plan.costs);
+  if (settings_.objective != Objective::kTime && measured) {
+    plan.power = backends_.power().launch_power(plan.participants);
+    if (plan.power.known()) {
+      plan.objective = settings_.objective;
+    } else if (!told_unknown_power_.exchange(true, std::memory_order_relaxed)) {
+      log(LogLevel::kInfo,
+          "TUTTI_OBJECTIVE: launches are chosen by time until the power of all devices is known, "
+          "idle and busy");
+    }
+  }
   choose_device(work, plan, measured);
   if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
   if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);

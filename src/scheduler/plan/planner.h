@@ -4,6 +4,7 @@
 // Remembers where shares met. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "platform/config.h"
+#include "platform/energy_sensor.h"
 #include "scheduler/balance/balancer.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/exec/work.h"
@@ -21,6 +23,14 @@
 
 namespace tutti::scheduler {
 
+/// Whether and how energy is measured.
+struct EnergySettings {
+  bool wanted = false;   // somebody reads it
+  bool needed = false;   // it was asked for by name: where a sensor is absent, a warning says so
+  uint32_t period = 45;  // milliseconds
+  EnergySources sources;
+};
+
 struct EngineSettings {
   BalancerSpec balancer;
   SplitMode split = SplitMode::kAuto;
@@ -29,6 +39,8 @@ struct EngineSettings {
   Verify verify;                // as TUTTI_VERIFY
   std::string summary;          // as TUTTI_SUMMARY
   std::string model_file;       // where speeds are remembered; empty: for this process only
+  Objective objective = Objective::kTime;
+  EnergySettings energy;
 };
 
 struct KernelPlan {
@@ -42,6 +54,7 @@ struct KernelPlan {
     kMerge,
     kDearer,
     kTrial,
+    kObjective,
     kVerdict
   };
   bool split = false;
@@ -53,11 +66,15 @@ struct KernelPlan {
   std::vector<uint64_t> shares;
   bool resident =
       false;  // split: the shares are the last launch's, so the data lie where they were
-  std::vector<ComputeCost> costs;              // split: of the participants
-  double whole_seconds = 0;                    // expected on the best device alone; 0: not known
-  double split_seconds = 0;                    // expected of all together; 0: not known
-  double priced_seconds = 0;                   // of that: computing and transfers
-  LaunchShape shape;                           // split: with the local size decided
+  std::vector<ComputeCost> costs;  // split: of the participants
+  double whole_seconds = 0;        // expected on the best device alone; 0: not known
+  double split_seconds = 0;        // expected of all together; 0: not known
+  double priced_seconds = 0;       // of that: computing and transfers
+  // Where energy decides: power of the candidates, then of the participants; else not known.
+  LaunchPower power;
+  Objective objective = Objective::kTime;     // by which was chosen: time, where power is not known
+  double whole_joules = 0, split_joules = 0;  // expected; 0: not known
+  LaunchShape shape;                          // split: with the local size decided
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
   std::string reason() const;
   /// Where the launch runs.
@@ -89,9 +106,13 @@ class Planner {
 
  private:
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
-  /// Among plan.participants the device where the whole launch ends first.
+  /// Among plan.participants the device where the whole launch is best by the plan's objective.
   void choose_device(const KernelWork& work, KernelPlan& plan, bool measured) const;
-  /// Shares, participants and the expected time of a split; false: one device alone is not slower.
+  /// choose_device() by energy or energy-delay product: every device's transfers count.
+  void choose_by_energy(const KernelWork& work, KernelPlan& plan) const;
+  /// Where energy decides: leaves those participants with which a split is best.
+  void choose_participants(const KernelWork& work, KernelPlan& plan) const;
+  /// Shares, participants and the expected time of a split; false: one device alone is not worse.
   bool choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const;
   /// Costs of slices on the participants, transfers included where `shares` say who gets which.
   std::vector<DeviceCost> slice_costs(const KernelWork& work, const KernelPlan& plan,
@@ -104,6 +125,7 @@ class Planner {
   LaunchCosts costs_;
   mutable Boundaries boundaries_;
   const EngineSettings& settings_;
+  mutable std::atomic<bool> told_unknown_power_{false};
 };
 
 }  // namespace tutti::scheduler

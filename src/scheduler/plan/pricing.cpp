@@ -9,6 +9,7 @@
 namespace tutti::scheduler {
 namespace {
 
+constexpr size_t kMostTrials = 64;
 constexpr double kShortest = 1e-18;  // seconds per slice; a cost of none would make shares infinite
 
 double rate_of(const DeviceCost& device) { return 1 / std::max(device.per_slice, kShortest); }
@@ -84,6 +85,64 @@ SplitPrice price_split(std::span<const DeviceCost> devices, uint64_t slices) {
   }
   price.seconds = price_shares(devices, price.shares);
   return price;
+}
+
+double price_energy(const LaunchPower& power, double seconds, std::span<const double> busy) {
+  double joules = power.idle * seconds;
+  for (size_t i = 0; i < busy.size(); ++i) joules += power.extra[i] * busy[i];
+  return joules;
+}
+
+double price_energy(const LaunchPower& power, double seconds, std::span<const DeviceCost> devices,
+                    std::span<const uint64_t> shares) {
+  std::vector<double> busy(devices.size(), 0);
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (shares[i] == 0) continue;
+    busy[i] = devices[i].fixed + static_cast<double>(shares[i]) * devices[i].per_slice;
+  }
+  return price_energy(power, seconds, busy);
+}
+
+double objective_value(Objective objective, double seconds, double joules) {
+  switch (objective) {
+    case Objective::kTime:
+      break;
+    case Objective::kEnergy:
+      return joules;
+    case Objective::kEnergyDelay:
+      return joules * seconds;
+  }
+  return seconds;
+}
+
+SplitPrice price_split_for(Objective objective, std::span<const DeviceCost> devices,
+                           const LaunchPower& power, uint64_t slices) {
+  SplitPrice best = price_split(devices, slices);
+  if (objective == Objective::kTime || !power.known() || devices.empty()) return best;
+  const auto value = [&](const SplitPrice& price) {
+    return objective_value(objective, price.seconds,
+                           price_energy(power, price.seconds, devices, price.shares));
+  };
+  double least = value(best);
+  std::vector<size_t> order(devices.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return power.extra[a] * devices[a].per_slice < power.extra[b] * devices[b].per_slice;
+  });
+  // Of very many devices not every number of them is tried.
+  const size_t step = std::max<size_t>(1, order.size() / kMostTrials);
+  for (size_t members = step; members <= order.size(); members += step) {
+    std::vector<DeviceCost> some;
+    for (size_t m = 0; m < members; ++m) some.push_back(devices[order[m]]);
+    const SplitPrice part = price_split(some, slices);
+    SplitPrice price{part.seconds, std::vector<uint64_t>(devices.size(), 0)};
+    for (size_t m = 0; m < members; ++m) price.shares[order[m]] = part.shares[m];
+    if (const double found = value(price); found < least) {
+      least = found;
+      best = std::move(price);
+    }
+  }
+  return best;
 }
 
 }  // namespace tutti::scheduler

@@ -7,6 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "platform/config.h"
+#include "scheduler/model/power_model.h"
+
 namespace tutti::scheduler {
 
 /// One device's part in a launch: t(x) = fixed + x · per_slice.
@@ -28,5 +31,24 @@ SplitPrice price_split(std::span<const DeviceCost> devices, uint64_t slices);
 
 /// When the last device ends with these shares.
 double price_shares(std::span<const DeviceCost> devices, std::span<const uint64_t> shares);
+
+/// Joules of a launch that takes T seconds and keeps device i busy for b_i of them:
+///   E = T · P_idle + Σ b_i · extra_i
+/// P_idle is that of all sensors, since devices that wait draw power for as long as the launch
+/// takes; extra_i is what device i draws beyond its idle power while it computes.
+double price_energy(const LaunchPower& power, double seconds, std::span<const double> busy);
+/// The same, of devices that compute these shares; `seconds` may be longer than they need.
+double price_energy(const LaunchPower& power, double seconds, std::span<const DeviceCost> devices,
+                    std::span<const uint64_t> shares);
+
+/// What the objective makes least: seconds, joules, or joules times seconds.
+double objective_value(Objective objective, double seconds, double joules);
+
+/// The shares that are best by the objective, among those with which all devices that take part end
+/// together. For energy these are devices in the order of the joules that a slice costs on them,
+/// extra_i · per_slice_i, as far as the next one still saves: for a given T the cheapest devices
+/// have as much as they can do in it, and E is linear in T in between.
+SplitPrice price_split_for(Objective objective, std::span<const DeviceCost> devices,
+                           const LaunchPower& power, uint64_t slices);
 
 }  // namespace tutti::scheduler

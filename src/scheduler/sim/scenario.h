@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/config.h"
 #include "scheduler/sim/simulation.h"
 
 namespace tutti::scheduler::sim {
@@ -18,12 +19,19 @@ struct Scenario {
   double noise = 0;   // of slices' costs: 0 none, 0.5 from half to one and a half
   double spread = 1;  // each device is up to so many times as fast as it says, drawn anew per run
   double error = 1;   // balancers are told speeds that are wrong by up to this factor
-  uint64_t runs = 1;  // ≥ 1
+  Objective objective = Objective::kTime;  // which devices take part
+  uint64_t runs = 1;                       // ≥ 1
   uint64_t seed = 1;
 };
 
 /// Devices and load of one run.
 std::pair<std::vector<Device>, Load> draw(const Scenario& scenario, uint64_t run);
+
+/// The devices that take part, by their places: all by time; else those with which the launch is
+/// best by the objective, as the driver's planner chooses them from known speeds and power. One
+/// device: it runs whole.
+std::vector<size_t> participants(const std::vector<Device>& devices, Objective objective,
+                                 uint64_t slices);
 
 /// What came of all runs of a scenario with a balancer: means, but for the worst.
 struct Outcome {
@@ -33,6 +41,8 @@ struct Outcome {
   double packages = 0;
   double balance = 0;  // load_balance
   double idle = 0;     // devices that computed nothing
+  double joules = 0;
+  double energy_delay = 0;  // joules times seconds of each run
   bool complete = true;
 };
 

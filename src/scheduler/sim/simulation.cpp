@@ -226,6 +226,16 @@ double ideal_time(const std::vector<Device>& devices, double work) {
   return somebody && rate > 0 ? now + work / rate : kNever;
 }
 
+double energy_of(const SimulatedRun& run, const std::vector<Device>& devices) {
+  double joules = 0;
+  for (const Device& device : devices) joules += run.end * device.idle_watts;
+  for (const Package& package : run.packages) {
+    const Device& device = devices[package.device];
+    joules += (package.end - package.start) * (device.busy_watts - device.idle_watts);
+  }
+  return joules;
+}
+
 double load_balance(const SimulatedRun& run) {
   std::map<uint32_t, double> ends;
   for (const Package& package : run.packages) {

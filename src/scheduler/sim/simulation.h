@@ -33,6 +33,8 @@ struct Device {
   double change_at = kNever;
   double change = 1;  // of the rate, for packages that begin from then on
   double fails_at = kNever;
+  double busy_watts = 0;  // drawn while it computes
+  double idle_watts = 0;  // drawn while it waits, for as long as the launch takes
 };
 
 /// The cost of each slice; 1 is that of a regular launch.
@@ -79,6 +81,10 @@ SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, co
 /// The time in which the devices compute the load when each is busy until the end, or until it
 /// fails, without start-up, floor and transfers; kNever when all fail before.
 double ideal_time(const std::vector<Device>& devices, double work);
+
+/// Joules of the run: T · Σ idle_i + Σ busy time_i · (busy_i − idle_i), over all devices, also
+/// those that took no part.
+double energy_of(const SimulatedRun& run, const std::vector<Device>& devices);
 
 /// When the first device ended its last package over when the last one did, of those that computed
 /// any and did not fail; 1 for a device alone.

@@ -586,6 +586,57 @@ $("devices").append(...table(
         cell("bytes_to_device", d.bytes_to_device, bytes(d.bytes_to_device)),
         cell("bytes_to_host", d.bytes_to_host, bytes(d.bytes_to_host))))));
 
+// ---- energy ------------------------------------------------------------------------------------
+
+const joules = (value) => value ? value.toPrecision(4) + " J" : "–";
+const delay = (value) => value ? value.toPrecision(4) + " J s" : "–";
+
+/// The watts that a sensor told, over the whole trace.
+function powerChart(sensor) {
+  const WIDTH = 1000, TALL = 110, LEFT = 60, BOTTOM = 24, TOP = 8;
+  const power = sensor.power, most = Math.max(1e-9, ...power.filter((_, i) => i % 2));
+  const x = (t) => LEFT + t / Math.max(1, data.duration) * (WIDTH - LEFT - 8);
+  const y = (w) => TOP + (1 - w / most) * (TALL - TOP - BOTTOM);
+  let path = "";
+  for (let i = 0; i + 3 < power.length; i += 2) {
+    path += `${path ? "L" : "M"}${x(power[i])} ${y(power[i + 1])}L${x(power[i + 2])} ${y(power[i + 1])}`;
+  }
+  const svg = element("svg", {viewBox: `0 0 ${WIDTH} ${TALL}`, role: "img",
+      "aria-label": sensor.name + ", power over time, at most " + most.toPrecision(3) + " W"});
+  svg.append(element("line", {x1: LEFT, x2: WIDTH - 8, y1: y(0), y2: y(0), stroke: "var(--line)"}),
+             element("path", {d: path, fill: "none", stroke: deviceColor(sensor.devices[0]),
+                              "stroke-width": 2}),
+             element("text", {x: 6, y: y(most) + 6}, most.toPrecision(3) + " W"),
+             element("text", {x: 6, y: y(0)}, "0 W"),
+             element("text", {x: LEFT, y: TALL - 7}, "0"),
+             element("text", {x: WIDTH - 8, y: TALL - 7, "text-anchor": "end"}, time(data.duration)));
+  return svg;
+}
+
+if (data.energy.sensors.length || data.energy.absent) {
+  $("energy-section").hidden = false;
+  if (data.energy.sensors.length) {
+    $("energy").append(element("p", {}, element("b", {"data-key": "joules",
+        "data-value": data.energy.joules}, joules(data.energy.joules)), " in " +
+        data.energy.seconds.toPrecision(4) + " s, energy-delay product ",
+        element("b", {"data-key": "energy_delay", "data-value": data.energy.energy_delay},
+                delay(data.energy.energy_delay))));
+  }
+  for (const sensor of data.energy.sensors) {
+    $("energy").append(element("h4", {}, sensor.name), element("p", {class: "quiet"},
+        joules(sensor.joules) + ", " + sensor.watts.toPrecision(4) + " W on average, " +
+        joules(sensor.busy_joules) + " of it while kernels ran"), powerChart(sensor));
+    $("energy").append(element("div", {class: "scroll"}, element("table", {}, ...table(
+        ["device", "while it computed"],
+        data.devices.filter((d) => sensor.devices.includes(d.index)).map((d) => element("tr",
+            {"data-device": d.index}, element("td", {}, named(d.index)),
+            cell("joules", d.joules, joules(d.joules))))))));
+  }
+  if (data.energy.absent) {
+    $("energy").append(element("p", {class: "quiet"}, "Not measured of " + data.energy.absent));
+  }
+}
+
 // ---- kernels -----------------------------------------------------------------------------------
 
 const launchOf = new Map();
@@ -700,6 +751,8 @@ function kernelSection(kernel, open) {
           element("span", {class: "quiet"}, count(kernel.launches, "launch", "launches") + ", " +
                   time(kernel.total_ns) + " in all, median " + time(kernel.median_ns) +
                   (kernel.efficiency ? ", efficiency " + score(kernel.efficiency) : "") +
+                  (kernel.joules ? ", " + joules(kernel.joules) + ", energy-delay product " +
+                   delay(kernel.energy_delay) : "") +
                   (kernel.failed ? ", " + kernel.failed + " failed" : "") +
                   (kernel.unfinished ? ", " + kernel.unfinished + " not ended" : ""))));
   section.append(element("ul", {class: "verdicts"}, kernel.verdicts.map((v) => element("li",
@@ -717,14 +770,15 @@ function kernelSection(kernel, open) {
   }
   section.append(element("div", {class: "two"}, left, right));
   section.append(element("div", {class: "scroll parts"}, element("table", {}, ...table(
-      ["device", "work-items", "share", "packages", "sizes, in slices", "whole launches", "busy", "work-items/s"],
+      ["device", "work-items", "share", "packages", "sizes, in slices", "whole launches", "busy", "work-items/s", "energy"],
       kernel.devices.map((d) => element("tr", {"data-device": d.device},
           element("td", {}, named(d.device)), cell("items", d.items, rate(d.items)),
           cell("share", d.share, percent(d.share)), cell("packages", d.packages, "" + d.packages),
           cell("sizes", d.smallest + "-" + d.largest, d.packages ? d.smallest === d.largest
               ? "" + d.smallest : d.smallest + " to " + d.largest : "–"),
           cell("whole_launches", d.whole_launches, "" + d.whole_launches),
-          cell("busy_ns", d.busy_ns, time(d.busy_ns)), cell("speed", d.speed, rate(d.speed))))))));
+          cell("busy_ns", d.busy_ns, time(d.busy_ns)), cell("speed", d.speed, rate(d.speed)),
+          cell("joules", d.joules, joules(d.joules))))))));
   section.append(element("h4", {}, "Packages over time; as high as they are large"), launchChooser(kernel));
   if (kernel.merges) {
     section.append(element("p", {class: "quiet"}, count(kernel.merges, "merge") + ", " + time(kernel.merge_ns)));

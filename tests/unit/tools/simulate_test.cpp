@@ -11,6 +11,7 @@ namespace tutti {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Outcome simulate(const std::string& arguments) {
   return shell(std::string(TUTTI_TEST_TOOL) + " simulate " + arguments);
@@ -75,6 +76,26 @@ TEST_F(SimulateTest, WhenAllDevicesFailNothingIsComplete) {
   EXPECT_THAT(outcome.output, HasSubstr("no device was left"));
 }
 
+TEST_F(SimulateTest, TheObjectiveChoosesTheDevices) {
+  const std::string file = scenario(
+      "slices = 750\nbalancers = 'static'\nstartup = 0.0\n"
+      "[[device]]\nrate = 1000\nbusy_watts = 220\nidle_watts = 20\n"
+      "[[device]]\nrate = 500\nbusy_watts = 15\nidle_watts = 5\n");
+  const auto time = results(file)[0];
+  EXPECT_DOUBLE_EQ(time["seconds"], 1);
+  EXPECT_DOUBLE_EQ(time["joules"], 235);
+  EXPECT_DOUBLE_EQ(time["energy_delay"], 235);
+  const auto energy = results(file + " --objective energy")[0];
+  EXPECT_DOUBLE_EQ(energy["seconds"], 3);
+  EXPECT_DOUBLE_EQ(energy["joules"], 105);
+  EXPECT_EQ(energy["idle_devices"], 1);
+  EXPECT_EQ(results(file + " --objective edp")[0]["energy_delay"], time["energy_delay"]);
+  const Outcome text = simulate(file + " --objective energy");
+  EXPECT_THAT(text.output, HasSubstr("EDP, J s"));
+  EXPECT_THAT(text.output, HasSubstr(" 105 "));
+  EXPECT_THAT(simulate("--devices 2 --balancers static").output, Not(HasSubstr("EDP")));
+}
+
 TEST_F(SimulateTest, BadInputIsNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {"--devices 0", "devices '0'"},
@@ -91,6 +112,9 @@ TEST_F(SimulateTest, BadInputIsNamed) {
       {"--slices 99999999999", "slices"},
       {"--fail 2@1", "there are 2 devices"},
       {"--fail 0", "DEVICE@SECONDS"},
+      {"--objective joules --busy-watts 1", "there are time, energy, edp"},
+      {"--objective energy", "busy_watts"},
+      {"--busy-watts -1", "--busy-watts"},
       {"/nonexistent.toml", "/nonexistent.toml"},
   };
   for (const auto& [arguments, says] : cases) {
