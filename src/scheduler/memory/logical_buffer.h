@@ -123,6 +123,9 @@ class LogicalBuffer : public RefCounted {
   LogicalBuffer(BackendSet& backends, const Options& options);
   Status allocate_host();
   Status move(Place from, Place to, const SegmentRows& rows);
+  /// To a device, from wherever the range is valid, by way of the host and in both directions at
+  /// once.
+  Status move_in_blocks(Place to, uint64_t begin, uint64_t end, uint64_t* moved);
   Status move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,
                     const SegmentRows& rows, std::byte* host);
   Result<backends::Memory*> memory_at(Place place);

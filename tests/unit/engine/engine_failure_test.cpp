@@ -88,7 +88,7 @@ TEST_F(EngineFailure, OnlyMissingRangesTravel) {
 
 TEST_F(EngineFailure, TheSummaryNamesPackagesAndReasons) {
   start("hd", SplitMode::kForce);
-  RunSummary summary(*set, "-");
+  RunSummary summary(*set, "-", engine->impl().energy);
   KernelPlan plan;
   plan.why = KernelPlan::Why::kSingle;
   summary.launched_whole("whole", plan, 1);

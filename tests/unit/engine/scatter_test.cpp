@@ -88,6 +88,32 @@ TEST_F(EngineScatter, OneOwnerIsWrittenDirectly) {
   EXPECT_FALSE(buffer->valid_at(kHostPlace, 0, 1));
 }
 
+TEST_F(EngineScatter, BetweenDevicesInBlocksByWayOfTheHost) {
+  start("dd", SplitMode::kAuto);
+  const uint64_t size = (40 << 20) + 5;
+  std::vector<std::byte> content(size);
+  for (size_t i = 0; i < size; ++i) content[i] = std::byte(i * 7 + i / 251);
+  LogicalBuffer::Options options;
+  options.size = size;
+  options.initial = content.data();
+  auto buffer = *LogicalBuffer::create(*set, options);
+  ASSERT_TRUE(buffer->make_valid(1, 0, size));
+  buffer->set_exclusive(1, 0, size);
+  std::memset(*buffer->host_memory(), 0, size);
+  uint64_t moved = 0;
+  ASSERT_TRUE(buffer->make_valid(2, 3, size, &moved));
+  EXPECT_EQ(moved, 2 * (size - 3));
+  EXPECT_EQ(fakes[0]->bytes_out, size - 3);
+  EXPECT_EQ(fakes[1]->bytes_in, size - 3);
+  EXPECT_TRUE(buffer->valid_at(kHostPlace, 3, size));
+  EXPECT_FALSE(buffer->valid_at(kHostPlace, 0, 3));
+  buffer->set_exclusive(2, 3, size);
+  std::vector<std::byte> found(size);
+  auto stream = engine->create_stream({});
+  ASSERT_TRUE(enqueue(*stream, ReadWork{{buffer, 0, size}, 0, size, found.data()}, {}, true));
+  EXPECT_TRUE(found == content);
+}
+
 TEST_F(EngineScatter, NewOrSmallContentWaitsInTheHostsCopy) {
   start("dd", SplitMode::kAuto);
   auto buffer = large();

@@ -127,6 +127,11 @@ TEST_F(ToolsTest, DevicesAsJson) {
                                                 {"used", true},
                                                 {"reason", ""},
                                                 {"compute_units", 3},
+                                                {"energy",
+                                                 {{"sensor", ""},
+                                                  {"absent",
+                                                   "no sensor is known for devices of this "
+                                                   "kind"}}},
                                                 {"memory", 1 << 30},
                                                 {"version", "OpenCL 3.0 stub"}}));
 }
