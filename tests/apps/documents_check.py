@@ -6,7 +6,8 @@ usage: documents_check.py SOURCES BUILD [DOCUMENT…]
 
 - Commands in blocks of code are run in a folder that looks like a checkout with its build folder,
   documents.toml says how. Where a block shows `$ command` and its output, the output is compared;
-  `…` stands for anything. A block of C with a comment `// name.cl` in its first line is that file.
+  `…` stands for anything. A block whose first line is a comment `// name.cl` or `# name.py` is that
+  file.
 - Synopses (`program [--option X]…`) and commands between back quotes: program, sub-command, options
   and make's goals exist.
 - Files, links, and variables TUTTI_… that are named exist.
@@ -25,7 +26,7 @@ import tomllib
 RULES = tomllib.loads(pathlib.Path(__file__).with_name("documents.toml").read_text())
 SETTING = r"(?:[A-Z][A-Z_]*=(?:\"[^\"]*\"|\S*) )*"
 PROGRAMS = (r"(?:\$ |(?:build/bin/)?tutti(?:-[a-z-]+)?(?= |$)|make(?= |$)|apt-get |tar |rpm |cmake |ninja |ctest|git "
-            r"|mkdir |dnf |(?:scripts|bench|demo|conformance|packaging|tests/apps)/[a-z_-]+"
+            r"|mkdir |dnf |export |sudo |(?:scripts|bench|demo|conformance|packaging|tests/apps)/[a-z_-]+"
             r"(?:\.py|\.sh)?(?= |$))")
 COMMAND = re.compile(f"^{SETTING}{PROGRAMS}")
 FOLDERS = "src|docs|tests|scripts|cmake|packaging|bench|demo|conformance"
@@ -169,7 +170,7 @@ class Checker:
 
     def check_options(self, place, text, program=None):
         """Program, sub-command and options of a command that is not run."""
-        words = re.sub(f"^{SETTING}", "", text).removeprefix("$ ").replace("build/bin/", "").split()
+        words = re.sub(f"^{SETTING}", "", text).removeprefix("$ ").removeprefix("sudo ").replace("build/bin/", "").split()
         name = program or words[0]
         if name == "none" or name in ("apt-get", "tar", "rpm", "git", "dnf"):
             return
@@ -211,6 +212,7 @@ class Checker:
     def run(self, place, command, shown=None):
         for old, new in RULES["placeholders"].items():
             command = re.sub(rf"(?<![\w.]){re.escape(old)}(?![\w.])", new, command)
+        command = re.sub(r"\bpython3(?= )", sys.executable, command)
         rule = next((rule for rule in RULES["rule"] if re.search(rule["match"], command)), {})
         if "skip" in rule:
             self.skipped += 1
@@ -238,7 +240,7 @@ class Checker:
 
     def check_block(self, name, block):
         place = f"{name}:{block.line}"
-        file = re.match(r"^// ([\w-]+\.cl)$", block.lines[0])
+        file = re.match(r"^(?://|#) ([\w-]+\.(?:cl|py))$", block.lines[0])
         if file:
             (self.folder / file.group(1)).write_text("\n".join(block.lines) + "\n")
             return
