@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "platform/progress_line.h"
 #include "tools/commands.h"
 #include "tools/simulation_plan.h"
 
@@ -47,10 +48,13 @@ int simulate(const SimulateOptions& options) {
     fmt::print("{:7}  {:18} {:>11} {:>10} {:>7} {:>10} {:>8} {:>7}\n", "devices", "balancer",
                "time, ms", "efficiency", "worst", "packages", "balance", "idle");
   }
+  ProgressLine progress;
   for (const Scenario& scenario : plan->scenarios) {
     for (const std::string& name : plan->balancers) {
+      progress.show(fmt::format("{} devices, {}", scenario.devices.size(), name));
       const Result<Outcome> outcome =
           scheduler::sim::evaluate(scenario, scheduler::parse_balancer(name).value());
+      progress.end();
       if (!outcome) {
         fmt::print(stderr, "tutti simulate: {}\n", outcome.error().message);
         return kBadUsage;
