@@ -15,14 +15,25 @@ function(tutti_precompile target)
   endif()
 endfunction()
 
-tutti_precompile(tutti-platform <fmt/format.h> <tl/expected.hpp>)
-tutti_precompile(tutti-backends <fmt/format.h> <tl/expected.hpp>)
-tutti_precompile(tutti-scheduler <fmt/format.h> <tl/expected.hpp>)
-tutti_precompile(tutti-scheduler-logic)
-tutti_precompile(tutti-device-virtual <fmt/format.h> <tl/expected.hpp>)
-tutti_precompile(tutti-icd)
-tutti_precompile(tutti-compiler <llvm/IR/IRBuilder.h> <llvm/IR/Module.h>)
+# tutti_share_precompiled(owner target…): those of `owner`, which is compiled alike (a library or a
+# program, the same level of optimisation). Each set costs as much as three files.
+function(tutti_share_precompiled owner)
+  foreach(target IN LISTS ARGN)
+    if(TUTTI_PRECOMPILE AND TARGET ${owner} AND TARGET ${target})
+      target_precompile_headers(${target} REUSE_FROM ${owner})
+    endif()
+  endforeach()
+endfunction()
 
-foreach(tests IN ITEMS api backend device-virtual engine kernel-compiler platform scheduler)
-  tutti_precompile(tutti-${tests}-tests <CL/cl.h> <gtest/gtest.h>)
-endforeach()
+tutti_precompile(tutti-platform <filesystem> <fmt/format.h> <fstream> <tl/expected.hpp>)
+tutti_share_precompiled(tutti-platform tutti-record tutti-backends tutti-scheduler-logic
+                        tutti-scheduler tutti-device-virtual tutti-icd tutti-doctor)
+tutti_precompile(tutti-compiler <llvm/IR/IRBuilder.h> <llvm/IR/Module.h>)
+tutti_precompile(tutti <filesystem> <fmt/format.h> <fstream> <nlohmann/json.hpp> <tl/expected.hpp>)
+
+tutti_precompile(tutti-platform-tests <filesystem> <fstream> <gmock/gmock.h> <gtest/gtest.h>
+                 <random>)
+tutti_share_precompiled(tutti-platform-tests tutti-api-tests tutti-backend-tests
+                        tutti-device-virtual-tests tutti-engine-tests tutti-kernel-compiler-tests
+                        tutti-record-tests tutti-tools-tests tutti-api-fuzz tutti-kernel-fuzz)
+tutti_precompile(tutti-scheduler-tests <gtest/gtest.h>)

@@ -8,6 +8,7 @@
 #     [BALANCER spec]             TUTTI_BALANCER
 #     [SPLIT auto|force|never]    TUTTI_SPLIT
 #     [ENVIRONMENT NAME=VALUE …]
+#     [UNTIMED]                   it fails by no time: it may share the cores with other tests
 #     [FOREIGN]                   the command is not built here: sanitizers are preloaded
 #     [TIMEOUT seconds]           only turns a hang into a failure; default 300
 #     [LABELS label…])
@@ -121,7 +122,7 @@ OCLGRIND_NUM_THREADS=1;POCL_CACHE_DIR=${cache}/pocl;TUTTI_CACHE=${cache}/tutti;T
 endfunction()
 
 function(tutti_add_client_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "FOREIGN" "NAME;DEVICES;BALANCER;SPLIT;TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 0 arg "FOREIGN;UNTIMED" "NAME;DEVICES;BALANCER;SPLIT;TIMEOUT"
                         "COMMAND;ENVIRONMENT;LABELS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tutti_add_client_test: unknown '${arg_UNPARSED_ARGUMENTS}'")
@@ -165,10 +166,15 @@ function(tutti_add_client_test)
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 4")
   endif()
 
+  # What is split by force does not depend on how fast devices are.
+  set(cores ${tutti_cores_${arg_DEVICES}})
+  if(arg_UNTIMED OR arg_SPLIT STREQUAL "force")
+    set(cores 1)
+  endif()
   add_test(NAME "${name}" COMMAND ${arg_COMMAND})
   set_tests_properties("${name}" PROPERTIES
     ENVIRONMENT "${environment};${arg_ENVIRONMENT}"
-    PROCESSORS ${tutti_cores_${arg_DEVICES}}
+    PROCESSORS ${cores}
     TIMEOUT ${arg_TIMEOUT}
     LABELS "${arg_LABELS}")
   if(arg_DEVICES MATCHES "mixed3|rusticl|interpreted|four")
@@ -181,4 +187,16 @@ function(tutti_add_client_test)
     set_tests_properties("${name}" PROPERTIES
       ENVIRONMENT_MODIFICATION "ASAN_OPTIONS=path_list_append:detect_leaks=0")
   endif()
+endfunction()
+
+# tutti_set_costs(TEST:SECONDS…), of this folder, on two cores: the longest tests begin first, so that
+# none of them is left alone at the end.
+function(tutti_set_costs)
+  foreach(case IN LISTS ARGN)
+    string(REPLACE ":" ";" words "${case}")
+    list(POP_FRONT words name)
+    if(TEST "${name}")  # some are left out with a sanitizer
+      set_tests_properties("${name}" PROPERTIES COST ${words})
+    endif()
+  endforeach()
 endfunction()

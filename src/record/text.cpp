@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "platform/cl_error_name.h"
 
 namespace tutti::record {
@@ -24,6 +26,13 @@ std::string quoted(const std::string& text) {
     }
   }
   return out + (text.size() > kMost ? "…\"" : "\"");
+}
+
+/// Printable characters and a zero at the end, and nothing that a number would be.
+bool is_string(const std::string& bytes) {
+  return bytes.size() > 4 && bytes.back() == '\0' &&
+         std::all_of(bytes.begin(), bytes.end() - 1,
+                     [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
 }
 
 template <typename T, typename Show>
@@ -63,6 +72,7 @@ std::string text_of(const Value& value) {
     case Value::Type::kTexts:
       return list(value.texts, quoted);
     case Value::Type::kBytes: {
+      if (is_string(value.texts.front())) return quoted(value.texts.front().c_str());
       std::string out = fmt::format("{} bytes ", value.texts.front().size());
       constexpr size_t kMost = 32;
       for (const char c : value.texts.front().substr(0, kMost)) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
-#include <unistd.h>
-
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "device_virtual/composition_devices.h"
 #include "platform/config.h"
+#include "platform/progress_line.h"
 #include "scheduler/exec/energy_monitor.h"
 #include "tools/commands.h"
 #include "tools/device_measurement.h"
@@ -41,21 +40,9 @@ EnergyLines energy_lines(const std::vector<std::unique_ptr<backends::Backend>>& 
 /// By the device's index; empty where nothing was measured.
 using Measurements = std::map<size_t, DeviceMeasurement>;
 
-/// What is being measured: a line on a terminal that each next one replaces, nothing in a pipe.
-class Progress {
- public:
-  void show(const std::string& text) const {
-    if (terminal_) fmt::print(stderr, "\r\033[K{}", text);
-  }
-  void end() const { show({}); }
-
- private:
-  const bool terminal_ = isatty(STDERR_FILENO) != 0;
-};
-
 /// Every device that can be used, also those that TUTTI_DEVICES leaves out.
 Measurements measure_all(const std::vector<backends::FoundDevice>& devices) {
-  const Progress progress;
+  ProgressLine progress;
   Measurements measurements;
   for (size_t i = 0; i < devices.size(); ++i) {
     if (!devices[i].reason.empty()) continue;
@@ -63,7 +50,6 @@ Measurements measure_all(const std::vector<backends::FoundDevice>& devices) {
     measurements[i] = measure(devices[i], static_cast<uint32_t>(i),
                               [&](const std::string& what) { progress.show(name + what); });
   }
-  progress.end();
   return measurements;
 }
 

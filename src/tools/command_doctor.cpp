@@ -24,6 +24,7 @@ const char* name_of(Severity severity) { return kSeverityNames[static_cast<size_
 
 struct Diagnosis {
   Findings findings;
+  bool known = true;       // what follows could be asked
   bool with_run = false;   // an application that tutti run starts finds the device
   bool by_itself = false;  // any application does
 };
@@ -65,7 +66,10 @@ void check_application(const Result<TuttiAlone>& alone, const LoaderView& in_run
   const auto add = [&diagnosis](Severity severity, std::string text, std::string fix) {
     diagnosis.findings.push_back({severity, "application", std::move(text), std::move(fix)});
   };
-  if (diagnosis.with_run) {
+  if (!diagnosis.known) {
+    add(Severity::kWarning, "not known whether it finds the Tutti device: tutti-probe is missing",
+        "install or build Tutti completely (make install); tutti run -- clinfo shows it");
+  } else if (diagnosis.with_run) {
     add(Severity::kOk, "finds the Tutti device when started by tutti run -- APP", {});
   } else {
     add(Severity::kProblem,
@@ -106,6 +110,7 @@ Diagnosis diagnose() {
   check_device_nodes("/dev", findings);
   check_cache(cache_folder(config), findings);
   const LoaderView in_run = ask_loader(probe);
+  diagnosis.known = in_run.asked;
   diagnosis.with_run = alone && in_run.shows_tutti();
   diagnosis.by_itself = as_is.shows_tutti();
   check_application(alone, in_run, diagnosis);
@@ -113,9 +118,12 @@ Diagnosis diagnose() {
 }
 
 void print_json(const Diagnosis& diagnosis) {
+  const auto if_known = [&diagnosis](bool value) {
+    return diagnosis.known ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+  };
   nlohmann::ordered_json output{{"version", TUTTI_VERSION},
-                                {"found", diagnosis.with_run},
-                                {"found_without_run", diagnosis.by_itself},
+                                {"found", if_known(diagnosis.with_run)},
+                                {"found_without_run", if_known(diagnosis.by_itself)},
                                 {"findings", nlohmann::ordered_json::array()}};
   for (const Finding& finding : diagnosis.findings) {
     output["findings"].push_back({{"severity", name_of(finding.severity)},
@@ -137,8 +145,10 @@ void print_text(const Diagnosis& diagnosis) {
                          [severity](const Finding& f) { return f.severity == severity; });
   };
   fmt::print("\nAn application {} the Tutti device; problems: {}, warnings: {}.\n",
-             diagnosis.with_run ? "finds" : "does not find", count(Severity::kProblem),
-             count(Severity::kWarning));
+             !diagnosis.known     ? "may or may not find"
+             : diagnosis.with_run ? "finds"
+                                  : "does not find",
+             count(Severity::kProblem), count(Severity::kWarning));
 }
 
 }  // namespace

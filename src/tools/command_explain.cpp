@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "kernel_compiler/compiler_client.h"
+#include "platform/progress_line.h"
 #include "tools/commands.h"
 #include "tools/explanation_output.h"
 
@@ -222,7 +223,10 @@ int explain(const ExplainOptions& options) {
                                          errno != 0 ? strerror(errno) : "not a file"));
   }
   const std::string source = content.str();
+  ProgressLine progress;
+  progress.show("compiling " + options.file);
   Result<CompileOutput> output = kernel_compiler::compile(request_for(source, options));
+  progress.end();
   if (!output) return complain(kSetUpBroken, output.error().message);
   const std::string log = with_file_name(std::move(output->log), options.file);
   if (!options.json || !output->ok) fmt::print(stderr, "{}", log);
@@ -235,10 +239,15 @@ int explain(const ExplainOptions& options) {
   }
   std::vector<KernelExplanation> explanations;
   for (const KernelSummary* kernel : kernels) {
+    progress.count("kernels", explanations.size(), kernels.size());
     const auto launch = choose_launch(*kernel, wishes);
-    if (!launch) return complain(kBadUsage, launch.error().message);
+    if (!launch) {
+      progress.end();
+      return complain(kBadUsage, launch.error().message);
+    }
     explanations.push_back(explain(*kernel, *launch));
   }
+  progress.end();
   SourceFiles sources(options.file, source);
   if (options.json) {
     fmt::print("{}", explanation_json(explanations, sources, log));

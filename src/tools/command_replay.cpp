@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/cl_error_name.h"
+#include "platform/progress_line.h"
 #include "tools/commands.h"
 #include "tools/replay.h"
 #include "tools/run_environment.h"
@@ -116,7 +117,10 @@ void print_text(const ReplayResult& result) {
 }  // namespace
 
 int replay(const ReplayOptions& options) {
+  ProgressLine progress;
+  progress.show("reading " + options.folder);
   auto record = record::read(options.folder);
+  progress.end();
   if (!record) {
     fmt::print(stderr, "tutti replay: {}\n", record.error().message);
     return kBadUsage;

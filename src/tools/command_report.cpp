@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "platform/progress_line.h"
 #include "tools/commands.h"
 #include "tools/report_output.h"
 
@@ -35,9 +36,14 @@ std::string write_file(const std::string& path, const std::string& content) {
 }  // namespace
 
 int report(const ReportOptions& options) {
+  ProgressLine progress;
+  progress.show("reading " + options.trace);
   const Result<TraceFile> trace = read_trace(options.trace);
+  progress.end();
   if (!trace) return complain(trace.error().message);
+  progress.show("counting");
   const ReportNumbers numbers = report_numbers(*trace);
+  progress.end();
   const std::filesystem::path source(options.trace);
   std::string output = options.output;
   if (output.empty()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "platform/progress_line.h"
 #include "tools/commands.h"
 #include "tools/simulation_plan.h"
 
@@ -61,10 +62,13 @@ int simulate(const SimulateOptions& options) {
                "time, ms", "efficiency", "worst", "packages", "balance", "idle",
                power ? fmt::format(" {:>10} {:>10}", "energy, J", "EDP, J s") : std::string());
   }
+  ProgressLine progress;
   for (const Scenario& scenario : plan->scenarios) {
     for (const std::string& name : plan->balancers) {
+      progress.show(fmt::format("{} devices, {}", scenario.devices.size(), name));
       const Result<Outcome> outcome =
           scheduler::sim::evaluate(scenario, scheduler::parse_balancer(name).value());
+      progress.end();
       if (!outcome) {
         fmt::print(stderr, "tutti simulate: {}\n", outcome.error().message);
         return kBadUsage;

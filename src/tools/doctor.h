@@ -35,6 +35,7 @@ struct LoaderView {
   std::string path, name, version, vendor;                                  // of the loader
   std::vector<std::pair<std::string, std::vector<std::string>>> platforms;  // and their devices
   std::string error;  // why there is no loader, or how it ended; else empty
+  bool asked = true;  // false: tutti-probe, which asks, cannot be started
 
   bool shows_tutti() const;
 };

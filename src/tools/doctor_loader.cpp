@@ -49,6 +49,7 @@ LoaderView ask_loader(const std::string& probe_program) {
   const RunningProbe running = start_probe(probe_program, "--loader", kLoaderSeconds, false);
   if (running.pid < 0) {
     view.error = "tutti-probe cannot be started";
+    view.asked = false;
     return view;
   }
   const ProbeOutcome outcome = finish_probe(running);
@@ -72,6 +73,12 @@ LoaderView ask_loader(const std::string& probe_program) {
 }
 
 void check_loader(const LoaderView& as_is, Findings& findings) {
+  if (!as_is.asked) {
+    findings.push_back({Severity::kWarning, "loader",
+                        "not known: " + as_is.error + ", and nothing else asks the ICD loader",
+                        "install or build Tutti completely (make install)"});
+    return;
+  }
   if (as_is.path.empty()) {
     findings.push_back({Severity::kProblem, "loader",
                         "no OpenCL application can start: " + as_is.error,

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "platform/clock.h"
+#include "platform/progress_line.h"
 #include "record/text.h"
 #include "tools/replay_frame.h"
 #include "tools/replayed_calls.h"
@@ -140,7 +141,10 @@ ReplayResult Replay::run() {
                    [](const Step& a, const Step& b) { return a.tick < b.tick; });
   result_.recorded_ns = steps.empty() ? 0 : last_ns - first_ns;
   const uint64_t start = now_ns();
-  for (const Step& next : steps) {
+  ProgressLine progress;
+  for (size_t done = 0; done < steps.size(); ++done) {
+    const Step& next = steps[done];
+    progress.count("calls", done, steps.size());
     if (next.part != Step::kWait) {
       step(next.index, next.part == Step::kIssue);
       continue;
@@ -153,6 +157,7 @@ ReplayResult Replay::run() {
     settle(false);
   }
   settle(true);
+  progress.end();
   result_.replayed_ns = now_ns() - start;
   return std::move(result_);
 }

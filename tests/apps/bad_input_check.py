@@ -116,6 +116,70 @@ def full_cache(bench):
         expect(not left, "no file left behind", str(left))
 
 
+def damaged_model(bench):
+    """What is remembered of kernels' speeds is begun anew, or left alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "model.db")
+        tool = pathlib.Path(bench).with_name("tutti")
+        remembered = {"TUTTI_CACHE": folder, "TUTTI_MODEL": "disk"}
+
+        def show():
+            process = subprocess.run([tool, "model", "show"], text=True, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, env=dict(os.environ, **remembered))
+            return process.returncode, process.stdout
+        status, text = run(bench, **remembered)
+        expect_right(status, text)
+        expect("groupsum" in show()[1], "the kernel to be remembered", show()[1])
+        whole = file.read_bytes()
+        for damaged in (b"no database at all" * 99, whole[:100] + bytes(len(whole) - 100),
+                        whole[:len(whole) // 2]):
+            for rest in pathlib.Path(folder).glob("model.db*"):
+                rest.unlink()
+            file.write_bytes(damaged)
+            status, text = show()
+            expect(status in (0, 1) and text, "a word about the file", text)
+            status, text = run(bench, **remembered)
+            expect_right(status, text)
+            expect(not re.search("abort|terminate|signal", text), "no crash", text)
+        # One that may not be written.
+        for rest in pathlib.Path(folder).glob("model.db*"):
+            rest.unlink()
+        file.write_bytes(whole)
+        file.chmod(0o444)
+        os.chmod(folder, 0o555)
+        status, text = run(bench, before=bound_by_permissions, **remembered)
+        expect_right(status, text)
+        expect(file.read_bytes() == whole, "the file as it was", "another one")
+        os.chmod(folder, 0o755)
+
+
+def damaged_trace(bench):
+    """`tutti report` says what is wrong with a file, and writes no page."""
+    with tempfile.TemporaryDirectory() as folder:
+        tool = pathlib.Path(bench).with_name("tutti")
+        file, page = pathlib.Path(folder, "t.json"), pathlib.Path(folder, "t.html")
+        whole = pathlib.Path(folder, "whole.json")
+        status, text = run(bench, TUTTI_TRACE=str(whole))
+        expect_right(status, text)
+
+        def report(content):
+            if content is not None:
+                file.write_bytes(content)
+            process = subprocess.run([tool, "report", file], text=True, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT)
+            return process.returncode, process.stdout
+        for content, message in ((b"", "it is empty"), (b"hello\n", "it is not JSON"),
+                                 (os.urandom(3000), "it is not JSON"), (None, "No such file"),
+                                 (b'{"a": 1}', str(file)), (b"[[1], 2, null]", str(file))):
+            file.unlink(missing_ok=True)
+            status, text = report(content)
+            expect(status == 1 and message in text, f"'{message}' of {content}", text)
+            expect(not page.exists(), "no page", text)
+        content = whole.read_bytes()
+        status, text = report(content[:len(content) * 2 // 3])
+        expect(status == 0 and "breaks off" in text and page.exists(), "a page of what is there", text)
+
+
 def no_home(bench):
     status, text = run(bench, without=("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TUTTI_CACHE",
                                        "TUTTI_CONFIG"))
@@ -162,6 +226,7 @@ def damaged_driver(bench):
 CASES = {"no-vendor": no_vendor, "unknown-balancer": unknown_balancer,
          "unknown-device": unknown_device, "unknown-option": unknown_option,
          "broken-kernel": broken_kernel,
+         "damaged-model": damaged_model, "damaged-trace": damaged_trace,
          "read-only-cache": read_only_cache, "full-cache": full_cache, "no-home": no_home,
          "unreadable-configuration": unreadable_configuration, "damaged-driver": damaged_driver}
 

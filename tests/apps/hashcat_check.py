@@ -4,12 +4,15 @@
 then known hashes must be cracked, by word list or by mask, and an unknown one must not.
 
 usage: hashcat_check.py HASHCAT ATTACKS ALGORITHM…
-ATTACKS: words, mask, or words,mask (each compiles kernels of its own).
+ATTACKS: words, mask, or words,mask (each compiles kernels of its own); with replay=TUTTI the first
+one is recorded, and replayed by that command with the same results.
 ALGORITHM: 0 MD5, 100 SHA1, 1400 SHA2-256, 1700 SHA2-512.
 """
 
 import hashlib
+import json
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -31,7 +34,7 @@ class Hashcat:
         file.write_text("".join(f"{line}\n" for line in lines))
         return file
 
-    def attack(self, algorithm, hashes, *words):
+    def attack(self, algorithm, hashes, *words, record=""):
         """The words that were found. Every run of hashcat begins with its self-test."""
         found = self.folder / "found"
         found.unlink(missing_ok=True)
@@ -42,11 +45,22 @@ class Hashcat:
              "--outfile-format", "2", self.write("hashes", hashes), *words],
             accepted=(FOUND, EXHAUSTED),
             environment={"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache"),
-                         "XDG_DATA_HOME": str(self.folder / "data")})
+                         "XDG_DATA_HOME": str(self.folder / "data"),
+                         "TUTTI_RECORD": str(record)})
         if "Tutti" not in text or "self-test failed" in text.lower():
             sys.exit(text)
         self.kernels.add(kernels)
         return sorted(found.read_text().split("\n")[:-1]) if found.exists() else []
+
+    def replay(self, tool, record):
+        ended = subprocess.run([tool, "replay", "--json", record], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if ended.returncode != 0:
+            sys.exit(f"tutti replay ended with {ended.returncode}: {ended.stdout}{ended.stderr}")
+        result = json.loads(ended.stdout)
+        if result["compared"] < 10 or result["equal"] != result["compared"]:
+            sys.exit(f"the replay differs: {result}")
+        print(f"replayed: {result['equal']} of {result['compared']} reads are the same")
 
     def check(self, algorithm, attacks):
         digest = HASHES[algorithm]
@@ -56,9 +70,14 @@ class Hashcat:
 
         if "words" in attacks:
             words = self.write("words", ["no", *WORDS, "neither"])
-            found = self.attack(algorithm, hashes(WORDS + ["is in no list"]), "-a", "0", words)
+            tool = next((word[7:] for word in attacks if word.startswith("replay=")), "")
+            record = self.folder / "record" if tool else ""
+            found = self.attack(algorithm, hashes(WORDS + ["is in no list"]), "-a", "0", words,
+                                record=record)
             if found != sorted(WORDS):
                 sys.exit(f"-m {algorithm}, word list: found {found}")
+            if tool:
+                self.replay(tool, record)
         if "mask" in attacks:
             found = self.attack(algorithm, hashes(["7341", "too long"]), "-a", "3", "?d?d?d?d")
             if found != ["7341"]:

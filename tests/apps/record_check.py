@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """TUTTI_RECORD, `tutti record show` and `tutti replay`: what was recorded on two devices is replayed
 on one and, split, on two, with identical results; another kernel gives other results; damage, a
-folder that cannot be made and a full disk get a clear message.
+folder that cannot be made and a full disk get a clear message. Random and hostile calls are
+recorded like others.
 
-usage: record_check.py TUTTI TUTTI-BENCH EDIT-RECORD
+usage: record_check.py TUTTI TUTTI-BENCH EDIT-RECORD API-FUZZ
 The environment chooses two devices (cmake/TuttiTesting.cmake).
 """
 
@@ -19,6 +20,7 @@ import sys
 import tempfile
 
 CLIENT = pathlib.Path(__file__).with_name("record_client.py")
+THREADS = pathlib.Path(__file__).with_name("record_threads.py")
 
 COPY = """
 import numpy as np, pyopencl as cl
@@ -86,6 +88,8 @@ def check_show(tool, folder):
     shown = run([tool, "record", "show", folder])
     expect(shown.returncode == 0 and "clEnqueueNDRangeKernel(queue" in shown.stdout
            and ", got 20000 bytes" not in shown.stdout and "  got 20000 bytes" in shown.stdout, shown)
+    # Queries with what they answered.
+    expect('clGetPlatformInfo(platform 1, 2306, 6, "Tutti", ' in shown.stdout, shown)
     line = next(line for line in shown.stdout.splitlines() if "clCreateProgramWithSource" in line)
     source = run([tool, "record", "show", "--source", line.split()[-1], folder])
     expect("kernel void scale" in source.stdout, source)
@@ -116,6 +120,20 @@ def check_damage(tool, folder):
     expect(ended.returncode == 2 and "No such file" in ended.stderr, ended)
 
 
+def check_fuzz(tool, fuzz, folder):
+    """Neither the application nor its answers change, and the record can be read."""
+    for options in (("--seed", "1", "--steps", "1500"),
+                    ("--seed", "2", "--steps", "600", "--threads", "3")):
+        record = folder / f"fuzz{options[1]}"
+        ended = run([fuzz, *options], TUTTI_RECORD=str(record))
+        expect(ended.returncode == 0, ended)
+        shown = run([tool, "record", "show", record])
+        expect(shown.returncode == 0 and shown.stdout.count("\n") > 500, shown.stderr)
+        for name in ("clSetEventCallback(event", "clSetMemObjectDestructorCallback(memory",
+                     "clGetDeviceInfo(device", " -> CL_INVALID_"):
+            expect(name in shown.stdout, f"no {name} in {record}")
+
+
 def check_failures(tool, bench, folder):
     """The application runs on, and says why there is no record."""
     (folder / "file").write_text("")
@@ -131,7 +149,7 @@ def check_failures(tool, bench, folder):
 
 
 def main():
-    tool, bench, edit = sys.argv[1:4]
+    tool, bench, edit, fuzz = sys.argv[1:5]
     bench = [bench, "--platform", "Tutti", "--repeat", "1", "--size", "256", "ray1"]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -143,6 +161,12 @@ def main():
                     PYOPENCL_NO_CACHE="1")
         expect(ended.returncode == 0, ended)
         check_same(tool, client, 7)
+        threads = folder / "threads"
+        ended = run([sys.executable, "-B", "-W", "ignore", THREADS], TUTTI_RECORD=str(threads),
+                    PYOPENCL_NO_CACHE="1")
+        expect(ended.returncode == 0, ended)
+        check_same(tool, threads, 16)
+        check_fuzz(tool, fuzz, folder)
         check_edited(tool, edit, client, "*= by", "*= 1.5f * by")
         check_show(tool, client)
         check_damage(tool, client)

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "platform/progress_line.h"
 #include "steps.h"
 
 #ifndef _WIN32
@@ -89,16 +90,20 @@ void run(const Arguments& arguments, uint64_t seed, cl_platform_id platform, cl_
   const Steps steps = all_steps();
   uint64_t total = 0;
   for (const Step& step : steps) total += step.weight;
+  ProgressLine progress;
+  const bool shows = seed == arguments.seed && !arguments.trace;  // one thread does
   for (uint64_t i = 0; i < arguments.steps && tally.failures < 20; ++i) {
     uint64_t chosen = world.random.below(total);
     const auto* step = steps.data();
     while (chosen >= step->weight) chosen -= (step++)->weight;
     world.step(step->name);
+    if (shows) progress.count("steps", i, arguments.steps);
     if (arguments.trace) {
       std::fprintf(stderr, "%llu: %s\n", static_cast<unsigned long long>(i + 1), step->name);
     }
     step->run(world);
   }
+  progress.end();
   world.close();
   current = nullptr;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tester.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -191,6 +189,7 @@ void Tester::run_program(const std::vector<Item>& items) {
 }
 
 void Tester::report(const Item& item, std::string why) {
+  progress_.end();
   const auto number = static_cast<unsigned long long>(item.number);
   const std::string kind = kind_of(why);
   if (kind != "claim" && kind != "unsteady") {
@@ -271,11 +270,7 @@ void Tester::run(const Lane& lane) {
     } else {
       run_program(items);
     }
-    if (lane.number == 0 && isatty(STDERR_FILENO) != 0) {
-      std::fprintf(stderr, "\r%llu of %llu", static_cast<unsigned long long>(end),
-                   static_cast<unsigned long long>(options_.kernels));
-      if (end + lane.count * options_.program_size >= options_.kernels) std::fputc('\n', stderr);
-    }
+    if (lane.number == 0) progress_.count("kernels", end, options_.kernels);
     if (counts_.failures >= kMostFailures) return;
   }
 }

@@ -10,6 +10,7 @@
 #include "claims.h"
 #include "device.h"
 #include "options.h"
+#include "platform/progress_line.h"
 
 namespace tutti::kernel_fuzz {
 
@@ -67,6 +68,7 @@ class Tester {
   bool atomics64_ = false;
   uint64_t extra_ = kFirstExtra;
   std::mt19937_64 random_;
+  ProgressLine progress_;
 };
 
 }  // namespace tutti::kernel_fuzz

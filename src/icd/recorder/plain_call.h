@@ -2,7 +2,9 @@
 // The recording function of an entry point whose arguments' types tell all.
 #pragma once
 
-#include "icd/recorder/recorded_call.h"
+#include "icd/recorder/recorded_call.h"  // first: it asks cl.h for the deprecated functions
+
+#include <tuple>
 
 namespace tutti::icd::recorder {
 
@@ -14,6 +16,14 @@ struct PlainCall<kFunction, kName, kShape> {
   static R CL_API_CALL function(A... arguments) {
     RecordedCall call(kName(), kShape);
     if (!call.active()) return kFunction(arguments...);
+    if constexpr (kShape.asks) {
+      const R code = kFunction(call.passed(arguments)...);
+      const void* const value = std::get<sizeof...(A) - 2>(std::forward_as_tuple(arguments...));
+      if (code == CL_SUCCESS) call.set_answer(value);
+      call.arguments(arguments...);
+      call.finish(code);
+      return code;
+    }
     call.arguments(arguments...);
     const R result = kFunction(call.passed(arguments)...);
     if constexpr (std::is_pointer_v<R>) {

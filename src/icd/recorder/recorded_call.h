@@ -51,6 +51,7 @@ struct Shape {
   size_t sizes = 3;    // elements behind a const size_t*; 0: a list of properties
   bool tells = false;  // may tell the application that commands have ended
   bool timed = false;  // enqueues a kernel, whose times are recorded
+  bool asks = false;   // a query: its last arguments are size, value and the value's size
 };
 
 class RecordedCall {
@@ -89,6 +90,16 @@ class RecordedCall {
     guarded([&] { set_pointee(recorder_->content_of(region)); });
   }
 
+  /// What a query answered stands for its pointers. A long answer is not kept.
+  void set_answer(const void* value) {
+    guarded([&] {
+      answered_ = *used_;
+      if (value != nullptr && *used_ <= kLongestAnswer) {
+        pointee_ = record::Value::of_bytes(std::span(static_cast<const std::byte*>(value), *used_));
+      }
+    });
+  }
+
   template <typename... A>
   void arguments(A... arguments) noexcept {
     guarded([&] { (call_.arguments.push_back(value_of(arguments)), ...); });
@@ -104,8 +115,8 @@ class RecordedCall {
     guarded([&] { call_.created.push_back(recorder_->found(KindOf<T>::value, handle)); });
   }
 
-  /// An argument as the entry point gets it: errors and, of commands that are watched, events come
-  /// here where the application does not want them.
+  /// An argument as the entry point gets it: errors, the sizes of queries' answers and, of commands
+  /// that are watched, events come here where the application does not want them.
   template <typename T>
   T passed(T argument) {
     if constexpr (std::is_same_v<T, cl_int*>) {
@@ -115,6 +126,9 @@ class RecordedCall {
       wanted_event_ = argument;
       if (argument == nullptr && (shape_.timed || watches_)) argument = &own_event_;
       event_ = argument;
+    } else if constexpr (std::is_same_v<T, size_t*>) {
+      if (argument == nullptr && shape_.asks) argument = &own_used_;
+      used_ = argument;
     }
     return argument;
   }
@@ -144,6 +158,8 @@ class RecordedCall {
   }
 
  private:
+  static constexpr size_t kLongestAnswer = 256;  // bytes
+
   template <typename T>
   record::Value value_of(T argument) {
     using record::Value;
@@ -191,6 +207,8 @@ class RecordedCall {
                                 pointer->image_depth, pointer->image_array_size,
                                 pointer->image_row_pitch, pointer->image_slice_pitch,
                                 pointer->num_mip_levels, pointer->num_samples, memory.number});
+    } else if constexpr (std::is_same_v<T, size_t>) {
+      return answered_ ? Value::of_number(*answered_) : Value::pointer();
     } else if constexpr (std::is_void_v<T>) {
       return pointee_.value_or(Value::pointer());
     } else {
@@ -212,6 +230,9 @@ class RecordedCall {
   Shape shape_;
   record::Call call_;
   std::optional<record::Value> pointee_;
+  std::optional<size_t> answered_;
+  size_t own_used_ = 0;
+  const size_t* used_ = nullptr;
   cl_uint count_ = 0;
   bool watches_ = false;
   cl_int own_code_ = CL_SUCCESS;

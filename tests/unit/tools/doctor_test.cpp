@@ -87,6 +87,18 @@ TEST_F(DoctorTest, ASoundMachine) {
   EXPECT_THAT(text.output, HasSubstr("An application finds the Tutti device; problems: 0"));
 }
 
+TEST_F(DoctorTest, NothingIsSaidOfApplicationsWithoutTheProbe) {
+  std::filesystem::remove(tree_ / "libexec/tutti/tutti-probe");
+  const json output = diagnosis(1);
+  EXPECT_TRUE(output["found"].is_null());
+  EXPECT_TRUE(output["found_without_run"].is_null());
+  EXPECT_EQ(count(output, "problem"), 0u);
+  EXPECT_THAT(finding(output, "loader", "not known")["fix"].get<std::string>(),
+              HasSubstr("completely"));
+  EXPECT_EQ(finding(output, "application", "not known")["severity"], "warning");
+  EXPECT_THAT(shell(tool() + " doctor").output, HasSubstr("may or may not find the Tutti device"));
+}
+
 TEST_F(DoctorTest, CalledByItsNameFromAnyFolder) {
   const Outcome outcome =
       shell("cd /proc && PATH=" + (tree_ / "bin") + ":$PATH tutti doctor --json");
