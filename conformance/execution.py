@@ -31,7 +31,8 @@ class Configuration:
 
 
 def vendor_name(vendor):
-    return vendor if vendor in VENDOR_FILES else Path(vendor).stem
+    """Of one vendor, or of several with a plus sign between them."""
+    return "+".join(one if one in VENDOR_FILES else Path(one).stem for one in vendor.split("+"))
 
 
 def clean_environment(extra):
@@ -40,29 +41,52 @@ def clean_environment(extra):
     return {"LP_NUM_THREADS": "1", **kept, **extra}
 
 
-def make_configurations(vendor, devices, native_devices, split, seed, balancer, tutti, extra, work):
-    """(native, under Tutti). `work` is a folder for caches; each configuration has its own, as PoCL's
-    key does not hold everything that its devices differ in."""
-    icd = Path(VENDOR_FILES.get(vendor, vendor)).resolve()
-    devices = devices or DEFAULT_DEVICES.get(vendor, "")
-    native_devices = native_devices or (devices.split() or [""])[0]
-    variable = DEVICE_VARIABLES.get(vendor)
-    # One loader takes a file, the other wants a folder.
-    vendors = work / "vendors"
-    vendors.mkdir(parents=True, exist_ok=True)
-    shutil.copy(icd, vendors / icd.name)
-    (work / "empty.toml").write_text("# The user's settings must not count.\n")
+def per_vendor(text, vendors):
+    """A list with the part of `text` (parts have a plus sign between them) of each vendor."""
+    parts = text.split("+") if text else []
+    if len(parts) > len(vendors):
+        raise suites.SuiteError(f"more choices of devices than vendors: {text}")
+    return parts + [""] * (len(vendors) - len(parts))
 
-    native = {"OCL_ICD_VENDORS": str(vendors), "POCL_CACHE_DIR": str(work / "native-pocl")}
-    under = {"TUTTI_VENDORS": str(icd), "TUTTI_CONFIG": str(work / "empty.toml"),
+
+def native_configuration(vendor, icd, devices, extra, work):
+    # One loader takes a file, the other wants a folder.
+    folder = work / f"vendor-{vendor_name(vendor)}"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(icd, folder / icd.name)
+    environment = {"OCL_ICD_VENDORS": str(folder), "POCL_CACHE_DIR": str(work / "native-pocl")}
+    if vendor in DEVICE_VARIABLES:
+        environment[DEVICE_VARIABLES[vendor]] = devices
+    return Configuration(f'{vendor_name(vendor)} "{devices}"', (),
+                         clean_environment({**environment, **extra}))
+
+
+def make_configurations(vendor, devices, native_devices, split, seed, balancer, tutti, extra, work):
+    """(each vendor's own driver, Tutti on all of them, how many devices Tutti was told to take).
+    `work` is a folder for caches; each configuration has its own, as PoCL's key does not hold
+    everything that its devices differ in."""
+    vendors = vendor.split("+")
+    icds = [Path(VENDOR_FILES.get(one, one)).resolve() for one in vendors]
+    devices = [chosen or DEFAULT_DEVICES.get(one, "")
+               for one, chosen in zip(vendors, per_vendor(devices, vendors))]
+    native_devices = [chosen or (of_tutti.split() or [""])[0] for of_tutti, chosen in
+                      zip(devices, per_vendor(native_devices, vendors))]
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "empty.toml").write_text("# The user's settings must not count.\n")
+    for cache in ("native-pocl", "tutti-pocl"):
+        (work / cache).mkdir(exist_ok=True)
+    natives = [native_configuration(one, icd, chosen, extra, work)
+               for one, icd, chosen in zip(vendors, icds, native_devices)]
+
+    under = {"TUTTI_VENDORS": ":".join(map(str, icds)), "TUTTI_CONFIG": str(work / "empty.toml"),
              "TUTTI_CACHE": str(work / "tutti"), "POCL_CACHE_DIR": str(work / "tutti-pocl")}
-    for environment in (native, under):
-        Path(environment["POCL_CACHE_DIR"]).mkdir(exist_ok=True)
-    if variable:
-        native[variable], under[variable] = native_devices, devices
-    elif devices:
-        under["TUTTI_DEVICES"] = devices
-    title = f'Tutti on {vendor_name(vendor)} "{devices}"'
+    for one, chosen in zip(vendors, devices):
+        if one in DEVICE_VARIABLES:
+            under[DEVICE_VARIABLES[one]] = chosen
+        elif chosen:
+            under["TUTTI_DEVICES"] = chosen
+    title = "Tutti on " + " and ".join(f'{vendor_name(one)} "{chosen}"'
+                                       for one, chosen in zip(vendors, devices))
     if split:
         under["TUTTI_SPLIT"] = split
         title += f", split {split}"
@@ -71,9 +95,9 @@ def make_configurations(vendor, devices, native_devices, split, seed, balancer, 
     if balancer:
         under["TUTTI_BALANCER"] = balancer
         title += f", balancer {balancer}"
-    return (Configuration(f'{vendor_name(vendor)} "{native_devices}"', (),
-                          clean_environment({**native, **extra})),
-            Configuration(title, (str(tutti), "run", "--"), clean_environment({**under, **extra})))
+    return (natives,
+            Configuration(title, (str(tutti), "run", "--"), clean_environment({**under, **extra})),
+            sum(len(chosen.split()) for chosen in devices))
 
 
 def run_case(case, configuration, limit, logs=None):
