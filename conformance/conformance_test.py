@@ -135,6 +135,13 @@ class MadeUpSuite(unittest.TestCase):
         self.assertEqual(outcomes["native"]["cts/fake/silent"]["outcome"], "fail")
         self.assertIn("LOST       cts/fake/bad: skip -> fail", text)
 
+    def test_a_driver_that_is_missing_is_no_loss(self):
+        write_program(self.folder / "build" / "bin" / "tutti",
+                      "#!/bin/sh\necho 'tutti run: no driver' >&2\nexit 125\n")
+        status, text, _ = self.run_it("cts/fake/good")
+        self.assertEqual(status, 2)
+        self.assertIn("conformance: tutti run: no driver", text)
+
     def test_native_results_of_another_driver_are_refused(self):
         self.run_it("cts/fake/good")
         native = self.folder / "native.json"

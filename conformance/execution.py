@@ -20,6 +20,7 @@ VENDOR_FILES = {"pocl": "/etc/OpenCL/vendors/pocl.icd", "rusticl": "/etc/OpenCL/
 DEVICE_VARIABLES = {"pocl": "POCL_DEVICES", "rusticl": "RUSTICL_ENABLE"}
 DEFAULT_DEVICES = {"pocl": "basic", "rusticl": "llvmpipe"}
 OURS = ("TUTTI_", "POCL_", "RUSTICL_", "OCL_ICD_")
+RUN_FAILED = 125  # exit status of `tutti run` when it cannot start the program on the driver
 KEPT_OUTPUT = 4 << 20  # bytes
 
 
@@ -122,6 +123,8 @@ def run_case(case, configuration, limit, logs=None):
             text = output.read().decode(errors="replace")
         ending = suites.Ending(process.returncode, timed_out, text,
                                report.read_text() if report.exists() else "")
+    if configuration.prefix and process.returncode == RUN_FAILED and text.startswith("tutti run: "):
+        raise suites.SuiteError(text.strip())
     outcome, parts = suites.read_outcome(case, ending)
     if logs and outcome != "pass":
         Path(logs).mkdir(parents=True, exist_ok=True)
