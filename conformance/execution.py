@@ -19,6 +19,8 @@ VENDOR_FILES = {"pocl": "/etc/OpenCL/vendors/pocl.icd", "rusticl": "/etc/OpenCL/
 # vendor shows all its devices; Tutti's own choice works for everybody.
 DEVICE_VARIABLES = {"pocl": "POCL_DEVICES", "rusticl": "RUSTICL_ENABLE"}
 DEFAULT_DEVICES = {"pocl": "basic", "rusticl": "llvmpipe"}
+# The CTS asks for the default device, which Rusticl does not name although it has one.
+NATIVE_ONLY = {"rusticl": {"CL_DEVICE_TYPE": "CL_DEVICE_TYPE_CPU"}}
 OURS = ("TUTTI_", "POCL_", "RUSTICL_", "OCL_ICD_")
 RUN_FAILED = 125  # exit status of `tutti run` when it cannot start the program on the driver
 KEPT_OUTPUT = 4 << 20  # bytes
@@ -55,7 +57,8 @@ def native_configuration(vendor, icd, devices, extra, work):
     folder = work / f"vendor-{vendor_name(vendor)}"
     folder.mkdir(exist_ok=True)
     shutil.copy(icd, folder / icd.name)
-    environment = {"OCL_ICD_VENDORS": str(folder), "POCL_CACHE_DIR": str(work / "native-pocl")}
+    environment = {"OCL_ICD_VENDORS": str(folder), "POCL_CACHE_DIR": str(work / "native-pocl"),
+                   **NATIVE_ONLY.get(vendor, {})}
     if vendor in DEVICE_VARIABLES:
         environment[DEVICE_VARIABLES[vendor]] = devices
     return Configuration(f'{vendor_name(vendor)} "{devices}"', (),
