@@ -135,6 +135,49 @@ class MadeUpSuite(unittest.TestCase):
         self.assertEqual(outcomes["native"]["cts/fake/silent"]["outcome"], "fail")
         self.assertIn("LOST       cts/fake/bad: skip -> fail", text)
 
+    def test_a_driver_that_is_missing_is_no_loss(self):
+        write_program(self.folder / "build" / "bin" / "tutti",
+                      "#!/bin/sh\necho 'tutti run: no driver' >&2\nexit 125\n")
+        status, text, _ = self.run_it("cts/fake/good")
+        self.assertEqual(status, 2)
+        self.assertIn("conformance: tutti run: no driver", text)
+
+    def test_native_results_of_another_driver_are_refused(self):
+        self.run_it("cts/fake/good")
+        native = self.folder / "native.json"
+        outcomes = json.loads((self.folder / "out.json").read_text())
+        outcomes["facts"]["native_title"] = 'other ""'
+        native.write_text(json.dumps(outcomes))
+        status, text, _ = self.run_it("--native", str(native), "cts/fake/good")
+        self.assertEqual(status, 2)
+        self.assertIn('native results of other "", not of fake ""', text)
+
+    def test_several_vendors(self):
+        # Only `other` natively knows "gained", and only `fake` "lost", which so is not lost.
+        (self.folder / "other.icd").write_text("libother.so\n")
+        text = FAKE_CTS.replace(
+            'if test == "arguments"', """if not tutti and not "vendor-fake" in os.environ["OCL_ICD_VENDORS"]:
+    outcome = {"lost": "fail", "gained": "pass"}.get(test, outcome)
+if test == "vendors":
+    outcome = "pass" if tutti and os.environ["TUTTI_VENDORS"].count(".icd") == 2 else "fail"
+if test == "arguments" """).replace('"silent", "arg', '"silent", "vendors", "arg')
+        write_program(self.folder / "cts" / "deep" / "test_fake", text)
+        both = f"{self.folder / 'fake.icd'}+{self.folder / 'other.icd'}"
+        status, text, outcomes = self.run_it("--vendor", both)
+        self.assertEqual(outcomes["native"]["cts/fake/gained"]["outcome"], "fail")
+        self.assertIn("cts/fake/gained: fail -> pass", text)
+        self.assertIn("cts/fake/vendors: fail -> pass", text)
+        self.assertIn("0 lost, 0 known, 2 gained", text)
+        self.assertIn('Tutti on fake "" and other ""; against fake "" and other ""', text)
+        self.assertEqual((outcomes["facts"]["vendor"], status), ("fake+other", 0))
+        # The other half is known from a run on that vendor alone.
+        _, _, alone = self.run_it("--vendor", str(self.folder / "fake.icd"))
+        alone["native"]["cts/fake/good"]["outcome"] = "skip"
+        (self.folder / "alone.json").write_text(json.dumps(alone))
+        _, _, outcomes = self.run_it("--vendor", both, "--native", str(self.folder / "alone.json"))
+        self.assertEqual(outcomes["native"]["cts/fake/good"]["outcome"], "skip")
+        self.assertEqual(self.run_it("--vendor", both, "--devices", "a+b+c")[0], 2)
+
     def test_seed_and_table(self):
         status, text, outcomes = self.run_it("--split", "force", "--seed", "17", "--note", "fake 1.0")
         self.assertIn("seed 17", text)
@@ -231,6 +274,13 @@ class Differences(unittest.TestCase):
             '[[expect]]\ntests = ["cts/a/*"]\nreason = "r"\nresult = "unsteady"\n')
         self.assertTrue(results.judge([lost], unsteady, facts).good)
         self.assertTrue(results.judge([good], unsteady, facts).good)
+
+    def test_worst(self):
+        whole = {"outcome": "pass", "seconds": 1, "parts": {"a": "pass", "b": "skip"}}
+        self.assertEqual(results.worst([whole]), whole)
+        self.assertEqual(results.worst([whole, {"outcome": "crash", "seconds": 2,
+                                                "parts": {"a": "fail"}}]),
+                         {"outcome": "crash", "seconds": 2, "parts": {"a": "fail", "b": "crash"}})
 
     def test_bad_expectations(self):
         for text in ('[[expect]]\ntests = ["x"]\n', '[[expect]]\nreason = "r"\n',

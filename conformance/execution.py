@@ -19,7 +19,10 @@ VENDOR_FILES = {"pocl": "/etc/OpenCL/vendors/pocl.icd", "rusticl": "/etc/OpenCL/
 # vendor shows all its devices; Tutti's own choice works for everybody.
 DEVICE_VARIABLES = {"pocl": "POCL_DEVICES", "rusticl": "RUSTICL_ENABLE"}
 DEFAULT_DEVICES = {"pocl": "basic", "rusticl": "llvmpipe"}
+# The CTS asks for the default device, which Rusticl does not name although it has one.
+NATIVE_ONLY = {"rusticl": {"CL_DEVICE_TYPE": "CL_DEVICE_TYPE_CPU"}}
 OURS = ("TUTTI_", "POCL_", "RUSTICL_", "OCL_ICD_")
+RUN_FAILED = 125  # exit status of `tutti run` when it cannot start the program on the driver
 KEPT_OUTPUT = 4 << 20  # bytes
 
 
@@ -31,7 +34,8 @@ class Configuration:
 
 
 def vendor_name(vendor):
-    return vendor if vendor in VENDOR_FILES else Path(vendor).stem
+    """Of one vendor, or of several with a plus sign between them."""
+    return "+".join(one if one in VENDOR_FILES else Path(one).stem for one in vendor.split("+"))
 
 
 def clean_environment(extra):
@@ -40,29 +44,53 @@ def clean_environment(extra):
     return {"LP_NUM_THREADS": "1", **kept, **extra}
 
 
-def make_configurations(vendor, devices, native_devices, split, seed, balancer, tutti, extra, work):
-    """(native, under Tutti). `work` is a folder for caches; each configuration has its own, as PoCL's
-    key does not hold everything that its devices differ in."""
-    icd = Path(VENDOR_FILES.get(vendor, vendor)).resolve()
-    devices = devices or DEFAULT_DEVICES.get(vendor, "")
-    native_devices = native_devices or (devices.split() or [""])[0]
-    variable = DEVICE_VARIABLES.get(vendor)
-    # One loader takes a file, the other wants a folder.
-    vendors = work / "vendors"
-    vendors.mkdir(parents=True, exist_ok=True)
-    shutil.copy(icd, vendors / icd.name)
-    (work / "empty.toml").write_text("# The user's settings must not count.\n")
+def per_vendor(text, vendors):
+    """A list with the part of `text` (parts have a plus sign between them) of each vendor."""
+    parts = text.split("+") if text else []
+    if len(parts) > len(vendors):
+        raise suites.SuiteError(f"more choices of devices than vendors: {text}")
+    return parts + [""] * (len(vendors) - len(parts))
 
-    native = {"OCL_ICD_VENDORS": str(vendors), "POCL_CACHE_DIR": str(work / "native-pocl")}
-    under = {"TUTTI_VENDORS": str(icd), "TUTTI_CONFIG": str(work / "empty.toml"),
+
+def native_configuration(vendor, icd, devices, extra, work):
+    # One loader takes a file, the other wants a folder.
+    folder = work / f"vendor-{vendor_name(vendor)}"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(icd, folder / icd.name)
+    environment = {"OCL_ICD_VENDORS": str(folder), "POCL_CACHE_DIR": str(work / "native-pocl"),
+                   **NATIVE_ONLY.get(vendor, {})}
+    if vendor in DEVICE_VARIABLES:
+        environment[DEVICE_VARIABLES[vendor]] = devices
+    return Configuration(f'{vendor_name(vendor)} "{devices}"', (),
+                         clean_environment({**environment, **extra}))
+
+
+def make_configurations(vendor, devices, native_devices, split, seed, balancer, tutti, extra, work):
+    """(each vendor's own driver, Tutti on all of them, how many devices Tutti was told to take).
+    `work` is a folder for caches; each configuration has its own, as PoCL's key does not hold
+    everything that its devices differ in."""
+    vendors = vendor.split("+")
+    icds = [Path(VENDOR_FILES.get(one, one)).resolve() for one in vendors]
+    devices = [chosen or DEFAULT_DEVICES.get(one, "")
+               for one, chosen in zip(vendors, per_vendor(devices, vendors))]
+    native_devices = [chosen or (of_tutti.split() or [""])[0] for of_tutti, chosen in
+                      zip(devices, per_vendor(native_devices, vendors))]
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "empty.toml").write_text("# The user's settings must not count.\n")
+    for cache in ("native-pocl", "tutti-pocl"):
+        (work / cache).mkdir(exist_ok=True)
+    natives = [native_configuration(one, icd, chosen, extra, work)
+               for one, icd, chosen in zip(vendors, icds, native_devices)]
+
+    under = {"TUTTI_VENDORS": ":".join(map(str, icds)), "TUTTI_CONFIG": str(work / "empty.toml"),
              "TUTTI_CACHE": str(work / "tutti"), "POCL_CACHE_DIR": str(work / "tutti-pocl")}
-    for environment in (native, under):
-        Path(environment["POCL_CACHE_DIR"]).mkdir(exist_ok=True)
-    if variable:
-        native[variable], under[variable] = native_devices, devices
-    elif devices:
-        under["TUTTI_DEVICES"] = devices
-    title = f'Tutti on {vendor_name(vendor)} "{devices}"'
+    for one, chosen in zip(vendors, devices):
+        if one in DEVICE_VARIABLES:
+            under[DEVICE_VARIABLES[one]] = chosen
+        elif chosen:
+            under["TUTTI_DEVICES"] = chosen
+    title = "Tutti on " + " and ".join(f'{vendor_name(one)} "{chosen}"'
+                                       for one, chosen in zip(vendors, devices))
     if split:
         under["TUTTI_SPLIT"] = split
         title += f", split {split}"
@@ -71,9 +99,9 @@ def make_configurations(vendor, devices, native_devices, split, seed, balancer, 
     if balancer:
         under["TUTTI_BALANCER"] = balancer
         title += f", balancer {balancer}"
-    return (Configuration(f'{vendor_name(vendor)} "{native_devices}"', (),
-                          clean_environment({**native, **extra})),
-            Configuration(title, (str(tutti), "run", "--"), clean_environment({**under, **extra})))
+    return (natives,
+            Configuration(title, (str(tutti), "run", "--"), clean_environment({**under, **extra})),
+            sum(len(chosen.split()) for chosen in devices))
 
 
 def run_case(case, configuration, limit, logs=None):
@@ -98,6 +126,8 @@ def run_case(case, configuration, limit, logs=None):
             text = output.read().decode(errors="replace")
         ending = suites.Ending(process.returncode, timed_out, text,
                                report.read_text() if report.exists() else "")
+    if configuration.prefix and process.returncode == RUN_FAILED and text.startswith("tutti run: "):
+        raise suites.SuiteError(text.strip())
     outcome, parts = suites.read_outcome(case, ending)
     if logs and outcome != "pass":
         Path(logs).mkdir(parents=True, exist_ok=True)

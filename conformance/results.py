@@ -28,6 +28,19 @@ class Difference:
         return "gained" if self.tutti == "pass" != self.native else "same"
 
 
+def worst(runs):
+    """What several drivers' results of one case come to: each outcome is the worst of all."""
+    def of(outcomes):
+        return max(outcomes, key=suites.OUTCOMES.index)
+
+    names = sorted({name for run in runs for name in run.get("parts", {})})
+    parts = {name: of(run.get("parts", {}).get(name, run["outcome"]) for run in runs)
+             for name in names}
+    result = {"outcome": of(run["outcome"] for run in runs),
+              "seconds": max(run["seconds"] for run in runs)}
+    return {**result, "parts": parts} if parts else result
+
+
 def flatten(one, other):
     """Name -> outcome of one case's result, with every part that either side reports. A part that
     was not reached counts as what ended the case."""
