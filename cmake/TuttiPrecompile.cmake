@@ -31,9 +31,12 @@ tutti_share_precompiled(tutti-platform tutti-record tutti-backends tutti-schedul
 tutti_precompile(tutti-compiler <llvm/IR/IRBuilder.h> <llvm/IR/Module.h>)
 tutti_precompile(tutti <filesystem> <fmt/format.h> <fstream> <nlohmann/json.hpp> <tl/expected.hpp>)
 
-tutti_precompile(tutti-platform-tests <filesystem> <fstream> <gmock/gmock.h> <gtest/gtest.h>
+# The owner has no definitions of its own: those of others would have to be the same.
+tutti_precompile(tutti-record-tests <filesystem> <fstream> <gmock/gmock.h> <gtest/gtest.h>
                  <random>)
-tutti_share_precompiled(tutti-platform-tests tutti-api-tests tutti-backend-tests
+tutti_share_precompiled(tutti-record-tests tutti-platform-tests tutti-api-tests tutti-backend-tests
                         tutti-device-virtual-tests tutti-engine-tests tutti-kernel-compiler-tests
-                        tutti-record-tests tutti-tools-tests tutti-api-fuzz tutti-kernel-fuzz)
+                        tutti-tools-tests)
+tutti_precompile(tutti-api-fuzz <random>)
+tutti_precompile(tutti-kernel-fuzz <random>)
 tutti_precompile(tutti-scheduler-tests <gtest/gtest.h>)

@@ -76,7 +76,7 @@ def main():
         check([tool, "explain", "k.cl"], b"compiling k.cl")
         check([tool, "replay", "record"], b"calls: 0 of ")
         check([tool, "report", "t.json"], b"reading t.json")
-        check([tool, "simulate", "--devices", "2", "--slices", "100"], b"2 devices, single")
+        check([tool, "simulate", "--devices", "2", "--slices", "100"], b"2 devices, static")
         check([fuzz, "--seed", "1", "--steps", "20"], b"steps: 0 of 20")
         # The driver is a guest: the terminal is the application's.
         for command, environment in ((application, {"TUTTI_VERIFY": "1", "TUTTI_SPLIT": "force"}),

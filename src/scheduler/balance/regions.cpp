@@ -28,7 +28,7 @@ bool Regions::has_for(size_t participant, uint64_t least) const {
   });
 }
 
-SliceRange Regions::take(size_t participant, uint64_t count) {
+SliceRange Regions::take(size_t participant, uint64_t count, uint64_t rest) {
   if (!returned_.empty()) {
     SliceRange& range = returned_.back();
     const SliceRange taken{range.first, std::min(count, range.count)};
@@ -45,7 +45,7 @@ SliceRange Regions::take(size_t participant, uint64_t count) {
                            [](const Region& a, const Region& b) { return a.size() < b.size(); });
     downwards = !region->downwards;
   }
-  count = std::min(count, region->size());
+  count = region->size() <= count + rest ? region->size() : count;
   remaining_ -= count;
   if (downwards) {
     region->end -= count;

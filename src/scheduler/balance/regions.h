@@ -24,8 +24,9 @@ class Regions {
   /// Whether there is something for the participant: of its own or given back, or at least `least`
   /// slices of somebody else's.
   bool has_for(size_t participant, uint64_t least) const;
-  /// At most `count` slices that lie together. None only when none remain.
-  SliceRange take(size_t participant, uint64_t count);
+  /// At most `count` slices that lie together, and as many as `rest` more where nothing of the
+  /// region would be left. None only when none remain.
+  SliceRange take(size_t participant, uint64_t count, uint64_t rest = 0);
   /// What could not be computed: it is given out again, before all else.
   void give_back(SliceRange range);
 

@@ -67,6 +67,11 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     balancer = make_balancer(settings.balancer, slices, devices);
     if (settings.balancer.name == "static") plan.shares.clear();  // it has shares of its own
   }
+  std::vector<uint64_t> rounds;
+  for (const BalancerDevice& device : devices) {
+    // Forced packages are as the seed says.
+    rounds.push_back(settings.split == SplitMode::kForce ? 1 : device.min_package);
+  }
   std::shared_ptr<Verification> verification;
   if (settings.verify.on) {
     auto begun = Verification::begin(backends, work, plan);
@@ -105,8 +110,8 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     log.finish(command, code_of(outcome.status));
   };
   auto run = std::make_shared<SplitRun>(
-      SplitRun::Parts{backends, summary, compare, trace, command->trace_}, work, std::move(plan),
-      command->stream_, std::move(balancer), ended);
+      SplitRun::Parts{backends, summary, compare, trace, command->trace_, std::move(rounds)}, work,
+      std::move(plan), command->stream_, std::move(balancer), ended);
   {
     MutexLock lock(log.mutex());
     splits.push_back(command);

@@ -15,6 +15,8 @@ namespace tutti::scheduler {
 namespace {
 // A part of the launch that is worth moving its data to another device.
 constexpr uint64_t kWorthMoving = 32;
+// A rest of a region goes with the package before it when it is at most so small a part of that.
+constexpr uint64_t kSmallRest = 16;
 
 // Two, so that no device waits for the host between packages. A device that computes in the thread
 // that enqueues gains nothing by it, and would choose its second package before the first is
@@ -89,8 +91,11 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   const auto device = static_cast<uint32_t>(participant);
   const uint64_t count = std::min(balancer_->next_package(device, remaining, now), remaining);
   if (count == 0) return {};
-  const Range range = regions_.take(participant, count);
-  if (range.count < count) balancer_->trimmed(device, count, range.count);
+  // A rest that would not fill the device takes it as long as one that does.
+  const uint64_t round = parts_.rounds[participant];
+  const uint64_t rest = std::min(round - 1, count / kSmallRest);
+  const Range range = regions_.take(participant, count, rest);
+  if (range.count != count) balancer_->trimmed(device, count, range.count);
   return range;
 }
 

@@ -30,6 +30,7 @@ class SplitRun {
     BlockCompare& compare;
     RunTrace& trace;
     std::shared_ptr<CommandTrace> command;  // null: not traced
+    std::vector<uint64_t> rounds;           // per participant: the slices that fill it, ≥ 1
   };
   struct Outcome {
     Status status;

@@ -128,6 +128,14 @@ TEST(Regions, EverySliceIsGivenOnce) {
   });
 }
 
+TEST(Regions, ASmallRestGoesWithThePackageBefore) {
+  Regions regions(100, {50, 50}, 2);
+  EXPECT_EQ(regions.take(0, 44, 5).count, 44u);  // six would be left
+  EXPECT_EQ(regions.take(0, 3, 3).count, 6u);
+  EXPECT_EQ(regions.take(1, 45, 5).count, 50u);
+  EXPECT_EQ(regions.remaining(), 0u);
+}
+
 TEST(Regions, WhatIsGivenBackIsGivenAgain) {
   Regions regions(100, {50, 50}, 2);
   const SliceRange lost = regions.take(1, 30);
