@@ -40,9 +40,10 @@ Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
       const bool busy = std::any_of(uses.begin(), uses.end(),
                                     [](const RangeUse& use) { return !use.command->allocating_; });
       // Any that is free goes before those that are in use.
-      if (own || owner->last_use + (busy ? UINT64_MAX / 2 : 0) >= age) continue;
+      const uint64_t rank = owner->last_use + (busy ? UINT64_MAX / 2 : 0);
+      if (own || rank >= age) continue;
       oldest = owner;
-      age = owner->last_use + (busy ? UINT64_MAX / 2 : 0);
+      age = rank;
       users.clear();
       for (const RangeUse& use : uses) {
         if (!use.command->allocating_) users.emplace_back(use.command);

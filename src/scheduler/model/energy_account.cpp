@@ -31,14 +31,17 @@ uint32_t EnergyAccount::number_of(const std::string& kernel) {
 void EnergyAccount::put(Bucket& bucket, const Run& run) {
   const double busy =
       length_of(std::max(bucket.begin_ns, run.begin_ns), std::min(bucket.end_ns, run.end_ns));
-  if (busy <= 0) return;
-  const auto same = std::find_if(bucket.parts.begin(), bucket.parts.end(), [&](const Part& part) {
-    return part.kernel == run.kernel && part.device == run.device;
+  if (busy > 0) bucket.add({run.kernel, run.device, busy});
+}
+
+void EnergyAccount::Bucket::add(const Part& part) {
+  const auto same = std::find_if(parts.begin(), parts.end(), [&](const Part& other) {
+    return other.kernel == part.kernel && other.device == part.device;
   });
-  if (same == bucket.parts.end()) {
-    bucket.parts.push_back({run.kernel, run.device, busy});
+  if (same == parts.end()) {
+    parts.push_back(part);
   } else {
-    same->busy_ns += busy;
+    same->busy_ns += part.busy_ns;
   }
 }
 
@@ -123,17 +126,7 @@ void EnergyAccount::thin_out(size_t sensor) {
     Bucket& before = kept.back();
     before.end_ns = bucket.end_ns;
     before.joules += bucket.joules;
-    for (const Part& part : bucket.parts) {
-      const auto same =
-          std::find_if(before.parts.begin(), before.parts.end(), [&](const Part& other) {
-            return part.kernel == other.kernel && part.device == other.device;
-          });
-      if (same == before.parts.end()) {
-        before.parts.push_back(part);
-      } else {
-        same->busy_ns += part.busy_ns;
-      }
-    }
+    for (const Part& part : bucket.parts) before.add(part);
   }
   series.buckets = std::move(kept);
 }

@@ -85,6 +85,8 @@ class EnergyAccount {
     double joules = 0;
     std::vector<Part> parts;
     bool learned = false;  // its sums are in Series::learned already
+    /// One part for each kernel and device.
+    void add(const Part& part);
   };
   struct Run {
     uint32_t kernel = 0, device = 0;

@@ -61,6 +61,10 @@ struct ArgumentValues {
   std::vector<ImageLayout> layouts;
 };
 
+const char* objective_name(Objective objective) {
+  return objective == Objective::kEnergy ? "energy" : "edp";
+}
+
 /// Of all buffers, each once.
 uint64_t bytes_of_buffers(const ArgumentSet& arguments) {
   std::set<const LogicalBuffer*> seen;
@@ -76,6 +80,22 @@ uint64_t bytes_of_buffers(const ArgumentSet& arguments) {
 constexpr double kIrregular = 0.25;
 // A whole launch is not tried where it is expected to take so many times as long.
 constexpr double kWorthTrying = 3;
+
+/// Those with a share stay.
+void keep_participants(KernelPlan& plan, std::span<const uint64_t> shares) {
+  const bool powered = plan.power.known();
+  size_t kept = 0;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] == 0) continue;
+    plan.participants[kept] = plan.participants[i];
+    plan.costs[kept] = plan.costs[i];
+    if (powered) plan.power.extra[kept] = plan.power.extra[i];
+    ++kept;
+  }
+  plan.participants.resize(kept);
+  plan.costs.resize(kept);
+  if (powered) plan.power.extra.resize(kept);
+}
 
 /// What the device of the whole launch draws beyond its idle power.
 double extra_of_whole(const KernelPlan& plan) {
@@ -115,8 +135,8 @@ std::string KernelPlan::reason() const {
         return fmt::format(
             "TUTTI_OBJECTIVE={}: one device alone is expected to take {:.3g} ms and {:.3g} J, "
             "several together {:.3g} ms and {:.3g} J; otherwise: {}",
-            objective == Objective::kEnergy ? "energy" : "edp", whole_seconds * 1e3, whole_joules,
-            split_seconds * 1e3, split_joules, access->verdict().reason);
+            objective_name(objective), whole_seconds * 1e3, whole_joules, split_seconds * 1e3,
+            split_joules, access->verdict().reason);
       }
       return fmt::format(
           "one device alone is expected to take {:.3g} ms, all together {:.3g}; otherwise: {}",
@@ -125,8 +145,7 @@ std::string KernelPlan::reason() const {
       return fmt::format(
           "TUTTI_OBJECTIVE={}: one device alone is expected to be best, at {:.3g} ms and {:.3g} J; "
           "otherwise: {}",
-          objective == Objective::kEnergy ? "energy" : "edp", whole_seconds * 1e3, whole_joules,
-          access->verdict().reason);
+          objective_name(objective), whole_seconds * 1e3, whole_joules, access->verdict().reason);
     case Why::kVerdict:
       break;
   }
@@ -229,16 +248,7 @@ void Planner::choose_participants(const KernelWork& work, KernelPlan& plan) cons
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const std::vector<uint64_t> shares =
       price_split_for(plan.objective, slice_costs(work, plan, {}), plan.power, slices).shares;
-  size_t kept = 0;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i] == 0) continue;
-    plan.participants[kept] = plan.participants[i];
-    plan.costs[kept] = plan.costs[i];
-    plan.power.extra[kept++] = plan.power.extra[i];
-  }
-  plan.participants.resize(kept);
-  plan.costs.resize(kept);
-  plan.power.extra.resize(kept);
+  keep_participants(plan, shares);
 }
 
 double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) const {
@@ -368,18 +378,10 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
       return false;
     }
   }
-  size_t kept = 0;
-  for (size_t i = 0; i < price.shares.size(); ++i) {
-    if (price.shares[i] == 0) continue;
-    plan.participants[kept] = plan.participants[i];
-    plan.costs[kept] = plan.costs[i];
-    price.shares[kept++] = price.shares[i];
-  }
-  plan.participants.resize(kept);
-  plan.costs.resize(kept);
-  price.shares.resize(kept);
+  keep_participants(plan, price.shares);
+  std::erase(price.shares, uint64_t{0});
   plan.shares = std::move(price.shares);
-  return kept > 1;
+  return plan.shares.size() > 1;
 }
 
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) const {
