@@ -38,6 +38,7 @@ SIZES = {
     "bfs": {"tiny": 211, "small": 5003, "large": 300007},
     "scan": {"tiny": 1003, "small": 50021, "large": 4000037},
     "sort": {"tiny": 1003, "small": 20011, "large": 300007},
+    "worklist": {"tiny": 131, "small": 2003, "large": 60013},
 }
 # Benchmark -> its kernels and the mode of each, "whole" where it must not be split. The
 # first kernel does most of the work. Where splitting is forced, every kernel must be split unless
@@ -65,6 +66,7 @@ MODES = {
     "bfs": {"bfs_expand": "diff", "bfs_advance": "diff", "bfs_start": "disjoint"},
     "scan": {"scan_blocks": "disjoint", "scan_sums": "whole", "scan_add": "disjoint"},
     "sort": {"sort_step": "diff", "sort_spans": "disjoint", "sort_finish": "disjoint"},
+    "worklist": {"worklist": "whole"},
 }
 
 # Split in the same way as others above: they need not run in every configuration.
@@ -118,7 +120,7 @@ def check_packages(entry):
     """
     if entry["split"] == 0:
         expect(entry["mode"] == "whole", f"never split, yet mode {entry['mode']}: {entry}")
-        return {entry["device"]}
+        return {whole["device"] for whole in entry["whole"]}
     packages = sorted(entry["last"]["packages"], key=lambda package: package["first"])
     next_slice = 0
     for package in packages:

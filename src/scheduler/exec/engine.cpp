@@ -14,6 +14,10 @@ namespace {
 // that shall not block take too long (1 MiB is some 100 µs of copying).
 constexpr uint64_t kInlineBytes = 1 << 20;
 
+// Launches that are expected to take longer are not run in the calling thread, where that could
+// give work to other devices meanwhile; what another thread costs is lost in them.
+constexpr double kTooLongForTheCaller = 5e-3;
+
 uint64_t bytes_of(const std::vector<BufferUse>& uses) {
   uint64_t bytes = 0;
   for (const BufferUse& use : uses) bytes += use.end - use.begin;
@@ -96,8 +100,10 @@ bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
   {
     MutexLock lock(log.mutex());
     if (command->state_ == Command::State::kDone) return false;
+    const bool again = command->state_ == Command::State::kEnded;
+    planner.ended(std::exchange(command->expected_, {}));
     // The sample is taken while the work is still there; a second thread may do the same.
-    if (status == CL_COMPLETE && command->sampled_) {
+    if (status == CL_COMPLETE && command->sampled_ && !again) {
       const auto& work = std::get<KernelWork>(command->work_);
       const uint64_t key = model_key(work);
       const std::string name = work.kernel->summary().name;
@@ -130,16 +136,33 @@ Status Engine::Impl::execute(const Command& command) {
 }
 
 cl_int Engine::Impl::wait(const Ref<Command>& command) {
+  if (command->overtook_) {
+    for (const auto& before : log.overtaken(*command)) wait_alone(before);
+  }
+  return wait_alone(command);
+}
+
+cl_int Engine::Impl::wait_alone(const Ref<Command>& command) {
   for (;;) {
     const cl_int status = command->status_.load(std::memory_order_acquire);
     if (status <= CL_COMPLETE) return status;
-    if (command->direct_.load(std::memory_order_acquire)) {
-      const auto completion = log.completion_of(*command);
-      if (completion) finish_direct(command, code_of(completion->wait()));
-      continue;
-    }
-    command->status_.wait(status, std::memory_order_acquire);
+    if (!wait_for_vendor(command)) command->status_.wait(status, std::memory_order_acquire);
   }
+}
+
+void Engine::Impl::wait_for_data(const Ref<Command>& command) {
+  for (;;) {
+    const auto data = command->data_.load(std::memory_order_acquire);
+    if (data == Command::Data::kInPlace) return;
+    if (!wait_for_vendor(command)) command->data_.wait(data, std::memory_order_acquire);
+  }
+}
+
+bool Engine::Impl::wait_for_vendor(const Ref<Command>& command) {
+  if (!command->direct_.load(std::memory_order_acquire)) return false;
+  const auto completion = log.completion_of(*command);
+  if (completion) finish_direct(command, code_of(completion->wait()));
+  return true;
 }
 
 void Engine::Impl::poll(std::span<const Edge> edges) {
@@ -147,7 +170,8 @@ void Engine::Impl::poll(std::span<const Edge> edges) {
 }
 
 Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream& stream,
-                                            std::span<const Edge> edges, const KernelPlan* plan) {
+                                            std::span<const Edge> edges, const KernelPlan* plan,
+                                            bool overtakes) {
   using State = Command::State;
   using Path = Decision::Path;
   Decision decision;
@@ -161,6 +185,10 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   decision.uses = uses_of(work, plan);
   // A trial is measured as a split is: by its own end.
   if (plan && (plan->split || plan->why == KernelPlan::Why::kTrial)) return decision;
+  if (plan && plan->participants.size() > 1 && backends.traits(plan->backend).synchronous &&
+      (overtakes || plan->whole_seconds > kTooLongForTheCaller)) {
+    return decision;
+  }
 
   if (!edges.empty() && direct.only_order(work)) {
     // Ends with what it waits for, when that is one direct command.
@@ -168,7 +196,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     const bool one = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
       return edge.command == edges.front().command;
     });
-    if (one && before.state_ == State::kDirect) {
+    if (one && before.state_ == State::kDirect && !before.after_) {
       decision.path = Path::kDirect;
       decision.backend = before.backend_;
       before.open_ = false;
@@ -182,6 +210,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   for (const Edge& edge : edges) {
     Command& before = *edge.command;
     if (before.state_ != State::kDirect) return decision;
+    if (before.after_ && edge.waits != Waits::kData) return decision;
     if (backend == kNoBackend) backend = before.backend_;
     if (before.backend_ != backend) return decision;
     wait_for(before);
@@ -233,6 +262,7 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
       const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
+    if (plan) expect(*command, stream, *plan);
     // A trace wants the times of all, and so does the account of energy.
     const bool traced = command->trace_ != nullptr;
     auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait,
@@ -265,22 +295,34 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
   return {};
 }
 
+uint64_t Engine::Impl::earliest(const Stream& stream) {
+  // Elsewhere the data say it.
+  const bool strict = stream.options().profiling && !stream.options().out_of_order;
+  return strict ? stream.expected_end_ns.load(std::memory_order_relaxed) : 0;
+}
+
+void Engine::Impl::expect(Command& command, Stream& stream, const KernelPlan& plan) {
+  command.expected_ = planner.begin(std::get<KernelWork>(command.work_), plan);
+  if (command.expected_.devices == 0) return;
+  stream.expected_end_ns.store(command.expected_.end_ns, std::memory_order_relaxed);
+}
+
 Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
                                            const EnqueueOptions& options,
                                            std::optional<KernelPlan> plan) {
   using Path = Decision::Path;
   if (const auto* work = std::get_if<KernelWork>(&command->work_); work && !plan) {
-    TUTTI_ASSIGN(plan, planner.plan(*work, stream.options().backends));
+    TUTTI_ASSIGN(plan, planner.plan(*work, stream.options().backends, earliest(stream)));
   }
   const uint64_t planned_ns = command->trace_ ? now_ns() : 0;
   const KernelPlan* plan_or_null = plan ? &*plan : nullptr;
   std::vector<Ref<Command>> to_watch;
   Decision decision;
   bool start_now = false;
-  for (bool polled = false, tried = false;;) {
+  for (bool polled = false, tried = false, planned_again = false;;) {
     cl_int error = CL_SUCCESS;
     MutexLock lock(log.mutex());
-    const auto edges = log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
+    auto edges = log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
     if (error != CL_SUCCESS) {
       log.append(stream, command, options.barrier);
       lock.unlock();
@@ -295,12 +337,37 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       polled = true;
       continue;
     }
+    bool overtakes = false;
+    const bool conducted = decision.path == Path::kConducted;
+    // What fills or copies behind a kernel would bind what comes next to the kernel's device.
+    if (!edges.empty() && (conducted || (!plan && backends.real_count() > 1))) {
+      const auto uses = uses_of(command->work_, plan_or_null);
+      if (auto needed = log.edges_of_data(stream, *command, edges, uses)) {
+        Decision other = decide(command, stream, *needed, plan_or_null, true);
+        overtakes =
+            conducted || (other.path != Path::kConducted &&
+                          (other.path != decision.path || other.backend != decision.backend));
+        if (overtakes) {
+          edges = std::move(*needed);
+          decision = std::move(other);
+        }
+      } else if (plan && plan->moved && !stream.options().out_of_order && !planned_again) {
+        // There it would only wait.
+        lock.unlock();
+        const uint64_t ready = stream.expected_end_ns.load(std::memory_order_relaxed);
+        TUTTI_ASSIGN(plan, planner.plan(std::get<KernelWork>(command->work_),
+                                        stream.options().backends, ready));
+        planned_again = true;
+        continue;
+      }
+    }
     if (decision.lacks_memory_on != kNoBackend && !tried) {
       lock.unlock();
       allocate_what_fits(decision.uses, decision.lacks_memory_on);
       tried = true;
       continue;
     }
+    if (overtakes) log.overtake(stream, *command, to_watch);
     if (decision.path == Path::kConducted) {
       log.append(stream, command, options.barrier);
       log.link(*command, edges, to_watch);
@@ -314,6 +381,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
     }
     break;
   }
+  for (auto& before : to_watch) watch(std::move(before));
   switch (decision.path) {
     case Path::kDirect:
       if (plan && command->trace_) {
@@ -327,7 +395,6 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       log.finish(command, code_of(execute(*command)));
       break;
     case Path::kConducted:
-      for (auto& before : to_watch) watch(std::move(before));
       if (start_now) ready(command);
       break;
   }
@@ -371,7 +438,7 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
         break;
       }
     }
-    for (const auto& other : conflicts) wait(other);
+    for (const auto& other : conflicts) wait_for_data(other);
   }
   log.set_running(command);
   const Status status = execute(*command);
@@ -398,7 +465,8 @@ void Engine::Impl::start(const Ref<Command>& command) {
   {
     MutexLock lock(log.mutex());
     std::vector<Edge> edges;
-    for (auto& other : log.conflicts(*command, uses)) edges.push_back({std::move(other), false});
+    for (auto& other : log.conflicts(*command, uses))
+      edges.push_back({std::move(other), Waits::kData});
     if (edges.empty()) {
       if (plan) {
         command->allocating_ = !allocated(uses_of(command->work_, nullptr), plan->devices());
@@ -419,6 +487,7 @@ void Engine::Impl::start(const Ref<Command>& command) {
   }
   log.set_running(command);
   if (plan) {
+    expect(*command, *command->stream_, *plan);
     start_kernel(command, std::get<KernelWork>(command->work_), std::move(*plan));
     return;
   }

@@ -52,6 +52,10 @@ struct Engine::Impl : LogSink {
   void finish_direct(const Ref<Command>& command, cl_int status);
   /// Waits until the command is done, whatever its path.
   cl_int wait(const Ref<Command>& command);
+  /// The same until its data are in place, which may be before others can see that.
+  void wait_for_data(const Ref<Command>& command);
+  /// Until when the stream's order holds back a new launch, as far as is expected; 0: it does not.
+  static uint64_t earliest(const Stream& stream);
   /// Whether all buffers have their memory on the devices.
   bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices) const;
   /// Allocates what buffers lack on the device, as far as there is room.
@@ -94,9 +98,15 @@ struct Engine::Impl : LogSink {
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Command>& command, cl_int status);
   Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
-                  const KernelPlan* plan) TUTTI_REQUIRES(log.mutex());
+                  const KernelPlan* plan, bool overtakes = false) TUTTI_REQUIRES(log.mutex());
   Status submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
                 const KernelPlan* plan);
+  /// wait() of this command alone, whatever it overtook.
+  cl_int wait_alone(const Ref<Command>& command);
+  /// Of a direct command; false: it is none.
+  bool wait_for_vendor(const Ref<Command>& command);
+  /// The launch is about to be given to its devices.
+  void expect(Command& command, Stream& stream, const KernelPlan& plan);
   void poll(std::span<const Edge> edges);
   /// Somebody's memory on the device is free now, or may be; false: the command has all that
   /// buffers have.

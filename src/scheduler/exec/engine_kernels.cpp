@@ -51,6 +51,7 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
     planner.remember_whole(work, plan.backend, seconds_between(ran.start_ns, ran.end_ns));
   }
   learned();
+  planner.ended(command->expected_);
   log.finish(command, code_of(status));
 }
 
@@ -107,6 +108,7 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
                    compared.error().message);
       }
     }
+    planner.ended(command->expected_);
     log.finish(command, code_of(outcome.status));
   };
   auto run = std::make_shared<SplitRun>(

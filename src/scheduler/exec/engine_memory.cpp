@@ -56,7 +56,7 @@ Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
       log.hold(*eviction, {&all, 1});
     }
   }
-  for (const auto& user : users) wait(user);
+  for (const auto& user : users) wait_for_data(user);
   if (!users.empty()) return true;
   if (!oldest) return false;
   tutti::log(LogLevel::kInfo, "the memory of {} is full: {} bytes go back to the host",

@@ -7,7 +7,7 @@ namespace tutti::scheduler {
 
 Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork work,
                                                       const EnqueueOptions& options) {
-  TUTTI_ASSIGN(KernelPlan plan, planner.plan(work, stream.options().backends));
+  TUTTI_ASSIGN(KernelPlan plan, planner.plan(work, stream.options().backends, earliest(stream)));
   const uint32_t backend = plan.backend;
   const bool sampled = !plan.split && model.wants_sample(model_key(work), backend);
   const bool fits_a_train = !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial;
@@ -37,9 +37,11 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
   if (submitted && summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, backend);
   }
+  const Expectation expected = submitted ? planner.begin(work, plan) : Expectation();
   bool somebody_waits = false;
   {
     MutexLock lock(log.mutex());
+    if (expected.devices != 0) train->expected_ = expected;
     // After a failure the train is what it was before.
     somebody_waits = log.set_direct(*train, backend, submitted ? *submitted : train->completion_);
   }

@@ -15,16 +15,6 @@
 namespace tutti::scheduler {
 namespace {
 
-/// Begin and end of the bytes that a rectangle spans, relative to the view.
-std::pair<uint64_t, uint64_t> rect_span(const backends::Rect& rect,
-                                        const std::array<size_t, 3>& region) {
-  const uint64_t begin =
-      rect.origin[0] + rect.origin[1] * rect.row_pitch + rect.origin[2] * rect.slice_pitch;
-  const uint64_t end =
-      begin + (region[2] - 1) * rect.slice_pitch + (region[1] - 1) * rect.row_pitch + region[0];
-  return {begin, end};
-}
-
 void copy_rect(std::byte* to, const backends::Rect& to_rect, const std::byte* from,
                const backends::Rect& from_rect, const std::array<size_t, 3>& region) {
   const auto start = [](const backends::Rect& rect, size_t row, size_t slice) {
@@ -38,88 +28,7 @@ void copy_rect(std::byte* to, const backends::Rect& to_rect, const std::byte* fr
   }
 }
 
-BufferUse use(const BufferView& view, uint64_t offset, uint64_t size, bool writes) {
-  // An image moves as a whole, so a command on a part of it holds all.
-  if (view.buffer->image()) return {view.buffer.get(), 0, view.buffer->size(), writes};
-  return {view.buffer.get(), view.origin + offset, view.origin + offset + size, writes};
-}
-
-struct UseFinder {
-  const KernelPlan* plan;
-  std::vector<BufferUse>& uses;
-
-  void operator()(const KernelWork& work) {
-    const uint64_t written = written_arguments(work.kernel->summary());
-    for (size_t i = 0; i < work.arguments->size(); ++i) {
-      const ArgumentSlot& slot = (*work.arguments)[i];
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      if (plan && plan->split) continue;
-      uses.push_back(use(slot.view, 0, slot.view.size, argument_written(written, i)));
-    }
-    if (!plan || !plan->split) return;
-    // A split knows its ranges exactly, so unordered launches on parts of one buffer may overlap.
-    for (const ArgumentUse& whole : plan->access->whole()) {
-      const BufferView& view = (*work.arguments)[whole.argument].view;
-      if (!view.buffer) continue;
-      if (!whole.read.empty()) {
-        uses.push_back(use(view, whole.read.begin, whole.read.end - whole.read.begin, false));
-      }
-      if (!whole.write.empty()) {
-        uses.push_back(use(view, whole.write.range.begin, whole.write.range.size(), true));
-      }
-    }
-  }
-  void operator()(const ReadWork& work) {
-    uses.push_back(use(work.from, work.offset, work.size, false));
-  }
-  void operator()(const WriteWork& work) {
-    uses.push_back(use(work.to, work.offset, work.size, true));
-  }
-  void operator()(const CopyWork& work) {
-    uses.push_back(use(work.from, work.from_offset, work.size, false));
-    uses.push_back(use(work.to, work.to_offset, work.size, true));
-  }
-  void operator()(const FillWork& work) {
-    uses.push_back(use(work.to, work.offset, work.size, true));
-  }
-  void operator()(const RectWork& work) {
-    const auto [begin, end] = rect_span(work.buffer_rect, work.region);
-    uses.push_back(use(work.view, begin, end - begin, work.write));
-  }
-  void operator()(const CopyRectWork& work) {
-    const auto [from_begin, from_end] = rect_span(work.from_rect, work.region);
-    const auto [to_begin, to_end] = rect_span(work.to_rect, work.region);
-    uses.push_back(use(work.from, from_begin, from_end - from_begin, false));
-    uses.push_back(use(work.to, to_begin, to_end - to_begin, true));
-  }
-  void operator()(const FillImageWork& work) {
-    uses.push_back(use(work.to, 0, work.to.size, true));
-  }
-  void operator()(const MapWork& work) {
-    uses.push_back(use(work.view, work.offset, work.size, work.discard));
-  }
-  void operator()(const UnmapWork& work) {
-    if (work.written) uses.push_back(use(work.view, work.offset, work.size, true));
-  }
-  void operator()(const MarkerWork&) {}
-  void operator()(const HostWork& work) {
-    for (const BufferView& view : work.buffers) uses.push_back(use(view, 0, view.size, true));
-  }
-};
-
 }  // namespace
-
-std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan) {
-  std::vector<BufferUse> uses;
-  std::visit(UseFinder{plan, uses}, work);
-  return uses;
-}
-
-std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
-  std::vector<BufferUse> uses;
-  UseFinder{plan, uses}(work);
-  return uses;
-}
 
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
                                                          uint32_t backend,

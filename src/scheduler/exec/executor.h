@@ -15,10 +15,6 @@
 
 namespace tutti::scheduler {
 
-/// The ranges of buffers that a command uses (`plan` for kernels only, may be null).
-std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
-std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
-
 /// The vendor's view of a kernel's arguments on a device, with `hidden` (may be empty) appended.
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
                                                          uint32_t backend,

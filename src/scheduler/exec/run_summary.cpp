@@ -17,7 +17,7 @@ void RunSummary::launched_whole(const std::string& kernel, const KernelPlan& pla
   MutexLock lock(mutex_);
   Entry& entry = kernels_[kernel];
   ++entry.launches;
-  entry.device = device;
+  ++entry.whole[device];
   if (entry.split > 0) return;  // the split launches are what a reader wants to see
   entry.mode = merge_mode_name(MergeMode::kWhole);
   entry.reason = plan.reason();
@@ -64,9 +64,12 @@ std::string RunSummary::json() const {
                         {"local_size", entry.shape.local},
                         {"global_size", entry.shape.global},
                         {"slice_size", entry.shape.local[entry.dimension]}};
-    } else {
-      kernel["device"] = backends_.traits(entry.device).index;
     }
+    nlohmann::json whole = nlohmann::json::array();
+    for (const auto& [device, launches] : entry.whole) {
+      whole.push_back({{"device", backends_.traits(device).index}, {"launches", launches}});
+    }
+    kernel["whole"] = std::move(whole);
     if (const auto used = energy.kernels.find(name); used != energy.kernels.end()) {
       kernel["energy"] = energy_.kernel_json(used->second);
     }
@@ -96,8 +99,11 @@ std::string RunSummary::text() const {
       text += EnergyMonitor::kernel_text(used->second);
     }
     if (entry.split == 0) {
-      text += fmt::format("    ran on {} {}\n", backends_.traits(entry.device).index,
-                          backends_.traits(entry.device).device_name);
+      for (const auto& [device, launches] : entry.whole) {
+        text += fmt::format("    ran on {} {}", backends_.traits(device).index,
+                            backends_.traits(device).device_name);
+        text += entry.whole.size() > 1 ? fmt::format(", {} times\n", launches) : "\n";
+      }
       continue;
     }
     uint64_t total = 0;

@@ -49,8 +49,8 @@ class RunSummary {
     std::string reason;
     uint32_t line = 0;
     uint32_t dimension = 0;
-    uint32_t device = 0;  // of the last whole launch
-    LaunchShape shape;    // of the last split launch
+    std::map<uint32_t, uint64_t> whole;  // launches by device
+    LaunchShape shape;                   // of the last split launch
     std::vector<PackageRecord> packages;
   };
 

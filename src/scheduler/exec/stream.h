@@ -55,6 +55,9 @@ class Stream : public RefCounted {
   /// `newest` was submitted in this turn.
   void submitted(uint32_t backend, const Turn& turn, backends::CompletionPtr newest);
 
+  /// When its last launch is expected to end, in nanoseconds of the steady clock.
+  std::atomic<uint64_t> expected_end_ns{0};
+
   /// Those vendor queues that exist already, on all devices or one.
   std::vector<backends::Queue*> existing_queues() const;
   std::vector<backends::Queue*> existing_queues(uint32_t backend) const;

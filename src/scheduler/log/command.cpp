@@ -17,12 +17,21 @@ Command::~Command() = default;
 
 cl_int Command::status() {
   const cl_int known = status_.load(std::memory_order_acquire);
+  if (known <= CL_COMPLETE) return known;
+  if (overtook_) {
+    for (const auto& before : engine_.impl().log.overtaken(*this)) before->poll();
+  }
+  return poll();
+}
+
+cl_int Command::poll() {
+  const cl_int known = status_.load(std::memory_order_acquire);
   if (known <= CL_COMPLETE || !direct_.load(std::memory_order_acquire)) return known;
   const auto completion = engine_.impl().log.completion_of(*this);
   if (!completion) return known;  // a launch is joining it
   const cl_int vendor = completion->poll();
   // Not yet begun on the vendor's side, but out of our hands: submitted at least.
-  if (vendor > CL_COMPLETE) return std::min<cl_int>(vendor, CL_SUBMITTED);
+  if (vendor > CL_COMPLETE) return overtook_ ? known : std::min<cl_int>(vendor, CL_SUBMITTED);
   engine_.impl().finish_direct(Ref<Command>(this), vendor);
   return status_.load(std::memory_order_acquire);
 }

@@ -7,6 +7,8 @@
 //            ├─ a thread waits for it (blocking call) ──▶ waiting ──▶ running ─────────────┤
 //            └─ otherwise ──▶ waiting ──(last dependency done)──▶ running ─────────────────┴▶ done
 //   user event: waiting ──(clSetUserEventStatus)──▶ done
+// A command that overtook others of its in-order stream (CommandLog::edges_of_data) is `ended`, not
+// done, as long as one of those is not done: its data are in place, and nobody can see that yet.
 // `direct`: handed to a vendor's queue by the enqueuing thread. It becomes done when somebody asks
 // the vendor, or when a worker was told to wait because other commands or callbacks depend on it.
 //
@@ -27,6 +29,7 @@
 #include "platform/ref_counted.h"
 #include "platform/result.h"
 #include "scheduler/exec/work.h"
+#include "scheduler/plan/device_load.h"
 
 namespace tutti::scheduler {
 
@@ -39,9 +42,19 @@ struct CommandTimes {
   uint64_t queued = 0, submitted = 0, started = 0, ended = 0;
 };
 
+/// Why a command waits for another.
+enum class Waits : uint8_t {
+  kNamed,  // the application said so: errors pass along
+  kOrder,  // its place in the stream
+  kData,   // both use the same bytes, and the other one has started: until that has ended
+  kShow,   // it only is not done before the other is
+};
+
 class Command : public RefCounted {
  public:
-  enum class State : uint8_t { kCreated, kWaiting, kRunning, kSubmitting, kDirect, kDone };
+  enum class State : uint8_t { kCreated, kWaiting, kRunning, kSubmitting, kDirect, kEnded, kDone };
+  /// Who knows when its data are in place.
+  enum class Data : uint8_t { kPending, kVendorKnows, kInPlace };
   using Callback = std::function<void(cl_int status)>;
 
   Command(Engine& engine, cl_command_type type, Work work);
@@ -66,13 +79,15 @@ class Command : public RefCounted {
 
   struct Dependent {
     Ref<Command> command;
-    bool passes_errors;  // the application named the dependency itself
+    Waits waits;
   };
   struct PendingCallback {
     cl_int type;
     Callback callback;
   };
 
+  /// status() of this command alone, whatever it overtook.
+  cl_int poll();
   bool done() const { return status_.load(std::memory_order_acquire) <= CL_COMPLETE; }
   void read_vendor_times();
 
@@ -93,6 +108,11 @@ class Command : public RefCounted {
   cl_int dependency_error_ = CL_SUCCESS;
   std::vector<Dependent> dependents_;
   std::vector<PendingCallback> callbacks_;
+  // Of those that overtook others, and those behind them: the one before in the stream, until that
+  // is done.
+  Ref<Command> after_;
+  cl_int ended_status_ = CL_SUCCESS;              // of kEnded
+  bool held_back_ = false;                        // waited for other streams when it was enqueued
   std::vector<Ref<LogicalBuffer>> used_buffers_;  // those that hold a RangeUse of this command
   Ref<Stream> stream_;                            // until done
 
@@ -111,6 +131,9 @@ class Command : public RefCounted {
   bool sampled_ = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion_;
   std::atomic<bool> direct_{false};
+  bool overtook_ = false;  // after_ is or was set; constant once enqueued
+  std::atomic<Data> data_{Data::kPending};
+  Expectation expected_;  // constant once started
 
   std::shared_ptr<CommandTrace> trace_;  // null: not traced; constant once enqueued
 };

@@ -6,27 +6,52 @@
 #include "platform/clock.h"
 
 namespace tutti::scheduler {
+namespace {
+
+/// Whether the buffers that it uses are all that a command may change, or depend on beside host
+/// memory that it reads.
+bool only_buffers(const Work& work) {
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+    return kernel->kernel->summary().whole_reason.empty();  // it is understood
+  }
+  if (const auto* rect = std::get_if<RectWork>(&work)) return rect->write;
+  return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work) ||
+         std::holds_alternative<FillImageWork>(work) || std::holds_alternative<CopyWork>(work) ||
+         std::holds_alternative<CopyRectWork>(work);
+}
+
+bool reads_host(const Work& work) {
+  return std::holds_alternative<WriteWork>(work) || std::holds_alternative<RectWork>(work);
+}
+
+bool writes_host(const Work& work) {
+  if (const auto* rect = std::get_if<RectWork>(&work)) return !rect->write;
+  return std::holds_alternative<ReadWork>(work) || std::holds_alternative<MapWork>(work) ||
+         std::holds_alternative<HostWork>(work);
+}
+
+}  // namespace
 
 std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* const> wait_list,
                                             bool waits_for_all, cl_int* error) {
   std::vector<Edge> edges;
-  auto add = [&](Command* command, bool passes_errors) {
+  auto add = [&](Command* command, Waits waits) {
     if (!command) return;
     if (command->state_ != Command::State::kDone) {
-      edges.push_back({Ref<Command>(command), passes_errors});
-    } else if (passes_errors && command->status_.load(std::memory_order_relaxed) < 0) {
+      edges.push_back({Ref<Command>(command), waits});
+    } else if (waits == Waits::kNamed && command->status_.load(std::memory_order_relaxed) < 0) {
       *error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     }
   };
-  for (Command* command : wait_list) add(command, true);
+  for (Command* command : wait_list) add(command, Waits::kNamed);
   if (!stream.options().out_of_order) {
     // An in-order command that failed does not fail its successors: the specification leaves that
     // to dependencies that the application names.
-    add(stream.last_.get(), false);
+    add(stream.last_.get(), Waits::kOrder);
   } else if (waits_for_all && wait_list.empty()) {
-    for (const auto& command : stream.outstanding_) add(command.get(), false);
+    for (const auto& command : stream.outstanding_) add(command.get(), Waits::kOrder);
   } else {
-    add(stream.barrier_.get(), false);
+    add(stream.barrier_.get(), Waits::kOrder);
   }
   return edges;
 }
@@ -51,12 +76,73 @@ void CommandLog::link(Command& command, std::span<const Edge> edges,
   command.unfinished_ = 1 + static_cast<uint32_t>(edges.size());  // +1: the guard while linking
   for (const Edge& edge : edges) {
     Command& before = *edge.command;
-    before.dependents_.push_back({Ref<Command>(&command), edge.passes_errors});
+    before.dependents_.push_back({Ref<Command>(&command), edge.waits});
+    command.held_back_ |= edge.waits != Waits::kData && before.stream_ != command.stream_;
     if (before.state_ == Command::State::kDirect && !before.watched_ && !command.awaited_) {
       before.watched_ = true;
       watch.push_back(edge.command);
     }
   }
+}
+
+std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
+                                                           const Command& command,
+                                                           std::span<const Edge> edges,
+                                                           std::span<const BufferUse> uses) {
+  using State = Command::State;
+  constexpr size_t kMost = 64;  // to be looked at
+  const auto& options = stream.options();
+  // With times, the application expects that they do not overlap.
+  if (options.out_of_order || options.profiling || !only_buffers(command.work_)) return {};
+  if (!stream.last_ || stream.last_->state_ == State::kDone) return {};
+  std::vector<Edge> needed;
+  for (const Edge& edge : edges) {
+    if (edge.waits != Waits::kOrder) needed.push_back(edge);
+  }
+  const auto started = conflicts(command, uses);
+  size_t seen = 0;
+  for (auto it = stream.outstanding_.rbegin(); it != stream.outstanding_.rend(); ++it) {
+    const Ref<Command>& before = *it;
+    if (before->state_ == State::kDone || before->state_ == State::kEnded) continue;
+    if (++seen > kMost || std::holds_alternative<MarkerWork>(before->work_)) return {};
+    if (reads_host(command.work_) && writes_host(before->work_)) return {};
+    bool meets = std::find(started.begin(), started.end(), before) != started.end();
+    if (before->state_ == State::kWaiting) {
+      // It holds nothing yet. And what others must allow first may be about its data.
+      if (before->held_back_) return {};
+      for (const BufferUse& other : uses_of(before->work_, nullptr)) {
+        meets |= std::any_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+          return use.meets(other.buffer, other.begin, other.end, other.writes);
+        });
+      }
+    }
+    if (!meets) continue;
+    if (before == stream.last_ && !before->after_) return {};  // which all others are done before
+    needed.push_back({before, Waits::kData});
+  }
+  return needed;
+}
+
+void CommandLog::overtake(Stream& stream, Command& command, std::vector<Ref<Command>>& watch) {
+  Ref<Command> last = stream.last_;
+  last->dependents_.push_back({Ref<Command>(&command), Waits::kShow});
+  last->open_ = false;
+  if (last->state_ == Command::State::kDirect && !last->watched_) {
+    last->watched_ = true;
+    watch.push_back(last);
+  }
+  command.after_ = std::move(last);
+  command.overtook_ = true;
+}
+
+std::vector<Ref<Command>> CommandLog::overtaken(const Command& command) {
+  std::vector<Ref<Command>> before;
+  {
+    MutexLock lock(mutex_);
+    for (auto next = command.after_; next; next = next->after_) before.push_back(next);
+  }
+  std::reverse(before.begin(), before.end());
+  return before;
 }
 
 bool CommandLog::unguard(Command& command) { return --command.unfinished_ == 0; }
@@ -66,8 +152,8 @@ std::vector<Ref<Command>> CommandLog::conflicts(const Command& self,
   std::vector<Ref<Command>> found;
   for (const BufferUse& use : uses) {
     for (const RangeUse& other : use.buffer->uses) {
-      if (other.command == &self || !(use.writes || other.writes)) continue;
-      if (use.begin >= other.end || other.begin >= use.end) continue;
+      if (other.command == &self) continue;
+      if (!use.meets(use.buffer, other.begin, other.end, other.writes)) continue;
       found.emplace_back(other.command);
     }
   }
@@ -115,6 +201,8 @@ bool CommandLog::set_direct(Command& command, uint32_t backend,
   command.direct_.store(true, std::memory_order_release);
   command.status_.store(CL_SUBMITTED, std::memory_order_release);
   command.status_.notify_all();
+  command.data_.store(Command::Data::kVendorKnows, std::memory_order_release);
+  command.data_.notify_all();
   const bool watch =
       !command.watched_ && (!command.dependents_.empty() || !command.callbacks_.empty());
   command.watched_ |= watch;
@@ -126,13 +214,14 @@ Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
   Command* last = stream.last_.get();
   const bool joinable = last && last->open_ && last->state_ == Command::State::kDirect &&
                         last->backend_ == backend && !last->watched_ && last->dependents_.empty() &&
-                        last->riders_.size() < kMostRiders;
+                        !last->after_ && last->riders_.size() < kMostRiders;
   return joinable ? stream.last_ : Ref<Command>();
 }
 
 void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
   train.state_ = Command::State::kSubmitting;
   train.direct_.store(false, std::memory_order_release);
+  train.data_.store(Command::Data::kPending, std::memory_order_release);
   train.status_.store(CL_QUEUED, std::memory_order_release);
   hold(train, uses);
   auto& riders = train.riders_;
@@ -158,9 +247,11 @@ void CommandLog::set_running(const Ref<Command>& command) {
     const uint64_t now = now_ns();
     command->submitted_.store(now, std::memory_order_relaxed);
     command->started_.store(now, std::memory_order_relaxed);
-    command->status_.store(CL_RUNNING, std::memory_order_release);
+    // What overtook others has not begun as far as one can see.
+    const cl_int shown = command->overtook_ ? CL_SUBMITTED : CL_RUNNING;
+    command->status_.store(shown, std::memory_order_release);
     std::erase_if(command->callbacks_, [&](Command::PendingCallback& pending) {
-      if (pending.type == CL_COMPLETE) return false;
+      if (pending.type < shown) return false;
       due.push_back(std::move(pending));
       return true;
     });
@@ -169,6 +260,19 @@ void CommandLog::set_running(const Ref<Command>& command) {
   std::stable_sort(due.begin(), due.end(),
                    [](const auto& a, const auto& b) { return a.type > b.type; });
   for (auto& pending : due) sink_.call_back(std::move(pending.callback), pending.type);
+}
+
+void CommandLog::note_end(Command& command) {
+  release_uses(command);
+  command.open_ = false;
+  command.data_.store(Command::Data::kInPlace, std::memory_order_release);
+  if (command.direct_.load(std::memory_order_relaxed)) return;  // the vendor knows
+  const uint64_t now = now_ns();
+  uint64_t never = 0;
+  command.submitted_.compare_exchange_strong(never, now);
+  never = 0;
+  command.started_.compare_exchange_strong(never, now);
+  command.ended_.store(now, std::memory_order_relaxed);
 }
 
 void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
@@ -186,24 +290,27 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
     {
       MutexLock lock(mutex_);
       if (command->state_ == Command::State::kDone) continue;
-      release_uses(*command);
-      command->state_ = Command::State::kDone;
-      if (!command->direct_.load(std::memory_order_relaxed)) {
-        const uint64_t now = now_ns();
-        uint64_t never = 0;
-        command->submitted_.compare_exchange_strong(never, now);
-        never = 0;
-        command->started_.compare_exchange_strong(never, now);
-        command->ended_.store(now, std::memory_order_relaxed);
-      }
-      command->status_.store(status, std::memory_order_release);
-      callbacks.swap(command->callbacks_);
-      dependents.swap(command->dependents_);
+      if (command->state_ != Command::State::kEnded) note_end(*command);
       buffers.swap(command->used_buffers_);
-      std::swap(work, command->work_);
-      riders.swap(command->riders_);
-      command->open_ = false;
-      stream = std::move(command->stream_);
+      const bool shown = !command->after_;
+      if (shown) {
+        command->state_ = Command::State::kDone;
+        command->status_.store(status, std::memory_order_release);
+        callbacks.swap(command->callbacks_);
+        dependents.swap(command->dependents_);
+        std::swap(work, command->work_);
+        riders.swap(command->riders_);
+        stream = std::move(command->stream_);
+      } else {
+        command->state_ = Command::State::kEnded;
+        command->ended_status_ = status;
+        const auto rest = std::stable_partition(
+            command->dependents_.begin(), command->dependents_.end(),
+            [](const auto& dependent) { return dependent.waits != Waits::kData; });
+        dependents.assign(std::make_move_iterator(rest),
+                          std::make_move_iterator(command->dependents_.end()));
+        command->dependents_.erase(rest, command->dependents_.end());
+      }
       if (stream) {
         // Who named a dependency that failed is told of that one.
         if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
@@ -220,7 +327,14 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
       }
       for (auto& dependent : dependents) {
         Command& next = *dependent.command;
-        if (status < 0 && dependent.passes_errors) {
+        if (dependent.waits == Waits::kShow) {
+          next.after_ = nullptr;
+          if (next.state_ == Command::State::kEnded) {
+            ended.emplace_back(dependent.command, next.ended_status_);
+          }
+          continue;
+        }
+        if (status < 0 && dependent.waits == Waits::kNamed) {
           next.dependency_error_ = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         }
         if (--next.unfinished_ > 0) continue;
@@ -234,6 +348,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
         }
       }
     }
+    command->data_.notify_all();
     command->status_.notify_all();
     std::stable_sort(callbacks.begin(), callbacks.end(),
                      [](const auto& a, const auto& b) { return a.type > b.type; });

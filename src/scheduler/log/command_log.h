@@ -4,10 +4,12 @@
 // held while a vendor, a callback or the sink is called.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "platform/thread_annotations.h"
+#include "scheduler/exec/buffer_uses.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/log/command.h"
 
@@ -24,18 +26,10 @@ class LogSink {
   virtual void call_back(Command::Callback callback, cl_int status) = 0;
 };
 
-/// A prerequisite of a command. Errors pass along edges that the application named.
+/// A prerequisite of a command.
 struct Edge {
   Ref<Command> command;
-  bool passes_errors = false;
-};
-
-/// A range of a buffer that a command is going to use.
-struct BufferUse {
-  LogicalBuffer* buffer = nullptr;
-  uint64_t begin = 0;
-  uint64_t end = 0;
-  bool writes = false;
+  Waits waits = Waits::kOrder;
 };
 
 class CommandLog {
@@ -49,6 +43,19 @@ class CommandLog {
   std::vector<Edge> prerequisites(Stream& stream, std::span<Command* const> wait_list,
                                   bool waits_for_all, cl_int* error) TUTTI_REQUIRES(mutex_);
   void append(Stream& stream, const Ref<Command>& command, bool barrier) TUTTI_REQUIRES(mutex_);
+  /// What a command must wait for that shall run before what is unfinished in its in-order stream:
+  /// of that, what uses the same bytes as its `uses`; and those of `edges` that are not the
+  /// stream's order. Absent where it must, or may as well, wait for its turn.
+  std::optional<std::vector<Edge>> edges_of_data(const Stream& stream, const Command& command,
+                                                 std::span<const Edge> edges,
+                                                 std::span<const BufferUse> uses)
+      TUTTI_REQUIRES(mutex_);
+  /// For a command that is appended next: it is not done before those it overtakes. One of these
+  /// may be added to `watch`.
+  void overtake(Stream& stream, Command& command, std::vector<Ref<Command>>& watch)
+      TUTTI_REQUIRES(mutex_);
+  /// Those that an overtaking command is not done before, the oldest first.
+  std::vector<Ref<Command>> overtaken(const Command& command) TUTTI_EXCLUDES(mutex_);
   /// Makes `command` wait for `edges`; state kWaiting. Direct ones among them that nobody waits for
   /// yet are appended to `watch` (unless the command's own thread will wait).
   void link(Command& command, std::span<const Edge> edges, std::vector<Ref<Command>>& watch)
@@ -78,8 +85,9 @@ class CommandLog {
   void set_running(const Ref<Command>& command) TUTTI_EXCLUDES(mutex_);
 
   /// The command has ended with CL_COMPLETE or an error; its data is in place. Wakes waiters,
-  /// queues callbacks, starts dependents, and fails those that a failure reaches. Once per command;
-  /// later calls do nothing. Walks a list: long chains do not use stack.
+  /// queues callbacks, starts dependents, and fails those that a failure reaches; of a command that
+  /// overtook others, all but who waits for its data alone only once those are done. Once per
+  /// command; later calls do nothing. Walks a list: long chains do not use stack.
   void finish(const Ref<Command>& command, cl_int status) TUTTI_EXCLUDES(mutex_);
 
   void add_callback(const Ref<Command>& command, cl_int type, Command::Callback callback)
@@ -94,6 +102,7 @@ class CommandLog {
 
  private:
   void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
+  void note_end(Command& command) TUTTI_REQUIRES(mutex_);
 
   LogSink& sink_;
   Mutex mutex_;

@@ -108,6 +108,8 @@ class LogicalBuffer : public RefCounted {
   // Ranges that started commands use: guarded by the engine's lock, not by this object's.
   std::vector<RangeUse> uses;
   uint64_t last_use = 0;  // a count of uses; likewise
+  /// When the last launch that writes here is expected to end, in nanoseconds of the steady clock.
+  std::atomic<uint64_t> written_at{0};
 
  private:
   struct Transfer {

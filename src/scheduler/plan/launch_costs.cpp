@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/plan/launch_costs.h"
 
+#include <algorithm>
+
 namespace tutti::scheduler {
 namespace {
 
@@ -37,7 +39,7 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
   };
   for (size_t i = 0; i < devices.size(); ++i) {
     const TimeFit fit = backends_.model().fit(key, devices[i]);
-    costs[i].startup = launch_seconds(backends_.traits(devices[i]));
+    costs[i].startup = costs[i].call = launch_seconds(backends_.traits(devices[i]));
     if (fit.empty() || !fit.reliable(size)) continue;
     costs[i].startup += fit.startup();
     costs[i].rate = fit.rate();
@@ -56,7 +58,8 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
     // A first run that was slow gets a second chance, which shows whether it was an outlier.
     const double expected = scaled(costs[reference].rate, devices[reference], devices[i]);
     if (costs[i].measured && costs[i].rate >= expected) continue;
-    costs[i] = {launch_seconds(backends_.traits(devices[i])), expected, 0, false};
+    const double call = launch_seconds(backends_.traits(devices[i]));
+    costs[i] = {.startup = call, .call = call, .rate = expected};
   }
   return measured;
 }
@@ -104,6 +107,20 @@ double LaunchCosts::package_transfers(const ArgumentSet& arguments, const Launch
     if (!use.write.empty() && !use.overwrites && use.merge == MergeMode::kDisjoint) {
       seconds += transfer(*view.buffer, use.write.moved(view.origin), backend);
     }
+  }
+  return seconds;
+}
+
+double LaunchCosts::return_transfers(const ArgumentSet& arguments, uint64_t written, uint32_t from,
+                                     uint32_t to) const {
+  double seconds = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const BufferView& view = arguments[i].view;
+    if (!view.buffer || (written >> std::min<size_t>(i, 63) & 1) == 0) continue;
+    const Place place = view.buffer->place_on(to);
+    if (place == view.buffer->place_on(from)) continue;
+    if (view.buffer->place_on(from) != kHostPlace) seconds += one_way(kFromDevice, from, view.size);
+    if (place != kHostPlace) seconds += one_way(kToDevice, to, view.size);
   }
   return seconds;
 }

@@ -16,10 +16,12 @@ namespace tutti::scheduler {
 
 /// Computing alone: t(items) = startup + items / rate.
 struct ComputeCost {
-  double startup = 0;
+  double startup = 0;       // that of the call included
+  double call = 0;          // what the call takes, while the device may still do other things
   double rate = 1;          // work-items per second; where nothing is known, only ratios count
   double irregularity = 0;  // of the known times
   bool measured = false;    // of this kernel, on this device
+  double wait = 0;          // until the device is free, once the data are there
   double seconds(double items) const { return startup + items / rate; }
 };
 
@@ -35,6 +37,10 @@ class LaunchCosts {
   /// The same for what slices [first, first + count) need.
   double package_transfers(const ArgumentSet& arguments, const LaunchAccess& access, uint64_t first,
                            uint64_t count, uint32_t backend) const;
+  /// What a whole launch on `from` writes, brought to `to`: arguments as bits, as of
+  /// written_arguments().
+  double return_transfers(const ArgumentSet& arguments, uint64_t written, uint32_t from,
+                          uint32_t to) const;
 
  private:
   double transfer(const LogicalBuffer& buffer, const ByteStrips& strips, uint32_t backend) const;

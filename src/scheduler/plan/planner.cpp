@@ -8,6 +8,7 @@
 #include <charconv>
 #include <set>
 
+#include "platform/clock.h"
 #include "platform/log.h"
 #include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"
@@ -20,6 +21,10 @@ namespace {
 constexpr double kSplitSeconds = 100e-6;
 // A split is chosen when it is expected to take at most this part of the best device's time.
 constexpr double kWorthSplitting = 0.97;
+// A launch goes to another device than the best one when it ends there earlier by at least so many
+// seconds and this part: what is expected is not exact, and later launches follow the data.
+constexpr double kWorthMovingSeconds = 2 * kSplitSeconds;
+constexpr double kWorthMovingPart = 0.1;
 // Shares of the last launch are kept when they differ from the expected ones by less than this part
 // of the launch.
 constexpr double kSameShare = 0.1;
@@ -226,6 +231,73 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
     plan.whole_seconds = seconds;
     plan.backend = devices[i];
   }
+  place_by_earliest_finish(work, plan);
+}
+
+void Planner::find_waits(const KernelWork& work, KernelPlan& plan, uint64_t ready_ns) const {
+  plan.from_ns = std::max(ready_ns, now_ns());
+  for (const ArgumentSlot& slot : *work.arguments) {
+    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    const auto written = slot.view.buffer->written_at.load(std::memory_order_relaxed);
+    plan.from_ns = std::max(plan.from_ns, written);
+  }
+  for (size_t i = 0; i < plan.participants.size(); ++i) {
+    plan.costs[i].wait = load_.wait(plan.participants[i], plan.from_ns);
+  }
+}
+
+void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan) const {
+  const auto& devices = plan.participants;
+  const auto found = std::find(devices.begin(), devices.end(), plan.backend);
+  plan.wait_seconds = plan.costs[static_cast<size_t>(found - devices.begin())].wait;
+  plan.whole_seconds += plan.wait_seconds;
+  const double margin = std::max(kWorthMovingSeconds, kWorthMovingPart * plan.whole_seconds);
+  if (plan.wait_seconds < margin) return;
+  const auto items = static_cast<double>(items_of(work.shape));
+  const uint64_t written = written_arguments(work.kernel->summary());
+  const uint32_t home = plan.backend;
+  double latest = plan.whole_seconds - margin;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    double seconds = plan.costs[i].wait + plan.costs[i].seconds(items);
+    if (devices[i] == home || seconds >= latest) continue;
+    seconds += costs_.whole_transfers(*work.arguments, devices[i]);
+    const double back = costs_.return_transfers(*work.arguments, written, devices[i], home);
+    if (seconds + back >= latest) continue;
+    latest = seconds + back;
+    plan.backend = devices[i];
+    plan.whole_seconds = seconds;
+    plan.wait_seconds = plan.costs[i].wait;
+    plan.moved = true;
+  }
+}
+
+Expectation Planner::begin(const KernelWork& work, const KernelPlan& plan) {
+  if (plan.from_ns == 0) return {};
+  Expectation expected;
+  const auto after = [](uint64_t from_ns, double seconds) {
+    return from_ns + static_cast<uint64_t>(std::max(0.0, seconds) * 1e9);
+  };
+  if (plan.split) {
+    expected.end_ns = after(plan.from_ns, plan.split_seconds);
+  } else {
+    const auto found = std::find(plan.participants.begin(), plan.participants.end(), plan.backend);
+    const auto& cost = plan.costs[static_cast<size_t>(found - plan.participants.begin())];
+    expected.end_ns = after(load_.begin(plan.backend, plan.from_ns),
+                            plan.whole_seconds - plan.wait_seconds - cost.call);
+  }
+  for (const uint32_t device : plan.devices()) expected.devices |= backend_bit(device);
+  load_.add(expected);
+  const uint64_t written = written_arguments(work.kernel->summary());
+  for (size_t i = 0; i < work.arguments->size(); ++i) {
+    LogicalBuffer* buffer = (*work.arguments)[i].view.buffer.get();
+    if (!buffer || !argument_written(written, i)) continue;
+    buffer->written_at.store(expected.end_ns, std::memory_order_relaxed);
+  }
+  return expected;
+}
+
+void Planner::ended(const Expectation& expected) {
+  if (expected.devices != 0) load_.ended(expected, now_ns());
 }
 
 void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
@@ -299,7 +371,8 @@ std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const Kerne
   uint64_t first = 0;
   for (size_t i = 0; i < plan.participants.size(); ++i) {
     const uint32_t backend = plan.participants[i];
-    DeviceCost cost{plan.costs[i].startup, items / plan.costs[i].rate, min_package(plan, i)};
+    DeviceCost cost{plan.costs[i].wait + plan.costs[i].startup, items / plan.costs[i].rate,
+                    min_package(plan, i)};
     const uint64_t count = shares.empty() ? 0 : shares[i];
     if (count > 0) {
       // What one slice needs is needed by any share: the rest grows with it.
@@ -358,7 +431,8 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     const uint64_t items = items_of(plan.shape);
     // Shares of an irregular kernel say little of the whole: once it is tried, and then compared.
     if (const double whole = boundaries_.whole(key, items, plan.backend); whole > 0) {
-      plan.whole_seconds = whole + costs_.whole_transfers(*work.arguments, plan.backend);
+      plan.whole_seconds =
+          plan.wait_seconds + whole + costs_.whole_transfers(*work.arguments, plan.backend);
     } else if (irregular(plan) && boundaries_.settled(key, items) &&
                plan.whole_seconds < kWorthTrying * plan.split_seconds) {
       plan.why = KernelPlan::Why::kTrial;
@@ -374,7 +448,8 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
         return false;
       }
     } else if (plan.split_seconds > kWorthSplitting * plan.whole_seconds &&
-               !boundaries_.try_again(key, items, plan.whole_seconds, plan.split_seconds)) {
+               !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
+                                      plan.split_seconds)) {
       return false;
     }
   }
@@ -384,7 +459,8 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
   return plan.shares.size() > 1;
 }
 
-Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) const {
+Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
+                                 uint64_t ready_ns) const {
   KernelPlan plan;
   plan.participants = candidates(work, allowed);
   if (plan.participants.empty()) {
@@ -417,11 +493,12 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed) co
           "idle and busy");
     }
   }
+  if (measured && plan.objective == Objective::kTime) find_waits(work, plan, ready_ns);
   choose_device(work, plan, measured);
   if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
   if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);
-  if (!force &&
-      (measured ? plan.whole_seconds < 2 * kSplitSeconds : items < kWorthSplittingItems)) {
+  if (!force && (measured ? plan.whole_seconds - plan.wait_seconds < 2 * kSplitSeconds
+                          : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);
   }
   if (!work.local_given) {
@@ -477,6 +554,11 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
 void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
                        double seconds) {
   if (plan.priced_seconds <= 0) return;  // nothing was expected of it
+  // Others had their part in when it ended.
+  if (std::any_of(plan.costs.begin(), plan.costs.end(),
+                  [](const ComputeCost& cost) { return cost.wait > 0; })) {
+    return;
+  }
   boundaries_.remember(model_key(work), items_of(plan.shape), plan.participants, std::move(slices),
                        seconds - plan.priced_seconds);
 }

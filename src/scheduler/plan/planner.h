@@ -18,6 +18,7 @@
 #include "scheduler/exec/work.h"
 #include "scheduler/plan/access_eval.h"
 #include "scheduler/plan/boundaries.h"
+#include "scheduler/plan/device_load.h"
 #include "scheduler/plan/launch_costs.h"
 #include "scheduler/plan/pricing.h"
 
@@ -69,7 +70,10 @@ struct KernelPlan {
   std::vector<ComputeCost> costs;  // split: of the participants
   double whole_seconds = 0;        // expected on the best device alone; 0: not known
   double split_seconds = 0;        // expected of all together; 0: not known
-  double priced_seconds = 0;       // of that: computing and transfers
+  uint64_t from_ns = 0;            // both count from then on, when the data are there; 0: not known
+  double wait_seconds = 0;         // of whole_seconds: until the device is free
+  bool moved = false;         // whole: another device would be better, if it were free as early
+  double priced_seconds = 0;  // of that: computing and transfers
   // Where energy decides: power of the candidates, then of the participants; else not known.
   LaunchPower power;
   Objective objective = Objective::kTime;     // by which was chosen: time, where power is not known
@@ -94,8 +98,13 @@ class Planner {
  public:
   Planner(BackendSet& backends, const EngineSettings& settings);
 
-  /// CL_OUT_OF_RESOURCES when none of the `allowed` devices can run the kernel.
-  Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed) const;
+  /// CL_OUT_OF_RESOURCES when none of the `allowed` devices can run the kernel. `ready_ns`: before
+  /// then the launch cannot begin, whatever its data.
+  Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns = 0) const;
+  /// The launch is being given to its devices: later plans reckon with that.
+  Expectation begin(const KernelWork& work, const KernelPlan& plan);
+  /// It has ended.
+  void ended(const Expectation& expected);
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
   std::vector<BalancerDevice> balancer_devices(const KernelPlan& plan) const;
   /// A split launch has ended after `seconds`: `slices` that each participant computed.
@@ -108,6 +117,11 @@ class Planner {
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
   /// Among plan.participants the device where the whole launch is best by the plan's objective.
   void choose_device(const KernelWork& work, KernelPlan& plan, bool measured) const;
+  /// From when on the launch can begin, and how long which device is still busy then.
+  void find_waits(const KernelWork& work, KernelPlan& plan, uint64_t ready_ns) const;
+  /// The device where the whole launch ends first, if that is clearly earlier than on the one that
+  /// would be best were all free.
+  void place_by_earliest_finish(const KernelWork& work, KernelPlan& plan) const;
   /// choose_device() by energy or energy-delay product: every device's transfers count.
   void choose_by_energy(const KernelWork& work, KernelPlan& plan) const;
   /// Where energy decides: leaves those participants with which a split is best.
@@ -123,6 +137,7 @@ class Planner {
 
   BackendSet& backends_;
   LaunchCosts costs_;
+  DeviceLoad load_;
   mutable Boundaries boundaries_;
   const EngineSettings& settings_;
   mutable std::atomic<bool> told_unknown_power_{false};

@@ -96,7 +96,7 @@ TEST_F(EngineFailure, TheSummaryNamesPackagesAndReasons) {
   EXPECT_EQ(json["kernels"][0]["name"], "whole");
   EXPECT_EQ(json["kernels"][0]["mode"], "whole");
   EXPECT_EQ(json["kernels"][0]["reason"], "TUTTI_BALANCER=single");
-  EXPECT_EQ(json["kernels"][0]["device"], 1);
+  EXPECT_EQ(json["kernels"][0]["whole"][0]["device"], 1);
   EXPECT_NE(summary.text().find("ran on 1 fake 1"), std::string::npos);
 }
 

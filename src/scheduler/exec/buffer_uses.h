@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranges of which buffers a command uses: what order between commands is decided by.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "scheduler/exec/work.h"
+
+namespace tutti::scheduler {
+
+struct KernelPlan;
+
+/// A range of a buffer that a command is going to use.
+struct BufferUse {
+  LogicalBuffer* buffer = nullptr;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool writes = false;
+
+  bool meets(const LogicalBuffer* other, uint64_t other_begin, uint64_t other_end,
+             bool other_writes) const {
+    return buffer == other && (writes || other_writes) && begin < other_end && other_begin < end;
+  }
+};
+
+/// `plan` for kernels only. Null: it is not known yet, and all that the arguments show is used.
+std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
+std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
+
+/// Begin and end of the bytes that a rectangle spans, relative to the view.
+std::pair<uint64_t, uint64_t> rect_span(const backends::Rect& rect,
+                                        const std::array<size_t, 3>& region);
+
+}  // namespace tutti::scheduler
