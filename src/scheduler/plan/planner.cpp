@@ -25,6 +25,9 @@ constexpr double kWorthSplitting = 0.97;
 // seconds and this part: what is expected is not exact, and later launches follow the data.
 constexpr double kWorthMovingSeconds = 2 * kSplitSeconds;
 constexpr double kWorthMovingPart = 0.1;
+// A device takes part when the others would need at least so much longer without it: more where
+// shares say little of the time.
+constexpr double kWorthHavingIrregular = 0.9;
 // Shares of the last launch are kept when they differ from the expected ones by less than this part
 // of the launch.
 constexpr double kSameShare = 0.1;
@@ -405,6 +408,10 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
   }
   SplitPrice price = price_split(costs, slices);
   if (measured) {
+    leave_out_marginal(costs, slices, irregular(plan) ? kWorthHavingIrregular : kWorthSplitting,
+                       price);
+    keep_participants(plan, price.shares);
+    std::erase(price.shares, uint64_t{0});
     const auto last = boundaries_.shares(key, items_of(plan.shape), plan.participants);
     const auto close = [&](uint64_t a, uint64_t b) {
       return static_cast<double>(a > b ? a - b : b - a) < kSameShare * static_cast<double>(slices);

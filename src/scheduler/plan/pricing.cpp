@@ -10,6 +10,7 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr size_t kMostTrials = 64;
+constexpr uint64_t kMarginal = 10;   // times smaller than the largest share
 constexpr double kShortest = 1e-18;  // seconds per slice; a cost of none would make shares infinite
 
 double rate_of(const DeviceCost& device) { return 1 / std::max(device.per_slice, kShortest); }
@@ -34,6 +35,25 @@ double end_together(std::span<const DeviceCost> devices, std::span<const size_t>
 }
 
 }  // namespace
+
+void leave_out_marginal(std::span<const DeviceCost> devices, uint64_t slices, double worth,
+                        SplitPrice& price) {
+  std::vector<DeviceCost> costs(devices.begin(), devices.end());
+  for (;;) {
+    size_t least = costs.size(), members = 0;
+    for (size_t i = 0; i < costs.size(); ++i) {
+      if (price.shares[i] == 0) continue;
+      ++members;
+      if (least == costs.size() || price.shares[i] < price.shares[least]) least = i;
+    }
+    const uint64_t most = *std::max_element(price.shares.begin(), price.shares.end());
+    if (members <= 2 || price.shares[least] > most / kMarginal) return;
+    costs[least].fixed = std::numeric_limits<double>::infinity();
+    SplitPrice without = price_split(costs, slices);
+    if (worth * without.seconds > price.seconds) return;
+    price = std::move(without);
+  }
+}
 
 double price_shares(std::span<const DeviceCost> devices, std::span<const uint64_t> shares) {
   double end = 0;

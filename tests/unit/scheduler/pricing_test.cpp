@@ -40,6 +40,25 @@ TEST(Pricing, WhoCannotHelpIsLeftOut) {
   EXPECT_EQ(price_split(slow, 1000).shares[1], 0u);
 }
 
+TEST(Pricing, MarginalDevicesAreLeftOut) {
+  const auto shares = [](std::vector<DeviceCost> devices, double worth) {
+    SplitPrice price = price_split(devices, 100000);
+    leave_out_marginal(devices, 100000, worth, price);
+    EXPECT_EQ(sum(price.shares), 100000u);
+    EXPECT_NEAR(price.seconds, price_shares(devices, price.shares), 1e-9);
+    return price.shares;
+  };
+  const DeviceCost fast{0, 1e-3, 1}, slow{0, 50e-3, 1}, helpful{0, 8e-3, 1};
+  EXPECT_EQ(shares({fast, slow, fast}, 0.97)[1], 0u);
+  EXPECT_GT(shares({fast, helpful, fast}, 0.97)[1], 0u);
+  EXPECT_EQ(shares({fast, {0, 15e-3, 1}, fast}, 0.9)[1], 0u);
+  EXPECT_GT(shares({fast, slow}, 0.97)[1], 0u);  // two are compared with one elsewhere
+  EXPECT_EQ(shares({fast, slow, slow, slow, fast}, 0.97),
+            shares({fast, {9, 1, 1}, {9, 1, 1}, {9, 1, 1}, fast}, 0.97));
+  // Of many equal ones each helps little, and none is left out.
+  for (const uint64_t share : shares(std::vector<DeviceCost>(64, fast), 0.97)) EXPECT_GT(share, 0u);
+}
+
 TEST(Pricing, SomebodyAlwaysDoesTheWork) {
   const DeviceCost coarse[] = {{0, 1e-3, 5000}, {0, 2e-3, 5000}};
   const SplitPrice price = price_split(coarse, 1000);
