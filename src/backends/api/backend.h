@@ -41,6 +41,7 @@ struct DeviceTraits {
   bool out_of_order_queues = false;
   bool synchronous = false;          // commands run in the thread that enqueues, flushes or waits
   bool costly_profiling = false;     // a queue that measures times launches more slowly
+  bool reads_ahead = false;          // a write may read its source while earlier commands still run
   bool overlaps_launches = false;    // launches on two queues fill what each leaves of the device
   uint64_t max_offset = UINT64_MAX;  // of a launch, in work-items
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only

@@ -60,6 +60,9 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // Driver 580, H200: from a global offset of 2^31 on, all ids are wrong (its sign is extended),
     // with no error; larger sizes without an offset are computed rightly.
     quirks.narrow_offsets = true;
+    // Driver 580, H100: a non-blocking write of pageable memory takes the content that this has
+    // when it is enqueued, also where an earlier read of the same queue is still to fill it.
+    quirks.reads_ahead = true;
   }
   return quirks;
 }

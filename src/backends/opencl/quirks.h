@@ -24,6 +24,7 @@ struct Quirks {
   bool costly_profiling = false;
   /// Offsets of launches are 32-bit numbers with a sign; ids are wrong beyond.
   bool narrow_offsets = false;
+  bool reads_ahead = false;
   /// Profiling times are consecutive numbers, no times.
   bool fake_times = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.

@@ -98,4 +98,24 @@ std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
   return uses;
 }
 
+HostUse host_use_of(const Work& work) {
+  const auto range = [](const void* memory, uint64_t offset, uint64_t size, bool writes) {
+    const auto begin = reinterpret_cast<uintptr_t>(memory) + offset;
+    return HostUse{begin, begin + size, writes};
+  };
+  if (const auto* read = std::get_if<ReadWork>(&work)) return range(read->to, 0, read->size, true);
+  if (const auto* write = std::get_if<WriteWork>(&work)) {
+    return range(write->from, 0, write->size, false);
+  }
+  if (const auto* rect = std::get_if<RectWork>(&work)) {
+    const auto [begin, end] = rect_span(rect->host_rect, rect->region);
+    return range(rect->host, begin, end - begin, !rect->write);
+  }
+  // What the application does with a mapped pointer, or in its own function, nobody knows.
+  if (std::holds_alternative<MapWork>(work) || std::holds_alternative<HostWork>(work)) {
+    return {0, UINTPTR_MAX, true};
+  }
+  return {};
+}
+
 }  // namespace tutti::scheduler

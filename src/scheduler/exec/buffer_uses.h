@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranges of which buffers a command uses: what order between commands is decided by.
+// Which ranges of which buffers, and of the application's memory, a command uses: what order
+// between commands is decided by.
 #pragma once
 
 #include <array>
@@ -29,6 +30,18 @@ struct BufferUse {
 /// `plan` for kernels only. Null: it is not known yet, and all that the arguments show is used.
 std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
 std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
+
+/// The application's memory that a command reads or writes, by address.
+struct HostUse {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;  // begin: none
+  bool writes = false;
+
+  bool meets(const HostUse& other) const {
+    return (writes || other.writes) && begin < other.end && other.begin < end;
+  }
+};
+HostUse host_use_of(const Work& work);
 
 /// Begin and end of the bytes that a rectangle spans, relative to the view.
 std::pair<uint64_t, uint64_t> rect_span(const backends::Rect& rect,

@@ -105,6 +105,9 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     return decision;
   }
   if (!direct.possible(work, backend)) return decision;
+  if (backends.traits(backend).reads_ahead && log.meets_in_host_memory(stream, work)) {
+    return decision;
+  }
   if (plan && direct.sends(std::get<KernelWork>(work), backend)) {
     for (BufferUse& use : decision.uses) use.writes = true;
   }

@@ -20,16 +20,6 @@ bool only_buffers(const Work& work) {
          std::holds_alternative<CopyRectWork>(work);
 }
 
-bool reads_host(const Work& work) {
-  return std::holds_alternative<WriteWork>(work) || std::holds_alternative<RectWork>(work);
-}
-
-bool writes_host(const Work& work) {
-  if (const auto* rect = std::get_if<RectWork>(&work)) return !rect->write;
-  return std::holds_alternative<ReadWork>(work) || std::holds_alternative<MapWork>(work) ||
-         std::holds_alternative<HostWork>(work);
-}
-
 }  // namespace
 
 std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* const> wait_list,
@@ -100,12 +90,13 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
     if (edge.waits != Waits::kOrder) needed.push_back(edge);
   }
   const auto started = conflicts(command, uses);
+  const HostUse host = host_use_of(command.work_);
   size_t seen = 0;
   for (auto it = stream.outstanding_.rbegin(); it != stream.outstanding_.rend(); ++it) {
     const Ref<Command>& before = *it;
     if (before->state_ == State::kDone || before->state_ == State::kEnded) continue;
     if (++seen > kMost || std::holds_alternative<MarkerWork>(before->work_)) return {};
-    if (reads_host(command.work_) && writes_host(before->work_)) return {};
+    if (host.meets(host_use_of(before->work_))) return {};
     bool meets = std::find(started.begin(), started.end(), before) != started.end();
     if (before->state_ == State::kWaiting) {
       // It holds nothing yet. And what others must allow first may be about its data.
@@ -121,6 +112,14 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
     needed.push_back({before, Waits::kData});
   }
   return needed;
+}
+
+bool CommandLog::meets_in_host_memory(const Stream& stream, const Work& work) {
+  const HostUse host = host_use_of(work);
+  return std::any_of(
+      stream.outstanding_.begin(), stream.outstanding_.end(), [&](const auto& before) {
+        return before->state_ != Command::State::kDone && host.meets(host_use_of(before->work_));
+      });
 }
 
 void CommandLog::overtake(Stream& stream, Command& command, std::vector<Ref<Command>>& watch) {

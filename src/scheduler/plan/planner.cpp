@@ -408,10 +408,15 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
   }
   SplitPrice price = price_split(costs, slices);
   if (measured) {
+    const double all_seconds = price.seconds;
     leave_out_marginal(costs, slices, irregular(plan) ? kWorthHavingIrregular : kWorthSplitting,
                        price);
     keep_participants(plan, price.shares);
     std::erase(price.shares, uint64_t{0});
+    if (plan.participants.size() < 2) {
+      plan.split_seconds = all_seconds;
+      return false;
+    }
     const auto last = boundaries_.shares(key, items_of(plan.shape), plan.participants);
     const auto close = [&](uint64_t a, uint64_t b) {
       return static_cast<double>(a > b ? a - b : b - a) < kSameShare * static_cast<double>(slices);

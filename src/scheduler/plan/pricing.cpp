@@ -47,7 +47,7 @@ void leave_out_marginal(std::span<const DeviceCost> devices, uint64_t slices, do
       if (least == costs.size() || price.shares[i] < price.shares[least]) least = i;
     }
     const uint64_t most = *std::max_element(price.shares.begin(), price.shares.end());
-    if (members <= 2 || price.shares[least] > most / kMarginal) return;
+    if (members < 2 || price.shares[least] > most / kMarginal) return;
     costs[least].fixed = std::numeric_limits<double>::infinity();
     SplitPrice without = price_split(costs, slices);
     if (worth * without.seconds > price.seconds) return;

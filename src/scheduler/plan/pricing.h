@@ -29,10 +29,9 @@ struct SplitPrice {
 /// those whose share is less than their smallest package.
 SplitPrice price_split(std::span<const DeviceCost> devices, uint64_t slices);
 
-/// Takes those devices out of a price_split() whose help is hardly worth having, the last two
-/// apart: their share is a small part of the largest one, and without them the others need at most
-/// 1 / `worth` as long. Where times are not exact, late packages of a slow device cost more than it
-/// can gain.
+/// Takes those devices out of a price_split() whose help is hardly worth having: their share is a
+/// small part of the largest one, and without them the others need at most 1 / `worth` as long.
+/// Where times are not exact, late packages of a slow device cost more than it can gain.
 void leave_out_marginal(std::span<const DeviceCost> devices, uint64_t slices, double worth,
                         SplitPrice& price);
 

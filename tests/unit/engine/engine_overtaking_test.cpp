@@ -107,6 +107,28 @@ TEST_F(EngineOvertaking, NothingIsRunAheadOfWhatWaitsForTheApplication) {
   EXPECT_EQ(read(*other, d), filled(7));
 }
 
+TEST_F(EngineOvertaking, AWriteOfWhatAReadBringsComesAfterIt) {
+  for (const char* devices : {"e", "d", "ee", "hd"}) {
+    SCOPED_TRACE(devices);
+    fakes.clear();
+    start(devices, SplitMode::kNever);
+    auto stream = engine->create_stream({});
+    auto a = buffer(1), b = buffer(0), c = buffer(0), d = buffer(0);
+    ASSERT_TRUE(enqueue(*stream, launch(c, d, 0.1)));
+    std::promise<void> gate;
+    ASSERT_TRUE(enqueue(*stream, launch(a, b, 0.1, gate.get_future().share())));
+    std::vector<std::byte> between(kBytes), other(kBytes, std::byte{9});
+    ASSERT_TRUE(enqueue(*stream, ReadWork{whole(b), 0, kBytes, between.data()}));
+    ASSERT_TRUE(enqueue(*stream, WriteWork{whole(c), 0, kBytes / 2, between.data()}));
+    ASSERT_TRUE(enqueue(*stream, WriteWork{whole(c), kBytes / 2, kBytes / 2, other.data()}));
+    gate.set_value();
+    std::vector<std::byte> expected(kBytes / 2, std::byte{4});
+    expected.resize(kBytes, std::byte{9});
+    EXPECT_EQ(read(*stream, c), expected);
+    engine.reset();
+  }
+}
+
 TEST_F(EngineOvertaking, StreamsWithTimesAndMarkersKeepTheirOrder) {
   for (const bool profiling : {true, false}) {
     fakes.clear();

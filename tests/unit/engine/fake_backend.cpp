@@ -137,6 +137,12 @@ class FakeQueue : public Queue {
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                               WaitList wait) override {
     backend_.bytes_in += size;
+    if (backend_.traits().reads_ahead) {
+      const auto* bytes = static_cast<const std::byte*>(from);
+      return post(wait, [&to, offset, taken = std::vector<std::byte>(bytes, bytes + size)] {
+        std::memcpy(bytes_of(to) + offset, taken.data(), taken.size());
+      });
+    }
     return post(wait,
                 [&to, offset, size, from] { std::memmove(bytes_of(to) + offset, from, size); });
   }
@@ -201,6 +207,7 @@ FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : k
   traits_.costly_profiling = traits_.overlaps_launches = kind == 'g';
   if (kind == 'n') traits_.max_offset = 1000;
   traits_.pins_host_memory = kind == 'p';
+  traits_.reads_ahead = kind == 'e';
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;
   traits_.max_allocation = max_allocation;

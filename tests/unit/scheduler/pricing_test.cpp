@@ -52,7 +52,8 @@ TEST(Pricing, MarginalDevicesAreLeftOut) {
   EXPECT_EQ(shares({fast, slow, fast}, 0.97)[1], 0u);
   EXPECT_GT(shares({fast, helpful, fast}, 0.97)[1], 0u);
   EXPECT_EQ(shares({fast, {0, 15e-3, 1}, fast}, 0.9)[1], 0u);
-  EXPECT_GT(shares({fast, slow}, 0.97)[1], 0u);  // two are compared with one elsewhere
+  EXPECT_EQ(shares({fast, slow}, 0.97)[1], 0u);
+  EXPECT_GT(shares({fast, {0, 15e-3, 1}}, 0.97)[1], 0u);
   EXPECT_EQ(shares({fast, slow, slow, slow, fast}, 0.97),
             shares({fast, {9, 1, 1}, {9, 1, 1}, {9, 1, 1}, fast}, 0.97));
   // Of many equal ones each helps little, and none is left out.
