@@ -14,8 +14,10 @@ import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts"))
 
 import execution
+import progress
 import results
 import suites
 import table
@@ -314,10 +316,10 @@ class Terminal(io.StringIO):
 class Output(unittest.TestCase):
     def test_progress_is_for_terminals(self):
         for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
-            progress = execution.Progress(2, stream)
-            progress.step("cts/a/b", "same")
-            progress.step("cts/a/c", "lost")
-            progress.done()
+            line = progress.Progress(2, stream)
+            line.step("cts/a/b")
+            line.step("cts/a/c", "lost")
+            line.done()
             self.assertEqual("2/2, 1 lost  cts/a/c" in stream.getvalue(), shown)
             self.assertEqual(bool(stream.getvalue()), shown)
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -153,30 +152,9 @@ def run_cases(cases, job, jobs, progress):
         futures = {pool.submit(job, case): case for case in cases}
         try:
             for future in concurrent.futures.as_completed(futures):
-                progress.step(futures[future].name, future.result())
+                outcome = future.result()
+                progress.step(futures[future].name, None if outcome == "same" else outcome)
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     progress.done()
-
-
-class Progress:
-    """One line that is written over and over on a terminal; nothing elsewhere."""
-
-    def __init__(self, total, stream=sys.stderr):
-        self.total, self.stream = total, stream
-        self.count, self.others = 0, {}
-
-    def step(self, name, outcome):
-        self.count += 1
-        if outcome != "same":
-            self.others[outcome] = self.others.get(outcome, 0) + 1
-        if self.stream.isatty():
-            others = "".join(f", {count} {outcome}" for outcome, count in self.others.items())
-            line = f"{self.count}/{self.total}{others}  {name}"
-            self.stream.write(f"\r\x1b[K{line[:shutil.get_terminal_size().columns - 1]}")
-            self.stream.flush()
-
-    def done(self):
-        if self.stream.isatty():
-            self.stream.write("\r\x1b[K")
