@@ -17,6 +17,11 @@ constexpr uint64_t kInlineBytes = 1 << 20;
 // give work to other devices meanwhile; what another thread costs is lost in them.
 constexpr double kTooLongForTheCaller = 5e-3;
 
+// So little content is put into the host's copy, rather than behind kernels that keep the buffer's
+// device busy for so long: who uses it next may then run elsewhere.
+constexpr uint64_t kLittleBytes = 4096;
+constexpr double kLongBusy = 1e-3;
+
 uint64_t bytes_of(const std::vector<BufferUse>& uses) {
   uint64_t bytes = 0;
   for (const BufferUse& use : uses) bytes += use.end - use.begin;
@@ -35,6 +40,7 @@ struct Engine::Impl::Decision {
   std::vector<Ref<Stream>> flush;         // streams of `wait`: nobody else may flush them in time
   backends::CompletionPtr completion;     // of work that is only order: it ends with this
   uint32_t lacks_memory_on = kNoBackend;  // conducted for that reason alone
+  bool to_host = false;                   // inline: the content goes to the host's copy
 };
 
 void Engine::Impl::poll(std::span<const Edge> edges) {
@@ -95,6 +101,11 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
             ? executor.place_of_write(*first.buffer, first.begin, first.end).value_or(kHostPlace)
             : executor.preferred_place(*first.buffer, first.begin, first.end);
     if (place != kHostPlace) backend = place - 1;
+  }
+  if (overtakes && backend != kNoBackend && executor.overwrites(work) &&
+      bytes_of(decision.uses) <= kLittleBytes && planner.busy_seconds(backend) > kLongBusy) {
+    decision.to_host = true;
+    backend = kNoBackend;
   }
   const auto conflicts = log.conflicts(*command, decision.uses);
   if (backend == kNoBackend || (edges.empty() && !plan && !direct.possible(work, backend))) {
@@ -267,6 +278,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       break;
     case Path::kInline:
       log.set_running(command);
+      if (decision.to_host) executor.overwrite_at_host(command->work_);
       log.finish(command, code_of(execute(*command)));
       break;
     case Path::kConducted:

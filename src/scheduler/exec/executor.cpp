@@ -275,6 +275,17 @@ Status Executor::run(const ReadWork& work) {
   return gather(*work.from.buffer, begin, begin + work.size, static_cast<std::byte*>(work.to));
 }
 
+void Executor::overwrite_at_host(const Work& work) {
+  const auto place = [](const BufferView& view, uint64_t offset, uint64_t size) {
+    view.buffer->set_exclusive(kHostPlace, view.origin + offset, view.origin + offset + size);
+  };
+  if (const auto* write = std::get_if<WriteWork>(&work)) {
+    place(write->to, write->offset, write->size);
+  } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+    place(fill->to, fill->offset, fill->size);
+  }
+}
+
 Status Executor::run(const WriteWork& work) {
   LogicalBuffer& buffer = *work.to.buffer;
   const uint64_t begin = work.to.origin + work.offset;

@@ -26,6 +26,13 @@ class Executor {
 
   /// Every kind of work but kernels.
   Status execute(const Work& work);
+  /// A write or fill of a buffer: nobody needs what was there.
+  static bool overwrites(const Work& work) {
+    return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work);
+  }
+  /// What such a work replaces counts as valid in the host's copy alone, so that execute() puts the
+  /// new content there.
+  static void overwrite_at_host(const Work& work);
   /// A kernel whole on one device; `ran` (may be null) gets its times.
   Status execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend,
                         PackageRecord* ran);

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <set>
 
-#include "platform/clock.h"
 #include "platform/log.h"
 #include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/clock.h"
 #include "platform/config.h"
 #include "platform/energy_sensor.h"
 #include "scheduler/balance/balancer.h"
@@ -105,6 +106,8 @@ class Planner {
   Expectation begin(const KernelWork& work, const KernelPlan& plan);
   /// It has ended.
   void ended(const Expectation& expected);
+  /// For how long the device is expected to be busy yet.
+  double busy_seconds(uint32_t backend) const { return load_.wait(backend, now_ns()); }
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
   std::vector<BalancerDevice> balancer_devices(const KernelPlan& plan) const;
   /// A split launch has ended after `seconds`: `slices` that each participant computed.
