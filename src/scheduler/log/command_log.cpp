@@ -80,7 +80,7 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
                                                            std::span<const Edge> edges,
                                                            std::span<const BufferUse> uses) {
   using State = Command::State;
-  constexpr size_t kMost = 64;  // to be looked at
+  constexpr size_t kMost = 64;  // to be looked at, now and by who waits
   const auto& options = stream.options();
   // With times, the application expects that they do not overlap.
   if (options.out_of_order || options.profiling || !only_buffers(command.work_)) return {};
@@ -94,8 +94,9 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
   size_t seen = 0;
   for (auto it = stream.outstanding_.rbegin(); it != stream.outstanding_.rend(); ++it) {
     const Ref<Command>& before = *it;
-    if (before->state_ == State::kDone || before->state_ == State::kEnded) continue;
+    if (before->state_ == State::kDone) continue;
     if (++seen > kMost || std::holds_alternative<MarkerWork>(before->work_)) return {};
+    if (before->state_ == State::kEnded) continue;
     if (host.meets(host_use_of(before->work_))) return {};
     bool meets = std::find(started.begin(), started.end(), before) != started.end();
     if (before->state_ == State::kWaiting) {
