@@ -6,8 +6,8 @@ import results
 HEAD = """# Conformance
 
 What OpenCL's test suites say of Tutti, next to what they say of the vendor's own driver on the same
-device. Written by `conformance/run --table` ([conformance/](../conformance/)) from results of runs;
-not by hand.
+device. Sections are written by `conformance/run --table` ([conformance/](../conformance/)) from results
+of runs; those of suites that were not run again stay as they were.
 
 A test is *lost* when Tutti does worse on it than the vendor's driver (pass, skip, fail, then time-out
 or crash), *gained* when it passes under Tutti alone. Losses that are known stand with their reason.
