@@ -55,6 +55,7 @@ TEST_F(ExplainTest, BenchKernels) {
       {"taylor", "disjoint", 0, "'out' are 1024 bytes apart", nullptr},
       // 16 columns become rows of 1024 ints
       {"transpose", "disjoint", 0, "'out' are 65536 bytes apart", nullptr},
+      {"worklist", "whole", nullptr, "uses the result of atomic inc on argument 'next'", 7},
   };
   std::set<std::string> expected;
   for (const BenchCase& item : cases) expected.insert(item.name);
