@@ -20,11 +20,6 @@ struct BufferUse {
   uint64_t begin = 0;
   uint64_t end = 0;
   bool writes = false;
-
-  bool meets(const LogicalBuffer* other, uint64_t other_begin, uint64_t other_end,
-             bool other_writes) const {
-    return buffer == other && (writes || other_writes) && begin < other_end && other_begin < end;
-  }
 };
 
 /// `plan` for kernels only. Null: it is not known yet, and all that the arguments show is used.
@@ -36,10 +31,6 @@ struct HostUse {
   uintptr_t begin = 0;
   uintptr_t end = 0;  // begin: none
   bool writes = false;
-
-  bool meets(const HostUse& other) const {
-    return (writes || other.writes) && begin < other.end && other.begin < end;
-  }
 };
 HostUse host_use_of(const Work& work);
 

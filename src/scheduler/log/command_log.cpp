@@ -97,14 +97,14 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
     if (before->state_ == State::kDone) continue;
     if (++seen > kMost || std::holds_alternative<MarkerWork>(before->work_)) return {};
     if (before->state_ == State::kEnded) continue;
-    if (host.meets(host_use_of(before->work_))) return {};
+    if (keep_order(host, host_use_of(before->work_))) return {};
     bool meets = std::find(started.begin(), started.end(), before) != started.end();
     if (before->state_ == State::kWaiting) {
       // It holds nothing yet. And what others must allow first may be about its data.
       if (before->held_back_) return {};
       for (const BufferUse& other : uses_of(before->work_, nullptr)) {
         meets |= std::any_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
-          return use.meets(other.buffer, other.begin, other.end, other.writes);
+          return use.buffer == other.buffer && keep_order(use, other);
         });
       }
     }
@@ -117,10 +117,11 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
 
 bool CommandLog::meets_in_host_memory(const Stream& stream, const Work& work) {
   const HostUse host = host_use_of(work);
-  return std::any_of(
-      stream.outstanding_.begin(), stream.outstanding_.end(), [&](const auto& before) {
-        return before->state_ != Command::State::kDone && host.meets(host_use_of(before->work_));
-      });
+  return std::any_of(stream.outstanding_.begin(), stream.outstanding_.end(),
+                     [&](const auto& before) {
+                       return before->state_ != Command::State::kDone &&
+                              keep_order(host, host_use_of(before->work_));
+                     });
 }
 
 void CommandLog::overtake(Stream& stream, Command& command, std::vector<Ref<Command>>& watch) {
@@ -152,9 +153,7 @@ std::vector<Ref<Command>> CommandLog::conflicts(const Command& self,
   std::vector<Ref<Command>> found;
   for (const BufferUse& use : uses) {
     for (const RangeUse& other : use.buffer->uses) {
-      if (other.command == &self) continue;
-      if (!use.meets(use.buffer, other.begin, other.end, other.writes)) continue;
-      found.emplace_back(other.command);
+      if (other.command != &self && keep_order(use, other)) found.emplace_back(other.command);
     }
   }
   return found;

@@ -37,6 +37,13 @@ struct RangeUse {
   bool writes = false;
 };
 
+/// Whether two uses of the same memory must keep their order: they share a byte that one writes.
+/// RangeUse, BufferUse or HostUse.
+template <typename A, typename B>
+bool keep_order(const A& a, const B& b) {
+  return (a.writes || b.writes) && a.begin < b.end && b.begin < a.end;
+}
+
 class LogicalBuffer : public RefCounted {
  public:
   struct Options {

@@ -25,8 +25,7 @@ class DeviceLoad {
  public:
   /// Seconds that the device is still busy at `from_ns`.
   double wait(uint32_t backend, uint64_t from_ns) const {
-    const uint64_t until = until_[backend].load(std::memory_order_relaxed);
-    return until > from_ns ? static_cast<double>(until - from_ns) * 1e-9 : 0;
+    return static_cast<double>(begin(backend, from_ns) - from_ns) * 1e-9;
   }
   /// When something that may begin at `from_ns` can begin there.
   uint64_t begin(uint32_t backend, uint64_t from_ns) const {

@@ -20,6 +20,24 @@ double transfer_rate(const backends::DeviceTraits& traits) {
 
 }  // namespace
 
+uint64_t written_arguments(const KernelSummary& summary) {
+  if (!summary.whole_reason.empty()) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < summary.arguments.size(); ++i) {
+      const Argument& argument = summary.arguments[i];
+      const bool only_read = argument.kind == ArgKind::kConstant ||
+                             (argument.kind == ArgKind::kImage && argument.access == "read_only");
+      if (!only_read) bits |= 1ull << std::min<size_t>(i, 63);
+    }
+    return bits;
+  }
+  uint64_t bits = 0;
+  for (const Access& access : summary.accesses) {
+    if (access.kind != AccessKind::kLoad) bits |= 1ull << std::min<uint32_t>(access.argument, 63);
+  }
+  return bits;
+}
+
 double LaunchCosts::scaled(double rate, uint32_t other, uint32_t backend) const {
   if (const auto ratio = backends_.model().experience(backend, other)) return rate * *ratio;
   return rate * backends_.traits(backend).nominal_gflops / backends_.traits(other).nominal_gflops;
@@ -111,12 +129,12 @@ double LaunchCosts::package_transfers(const ArgumentSet& arguments, const Launch
   return seconds;
 }
 
-double LaunchCosts::return_transfers(const ArgumentSet& arguments, uint64_t written, uint32_t from,
-                                     uint32_t to) const {
+double LaunchCosts::return_transfers(const KernelWork& work, uint32_t from, uint32_t to) const {
+  const uint64_t written = written_arguments(work.kernel->summary());
   double seconds = 0;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const BufferView& view = arguments[i].view;
-    if (!view.buffer || (written >> std::min<size_t>(i, 63) & 1) == 0) continue;
+  for (size_t i = 0; i < work.arguments->size(); ++i) {
+    const BufferView& view = (*work.arguments)[i].view;
+    if (!view.buffer || !argument_written(written, i)) continue;
     const Place place = view.buffer->place_on(to);
     if (place == view.buffer->place_on(from)) continue;
     if (view.buffer->place_on(from) != kHostPlace) seconds += one_way(kFromDevice, from, view.size);

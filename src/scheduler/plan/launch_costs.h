@@ -25,6 +25,13 @@ struct ComputeCost {
   double seconds(double items) const { return startup + items / rate; }
 };
 
+/// Arguments that some store or atomic of the kernel may reach, as bits (argument 63 stands for all
+/// from there on). Everything writable when the kernel is not understood.
+uint64_t written_arguments(const KernelSummary& summary);
+inline bool argument_written(uint64_t bits, size_t index) {
+  return bits >> (index < 63 ? index : 63) & 1;
+}
+
 class LaunchCosts {
  public:
   explicit LaunchCosts(BackendSet& backends) : backends_(backends) {}
@@ -37,10 +44,8 @@ class LaunchCosts {
   /// The same for what slices [first, first + count) need.
   double package_transfers(const ArgumentSet& arguments, const LaunchAccess& access, uint64_t first,
                            uint64_t count, uint32_t backend) const;
-  /// What a whole launch on `from` writes, brought to `to`: arguments as bits, as of
-  /// written_arguments().
-  double return_transfers(const ArgumentSet& arguments, uint64_t written, uint32_t from,
-                          uint32_t to) const;
+  /// What a whole launch on `from` writes, brought to `to`.
+  double return_transfers(const KernelWork& work, uint32_t from, uint32_t to) const;
 
  private:
   double transfer(const LogicalBuffer& buffer, const ByteStrips& strips, uint32_t backend) const;

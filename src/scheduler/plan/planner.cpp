@@ -104,10 +104,10 @@ void keep_participants(KernelPlan& plan, std::span<const uint64_t> shares) {
   if (powered) plan.power.extra.resize(kept);
 }
 
-/// What the device of the whole launch draws beyond its idle power.
-double extra_of_whole(const KernelPlan& plan) {
+/// Where the device of the whole launch stands among the participants.
+size_t whole_index(const KernelPlan& plan) {
   const auto found = std::find(plan.participants.begin(), plan.participants.end(), plan.backend);
-  return plan.power.extra[static_cast<size_t>(found - plan.participants.begin())];
+  return static_cast<size_t>(found - plan.participants.begin());
 }
 
 bool irregular(const KernelPlan& plan) {
@@ -157,24 +157,6 @@ std::string KernelPlan::reason() const {
       break;
   }
   return access ? access->verdict().reason : std::string();
-}
-
-uint64_t written_arguments(const KernelSummary& summary) {
-  if (!summary.whole_reason.empty()) {
-    uint64_t bits = 0;
-    for (size_t i = 0; i < summary.arguments.size(); ++i) {
-      const Argument& argument = summary.arguments[i];
-      const bool only_read = argument.kind == ArgKind::kConstant ||
-                             (argument.kind == ArgKind::kImage && argument.access == "read_only");
-      if (!only_read) bits |= 1ull << std::min<size_t>(i, 63);
-    }
-    return bits;
-  }
-  uint64_t bits = 0;
-  for (const Access& access : summary.accesses) {
-    if (access.kind != AccessKind::kLoad) bits |= 1ull << std::min<uint32_t>(access.argument, 63);
-  }
-  return bits;
 }
 
 Planner::Planner(BackendSet& backends, const EngineSettings& settings)
@@ -250,20 +232,18 @@ void Planner::find_waits(const KernelWork& work, KernelPlan& plan, uint64_t read
 
 void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan) const {
   const auto& devices = plan.participants;
-  const auto found = std::find(devices.begin(), devices.end(), plan.backend);
-  plan.wait_seconds = plan.costs[static_cast<size_t>(found - devices.begin())].wait;
+  plan.wait_seconds = plan.costs[whole_index(plan)].wait;
   plan.whole_seconds += plan.wait_seconds;
   const double margin = std::max(kWorthMovingSeconds, kWorthMovingPart * plan.whole_seconds);
   if (plan.wait_seconds < margin) return;
   const auto items = static_cast<double>(items_of(work.shape));
-  const uint64_t written = written_arguments(work.kernel->summary());
   const uint32_t home = plan.backend;
   double latest = plan.whole_seconds - margin;
   for (size_t i = 0; i < devices.size(); ++i) {
     double seconds = plan.costs[i].wait + plan.costs[i].seconds(items);
     if (devices[i] == home || seconds >= latest) continue;
     seconds += costs_.whole_transfers(*work.arguments, devices[i]);
-    const double back = costs_.return_transfers(*work.arguments, written, devices[i], home);
+    const double back = costs_.return_transfers(work, devices[i], home);
     if (seconds + back >= latest) continue;
     latest = seconds + back;
     plan.backend = devices[i];
@@ -282,10 +262,9 @@ Expectation Planner::begin(const KernelWork& work, const KernelPlan& plan) {
   if (plan.split) {
     expected.end_ns = after(plan.from_ns, plan.split_seconds);
   } else {
-    const auto found = std::find(plan.participants.begin(), plan.participants.end(), plan.backend);
-    const auto& cost = plan.costs[static_cast<size_t>(found - plan.participants.begin())];
-    expected.end_ns = after(load_.begin(plan.backend, plan.from_ns),
-                            plan.whole_seconds - plan.wait_seconds - cost.call);
+    expected.end_ns =
+        after(load_.begin(plan.backend, plan.from_ns),
+              plan.whole_seconds - plan.wait_seconds - plan.costs[whole_index(plan)].call);
   }
   for (const uint32_t device : plan.devices()) expected.devices |= backend_bit(device);
   load_.add(expected);
@@ -393,7 +372,8 @@ std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const Kerne
 bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const uint64_t key = model_key(work);
-  const double whole_extra = plan.objective != Objective::kTime ? extra_of_whole(plan) : 0;
+  const double whole_extra =
+      plan.objective != Objective::kTime ? plan.power.extra[whole_index(plan)] : 0;
   if (plan.objective != Objective::kTime) {
     choose_participants(work, plan);
     plan.why = KernelPlan::Why::kObjective;

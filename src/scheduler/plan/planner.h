@@ -88,13 +88,6 @@ struct KernelPlan {
   }
 };
 
-/// Arguments that some store or atomic of the kernel may reach, as bits (argument 63 stands for all
-/// from there on). Everything writable when the kernel is not understood.
-uint64_t written_arguments(const KernelSummary& summary);
-inline bool argument_written(uint64_t bits, size_t index) {
-  return bits >> (index < 63 ? index : 63) & 1;
-}
-
 class Planner {
  public:
   Planner(BackendSet& backends, const EngineSettings& settings);
