@@ -84,7 +84,9 @@ AccessCollector::AccessCollector(scheduler::KernelSummary& summary, llvm::Functi
       layout_(kernel.getParent()->getDataLayout()),
       builder_(summary, evolution, loops, layout_),
       resolver_(builder_, evolution, loops),
-      control_(summary, builder_, tree, loops, evolution) {
+      control_(summary, builder_, tree, loops, evolution),
+      results_(kernel, tree, loops),
+      private_(foreign) {
   for (const llvm::GlobalVariable& variable : kernel.getParent()->globals()) {
     has_variables_ |= variable.getAddressSpace() == 1 && !variable.isConstant();
   }
@@ -171,6 +173,10 @@ void AccessCollector::record(const Site& site, const Repetition* repetition) {
         access.guards_exact = conditions.exact && bases.size() == 1;
         access.atomic_op = site.atomic_op;
         access.result_used = site.result_used;
+        if (site.kind == AccessKind::kAtomic) {
+          access.decides_loop = site.result_used && results_.decides_loop(*site.at);
+          access.seldom = results_.is_seldom(*site.at);
+        }
         access.is_volatile = site.is_volatile;
         access.line = source_line(*site.at);
         if (repetition != nullptr) {
@@ -266,6 +272,7 @@ void AccessCollector::visit_call(llvm::CallBase& call) {
   const BuiltinName name = split_mangled(view(callee->getName()));
   const std::string base(name.base);
   if (!callee->isDeclaration()) {
+    if (private_.contains(*callee)) return;
     keep_whole(call, "calls " + base + ", which is recursive or too large to analyse");
     return;
   }

@@ -21,7 +21,9 @@
 #include "kernel_compiler/access_control.h"
 #include "kernel_compiler/access_expr.h"
 #include "kernel_compiler/access_pointer.h"
+#include "kernel_compiler/atomic_results.h"
 #include "kernel_compiler/builtin_names.h"
+#include "kernel_compiler/private_functions.h"
 
 namespace tutti::kernel_compiler {
 
@@ -80,6 +82,8 @@ class AccessCollector {
   ExprBuilder builder_;
   PointerResolver resolver_;
   ControlAnalysis control_;
+  AtomicResults results_;
+  PrivateFunctions private_;
   bool has_variables_ = false;  // the program has writable variables in global memory
 };
 

@@ -7,6 +7,7 @@
 #include <llvm/Analysis/CallGraph.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
@@ -24,21 +25,42 @@
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "kernel_compiler/builtin_lowering.h"
+#include "kernel_compiler/private_functions.h"
 
 namespace tutti::kernel_compiler {
 namespace {
 
 /// Instructions of a kernel with everything inlined; beyond, time and memory are not bounded well.
 constexpr uint64_t kMostInstructions = 50'000;
+/// Where that is too many, private functions of at least so many instructions stay apart.
+constexpr uint64_t kWorthApart = 100;
 
-/// Marks for inlining every function that is not recursive and fits into its callers. Call chains
-/// can double the size at every level, so sizes are computed before anything is inlined.
-void choose_inlining(llvm::Module& module) {
+bool is_kernel(const llvm::Function& function) {
+  return function.getCallingConv() == llvm::CallingConv::SPIR_KERNEL;
+}
+
+std::vector<llvm::CallBase*> calls_in(llvm::Function& function) {
+  std::vector<llvm::CallBase*> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
+    if (callee != nullptr && !callee->isDeclaration()) calls.push_back(call);
+  }
+  return calls;
+}
+
+/// Marks for inlining every function that is not recursive and fits into its callers, but those
+/// that stay `apart`. Call chains can double the size at every level, so sizes are computed before
+/// anything is inlined. Returns whether all calls could be marked.
+bool choose_inlining(llvm::Module& module, const std::set<const llvm::Function*>& apart) {
   llvm::CallGraph graph(module);
   std::map<const llvm::Function*, uint64_t> size;  // after inlining
+  bool all = true;
   // Strongly connected components, callees first.
   for (auto scc = llvm::scc_begin(&graph); !scc.isAtEnd(); ++scc) {
     for (const llvm::CallGraphNode* node : *scc) {
@@ -51,30 +73,41 @@ void choose_inlining(llvm::Module& module) {
       function->removeFnAttr(llvm::Attribute::AlwaysInline);
       const uint64_t own = function->getInstructionCount();
       uint64_t total = own;
-      std::vector<llvm::CallBase*> calls;
-      for (llvm::BasicBlock& block : *function) {
-        for (llvm::Instruction& instruction : block) {
-          auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-          llvm::Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
-          if (callee == nullptr || callee->isDeclaration()) {
-            continue;
-          }
-          calls.push_back(call);
-          total += size[callee];
-        }
+      const std::vector<llvm::CallBase*> calls = calls_in(*function);
+      for (const llvm::CallBase* call : calls) {
+        const llvm::Function* callee = call->getCalledFunction();
+        if (apart.count(callee) == 0) total += size[callee];
       }
-      if (total > kMostInstructions) {
-        total = own;
-        for (llvm::CallBase* call : calls) {
+      const bool fits = total <= kMostInstructions;
+      all = all && fits;
+      for (llvm::CallBase* call : calls) {
+        if (!fits || apart.count(call->getCalledFunction()) != 0) {
           call->setIsNoInline();
+        } else {
+          call->removeFnAttr(llvm::Attribute::NoInline);
         }
       }
-      size[function] = total;
+      size[function] = fits ? total : own;
       if (!scc.hasCycle()) {
         function->addFnAttr(llvm::Attribute::AlwaysInline);
       }
     }
   }
+  return all;
+}
+
+/// The larger functions that are of no interest to a summary.
+std::set<const llvm::Function*> large_private_functions(const llvm::Module& module,
+                                                        const std::set<std::string>& foreign) {
+  PrivateFunctions functions(foreign);
+  std::set<const llvm::Function*> result;
+  for (const llvm::Function& function : module) {
+    if (!is_kernel(function) && function.getInstructionCount() >= kWorthApart &&
+        functions.contains(function)) {
+      result.insert(&function);
+    }
+  }
+  return result;
 }
 
 /// Only what touches memory or is called is ever named to the user; every other location would be
@@ -166,7 +199,7 @@ void prepare_module(llvm::Module& module, Analyses& analyses,
                     const std::set<std::string>& foreign) {
   lower_builtins(module, foreign);
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration() && function.getCallingConv() != llvm::CallingConv::SPIR_KERNEL) {
+    if (!function.isDeclaration() && !is_kernel(function)) {
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
     }
   }
@@ -181,9 +214,11 @@ void prepare_module(llvm::Module& module, Analyses& analyses,
   first.run(module, analyses.modules);
   drop_locations(module);
 
-  choose_inlining(module);
+  if (!choose_inlining(module, {})) {
+    choose_inlining(module, large_private_functions(module, foreign));
+  }
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::SPIR_KERNEL) {
+    if (!function.isDeclaration() && is_kernel(function)) {
       copy_by_value_arguments(function);
     }
   }

@@ -55,6 +55,8 @@ json write_access(const Access& access) {
           {"volatile", access.is_volatile},
           {"op", access.atomic_op},
           {"used", access.result_used},
+          {"decides_loop", access.decides_loop},
+          {"seldom", access.seldom},
           {"line", access.line}};
 }
 
@@ -300,6 +302,8 @@ Access read_access(Reader& reader, const json& value, const KernelSummary& kerne
   access.is_volatile = reader.boolean(value, "volatile");
   access.atomic_op = reader.string(value, "op");
   access.result_used = reader.boolean(value, "used");
+  access.decides_loop = reader.boolean(value, "decides_loop");
+  access.seldom = reader.boolean(value, "seldom");
   access.line = reader.number<uint32_t>(reader.find(value, "line"), "line");
   return access;
 }

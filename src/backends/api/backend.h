@@ -38,6 +38,7 @@ struct DeviceTraits {
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
   bool pins_host_memory = false;    // transfers of memory from allocate_pinned() are faster
   bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
+  bool host_atomics = false;        // its atomics on the host's memory are the processor's own
   bool out_of_order_queues = false;
   bool synchronous = false;          // commands run in the thread that enqueues, flushes or waits
   bool costly_profiling = false;     // a queue that measures times launches more slowly

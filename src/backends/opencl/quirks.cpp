@@ -22,6 +22,10 @@ bool is_oclgrind(const DeviceTraits& traits) {
 
 Quirks quirks_of(const DeviceTraits& traits) {
   Quirks quirks;
+  // An interpreter (Oclgrind) has locks of its own instead.
+  quirks.host_atomics =
+      traits.type == CL_DEVICE_TYPE_CPU &&
+      (is_pocl(traits) || is_rusticl(traits) || contains_ignoring_case(traits.vendor, "intel"));
   if (is_pocl(traits)) {
     // PoCL 3.1. Two devices that run the same program binary at the same time abort the process:
     // "pocl_release_dlhandle_cache: Assertion `found->ref_count > 0' failed". A distinct option

@@ -25,6 +25,8 @@ struct Quirks {
   /// Offsets of launches are 32-bit numbers with a sign; ids are wrong beyond.
   bool narrow_offsets = false;
   bool reads_ahead = false;
+  /// Kernels are the processor's code, and so are their atomics: they hold for all such devices.
+  bool host_atomics = false;
   /// Profiling times are consecutive numbers, no times.
   bool fake_times = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.

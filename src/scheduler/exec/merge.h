@@ -21,6 +21,11 @@ class Merge {
   /// to it. What it enqueues goes to `queue` (in order), ahead of the packages.
   virtual Status prepare(uint32_t backend, backends::Queue& queue,
                          std::vector<backends::Argument>& arguments) = 0;
+  /// After all packages have ended: the places whose devices changed what is `alone`. Where those
+  /// are several, keep_only() one of them before finish().
+  virtual Result<PlaceSet> changed_alone() { return PlaceSet{0}; }
+  /// What the devices of all other places wrote is dropped.
+  virtual void keep_only(Place /*place*/) {}
   /// Puts the result together and notes in the buffer's directory where it is. Without `success`
   /// (a package has failed) the content is undefined, but the directory is in order.
   virtual Status finish(bool success) = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 namespace tutti::scheduler {
 
@@ -11,6 +12,7 @@ DiffMerge::DiffMerge(MergeParts parts, const MergeRegion& region, const BufferVi
                      std::vector<uint32_t> participants)
     : parts_(parts),
       unit_(region.unit),
+      alone_(region.alone),
       buffer_(view.buffer),
       participants_(std::move(participants)),
       region_(region.range),
@@ -39,6 +41,10 @@ Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the content of a buffer could not be moved");
   }
   if (place == kHostPlace) {
+    if (alone_ && !one_place_ && !host_takes_part_) {
+      TUTTI_ASSIGN(const std::byte* host, buffer_->host_memory());
+      host_before_.assign(host + region_.begin, host + region_.end);
+    }
     host_takes_part_ = true;
     return {};
   }
@@ -69,7 +75,31 @@ Status DiffMerge::finish(bool success) {
   return host_takes_part_ ? merge_into_host() : merge_blocks();
 }
 
+Result<PlaceSet> DiffMerge::changed_alone() {
+  MutexLock lock(mutex_);
+  PlaceSet places = 0;
+  if (!alone_ || one_place_) return places;
+  TUTTI_TRY(find_changes());
+  for (const Copy& copy : copies_) {
+    if (!copy.changed.empty()) places |= place_bit(buffer_->place_on(copy.backend));
+  }
+  if (host_takes_part_) {
+    TUTTI_ASSIGN(const std::byte* host, buffer_->host_memory());
+    const bool same = std::equal(host_before_.begin(), host_before_.end(), host + region_.begin);
+    if (!same) places |= place_bit(kHostPlace);
+  }
+  return places;
+}
+
+void DiffMerge::keep_only(Place place) {
+  MutexLock lock(mutex_);
+  std::erase_if(copies_,
+                [&](const Copy& copy) { return buffer_->place_on(copy.backend) != place; });
+  if (place != kHostPlace) host_takes_part_ = false;
+}
+
 Status DiffMerge::find_changes() {
+  if (std::exchange(compared_, true)) return {};
   for (Copy& copy : copies_) {
     TUTTI_ASSIGN(copy.changed, parts_.compare.changed(copy.backend, *copy.now, range_.begin,
                                                       *copy.before, range_.size()));

@@ -15,6 +15,8 @@ class DiffMerge final : public Merge {
 
   Status prepare(uint32_t backend, backends::Queue& queue,
                  std::vector<backends::Argument>& arguments) override;
+  Result<PlaceSet> changed_alone() override;
+  void keep_only(Place place) override;
   Status finish(bool success) override;
 
  private:
@@ -35,6 +37,7 @@ class DiffMerge final : public Merge {
 
   MergeParts parts_;
   const uint32_t unit_;
+  const bool alone_;
   const Ref<LogicalBuffer> buffer_;
   const std::vector<uint32_t> participants_;
   const ByteRange region_;  // of the buffer
@@ -43,6 +46,9 @@ class DiffMerge final : public Merge {
   Mutex mutex_;             // held over transfers: nobody may write before all have the old content
   bool distributed_ TUTTI_GUARDED_BY(mutex_) = false;
   bool host_takes_part_ TUTTI_GUARDED_BY(mutex_) = false;
+  bool compared_ TUTTI_GUARDED_BY(mutex_) = false;
+  // Alone, beside copies: the content of region_ in the host's memory before the first package.
+  std::vector<std::byte> host_before_ TUTTI_GUARDED_BY(mutex_);
   std::vector<Copy> copies_ TUTTI_GUARDED_BY(mutex_);
 };
 

@@ -2,6 +2,7 @@
 #include "scheduler/exec/split_run.h"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "platform/clock.h"
@@ -64,7 +65,16 @@ void SplitRun::take_part(size_t participant) {
     MutexLock lock(mutex_);
     if (--active_ > 0) return;
   }
-  // The last one sees to what others gave back or the balancer held back, on a device that works.
+  complete();
+  while (const auto kept = drop_conflicts()) {
+    work_off(*kept, true);
+    complete();
+  }
+  finish();
+}
+
+void SplitRun::complete() {
+  // What others gave back or the balancer held back.
   for (;;) {
     size_t helper = 0;
     {
@@ -75,7 +85,49 @@ void SplitRun::take_part(size_t participant) {
     }
     work_off(helper, true);
   }
-  finish();
+}
+
+std::optional<size_t> SplitRun::drop_conflicts() {
+  if (!plan_.access->verdict().alone || merges_.empty()) return std::nullopt;
+  const TransferCause cause("merged", number(), work_, TransferCause::kNoArgument);
+  {
+    MutexLock lock(mutex_);
+    if (!status_ || regions_.remaining() > 0) return std::nullopt;  // it fails anyhow
+  }
+  PlaceSet changed = 0;
+  for (const auto& merge : merges_) {
+    auto places = merge->changed_alone();
+    if (!places) {
+      MutexLock lock(mutex_);
+      status_ = tl::unexpected<Error>(std::move(places).error());
+      return std::nullopt;
+    }
+    changed |= *places;
+  }
+  if (std::popcount(changed) < 2) return std::nullopt;
+  MutexLock lock(mutex_);
+  // Who has computed most of it, among those that can go on.
+  std::vector<uint64_t> slices = slices_of_each(packages_);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (failed_[i]) slices[i] = 0;
+  }
+  const auto kept =
+      static_cast<size_t>(std::max_element(slices.begin(), slices.end()) - slices.begin());
+  const Place place = parts_.backends.place(backend(kept));
+  std::vector<PackageRecord> packages;
+  for (const PackageRecord& package : packages_) {
+    if (parts_.backends.place(package.device) == place) {
+      packages.push_back(package);
+    } else {
+      regions_.give_back({package.first, package.count});
+    }
+  }
+  packages_.swap(packages);
+  for (size_t i = 0; i < failed_.size(); ++i) {
+    if (parts_.backends.place(backend(i)) != place) failed_[i] = true;
+  }
+  for (const auto& merge : merges_) merge->keep_only(place);
+  return kept;
 }
 
 SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "platform/thread_annotations.h"
@@ -74,6 +75,11 @@ class SplitRun {
   void learn(std::vector<PackageRecord> packages);
   std::vector<uint64_t> slices_of_each(const std::vector<PackageRecord>& packages) const;
   void note_launch() TUTTI_EXCLUDES(mutex_);
+  /// Where several places changed what only one may (MergeRegion::alone): gives back the packages
+  /// of all but one, whose participant is returned.
+  std::optional<size_t> drop_conflicts() TUTTI_EXCLUDES(mutex_);
+  /// The last participant to end: whatever is left is done by a device that works.
+  void complete() TUTTI_EXCLUDES(mutex_);
   Status merge(Status status);
   uint64_t number() const { return parts_.command ? parts_.command->number : 0; }  // in the trace
   void finish();

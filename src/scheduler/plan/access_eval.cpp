@@ -232,6 +232,7 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
     struct Candidate {
       uint32_t dimension = 0;
       MergeMode mode = MergeMode::kDisjoint;
+      bool alone = false;
       bool strided = false;
       bool enough = false;
       uint64_t slices = 0;
@@ -253,11 +254,13 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
         if (refusal.reason.empty()) refusal = std::move(along);
         continue;
       }
-      Candidate candidate{d,      along.mode, !along.strided.empty(), slices >= kEnoughSlices,
-                          slices, 0};
+      Candidate candidate{
+          d, along.mode, along.alone, !along.strided.empty(), slices >= kEnoughSlices, slices, 0};
       if (best) {
         if (candidate.mode != best->mode) {
           if (candidate.mode > best->mode) continue;
+        } else if (candidate.alone != best->alone) {
+          if (candidate.alone) continue;
         } else if (candidate.strided != best->strided &&
                    (candidate.strided ? *best : candidate).slices >= kFewSlices) {
           if (candidate.strided) continue;
@@ -271,7 +274,7 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
         }
       }
       best = candidate;
-      result.verdict_ = {along.mode, d, std::move(along.reason), 0};
+      result.verdict_ = {along.mode, d, std::move(along.reason), 0, along.alone};
       impl->split_dimension = d;
       impl->strided = std::move(along.strided);
       impl->regions = std::move(along.regions);

@@ -60,6 +60,7 @@ struct Verdict {
   std::string reason;  // in words; for kDisjoint too ("writes of argument 'out' are 64 bytes apart
                        // per slice")
   uint32_t line = 0;   // source line that forced kWhole, 0 = none
+  bool alone = false;  // kDiff: of some regions at most one place may change what is in them
 };
 
 class LaunchAccess {

@@ -96,7 +96,11 @@ struct Access {
   std::string
       atomic_op;  // for kAtomic: add, sub, inc, dec, xchg, cmpxchg, min, max, and, or, xor …
   bool result_used = false;  // for kAtomic
-  uint32_t line = 0;         // in the kernel's file, 0 = unknown
+  // For kAtomic whose result is used: it may decide how long a loop around it runs, so the
+  // work-item may be waiting for others; it is behind a test that seldom succeeds (a guess).
+  bool decides_loop = false;
+  bool seldom = false;
+  uint32_t line = 0;  // in the kernel's file, 0 = unknown
   bool operator==(const Access&) const = default;
 };
 

@@ -31,6 +31,9 @@ struct MergeRegion {
   uint32_t unit = 1;
   std::vector<uint32_t> arguments;  // that reach into it, ascending; kAtomic: all see one window
   ByteRange range;                  // of the root buffer
+  // kDiff: at most one place may change it. Where several did, one of them computes the others'
+  // packages once more, and what they wrote is dropped.
+  bool alone = false;
   bool operator==(const MergeRegion&) const = default;
 };
 

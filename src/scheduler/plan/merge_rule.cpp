@@ -212,32 +212,15 @@ SplitAnswer check_copies(const EvaluatedLaunch& launch, SplitAnswer answer) {
   return answer;
 }
 
-/// Proof obligation of kDiff: the range is written by plain stores only. Two work-groups that store
-/// to the same element, or one that reads what another stores, race, which a correct program does
-/// not; so every element has at most one work-group that changes it, and all others leave it as it
-/// was. (Programs race all the same with equal values, or where any winner will do: elements are
-/// taken over whole, so one of the values stored wins here, too.) Reads see the values from before
-/// the launch or the same device's, as a whole run may order them.
-SplitAnswer diff_region(const EvaluatedLaunch& launch, const Group& group, bool distrust_races) {
+/// A region of which each device has a copy, and what it changed there is taken over.
+MergeRegion compared_region(const EvaluatedLaunch& launch, const Group& group) {
   MergeRegion region;
   region.mode = MergeMode::kDiff;
   region.range = group.range;
   region.arguments = arguments_of(launch, group);
-  for (const AccessUse& use : launch.uses) {
-    if (!distrust_races || launch.windows[use.window].buffer != group.buffer) continue;
-    if (!overlap(root_range(launch, use), group.range)) continue;
-    if (use.access->kind == AccessKind::kLoad) {
-      return whole_because("argument " + quoted(launch, use) +
-                               " is read where other packages may write it (TUTTI_RACES=distrust)",
-                           use.access->line);
-    }
-  }
   uint64_t unit = kLargestUnit;
-  const AccessUse* named = nullptr;
   for (const AccessUse* use : group.writes) {
     const Access& access = *use->access;
-    // The line that a reader wants is that of the store that scatters.
-    if (!named || (use->data && !named->data)) named = use;
     if (access.size == 0 || use->offset.unknown()) {
       unit = 1;
       continue;
@@ -249,13 +232,82 @@ SplitAnswer diff_region(const EvaluatedLaunch& launch, const Group& group, bool 
   }
   region.unit = static_cast<uint32_t>(unit);
   region.range.begin -= region.range.begin % unit;
+  return region;
+}
+
+/// Proof obligation of kDiff: the range is written by plain stores only. Two work-groups that store
+/// to the same element, or one that reads what another stores, race, which a correct program does
+/// not; so every element has at most one work-group that changes it, and all others leave it as it
+/// was. (Programs race all the same with equal values, or where any winner will do: elements are
+/// taken over whole, so one of the values stored wins here, too.) Reads see the values from before
+/// the launch or the same device's, as a whole run may order them.
+SplitAnswer diff_region(const EvaluatedLaunch& launch, const Group& group, bool distrust_races) {
+  for (const AccessUse& use : launch.uses) {
+    if (!distrust_races || launch.windows[use.window].buffer != group.buffer) continue;
+    if (!overlap(root_range(launch, use), group.range)) continue;
+    if (use.access->kind == AccessKind::kLoad) {
+      return whole_because("argument " + quoted(launch, use) +
+                               " is read where other packages may write it (TUTTI_RACES=distrust)",
+                           use.access->line);
+    }
+  }
+  const MergeRegion region = compared_region(launch, group);
+  // The line that a reader wants is that of the store that scatters.
+  const AccessUse* named = group.writes.front();
+  for (const AccessUse* use : group.writes) {
+    if (use->data && !named->data) named = use;
+  }
   SplitAnswer answer;
   answer.mode = MergeMode::kDiff;
   answer.reason = "the stores to argument " + quoted(launch, *named) +
                   (named->access->line ? " (line " + std::to_string(named->access->line) + ")"
                                        : std::string()) +
                   " scatter: what each device changed is taken over";
-  answer.regions.push_back(std::move(region));
+  answer.regions.push_back(region);
+  return answer;
+}
+
+/// Proof obligation of kDiff with `alone`: the kernel may do with atomics what it likes, but no
+/// work-item waits for what another work-group does (decides_loop), and plain accesses do not race,
+/// as above. Devices begin with the same content. If one of them at most changed what is alone, the
+/// launch has ended as if the work-groups of all others had run before, one after the other: each
+/// found there what was there before the launch and left it so, and so did the last. That is an
+/// order that OpenCL allows. If several changed it, one of them computes the packages of the others
+/// too (exec/split_run), on its own copies; what the others wrote is dropped, all of it, which is
+/// why everything that the kernel writes must be in such copies.
+///
+/// That pays only where atomics are seldom executed, by the look of the kernel.
+std::optional<SplitAnswer> alone_regions(const EvaluatedLaunch& launch) {
+  const AccessUse* named = nullptr;
+  for (const AccessUse& use : launch.uses) {
+    const Access& access = *use.access;
+    if (!use.writes()) continue;
+    if (launch.summary->arguments[access.argument].kind == ArgKind::kImage) return std::nullopt;
+    // What decides_loop was found by takes arguments for different memory.
+    for (const AccessUse& other : launch.uses) {
+      if (launch.windows[use.window].buffer == launch.windows[other.window].buffer &&
+          use.window != other.window &&
+          overlap(root_range(launch, use), root_range(launch, other))) {
+        return std::nullopt;
+      }
+    }
+    if (access.kind != AccessKind::kAtomic) continue;
+    if (access.decides_loop || !access.seldom) return std::nullopt;
+    if (!named || (access.result_used && !named->access->result_used)) named = &use;
+  }
+  if (!named) return std::nullopt;
+  SplitAnswer answer;
+  answer.mode = MergeMode::kDiff;
+  answer.alone = true;
+  answer.reason = "atomic " + named->access->atomic_op + " on argument " + quoted(launch, *named) +
+                  (named->access->line ? " (line " + std::to_string(named->access->line) + ")"
+                                       : std::string()) +
+                  " is seldom reached: devices work on copies, and where more than one of them "
+                  "changed it, one does the work of the others once more";
+  for (const Group& group : groups_of(launch, std::vector<bool>(launch.windows.size(), true))) {
+    answer.regions.push_back(compared_region(launch, group));
+    answer.regions.back().alone = !group.stores;
+  }
   return answer;
 }
 
@@ -268,14 +320,16 @@ SplitAnswer merge_regions(const EvaluatedLaunch& launch, const std::vector<bool>
   for (const Group& group : groups_of(launch, together)) {
     SplitAnswer one =
         group.stores ? diff_region(launch, group, distrust_races) : atomic_region(launch, group);
-    if (!one.split()) return one;
+    if (!one.split()) return distrust_races ? one : alone_regions(launch).value_or(one);
     if (one.mode > result.mode) {
       result.mode = one.mode;
       result.reason = std::move(one.reason);
     }
     result.regions.push_back(std::move(one.regions.front()));
   }
-  return check_copies(launch, std::move(result));
+  result = check_copies(launch, std::move(result));
+  if (!result.split() && !distrust_races) return alone_regions(launch).value_or(result);
+  return result;
 }
 
 }  // namespace tutti::scheduler

@@ -134,6 +134,8 @@ std::string KernelPlan::reason() const {
       return "a device cannot begin a package so far from the first work-item";
     case Why::kMerge:
       return "merging would take longer than a split gains; otherwise: " + access->verdict().reason;
+    case Why::kAtomics:
+      return "a device shares the host's memory, but not its atomics";
     case Why::kTrial:
       return "runs whole once, to compare; otherwise: " + access->verdict().reason;
     case Why::kDearer:
@@ -513,6 +515,8 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
                   [&](uint32_t i) { return last_offset > backends_.traits(i).max_offset; })) {
     return whole(KernelPlan::Why::kFarOffsets);
   }
+  if (access->verdict().alone && !keep_common_atomics(plan))
+    return whole(KernelPlan::Why::kAtomics);
   if (!force) {
     // Of a kernel that was never seen, a whole run tells more.
     if (!measured && merge_seconds(work, plan) > 2 * kSplitSeconds) {
@@ -522,6 +526,19 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   }
   plan.split = true;
   return plan;
+}
+
+bool Planner::keep_common_atomics(KernelPlan& plan) const {
+  std::vector<uint64_t> kept;
+  size_t in_host = 0;
+  for (const uint32_t i : plan.participants) in_host += backends_.place(i) == kHostPlace ? 1 : 0;
+  for (const uint32_t i : plan.participants) {
+    kept.push_back(backends_.place(i) != kHostPlace || backends_.traits(i).host_atomics ||
+                   in_host == 1);
+  }
+  if (kept[whole_index(plan)] == 0) return false;
+  keep_participants(plan, kept);
+  return plan.participants.size() > 1;
 }
 
 std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) const {

@@ -54,6 +54,7 @@ struct KernelPlan {
     kFewGroups,
     kFarOffsets,
     kMerge,
+    kAtomics,
     kDearer,
     kTrial,
     kObjective,
@@ -129,6 +130,9 @@ class Planner {
                                       std::span<const uint64_t> shares) const;
   /// Seconds that a split's merges take.
   double merge_seconds(const KernelWork& work, const KernelPlan& plan) const;
+  /// Where devices that share memory must see each other's atomics: leaves those that do; false: no
+  /// two, or not the device of the whole launch.
+  bool keep_common_atomics(KernelPlan& plan) const;
   uint64_t min_package(const KernelPlan& plan, size_t participant) const;
 
   BackendSet& backends_;

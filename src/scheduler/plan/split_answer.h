@@ -26,6 +26,7 @@ struct SplitAnswer {
   uint32_t line = 0;                   // of the source that forbids it, 0 = none
   std::vector<StridedWrites> strided;  // per window of the launch; empty: none is
   std::vector<MergeRegion> regions;    // kAtomic and kDiff
+  bool alone = false;                  // kDiff: some region is; then everything written is in one
 
   bool split() const { return mode != MergeMode::kWhole; }
 };

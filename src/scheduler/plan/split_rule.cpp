@@ -315,7 +315,7 @@ SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
   }
   if (!refusal) return answer;
   SplitAnswer merged = merge_regions(launch, together, distrust_races);
-  merged.strided = std::move(answer.strided);
+  if (!merged.alone) merged.strided = std::move(answer.strided);
   if (merged.mode == MergeMode::kDisjoint) merged.reason = std::move(answer.reason);
   return merged;
 }

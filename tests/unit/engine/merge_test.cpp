@@ -126,7 +126,7 @@ TEST(Verification, ReportCountsAndKeepsTheFirst) {
   report.add("k", true, "two");
   report.add_unverified("other", "no memory");
   EXPECT_EQ(report.text(),
-            "tutti verify: 3 split launches repeated whole, 2 differ; 1 could not be repeated\n"
+            "tutti verify: 3 split launches repeated whole, 2 differ; 1 not verified\n"
             "  k: 3 split launches, 2 differ; first: one\n"
             "  other: 1 split launches, 0 differ, 1 not verified; first: no memory\n");
 }

@@ -38,7 +38,7 @@ KernelSummary sample() {
   access.guards_exact = true;
   access.is_volatile = true;
   access.atomic_op = "umax";
-  access.result_used = true;
+  access.result_used = access.decides_loop = access.seldom = true;
   access.line = 77;
   kernel.accesses = {access};
   kernel.whole_reason = "calls printf";

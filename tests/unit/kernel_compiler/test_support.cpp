@@ -130,7 +130,8 @@ std::vector<std::string> describe(const KernelSummary& kernel) {
                        kernel.arguments.at(access.argument).name + "[" +
                        show(kernel, access.offset) + "] " + std::to_string(access.size);
     if (access.kind == AccessKind::kAtomic) {
-      line += " " + access.atomic_op + (access.result_used ? " used" : "");
+      line += " " + access.atomic_op + (access.result_used ? " used" : "") +
+              (access.decides_loop ? " decides-loop" : "") + (access.seldom ? " seldom" : "");
     }
     for (size_t i = 0; i < access.loops.size(); ++i) {
       line += (i == 0 ? " in k" : ",k") + std::to_string(access.loops[i]);

@@ -211,15 +211,92 @@ TEST(KernelFacts, OnlyWhatKernelsReachIsLookedAt) {
 
 TEST(KernelFacts, InliningDoesNotExplode) {
   // 2^40 calls, if everything were inlined.
-  std::string source = "int f0(int i) { return i * 3; }\n";
-  for (int i = 1; i <= 40; ++i) {
-    const std::string callee = "f" + std::to_string(i - 1);
-    source += "int f" + std::to_string(i) + "(int i) { return " + callee + "(i + 1) ^ " + callee +
-              "(i - 1); }\n";
-  }
-  source += "kernel void k(global int* o) { o[get_global_id(0)] = f40(3); }\n";
-  const CompileOutput output = compiled(source);
-  EXPECT_NE(kernel_of(output, "k").whole_reason.find("too large to analyse"), std::string::npos);
+  const auto compile = [](const std::string& leaf) {
+    std::string source = "int f0(global int* o, int i) { return " + leaf + "; }\n";
+    for (int i = 1; i <= 40; ++i) {
+      const std::string callee = "f" + std::to_string(i - 1);
+      source += "int f" + std::to_string(i) + "(global int* o, int i) { return " + callee +
+                "(o, i + 1) ^ " + callee + "(o, i - 1); }\n";
+    }
+    source += "kernel void k(global int* o) { o[get_global_id(0)] = f40(o, 3); }\n";
+    return kernel_of(compiled(source), "k");
+  };
+  EXPECT_NE(compile("o[i]").whole_reason.find("too large to analyse"), std::string::npos);
+  // What only computes need not be inlined.
+  EXPECT_EQ(describe(compile("i * 3")), std::vector<std::string>{"store o[(gid0*4)] 4 exact"});
+}
+
+TEST(KernelFacts, LargeFunctionsThatOnlyCompute) {
+  // Each of them is called 200 times, which would be 80,000 instructions.
+  const auto compile = [](const std::string& parameter, const std::string& statement) {
+    std::string body;
+    for (int i = 0; i < 100; ++i)
+      body += "  s[" + std::to_string(i % 8) + "] += s[i] * 7 + t[i & 3];\n";
+    std::string source = "constant int t[4] = {1, 2, 3, 5};\nvoid mix(int* s, int i" + parameter +
+                         ") {\n" + body + statement + "}\nkernel void k(global int* o, int n) {\n" +
+                         "  int s[8] = {n};\n";
+    for (int i = 0; i < 200; ++i)
+      source += parameter.empty() ? "  mix(s, n);\n" : "  mix(s, n, o);\n";
+    source += "  o[get_global_id(0)] = s[n & 7];\n}\n";
+    return kernel_of(compiled(source), "k");
+  };
+  EXPECT_EQ(describe(compile("", "")), std::vector<std::string>{"store o[(gid0*4)] 4 exact"});
+  EXPECT_EQ(compile("", "").whole_reason, "");
+  const std::string too_large = "calls mix, which is recursive or too large to analyse";
+  EXPECT_EQ(compile(", global int* o", "  s[0] += o[i];\n").whole_reason, too_large);
+  EXPECT_EQ(compile(", global int* o", "  o[i] = s[0];\n").whole_reason, too_large);
+  EXPECT_EQ(compile("", "  barrier(CLK_LOCAL_MEM_FENCE);\n").whole_reason, too_large);
+  EXPECT_EQ(compile("", "  printf(\"x\");\n").whole_reason, too_large);
+  EXPECT_EQ(compile("", "  *(global int*)(size_t)i = 1;\n").whole_reason, too_large);
+}
+
+TEST(KernelFacts, WhatAtomicsResultsDecide) {
+  const auto facts = [](const std::string& body) {
+    std::string text;
+    const auto kernel = kernel_of(
+        compiled("kernel void k(global const int* a, global int* n, global int* o, int key, local "
+                 "int* l) {\n  int i = get_global_id(0);\n" +
+                 body + "\n}"),
+        "k");
+    for (const scheduler::Access& access : kernel.accesses) {
+      if (access.kind != scheduler::AccessKind::kAtomic) continue;
+      text += access.decides_loop ? "loop " : "- ";
+      text += access.seldom ? "seldom " : "often ";
+    }
+    return text + kernel.whole_reason;
+  };
+  // A search: found by a match, or behind many tests of data.
+  EXPECT_EQ(facts("if (a[i] == key) o[atomic_inc(n)] = i;"), "- seldom ");
+  EXPECT_EQ(facts("if (a[i] > key) o[atomic_inc(n)] = i;"), "- often ");
+  EXPECT_EQ(facts("if (a[i] == 1) o[atomic_inc(n)] = i;"), "- often ");
+  EXPECT_EQ(facts("if (i == key) o[atomic_inc(n)] = i;"), "- often ");
+  EXPECT_EQ(facts("if (a[i] & 1) if (a[i + 1] & 2) if (a[i + 2] & 4) if (a[i + 3] & 8)\n"
+                  "if (a[i + 4] & 16) if (a[i + 5] & 32) o[atomic_inc(n)] = i;"),
+            "- seldom ");
+  // In a loop that does not care, whose bound is read from memory that the kernel does not write.
+  EXPECT_EQ(facts("for (int k = 0; k < a[0]; ++k) if (a[i + k] == key) {\n"
+                  "  int at = atomic_inc(n); if (at < 9) o[at] = i; else atomic_dec(n); }"),
+            "- seldom - seldom ");
+  // Directly; by a value that goes through a branch, private or local memory, or the buffer.
+  EXPECT_EQ(facts("if (a[i] == key) while (atomic_xchg(n, 1)) o[i] += 1;"), "loop seldom ");
+  EXPECT_EQ(facts("int b; do { b = atomic_inc(n); o[i] += b; } while (b < key);"), "loop often ");
+  EXPECT_EQ(facts("int on = 1; while (on) { if (atomic_inc(n) > 7) on = 0; o[i] += on; }"),
+            "loop often ");
+  EXPECT_EQ(facts("int m[4] = {1, 1, 1, 1}; while (m[key & 3]) m[i & 3] = atomic_inc(n) < 7;"),
+            "loop often ");
+  EXPECT_EQ(facts("for (;;) { if (a[i] == key) l[0] = atomic_inc(n);\n"
+                  "  barrier(CLK_LOCAL_MEM_FENCE); if (l[0] > 5) break; }"),
+            "loop seldom ");
+  EXPECT_EQ(facts("while (n[0] < key) if (a[i] == key) o[i] = atomic_inc(n);"), "loop seldom ");
+  EXPECT_EQ(facts("for (int k = 0; k < o[0]; ++k) if (a[k] == key) o[0] = atomic_inc(n);"),
+            "loop seldom ");
+  EXPECT_EQ(facts("for (int k = 0; k < 9; ++k) { if (a[k] == key) if (atomic_inc(n) > 3) return;\n"
+                  "  o[i * 9 + k] = 1; }"),
+            "loop seldom ");
+  // Before the loop, it is one value among others.
+  EXPECT_EQ(
+      facts("if (a[i] == key) { int c = atomic_inc(n); for (int k = 0; k < c; ++k) o[k] = 1; }"),
+      "- seldom ");
 }
 
 TEST(KernelFacts, ThirtyTwoBitAddresses) {

@@ -141,6 +141,70 @@ TEST(MergeRule, AtomicsWithUnusedResultsAreCombined) {
   EXPECT_EQ(evaluated().verdict().mode, MergeMode::kWhole);
 }
 
+TEST(MergeRule, SeldomAtomicsMayBeChangedByOnePlaceAlone) {
+  KernelMaker k;
+  const auto count = k.buffer("count", 4);
+  const auto found = k.buffer("found", 4096);
+  const auto out = k.buffer("out", 4096);
+  const auto image = k.buffer("image", 4096);
+  Access& ticket = k.access(AccessKind::kAtomic, count, k.c(0), 4);
+  ticket.atomic_op = "inc";
+  ticket.result_used = ticket.seldom = true;
+  ticket.line = 7;
+  k.store(found, k.times(k.zext(k.unknown(32)), 4));
+  k.store(out, k.times(k.gid(0), 4));
+  const auto access = k.evaluate(launch_1d(1024, 16));
+  EXPECT_EQ(access.verdict().mode, MergeMode::kDiff);
+  EXPECT_TRUE(access.verdict().alone);
+  EXPECT_EQ(
+      access.verdict().reason,
+      "atomic inc on argument 'count' (line 7) is seldom reached: devices work on copies, and "
+      "where more than one of them changed it, one does the work of the others once more");
+  // All that is written can be dropped, also what would be apart.
+  ASSERT_EQ(access.regions().size(), 3u);
+  EXPECT_TRUE(access.regions()[0].alone);
+  EXPECT_FALSE(access.regions()[1].alone);
+  EXPECT_FALSE(access.regions()[2].alone);
+  EXPECT_EQ(access.regions()[2].range, (ByteRange{0, 4096}));
+  EXPECT_EQ(use_of(access.package(0, 3, 1), out).merge, MergeMode::kDiff);
+
+  const auto mode = [&] { return k.evaluate(launch_1d(1024, 16)).verdict().mode; };
+  Access& atomic = k.summary().accesses[0];
+  atomic.decides_loop = true;
+  EXPECT_EQ(mode(), MergeMode::kWhole);
+  atomic.decides_loop = false;
+  atomic.seldom = false;
+  EXPECT_EQ(mode(), MergeMode::kWhole);
+  atomic.seldom = true;
+  const auto values = k.values();
+  EXPECT_EQ(LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, true).verdict().mode,
+            MergeMode::kWhole);
+  // Another atomic that everybody executes.
+  k.access(AccessKind::kAtomic, out, k.c(0), 4).atomic_op = "add";
+  EXPECT_EQ(mode(), MergeMode::kWhole);
+  k.summary().accesses.pop_back();
+  k.load(image, k.c(0));
+  EXPECT_EQ(mode(), MergeMode::kDiff);
+  k.store(image, k.times(k.gid(0), 4));
+  k.summary().arguments[image].kind = ArgKind::kImage;
+  EXPECT_EQ(mode(), MergeMode::kWhole);
+}
+
+TEST(MergeRule, SeldomAtomicsInMemoryWithTwoNames) {
+  const auto mode = [](uint64_t origin) {
+    KernelMaker k;
+    const auto count = k.buffer("count", 64, 7, 0);
+    const auto other = k.buffer("other", 64, 7, origin);
+    Access& ticket = k.access(AccessKind::kAtomic, count, k.c(0), 4);
+    ticket.atomic_op = "inc";
+    ticket.result_used = ticket.seldom = true;
+    k.load(other, k.c(0));
+    return k.evaluate(launch_1d(1024, 16)).verdict().mode;
+  };
+  EXPECT_EQ(mode(64), MergeMode::kDiff);
+  EXPECT_EQ(mode(0), MergeMode::kWhole);
+}
+
 TEST(MergeRule, AtomicsBetweenStoresThatAreMerged) {
   // a[0] and c[0] are stored by all, b[1] in between is counted up: three regions, none of which
   // reaches into another.
