@@ -92,7 +92,8 @@ def main():
         hashcat = Hashcat(program, folder)
         for algorithm in algorithms:
             hashcat.check(algorithm, attacks)
-        hashcat.kernels.check(0)
+        # Searches: those for one hash or for many, of the self-test and of the attacks.
+        hashcat.kernels.check(2)
 
 
 if __name__ == "__main__":

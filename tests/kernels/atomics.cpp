@@ -97,12 +97,31 @@ void own(Builder& b, const Type& type) {
   }
 }
 
+/// A search that may find nothing, one element, or many: whoever is first to set a bit counts it.
+void search(Builder& b) {
+  const Index index = b.linearised(b.coordinates());
+  Pattern values;
+  values.multiplier = 1;
+  values.addend = b.pick(100);
+  values.modulo = 1 + b.pick(static_cast<uint32_t>(b.items() * (b.chance(50) ? 1 : 4)));
+  const uint64_t key = b.pick(static_cast<uint32_t>(values.modulo));
+  static constexpr Pattern kZeros = {0, 4, 3, 0, 0, 1};
+  const Region data = b.input(kUint, index.count, &values);
+  const Region seen = b.output(kUint, 3, &kZeros);
+  const std::string bit = b.fresh("b");
+  b.open("if (LD(" + data.at(index.text) + ") == " + b.scalar("uint", 4, key) + ")");
+  b.line("const uint " + bit + " = 1u << (" + b.value() + " % 32);");
+  b.line("if (!(atomic_or(AT(" + seen.at("1") + "), " + bit + ") & " + bit + ")) atomic_inc(AT(" +
+         seen.at("2") + "));");
+  b.close();
+}
+
 }  // namespace
 
 void add_atomics(Builder& b, bool atomics64) {
   const Type& type = atomics64 && b.chance(25) ? b.one_of(kLongs) : b.one_of(kWords);
   const bool guarded = b.chance(25);
-  const uint32_t shape = b.pick(7);
+  const uint32_t shape = b.pick(8);
   if (guarded && shape != 5) b.open("if " + b.condition());
   switch (shape) {
     default:
@@ -110,6 +129,9 @@ void add_atomics(Builder& b, bool atomics64) {
       break;
     case 3:
       own(b, type);
+      break;
+    case 7:
+      search(b);
       break;
     case 4: {  // places given out; what is put there is the same for all
       static constexpr Pattern kZero = {0, 4, 1, 0, 0, 1};

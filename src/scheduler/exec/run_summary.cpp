@@ -26,12 +26,13 @@ void RunSummary::launched_whole(const std::string& kernel, const KernelPlan& pla
 }
 
 void RunSummary::launched_split(const std::string& kernel, const KernelPlan& plan,
-                                std::vector<PackageRecord> packages) {
+                                std::vector<PackageRecord> packages, bool repeated) {
   if (!enabled()) return;
   MutexLock lock(mutex_);
   Entry& entry = kernels_[kernel];
   ++entry.launches;
   ++entry.split;
+  if (repeated) ++entry.repeated;
   const Verdict& verdict = plan.access->verdict();
   entry.mode = merge_mode_name(verdict.mode);
   entry.reason = verdict.reason;
@@ -60,6 +61,7 @@ std::string RunSummary::json() const {
                             {"end_ns", package.end_ns}});
       }
       kernel["dimension"] = entry.dimension;
+      kernel["repeated"] = entry.repeated;
       kernel["last"] = {{"packages", std::move(packages)},
                         {"local_size", entry.shape.local},
                         {"global_size", entry.shape.global},
@@ -95,6 +97,7 @@ std::string RunSummary::text() const {
                         entry.mode);
     if (!entry.reason.empty()) text += ": " + entry.reason;
     text += '\n';
+    if (entry.repeated > 0) text += fmt::format("    so repeated: {} launches\n", entry.repeated);
     if (const auto used = energy.kernels.find(name); used != energy.kernels.end()) {
       text += EnergyMonitor::kernel_text(used->second);
     }

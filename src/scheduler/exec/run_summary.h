@@ -34,8 +34,9 @@ class RunSummary {
 
   bool enabled() const { return !target_.empty(); }
   void launched_whole(const std::string& kernel, const KernelPlan& plan, uint32_t device);
+  /// `repeated`: more than one device changed what only one may, and one did all the others' work.
   void launched_split(const std::string& kernel, const KernelPlan& plan,
-                      std::vector<PackageRecord> packages);
+                      std::vector<PackageRecord> packages, bool repeated);
   /// Writes the file, or the text to stderr; says so in the log when it cannot.
   void write() const;
   std::string json() const;
@@ -45,6 +46,7 @@ class RunSummary {
   struct Entry {
     uint64_t launches = 0;
     uint64_t split = 0;
+    uint64_t repeated = 0;
     std::string mode;
     std::string reason;
     uint32_t line = 0;

@@ -67,6 +67,7 @@ void SplitRun::take_part(size_t participant) {
   }
   complete();
   while (const auto kept = drop_conflicts()) {
+    repeated_ = true;
     work_off(*kept, true);
     complete();
   }
@@ -393,7 +394,7 @@ void SplitRun::finish() {
     learn(packages);
     std::sort(packages.begin(), packages.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
-    parts_.summary.launched_split(work_.kernel->summary().name, plan_, packages);
+    parts_.summary.launched_split(work_.kernel->summary().name, plan_, packages, repeated_);
   }
   ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns_});
 }

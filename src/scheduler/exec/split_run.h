@@ -93,6 +93,7 @@ class SplitRun {
   const uint64_t begun_ns_;
   Ended ended_;
   std::vector<std::unique_ptr<Merge>> merges_;
+  bool repeated_ = false;  // drop_conflicts() found some
 
   Mutex mutex_;
   std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);

@@ -322,8 +322,9 @@ double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) co
     const int copies = std::popcount(places);
     if (copies == 1) continue;  // all write to the same memory
     // Each place gets the content, and keeps and compares it; at worst everything has changed, and
-    // both old and new come back.
-    cost += bytes * copies * (2 / kCopiesBytesPerSecond + 3 / kTransferBytesPerSecond);
+    // both old and new come back. Searches seldom change anything.
+    const int transfers = plan.access->verdict().alone ? 1 : 3;
+    cost += bytes * copies * (2 / kCopiesBytesPerSecond + transfers / kTransferBytesPerSecond);
   }
   return cost;
 }

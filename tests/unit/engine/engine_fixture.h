@@ -18,6 +18,8 @@ class EngineTest : public ::testing::Test {
 
   /// One device per letter: see FakeBackend.
   void start(const std::string& devices, SplitMode split, uint64_t memory_limit = UINT64_MAX) {
+    engine.reset();
+    fakes.clear();
     std::vector<std::unique_ptr<backends::Backend>> list;
     for (size_t i = 0; i < devices.size(); ++i) {
       auto fake = std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i]);

@@ -32,9 +32,10 @@ using FakeFunction = std::function<void(const FakeItem&)>;
 
 class FakeBackend : public backends::Backend {
  public:
-  /// `kind`: 'h' shares the host's memory; 'd' has memory of its own; 'g' too, measuring times
-  /// is costly on it and launches overlap; 'n' too, and takes offsets up to 1000; 'p' too, and pins
-  /// host memory; 'e' too, and reads the source of a write when that is enqueued.
+  /// `kind`: 'h' shares the host's memory; 'a' too, and its atomics are the host's; 'd' has memory
+  /// of its own; 'g' too, measuring times is costly on it and launches overlap; 'n' too, and takes
+  /// offsets up to 1000; 'p' too, and pins host memory; 'e' too, and reads the source of a write
+  /// when that is enqueued.
   FakeBackend(uint32_t index, char kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_kernels.h"
 
+#include <atomic>
+
 namespace tutti::testing {
 namespace {
 using namespace scheduler;
@@ -54,8 +56,18 @@ KernelSummary summary_of(KernelForm form) {
   store.size = 1;
   store.guards = {in_range};
   store.guards_exact = form != KernelForm::kSparse;
-  store.offset = form == KernelForm::kScatter ? 3 : 0;
+  store.offset = form == KernelForm::kScatter || form == KernelForm::kSearch ? 3 : 0;
   summary.accesses = {load, store};
+  if (form == KernelForm::kSearch) {
+    Access ticket = store;
+    ticket.kind = AccessKind::kAtomic;
+    ticket.atomic_op = "inc";
+    ticket.result_used = ticket.seldom = true;
+    ticket.offset = static_cast<uint32_t>(summary.exprs.size());
+    ticket.size = 4;
+    summary.exprs.push_back(leaf(ExprKind::kConst, 64));
+    summary.accesses.push_back(ticket);
+  }
   return summary;
 }
 
@@ -74,6 +86,13 @@ void apply(KernelForm form, const std::byte* in, std::byte* out, uint32_t i, uin
       break;
     case KernelForm::kScatter:
       out[n - 1 - i] = std::byte(static_cast<uint8_t>(value(in, i) + c));
+      break;
+    case KernelForm::kSearch:
+      if (value(in, i) == c) {
+        auto* count = reinterpret_cast<uint32_t*>(out);
+        out[4 + std::atomic_ref<uint32_t>(*count).fetch_add(1)] =
+            std::byte(static_cast<uint8_t>(i));
+      }
       break;
   }
 }

@@ -15,6 +15,7 @@ enum class KernelForm {
   kSparse,   // if (i < n && in[i] % 2) out[i] = c               — splits, leaves bytes alone
   kGather,   // if (i < n) out[i] = in[(i * 7 + c) % n] + 1      — splits, reads anywhere
   kScatter,  // if (i < n) out[perm(i)] = in[i] + c              — runs whole
+  kSearch,   // if (i < n && in[i] == c) out[4 + atomic_inc((uint*)out)] = i — one place alone
 };
 
 scheduler::KernelSummary summary_of(KernelForm form);
