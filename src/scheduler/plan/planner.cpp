@@ -11,39 +11,17 @@
 #include "platform/log.h"
 #include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"
+#include "scheduler/plan/planner_parts.h"
 
 namespace tutti::scheduler {
 namespace {
 
-// What a split costs beside its packages: waking the workers, one package each and the directory's
-// bookkeeping (docs/platform-notes.md). Launches that take less than twice as long run whole.
-constexpr double kSplitSeconds = 100e-6;
-// A split is chosen when it is expected to take at most this part of the best device's time.
-constexpr double kWorthSplitting = 0.97;
 // A launch goes to another device than the best one when it ends there earlier by at least so many
 // seconds and this part: what is expected is not exact, and later launches follow the data.
 constexpr double kWorthMovingSeconds = 2 * kSplitSeconds;
 constexpr double kWorthMovingPart = 0.1;
-// A device takes part when the others would need at least so much longer without it: more where
-// shares say little of the time.
-constexpr double kWorthHavingIrregular = 0.9;
-// Shares of the last launch are kept when they differ from the expected ones by less than this part
-// of the launch.
-constexpr double kSameShare = 0.1;
 // With nothing known of a kernel, launches of fewer work-items than this are not split.
 constexpr uint64_t kWorthSplittingItems = 2048;
-// What merging is reckoned with, on the safe side of what hosts and links do.
-constexpr double kCopiesBytesPerSecond = 4e9;
-constexpr double kTransferBytesPerSecond = 6e9;
-constexpr uint64_t kGpuItemsPerUnit = 2048;  // resident work-items of one GPU compute unit
-
-bool is_gpu(const backends::DeviceTraits& traits) {
-  return (traits.type & CL_DEVICE_TYPE_GPU) != 0 && !traits.shares_host_memory;
-}
-
-uint64_t items_of(const LaunchShape& shape) {
-  return shape.global[0] * shape.global[1] * shape.global[2];
-}
 
 /// Arguments as the evaluation wants them. Lives as long as that takes.
 struct ArgumentValues {
@@ -81,38 +59,6 @@ uint64_t bytes_of_buffers(const ArgumentSet& arguments) {
     if (buffer && seen.insert(buffer).second) bytes += buffer->size();
   }
   return bytes;
-}
-
-// Of times, from which on shares tell too little of the whole launch.
-constexpr double kIrregular = 0.25;
-// A whole launch is not tried where it is expected to take so many times as long.
-constexpr double kWorthTrying = 3;
-
-/// Those with a share stay.
-void keep_participants(KernelPlan& plan, std::span<const uint64_t> shares) {
-  const bool powered = plan.power.known();
-  size_t kept = 0;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i] == 0) continue;
-    plan.participants[kept] = plan.participants[i];
-    plan.costs[kept] = plan.costs[i];
-    if (powered) plan.power.extra[kept] = plan.power.extra[i];
-    ++kept;
-  }
-  plan.participants.resize(kept);
-  plan.costs.resize(kept);
-  if (powered) plan.power.extra.resize(kept);
-}
-
-/// Where the device of the whole launch stands among the participants.
-size_t whole_index(const KernelPlan& plan) {
-  const auto found = std::find(plan.participants.begin(), plan.participants.end(), plan.backend);
-  return static_cast<size_t>(found - plan.participants.begin());
-}
-
-bool irregular(const KernelPlan& plan) {
-  return std::any_of(plan.costs.begin(), plan.costs.end(),
-                     [](const ComputeCost& cost) { return cost.irregularity > kIrregular; });
 }
 
 }  // namespace
@@ -297,160 +243,6 @@ void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
     plan.whole_seconds = seconds;
     plan.whole_joules = joules;
   }
-}
-
-void Planner::choose_participants(const KernelWork& work, KernelPlan& plan) const {
-  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const std::vector<uint64_t> shares =
-      price_split_for(plan.objective, slice_costs(work, plan, {}), plan.power, slices).shares;
-  keep_participants(plan, shares);
-}
-
-double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) const {
-  double cost = 0;
-  for (const MergeRegion& region : plan.access->regions()) {
-    const auto bytes = static_cast<double>(region.range.size());
-    if (region.mode == MergeMode::kAtomic) {
-      // Each device fills its copy, which is read and combined.
-      cost += bytes * static_cast<double>(plan.participants.size()) *
-              (2 / kCopiesBytesPerSecond + 1 / kTransferBytesPerSecond);
-      continue;
-    }
-    const LogicalBuffer& buffer = *(*work.arguments)[region.arguments.front()].view.buffer;
-    PlaceSet places = 0;
-    for (const uint32_t i : plan.participants) places |= place_bit(buffer.place_on(i));
-    const int copies = std::popcount(places);
-    if (copies == 1) continue;  // all write to the same memory
-    // Each place gets the content, and keeps and compares it; at worst everything has changed, and
-    // both old and new come back. Searches seldom change anything.
-    const int transfers = plan.access->verdict().alone ? 1 : 3;
-    cost += bytes * copies * (2 / kCopiesBytesPerSecond + transfers / kTransferBytesPerSecond);
-  }
-  return cost;
-}
-
-uint64_t Planner::min_package(const KernelPlan& plan, size_t participant) const {
-  const auto& traits = backends_.traits(plan.participants[participant]);
-  const ComputeCost& cost = plan.costs[participant];
-  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const uint64_t group_items = plan.shape.local[0] * plan.shape.local[1] * plan.shape.local[2];
-  const uint64_t groups_per_slice =
-      std::max<uint64_t>(1, items_of(plan.shape) / slices / group_items);
-  uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
-  if (is_gpu(traits)) groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / group_items);
-  const uint64_t filling = (groups + groups_per_slice - 1) / groups_per_slice;
-  // A package shorter than the device's start-up would cost more than it computes. But a launch is
-  // no less divided for that than it must be.
-  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
-  const auto worthwhile = static_cast<uint64_t>(cost.startup * cost.rate / items);
-  const uint64_t most = slices / (8 * plan.participants.size());
-  return std::max({uint64_t{1}, filling, cost.measured ? std::min(worthwhile, most) : 0});
-}
-
-std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const KernelPlan& plan,
-                                             std::span<const uint64_t> shares) const {
-  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
-  std::vector<DeviceCost> result;
-  uint64_t first = 0;
-  for (size_t i = 0; i < plan.participants.size(); ++i) {
-    const uint32_t backend = plan.participants[i];
-    DeviceCost cost{plan.costs[i].wait + plan.costs[i].startup, items / plan.costs[i].rate,
-                    min_package(plan, i)};
-    const uint64_t count = shares.empty() ? 0 : shares[i];
-    if (count > 0) {
-      // What one slice needs is needed by any share: the rest grows with it.
-      const double one = costs_.package_transfers(*work.arguments, *plan.access, first, 1, backend);
-      const double all =
-          costs_.package_transfers(*work.arguments, *plan.access, first, count, backend);
-      cost.fixed += std::min(one, all);
-      if (count > 1 && all > one) cost.per_slice += (all - one) / static_cast<double>(count - 1);
-    }
-    result.push_back(cost);
-    first += count;
-  }
-  return result;
-}
-
-bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const {
-  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const uint64_t key = model_key(work);
-  const double whole_extra =
-      plan.objective != Objective::kTime ? plan.power.extra[whole_index(plan)] : 0;
-  if (plan.objective != Objective::kTime) {
-    choose_participants(work, plan);
-    plan.why = KernelPlan::Why::kObjective;
-    if (plan.participants.size() < 2) return false;
-  }
-  plan.why = KernelPlan::Why::kDearer;
-  std::vector<DeviceCost> costs = slice_costs(work, plan, {});
-  if (!measured) {
-    // Seconds mean nothing yet.
-    for (DeviceCost& cost : costs) cost.fixed = 0;
-  }
-  SplitPrice price = price_split(costs, slices);
-  if (measured) {
-    const double all_seconds = price.seconds;
-    leave_out_marginal(costs, slices, irregular(plan) ? kWorthHavingIrregular : kWorthSplitting,
-                       price);
-    keep_participants(plan, price.shares);
-    std::erase(price.shares, uint64_t{0});
-    if (plan.participants.size() < 2) {
-      plan.split_seconds = all_seconds;
-      return false;
-    }
-    const auto last = boundaries_.shares(key, items_of(plan.shape), plan.participants);
-    const auto close = [&](uint64_t a, uint64_t b) {
-      return static_cast<double>(a > b ? a - b : b - a) < kSameShare * static_cast<double>(slices);
-    };
-    if (!last.empty() && std::equal(last.begin(), last.end(), price.shares.begin(), close)) {
-      price.shares = last;
-      plan.resident = std::any_of(plan.participants.begin(), plan.participants.end(),
-                                  [&](uint32_t i) { return backends_.place(i) != kHostPlace; });
-    }
-    // Now that it is known who gets which slices: what must move, and whether other shares are
-    // better for that.
-    costs = slice_costs(work, plan, price.shares);
-    price.seconds = price_shares(costs, price.shares);
-    const SplitPrice other = price_split(costs, slices);
-    if (other.seconds < kWorthSplitting * price.seconds) {
-      price = other;
-      plan.resident = false;
-    }
-    // What splitting really cost at this kernel, once that is known.
-    plan.split_seconds = price.seconds + merge_seconds(work, plan);
-    plan.split_seconds +=
-        std::max(0.0, boundaries_.surplus(key, items_of(plan.shape), kSplitSeconds));
-    plan.priced_seconds = price.seconds;
-    const uint64_t items = items_of(plan.shape);
-    // Shares of an irregular kernel say little of the whole: once it is tried, and then compared.
-    if (const double whole = boundaries_.whole(key, items, plan.backend); whole > 0) {
-      plan.whole_seconds =
-          plan.wait_seconds + whole + costs_.whole_transfers(*work.arguments, plan.backend);
-    } else if (irregular(plan) && boundaries_.settled(key, items) &&
-               plan.whole_seconds < kWorthTrying * plan.split_seconds) {
-      plan.why = KernelPlan::Why::kTrial;
-      return false;
-    }
-    plan.why = KernelPlan::Why::kDearer;
-    if (plan.objective != Objective::kTime) {
-      plan.whole_joules = (plan.power.idle + whole_extra) * plan.whole_seconds;
-      plan.split_joules = price_energy(plan.power, plan.split_seconds, costs, price.shares);
-      const double split = objective_value(plan.objective, plan.split_seconds, plan.split_joules);
-      if (split > kWorthSplitting *
-                      objective_value(plan.objective, plan.whole_seconds, plan.whole_joules)) {
-        return false;
-      }
-    } else if (plan.split_seconds > kWorthSplitting * plan.whole_seconds &&
-               !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
-                                      plan.split_seconds)) {
-      return false;
-    }
-  }
-  keep_participants(plan, price.shares);
-  std::erase(price.shares, uint64_t{0});
-  plan.shares = std::move(price.shares);
-  return plan.shares.size() > 1;
 }
 
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -125,6 +126,11 @@ class Planner {
   void choose_participants(const KernelWork& work, KernelPlan& plan) const;
   /// Shares, participants and the expected time of a split; false: one device alone is not worse.
   bool choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const;
+  /// Seconds that splits of this kernel and size over these participants really cost beyond what
+  /// they were priced at; none where that is not known.
+  std::optional<double> surplus(uint64_t key, const KernelPlan& plan) const;
+  /// Leaves out those with whom splits proved dearer than without them.
+  void leave_out_costly(const KernelWork& work, KernelPlan& plan, SplitPrice& price) const;
   /// Costs of slices on the participants, transfers included where `shares` say who gets which.
   std::vector<DeviceCost> slice_costs(const KernelWork& work, const KernelPlan& plan,
                                       std::span<const uint64_t> shares) const;

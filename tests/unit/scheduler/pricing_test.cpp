@@ -91,15 +91,16 @@ TEST(Pricing, NoOtherSharesAreMuchBetter) {
 
 TEST(Boundaries, RememberWhereSharesMetAndWhatThatCost) {
   Boundaries known;
-  const uint32_t devices[] = {0, 2};
-  const uint32_t others[] = {0, 1};
+  const std::vector<uint32_t> devices = {0, 2};
+  const std::vector<uint32_t> others = {0, 1};
   EXPECT_TRUE(known.shares(7, 100, devices).empty());
-  EXPECT_EQ(known.surplus(7, 100, 0.5), 0.5);
+  EXPECT_EQ(known.surplus(7, 100, devices), std::nullopt);
   known.remember(7, 100, devices, {60, 40}, 9);
-  EXPECT_EQ(known.surplus(7, 100, 0.5), 0.5);  // one may be an accident
+  EXPECT_EQ(known.surplus(7, 100, devices), std::nullopt);  // one may be an accident
   EXPECT_FALSE(known.settled(7, 100));
   known.remember(7, 100, devices, {61, 39}, 0.25);
-  EXPECT_EQ(known.surplus(7, 100, 0.5), 0.25);
+  EXPECT_EQ(known.surplus(7, 100, devices), 0.25);
+  EXPECT_EQ(known.surplus(7, 100, others), std::nullopt);
   EXPECT_TRUE(known.settled(7, 100));
   EXPECT_EQ(known.shares(7, 100, devices), (std::vector<uint64_t>{61, 39}));
   EXPECT_TRUE(known.shares(7, 100, others).empty());

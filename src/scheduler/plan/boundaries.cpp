@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plan/boundaries.h"
+
+#include <algorithm>
+
+namespace tutti::scheduler {
+namespace {
+
+constexpr size_t kMost = 4096;    // kernels and sizes
+constexpr size_t kMostSets = 16;  // of devices
+constexpr double kTrialShare = 0.01;
+
+uint64_t key(uint64_t kernel, uint64_t items) { return kernel ^ items * 0x9E3779B97F4A7C15ull; }
+
+}  // namespace
+
+Boundaries::Last& Boundaries::entry(uint64_t kernel, uint64_t items) {
+  if (last_.size() >= kMost) last_.clear();
+  return last_[key(kernel, items)];
+}
+
+const Boundaries::Last* Boundaries::find(uint64_t kernel, uint64_t items) const {
+  const auto found = last_.find(key(kernel, items));
+  return found != last_.end() ? &found->second : nullptr;
+}
+
+bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double split) {
+  MutexLock lock(mutex_);
+  double& ignored = entry(kernel, items).ignored;
+  ignored += whole;
+  if (split > kTrialShare * ignored) return false;
+  ignored = 0;
+  return true;
+}
+
+std::vector<uint64_t> Boundaries::shares(uint64_t kernel, uint64_t items,
+                                         std::span<const uint32_t> devices) const {
+  MutexLock lock(mutex_);
+  const Last* last = find(kernel, items);
+  if (!last ||
+      !std::equal(devices.begin(), devices.end(), last->devices.begin(), last->devices.end())) {
+    return {};
+  }
+  return last->shares;
+}
+
+void Boundaries::remember(uint64_t kernel, uint64_t items, std::span<const uint32_t> devices,
+                          std::vector<uint64_t> shares, double surplus) {
+  MutexLock lock(mutex_);
+  Last& last = entry(kernel, items);
+  last.devices.assign(devices.begin(), devices.end());
+  last.shares = std::move(shares);
+  last.ignored = 0;
+  last.splits = std::min<uint32_t>(last.splits + 1, 2);
+  if (last.surplus.size() >= kMostSets) last.surplus.clear();
+  Surplus& its = last.surplus[last.devices];
+  its.seconds[1] = its.seconds[0];
+  its.seconds[0] = surplus;
+  its.splits = std::min<uint32_t>(its.splits + 1, 2);
+}
+
+void Boundaries::remember_whole(uint64_t kernel, uint64_t items, uint32_t device, double seconds) {
+  MutexLock lock(mutex_);
+  const auto found = last_.find(key(kernel, items));
+  if (found == last_.end()) return;
+  double& known = found->second.whole[device];
+  known = known > 0 ? (known + seconds) / 2 : seconds;
+}
+
+double Boundaries::whole(uint64_t kernel, uint64_t items, uint32_t device) const {
+  MutexLock lock(mutex_);
+  const Last* last = find(kernel, items);
+  if (!last) return 0;
+  const auto known = last->whole.find(device);
+  return known != last->whole.end() ? known->second : 0;
+}
+
+bool Boundaries::settled(uint64_t kernel, uint64_t items) const {
+  MutexLock lock(mutex_);
+  const Last* last = find(kernel, items);
+  return last && last->splits >= 2;
+}
+
+std::optional<double> Boundaries::surplus(uint64_t kernel, uint64_t items,
+                                          const std::vector<uint32_t>& devices) const {
+  MutexLock lock(mutex_);
+  const Last* last = find(kernel, items);
+  if (!last) return std::nullopt;
+  const auto its = last->surplus.find(devices);
+  if (its == last->surplus.end() || its->second.splits < 2) return std::nullopt;
+  return std::min(its->second.seconds[0], its->second.seconds[1]);
+}
+
+}  // namespace tutti::scheduler

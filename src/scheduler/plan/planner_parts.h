@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the planner's files share. Pure functions and constants.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "scheduler/plan/planner.h"
+
+namespace tutti::scheduler {
+
+// What a split costs beside its packages: waking the workers, one package each and the directory's
+// bookkeeping (docs/platform-notes.md). Launches that take less than twice as long run whole.
+inline constexpr double kSplitSeconds = 100e-6;
+// A split is chosen when it is expected to take at most this part of the best device's time.
+inline constexpr double kWorthSplitting = 0.97;
+
+inline bool is_gpu(const backends::DeviceTraits& traits) {
+  return (traits.type & CL_DEVICE_TYPE_GPU) != 0 && !traits.shares_host_memory;
+}
+
+inline uint64_t items_of(const LaunchShape& shape) {
+  return shape.global[0] * shape.global[1] * shape.global[2];
+}
+
+/// Those with a share stay.
+void keep_participants(KernelPlan& plan, std::span<const uint64_t> shares);
+
+/// Where the device of the whole launch stands among the participants.
+inline size_t whole_index(const KernelPlan& plan) {
+  const auto found = std::find(plan.participants.begin(), plan.participants.end(), plan.backend);
+  return static_cast<size_t>(found - plan.participants.begin());
+}
+
+}  // namespace tutti::scheduler

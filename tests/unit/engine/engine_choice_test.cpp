@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which devices the planner lets take part, by what splits over them have cost.
+#include "engine_fixture.h"
+#include "scheduler/plan/planner.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class EngineChoice : public EngineTest {
+ protected:
+  /// Devices 0 and 1 need 10 ms each, device 2 needs 30 ms.
+  void SetUp() override {
+    start("hhh", SplitMode::kAuto);
+    work_ = map_kernel(buffer(1), buffer(0), 1);
+    for (int i = 0; i < 3; ++i) {
+      set->model().add(model_key(work_), 0, kBytes, 0.01);
+      set->model().add(model_key(work_), 1, kBytes, 0.01);
+      set->model().add(model_key(work_), 2, kBytes, 0.03);
+    }
+    planner_ = std::make_unique<Planner>(*set, settings_);
+  }
+  KernelPlan plan() const { return *planner_->plan(work_, set->real_devices()); }
+  /// Split launches of this plan ended `seconds` later than they were priced.
+  void ended(const KernelPlan& plan, double seconds) const {
+    for (int i = 0; i < 2; ++i) {
+      planner_->remember(work_, plan, plan.shares, plan.priced_seconds + seconds);
+    }
+  }
+  EngineSettings settings_;
+  KernelWork work_;
+  std::unique_ptr<Planner> planner_;
+};
+
+TEST_F(EngineChoice, WithoutADeviceThatMakesSplitsDear) {
+  const KernelPlan all = plan();
+  ASSERT_TRUE(all.split);
+  ASSERT_EQ(all.participants, (std::vector<uint32_t>{0, 1, 2}));
+  // 4.3 ms priced; two devices would need 5.
+  ended(all, 0.0001);
+  EXPECT_EQ(plan().participants.size(), 3u);
+  ended(all, 0.002);
+  const KernelPlan two = plan();
+  ASSERT_TRUE(two.split);
+  EXPECT_EQ(two.participants, (std::vector<uint32_t>{0, 1}));
+  EXPECT_NEAR(two.split_seconds, 0.005, 5e-4);
+  // Known by now, they are compared: two are better at a surplus of 1 ms, and worse at one of 3.
+  ended(two, 0.001);
+  EXPECT_EQ(plan().participants.size(), 2u);
+  ended(two, 0.003);
+  EXPECT_EQ(plan().participants.size(), 3u);
+}
+
+TEST_F(EngineChoice, OneDeviceWhereEverySplitIsDear) {
+  ended(plan(), 0.02);
+  ended(plan(), 0.02);
+  EXPECT_FALSE(plan().split);
+}
+
+}  // namespace
+}  // namespace tutti::testing
