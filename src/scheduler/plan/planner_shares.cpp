@@ -86,11 +86,11 @@ uint64_t Planner::min_package(const KernelPlan& plan, size_t participant) const 
   uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
   if (is_gpu(traits)) groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / group_items);
   const uint64_t filling = (groups + groups_per_slice - 1) / groups_per_slice;
-  // A package shorter than the device's start-up would cost more than it computes. But a launch is
-  // no less divided for that than it must be.
+  // A package shorter than the device's start-up would cost more than it computes. But an irregular
+  // launch is no less divided for that than it must be.
   const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
   const auto worthwhile = static_cast<uint64_t>(cost.startup * cost.rate / items);
-  const uint64_t most = slices / (8 * plan.participants.size());
+  const uint64_t most = slices / ((irregular(plan) ? 8 : 1) * plan.participants.size());
   return std::max({uint64_t{1}, filling, cost.measured ? std::min(worthwhile, most) : 0});
 }
 

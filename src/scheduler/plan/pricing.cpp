@@ -59,7 +59,8 @@ double price_shares(std::span<const DeviceCost> devices, std::span<const uint64_
   double end = 0;
   for (size_t i = 0; i < devices.size(); ++i) {
     if (shares[i] == 0) continue;
-    end = std::max(end, devices[i].fixed + static_cast<double>(shares[i]) * devices[i].per_slice);
+    const uint64_t filling = std::max(shares[i], devices[i].min_package);
+    end = std::max(end, devices[i].fixed + static_cast<double>(filling) * devices[i].per_slice);
   }
   return end;
 }
@@ -68,26 +69,39 @@ SplitPrice price_split(std::span<const DeviceCost> devices, uint64_t slices) {
   SplitPrice price;
   price.shares.assign(devices.size(), 0);
   if (devices.empty() || slices == 0) return price;
-  std::vector<size_t> members(devices.size());
+  std::vector<size_t> members(devices.size()), best;
   std::iota(members.begin(), members.end(), size_t{0});
   double end = 0;
+  double least = std::numeric_limits<double>::infinity();
   for (;;) {
-    end = end_together(devices, members, static_cast<double>(slices));
-    // The one that falls shortest of its smallest package goes first; the others' shares grow.
+    const double together = end_together(devices, members, static_cast<double>(slices));
+    // The one that falls shortest of its smallest package goes first; the others' shares grow. What
+    // is best on the way stays: a device that its share does not fill may help all the same.
     size_t worst = members.size();
-    double least = 1;
-    for (size_t m = 0; m < members.size() && members.size() > 1; ++m) {
+    double shortest = 1;
+    double last = together;
+    bool late = false;  // somebody cannot even begin in time
+    for (size_t m = 0; m < members.size(); ++m) {
       const DeviceCost& device = devices[members[m]];
-      const double share = (end - device.fixed) * rate_of(device);
-      const double part = share / static_cast<double>(std::max<uint64_t>(1, device.min_package));
-      if (part < least) {
-        least = part;
+      const double share = (together - device.fixed) * rate_of(device);
+      const auto smallest = static_cast<double>(std::max<uint64_t>(1, device.min_package));
+      if (share >= smallest) continue;
+      late = late || share <= 0;
+      last = std::max(last, device.fixed + smallest / rate_of(device));
+      if (share / smallest <= shortest) {  // of equals the last
+        shortest = share / smallest;
         worst = m;
       }
     }
-    if (worst == members.size()) break;
+    if (best.empty() || (!late && last <= least)) {  // the fewer
+      best = members;
+      end = together;
+      least = late ? std::numeric_limits<double>::infinity() : last;
+    }
+    if (worst == members.size() || members.size() == 1) break;
     members.erase(members.begin() + static_cast<std::ptrdiff_t>(worst));
   }
+  members = std::move(best);
   uint64_t left = slices;
   for (const size_t i : members) {
     const double share = std::max(0.0, (end - devices[i].fixed) * rate_of(devices[i]));

@@ -12,7 +12,7 @@
 
 namespace tutti::scheduler {
 
-/// One device's part in a launch: t(x) = fixed + x · per_slice.
+/// One device's part in a launch: t(x) = fixed + max(x, min_package) · per_slice.
 struct DeviceCost {
   double fixed = 0;      // start-up, and transfers that do not depend on its share
   double per_slice = 0;  // > 0: computing, and transfers of its share
@@ -25,8 +25,9 @@ struct SplitPrice {
 };
 
 /// The shares with which all devices that take part end together: Σ x_i(t) = slices with
-/// x_i(t) = (t − fixed_i) / per_slice_i. Devices whose fixed cost exceeds t take no part, nor do
-/// those whose share is less than their smallest package.
+/// x_i(t) = (t − fixed_i) / per_slice_i. Devices whose fixed cost exceeds t take no part. Those
+/// whose share is less than their smallest package need that long all the same; they take part
+/// where the launch ends sooner with them.
 SplitPrice price_split(std::span<const DeviceCost> devices, uint64_t slices);
 
 /// Takes those devices out of a price_split() whose help is hardly worth having: their share is a

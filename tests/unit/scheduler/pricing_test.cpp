@@ -34,10 +34,24 @@ TEST(Pricing, FixedCostsDelay) {
 TEST(Pricing, WhoCannotHelpIsLeftOut) {
   const DeviceCost late[] = {{0, 1e-3, 1}, {2, 1e-3, 1}};
   EXPECT_EQ(price_split(late, 1000).shares[1], 0u);
-  const DeviceCost coarse[] = {{0, 1e-3, 1}, {0, 1e-3, 600}};
+  const DeviceCost coarse[] = {{0, 1e-3, 1}, {0, 1e-3, 1200}};
   EXPECT_EQ(price_split(coarse, 1000).shares[1], 0u);
   const DeviceCost slow[] = {{0, 1e-3, 1}, {0, 10, 1}};
   EXPECT_EQ(price_split(slow, 1000).shares[1], 0u);
+}
+
+TEST(Pricing, WhoIsNotFilledMayHelpAllTheSame) {
+  // 0.6 s instead of 1 s.
+  const DeviceCost coarse[] = {{0, 1e-3, 1}, {0, 1e-3, 600}};
+  EXPECT_GT(price_split(coarse, 1000).shares[1], 0u);
+  EXPECT_NEAR(price_split(coarse, 1000).seconds, 0.6, 1e-9);
+  // Four devices, none of which is filled by a quarter: three would take longer.
+  const std::vector<DeviceCost> equal(4, DeviceCost{0, 1e-3, 1056});
+  const SplitPrice price = price_split(equal, 3907);
+  for (const uint64_t share : price.shares) EXPECT_GE(share, 976u);
+  EXPECT_NEAR(price.seconds, 1.056, 1e-9);
+  // Of a launch that one device does in one package, the others only have to be woken.
+  EXPECT_EQ(price_split(equal, 1000).shares, (std::vector<uint64_t>{1000, 0, 0, 0}));
 }
 
 TEST(Pricing, MarginalDevicesAreLeftOut) {
