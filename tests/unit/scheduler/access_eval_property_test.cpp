@@ -258,7 +258,7 @@ TEST(AccessEvalProperty, ClaimsHoldForRandomKernels) {
        {std::pair{"strided", claims.strided}, std::pair{"atomic", claims.atomic},
         std::pair{"diff", claims.diff}, std::pair{"distrusted", claims.distrusted}}) {
     RecordProperty(name, std::to_string(count));
-    EXPECT_GT(count, kCases / 200u) << name;
+    EXPECT_GT(count, kCases / 400u) << name;
   }
   EXPECT_GT(claims.disjoint_with_stores, kCases / 50u);
   EXPECT_GT(claims.aliased, kCases / 1000u);
