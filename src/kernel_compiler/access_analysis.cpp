@@ -12,6 +12,7 @@
 #include <llvm/IR/Module.h>
 
 #include "kernel_compiler/access_collector.h"
+#include "kernel_compiler/image_coordinates.h"
 #include "kernel_compiler/kernel_signature.h"
 #include "kernel_compiler/module_preparation.h"
 #include "kernel_compiler/source_line.h"
@@ -19,7 +20,6 @@
 namespace tutti::kernel_compiler {
 namespace {
 
-using scheduler::Access;
 using scheduler::ArgKind;
 using scheduler::Argument;
 using scheduler::KernelSummary;
@@ -50,12 +50,13 @@ const llvm::Instruction* user_in(const llvm::Value& value, const llvm::Function&
   return nullptr;
 }
 
-void check_arguments(KernelSummary& summary, uint32_t line) {
-  for (const Argument& argument : summary.arguments) {
+void check_arguments(const llvm::Function& kernel, KernelSummary& summary, uint32_t line) {
+  for (unsigned i = 0; i < summary.arguments.size(); ++i) {
+    const Argument& argument = summary.arguments[i];
     switch (argument.kind) {
       case ArgKind::kImage:
         if (argument.access != "read_only" &&
-            (argument.access != "write_only" || argument.type_name != "image2d_t")) {
+            (argument.access != "write_only" || !image_kind(kernel.getArg(i)->getType()))) {
           keep_whole(summary,
                      "writes to image argument " + argument.name + " of type " + argument.type_name,
                      line);
@@ -70,20 +71,6 @@ void check_arguments(KernelSummary& summary, uint32_t line) {
       default:
         break;
     }
-  }
-}
-
-/// A read-only image may be read anywhere: by coordinates, which are not followed.
-void add_image_reads(KernelSummary& summary, uint32_t line) {
-  for (uint32_t i = 0; i < summary.arguments.size(); ++i) {
-    if (summary.arguments[i].kind != ArgKind::kImage) continue;
-    if (summary.arguments[i].access != "read_only") continue;
-    Access read;
-    read.argument = i;
-    read.offset = static_cast<uint32_t>(summary.exprs.size());
-    read.line = line;
-    summary.exprs.push_back({});
-    summary.accesses.push_back(std::move(read));
   }
 }
 
@@ -108,7 +95,7 @@ void analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::str
     keep_whole(summary, "arguments that are not understood", line);
     return;
   }
-  check_arguments(summary, line);
+  check_arguments(kernel, summary, line);
   check_variables(kernel, summary);
   auto& loops = analyses.functions.getResult<llvm::LoopAnalysis>(kernel);
   llvm::ReversePostOrderTraversal<llvm::Function*> order(&kernel);
@@ -121,7 +108,6 @@ void analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::str
                   analyses.functions.getResult<llvm::DominatorTreeAnalysis>(kernel), loops,
                   analyses.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel), foreign)
       .run();
-  add_image_reads(summary, line);
 }
 
 }  // namespace

@@ -280,8 +280,7 @@ void AccessCollector::visit_call(llvm::CallBase& call) {
     keep_whole(call, "calls " + base + ", which the program does not define");
     return;
   }
-  if (name.base.starts_with("write_image")) {
-    visit_image_write(call, name);
+  if (visit_image_call(call, name)) {
     return;
   }
   switch (classify_builtin(name.base)) {

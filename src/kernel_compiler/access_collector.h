@@ -15,8 +15,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "kernel_compiler/access_control.h"
 #include "kernel_compiler/access_expr.h"
@@ -60,9 +62,16 @@ class AccessCollector {
   void visit_atomic_call(llvm::CallBase& call, const BuiltinName& name);
   void visit_async_copy(llvm::CallBase& call, const BuiltinName& name);
   void visit_pointer_result(llvm::CallBase& call, const BuiltinName& name);
-  void visit_image_write(llvm::CallBase& call, const BuiltinName& name);  // access_image.cpp
   void visit_barrier(llvm::CallBase& call, const BuiltinName& name);
   void visit_fence(llvm::CallBase& call, const BuiltinName& name);
+
+  // Images: access_image.cpp. Whether the call is about one.
+  bool visit_image_call(llvm::CallBase& call, const BuiltinName& name);
+  void visit_image_write(llvm::CallBase& call, const llvm::Argument& image);
+  void visit_image_read(llvm::CallBase& call, const llvm::Argument& image);
+  uint32_t image_loop(unsigned dimension, uint32_t last);
+  scheduler::Access image_access(llvm::CallBase& call, scheduler::AccessKind kind,
+                                 uint32_t argument, uint32_t offset, uint32_t block_bytes);
 
   void record(const Site& site, const Repetition* repetition = nullptr);
   void record_unknown_load(const Site& site);
@@ -84,6 +93,7 @@ class AccessCollector {
   ControlAnalysis control_;
   AtomicResults results_;
   PrivateFunctions private_;
+  std::map<std::pair<unsigned, uint32_t>, uint32_t> image_loops_;
   bool has_variables_ = false;  // the program has writable variables in global memory
 };
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "kernel_compiler/builtin_names.h"
+#include "kernel_compiler/image_coordinates.h"
 #include "scheduler/plan/image_layout.h"
 
 namespace tutti::kernel_compiler {
@@ -403,14 +404,8 @@ uint32_t ExprBuilder::call(llvm::CallInst* value, uint8_t width) {
         },
         ExprKind::kGlobalSize);
   }
-  if (name.base == "get_image_width" || name.base == "get_image_height") {
-    const auto* image = llvm::dyn_cast<llvm::Argument>(value->getArgOperand(0));
-    return image == nullptr || width != 32
-               ? unknown(width)
-               : argument(image->getArgNo(),
-                          name.base == "get_image_width" ? offsetof(scheduler::ImageLayout, width)
-                                                         : offsetof(scheduler::ImageLayout, height),
-                          width);
+  if (name.base.starts_with("get_image_")) {
+    return image_size(*value, name.base, 0, width);
   }
   const auto leaf_kind = work_item_leaf(name.base);
   if (!leaf_kind || value->arg_size() != 1) {
@@ -424,6 +419,27 @@ uint32_t ExprBuilder::call(llvm::CallInst* value, uint8_t width) {
     return constant(width, leaf_kind->default_value);
   }
   return work_item(leaf_kind->kind, static_cast<uint32_t>(dimension->getZExtValue()), width);
+}
+
+/// Lane `lane` of what get_image_width and its kin tell of an image argument.
+uint32_t ExprBuilder::image_size(const llvm::CallInst& query, std::string_view name, unsigned lane,
+                                 uint8_t width) {
+  const auto* image =
+      query.arg_size() == 1 ? llvm::dyn_cast<llvm::Argument>(query.getArgOperand(0)) : nullptr;
+  const auto kind = image != nullptr ? image_kind(image->getType()) : std::nullopt;
+  if (!kind) return unknown(width);
+  const unsigned last = kind->coordinates - 1;
+  unsigned dimension = 3;
+  if (name == "get_image_width") dimension = 0;
+  if (name == "get_image_height") dimension = 1;
+  if (name == "get_image_depth") dimension = 2;
+  if (name == "get_image_array_size") dimension = last;
+  if (name == "get_image_dim") dimension = lane;  // without the layers of an array
+  if (dimension > last) return unknown(width);
+  const uint32_t size =
+      argument(image->getArgNo(),
+               offsetof(scheduler::ImageLayout, extent) + dimension * sizeof(uint32_t), 32);
+  return width == 64 ? widened(size, false) : width == 32 ? size : unknown(width);
 }
 
 /// A lane of a vector argument, or a member of a structure passed by value. Nothing writes to the
@@ -455,6 +471,12 @@ uint32_t ExprBuilder::argument_part(llvm::Instruction* value, uint8_t width) {
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(lane->getVectorOperandType());
   if (index == nullptr || type == nullptr || index->getZExtValue() >= type->getNumElements()) {
     return unknown(width);
+  }
+  if (const auto* query = llvm::dyn_cast<llvm::CallInst>(lane->getVectorOperand());
+      query != nullptr && query->getCalledFunction() != nullptr) {
+    const llvm::StringRef callee = query->getCalledFunction()->getName();
+    return image_size(*query, split_mangled({callee.data(), callee.size()}).base,
+                      static_cast<unsigned>(index->getZExtValue()), width);
   }
   const uint64_t bytes = index->getZExtValue() * (width / 8);
   if (const auto* whole = llvm::dyn_cast<llvm::Argument>(lane->getVectorOperand())) {

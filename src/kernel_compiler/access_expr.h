@@ -15,6 +15,7 @@
 
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -66,6 +67,8 @@ class ExprBuilder {
   uint32_t instruction(llvm::Instruction* value, uint8_t width, const llvm::Loop* scope);
   uint32_t call(llvm::CallInst* value, uint8_t width);
   uint32_t argument_part(llvm::Instruction* value, uint8_t width);
+  uint32_t image_size(const llvm::CallInst& query, std::string_view name, unsigned lane,
+                      uint8_t width);
   uint32_t work_item(scheduler::ExprKind kind, uint32_t dimension, uint8_t width);
 
   scheduler::KernelSummary& summary_;

@@ -166,6 +166,20 @@ bool lower_vector_access(IRBuilder<>& builder, CallInst& call, const VectorAcces
   return true;
 }
 
+/// Conversions of integers to floats of the default rounding: coordinates of images are made so.
+Value* lower_to_float(IRBuilder<>& builder, CallInst& call, const BuiltinName& name) {
+  const auto type = first_parameter_type(name.parameters);
+  const bool plain = name.base.starts_with("convert_float") &&
+                     name.base.find("_rt") == std::string_view::npos && call.arg_size() == 1;
+  if (!plain || !type || type->is_float || !call.getType()->isFPOrFPVectorTy() ||
+      !call.getArgOperand(0)->getType()->isIntOrIntVectorTy()) {
+    return nullptr;
+  }
+  Value* argument = call.getArgOperand(0);
+  return type->is_unsigned ? builder.CreateUIToFP(argument, call.getType())
+                           : builder.CreateSIToFP(argument, call.getType());
+}
+
 /// Returns whether `call` was replaced (and may be erased).
 bool lower(CallInst& call) {
   const llvm::Function* callee = call.getCalledFunction();
@@ -177,6 +191,10 @@ bool lower(CallInst& call) {
   IRBuilder<> builder(&call);
   if (const auto access = vector_access(name.base)) {
     return lower_vector_access(builder, call, *access);
+  }
+  if (Value* value = lower_to_float(builder, call, name)) {
+    call.replaceAllUsesWith(value);
+    return true;
   }
   if (const auto type = first_parameter_type(name.parameters); type && !type->is_float) {
     if (Value* value = lower_integer(builder, call, name.base, *type);

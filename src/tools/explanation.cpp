@@ -153,7 +153,7 @@ class Explainer {
     if (kind != ArgKind::kGlobal && kind != ArgKind::kConstant && kind != ArgKind::kImage) {
       return result;
     }
-    if (!kernel.analysed || kind == ArgKind::kImage) {
+    if (!kernel.analysed) {
       result.read.used = result.read.whole_buffer = result.declared.access != "write_only";
       result.written.used = result.written.whole_buffer =
           kind == ArgKind::kGlobal ||

@@ -286,6 +286,21 @@ std::optional<uint64_t> offset_in_name(const std::string& name) {
                                    : parse_natural(std::string_view(name).substr(mark + 1));
 }
 
+/// An image as large as the launch, four floats a pixel.
+scheduler::ImageLayout assumed_layout(const std::string& type_name, const LaunchShape& shape) {
+  const bool line = type_name == "image1d_t" || type_name == "image1d_buffer_t";
+  const bool flat = line || type_name == "image1d_array_t" || type_name.starts_with("image2d_t") ||
+                    type_name.starts_with("image2d_depth");
+  scheduler::ImageLayout layout;
+  layout.extent[0] = static_cast<uint32_t>(shape.global[0]);
+  if (!line) layout.extent[1] = static_cast<uint32_t>(shape.global[1]);
+  if (!flat) layout.extent[2] = static_cast<uint32_t>(shape.global[2]);
+  layout.pixel_bytes = 16;
+  layout.row_bytes = layout.pixel_bytes * layout.extent[0];
+  layout.slice_bytes = layout.row_bytes * layout.extent[1];
+  return layout;
+}
+
 Status choose_argument(const KernelSummary& kernel, const std::vector<bool>& used, size_t index,
                        const LaunchWishes& wishes, ChosenLaunch& launch) {
   const Argument& argument = kernel.arguments[index];
@@ -303,13 +318,18 @@ Status choose_argument(const KernelSummary& kernel, const std::vector<bool>& use
     launch.arguments[index].buffer = index + 1;  // each its own
     launch.arguments[index].size = kLargeBuffer;
   } else if (argument.kind == ArgKind::kImage) {
-    // As large as the launch, four floats a pixel.
-    const auto& global = launch.shape.global;
-    const scheduler::ImageLayout layout{16 * global[0], static_cast<uint32_t>(global[0]),
-                                        static_cast<uint32_t>(global[1])};
+    const scheduler::ImageLayout layout = assumed_layout(argument.type_name, launch.shape);
     data.resize(sizeof(layout));
     std::memcpy(data.data(), &layout, sizeof(layout));
-    launch.arguments[index] = {data, index + 1, 0, layout.row_bytes * global[1]};
+    launch.arguments[index] = {.scalar = data,
+                               .buffer = index + 1,
+                               .size = layout.slice_bytes * layout.extent[2],
+                               .unit = layout.pixel_bytes};
+  } else if (argument.kind == ArgKind::kSampler) {
+    const scheduler::SamplerLayout layout;  // the nearest pixel, at its coordinates
+    data.resize(sizeof(layout));
+    std::memcpy(data.data(), &layout, sizeof(layout));
+    launch.arguments[index].scalar = data;
   }
   for (const auto& [wanted, text] : wishes.arguments) {
     if (!names_argument(wanted, kernel, index)) continue;

@@ -113,6 +113,8 @@ class Memory {
  public:
   virtual ~Memory() = default;
   virtual uint64_t size() const = 0;
+  /// Bytes of an image's pixel; 0 for a buffer.
+  virtual uint64_t pixel_size() const { return 0; }
 };
 
 /// Host memory that a device reads and writes without staging. Not initialised.

@@ -158,7 +158,8 @@ Result<std::unique_ptr<Memory>> OpenClBackend::create_image(cl_mem buffer,
   if (code != CL_SUCCESS || !memory.get()) {
     return device_.failure("clCreateImage", code ? code : CL_OUT_OF_RESOURCES);
   }
-  return std::make_unique<OpenClMemory>(device_, std::move(memory), shape.span(), shape.type);
+  return std::make_unique<OpenClMemory>(device_, std::move(memory), shape.span(), shape.type,
+                                        shape.pixel_size);
 }
 
 Result<std::unique_ptr<Memory>> OpenClBackend::allocate_image(const ImageShape& shape) {

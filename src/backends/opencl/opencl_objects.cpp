@@ -150,11 +150,12 @@ uint64_t next_number() {
 }  // namespace
 
 OpenClMemory::OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size,
-                           cl_mem_object_type type)
+                           cl_mem_object_type type, uint64_t pixel_size)
     : device_(device),
       memory_(std::move(memory)),
       size_(size),
       type_(type),
+      pixel_size_(pixel_size),
       number_(next_number()) {}
 
 OpenClMemory::~OpenClMemory() {

@@ -179,10 +179,11 @@ class OpenClMemory final : public Memory {
   };
 
   OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size,
-               cl_mem_object_type type = CL_MEM_OBJECT_BUFFER);
+               cl_mem_object_type type = CL_MEM_OBJECT_BUFFER, uint64_t pixel_size = 0);
   ~OpenClMemory() override;
   cl_mem_object_type type() const { return type_; }
   uint64_t size() const override { return size_; }
+  uint64_t pixel_size() const override { return pixel_size_; }
   cl_mem handle() const { return memory_.get(); }
   Result<View> view(uint64_t origin, uint64_t size);
 
@@ -195,6 +196,7 @@ class OpenClMemory final : public Memory {
   OwnedMemory memory_;  // constant until the end
   const uint64_t size_;
   const cl_mem_object_type type_;
+  const uint64_t pixel_size_;
   const uint64_t number_;
   Mutex mutex_;
   std::map<std::pair<uint64_t, uint64_t>, Window> windows_ TUTTI_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 
 #include "scheduler/exec/image_rect.h"
 #include "scheduler/exec/run_trace.h"
+#include "scheduler/memory/image_boxes.h"
 
 namespace tutti::scheduler {
 
@@ -110,24 +111,20 @@ struct DirectPath::Submitter {
     if (buffer.valid_at(place, view.origin, end)) return {};
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
-    if (const backends::ImageShape* shape = buffer.image()) {
-      auto sent = queue.write_image(*memory, {{0, 0, 0}, shape->extent}, host,
-                                    shape->second_pitch(), shape->slice_pitch, wait);
-      if (!sent) return tl::unexpected<Error>(std::move(sent).error());
-      newest = std::move(*sent);
-      note_sent(buffer.size(), work, argument);
-      buffer.add_copy(place, 0, buffer.size());
-      return {};
-    }
     for (const auto& segment : buffer.segments(view.origin, end)) {
       if (segment.places == 0 || segment.places & place_bit(place)) continue;
       // The queue is in-order: the kernel comes after. The host's copy stays as it is until a later
       // command, which waits for this one, changes it.
-      auto sent = queue.write(*memory, segment.begin, segment.end - segment.begin,
-                              host + segment.begin, wait);
-      if (!sent) return tl::unexpected<Error>(std::move(sent).error());
-      newest = std::move(*sent);
-      note_sent(segment.end - segment.begin, work, argument);
+      if (const backends::ImageShape* shape = buffer.image()) {
+        for (const auto& [box, offset] : boxes_of(*shape, segment.begin, segment.end)) {
+          TUTTI_ASSIGN(newest, queue.write_image(*memory, box, host + offset,
+                                                 shape->second_pitch(), shape->slice_pitch, wait));
+        }
+      } else {
+        TUTTI_ASSIGN(newest, queue.write(*memory, segment.begin, segment.end - segment.begin,
+                                         host + segment.begin, wait));
+      }
+      if (newest) note_sent(segment.end - segment.begin, work, argument);
       buffer.add_copy(place, segment.begin, segment.end);
     }
     return {};

@@ -66,7 +66,7 @@ class TracedQueue final : public backends::Queue {
   Result<backends::CompletionPtr> read_image(backends::Memory& from, const backends::ImageBox& box,
                                              void* to, size_t second_pitch, size_t third_pitch,
                                              backends::WaitList wait) override {
-    return traced(Direction::kDownload, bytes_of(from, box, second_pitch, third_pitch), [&] {
+    return traced(Direction::kDownload, bytes_of(from, box), [&] {
       return queue_->read_image(from, box, to, second_pitch, third_pitch, wait);
     });
   }
@@ -74,7 +74,7 @@ class TracedQueue final : public backends::Queue {
                                               const void* from, size_t second_pitch,
                                               size_t third_pitch,
                                               backends::WaitList wait) override {
-    return traced(Direction::kUpload, bytes_of(to, box, second_pitch, third_pitch), [&] {
+    return traced(Direction::kUpload, bytes_of(to, box), [&] {
       return queue_->write_image(to, box, from, second_pitch, third_pitch, wait);
     });
   }
@@ -93,12 +93,8 @@ class TracedQueue final : public backends::Queue {
   Status finish() override { return queue_->finish(); }
 
  private:
-  /// What lies between the box's first and last row; an image of one row tells no pitch.
-  static uint64_t bytes_of(const backends::Memory& image, const backends::ImageBox& box,
-                           size_t second_pitch, size_t third_pitch) {
-    if (box.extent[2] > 1) return box.extent[2] * third_pitch;
-    if (box.extent[1] > 1 || second_pitch != 0) return box.extent[1] * second_pitch;
-    return image.size();
+  static uint64_t bytes_of(const backends::Memory& image, const backends::ImageBox& box) {
+    return image.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2];
   }
 
   template <typename Transfer>

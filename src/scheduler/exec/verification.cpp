@@ -154,14 +154,34 @@ Status Verification::copy(const BufferView& view) {
   LogicalBuffer& buffer = *view.buffer;
   Copy* copy = copy_of(buffer);
   if (!copy) {
-    TUTTI_ASSIGN(auto memory, backends_.at(plan_.backend).allocate(buffer.size(), nullptr));
+    backends::Backend& backend = backends_.at(plan_.backend);
+    TUTTI_ASSIGN(auto memory, buffer.image() ? backend.allocate_image(*buffer.image())
+                                             : backend.allocate(buffer.size(), nullptr));
     copies_.push_back({view.buffer, std::move(memory)});
     copy = &copies_.back();
   }
   TUTTI_TRY(buffer.make_valid(kHostPlace, view.origin, view.origin + view.size));
   TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(plan_.backend));
+  if (const backends::ImageShape* shape = buffer.image()) {
+    TUTTI_ASSIGN(const auto written,
+                 queue->write_image(*copy->memory, {{0, 0, 0}, shape->extent}, host,
+                                    shape->second_pitch(), shape->slice_pitch, {}));
+    return written->wait();
+  }
   return queue->write_blocking(*copy->memory, view.origin, view.size, host + view.origin);
+}
+
+Status Verification::read_copy(const BufferView& view, std::span<std::byte> to) {
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(plan_.backend));
+  backends::Memory& memory = *copy_of(*view.buffer)->memory;
+  if (const backends::ImageShape* shape = view.buffer->image()) {
+    TUTTI_ASSIGN(const auto read,
+                 queue->read_image(memory, {{0, 0, 0}, shape->extent}, to.data(),
+                                   shape->second_pitch(), shape->slice_pitch, {}));
+    return read->wait();
+  }
+  return queue->read_blocking(memory, view.origin, view.size, to.data());
 }
 
 Result<std::unique_ptr<Verification>> Verification::begin(BackendSet& backends,
@@ -195,7 +215,15 @@ Status Verification::run_whole(Stream& stream) {
   for (size_t i = 0; i < work_.arguments->size(); ++i) {
     const ArgumentSlot& slot = (*work_.arguments)[i];
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    if (Copy* copy = copy_of(*slot.view.buffer)) arguments[i].memory = copy->memory.get();
+    Copy* copy = copy_of(*slot.view.buffer);
+    if (!copy) continue;
+    arguments[i].memory = copy->memory.get();
+    if (!slot.image) continue;
+    TUTTI_ASSIGN(auto image,
+                 backends_.at(backend).image_over(*copy->memory, slot.view.origin, slot.view.size,
+                                                  slot.image->shape()));
+    images_.push_back(std::move(image));
+    arguments[i].memory = images_.back().get();
   }
   backends::Launch launch;
   TUTTI_ASSIGN(launch.kernel, work_.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
@@ -237,17 +265,16 @@ Status Verification::compare(Stream& stream, std::span<const PackageRecord> pack
     return status;
   }
   const uint64_t written = written_arguments(summary);
-  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(plan_.backend));
   std::string what;
   for (uint32_t i = 0; i < work_.arguments->size() && what.empty(); ++i) {
     const BufferView& view = (*work_.arguments)[i].view;
     if (!view.buffer || !argument_written(written, i)) continue;
-    std::vector<std::byte> whole(view.size);
-    TUTTI_TRY(
-        queue->read_blocking(*copy_of(*view.buffer)->memory, view.origin, view.size, whole.data()));
     TUTTI_TRY(view.buffer->make_valid(kHostPlace, view.origin, view.origin + view.size));
     TUTTI_ASSIGN(const std::byte* host, view.buffer->host_memory());
     const std::span<const std::byte> split(host + view.origin, view.size);
+    // What lies between an image's rows is nobody's, and the same.
+    std::vector<std::byte> whole(split.begin(), split.end());
+    TUTTI_TRY(read_copy(view, whole));
     const Argument& argument = summary.arguments[i];
     const ElementType type = element_type(argument.type_name);
     const auto at = first_difference(type, split, whole, tolerance);

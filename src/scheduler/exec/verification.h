@@ -75,6 +75,8 @@ class Verification {
   Verification(BackendSet& backends, const KernelWork& work, const KernelPlan& plan)
       : backends_(backends), work_(work), plan_(plan) {}
   Status copy(const BufferView& view);
+  /// The copy's bytes of the view, in the layout of the buffer's copy at the host.
+  Status read_copy(const BufferView& view, std::span<std::byte> to);
   Copy* copy_of(const LogicalBuffer& buffer);
   Status run_whole(Stream& stream);
   std::string owner_of(uint32_t argument, uint64_t byte,
@@ -84,6 +86,7 @@ class Verification {
   const KernelWork work_;
   const KernelPlan plan_;
   std::vector<Copy> copies_;
+  std::vector<std::unique_ptr<backends::Memory>> images_;  // made from copies
 };
 
 }  // namespace tutti::scheduler

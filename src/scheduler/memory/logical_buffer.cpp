@@ -8,6 +8,7 @@
 
 #include "platform/clock.h"
 #include "scheduler/exec/backend_set.h"
+#include "scheduler/memory/image_boxes.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -145,41 +146,30 @@ Place LogicalBuffer::place_on(uint32_t backend) const {
 
 Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }
 
-void LogicalBuffer::widen(uint64_t& begin, uint64_t& end) const {
-  if (!image_) return;
-  if (image_->type != CL_MEM_OBJECT_IMAGE2D || image_->row_pitch == 0) {
-    begin = 0;
-    end = size_;
-    return;
-  }
-  const uint64_t row = image_->row_pitch;
-  begin -= begin % row;
-  end = std::min((end + row - 1) / row * row, size_);
+ByteStrips LogicalBuffer::widened(const ByteStrips& strips) const {
+  return image_ ? whole_pixels(*image_, strips, size_) : strips;
 }
 
-ByteStrips LogicalBuffer::widened(const ByteStrips& strips) const {
-  if (!image_) return strips;
-  ByteStrips rows{.range = strips.range};
-  widen(rows.range.begin, rows.range.end);
-  return rows;
+ByteRange LogicalBuffer::widened(uint64_t begin, uint64_t end) const {
+  return widened({.range = {begin, end}}).range;
 }
 
 bool LogicalBuffer::valid_at(Place place, uint64_t begin, uint64_t end) const {
-  widen(begin, end);
+  const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
-  return map_.valid_at(place, begin, end);
+  return map_.valid_at(place, range.begin, range.end);
 }
 
 PlaceSet LogicalBuffer::valid_places(uint64_t begin, uint64_t end) const {
-  widen(begin, end);
+  const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
-  return map_.valid_everywhere_in(begin, end);
+  return map_.valid_everywhere_in(range.begin, range.end);
 }
 
 bool LogicalBuffer::undefined(uint64_t begin, uint64_t end) const {
-  widen(begin, end);
+  const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
-  return map_.undefined(begin, end);
+  return map_.undefined(range.begin, range.end);
 }
 
 std::vector<ResidencyMap::Segment> LogicalBuffer::segments(uint64_t begin, uint64_t end) const {
@@ -188,15 +178,15 @@ std::vector<ResidencyMap::Segment> LogicalBuffer::segments(uint64_t begin, uint6
 }
 
 void LogicalBuffer::set_exclusive(Place place, uint64_t begin, uint64_t end) {
-  widen(begin, end);
+  const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
-  map_.set_exclusive(place, begin, end);
+  map_.set_exclusive(place, range.begin, range.end);
 }
 
 void LogicalBuffer::add_copy(Place place, uint64_t begin, uint64_t end) {
-  widen(begin, end);
+  const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
-  map_.add_copy(place, begin, end);
+  map_.add_copy(place, range.begin, range.end);
 }
 
 std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place,
@@ -347,21 +337,23 @@ Status LogicalBuffer::move_in_blocks(Place to, uint64_t begin, uint64_t end, uin
 Status LogicalBuffer::move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,
                                  const SegmentRows& rows, std::byte* host) {
   const size_t second = image_->second_pitch(), third = image_->slice_pitch;
-  for (uint64_t i = 0; i < rows.count; ++i) {
-    uint64_t begin = rows.first.begin + i * rows.pitch;
-    uint64_t end = begin + rows.length();
-    widen(begin, end);
-    backends::ImageBox box{{0, 0, 0}, image_->extent};
-    if (begin != 0 || end != size_) {
-      box.origin[1] = begin / image_->row_pitch;
-      box.extent[1] = (end - begin + image_->row_pitch - 1) / image_->row_pitch;
+  std::vector<backends::CompletionPtr> under_way;
+  Status status;
+  for (const auto& [box, offset] : boxes_of(*image_, rows)) {
+    auto moved = to_device ? queue.write_image(memory, box, host + offset, second, third, {})
+                           : queue.read_image(memory, box, host + offset, second, third, {});
+    if (!moved) {
+      status = tl::unexpected<Error>(std::move(moved).error());
+      break;
     }
-    TUTTI_ASSIGN(const auto moved,
-                 to_device ? queue.write_image(memory, box, host + begin, second, third, {})
-                           : queue.read_image(memory, box, host + begin, second, third, {}));
-    TUTTI_TRY(moved->wait());
+    under_way.push_back(std::move(*moved));
   }
-  return {};
+  // Also after a failure: the host's copy is used until then.
+  for (const auto& moved : under_way) {
+    Status ended = moved->wait();
+    if (status) status = std::move(ended);
+  }
+  return status;
 }
 
 void LogicalBuffer::begin_write(const void* launch, Place place, const ByteStrips& given) {

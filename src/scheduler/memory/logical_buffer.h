@@ -2,9 +2,8 @@
 // A buffer or image as the scheduler sees it: the host's copy, one vendor allocation of full size
 // per device that uses it (made at first use), and the directory that says where each byte range is
 // valid. Sub-buffers are BufferViews on their parent. An image is addressed like a buffer, by the
-// bytes of its host's copy; it moves by whole rows (2-D images) or as a whole. Reference
-// counted; thread-safe: its own lock guards the directory, and is never held while a vendor is
-// called.
+// bytes of its host's copy; ranges of pixels move as boxes (image_boxes.h). Reference counted;
+// thread-safe: its own lock guards the directory, and is never held while a vendor is called.
 #pragma once
 
 #include <atomic>
@@ -138,9 +137,9 @@ class LogicalBuffer : public RefCounted {
   Status move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,
                     const SegmentRows& rows, std::byte* host);
   Result<backends::Memory*> memory_at(Place place);
-  /// Ranges of a 2-D image are whole rows, those of other images all of it.
-  void widen(uint64_t& begin, uint64_t& end) const;
+  /// Ranges of an image are whole pixels.
   ByteStrips widened(const ByteStrips& strips) const;
+  ByteRange widened(uint64_t begin, uint64_t end) const;
   std::vector<ResidencyMap::Segment> missing_locked(Place place, const ByteStrips& strips) const
       TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);

@@ -77,7 +77,11 @@ ByteRange clip(const Interval& bytes, const Window& window) {
   const Wide begin = std::max(bytes.lo, Wide{0});
   const Wide end = std::min(bytes.hi, Wide{window.size});
   if (begin >= end) return {};
-  return {static_cast<uint64_t>(begin), static_cast<uint64_t>(end)};
+  // What is touched is whole units, so bounds within one stand for its neighbour's edge.
+  const Wide unit = window.unit;
+  const ByteRange range{static_cast<uint64_t>(affine::ceil_divide(begin, unit) * unit),
+                        static_cast<uint64_t>(affine::floor_divide(end, unit) * unit)};
+  return range.empty() ? ByteRange{} : range;
 }
 
 void extend(ByteRange& range, const ByteRange& other) {
@@ -151,7 +155,8 @@ void LaunchAccess::Impl::add_accesses(const LaunchShape& shape,
     if (window_of[argument] == kNone) continue;
     window_of[argument] = static_cast<uint32_t>(launch.windows.size());
     const ArgumentValue& value = arguments[argument];
-    launch.windows.push_back({argument, value.buffer, value.origin, value.size});
+    launch.windows.push_back(
+        {argument, value.buffer, value.origin, value.size, std::max<uint64_t>(value.unit, 1)});
   }
   DomainBuilder builder(summary, shape, arguments);
   launch.domains.resize(leaders.size());

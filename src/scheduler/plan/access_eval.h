@@ -31,13 +31,16 @@ struct LaunchShape {
 
 /// One kernel argument's value at launch.
 struct ArgumentValue {
-  // Scalars: the bytes given to clSetKernelArg; images: an ImageLayout; else empty.
+  // Scalars: the bytes given to clSetKernelArg; images: an ImageLayout; samplers: a SamplerLayout;
+  // else empty.
   std::span<const std::byte> scalar;
   // Memory objects: the root buffer (an id equal for all views of one allocation), where this
   // argument's window begins in it, and the window's size. buffer == 0: NULL or no memory object.
   uint64_t buffer = 0;
   uint64_t origin = 0;
   uint64_t size = 0;
+  // Bytes that are read, written and moved as one: the pixel of an image that is none of a buffer.
+  uint64_t unit = 1;
 };
 
 /// What one package does to one argument, in bytes of its window.

@@ -15,6 +15,7 @@ struct Window {
   uint64_t buffer = 0;
   uint64_t origin = 0;
   uint64_t size = 0;
+  uint64_t unit = 1;  // as of ArgumentValue
 };
 
 struct AccessUse {

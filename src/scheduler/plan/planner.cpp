@@ -9,6 +9,7 @@
 #include <set>
 
 #include "platform/log.h"
+#include "scheduler/memory/image_boxes.h"
 #include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"
 #include "scheduler/plan/planner_parts.h"
@@ -26,10 +27,14 @@ constexpr uint64_t kWorthSplittingItems = 2048;
 /// Arguments as the evaluation wants them. Lives as long as that takes.
 struct ArgumentValues {
   explicit ArgumentValues(const ArgumentSet& arguments)
-      : values(arguments.size()), layouts(arguments.size()) {
+      : values(arguments.size()), layouts(arguments.size()), samplers(arguments.size()) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const ArgumentSlot& slot = arguments[i];
       if (slot.kind == ArgumentSlot::Kind::kBytes) values[i].scalar = slot.bytes;
+      if (slot.kind == ArgumentSlot::Kind::kSampler) {
+        samplers[i] = layout_of(slot.sampler);
+        values[i].scalar = std::as_bytes(std::span(&samplers[i], 1));
+      }
       if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
       values[i].buffer = slot.view.buffer->id();
       values[i].origin = slot.view.origin;
@@ -37,13 +42,14 @@ struct ArgumentValues {
       const backends::ImageShape* shape =
           slot.image ? &slot.image->shape() : slot.view.buffer->image();
       if (!shape) continue;
-      layouts[i] = {shape->row_pitch, static_cast<uint32_t>(shape->extent[0]),
-                    static_cast<uint32_t>(shape->extent[1])};
+      layouts[i] = layout_of(*shape);
+      if (!slot.image) values[i].unit = shape->pixel_size;
       values[i].scalar = std::as_bytes(std::span(&layouts[i], 1));
     }
   }
   std::vector<ArgumentValue> values;
   std::vector<ImageLayout> layouts;
+  std::vector<SamplerLayout> samplers;
 };
 
 const char* objective_name(Objective objective) {

@@ -281,6 +281,13 @@ bool alone(const EvaluatedLaunch& launch, uint32_t window, bool with_loads) {
   });
 }
 
+/// No strip ends within a pixel.
+bool whole_units(const StridedWrites& strided, const Window& window) {
+  const auto unit = static_cast<int64_t>(window.unit);
+  return strided.period % unit == 0 && strided.step % unit == 0 && strided.begin % unit == 0 &&
+         strided.end % unit == 0;
+}
+
 }  // namespace
 
 SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
@@ -294,13 +301,9 @@ SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
   const SplitAnswer* refusal = nullptr;
   for (uint32_t i = 0; i < launch.windows.size(); ++i) {
     if (!boxes.refusals()[i]) continue;
-    // Images move by rows: no strips of them, and vendors' copies cannot be compared.
-    if (launch.summary->arguments[launch.windows[i].argument].kind == ArgKind::kImage) {
-      return *boxes.refusals()[i];
-    }
     if (alone(launch, i, with_loads[i])) {
       const StridedWrites strided = strided_writes(launch, i, dimension, with_loads[i]);
-      if (strided.period != 0) {
+      if (strided.period != 0 && whole_units(strided, launch.windows[i])) {
         answer.strided.resize(launch.windows.size());
         answer.strided[i] = strided;
         answer.reason = "writes of argument " +
@@ -309,6 +312,10 @@ SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
                         std::to_string(std::abs(strided.step)) + " bytes apart";
         continue;
       }
+    }
+    // Vendors' copies of images cannot be compared.
+    if (launch.summary->arguments[launch.windows[i].argument].kind == ArgKind::kImage) {
+      return *boxes.refusals()[i];
     }
     together[i] = true;
     if (!refusal) refusal = &*boxes.refusals()[i];

@@ -65,7 +65,8 @@ StridedWrites strided_writes(const EvaluatedLaunch& launch, uint32_t window, uin
   std::vector<Alternate> alternates;
   for (const AccessUse* use : uses) {
     const AccessDomain& where = launch.domains[use->domain];
-    if (use->domain != domain) where.slice_values(domain = use->domain, values);
+    if (use->domain != domain) where.slice_values(dimension, values);
+    domain = use->domain;
     Form form = use->offset;
     for (const Term& term : use->offset) {
       if (outer(term)) form = form.without(term.symbol);

@@ -35,6 +35,37 @@ class FakeMemory : public Memory {
   std::byte* data_;
 };
 
+/// An image's pixels lie one after the other.
+class FakeImage : public FakeMemory {
+ public:
+  FakeImage(std::atomic<int64_t>& left, const ImageShape& shape)
+      : FakeMemory(left, packed_size(shape), nullptr), shape_(shape) {}
+  uint64_t pixel_size() const override { return shape_.pixel_size; }
+  static uint64_t packed_size(const ImageShape& shape) {
+    return shape.pixel_size * shape.extent[0] * shape.extent[1] * shape.extent[2];
+  }
+  uint64_t bytes_in(const ImageBox& box) const {
+    return shape_.pixel_size * box.extent[0] * box.extent[1] * box.extent[2];
+  }
+  /// Copies a box from or to the host.
+  void move(const ImageBox& box, std::byte* host, size_t second, size_t third, bool to_host) {
+    const size_t row = shape_.pixel_size * shape_.extent[0];
+    for (size_t z = 0; z < box.extent[2]; ++z) {
+      for (size_t y = 0; y < box.extent[1]; ++y) {
+        std::byte* here =
+            data() + ((box.origin[2] + z) * shape_.extent[1] + box.origin[1] + y) * row +
+            box.origin[0] * shape_.pixel_size;
+        std::byte* there = host + z * third + y * second;
+        const size_t length = box.extent[0] * shape_.pixel_size;
+        std::memcpy(to_host ? there : here, to_host ? here : there, length);
+      }
+    }
+  }
+
+ private:
+  const ImageShape shape_;
+};
+
 std::byte* bytes_of(Memory& memory) { return static_cast<FakeMemory&>(memory).data(); }
 
 class FakeCompletion : public Completion {
@@ -169,6 +200,22 @@ class FakeQueue : public Queue {
       }
     });
   }
+  Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to, size_t second,
+                                   size_t third, WaitList wait) override {
+    auto& image = static_cast<FakeImage&>(from);
+    backend_.bytes_out += image.bytes_in(box);
+    return post(wait, [&image, box, to, second, third] {
+      image.move(box, static_cast<std::byte*>(to), second, third, true);
+    });
+  }
+  Result<CompletionPtr> write_image(Memory& to, const ImageBox& box, const void* from,
+                                    size_t second, size_t third, WaitList wait) override {
+    auto& image = static_cast<FakeImage&>(to);
+    backend_.bytes_in += image.bytes_in(box);
+    return post(wait, [&image, box, from, second, third] {
+      image.move(box, static_cast<std::byte*>(const_cast<void*>(from)), second, third, false);
+    });
+  }
   Status flush() override { return {}; }
   Status finish() override {
     TUTTI_ASSIGN(auto completion, post({}, [] {}));
@@ -229,6 +276,11 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host)
   }
   ++allocations;
   return std::make_unique<FakeMemory>(memory_left, size, host);
+}
+
+Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& shape) {
+  memory_left -= static_cast<int64_t>(FakeImage::packed_size(shape));
+  return std::make_unique<FakeImage>(memory_left, shape);
 }
 
 namespace {

@@ -42,6 +42,9 @@ class FakeBackend : public backends::Backend {
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<backends::Queue>> create_queue(backends::QueueOptions options) override;
   Result<std::unique_ptr<backends::Memory>> allocate(uint64_t size, void* host) override;
+  /// To kernels an image is its pixels, one after the other.
+  Result<std::unique_ptr<backends::Memory>> allocate_image(
+      const backends::ImageShape& shape) override;
   Result<std::unique_ptr<backends::PinnedMemory>> allocate_pinned(uint64_t size) override;
   backends::BuildResult build(const std::string& source, const std::string& options) override;
   /// Parts of the same kind.

@@ -318,10 +318,12 @@ TEST(AccessPattern, RowsOfAnImage) {
       if (x < get_image_width(im) && y < get_image_height(im)) write_imagef(im, (int2)(x, y), p[x]);
     }
   )";
-  // Bytes 8 and 12 of an image's layout are its width and height, bytes 0 to 7 a row's length.
+  // An image's layout: bytes of a row, of a slice (@8), of a pixel (@16); its width (@24), height.
   EXPECT_EQ(describe(source).back(),
-            "store im[((sext64((trunc32(gid1) + 3))*im) + k0)] 1 in k0 if im@8 > trunc32(gid0) && "
-            "(trunc32(gid1) + 3) < im@12");
+            "store im[(((sext64(trunc32(gid0))*im@16) + (sext64((trunc32(gid1) + 3))*im)) + k0)] 1 "
+            "in k0 if im@24 > trunc32(gid0) && (trunc32(gid1) + 3) < im@28 && "
+            "sext64(trunc32(gid0)) <u zext64(im@24) && "
+            "sext64((trunc32(gid1) + 3)) <u zext64(im@28) exact");
 }
 
 TEST(AccessPattern, WhileLoopInSteps) {

@@ -59,9 +59,17 @@ const Case kCases[] = {
      "memory_order_relaxed, memory_scope_work_group); }",
      "", 0},
     {"Image",
+     "#pragma OPENCL EXTENSION cl_khr_mipmap_image_writes : enable\n"
      "kernel void k(write_only image1d_t im, global float4* o) {\n"
-     "  write_imagef(im, get_global_id(0), o[0]);\n}",
-     "image argument im", 1},
+     "  write_imagef(im, get_global_id(0), 1, o[0]);\n}",
+     "calls write_imagef on an image", 3},
+    {"ImageOfAllShapes",
+     "kernel void k(write_only image1d_t a, write_only image1d_buffer_t b,\n"
+     "              write_only image1d_array_t c, write_only image2d_array_t d) {\n"
+     "  const int i = get_global_id(0);\n"
+     "  write_imagef(a, i, 1);\n  write_imagef(b, i, 1);\n  write_imagef(c, (int2)(0, i), 1);\n"
+     "  write_imagef(d, (int4)(0, 0, i, 0), 1);\n}",
+     "", 0},
     {"Pipe", "kernel void k(read_only pipe int p) { }", "argument p", 1},
     {"SubGroup",
      "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"

@@ -333,7 +333,7 @@ TEST(AccessEval, VolatileImagesAndWholeReasons) {
   EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
   k.summary().arguments[0].access = "read_write";
   EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kWhole);
-  // Rows that cannot be told apart: images are neither compared nor moved by strips.
+  // Pixels that cannot be told apart: images are not compared.
   k.summary().arguments[0].access = "write_only";
   EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
   k.summary().accesses[0].kind = AccessKind::kStore;

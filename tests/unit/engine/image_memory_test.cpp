@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images of which several places hold parts: what travels, and what it leaves alone.
+#include <random>
+
+#include "engine_fixture.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class EngineImages : public EngineTest {
+ protected:
+  /// kBytes of pixels of four bytes, without gaps.
+  Ref<LogicalBuffer> image(cl_mem_object_type type, std::array<size_t, 3> extent) {
+    LogicalBuffer::Options options;
+    options.size = kBytes;
+    options.image.emplace();
+    options.image->type = type;
+    options.image->extent = extent;
+    options.image->pixel_size = 4;
+    options.image->row_pitch = 4 * extent[0];
+    if (type == CL_MEM_OBJECT_IMAGE3D) options.image->slice_pitch = 4 * extent[0] * extent[1];
+    if (type == CL_MEM_OBJECT_IMAGE1D_ARRAY) options.image->slice_pitch = 4 * extent[0];
+    EXPECT_EQ(options.image->span(), kBytes);
+    return *LogicalBuffer::create(*set, options);
+  }
+  static void fill(std::byte* memory, uint64_t begin, uint64_t end, uint8_t seed) {
+    for (uint64_t i = begin; i < end; ++i) memory[i] = std::byte(i * 7 + seed);
+  }
+  uint64_t sent(uint32_t device) const { return fakes[device]->bytes_in; }
+};
+
+TEST_F(EngineImages, OnlyMissingPixelsTravel) {
+  start("dd", SplitMode::kAuto);
+  auto one = image(CL_MEM_OBJECT_IMAGE2D, {16, 64, 1});
+  fill(*one->host_memory(), 0, kBytes, 1);
+  one->set_exclusive(kHostPlace, 0, kBytes);
+  ASSERT_TRUE(one->make_valid(1, 640, 1280));
+  EXPECT_EQ(sent(0), 640u);
+  // From within a row to within another.
+  ASSERT_TRUE(one->make_valid(1, 600, 1300));
+  EXPECT_EQ(sent(0), 640u + 40 + 20);
+  // Not whole pixels: those that hold them.
+  ASSERT_TRUE(one->make_valid(2, 5, 9));
+  EXPECT_EQ(sent(1), 8u);
+  // Columns.
+  ASSERT_TRUE(one->make_valid(2, ByteStrips{{0, kBytes}, 32, 64, 8}));
+  EXPECT_EQ(sent(1), 8u + 64 * 8);
+  EXPECT_TRUE(one->valid_at(2, 32, 40));
+  EXPECT_FALSE(one->valid_at(2, 40, 44));
+}
+
+TEST_F(EngineImages, RowsOfSlicesOfA3dImage) {
+  start("dd", SplitMode::kAuto);
+  auto deep = image(CL_MEM_OBJECT_IMAGE3D, {8, 16, 8});
+  fill(*deep->host_memory(), 0, kBytes, 1);
+  deep->set_exclusive(kHostPlace, 0, kBytes);
+  const ByteStrips rows{{0, kBytes}, 4 * 32, 16 * 32, 3 * 32};
+  ASSERT_TRUE(deep->make_valid(1, rows));
+  EXPECT_EQ(sent(0), 8u * 3 * 32);
+  // To the other device, by way of the host, and nothing else.
+  deep->set_exclusive(1, 4 * 32, 5 * 32);
+  (*deep->host_memory())[4 * 32] = std::byte{0};
+  ASSERT_TRUE(deep->make_valid(2, rows));
+  EXPECT_EQ(sent(1), 8u * 3 * 32);
+  EXPECT_EQ(fakes[0]->bytes_out, 32u);
+  EXPECT_EQ((*deep->host_memory())[4 * 32], std::byte((4 * 32 * 7 + 1) & 255));
+}
+
+TEST_F(EngineImages, RandomPartsOfRandomPlaces) {
+  start("ddd", SplitMode::kAuto);
+  std::mt19937 random(3);
+  const std::vector<std::pair<cl_mem_object_type, std::array<size_t, 3>>> kinds = {
+      {CL_MEM_OBJECT_IMAGE1D, {1024, 1, 1}},
+      {CL_MEM_OBJECT_IMAGE1D_ARRAY, {64, 16, 1}},
+      {CL_MEM_OBJECT_IMAGE2D, {32, 32, 1}},
+      {CL_MEM_OBJECT_IMAGE3D, {8, 16, 8}}};
+  for (const auto& [type, extent] : kinds) {
+    auto one = image(type, extent);
+    std::byte* host = *one->host_memory();
+    std::vector<std::byte> expected(kBytes);
+    fill(host, 0, kBytes, 9);
+    std::copy(host, host + kBytes, expected.begin());
+    one->set_exclusive(kHostPlace, 0, kBytes);
+    for (int step = 0; step < 300; ++step) {
+      const Place place = random() % 4;
+      ByteStrips part{.range = {random() % 1024 * 4, 0}};
+      part.range.end = part.range.begin + (1 + random() % (1024 - part.range.begin / 4)) * 4;
+      if (random() % 2) {
+        static constexpr uint64_t kPeriods[] = {32, 64, 128, 256, 512};
+        part.period = kPeriods[random() % 5];
+        part.phase = static_cast<int64_t>(random() % part.period / 4 * 4);
+        part.length = (1 + random() % (part.period / 4)) * 4;
+      }
+      ASSERT_TRUE(one->make_valid(place, part));
+      // What is valid nowhere but elsewhere may lie here in any shape.
+      if (place != kHostPlace) continue;
+      part.for_each([&](uint64_t begin, uint64_t end) {
+        EXPECT_TRUE(std::equal(expected.begin() + static_cast<ptrdiff_t>(begin),
+                               expected.begin() + static_cast<ptrdiff_t>(end), host + begin));
+        fill(host, begin, end, static_cast<uint8_t>(step));
+        fill(expected.data(), begin, end, static_cast<uint8_t>(step));
+        one->set_exclusive(kHostPlace, begin, end);
+      });
+      if (step % 3 != 0) continue;
+      // Another place has the only copy of some: the host's is worthless.
+      const Place owner = 1 + random() % 3;
+      ASSERT_TRUE(one->make_valid(owner, part));
+      part.for_each([&](uint64_t begin, uint64_t end) {
+        one->set_exclusive(owner, begin, end);
+        std::fill(host + begin, host + end, std::byte{0x77});
+      });
+    }
+    ASSERT_TRUE(one->make_valid(kHostPlace, 0, kBytes));
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), host));
+  }
+}
+
+TEST_F(EngineImages, AWholeLaunchKeepsWhatItsDeviceAloneHas) {
+  // Half of the image is newest on the device, half at the host.
+  start("d", SplitMode::kNever);
+  auto in = image(CL_MEM_OBJECT_IMAGE2D, {32, 32, 1});
+  std::byte* host = *in->host_memory();
+  std::vector<std::byte> content(kBytes);
+  fill(content.data(), 0, kBytes, 5);
+  std::copy(content.begin(), content.end(), host);
+  in->set_exclusive(kHostPlace, 0, kBytes);
+  ASSERT_TRUE(in->make_valid(1, 0, kBytes / 2));
+  in->set_exclusive(1, 0, kBytes / 2);
+  std::fill(host, host + kBytes / 2, std::byte{0x77});
+  auto out = buffer(0);
+  auto stream = engine->create_stream({});
+  ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 4)));
+  const auto found = read(*stream, out);
+  for (uint32_t i = 0; i < kBytes; ++i) {
+    ASSERT_EQ(std::to_integer<int>(found[i]),
+              (std::to_integer<int>(content[i]) * 3 + 4) & 255)
+        << i;
+  }
+  EXPECT_EQ(sent(0), kBytes);
+}
+
+}  // namespace
+}  // namespace tutti::testing
