@@ -56,9 +56,9 @@ uint32_t less_one(ExprBuilder& builder, uint32_t expr) {
 }  // namespace
 
 bool AccessCollector::visit_image_call(llvm::CallBase& call, const BuiltinName& name) {
-  const bool of_image = std::any_of(call.arg_begin(), call.arg_end(), [](const llvm::Use& argument) {
-    return is_image(argument->getType());
-  });
+  const bool of_image =
+      std::any_of(call.arg_begin(), call.arg_end(),
+                  [](const llvm::Use& argument) { return is_image(argument->getType()); });
   if (!of_image) return false;
   if (name.base.starts_with("get_image_")) return true;
   const auto* image = llvm::dyn_cast<llvm::Argument>(call.getArgOperand(0));
@@ -90,8 +90,7 @@ Access AccessCollector::image_access(llvm::CallBase& call, AccessKind kind, uint
   Access access;
   access.kind = kind;
   access.argument = argument;
-  access.offset =
-      builder_.node(ExprKind::kAdd, 64, {offset, builder_.loop_counter(loop, 64)});
+  access.offset = builder_.node(ExprKind::kAdd, 64, {offset, builder_.loop_counter(loop, 64)});
   access.size = 1;
   access.guards = conditions.guards;
   access.loops = conditions.loops;

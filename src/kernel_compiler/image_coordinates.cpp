@@ -60,7 +60,8 @@ class FractionalReader {
 
   std::optional<Fractional> read(Value* value, int depth = 0) const {
     if (depth > kDeepest || !value->getType()->isFloatTy()) return std::nullopt;
-    if (const auto number = constant_of(value)) return Fractional{builder_.constant(64, 0), *number};
+    if (const auto number = constant_of(value))
+      return Fractional{builder_.constant(64, 0), *number};
     auto* operation = llvm::dyn_cast<llvm::Instruction>(value);
     if (operation == nullptr) return std::nullopt;
     const auto operand = [&](unsigned i) { return operation->getOperand(i); };
@@ -75,8 +76,9 @@ class FractionalReader {
         if (builder_.at(number).kind == ExprKind::kUnknown) return std::nullopt;
         if (width > 32) {
           // A size_t below zero is a large number here, and right of every image.
-          number = builder_.node(ExprKind::kUMin, static_cast<uint8_t>(width),
-                                 {number, builder_.constant(static_cast<uint8_t>(width), kBeyondImages)});
+          number = builder_.node(
+              ExprKind::kUMin, static_cast<uint8_t>(width),
+              {number, builder_.constant(static_cast<uint8_t>(width), kBeyondImages)});
         }
         return Fractional{builder_.widened(number, is_signed), 0};
       }
@@ -115,16 +117,14 @@ class FractionalReader {
       return std::nullopt;
     }
     value->whole = builder_.node(
-        ExprKind::kMul, 64,
-        {value->whole, builder_.constant(64, static_cast<int64_t>(factor))});
+        ExprKind::kMul, 64, {value->whole, builder_.constant(64, static_cast<int64_t>(factor))});
     value->part *= factor;
     return bounded(*value);
   }
   std::optional<Fractional> sum(const std::optional<Fractional>& a,
                                 const std::optional<Fractional>& b) const {
     if (!a || !b) return std::nullopt;
-    return bounded(
-        {builder_.node(ExprKind::kAdd, 64, {a->whole, b->whole}), a->part + b->part});
+    return bounded({builder_.node(ExprKind::kAdd, 64, {a->whole, b->whole}), a->part + b->part});
   }
   static std::optional<Fractional> bounded(const Fractional& value) {
     return std::abs(value.part) <= kMostAdded ? std::optional(value) : std::nullopt;

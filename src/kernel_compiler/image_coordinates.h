@@ -27,8 +27,8 @@ bool is_image(const llvm::Type* type);
 
 /// What a call's sampler may do; made by sampler_reach().
 struct SamplerReach {
-  bool known = false;   // else: any pixel
-  bool linear = false;  // a constant sampler that filters
+  bool known = false;                  // else: any pixel
+  bool linear = false;                 // a constant sampler that filters
   std::optional<uint32_t> argument{};  // a sampler argument: known at launch by its SamplerLayout
 };
 /// Null: a read without a sampler, which sees the nearest pixel.

@@ -143,8 +143,8 @@ class RandomImages : public ImageTest {
     description.image_width = picture.pixels.extent[0];
     description.mem_object = picture.buffer;
     cl_int code = CL_SUCCESS;
-    picture.image = Buffer(clCreateImage(context_, CL_MEM_READ_WRITE, &picture.format,
-                                         &description, nullptr, &code));
+    picture.image = Buffer(
+        clCreateImage(context_, CL_MEM_READ_WRITE, &picture.format, &description, nullptr, &code));
     ASSERT_SUCCESS(code);
   }
 
@@ -156,7 +156,8 @@ class RandomImages : public ImageTest {
     const size_t n = pictures_[launch.target].shape->coordinates;
     launch.layout = static_cast<Layout>(below(5));
     if (n == 1 && launch.layout != Layout::kPairs) launch.layout = Layout::kGrid;
-    if (chance(3)) std::shuffle(launch.id.begin(), launch.id.begin() + static_cast<int>(n), random_);
+    if (chance(3))
+      std::shuffle(launch.id.begin(), launch.id.begin() + static_cast<int>(n), random_);
     for (bool& reversed : launch.reversed) reversed = chance(4);
     launch.skips = chance(4);
     const size_t dimensions = dimensions_of(launch);
@@ -244,11 +245,12 @@ class RandomImages : public ImageTest {
         at = "clamp(" + at + ", 0, " + size + " - 1)";
       }
       if (floats) at = "(float)(" + at + ")" + (layer ? "" : " + 0.5f");
-      if (read.addressing == Addressing::kNormalized && !layer) at = "(" + at + ") / " + size + ".0f";
+      if (read.addressing == Addressing::kNormalized && !layer)
+        at = "(" + at + ") / " + size + ".0f";
       lanes.push_back(at);
     }
-    static constexpr const char* kSamplers[] = {"", "kEdge, ", "kBorder, ", "s, ", "kEdge, ",
-                                                "kNormalized, "};
+    static constexpr const char* kSamplers[] = {"",    "kEdge, ", "kBorder, ",
+                                                "s, ", "kEdge, ", "kNormalized, "};
     return "read_imageui(in" + std::to_string(number) + ", " +
            kSamplers[static_cast<size_t>(read.addressing)] +
            vector(floats ? "float" : "int", lanes) + ")";
@@ -316,8 +318,9 @@ class RandomImages : public ImageTest {
     for (size_t d = 0; d < m; ++d) {
       const Index& index = read.at[d];
       const int base = at[index.coordinate];
-      const int moved = index.factor * (index.table ? table_[static_cast<size_t>(base % 64)] : base) +
-                        index.added;
+      const int moved =
+          index.factor * (index.table ? table_[static_cast<size_t>(base % 64)] : base) +
+          index.added;
       const bool layer = source.shape->array && d + 1 == m;
       const bool outside = moved < 0 || moved >= source.extent(d);
       if (outside && !layer && read.addressing == Addressing::kBorder) return {};
@@ -380,8 +383,9 @@ class RandomImages : public ImageTest {
     }
     switch (below(picture.buffer ? 3 : 2)) {
       case 0:
-        EXPECT_TRUE(same_elements(picture.pixels.cut(origin, region).bytes,
-                                  download(picture.image, origin, region, picture.pixels.size).bytes));
+        EXPECT_TRUE(
+            same_elements(picture.pixels.cut(origin, region).bytes,
+                          download(picture.image, origin, region, picture.pixels.size).bytes));
         return;
       case 1: {
         const Pixels patch(region, picture.pixels.size, static_cast<uint32_t>(random_()));

@@ -117,8 +117,8 @@ struct DirectPath::Submitter {
       // command, which waits for this one, changes it.
       if (const backends::ImageShape* shape = buffer.image()) {
         for (const auto& [box, offset] : boxes_of(*shape, segment.begin, segment.end)) {
-          TUTTI_ASSIGN(newest, queue.write_image(*memory, box, host + offset,
-                                                 shape->second_pitch(), shape->slice_pitch, wait));
+          TUTTI_ASSIGN(newest, queue.write_image(*memory, box, host + offset, shape->second_pitch(),
+                                                 shape->slice_pitch, wait));
         }
       } else {
         TUTTI_ASSIGN(newest, queue.write(*memory, segment.begin, segment.end - segment.begin,

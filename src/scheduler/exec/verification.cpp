@@ -176,9 +176,8 @@ Status Verification::read_copy(const BufferView& view, std::span<std::byte> to) 
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(plan_.backend));
   backends::Memory& memory = *copy_of(*view.buffer)->memory;
   if (const backends::ImageShape* shape = view.buffer->image()) {
-    TUTTI_ASSIGN(const auto read,
-                 queue->read_image(memory, {{0, 0, 0}, shape->extent}, to.data(),
-                                   shape->second_pitch(), shape->slice_pitch, {}));
+    TUTTI_ASSIGN(const auto read, queue->read_image(memory, {{0, 0, 0}, shape->extent}, to.data(),
+                                                    shape->second_pitch(), shape->slice_pitch, {}));
     return read->wait();
   }
   return queue->read_blocking(memory, view.origin, view.size, to.data());
@@ -219,9 +218,8 @@ Status Verification::run_whole(Stream& stream) {
     if (!copy) continue;
     arguments[i].memory = copy->memory.get();
     if (!slot.image) continue;
-    TUTTI_ASSIGN(auto image,
-                 backends_.at(backend).image_over(*copy->memory, slot.view.origin, slot.view.size,
-                                                  slot.image->shape()));
+    TUTTI_ASSIGN(auto image, backends_.at(backend).image_over(*copy->memory, slot.view.origin,
+                                                              slot.view.size, slot.image->shape()));
     images_.push_back(std::move(image));
     arguments[i].memory = images_.back().get();
   }

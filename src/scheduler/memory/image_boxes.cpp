@@ -62,8 +62,11 @@ std::vector<PlacedBox> boxes_of(const backends::ImageShape& shape, const Segment
   if (rows.count == 1) return result;
   if (result.size() == 1) {
     backends::ImageBox& box = result.front().box;
-    const bool columns = rows.pitch == shape.second_pitch() && box.extent[1] == 1 &&
-                         box.extent[2] == 1 && box.origin[1] + rows.count <= shape.extent[1];
+    // Within a row, from its first pixel on: no part of it is behind the row.
+    const bool in_row = result.front().offset == rows.first.begin &&
+                        box.extent[0] * shape.pixel_size >= rows.length();
+    const bool columns = in_row && rows.pitch == shape.second_pitch() &&
+                         box.origin[1] + rows.count <= shape.extent[1];
     const bool layers = rows.pitch == shape.slice_pitch && shape.extent[2] > 1 &&
                         box.extent[2] == 1 && box.origin[2] + rows.count <= shape.extent[2];
     if (columns || layers) {
@@ -98,8 +101,8 @@ ImageLayout layout_of(const backends::ImageShape& shape) {
 }
 
 SamplerLayout layout_of(const backends::SamplerState& sampler) {
-  const bool repeats = sampler.addressing == CL_ADDRESS_REPEAT ||
-                       sampler.addressing == CL_ADDRESS_MIRRORED_REPEAT;
+  const bool repeats =
+      sampler.addressing == CL_ADDRESS_REPEAT || sampler.addressing == CL_ADDRESS_MIRRORED_REPEAT;
   if (sampler.normalized || repeats) return {kAnyReach};
   return {sampler.filter == CL_FILTER_LINEAR ? 1 : 0};
 }

@@ -52,9 +52,9 @@ class FakeImage : public FakeMemory {
     const size_t row = shape_.pixel_size * shape_.extent[0];
     for (size_t z = 0; z < box.extent[2]; ++z) {
       for (size_t y = 0; y < box.extent[1]; ++y) {
-        std::byte* here =
-            data() + ((box.origin[2] + z) * shape_.extent[1] + box.origin[1] + y) * row +
-            box.origin[0] * shape_.pixel_size;
+        std::byte* here = data() +
+                          ((box.origin[2] + z) * shape_.extent[1] + box.origin[1] + y) * row +
+                          box.origin[0] * shape_.pixel_size;
         std::byte* there = host + z * third + y * second;
         const size_t length = box.extent[0] * shape_.pixel_size;
         std::memcpy(to_host ? there : here, to_host ? here : there, length);

@@ -109,8 +109,8 @@ TEST(ImageBoxes, RangesAtEqualDistances) {
     rows.count = 1 + (shape.span() - rows.first.end) / rows.pitch;
     std::set<Pixel> expected;
     for (uint64_t i = 0; i < rows.count; ++i) {
-      expected.merge(pixels_in(shape, rows.first.begin + i * rows.pitch,
-                               rows.first.end + i * rows.pitch));
+      expected.merge(
+          pixels_in(shape, rows.first.begin + i * rows.pitch, rows.first.end + i * rows.pitch));
     }
     ASSERT_EQ(pixels_of(shape, boxes_of(shape, rows)), expected) << trial;
   }
@@ -137,10 +137,12 @@ TEST(ImageBoxes, WholePixels) {
 }
 
 TEST(ImageBoxes, SamplersReach) {
-  EXPECT_EQ(layout_of({false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST}).reach, 0);
-  EXPECT_EQ(layout_of({false, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_LINEAR}).reach, 1);
-  EXPECT_EQ(layout_of({true, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST}).reach, kAnyReach);
-  EXPECT_EQ(layout_of({true, CL_ADDRESS_REPEAT, CL_FILTER_LINEAR}).reach, kAnyReach);
+  using backends::SamplerState;
+  const auto reach = [](const SamplerState& sampler) { return layout_of(sampler).reach; };
+  EXPECT_EQ(reach({false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST}), 0);
+  EXPECT_EQ(reach({false, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_LINEAR}), 1);
+  EXPECT_EQ(reach({true, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST}), kAnyReach);
+  EXPECT_EQ(reach({false, CL_ADDRESS_REPEAT, CL_FILTER_LINEAR}), kAnyReach);
 }
 
 }  // namespace

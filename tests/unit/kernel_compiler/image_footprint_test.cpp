@@ -63,9 +63,7 @@ class ImageFootprint : public ::testing::Test {
     values_[index(name)].buffer = index(name) + 1;
     values_[index(name)].size = size;
   }
-  void sampler(const std::string& name, int32_t reach) {
-    give(index(name), SamplerLayout{reach});
-  }
+  void sampler(const std::string& name, int32_t reach) { give(index(name), SamplerLayout{reach}); }
   void scalar(const std::string& name, int32_t value) { give(index(name), value); }
   LaunchAccess launch(std::array<uint64_t, 3> global, std::array<uint64_t, 3> local) {
     LaunchShape shape;
@@ -284,8 +282,8 @@ TEST_F(ImageFilter, LinearReadsANeighbour) {
 }
 
 TEST_F(ImageFilter, NormalizedReadsAll) {
-  compile(filter(constant_sampler(kNormalized), "",
-                 "s, (float2)((x + dx) / 60.0f, (y + dy) / 90.0f)"));
+  compile(
+      filter(constant_sampler(kNormalized), "", "s, (float2)((x + dx) / 60.0f, (y + dy) / 90.0f)"));
   EXPECT_EQ(rows_read(), all_);
   compile(filter(constant_sampler(kNormalized), "", "s, (float2)(x + dx + 0.5f, y + dy + 0.5f)"));
   EXPECT_EQ(rows_read(), all_);
@@ -396,10 +394,10 @@ TEST_F(ImageFootprint, SizesAreKnown) {
 }
 
 TEST_F(ImageFootprint, MipmapsAndOtherFunctionsOfImages) {
-  const auto& kernel = kernel_of(compiled(
-      "kernel void k(read_only image2d_t in, global float4* out) {\n"
-      "  out[get_global_id(0)] = read_imagef(in, (int2)(0, get_global_id(0)));\n"
-      "  out[0].x = get_image_channel_order(in);\n}"));
+  const auto& kernel =
+      kernel_of(compiled("kernel void k(read_only image2d_t in, global float4* out) {\n"
+                         "  out[get_global_id(0)] = read_imagef(in, (int2)(0, get_global_id(0)));\n"
+                         "  out[0].x = get_image_channel_order(in);\n}"));
   EXPECT_EQ(kernel.whole_reason, "");
 }
 
