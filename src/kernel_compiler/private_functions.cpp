@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "kernel_compiler/builtin_names.h"
+#include "kernel_compiler/image_coordinates.h"
 
 namespace tutti::kernel_compiler {
 namespace {
@@ -67,6 +68,11 @@ bool PrivateFunctions::harmless_call(const llvm::CallBase& call) {
   if (!callee->isDeclaration()) return contains(*callee);
   const llvm::StringRef name = callee->getName();
   if (foreign_.contains(name.str())) return false;
+  // What images are read and written for is known in kernels only.
+  const bool of_image =
+      std::any_of(call.arg_begin(), call.arg_end(),
+                  [](const llvm::Use& argument) { return is_image(argument->getType()); });
+  if (of_image) return false;
   switch (classify_builtin(split_mangled({name.data(), name.size()}).base)) {
     case BuiltinClass::kWorkItem:
       return true;
