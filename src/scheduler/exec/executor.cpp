@@ -242,7 +242,7 @@ Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
     if (by_place[place].empty()) continue;
     transfers.emplace_back([&, place]() -> Status {
       if (place == kHostPlace) {
-        TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+        TUTTI_ASSIGN(std::byte * host, buffer.host_memory(end - begin));
         for (const auto& segment : by_place[place]) {
           std::memmove(host + segment.begin, from + (segment.begin - begin),
                        segment.end - segment.begin);
@@ -293,7 +293,7 @@ Status Executor::run(const WriteWork& work) {
   const auto place = place_of_write(buffer, begin, end);
   if (!place) return scatter(buffer, begin, end, static_cast<const std::byte*>(work.from));
   if (*place == kHostPlace) {
-    TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+    TUTTI_ASSIGN(std::byte * host, buffer.host_memory(work.size));
     std::memmove(host + begin, work.from, work.size);
   } else {
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(*place - 1));
@@ -314,8 +314,8 @@ Status Executor::run(const CopyWork& work) {
   if (place != kHostPlace && !to.device_memory(place - 1)) place = kHostPlace;
   if (place == kHostPlace) {
     TUTTI_TRY(from.make_valid(kHostPlace, from_begin, from_begin + work.size));
-    TUTTI_ASSIGN(std::byte * from_host, from.host_memory());
-    TUTTI_ASSIGN(std::byte * to_host, to.host_memory());
+    TUTTI_ASSIGN(std::byte * from_host, from.host_memory(work.size));
+    TUTTI_ASSIGN(std::byte * to_host, to.host_memory(work.size));
     std::memmove(to_host + to_begin, from_host + from_begin, work.size);
   } else {
     TUTTI_ASSIGN(backends::Memory * from_memory, from.device_memory(place - 1));
@@ -335,7 +335,7 @@ Status Executor::run(const FillWork& work) {
   const uint64_t end = begin + work.size;
   const Place place = preferred_place(buffer, begin, end);
   if (place == kHostPlace) {
-    TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+    TUTTI_ASSIGN(std::byte * host, buffer.host_memory(work.size));
     for (uint64_t at = begin; at < end; at += work.pattern_size) {
       std::memcpy(host + at, work.pattern.data(), work.pattern_size);
     }

@@ -14,6 +14,10 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr uint64_t kWorthPinning = 1 << 20;  // bytes: pinning less costs more than it brings
+// More than this many bytes take long to pin (some 5 GB/s) for a part of the buffer as small as
+// that.
+constexpr uint64_t kSoonPinned = 256 << 20;
+constexpr uint64_t kSmallPart = 8;
 // Bytes of a device's memory on its way to another one's: a transfer of some 0.2 ms, beside which
 // its start costs little.
 constexpr uint64_t kBlock = 8 << 20;
@@ -56,7 +60,7 @@ LogicalBuffer::~LogicalBuffer() {
 
 Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Options& options) {
   auto buffer = Ref<LogicalBuffer>::adopt(new LogicalBuffer(backends, options));
-  if (options.host_now || options.initial) TUTTI_TRY(buffer->allocate_host());
+  if (options.host_now || options.initial) TUTTI_TRY(buffer->allocate_host(UINT64_MAX));
   if (options.initial) std::memcpy(buffer->host_.load(), options.initial, options.size);
   if (options.user_memory || options.initial) {
     buffer->set_exclusive(kHostPlace, 0, options.size);
@@ -64,10 +68,11 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
   return buffer;
 }
 
-Status LogicalBuffer::allocate_host() {
+Status LogicalBuffer::allocate_host(uint64_t wanted) {
   MutexLock lock(allocation_mutex_);
   if (host_.load(std::memory_order_relaxed)) return {};
-  if (size_ >= kWorthPinning) {
+  const bool small_part = size_ > kSoonPinned && wanted < size_ / kSmallPart;
+  if (size_ >= kWorthPinning && !small_part) {
     for (uint32_t i = 0; i < backends_.real_count() && !pinned_; ++i) {
       if (!backends_.traits(i).pins_host_memory) continue;
       pinned_ = backends_.pinned().take(
@@ -90,9 +95,9 @@ Status LogicalBuffer::allocate_host() {
   return {};
 }
 
-Result<std::byte*> LogicalBuffer::host_memory() {
+Result<std::byte*> LogicalBuffer::host_memory(uint64_t wanted) {
   if (std::byte* memory = host_.load(std::memory_order_acquire)) return memory;
-  TUTTI_TRY(allocate_host());
+  TUTTI_TRY(allocate_host(wanted));
   return host_.load(std::memory_order_acquire);
 }
 
@@ -290,7 +295,7 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
 }
 
 Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
-  TUTTI_ASSIGN(std::byte * host, host_memory());
+  TUTTI_ASSIGN(std::byte * host, host_memory(rows.length() * rows.count));
   const Place device = from == kHostPlace ? to : from;
   TUTTI_ASSIGN(backends::Memory * memory, memory_at(device));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(device - 1));
@@ -307,7 +312,7 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
 }
 
 Status LogicalBuffer::move_in_blocks(Place to, uint64_t begin, uint64_t end, uint64_t* moved) {
-  TUTTI_ASSIGN(std::byte * host, host_memory());
+  TUTTI_ASSIGN(std::byte * host, host_memory(end - begin));
   TUTTI_ASSIGN(backends::Memory * memory, memory_at(to));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(to - 1));
   backends::CompletionPtr newest;

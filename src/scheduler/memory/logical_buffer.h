@@ -65,8 +65,9 @@ class LogicalBuffer : public RefCounted {
   Place place_on(uint32_t backend) const;
 
   /// The host's copy: allocated at first use, page-aligned unless it is the user's, pinned where it
-  /// is large and a device gains by that; never moves.
-  Result<std::byte*> host_memory();
+  /// is large and a device gains by that; never moves. `wanted`: the bytes that it is needed for.
+  /// Pinning touches everything, which a small part of a very large buffer is not worth.
+  Result<std::byte*> host_memory(uint64_t wanted = UINT64_MAX);
   /// The vendor allocation on `backend`, made at first use.
   Result<backends::Memory*> device_memory(uint32_t backend);
   bool has_memory(uint32_t backend) {
@@ -129,7 +130,7 @@ class LogicalBuffer : public RefCounted {
   };
 
   LogicalBuffer(BackendSet& backends, const Options& options);
-  Status allocate_host();
+  Status allocate_host(uint64_t wanted);
   Status move(Place from, Place to, const SegmentRows& rows);
   /// To a device, from wherever the range is valid, by way of the host and in both directions at
   /// once.

@@ -237,19 +237,27 @@ TEST(KernelFacts, LargeFunctionsThatOnlyCompute) {
     std::string body;
     for (int i = 0; i < 100; ++i)
       body += "  s[" + std::to_string(i % 8) + "] += s[i] * 7 + t[i & 3];\n";
+    // `parameter` ends with the name of one of the kernel's arguments.
+    const std::string argument = parameter.empty() ? "" : std::string(", ") + parameter.back();
     std::string source = "constant int t[4] = {1, 2, 3, 5};\nvoid mix(int* s, int i" + parameter +
-                         ") {\n" + body + statement + "}\nkernel void k(global int* o, int n) {\n" +
-                         "  int s[8] = {n};\n";
-    for (int i = 0; i < 200; ++i)
-      source += parameter.empty() ? "  mix(s, n);\n" : "  mix(s, n, o);\n";
+                         ") {\n" + body + statement +
+                         "}\nkernel void k(global int* o, int n, read_only image2d_t r,\n"
+                         "              write_only image2d_t w) {\n  int s[8] = {n};\n";
+    for (int i = 0; i < 200; ++i) source += "  mix(s, n" + argument + ");\n";
     source += "  o[get_global_id(0)] = s[n & 7];\n}\n";
     return kernel_of(compiled(source), "k");
   };
-  EXPECT_EQ(describe(compile("", "")), std::vector<std::string>{"store o[(gid0*4)] 4 exact"});
+  EXPECT_EQ(describe(compile("", "")).back(), "store o[(gid0*4)] 4 exact");
   EXPECT_EQ(compile("", "").whole_reason, "");
   const std::string too_large = "calls mix, which is recursive or too large to analyse";
   EXPECT_EQ(compile(", global int* o", "  s[0] += o[i];\n").whole_reason, too_large);
   EXPECT_EQ(compile(", global int* o", "  o[i] = s[0];\n").whole_reason, too_large);
+  EXPECT_EQ(compile(", read_only image2d_t r", "  s[0] += read_imagei(r, (int2)(i, 0)).x;\n")
+                .whole_reason,
+            too_large);
+  EXPECT_EQ(compile(", write_only image2d_t w", "  write_imagei(w, (int2)(i, 0), (int4)(s[0]));\n")
+                .whole_reason,
+            too_large);
   EXPECT_EQ(compile("", "  barrier(CLK_LOCAL_MEM_FENCE);\n").whole_reason, too_large);
   EXPECT_EQ(compile("", "  printf(\"x\");\n").whole_reason, too_large);
   EXPECT_EQ(compile("", "  *(global int*)(size_t)i = 1;\n").whole_reason, too_large);
