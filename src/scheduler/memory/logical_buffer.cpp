@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kWorthPinning = 1 << 20;  // bytes: pinning less costs more than it brings
 // More than this many bytes take long to pin (some 5 GB/s) for a part of the buffer as small as
 // that.
-constexpr uint64_t kSoonPinned = 256 << 20;
-constexpr uint64_t kSmallPart = 8;
+constexpr uint64_t kSoonPinned = 4 << 20;
+constexpr uint64_t kSmallPart = 64;
 // Bytes of a device's memory on its way to another one's: a transfer of some 0.2 ms, beside which
 // its start costs little.
 constexpr uint64_t kBlock = 8 << 20;

@@ -9,6 +9,7 @@ namespace {
 constexpr size_t kMost = 4096;    // kernels and sizes
 constexpr size_t kMostSets = 16;  // of devices
 constexpr double kTrialShare = 0.01;
+constexpr double kMostPatience = 1024;
 
 uint64_t key(uint64_t kernel, uint64_t items) { return kernel ^ items * 0x9E3779B97F4A7C15ull; }
 
@@ -31,6 +32,22 @@ bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double
   if (split > kTrialShare * ignored) return false;
   ignored = 0;
   return true;
+}
+
+bool Boundaries::worth_moving(uint64_t kernel, uint64_t items, double gain, double cost) {
+  MutexLock lock(mutex_);
+  Last& last = entry(kernel, items);
+  last.foregone += gain;
+  if (last.foregone < last.patience * cost) return false;
+  last.foregone = 0;
+  last.patience = std::min(2 * last.patience, kMostPatience);
+  return true;
+}
+
+void Boundaries::move_paid(uint64_t kernel, uint64_t items) {
+  MutexLock lock(mutex_);
+  const auto found = last_.find(key(kernel, items));
+  if (found != last_.end()) found->second.patience = 1;
 }
 
 std::vector<uint64_t> Boundaries::shares(uint64_t kernel, uint64_t items,

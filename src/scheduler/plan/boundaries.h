@@ -22,6 +22,12 @@ class Boundaries {
   /// seconds. True when it shall be tried all the same: so much time has gone by since the last one
   /// that the attempt costs next to nothing of it (Kicherer's thesis, 6.4.1).
   bool try_again(uint64_t kernel, uint64_t items, double whole, double split);
+  /// A split would gain `gain` seconds at every launch, were it not for data that have to move
+  /// first, in `cost` seconds. True once so much gain was foregone that it would have paid the
+  /// move: at worst twice what is best is spent on it. Twice as much is waited for after each time.
+  bool worth_moving(uint64_t kernel, uint64_t items, double gain, double cost);
+  /// Data that were moved have been found in place.
+  void move_paid(uint64_t kernel, uint64_t items);
   /// Slices that each of the `devices` computed at the last split launch of as many work-items;
   /// empty where there is none, or by other devices.
   std::vector<uint64_t> shares(uint64_t kernel, uint64_t items,
@@ -50,6 +56,8 @@ class Boundaries {
     std::vector<uint32_t> devices;
     std::vector<uint64_t> shares;
     double ignored = 0;   // seconds of whole launches since the last split
+    double foregone = 0;  // seconds that splits would have gained, had the data been in place
+    double patience = 1;  // how many times a move must have paid
     uint32_t splits = 0;  // two or more: 2
     std::map<std::vector<uint32_t>, Surplus> surplus;  // by devices
     std::map<uint32_t, double> whole;                  // by device

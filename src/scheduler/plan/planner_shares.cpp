@@ -11,6 +11,8 @@ namespace {
 // A device takes part when the others would need at least so much longer without it: more where
 // shares say little of the time.
 constexpr double kWorthHavingIrregular = 0.9;
+// What moves takes less than this part of a launch whose data are in place.
+constexpr double kInPlace = 0.1;
 // Shares of the last launch are kept when they differ from the expected ones by less than this part
 // of the launch.
 constexpr double kSameShare = 0.1;
@@ -190,10 +192,13 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     costs = slice_costs(work, plan, price.shares);
     price.seconds = price_shares(costs, price.shares);
     const SplitPrice other = price_split(costs, slices);
-    if (other.seconds < kWorthSplitting * price.seconds) {
+    const bool several =
+        std::count(other.shares.begin(), other.shares.end(), 0u) + 1 < std::ssize(other.shares);
+    if (several && other.seconds < kWorthSplitting * price.seconds) {
       price = other;
       plan.resident = false;
     }
+    const double moving = price.seconds - price_shares(slice_costs(work, plan, {}), price.shares);
     // What splitting really cost at this kernel, once that is known.
     plan.split_seconds = price.seconds + merge_seconds(work, plan);
     plan.split_seconds += surplus(key, plan).value_or(kSplitSeconds);
@@ -217,10 +222,16 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
                       objective_value(plan.objective, plan.whole_seconds, plan.whole_joules)) {
         return false;
       }
-    } else if (plan.split_seconds > kWorthSplitting * plan.whole_seconds &&
-               !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
-                                      plan.split_seconds)) {
-      return false;
+    } else if (plan.split_seconds > kWorthSplitting * plan.whole_seconds) {
+      // Once the data are in place, later launches find them there.
+      const double gain = kWorthSplitting * plan.whole_seconds - (plan.split_seconds - moving);
+      const bool pays = gain > 0 && boundaries_.worth_moving(key, items, gain, moving);
+      if (!pays && !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
+                                          plan.split_seconds)) {
+        return false;
+      }
+    } else if (moving < kInPlace * price.seconds) {
+      boundaries_.move_paid(key, items);
     }
   }
   keep_participants(plan, price.shares);

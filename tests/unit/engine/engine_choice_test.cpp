@@ -57,5 +57,30 @@ TEST_F(EngineChoice, OneDeviceWhereEverySplitIsDear) {
   EXPECT_FALSE(plan().split);
 }
 
+TEST_F(EngineChoice, DataMoveToWhereLaterLaunchesFindThem) {
+  // All lies on device 0; half of it takes 8 ms to device 1, and a launch there 5 ms.
+  start("dd", SplitMode::kAuto);
+  const auto in = buffer(1);
+  work_ = map_kernel(in, buffer(0), 1);
+  for (int i = 0; i < 3; ++i) {
+    for (const uint32_t device : {0u, 1u}) {
+      set->model().add(model_key(work_), device, kBytes, 0.01);
+      set->model().add(kToDevice, device, kBytes / 2, 0.004);
+      set->model().add(kFromDevice, device, kBytes / 2, 0.004);
+    }
+  }
+  planner_ = std::make_unique<Planner>(*set, settings_);
+  ASSERT_TRUE(in->make_valid(in->place_on(0), 0, kBytes));
+  in->set_exclusive(in->place_on(0), 0, kBytes);
+  EXPECT_FALSE(plan().split);
+  int launches = 2;
+  while (!plan().split && launches < 20) ++launches;
+  EXPECT_EQ(launches, 2);
+  // Now they have been moved.
+  ASSERT_TRUE(in->make_valid(in->place_on(1), 0, kBytes));
+  EXPECT_TRUE(plan().split);
+  EXPECT_TRUE(plan().split);
+}
+
 }  // namespace
 }  // namespace tutti::testing

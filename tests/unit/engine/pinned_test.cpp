@@ -48,12 +48,12 @@ TEST_F(EnginePinned, SmallOnesAndTheUsersAreNot) {
 TEST_F(EnginePinned, ASmallPartOfAVeryLargeOneIsNotWorthIt) {
   start("p", SplitMode::kAuto);
   LogicalBuffer::Options options;
-  options.size = uint64_t{300} << 20;
+  options.size = uint64_t{64} << 20;
   const auto part = *LogicalBuffer::create(*set, options);
   ASSERT_TRUE(part->host_memory(4096));
   EXPECT_EQ(fakes[0]->pins, 0u);
   const auto most = *LogicalBuffer::create(*set, options);
-  ASSERT_TRUE(most->host_memory(options.size / 2));
+  ASSERT_TRUE(most->host_memory(options.size / 32));
   EXPECT_EQ(fakes[0]->pins, 1u);
 }
 

@@ -142,6 +142,22 @@ TEST(Boundaries, ARejectedSplitIsTriedAgainWhenItCostsNextToNothing) {
   EXPECT_EQ(tried, 1000 / 150);
 }
 
+TEST(Boundaries, DataMoveOnceThatWouldHavePaid) {
+  Boundaries known;
+  const auto launches_until_move = [&] {
+    int launches = 1;
+    while (!known.worth_moving(7, 100, 4, 10)) ++launches;
+    return launches;
+  };
+  EXPECT_EQ(launches_until_move(), 3);
+  // They were not there the next time: the moves were in vain, and become rare.
+  EXPECT_EQ(launches_until_move(), 5);
+  EXPECT_EQ(launches_until_move(), 10);
+  EXPECT_EQ(launches_until_move(), 20);
+  known.move_paid(7, 100);
+  EXPECT_EQ(launches_until_move(), 3);
+}
+
 TEST(Regions, EverySliceIsGivenOnce) {
   test::check_property(300, [] {
     const auto participants = *rc::gen::inRange<size_t>(1, 6);
