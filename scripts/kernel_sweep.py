@@ -41,7 +41,7 @@ SLOW_SECONDS = 2
 CLASSES = (
     (r"writes to image argument|of a kind that cannot be split", "image written"),
     (r"^atomic (load|store) ", "atomic load or store"),
-    (r"^atomic ", "atomic"),  # with or without a used result: classify()
+    (r"^(uses the result of )?atomic ", "atomic"),  # with or without a used result: classify()
     (r"volatile", "volatile access"),
     (r"index that is not known before", "scattered store: index from memory"),
     (r"index without a known bound", "store at an index without a bound"),

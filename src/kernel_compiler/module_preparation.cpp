@@ -37,7 +37,9 @@ namespace {
 
 /// Instructions of a kernel with everything inlined; beyond, time and memory are not bounded well.
 constexpr uint64_t kMostInstructions = 50'000;
-/// Where that is too many, private functions of at least so many instructions stay apart.
+/// From so many on, private functions of some length stay apart, which takes a fraction of the
+/// time.
+constexpr uint64_t kManyInstructions = 20'000;
 constexpr uint64_t kWorthApart = 100;
 
 bool is_kernel(const llvm::Function& function) {
@@ -55,9 +57,10 @@ std::vector<llvm::CallBase*> calls_in(llvm::Function& function) {
 }
 
 /// Marks for inlining every function that is not recursive and fits into its callers, but those
-/// that stay `apart`. Call chains can double the size at every level, so sizes are computed before
-/// anything is inlined. Returns whether all calls could be marked.
-bool choose_inlining(llvm::Module& module, const std::set<const llvm::Function*>& apart) {
+/// that stay `apart`, up to `most` instructions. Call chains can double the size at every level, so
+/// sizes are computed before anything is inlined. Returns whether all calls could be marked.
+bool choose_inlining(llvm::Module& module, const std::set<const llvm::Function*>& apart,
+                     uint64_t most) {
   llvm::CallGraph graph(module);
   std::map<const llvm::Function*, uint64_t> size;  // after inlining
   bool all = true;
@@ -78,7 +81,7 @@ bool choose_inlining(llvm::Module& module, const std::set<const llvm::Function*>
         const llvm::Function* callee = call->getCalledFunction();
         if (apart.count(callee) == 0) total += size[callee];
       }
-      const bool fits = total <= kMostInstructions;
+      const bool fits = total <= most;
       all = all && fits;
       for (llvm::CallBase* call : calls) {
         if (!fits || apart.count(call->getCalledFunction()) != 0) {
@@ -214,8 +217,8 @@ void prepare_module(llvm::Module& module, Analyses& analyses,
   first.run(module, analyses.modules);
   drop_locations(module);
 
-  if (!choose_inlining(module, {})) {
-    choose_inlining(module, large_private_functions(module, foreign));
+  if (!choose_inlining(module, {}, kManyInstructions)) {
+    choose_inlining(module, large_private_functions(module, foreign), kMostInstructions);
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_kernel(function)) {
