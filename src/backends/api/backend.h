@@ -39,6 +39,7 @@ struct DeviceTraits {
   bool pins_host_memory = false;    // transfers of memory from allocate_pinned() are faster
   bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
   bool host_atomics = false;        // its atomics on the host's memory are the processor's own
+  bool buffer_images = true;        // 1-D images can be made from buffers
   bool out_of_order_queues = false;
   bool synchronous = false;          // commands run in the thread that enqueues, flushes or waits
   bool costly_profiling = false;     // a queue that measures times launches more slowly

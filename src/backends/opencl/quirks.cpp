@@ -49,6 +49,8 @@ Quirks quirks_of(const DeviceTraits& traits) {
     quirks.understates_group_size = true;
     // Mesa 22.3 on llvmpipe. QUEUED, SUBMIT, START and END lie one nanosecond apart, whatever ran.
     quirks.fake_times = true;
+    // Mesa 22.3. clCreateImage of CL_MEM_OBJECT_IMAGE1D_BUFFER: CL_INVALID_OPERATION.
+    quirks.no_buffer_images = true;
   }
   if (is_oclgrind(traits)) {
     // Oclgrind 21.10. Commands run in the thread that flushes or waits for them, and what it keeps

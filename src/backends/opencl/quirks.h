@@ -27,6 +27,8 @@ struct Quirks {
   bool reads_ahead = false;
   /// Kernels are the processor's code, and so are their atomics: they hold for all such devices.
   bool host_atomics = false;
+  /// 1-D images cannot be made from buffers, whatever the device reports.
+  bool no_buffer_images = false;
   /// Profiling times are consecutive numbers, no times.
   bool fake_times = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.

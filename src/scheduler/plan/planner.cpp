@@ -118,10 +118,12 @@ Planner::Planner(BackendSet& backends, const EngineSettings& settings)
 
 std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask allowed) const {
   uint64_t largest = 0, all = 0;
+  bool buffer_images = false;
   for (const ArgumentSlot& slot : *work.arguments) {
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
       largest = std::max(largest, slot.view.buffer->size());
       all += slot.view.buffer->size();
+      buffer_images |= slot.image && slot.image->shape().type == CL_MEM_OBJECT_IMAGE1D_BUFFER;
     }
   }
   const uint64_t group = work.shape.local[0] * work.shape.local[1] * work.shape.local[2];
@@ -133,7 +135,8 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
     const bool fits = largest <= traits.max_allocation &&
                       (traits.shares_host_memory || all <= backends_.memory(i).capacity() ||
                        bytes_of_buffers(*work.arguments) <= backends_.memory(i).capacity());
-    if (fits && group <= traits.max_work_group) result.push_back(i);
+    const bool knows = traits.buffer_images || !buffer_images;
+    if (fits && knows && group <= traits.max_work_group) result.push_back(i);
   }
   return result;
 }

@@ -36,9 +36,20 @@ TEST(Quirks, RusticlUnderstatesGroupSizesAndMeasuresNothing) {
   rusticl.platform_name = "rusticl";
   EXPECT_TRUE(quirks_of(rusticl).understates_group_size);
   EXPECT_TRUE(quirks_of(rusticl).fake_times);
+  EXPECT_TRUE(quirks_of(rusticl).no_buffer_images);
   rusticl.platform_name = "Portable Computing Language";
   EXPECT_FALSE(quirks_of(rusticl).understates_group_size);
   EXPECT_FALSE(quirks_of(rusticl).fake_times);
+}
+
+TEST(Quirks, WhoseAtomicsAreTheProcessors) {
+  const auto host_atomics = [](const char* platform, const char* name, cl_device_type type) {
+    return quirks_of(device(platform, name, type, 2)).host_atomics;
+  };
+  EXPECT_TRUE(host_atomics("Portable Computing Language", "basic", CL_DEVICE_TYPE_CPU));
+  EXPECT_TRUE(host_atomics("rusticl", "llvmpipe", CL_DEVICE_TYPE_CPU));
+  EXPECT_FALSE(host_atomics("rusticl", "radeonsi", CL_DEVICE_TYPE_GPU));
+  EXPECT_FALSE(host_atomics("Oclgrind", "Oclgrind Simulator", CL_DEVICE_TYPE_CPU));
 }
 
 TEST(Quirks, LinkedUnitsAreAsTheVendorWantsThem) {
