@@ -18,7 +18,7 @@ class Merge {
  public:
   virtual ~Merge() = default;
   /// Before the first package on `backend`: its copy of the region is there, and `arguments` lead
-  /// to it. What it enqueues goes to `queue` (in order), ahead of the packages.
+  /// to it. What it enqueues to `queue` has ended when it returns.
   virtual Status prepare(uint32_t backend, backends::Queue& queue,
                          std::vector<backends::Argument>& arguments) = 0;
   /// After all packages have ended: the places whose devices changed what is `alone`. Where those

@@ -56,8 +56,10 @@ Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
   TUTTI_ASSIGN(copy.now, buffer_->device_memory(backend));
   if (!one_place_) {
     TUTTI_ASSIGN(copy.before, parts_.backends.at(backend).allocate(range_.size(), nullptr));
-    TUTTI_ASSIGN([[maybe_unused]] const auto copied,
+    // Waited for: where no package follows, nobody else does before it is compared.
+    TUTTI_ASSIGN(const auto copied,
                  queue.copy(*copy.now, range_.begin, *copy.before, 0, range_.size(), {}));
+    TUTTI_TRY(copied->wait());
   }
   copies_.push_back(std::move(copy));
   return {};

@@ -196,7 +196,6 @@ Status SplitRun::prepare_data(Seat& seat, Range range, uint64_t& moved) {
     for (const auto& merge : merges_) {
       TUTTI_TRY(merge->prepare(seat.backend, *seat.queues.front(), seat.arguments));
     }
-    if (!merges_.empty() && seat.queues.size() > 1) TUTTI_TRY(seat.queues.front()->finish());
     seat.merges_prepared = true;
   }
   for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
