@@ -260,9 +260,7 @@ SplitAnswer diff_region(const EvaluatedLaunch& launch, const Group& group, bool 
   SplitAnswer answer;
   answer.mode = MergeMode::kDiff;
   answer.reason = "the stores to argument " + quoted(launch, *named) +
-                  (named->access->line ? " (line " + std::to_string(named->access->line) + ")"
-                                       : std::string()) +
-                  " scatter: what each device changed is taken over";
+                  in_line(named->access->line) + " scatter: what each device changed is taken over";
   answer.regions.push_back(region);
   return answer;
 }
@@ -300,8 +298,7 @@ std::optional<SplitAnswer> alone_regions(const EvaluatedLaunch& launch) {
   answer.mode = MergeMode::kDiff;
   answer.alone = true;
   answer.reason = "atomic " + named->access->atomic_op + " on argument " + quoted(launch, *named) +
-                  (named->access->line ? " (line " + std::to_string(named->access->line) + ")"
-                                       : std::string()) +
+                  in_line(named->access->line) +
                   " is seldom reached: devices work on copies, and where more than one of them "
                   "changed it, one does the work of the others once more";
   for (const Group& group : groups_of(launch, std::vector<bool>(launch.windows.size(), true))) {
@@ -311,25 +308,31 @@ std::optional<SplitAnswer> alone_regions(const EvaluatedLaunch& launch) {
   return answer;
 }
 
-}  // namespace
-
-SplitAnswer merge_regions(const EvaluatedLaunch& launch, const std::vector<bool>& together,
-                          bool distrust_races) {
+/// Each group by the kind of its writes.
+SplitAnswer regions_by_kind(const EvaluatedLaunch& launch, const std::vector<bool>& together,
+                            bool distrust_races) {
   SplitAnswer result;
   result.mode = MergeMode::kDisjoint;
   for (const Group& group : groups_of(launch, together)) {
     SplitAnswer one =
         group.stores ? diff_region(launch, group, distrust_races) : atomic_region(launch, group);
-    if (!one.split()) return distrust_races ? one : alone_regions(launch).value_or(one);
+    if (!one.split()) return one;
     if (one.mode > result.mode) {
       result.mode = one.mode;
       result.reason = std::move(one.reason);
     }
     result.regions.push_back(std::move(one.regions.front()));
   }
-  result = check_copies(launch, std::move(result));
-  if (!result.split() && !distrust_races) return alone_regions(launch).value_or(result);
-  return result;
+  return check_copies(launch, std::move(result));
+}
+
+}  // namespace
+
+SplitAnswer merge_regions(const EvaluatedLaunch& launch, const std::vector<bool>& together,
+                          bool distrust_races) {
+  SplitAnswer result = regions_by_kind(launch, together, distrust_races);
+  if (result.split() || distrust_races) return result;
+  return alone_regions(launch).value_or(std::move(result));
 }
 
 }  // namespace tutti::scheduler

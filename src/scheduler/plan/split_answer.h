@@ -39,10 +39,14 @@ inline std::string quoted(const EvaluatedLaunch& launch, const AccessUse& use) {
   return quoted(*launch.summary, use.access->argument);
 }
 
+/// " (line 7)"; nothing for 0.
+inline std::string in_line(uint32_t line) {
+  return line != 0 ? " (line " + std::to_string(line) + ")" : std::string();
+}
+
 inline SplitAnswer whole_because(std::string reason, uint32_t line) {
   SplitAnswer answer;
-  answer.reason = std::move(reason);
-  if (line != 0) answer.reason += " (line " + std::to_string(line) + ")";
+  answer.reason = std::move(reason) + in_line(line);
   answer.line = line;
   return answer;
 }
