@@ -146,6 +146,41 @@ backends::BuildResult make_module(scheduler::BackendSet& backends, uint32_t inde
   return vendor_link(backend, objects, texts.link_options);
 }
 
+/// The first of these backends that makes what `index` can load: itself, where there is no other.
+uint32_t maker_for(const scheduler::BackendSet& backends, scheduler::BackendMask built,
+                   uint32_t index) {
+  const std::string& kind = backends.traits(index).binary_kind;
+  for (uint32_t i = 0; i < index && !kind.empty(); ++i) {
+    if ((built & scheduler::backend_bit(i)) != 0 && backends.traits(i).binary_kind == kind)
+      return i;
+  }
+  return index;
+}
+
+/// Those of the wanted backends that cannot load what another one of them makes.
+scheduler::BackendMask makers(const scheduler::BackendSet& backends,
+                              scheduler::BackendMask wanted) {
+  scheduler::BackendMask found = 0;
+  for (uint32_t i = 0; i < list_size(wanted); ++i) {
+    const bool asked = (wanted & scheduler::backend_bit(i)) != 0;
+    if (asked && maker_for(backends, wanted, i) == i) found |= scheduler::backend_bit(i);
+  }
+  return found;
+}
+
+/// The same as `made`, which another backend of the same kind has; without a module where that
+/// cannot be had.
+backends::BuildResult load_module(backends::Backend& backend, backends::Module& made) {
+  const auto binary = made.binary();
+  if (!binary || binary->empty()) return {nullptr, CL_INVALID_BINARY, {}};
+  backends::BuildResult loaded = vendor_load(backend, *binary);
+  if (loaded.module == nullptr) {
+    log(LogLevel::kInfo, "{} does not load the binary of a like device: {}",
+        device_title(backend.traits()), loaded.log);
+  }
+  return loaded;
+}
+
 /// All wanted backends; `log` is what the front end said.
 BuildOutcome make_executable(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
                              ProgramTexts texts, std::string log, const FailureCodes& codes) {
@@ -153,16 +188,22 @@ BuildOutcome make_executable(scheduler::BackendSet& backends, scheduler::Backend
   outcome.log = std::move(log);
   std::vector<Verdict> verdicts(list_size(wanted));
   std::vector<std::unique_ptr<backends::Module>> modules(verdicts.size());
-  on_all(wanted, [&](uint32_t i) noexcept {
+  const auto make = [&](uint32_t i) noexcept {
     verdicts[i].asked = true;
     try {
-      backends::BuildResult made = make_module(backends, i, texts, KernelVariant::kUntouched);
+      const uint32_t maker = maker_for(backends, wanted, i);
+      backends::BuildResult made;
+      if (maker != i && modules[maker]) made = load_module(backends.at(i), *modules[maker]);
+      if (!made.module) made = make_module(backends, i, texts, KernelVariant::kUntouched);
       modules[i] = std::move(made.module);
       verdicts[i] = {true, modules[i] != nullptr, made.code, std::move(made.log)};
     } catch (...) {
       verdicts[i].code = CL_OUT_OF_HOST_MEMORY;
     }
-  });
+  };
+  const scheduler::BackendMask first = makers(backends, wanted);
+  on_all(first, make);
+  on_all(wanted & ~first, make);
   if (judge(backends, verdicts, codes, outcome)) {
     outcome.program =
         std::make_shared<BuiltProgram>(backends, std::move(texts), std::move(modules));
@@ -180,8 +221,10 @@ BuildOutcome make_unit(scheduler::BackendSet& backends, scheduler::BackendMask w
   const std::string text = compiled.preprocessed;
   const auto unit =
       std::make_shared<CompiledUnit>(std::move(source), std::move(compiled.vendor_options));
-  std::vector<Verdict> verdicts(list_size(wanted));
-  on_all(wanted, [&](uint32_t i) noexcept {
+  // The others need none, unless what is linked of it does not load there.
+  const scheduler::BackendMask asked = makers(backends, wanted);
+  std::vector<Verdict> verdicts(list_size(asked));
+  on_all(asked, [&](uint32_t i) noexcept {
     verdicts[i].asked = true;
     try {
       const auto object = unit->object(backends, i, text);
@@ -246,8 +289,14 @@ Result<std::unique_ptr<backends::Kernel>> BuiltProgram::create_kernel(uint32_t b
 
 Result<backends::Module*> BuiltProgram::rewritten_module(uint32_t backend) {
   return rewritten_.get(backend, [&] {
-    backends::BuildResult result =
-        make_module(backends_, backend, texts_, KernelVariant::kSubRange);
+    backends::BuildResult result;
+    if (const uint32_t maker = maker_for(backends_, built_on_, backend); maker != backend) {
+      const auto made = rewritten_module(maker);
+      if (made) result = load_module(backends_.at(backend), **made);
+    }
+    if (!result.module) {
+      result = make_module(backends_, backend, texts_, KernelVariant::kSubRange);
+    }
     if (result.module == nullptr) {
       // One device less for splits of this program, not an error of the application's.
       log(LogLevel::kWarning, "{} cannot build the sub-range variant of a program: {}",

@@ -34,6 +34,11 @@ backends::BuildResult vendor_build(backends::Backend& backend, const std::string
                  CL_BUILD_PROGRAM_FAILURE);
 }
 
+backends::BuildResult vendor_load(backends::Backend& backend,
+                                  std::span<const std::byte> binary) noexcept {
+  return guarded([&] { return backend.load(binary); }, kModule, CL_INVALID_BINARY);
+}
+
 backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,
                                       const std::string& options) noexcept {
   return guarded([&] { return backend.compile(source, options + " -w"); }, kObject,

@@ -95,6 +95,8 @@ backends::BuildResult vendor_build(backends::Backend& backend, const std::string
                                    const std::string& options) noexcept;
 backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,
                                       const std::string& options) noexcept;
+backends::BuildResult vendor_load(backends::Backend& backend,
+                                  std::span<const std::byte> binary) noexcept;
 backends::BuildResult vendor_link(backends::Backend& backend,
                                   const std::vector<backends::Object*>& objects,
                                   const std::string& options) noexcept;

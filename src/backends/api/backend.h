@@ -48,7 +48,8 @@ struct DeviceTraits {
   uint64_t max_offset = UINT64_MAX;  // of a launch, in work-items
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
   std::string pci_address;           // "0000:3b:00.0"; empty: not known, or none
-  uint32_t max_parts = 1;            // into how many parts divide() can cut it; 1: it cannot
+  std::string binary_kind;  // devices of one kind load each other's binaries; empty: of none
+  uint32_t max_parts = 1;   // into how many parts divide() can cut it; 1: it cannot
 };
 
 /// Times of one vendor command, nanoseconds on the vendor's own clock.
@@ -269,6 +270,10 @@ class Backend {
                                                              cl_mem_object_type type);
   /// Builds OpenCL C source; adds what this vendor needs to its options (quirks.cpp).
   virtual BuildResult build(const std::string& source, const std::string& options) = 0;
+  /// Makes a module of what binary() gave of one on a device of the same binary_kind.
+  virtual BuildResult load(std::span<const std::byte> /*binary*/) {
+    return {nullptr, CL_INVALID_BINARY, "this device's driver loads no binaries"};
+  }
   /// Parts of the device that do not meet, with so many compute units each (in sum no more than it
   /// has), as devices of their own. The i-th is numbered first_number + i, which is distinct for
   /// each device of the process. CL_DEVICE_PARTITION_FAILED where the vendor cannot.

@@ -212,20 +212,41 @@ void OpenClBackend::compiler_used() {
   if (!built_.exchange(true, std::memory_order_relaxed)) watch_process_exit();
 }
 
-BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
-  auto program = create_program(source);
-  if (!program) return {nullptr, program.error().code, program.error().message};
-  const std::string all_options = vendor_build_options(device_.quirks, options, number_);
-  const cl_int code = device_.cl->clBuildProgram(program->get(), 1, &device_.device,
-                                                 all_options.c_str(), nullptr, nullptr);
+BuildResult OpenClBackend::build_program(OwnedProgram program, const std::string& options) {
+  const cl_int code = device_.cl->clBuildProgram(program.get(), 1, &device_.device, options.c_str(),
+                                                 nullptr, nullptr);
   compiler_used();
-  std::string log = build_log(program->get());
+  std::string log = build_log(program.get());
   if (code != CL_SUCCESS) {
     const Error error = device_.error("clBuildProgram", code);
     return {nullptr, error.code, log.empty() ? error.message : std::move(log)};
   }
-  auto module = std::make_unique<OpenClModule>(device_, std::move(*program), log);
+  auto module = std::make_unique<OpenClModule>(device_, std::move(program), log);
   return {std::move(module), CL_SUCCESS, std::move(log)};
+}
+
+BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
+  auto program = create_program(source);
+  if (!program) return {nullptr, program.error().code, program.error().message};
+  return build_program(std::move(*program), vendor_build_options(device_.quirks, options, number_));
+}
+
+BuildResult OpenClBackend::load(std::span<const std::byte> binary) {
+  if (!device_.cl->clCreateProgramWithBinary) return Backend::load(binary);
+  auto made = context();
+  if (!made) return {nullptr, made.error().code, made.error().message};
+  const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
+  const size_t size = binary.size();
+  cl_int status = CL_SUCCESS, code = CL_SUCCESS;
+  OwnedProgram program(device_.cl->clCreateProgramWithBinary(*made, 1, &device_.device, &size,
+                                                             &bytes, &status, &code),
+                       device_.cl->clReleaseProgram);
+  if (code == CL_SUCCESS) code = status;
+  if (code != CL_SUCCESS || !program.get()) {
+    const Error error = device_.error("clCreateProgramWithBinary", code ? code : CL_INVALID_BINARY);
+    return {nullptr, error.code, error.message};
+  }
+  return build_program(std::move(program), {});
 }
 
 ObjectResult OpenClBackend::compile(const std::string& source, const std::string& options) {

@@ -33,6 +33,7 @@ class OpenClBackend final : public Backend {
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
                                                      cl_mem_object_type type) override;
   BuildResult build(const std::string& source, const std::string& options) override;
+  BuildResult load(std::span<const std::byte> binary) override;
   Result<std::vector<std::unique_ptr<Backend>>> divide(std::span<const uint32_t> units,
                                                        uint32_t first_number) override;
   ObjectResult compile(const std::string& source, const std::string& options) override;
@@ -44,6 +45,7 @@ class OpenClBackend final : public Backend {
   Result<std::unique_ptr<Memory>> create_image(cl_mem buffer, const ImageShape& shape);
   Result<OwnedProgram> create_program(const std::string& source);
   std::string build_log(cl_program program);
+  BuildResult build_program(OwnedProgram program, const std::string& options);
   /// Compilers are often initialised at the first use.
   void compiler_used();
 

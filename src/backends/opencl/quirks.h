@@ -29,6 +29,8 @@ struct Quirks {
   bool host_atomics = false;
   /// 1-D images cannot be made from buffers, whatever the device reports.
   bool no_buffer_images = false;
+  /// Devices of equal names load each other's binaries, which is faster than to build.
+  bool equal_binaries = false;
   /// Profiling times are consecutive numbers, no times.
   bool fake_times = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.

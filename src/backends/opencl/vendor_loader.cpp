@@ -166,6 +166,10 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.reads_ahead = quirks.reads_ahead;
   traits.host_atomics = quirks.host_atomics;
   traits.buffer_images = !quirks.no_buffer_images;
+  if (quirks.equal_binaries) {
+    traits.binary_kind =
+        traits.platform_name + "/" + traits.device_name + "/" + traits.driver_version;
+  }
   if (quirks.narrow_offsets) traits.max_offset = INT32_MAX;
   traits.overlaps_launches = (traits.type & CL_DEVICE_TYPE_GPU) != 0 && !traits.synchronous;
   traits.nominal_gflops = nominal_gflops(traits);

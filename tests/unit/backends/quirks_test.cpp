@@ -63,9 +63,11 @@ TEST(Quirks, LinkedUnitsAreAsTheVendorWantsThem) {
 }
 
 TEST(Quirks, OtherVendorsGetTheOptionsAsTheyAre) {
-  const auto gpu = device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132);
+  auto gpu = device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132);
+  gpu.vendor = "NVIDIA Corporation";
   EXPECT_EQ(vendor_build_options(quirks_of(gpu), "-DA=1", 0), "-DA=1");
   EXPECT_FALSE(quirks_of(gpu).synchronous);
+  EXPECT_TRUE(quirks_of(gpu).equal_binaries);
 }
 
 TEST(Quirks, NominalSpeedsRankDevicesAsTheyAre) {

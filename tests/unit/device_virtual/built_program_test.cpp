@@ -52,7 +52,7 @@ class FakeModule : public backends::Module {
     return std::make_unique<FakeKernel>(work_group_);
   }
   const std::string& build_log() const override { return log_; }
-  Result<std::vector<std::byte>> binary() override { return std::vector<std::byte>(); }
+  Result<std::vector<std::byte>> binary() override { return std::vector<std::byte>(4); }
 
  private:
   const size_t work_group_;
@@ -62,7 +62,9 @@ class FakeModule : public backends::Module {
 
 class FakeBackend : public backends::Backend {
  public:
-  FakeBackend(std::string name, size_t work_group) : work_group_(work_group) {
+  FakeBackend(std::string name, size_t work_group, std::string binary_kind)
+      : work_group_(work_group) {
+    traits_.binary_kind = std::move(binary_kind);
     traits_.device_name = std::move(name);
     traits_.platform_name = "Fake";
     traits_.max_work_group = work_group;
@@ -92,6 +94,12 @@ class FakeBackend : public backends::Backend {
     return result;
   }
 
+  backends::BuildResult load(std::span<const std::byte> binary) override {
+    ++loads;
+    EXPECT_EQ(binary.size(), 4u);
+    if (load_failure != CL_SUCCESS) return {nullptr, load_failure, "unknown binary"};
+    return {std::make_unique<FakeModule>(work_group_, kernels), CL_SUCCESS, {}};
+  }
   backends::ObjectResult compile(const std::string& source, const std::string&) override {
     ++compilations;
     if (failure != CL_SUCCESS) return {nullptr, failure, traits_.device_name + " says no"};
@@ -107,11 +115,11 @@ class FakeBackend : public backends::Backend {
   }
 
   cl_int failure = CL_SUCCESS;
-  cl_int link_failure = CL_SUCCESS;
+  cl_int link_failure = CL_SUCCESS, load_failure = CL_SUCCESS;
   std::vector<backends::Object*> linked_objects;
   std::atomic<int> compilations{0};
   std::function<void()> on_build;
-  std::atomic<int> builds{0};
+  std::atomic<int> builds{0}, loads{0};
   std::atomic<int> kernels{0};
   std::string last_source, last_options;
 
@@ -122,11 +130,14 @@ class FakeBackend : public backends::Backend {
 
 class BuiltProgramTest : public testing::Test {
  protected:
-  BuiltProgramTest() {
+  BuiltProgramTest() { make_devices(""); }
+
+  void make_devices(const std::string& binary_kind) {
+    fakes_.clear();
     std::vector<std::unique_ptr<backends::Backend>> made;
     for (const size_t work_group : {256, 64}) {
-      auto backend =
-          std::make_unique<FakeBackend>("device " + std::to_string(made.size()), work_group);
+      auto backend = std::make_unique<FakeBackend>("device " + std::to_string(made.size()),
+                                                   work_group, binary_kind);
       fakes_.push_back(backend.get());
       made.push_back(std::move(backend));
     }
@@ -238,6 +249,30 @@ TEST_F(BuiltProgramTest, AllBackendsGetThePreprocessedSource) {
   }
 }
 
+TEST_F(BuiltProgramTest, LikeDevicesLoadWhatOneHasBuilt) {
+  make_devices("like");
+  BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+  EXPECT_EQ(fakes_[0]->builds, 1);
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  EXPECT_EQ(fakes_[1]->loads, 1);
+  // The variant, too, whoever needs it first.
+  ASSERT_TRUE(outcome.program->create_kernel(1, KernelVariant::kSubRange, "k"));
+  ASSERT_TRUE(outcome.program->create_kernel(0, KernelVariant::kSubRange, "k"));
+  EXPECT_EQ(fakes_[0]->builds, 2);
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  // Where it does not load, or there is nothing to load, it is built.
+  fakes_[1]->load_failure = CL_INVALID_BINARY;
+  outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+  EXPECT_EQ(fakes_[1]->builds, 1);
+  fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
+  outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  EXPECT_EQ(outcome.program->built_on(), 2u);
+  EXPECT_EQ(fakes_[1]->builds, 2);
+}
+
 TEST_F(BuiltProgramTest, BackendThatCannotBuildIsLeftOut) {
   fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
   const BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
@@ -323,6 +358,22 @@ TEST_F(LinkedProgramTest, ObjectsAreMadeOnceAndLinkedOnEveryBackend) {
     EXPECT_EQ(fake->linked_objects.size(), 2u);
     EXPECT_EQ(fake->last_options, "-cl-mad-enable");
   }
+}
+
+TEST_F(LinkedProgramTest, LikeDevicesLoadWhatOneHasLinked) {
+  make_devices("like");
+  const CompiledUnits units = both();
+  EXPECT_EQ(fakes_[1]->compilations, 0);
+  BuildOutcome outcome = link_program(*set_, set_->real_devices(), request(""), units, "");
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+  EXPECT_EQ(fakes_[1]->loads, 1);
+  EXPECT_TRUE(fakes_[1]->linked_objects.empty());
+  fakes_[1]->load_failure = CL_INVALID_BINARY;
+  outcome = link_program(*set_, set_->real_devices(), request(""), units, "");
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+  EXPECT_EQ(fakes_[1]->linked_objects.size(), 2u);
+  EXPECT_EQ(fakes_[1]->compilations, 2);
 }
 
 TEST_F(LinkedProgramTest, RewrittenVariantLinksTheUnitsThatChange) {
