@@ -108,6 +108,7 @@ struct DirectPath::Submitter {
     LogicalBuffer& buffer = *view.buffer;
     const uint64_t end = view.origin + view.size;
     const Place place = buffer.place_on(backend);
+    if (place == kHostPlace) buffer.note_host_use(view.origin, end);
     if (buffer.valid_at(place, view.origin, end)) return {};
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/exec/engine.h"
 
-#include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "platform/clock.h"
@@ -183,6 +183,7 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
 }
 
 void Engine::Impl::start(const Ref<Command>& command) {
+  if (command->chained_) return log.set_running(command);
   std::optional<KernelPlan> plan;
   if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
     const uint64_t begun_ns = command->trace_ ? now_ns() : 0;
@@ -307,12 +308,14 @@ Status Engine::flush(Stream& stream) {
 Status Engine::finish(Stream& stream) {
   const auto commands = impl_->log.outstanding(stream);
   // One vendor call per queue for all direct commands; their own events then answer at once.
-  const bool any = std::any_of(commands.begin(), commands.end(), [](const auto& command) {
-    return command->direct_.load(std::memory_order_acquire);
-  });
+  BackendMask direct = 0;
+  for (const auto& command : commands) {
+    if (command->direct_.load(std::memory_order_acquire)) direct |= backend_bit(command->backend_);
+  }
   // What failed shows in each command's own event.
-  for (auto* queue : any ? stream.existing_queues() : std::vector<backends::Queue*>()) {
-    static_cast<void>(queue->finish());
+  for (; direct != 0; direct &= direct - 1) {
+    const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
+    for (auto* queue : stream.existing_queues(backend)) static_cast<void>(queue->finish());
   }
   for (const auto& command : commands) impl_->wait(command);
   MutexLock lock(impl_->log.mutex());

@@ -205,6 +205,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   std::vector<Ref<Command>> to_watch;
   Decision decision;
   bool start_now = false;
+  Ref<Command> splitting;  // which the command might be chained to
   for (bool polled = false, tried = false, planned_again = false;;) {
     cl_int error = CL_SUCCESS;
     MutexLock lock(log.mutex());
@@ -258,6 +259,9 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       log.append(stream, command, options.barrier);
       log.link(*command, edges, to_watch);
       start_now = log.unguard(*command);
+      if (plan && plan->split && edges.size() == 1 && split_of(*edges.front().command)) {
+        splitting = edges.front().command;
+      }
     } else {
       command->state_ =
           decision.path == Path::kDirect ? Command::State::kSubmitting : Command::State::kRunning;
@@ -283,6 +287,9 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       break;
     case Path::kConducted:
       if (start_now) ready(command);
+      if (splitting) {
+        conductor.post([this, before = std::move(splitting)] { chain_next(before); });
+      }
       break;
   }
   return command;

@@ -15,6 +15,7 @@
 #include "scheduler/exec/executor.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/run_trace.h"
+#include "scheduler/exec/split_run.h"
 #include "scheduler/exec/verification.h"
 #include "scheduler/log/command_log.h"
 #include "scheduler/log/vendor_clock.h"
@@ -46,6 +47,9 @@ struct Engine::Impl : LogSink {
   /// In the device's thread.
   void run_whole(const Ref<Command>& command, const KernelPlan& plan);
   void start_split(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
+  /// In the conductor's thread. `before` runs split: the kernel behind it begins as soon as the
+  /// data that it needs are there, if it is one that shall be split in the same way.
+  void chain_next(const Ref<Command>& before);
 
   /// The vendor has answered that a direct command ended with `status`. With it end those before it
   /// in its stream that the vendor knows to have ended: nobody may ever ask for them.
@@ -80,8 +84,12 @@ struct Engine::Impl : LogSink {
   RunTrace trace;
   BlockCompare compare;
   VerificationReport verified;
-  std::array<VendorClock, kMostBackends> clocks;                   // by backend
-  std::vector<Ref<Command>> splits TUTTI_GUARDED_BY(log.mutex());  // that run: merges have copies
+  std::array<VendorClock, kMostBackends> clocks;  // by backend
+  struct Split {
+    Ref<Command> command;
+    std::shared_ptr<SplitRun> run;
+  };
+  std::vector<Split> splits TUTTI_GUARDED_BY(log.mutex());  // that run
   Mutex room_mutex;  // one command at a time makes room; waits only for those that need none
   std::atomic<uint64_t> launches{0};  // of split kernels: varies the seed of forced splits
 
@@ -95,6 +103,10 @@ struct Engine::Impl : LogSink {
 
  private:
   struct Decision;
+  std::shared_ptr<SplitRun> make_split(const Ref<Command>& command, const KernelWork& work,
+                                       KernelPlan plan);
+  void post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run);
+  std::shared_ptr<SplitRun> split_of(const Command& command) TUTTI_REQUIRES(log.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Command>& command, cl_int status);
   Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,

@@ -5,9 +5,16 @@
 #include "platform/process_exit.h"
 #include "scheduler/balance/random.h"
 #include "scheduler/exec/engine_impl.h"
-#include "scheduler/exec/split_run.h"
 
 namespace tutti::scheduler {
+namespace {
+
+// What must move between devices from one launch to the next may take this part of the second one,
+// at a speed that hosts and links reach, for it to begin during the first.
+constexpr double kLittleBetween = 0.1;
+constexpr double kLinkSpeed = 6e9;  // bytes per second
+
+}  // namespace
 
 void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& work,
                                 KernelPlan plan) {
@@ -57,6 +64,70 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
 
 void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& work,
                                KernelPlan plan) {
+  const auto run = make_split(command, work, std::move(plan));
+  post(command, run);
+}
+
+void Engine::Impl::post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run) {
+  run->begin();
+  for (size_t i = 0; i < run->participants(); ++i) {
+    workers[run->backend(i)]->post([run, i] { run->take_part(i); });
+  }
+  if (run->chainable()) conductor.post([this, command] { chain_next(command); });
+}
+
+std::shared_ptr<SplitRun> Engine::Impl::split_of(const Command& command) {
+  const auto found = std::find_if(splits.begin(), splits.end(), [&](const Split& split) {
+    return split.command.get() == &command;
+  });
+  return found == splits.end() ? nullptr : found->run;
+}
+
+void Engine::Impl::chain_next(const Ref<Command>& before) {
+  if (settings.verify.on) return;  // compares one launch with what was before it
+  std::shared_ptr<SplitRun> run;
+  Ref<Command> next;
+  {
+    MutexLock lock(log.mutex());
+    run = split_of(*before);
+    if (!run || !run->chainable()) return;
+    next = log.next_kernel(*before);
+  }
+  if (!next) return;
+  const auto& work = std::get<KernelWork>(next->work_);
+  const uint64_t begun_ns = next->trace_ ? now_ns() : 0;
+  auto plan = planner.plan(work, next->stream_->options().backends);
+  const auto same_devices = [&] {
+    return std::equal(plan->participants.begin(), plan->participants.end(), run->devices().begin(),
+                      run->devices().end());
+  };
+  if (!plan || !plan->split || !plan->access->regions().empty() || !same_devices()) return;
+  if (settings.split != SplitMode::kForce) {
+    // Of what moves between the devices the plan knows nothing yet.
+    const double seconds = static_cast<double>(run->bytes_between(work, *plan)) / kLinkSpeed;
+    if (plan->priced_seconds <= 0 || seconds > kLittleBetween * plan->priced_seconds) return;
+  }
+  const auto uses = uses_of(work, &*plan);
+  const auto buffers = uses_of(work, nullptr);
+  for (const uint32_t device : plan->devices()) allocate_what_fits(buffers, device);
+  {
+    MutexLock lock(log.mutex());
+    if (log.next_kernel(*before) != next) return;
+    for (const auto& other : log.conflicts(*next, uses)) {
+      if (other != before) return;
+    }
+    if (!allocated(buffers, plan->devices())) return;
+    log.hold(*next, uses);
+    next->chained_ = true;
+  }
+  if (next->trace_) trace.decided(*next->trace_, work, *plan, begun_ns, now_ns());
+  expect(*next, *next->stream_, *plan);
+  const auto following = make_split(next, work, std::move(*plan));
+  SplitRun::chain(run, following, [this, next, following] { post(next, following); });
+}
+
+std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
+                                                   const KernelWork& work, KernelPlan plan) {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const auto devices = planner.balancer_devices(plan);
   std::unique_ptr<Balancer> balancer;
@@ -85,7 +156,7 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
   const auto ended = [this, command, verification, plan](const SplitRun::Outcome& outcome) mutable {
     {
       MutexLock lock(log.mutex());
-      std::erase(splits, command);
+      std::erase_if(splits, [&](const Split& split) { return split.command == command; });
     }
     if (!outcome.status && outcome.nothing_ran && !vendors_gone()) {
       // A whole run needs no copies to merge.
@@ -97,7 +168,7 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
     }
     if (outcome.status) {
       planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices,
-                       seconds_between(outcome.begun_ns, now_ns()));
+                       seconds_between(outcome.begun_ns, now_ns()), outcome.balanced_seconds);
       learned();
     }
     if (outcome.status && verification) {
@@ -116,11 +187,9 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
       std::move(plan), command->stream_, std::move(balancer), ended);
   {
     MutexLock lock(log.mutex());
-    splits.push_back(command);
+    splits.push_back({command, run});
   }
-  for (size_t i = 0; i < run->participants(); ++i) {
-    workers[run->backend(i)]->post([run, i] { run->take_part(i); });
-  }
+  return run;
 }
 
 }  // namespace tutti::scheduler

@@ -49,7 +49,9 @@ Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
         if (!use.command->allocating_) users.emplace_back(use.command);
       }
     }
-    if (!oldest) users = splits;
+    if (!oldest) {
+      for (const Split& split : splits) users.push_back(split.command);
+    }
     if (oldest && users.empty()) {
       const BufferUse all{oldest.get(), 0, oldest->size(), true};
       eviction->state_ = Command::State::kRunning;

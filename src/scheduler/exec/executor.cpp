@@ -82,7 +82,9 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
                               static_cast<uint32_t>(i));
     const uint64_t begin = slot.view.origin;
     LogicalBuffer& buffer = *slot.view.buffer;
-    TUTTI_TRY(buffer.make_valid(buffer.place_on(backend), begin, begin + slot.view.size));
+    const Place place = buffer.place_on(backend);
+    TUTTI_TRY(buffer.make_valid(place, begin, begin + slot.view.size));
+    if (place == kHostPlace) buffer.note_host_use(begin, begin + slot.view.size);
   }
   TUTTI_ASSIGN(backends::Kernel * kernel,
                work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
@@ -145,27 +147,16 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
   return kHostPlace;
 }
 
-PlaceSet Executor::used_places(PlaceSet places) const {
-  const PlaceSet host = place_bit(kHostPlace);
-  if (!(places & host)) return places;
-  for (uint32_t i = 0; i < backends_.count(); ++i) {
-    if (backends_.place(i) == kHostPlace) return places;
-  }
-  // Only staging: no device computes there.
-  return places & ~host ? places & ~host : places;
-}
-
 std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t begin,
                                               uint64_t end) const {
   if (end - begin < kWorthScattering || buffer.image() || buffer.undefined(begin, end)) {
     return preferred_place(buffer, begin, end);
   }
   std::optional<Place> place;
-  for (const auto& segment : buffer.segments(begin, end)) {
-    const PlaceSet places = used_places(segment.places);
-    if (places == 0) continue;
-    const auto one = static_cast<Place>(std::countr_zero(places));
-    if (!std::has_single_bit(places) || (place && *place != one)) return std::nullopt;
+  for (const auto& segment : buffer.used_segments(begin, end)) {
+    if (segment.places == 0) continue;
+    const auto one = static_cast<Place>(std::countr_zero(segment.places));
+    if (!std::has_single_bit(segment.places) || (place && *place != one)) return std::nullopt;
     place = one;
   }
   return place;
@@ -226,11 +217,11 @@ Status Executor::gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std
 
 Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
                          const std::byte* from) {
-  auto segments = buffer.segments(begin, end);
+  auto segments = buffer.used_segments(begin, end);
   std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
   for (auto& segment : segments) {
     // What was never written goes to the host's copy, from where everybody gets it.
-    segment.places = segment.places ? used_places(segment.places) : place_bit(kHostPlace);
+    if (segment.places == 0) segment.places = place_bit(kHostPlace);
     for (Place place = 0; place < by_place.size(); ++place) {
       if (segment.places & place_bit(place)) {
         by_place[place].push_back({segment.begin, segment.end, place_bit(place)});
@@ -260,6 +251,7 @@ Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
     });
   }
   TUTTI_TRY(all_at_once(transfers));
+  buffer.forget_host_use(begin, end);
   for (const auto& segment : segments) {
     const auto first = static_cast<Place>(std::countr_zero(segment.places));
     buffer.set_exclusive(first, segment.begin, segment.end);

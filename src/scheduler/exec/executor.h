@@ -66,8 +66,6 @@ class Executor {
   Status gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to);
   /// Puts new content where the old one was used, on all places at once.
   Status scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end, const std::byte* from);
-  /// The places of a segment on which devices use it.
-  PlaceSet used_places(PlaceSet places) const;
 
   BackendSet& backends_;
 };

@@ -17,10 +17,13 @@ namespace tutti::scheduler {
 class Merge {
  public:
   virtual ~Merge() = default;
-  /// Before the first package on `backend`: its copy of the region is there, and `arguments` lead
-  /// to it. What it enqueues to `queue` has ended when it returns.
+  /// Before the first package on `backend`: its copy of the region is made, and `arguments` lead to
+  /// it. The caller waits for what this enqueues to `queue`.
   virtual Status prepare(uint32_t backend, backends::Queue& queue,
                          std::vector<backends::Argument>& arguments) = 0;
+  /// All packages on `backend` have ended, for the time being: does what finish() would else have
+  /// to do for each device in turn. Other devices may do the same meanwhile.
+  virtual void look(uint32_t /*backend*/) {}
   /// After all packages have ended: the places whose devices changed what is `alone`. Where those
   /// are several, keep_only() one of them before finish().
   virtual Result<PlaceSet> changed_alone() { return PlaceSet{0}; }

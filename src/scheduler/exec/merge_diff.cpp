@@ -35,6 +35,10 @@ void DiffMerge::distribute() {
 Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
                           std::vector<backends::Argument>& /*arguments*/) {
   MutexLock lock(mutex_);
+  if (Copy* known = copy_on(backend)) {  // it does what others could not do
+    known->compared = false;
+    return {};
+  }
   distribute();
   const Place place = buffer_->place_on(backend);
   if (!buffer_->valid_at(place, range_.begin, range_.end)) {
@@ -48,21 +52,38 @@ Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
     host_takes_part_ = true;
     return {};
   }
-  // A device may come back for what others could not do.
-  const bool known = std::any_of(copies_.begin(), copies_.end(),
-                                 [&](const Copy& copy) { return copy.backend == backend; });
-  if (known) return {};
+  lock.unlock();
   Copy copy{backend, nullptr, nullptr, {}};
   TUTTI_ASSIGN(copy.now, buffer_->device_memory(backend));
   if (!one_place_) {
     TUTTI_ASSIGN(copy.before, parts_.backends.at(backend).allocate(range_.size(), nullptr));
-    // Waited for: where no package follows, nobody else does before it is compared.
-    TUTTI_ASSIGN(const auto copied,
+    TUTTI_ASSIGN([[maybe_unused]] const auto copied,
                  queue.copy(*copy.now, range_.begin, *copy.before, 0, range_.size(), {}));
-    TUTTI_TRY(copied->wait());
   }
+  lock.lock();
   copies_.push_back(std::move(copy));
   return {};
+}
+
+DiffMerge::Copy* DiffMerge::copy_on(uint32_t backend) {
+  const auto found = std::find_if(copies_.begin(), copies_.end(),
+                                  [&](const Copy& copy) { return copy.backend == backend; });
+  return found == copies_.end() ? nullptr : &*found;
+}
+
+void DiffMerge::look(uint32_t backend) {
+  if (one_place_) return;
+  Copy* copy = nullptr;
+  {
+    MutexLock lock(mutex_);
+    copy = copy_on(backend);
+    if (!copy || copy->compared) return;
+  }
+  auto changed = changes_of(*copy);
+  if (!changed) return;  // find_changes() will fail likewise
+  MutexLock lock(mutex_);
+  copy->changed = std::move(*changed);
+  copy->compared = true;
 }
 
 Status DiffMerge::finish(bool success) {
@@ -100,16 +121,22 @@ void DiffMerge::keep_only(Place place) {
   if (place != kHostPlace) host_takes_part_ = false;
 }
 
+Result<std::vector<ByteRange>> DiffMerge::changes_of(const Copy& copy) {
+  TUTTI_ASSIGN(auto changed, parts_.compare.changed(copy.backend, *copy.now, range_.begin,
+                                                    *copy.before, range_.size()));
+  // What lies beside the region is for others to see to.
+  for (ByteRange& part : changed) {
+    part = {std::max(part.begin, region_.begin), std::min(part.end, region_.end)};
+  }
+  std::erase_if(changed, [](const ByteRange& part) { return part.empty(); });
+  return changed;
+}
+
 Status DiffMerge::find_changes() {
-  if (std::exchange(compared_, true)) return {};
   for (Copy& copy : copies_) {
-    TUTTI_ASSIGN(copy.changed, parts_.compare.changed(copy.backend, *copy.now, range_.begin,
-                                                      *copy.before, range_.size()));
-    // What lies beside the region is for others to see to.
-    for (ByteRange& part : copy.changed) {
-      part = {std::max(part.begin, region_.begin), std::min(part.end, region_.end)};
-    }
-    std::erase_if(copy.changed, [](const ByteRange& part) { return part.empty(); });
+    if (copy.compared) continue;
+    TUTTI_ASSIGN(copy.changed, changes_of(copy));
+    copy.compared = true;
   }
   return {};
 }

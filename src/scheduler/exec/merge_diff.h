@@ -3,6 +3,8 @@
 // taken over. Devices that share the host's memory write to it side by side, which needs no merge.
 #pragma once
 
+#include <deque>
+
 #include "platform/thread_annotations.h"
 #include "scheduler/exec/merge.h"
 
@@ -15,6 +17,7 @@ class DiffMerge final : public Merge {
 
   Status prepare(uint32_t backend, backends::Queue& queue,
                  std::vector<backends::Argument>& arguments) override;
+  void look(uint32_t backend) override;
   Result<PlaceSet> changed_alone() override;
   void keep_only(Place place) override;
   Status finish(bool success) override;
@@ -25,10 +28,13 @@ class DiffMerge final : public Merge {
     uint32_t backend = 0;
     backends::Memory* now = nullptr;
     std::unique_ptr<backends::Memory> before;  // the content of range_; null: not needed
-    std::vector<ByteRange> changed;
+    std::vector<ByteRange> changed;            // once compared
+    bool compared = false;
   };
 
   void distribute() TUTTI_REQUIRES(mutex_);
+  Copy* copy_on(uint32_t backend) TUTTI_REQUIRES(mutex_);
+  Result<std::vector<ByteRange>> changes_of(const Copy& copy);
   Status find_changes() TUTTI_REQUIRES(mutex_);
   /// What the copy changed in `part` goes into the host's copy.
   Status take_over(const Copy& copy, const ByteRange& part);
@@ -43,13 +49,12 @@ class DiffMerge final : public Merge {
   const ByteRange region_;  // of the buffer
   ByteRange range_;         // the same with an aligned begin, for BlockCompare
   bool one_place_;          // all participants write to the same memory
-  Mutex mutex_;             // held over transfers: nobody may write before all have the old content
+  Mutex mutex_;  // held while content is distributed: nobody may write before all have the old one
   bool distributed_ TUTTI_GUARDED_BY(mutex_) = false;
   bool host_takes_part_ TUTTI_GUARDED_BY(mutex_) = false;
-  bool compared_ TUTTI_GUARDED_BY(mutex_) = false;
   // Alone, beside copies: the content of region_ in the host's memory before the first package.
   std::vector<std::byte> host_before_ TUTTI_GUARDED_BY(mutex_);
-  std::vector<Copy> copies_ TUTTI_GUARDED_BY(mutex_);
+  std::deque<Copy> copies_ TUTTI_GUARDED_BY(mutex_);  // each one's device may work on it unlocked
 };
 
 }  // namespace tutti::scheduler

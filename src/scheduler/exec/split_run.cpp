@@ -39,6 +39,8 @@ struct SplitRun::Seat {
   bool merges_prepared = false;
   uint64_t busy_until = 0;  // measured, by the packages that have ended
   double speed = 0;         // of the last of them, slices per second
+  std::deque<InFlight> in_flight;
+  Range pending;  // given out, to be launched next
 };
 
 SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
@@ -49,18 +51,24 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
       stream_(std::move(stream)),
       dimension_(plan_.access->verdict().dimension),
       slices_(plan_.shape.groups(dimension_)),
-      begun_ns_(now_ns()),
       ended_(std::move(ended)),
+      merges_(make_merges({parts_.backends, parts_.compare}, plan_.access->regions(), work_,
+                          plan_.participants)),
+      chainable_(merges_.empty()),
+      seats_(plan_.participants.size()),
       balancer_(std::move(balancer)),
       regions_(slices_, plan_.shares, plan_.participants.size()),
       active_(plan_.participants.size()),
-      failed_(plan_.participants.size()) {
-  merges_ = make_merges({parts_.backends, parts_.compare}, plan_.access->regions(), work_,
-                        plan_.participants);
-}
+      failed_(plan_.participants.size()) {}
+
+SplitRun::~SplitRun() = default;
 
 void SplitRun::take_part(size_t participant) {
   work_off(participant, false);
+  if (!merges_.empty()) {
+    const TransferCause cause("merged", number(), work_, TransferCause::kNoArgument);
+    for (const auto& merge : merges_) merge->look(backend(participant));
+  }
   {
     MutexLock lock(mutex_);
     if (--active_ > 0) return;
@@ -136,7 +144,10 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   if (!status_ || failed_[participant] || vendors_gone()) return {};
   const uint64_t remaining = regions_.remaining();
   if (remaining == 0) return {};
-  if (insist) return regions_.take(participant, remaining);
+  if (insist) {
+    ++starting_;
+    return regions_.take(participant, remaining);
+  }
   // Where data would have to move, who has ended leaves small rests to their owners, and the next
   // launch finds everything in place.
   if (!regions_.has_for(participant, plan_.resident ? slices_ / kWorthMoving : 1)) return {};
@@ -149,6 +160,7 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   const uint64_t rest = std::min(round - 1, count / kSmallRest);
   const Range range = regions_.take(participant, count, rest);
   if (range.count != count) balancer_->trimmed(device, count, range.count);
+  ++starting_;
   return range;
 }
 
@@ -162,6 +174,7 @@ void SplitRun::give_back(size_t participant, Range range, Error error) {
   failed_[participant] = true;
   balancer_->lost(static_cast<uint32_t>(participant));
   regions_.give_back(range);
+  if (range.count > 0) --starting_;
   last_error_ = std::move(error);
 }
 
@@ -190,36 +203,59 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
   return {};
 }
 
-Status SplitRun::prepare_data(Seat& seat, Range range, uint64_t& moved) {
+std::vector<SplitRun::PackageUse> SplitRun::uses_of_package(uint32_t backend, Range range) const {
+  std::vector<PackageUse> uses;
+  for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
+    const BufferView& view = (*work_.arguments)[use.argument].view;
+    if (!view.buffer) continue;
+    PackageUse& one = uses.emplace_back();
+    one.buffer = view.buffer.get();
+    one.place = view.buffer->place_on(backend);
+    one.argument = use.argument;
+    one.overwrites = use.overwrites;
+    if (!use.read.empty()) {
+      one.read = {view.origin + use.read.begin, view.origin + use.read.end};
+    }
+    if (!use.write.empty() && use.merge == MergeMode::kDisjoint) {
+      one.write = use.write.moved(view.origin);
+    }
+  }
+  return uses;
+}
+
+Status SplitRun::prepare_data(Seat& seat, std::span<const PackageUse> uses, uint64_t& moved) {
   if (!seat.merges_prepared) {
     const TransferCause cause("copied for a merge", number(), work_, TransferCause::kNoArgument);
     for (const auto& merge : merges_) {
       TUTTI_TRY(merge->prepare(seat.backend, *seat.queues.front(), seat.arguments));
     }
+    // Packages may come to another queue, and what compares does.
+    if (!merges_.empty()) TUTTI_TRY(seat.queues.front()->finish());
     seat.merges_prepared = true;
   }
-  for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
-    const BufferView& view = (*work_.arguments)[use.argument].view;
-    if (!view.buffer) continue;
+  for (const PackageUse& use : uses) {
     const TransferCause cause("used by a kernel", number(), work_, use.argument);
-    const Place place = view.buffer->place_on(seat.backend);
     if (!use.read.empty()) {
-      TUTTI_TRY(view.buffer->make_valid(place, view.origin + use.read.begin,
-                                        view.origin + use.read.end, &moved));
+      TUTTI_TRY(use.buffer->make_valid(use.place, use.read.begin, use.read.end, &moved));
+      if (use.place == kHostPlace) use.buffer->note_host_use(use.read.begin, use.read.end);
     }
-    if (use.write.empty() || use.merge != MergeMode::kDisjoint) continue;
-    const ByteStrips write = use.write.moved(view.origin);
+    if (use.write.empty()) continue;
+    if (use.place == kHostPlace) {
+      use.buffer->note_host_use(use.write.range.begin, use.write.range.end);
+    }
     // Bytes in the range that the package may leave alone must hold what was there before.
-    if (!use.overwrites) TUTTI_TRY(view.buffer->make_valid(place, write, &moved));
-    view.buffer->begin_write(this, place, write);
+    if (!use.overwrites) TUTTI_TRY(use.buffer->make_valid(use.place, use.write, &moved));
+    use.buffer->begin_write(this, use.place, use.write);
   }
   return {};
 }
 
-Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
+Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
+                                            std::span<const PackageUse> uses,
+                                            backends::WaitList wait) {
   const uint64_t begun = now_ns();
   uint64_t moved = 0;
-  TUTTI_TRY(prepare_data(seat, range, moved));
+  TUTTI_TRY(prepare_data(seat, uses, moved));
   backends::Launch launch;
   launch.kernel = seat.kernel;
   launch.arguments = seat.arguments;
@@ -236,9 +272,22 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range) {
   InFlight package{range, nullptr, now_ns(), begun};
   if (moved == 0) package.begun_ns = package.launched_ns;
   backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
-  TUTTI_ASSIGN(package.completion, queue.launch(launch, {}));
+  TUTTI_ASSIGN(package.completion, queue.launch(launch, wait));
   TUTTI_TRY(queue.flush());
   return package;
+}
+
+bool SplitRun::try_launch(size_t participant, Seat& seat, Range range, std::vector<PackageUse> uses,
+                          backends::WaitList wait) {
+  auto package = launch(seat, range, uses, wait);
+  if (!package) {
+    end_writes(uses, true);
+    give_back(participant, range, std::move(package).error());
+    return false;
+  }
+  package->number = note_launch(seat.backend, std::move(uses));
+  seat.in_flight.push_back(std::move(*package));
+  return true;
 }
 
 bool SplitRun::side_by_side(uint32_t backend) const {
@@ -274,33 +323,39 @@ void SplitRun::note_end(size_t participant, Seat& seat, const InFlight& package,
 }
 
 void SplitRun::work_off(size_t participant, bool insist) {
-  Seat seat;
-  if (Status status = sit_down(participant, seat); !status) {
-    give_back(participant, {}, std::move(status).error());
-    return;
+  const std::unique_ptr<Seat> taken = std::move(seats_[participant]);
+  Seat fresh;
+  if (!taken) {
+    if (Status status = sit_down(participant, fresh); !status) {
+      give_back(participant, {}, std::move(status).error());
+      return;
+    }
   }
-  std::deque<InFlight> in_flight;
+  Seat& seat = taken ? *taken : fresh;
+  auto& in_flight = seat.in_flight;
   const size_t most = packages_in_flight(parts_.backends.traits(seat.backend));
-  uint64_t previous_end = 0;
+  uint64_t previous_end = taken ? now_ns() : 0;
   for (;;) {
     if (in_flight.size() < most) {
-      const Range range = next_range(participant, insist);
+      Range range = std::exchange(seat.pending, {});
+      if (range.count == 0) range = next_range(participant, insist);
       if (range.count > 0) {
-        auto package = launch(seat, range);
-        if (package) {
-          note_launch();
-          in_flight.push_back(std::move(*package));
+        auto uses = uses_of_package(seat.backend, range);
+        if (const auto earlier = before()) earlier->wait_for_others(uses, seat.backend);
+        if (try_launch(participant, seat, range, std::move(uses), {})) {
+          show_launched();
           if (in_flight.size() < most) continue;
-        } else {
-          // Nothing of it has run: another device may compute it.
-          give_back(participant, range, std::move(package).error());
         }
+      } else if (!insist && !in_flight.empty()) {
+        if (const auto next = started_next()) next->take_early(participant, in_flight);
       }
     }
     if (in_flight.empty()) return;
     const InFlight package = std::move(in_flight.front());
     in_flight.pop_front();
-    if (Status status = package.completion->wait(); !status) {
+    Status status = package.completion->wait();
+    note_written(package.number);
+    if (!status) {
       MutexLock lock(mutex_);
       if (status_) status_ = std::move(status);
       failed_[participant] = true;
@@ -311,15 +366,39 @@ void SplitRun::work_off(size_t participant, bool insist) {
   }
 }
 
-void SplitRun::learn(std::vector<PackageRecord> packages) {
+void SplitRun::take_early(size_t participant, const std::deque<InFlight>& in_flight) {
+  const auto earlier = before();
+  if (seats_[participant] || !earlier) return;
+  auto seat = std::make_unique<Seat>();
+  if (!sit_down(participant, *seat)) return;  // take_part() will say why
+  seat->pending = next_range(participant, false);
+  if (seat->pending.count == 0) return;
+  auto uses = uses_of_package(seat->backend, seat->pending);
+  const bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
+    return use.buffer->missing(use.place, {.range = use.read}).bytes == 0 &&
+           (use.overwrites || use.buffer->missing(use.place, use.write).bytes == 0);
+  });
+  if (in_place && !earlier->meets_others(uses, seat->backend)) {
+    std::vector<backends::CompletionPtr> behind;
+    if (seat->queues.size() > 1) {  // in-order ones, but each for itself
+      for (const InFlight& package : in_flight) behind.push_back(package.completion);
+    }
+    try_launch(participant, *seat, std::exchange(seat->pending, {}), std::move(uses), behind);
+  }
+  seats_[participant] = std::move(seat);
+}
+
+double SplitRun::learn(std::vector<PackageRecord> packages) {
   std::sort(packages.begin(), packages.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   const auto& shape = plan_.shape;
   const auto items =
       static_cast<double>(shape.global[0] * shape.global[1] * shape.global[2] / slices_);
+  double speed = 0;
   for (const uint32_t device : plan_.participants) {
     std::vector<Sample> samples;
     uint64_t busy_until = 0;
+    Sample all;
     for (const PackageRecord& package : packages) {
       if (package.device != device) continue;
       const double size = items * static_cast<double>(package.count);
@@ -333,10 +412,14 @@ void SplitRun::learn(std::vector<PackageRecord> packages) {
         samples.push_back({size, seconds});
       }
       busy_until = std::max(busy_until, package.end_ns);
+      all.size += size;
+      all.seconds += seconds;
     }
+    if (all.seconds > 0) speed += all.size / all.seconds;
     parts_.backends.model().add_packages(model_key(work_), device, samples,
                                          work_.kernel->summary().name);
   }
+  return speed > 0 ? items * static_cast<double>(slices_) / speed : 0;
 }
 
 std::vector<uint64_t> SplitRun::slices_of_each(const std::vector<PackageRecord>& packages) const {
@@ -364,14 +447,18 @@ Status SplitRun::merge(Status status) {
   return status;
 }
 
-void SplitRun::note_launch() {
+uint64_t SplitRun::note_launch(uint32_t backend, std::vector<PackageUse> uses) {
   MutexLock lock(mutex_);
   launched_ = true;
+  --starting_;
+  running_.push_back({++last_number_, backend, std::move(uses)});
+  return last_number_;
 }
 
 void SplitRun::finish() {
   Status status;
   bool nothing_ran = false;
+  uint64_t begun_ns = 0;
   std::vector<PackageRecord> packages;
   {
     MutexLock lock(mutex_);
@@ -381,6 +468,7 @@ void SplitRun::finish() {
     }
     packages.swap(packages_);
     nothing_ran = !launched_;
+    begun_ns = std::max(begun_ns_, first_ns_);
   }
   status = merge(std::move(status));
   merges_.clear();  // with their copies' memory, for which others may wait
@@ -389,13 +477,25 @@ void SplitRun::finish() {
       slot.view.buffer->end_writes(this, nothing_ran);
     }
   }
+  double balanced = 0;
   if (status) {
-    learn(packages);
+    balanced = learn(packages);
     std::sort(packages.begin(), packages.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
     parts_.summary.launched_split(work_.kernel->summary().name, plan_, packages, repeated_);
   }
-  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns_});
+  std::shared_ptr<SplitRun> next;
+  std::function<void()> start;
+  {
+    MutexLock lock(mutex_);
+    finished_ = true;
+    next.swap(next_);
+    start.swap(start_next_);
+  }
+  package_ended_.notify_all();
+  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns, balanced});
+  if (next) next->first_now();
+  if (start) start();
 }
 
 }  // namespace tutti::scheduler

@@ -2,6 +2,10 @@
 // One launch of a kernel that is computed by several devices: hands packages to the devices'
 // workers as the balancer says, two in flight per device, and ends when the last package has ended.
 // Shared by the workers' tasks; thread-safe. Its lock is never held while a vendor is called.
+//
+// Where the next launch of an in-order stream is chained to it, that begins as soon as nothing of
+// this one is left to be given out: a package of it waits only for those packages of this one that
+// are still under way on other devices and write what it reads or writes, or read where it writes.
 #pragma once
 
 #include <deque>
@@ -39,16 +43,31 @@ class SplitRun {
     std::vector<uint64_t> slices;  // per participant
     bool nothing_ran = false;      // no device could launch anything: buffers are as they were
     uint64_t begun_ns = 0;
+    double balanced_seconds = 0;  // had all devices ended together, as fast as they were
   };
   /// Called once, by the worker that ends last, when all results are in the directory.
   using Ended = std::function<void(const Outcome&)>;
   SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
            std::unique_ptr<Balancer> balancer, Ended ended);
+  ~SplitRun();
 
   size_t participants() const { return plan_.participants.size(); }
   uint32_t backend(size_t participant) const { return plan_.participants[participant]; }
+  /// The launch begins: its participants are about to take part.
+  void begin() { begun_ns_ = now_ns(); }
   /// A participant's whole share of the launch; each is called once, on its device's worker.
   void take_part(size_t participant);
+
+  /// Whether a launch over the devices of this one may be chained to it, and this one to another.
+  bool chainable() const { return chainable_; }
+  std::span<const uint32_t> devices() const { return plan_.participants; }
+  /// Bytes that packages of `next` read on one device and packages of this launch write on another,
+  /// if both are divided as is expected.
+  uint64_t bytes_between(const KernelWork& next, const KernelPlan& plan) const;
+  /// `next`, over the same devices, comes after `before`; calls `start` once it can begin. Its
+  /// participants are to take part on their workers behind those of `before`.
+  static void chain(const std::shared_ptr<SplitRun>& before, const std::shared_ptr<SplitRun>& next,
+                    std::function<void()> start);
 
  private:
   using Range = SliceRange;
@@ -57,6 +76,21 @@ class SplitRun {
     backends::CompletionPtr completion;
     uint64_t launched_ns = 0;
     uint64_t begun_ns = 0;  // when its data began to move, else when it was launched
+    uint64_t number = 0;    // of the package in running_
+  };
+  /// What a package does to a buffer, in bytes of it.
+  struct PackageUse {
+    LogicalBuffer* buffer = nullptr;
+    Place place = kHostPlace;
+    ByteRange read;
+    ByteStrips write;
+    bool overwrites = false;
+    uint32_t argument = 0;
+  };
+  struct Running {
+    uint64_t number = 0;
+    uint32_t backend = 0;
+    std::vector<PackageUse> uses;
   };
   struct Seat;  // what one participant needs to launch packages
 
@@ -67,14 +101,38 @@ class SplitRun {
   void note_end(size_t participant, Seat& seat, const InFlight& package, uint64_t previous_end)
       TUTTI_EXCLUDES(mutex_);
   Status sit_down(size_t participant, Seat& seat);
+  std::vector<PackageUse> uses_of_package(uint32_t backend, Range range) const;
   /// Everything that the package reads is valid where it runs, and what it writes is announced.
   /// `moved`: bytes.
-  Status prepare_data(Seat& seat, Range range, uint64_t& moved);
-  Result<InFlight> launch(Seat& seat, Range range);
+  Status prepare_data(Seat& seat, std::span<const PackageUse> uses, uint64_t& moved);
+  /// `wait`: of other queues of the device.
+  Result<InFlight> launch(Seat& seat, Range range, std::span<const PackageUse> uses,
+                          backends::WaitList wait);
+  /// launch(); where that fails, nothing of the package has run, and another device may compute it.
+  bool try_launch(size_t participant, Seat& seat, Range range, std::vector<PackageUse> uses,
+                  backends::WaitList wait);
   void work_off(size_t participant, bool insist);
-  void learn(std::vector<PackageRecord> packages);
+  /// The device has all that it gets of the launch before, of which `in_flight` is still under way
+  /// there: launches a package behind that, if everything is where it needs it.
+  void take_early(size_t participant, const std::deque<InFlight>& in_flight);
+  std::shared_ptr<SplitRun> before() TUTTI_EXCLUDES(mutex_);
+  std::shared_ptr<SplitRun> started_next() TUTTI_EXCLUDES(mutex_);
+  /// The package's number.
+  uint64_t note_launch(uint32_t backend, std::vector<PackageUse> uses) TUTTI_EXCLUDES(mutex_);
+  /// Once nothing is left to be given out: shows what has ended, and starts the next launch.
+  void show_launched() TUTTI_EXCLUDES(mutex_);
+  void end_writes(std::span<const PackageUse> uses, bool discard);
+  /// The package of this number has ended.
+  void note_written(uint64_t number) TUTTI_EXCLUDES(mutex_);
+  /// Whether something that is under way on other devices meets the uses; waits until nothing does.
+  bool meets_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  void wait_for_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  bool meets(std::span<const PackageUse> uses, uint32_t backend) const TUTTI_REQUIRES(mutex_);
+  /// The launch before has ended.
+  void first_now() TUTTI_EXCLUDES(mutex_);
+  /// Tells the model; seconds as Outcome::balanced_seconds.
+  double learn(std::vector<PackageRecord> packages);
   std::vector<uint64_t> slices_of_each(const std::vector<PackageRecord>& packages) const;
-  void note_launch() TUTTI_EXCLUDES(mutex_);
   /// Where several places changed what only one may (MergeRegion::alone): gives back the packages
   /// of all but one, whose participant is returned.
   std::optional<size_t> drop_conflicts() TUTTI_EXCLUDES(mutex_);
@@ -90,10 +148,13 @@ class SplitRun {
   const Ref<Stream> stream_;
   const uint32_t dimension_;
   const uint64_t slices_;
-  const uint64_t begun_ns_;
+  uint64_t begun_ns_ = 0;  // constant once begun
   Ended ended_;
   std::vector<std::unique_ptr<Merge>> merges_;
+  const bool chainable_;
   bool repeated_ = false;  // drop_conflicts() found some
+  // Per participant, of those that looked ahead. Only its device's worker touches it.
+  std::vector<std::unique_ptr<Seat>> seats_;
 
   Mutex mutex_;
   std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);
@@ -104,6 +165,20 @@ class SplitRun {
   Error last_error_ TUTTI_GUARDED_BY(mutex_);          // of a package that was not launched
   std::vector<PackageRecord> packages_ TUTTI_GUARDED_BY(mutex_);
   bool launched_ TUTTI_GUARDED_BY(mutex_) = false;  // some package was
+
+  // Of the chain.
+  std::shared_ptr<SplitRun> before_ TUTTI_GUARDED_BY(mutex_);  // until it has ended
+  std::shared_ptr<SplitRun> next_ TUTTI_GUARDED_BY(mutex_);
+  std::function<void()> start_next_ TUTTI_GUARDED_BY(mutex_);  // until it is called
+  bool next_started_ TUTTI_GUARDED_BY(mutex_) = false;
+  uint64_t first_ns_ TUTTI_GUARDED_BY(mutex_) = 0;  // when the launch before had ended
+  size_t starting_ TUTTI_GUARDED_BY(mutex_) = 0;    // ranges given out and not yet launched
+  uint64_t last_number_ TUTTI_GUARDED_BY(mutex_) = 0;
+  std::vector<Running> running_ TUTTI_GUARDED_BY(mutex_);  // launched, and not known to have ended
+  std::vector<PackageUse> not_shown_ TUTTI_GUARDED_BY(mutex_);  // of packages that have ended
+  bool shows_ TUTTI_GUARDED_BY(mutex_) = false;  // what packages wrote is shown when they end
+  bool finished_ TUTTI_GUARDED_BY(mutex_) = false;
+  ConditionVariable package_ended_;
 };
 
 }  // namespace tutti::scheduler

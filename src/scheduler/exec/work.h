@@ -14,6 +14,7 @@
 #include "backends/api/backend.h"
 #include "scheduler/memory/buffer_image.h"
 #include "scheduler/memory/logical_buffer.h"
+#include "scheduler/plan/access_cache.h"
 #include "scheduler/plan/access_eval.h"
 #include "scheduler/plan/access_summary.h"
 
@@ -46,6 +47,10 @@ class LaunchableKernel {
   virtual Result<backends::Kernel*> vendor_kernel(uint32_t backend, KernelVariant variant) = 0;
   /// Equal for equal source, options and name: the key under which speeds are remembered.
   virtual uint64_t model_key() const = 0;
+  AccessCache& evaluated() const { return evaluated_; }
+
+ private:
+  mutable AccessCache evaluated_;
 };
 
 struct KernelWork {

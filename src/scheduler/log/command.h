@@ -111,8 +111,9 @@ class Command : public RefCounted {
   // Of those that overtook others, and those behind them: the one before in the stream, until that
   // is done.
   Ref<Command> after_;
-  cl_int ended_status_ = CL_SUCCESS;              // of kEnded
-  bool held_back_ = false;                        // waited for other streams when it was enqueued
+  cl_int ended_status_ = CL_SUCCESS;  // of kEnded
+  bool held_back_ = false;            // waited for other streams when it was enqueued
+  bool chained_ = false;  // a split that runs behind another one already, as far as data allow
   std::vector<Ref<LogicalBuffer>> used_buffers_;  // those that hold a RangeUse of this command
   Ref<Stream> stream_;                            // until done
 

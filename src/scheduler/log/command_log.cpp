@@ -146,6 +146,20 @@ std::vector<Ref<Command>> CommandLog::overtaken(const Command& command) {
   return before;
 }
 
+Ref<Command> CommandLog::next_kernel(const Command& command) {
+  if (!command.stream_ || command.stream_->options().profiling) return {};
+  for (const auto& dependent : command.dependents_) {
+    const Command& next = *dependent.command;
+    if (dependent.waits == Waits::kOrder && next.state_ == Command::State::kWaiting &&
+        next.unfinished_ == 1 && !next.awaited_ && !next.after_ && !next.held_back_ &&
+        !next.stream_->options().out_of_order && !next.chained_ &&
+        std::holds_alternative<KernelWork>(next.work_)) {
+      return dependent.command;
+    }
+  }
+  return {};
+}
+
 bool CommandLog::unguard(Command& command) { return --command.unfinished_ == 0; }
 
 std::vector<Ref<Command>> CommandLog::conflicts(const Command& self,
@@ -242,6 +256,7 @@ void CommandLog::set_running(const Ref<Command>& command) {
   std::vector<Command::PendingCallback> due;
   {
     MutexLock lock(mutex_);
+    if (command->state_ == Command::State::kDone) return;  // a chained one, meanwhile
     command->state_ = Command::State::kRunning;
     const uint64_t now = now_ns();
     command->submitted_.store(now, std::memory_order_relaxed);

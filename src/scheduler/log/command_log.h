@@ -65,6 +65,9 @@ class CommandLog {
       TUTTI_REQUIRES(mutex_);
   /// Drops the guard that link() left; true when nothing is left to wait for.
   bool unguard(Command& command) TUTTI_REQUIRES(mutex_);
+  /// The kernel that waits for nothing but its turn behind `command`, in an in-order stream without
+  /// times; null: there is none.
+  Ref<Command> next_kernel(const Command& command) TUTTI_REQUIRES(mutex_);
 
   /// Started commands, other than `self`, whose uses of buffers meet `uses`.
   std::vector<Ref<Command>> conflicts(const Command& self, std::span<const BufferUse> uses)

@@ -21,6 +21,7 @@ constexpr uint64_t kSmallPart = 64;
 // Bytes of a device's memory on its way to another one's: a transfer of some 0.2 ms, beside which
 // its start costs little.
 constexpr uint64_t kBlock = 8 << 20;
+constexpr uint64_t kTelling = 1 << 20;   // bytes: of less, a transfer shows no speed
 constexpr size_t kHostAlignment = 4096;  // page: vendors take such memory without a copy
 
 uint64_t next_id() {
@@ -41,6 +42,7 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       user_memory_(options.user_memory != nullptr),
       image_(options.image),
       map_(options.size),
+      host_use_(options.size),
       host_(static_cast<std::byte*>(options.user_memory)),
       ready_(backends.real_count()) {}
 
@@ -182,6 +184,36 @@ std::vector<ResidencyMap::Segment> LogicalBuffer::segments(uint64_t begin, uint6
   return map_.segments(begin, end);
 }
 
+void LogicalBuffer::note_host_use(uint64_t begin, uint64_t end) {
+  if (!backends_.mixed_memory()) return;
+  MutexLock lock(mutex_);
+  host_use_.set_exclusive(kHostPlace, begin, end);
+}
+
+void LogicalBuffer::forget_host_use(uint64_t begin, uint64_t end) {
+  if (!backends_.mixed_memory()) return;
+  MutexLock lock(mutex_);
+  host_use_.set_exclusive(kHostPlace + 1, begin, end);
+}
+
+std::vector<ResidencyMap::Segment> LogicalBuffer::used_segments(uint64_t begin,
+                                                                uint64_t end) const {
+  const PlaceSet host = place_bit(kHostPlace);
+  std::vector<ResidencyMap::Segment> result;
+  MutexLock lock(mutex_);
+  for (const auto& segment : map_.segments(begin, end)) {
+    if (!(segment.places & host) || segment.places == host) {
+      result.push_back(segment);
+      continue;
+    }
+    for (const auto& part : host_use_.segments(segment.begin, segment.end)) {
+      const bool used = (part.places & host) != 0;
+      result.push_back({part.begin, part.end, used ? segment.places : segment.places & ~host});
+    }
+  }
+  return result;
+}
+
 void LogicalBuffer::set_exclusive(Place place, uint64_t begin, uint64_t end) {
   const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
@@ -305,8 +337,10 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   const uint64_t begin = now_ns();
   TUTTI_TRY(from == kHostPlace ? queue->write_rows(*memory, where, at)
                                : queue->read_rows(*memory, where, at));
-  backends_.model().add(from == kHostPlace ? kToDevice : kFromDevice, device - 1,
-                        rows.length() * rows.count, seconds_between(begin, now_ns()),
+  const uint64_t bytes = rows.length() * rows.count;
+  if (bytes < kTelling) return {};
+  backends_.model().add(from == kHostPlace ? kToDevice : kFromDevice, device - 1, bytes,
+                        seconds_between(begin, now_ns()),
                         from == kHostPlace ? "transfers to the device" : "transfers to the host");
   return {};
 }
@@ -368,6 +402,19 @@ void LogicalBuffer::begin_write(const void* launch, Place place, const ByteStrip
   transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
     return !transferring_locked(place, strips.range.begin, strips.range.end);
   });
+}
+
+void LogicalBuffer::end_write(const void* launch, Place place, const ByteStrips& given,
+                              bool discard) {
+  const ByteStrips strips = widened(given);
+  MutexLock lock(mutex_);
+  const auto found = std::find_if(writes_.begin(), writes_.end(), [&](const LaunchWrite& write) {
+    return write.launch == launch && write.place == place && write.strips == strips;
+  });
+  if (found == writes_.end()) return;
+  writes_.erase(found);
+  if (discard) return;
+  strips.for_each([&](uint64_t begin, uint64_t end) { map_.set_exclusive(place, begin, end); });
 }
 
 void LogicalBuffer::end_writes(const void* launch, bool discard) {

@@ -82,6 +82,14 @@ class LogicalBuffer : public RefCounted {
   PlaceSet valid_places(uint64_t begin, uint64_t end) const;
   bool undefined(uint64_t begin, uint64_t end) const;
   std::vector<ResidencyMap::Segment> segments(uint64_t begin, uint64_t end) const;
+  /// A device computes with the range in the host's copy.
+  void note_host_use(uint64_t begin, uint64_t end);
+  /// segments() with those places only where devices use them, if there are such: the host's copy
+  /// may be one that data only came by on their way to a device.
+  std::vector<ResidencyMap::Segment> used_segments(uint64_t begin, uint64_t end) const;
+  /// New content has been put where the old one was used: whether the host's copy is used will be
+  /// seen.
+  void forget_host_use(uint64_t begin, uint64_t end);
   /// What make_valid() would have to move: all of it, and how much of that is not in the host's
   /// copy, but at `owner`.
   struct Missing {
@@ -104,6 +112,9 @@ class LogicalBuffer : public RefCounted {
   /// `launch` (any address that names it) is about to write the strips at `place`. Until
   /// end_writes() no transfer to `place` touches them; returns when none that might is under way.
   void begin_write(const void* launch, Place place, const ByteStrips& strips);
+  /// These strips, which begin_write announced, are written: they become exclusive at the place.
+  /// With `discard`, they are not.
+  void end_write(const void* launch, Place place, const ByteStrips& strips, bool discard = false);
   /// The launch has ended: what begin_write announced becomes exclusive at its place. With
   /// `discard`, the directory stays as it was.
   void end_writes(const void* launch, bool discard = false);
@@ -153,6 +164,9 @@ class LogicalBuffer : public RefCounted {
   mutable Mutex mutex_;
   ConditionVariable transfer_ended_;
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);
+  // Ranges that have been used in the host's copy by devices: those "valid" at its place. Of mixed
+  // memory only.
+  ResidencyMap host_use_ TUTTI_GUARDED_BY(mutex_);
   std::vector<Transfer> transfers_ TUTTI_GUARDED_BY(mutex_);  // under way
   std::vector<LaunchWrite> writes_ TUTTI_GUARDED_BY(mutex_);  // announced by begin_write
   std::unique_ptr<backends::PinnedMemory> pinned_;            // the host's copy, where it is pinned

@@ -44,6 +44,9 @@ class TimeFit {
   double startup() const;
   /// Size per second once started; 0 while empty().
   double rate() const;
+  /// Seconds per size where the large samples count most; 0 while empty(). Says nothing of
+  /// start-up.
+  double per_size() const { return sums_.xx > 0 ? sums_.xt / sums_.xx : 0; }
   /// Whether predict(size) stands on anything: sizes far above all that was seen, which were too
   /// short to show more than the start-up, are guesses.
   bool reliable(double size) const;

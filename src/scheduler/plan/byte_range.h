@@ -68,4 +68,13 @@ struct ByteStrips {
   }
 };
 
+/// No byte is in both. Strips of different periods count as their whole ranges.
+inline bool apart(const ByteStrips& a, const ByteStrips& b) {
+  if (std::max(a.range.begin, b.range.begin) >= std::min(a.range.end, b.range.end)) return true;
+  if (!a.strided() || a.period != b.period) return false;
+  const auto period = static_cast<int64_t>(a.period);
+  const auto distance = static_cast<uint64_t>(((b.phase - a.phase) % period + period) % period);
+  return distance >= a.length && distance + b.length <= a.period;
+}
+
 }  // namespace tutti::scheduler

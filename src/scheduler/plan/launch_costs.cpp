@@ -12,8 +12,10 @@ double launch_seconds(const backends::DeviceTraits& traits) {
   return traits.type & CL_DEVICE_TYPE_GPU ? 15e-6 : 30e-6;
 }
 
-// Transfers before any was measured.
+// The start of a transfer, which is not learned: programs move a few bytes between large transfers,
+// and a line through both clouds would tell neither.
 constexpr double kTransferSeconds = 20e-6;
+// Before any was measured.
 double transfer_rate(const backends::DeviceTraits& traits) {
   return traits.type & CL_DEVICE_TYPE_GPU ? 8e9 : 4e9;  // bytes per second
 }
@@ -86,8 +88,10 @@ double LaunchCosts::one_way(uint64_t direction, uint32_t backend, uint64_t bytes
   if (bytes == 0) return 0;
   const TimeFit fit = backends_.model().fit(direction, backend);
   const auto size = static_cast<double>(bytes);
-  if (!fit.empty() && fit.reliable(size)) return fit.predict(size);
-  return kTransferSeconds + size / transfer_rate(backends_.traits(backend));
+  const double per_byte = !fit.empty() && fit.reliable(size)
+                              ? fit.per_size()
+                              : 1 / transfer_rate(backends_.traits(backend));
+  return kTransferSeconds + size * per_byte;
 }
 
 double LaunchCosts::transfer(const LogicalBuffer& buffer, const ByteStrips& strips,

@@ -47,6 +47,24 @@ struct ArgumentValues {
       values[i].scalar = std::as_bytes(std::span(&layouts[i], 1));
     }
   }
+  /// Equal for launches of which an evaluation says the same.
+  std::string launch(const LaunchShape& shape) const {
+    std::string bytes;
+    const auto put = [&bytes](const void* data, size_t size) {
+      bytes.append(static_cast<const char*>(data), size);
+    };
+    put(&shape.dims, sizeof shape.dims);
+    for (const auto* sizes : {&shape.offset, &shape.global, &shape.local}) {
+      put(sizes, sizeof *sizes);
+    }
+    for (const ArgumentValue& value : values) {
+      const uint64_t numbers[] = {value.scalar.size(), value.buffer, value.origin, value.size,
+                                  value.unit};
+      put(numbers, sizeof numbers);
+      put(value.scalar.data(), value.scalar.size());
+    }
+    return bytes;
+  }
   std::vector<ArgumentValue> values;
   std::vector<ImageLayout> layouts;
   std::vector<SamplerLayout> samplers;
@@ -304,9 +322,14 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
     choose_local(plan.shape, max_group);
   }
   const ArgumentValues arguments(*work.arguments);
-  auto access = std::make_shared<LaunchAccess>(LaunchAccess::evaluate(
-      work.kernel->summary(), plan.shape, arguments.values, settings_.distrust_races));
-  plan.access = access;
+  std::string launch = arguments.launch(plan.shape);
+  plan.access = work.kernel->evaluated().find(launch);
+  if (!plan.access) {
+    plan.access = std::make_shared<LaunchAccess>(LaunchAccess::evaluate(
+        work.kernel->summary(), plan.shape, arguments.values, settings_.distrust_races));
+    work.kernel->evaluated().keep(std::move(launch), plan.access);
+  }
+  const auto& access = plan.access;
   if (access->verdict().mode == MergeMode::kWhole) return whole(KernelPlan::Why::kVerdict);
   if (plan.shape.groups(access->verdict().dimension) < 2) {
     return whole(KernelPlan::Why::kFewGroups);
@@ -362,15 +385,18 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
 }
 
 void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
-                       double seconds) {
+                       double seconds, double balanced) {
   if (plan.priced_seconds <= 0) return;  // nothing was expected of it
   // Others had their part in when it ended.
   if (std::any_of(plan.costs.begin(), plan.costs.end(),
                   [](const ComputeCost& cost) { return cost.wait > 0; })) {
     return;
   }
+  // A kernel slower than was known would be so without the split, too: what the split cost is kept
+  // in the scale of the price, with which it will be compared.
+  const double expected = std::max(plan.priced_seconds, balanced);
   boundaries_.remember(model_key(work), items_of(plan.shape), plan.participants, std::move(slices),
-                       seconds - plan.priced_seconds);
+                       (seconds - expected) * plan.priced_seconds / expected);
 }
 
 void Planner::remember_whole(const KernelWork& work, uint32_t backend, double seconds) {

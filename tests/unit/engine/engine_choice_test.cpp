@@ -24,7 +24,8 @@ class EngineChoice : public EngineTest {
   /// Split launches of this plan ended `seconds` later than they were priced.
   void ended(const KernelPlan& plan, double seconds) const {
     for (int i = 0; i < 2; ++i) {
-      planner_->remember(work_, plan, plan.shares, plan.priced_seconds + seconds);
+      planner_->remember(work_, plan, plan.shares, plan.priced_seconds + seconds,
+                         plan.priced_seconds);
     }
   }
   EngineSettings settings_;
@@ -55,6 +56,17 @@ TEST_F(EngineChoice, OneDeviceWhereEverySplitIsDear) {
   ended(plan(), 0.02);
   ended(plan(), 0.02);
   EXPECT_FALSE(plan().split);
+}
+
+TEST_F(EngineChoice, AKernelSlowerThanExpectedIsNoCostOfItsSplit) {
+  // As when only small launches were known, of which each work-item took a tenth of the time.
+  const KernelPlan all = plan();
+  for (int i = 0; i < 2; ++i) {
+    planner_->remember(work_, all, all.shares, 0.044, 0.043);
+  }
+  const KernelPlan again = plan();
+  EXPECT_TRUE(again.split);
+  EXPECT_EQ(again.participants.size(), 3u);
 }
 
 TEST_F(EngineChoice, DataMoveToWhereLaterLaunchesFindThem) {

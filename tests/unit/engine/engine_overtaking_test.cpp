@@ -17,18 +17,11 @@ class EngineOvertaking : public EngineTest {
   /// `gate` before it does anything.
   KernelWork launch(const Buffer& in, const Buffer& out, double seconds,
                     std::shared_future<void> gate = {}) {
-    KernelWork work = map_kernel(in, out, 1);
-    FakeFunction function = [gate = std::move(gate)](const FakeItem& item) {
-      if (gate.valid()) gate.wait();
-      apply(KernelForm::kMap, item.memory(0), item.memory(1),
-            static_cast<uint32_t>(item.global_id[0]), kBytes, 1);
-    };
-    work.kernel =
-        std::make_shared<FakeKernel>(summary_of(KernelForm::kMap), function, set->count());
-    for (uint32_t device = 0; device < set->count(); ++device) {
-      set->model().add(model_key(work), device, kBytes, seconds);
-    }
-    return work;
+    return known_kernel(KernelForm::kMap, in, out, seconds,
+                        [gate = std::move(gate)](const FakeItem& item) {
+                          if (gate.valid()) gate.wait();
+                          run_item(KernelForm::kMap, item);
+                        });
   }
   /// Until the device has been given launches.
   void wait_for_launches(size_t device, uint64_t count) const {

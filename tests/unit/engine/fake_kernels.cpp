@@ -58,6 +58,20 @@ KernelSummary summary_of(KernelForm form) {
   store.guards_exact = form != KernelForm::kSparse;
   store.offset = form == KernelForm::kScatter || form == KernelForm::kSearch ? 3 : 0;
   summary.accesses = {load, store};
+  if (form == KernelForm::kStencil) {
+    const auto at = static_cast<uint32_t>(summary.exprs.size());
+    Expr one = leaf(ExprKind::kConst, 64), left = leaf(ExprKind::kSub, 64),
+         right = leaf(ExprKind::kAdd, 64);
+    one.value = 1;
+    left.operands = right.operands = {0, at};
+    summary.exprs.insert(summary.exprs.end(), {one, left, right});
+    load.offset = at + 1;
+    load.guards = {in_range, {Compare::kUGe, 0, at}};
+    summary.accesses.push_back(load);
+    load.offset = at + 2;
+    load.guards = {{Compare::kULt, at + 2, 2}};
+    summary.accesses.push_back(load);
+  }
   if (form == KernelForm::kSearch) {
     Access ticket = store;
     ticket.kind = AccessKind::kAtomic;
@@ -83,6 +97,10 @@ void apply(KernelForm form, const std::byte* in, std::byte* out, uint32_t i, uin
       break;
     case KernelForm::kGather:
       out[i] = std::byte(static_cast<uint8_t>(value(in, (i * 7 + c) % n) + 1));
+      break;
+    case KernelForm::kStencil:
+      out[i] = std::byte(static_cast<uint8_t>((i > 0 ? value(in, i - 1) : 0) + value(in, i) +
+                                              (i + 1 < n ? value(in, i + 1) : 0)));
       break;
     case KernelForm::kScatter:
       out[n - 1 - i] = std::byte(static_cast<uint8_t>(value(in, i) + c));

@@ -14,6 +14,7 @@ enum class KernelForm {
   kMap,      // if (i < n) out[i] = in[i] * 3 + c                — splits
   kSparse,   // if (i < n && in[i] % 2) out[i] = c               — splits, leaves bytes alone
   kGather,   // if (i < n) out[i] = in[(i * 7 + c) % n] + 1      — splits, reads anywhere
+  kStencil,  // if (i < n) out[i] = in[i - 1] + in[i] + in[i + 1] — splits, reads its neighbours
   kScatter,  // if (i < n) out[perm(i)] = in[i] + c              — runs whole
   kSearch,   // if (i < n && in[i] == c) out[4 + atomic_inc((uint*)out)] = i — one place alone
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // New content of a buffer goes where the old one was used.
+#include <bit>
 #include <numeric>
 
 #include "engine_fixture.h"
@@ -71,10 +72,37 @@ TEST_F(EngineScatter, TheHostsCopyOnlyWhereItIsUsed) {
   auto buffer = large();
   buffer->set_exclusive(kHostPlace, 0, kSize);
   buffer->add_copy(2, kHalf, kSize);
+  buffer->note_host_use(0, kHalf + 100);
   write_and_check(buffer, 0, kSize);
   EXPECT_EQ(sent_, kHalf);
-  EXPECT_TRUE(buffer->valid_at(kHostPlace, 0, kSize));
+  EXPECT_TRUE(buffer->valid_at(kHostPlace, 0, kHalf + 100));
+  EXPECT_FALSE(buffer->valid_at(kHostPlace, kHalf + 100, kSize));  // it only came by
   EXPECT_TRUE(buffer->valid_at(2, kHalf, kSize));
+  // It has not been used there since.
+  write_and_check(buffer, 0, kSize);
+  EXPECT_EQ(sent_, kHalf);
+  EXPECT_TRUE(buffer->valid_at(kHostPlace, 0, kHalf));
+  EXPECT_FALSE(buffer->valid_at(kHostPlace, kHalf, kHalf + 1));
+}
+
+TEST_F(EngineScatter, WhereTheHostsDeviceComputesIsKnown) {
+  balancer.name = "static";  // a package for each
+  start("hd", SplitMode::kAuto);
+  const auto stream = engine->create_stream({});
+  auto in = buffer(1), out = buffer(0);
+  ASSERT_TRUE(enqueue(*stream, known_kernel(KernelForm::kMap, in, out, 1, [](const FakeItem& item) {
+    run_item(KernelForm::kMap, item);
+  })));
+  ASSERT_TRUE(engine->finish(*stream));
+  // What the one device read is used in the host's copy, the rest in the other's memory only.
+  uint64_t host = 0, device = 0;
+  for (const auto& segment : in->used_segments(0, kBytes)) {
+    EXPECT_EQ(std::popcount(segment.places), 1);
+    (segment.places == place_bit(kHostPlace) ? host : device) += segment.end - segment.begin;
+  }
+  EXPECT_GT(host, 0u);
+  EXPECT_GT(device, 0u);
+  EXPECT_EQ(host, kBytes - fakes[1]->bytes_in);
 }
 
 TEST_F(EngineScatter, OneOwnerIsWrittenDirectly) {

@@ -75,6 +75,14 @@ TEST(TimeFit, TinyLaunchesSayNothingOfHugeOnes) {
   EXPECT_TRUE(longer.reliable(1 << 20));
 }
 
+TEST(TimeFit, SmallTransfersDoNotHideTheSpeedOfLargeOnes) {
+  TimeFit fit;
+  for (const double seconds : {6.4e-3, 9e-3}) fit.add({64e6, seconds, 64e6 / seconds});
+  for (int i = 0; i < 100; ++i) fit.add({64 << 10, 40e-6, (64 << 10) / 40e-6});
+  EXPECT_GT(fit.per_size(), 0.9e-10);
+  EXPECT_LT(fit.per_size(), 2e-10);
+}
+
 TEST(TimeFit, DeviationIsIrregularity) {
   TimeFit fit;
   for (int i = 0; i < 20; ++i) fit.add({100, i % 2 ? 1.5 : 0.5, 100});

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches chained to each other: what the next one must know of the packages under way.
+#include <algorithm>
+
+#include "platform/clock.h"
+#include "scheduler/exec/split_run.h"
+
+namespace tutti::scheduler {
+
+void SplitRun::note_written(uint64_t number) {
+  const auto numbered = [number](const Running& package) { return package.number == number; };
+  std::vector<PackageUse> uses;
+  {
+    MutexLock lock(mutex_);
+    const auto found = std::find_if(running_.begin(), running_.end(), numbered);
+    uses = found->uses;
+    if (!shows_) {
+      running_.erase(found);
+      not_shown_.insert(not_shown_.end(), uses.begin(), uses.end());
+      return;
+    }
+  }
+  end_writes(uses, false);
+  {
+    MutexLock lock(mutex_);
+    std::erase_if(running_, numbered);
+  }
+  package_ended_.notify_all();
+}
+
+void SplitRun::end_writes(std::span<const PackageUse> uses, bool discard) {
+  for (const PackageUse& use : uses) {
+    if (!use.write.empty()) use.buffer->end_write(this, use.place, use.write, discard);
+  }
+}
+
+void SplitRun::show_launched() {
+  std::vector<PackageUse> ended;
+  std::function<void()> start;
+  {
+    MutexLock lock(mutex_);
+    const bool all = starting_ == 0 && regions_.remaining() == 0 && status_ && !before_;
+    if (!all || !start_next_) return;
+    // From here on this launch moves no data, which might be those from before it.
+    shows_ = true;
+    ended.swap(not_shown_);
+    start.swap(start_next_);
+  }
+  end_writes(ended, false);
+  start();
+  MutexLock lock(mutex_);
+  next_started_ = true;
+}
+
+bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
+  const auto meet = [](const PackageUse& later, const PackageUse& running) {
+    return later.buffer == running.buffer &&
+           (!apart(later.write, running.write) || !apart({later.read}, running.write) ||
+            (later.place == running.place && !apart(later.write, {running.read})));
+  };
+  return std::any_of(running_.begin(), running_.end(), [&](const Running& package) {
+    // The device's own packages come one after the other.
+    return package.backend != backend &&
+           std::any_of(uses.begin(), uses.end(), [&](const PackageUse& later) {
+             return std::any_of(package.uses.begin(), package.uses.end(),
+                                [&](const PackageUse& use) { return meet(later, use); });
+           });
+  });
+}
+
+bool SplitRun::meets_others(std::span<const PackageUse> uses, uint32_t backend) {
+  MutexLock lock(mutex_);
+  return !finished_ && meets(uses, backend);
+}
+
+void SplitRun::wait_for_others(std::span<const PackageUse> uses, uint32_t backend) {
+  MutexLock lock(mutex_);
+  package_ended_.wait(mutex_,
+                      [&]() TUTTI_REQUIRES(mutex_) { return finished_ || !meets(uses, backend); });
+}
+
+std::shared_ptr<SplitRun> SplitRun::before() {
+  MutexLock lock(mutex_);
+  return before_;
+}
+
+std::shared_ptr<SplitRun> SplitRun::started_next() {
+  MutexLock lock(mutex_);
+  return next_started_ ? next_ : nullptr;
+}
+
+void SplitRun::first_now() {
+  std::shared_ptr<SplitRun> earlier;
+  {
+    MutexLock lock(mutex_);
+    earlier.swap(before_);
+    first_ns_ = now_ns();
+  }
+  show_launched();
+}
+
+void SplitRun::chain(const std::shared_ptr<SplitRun>& before, const std::shared_ptr<SplitRun>& next,
+                     std::function<void()> start) {
+  {
+    MutexLock lock(next->mutex_);
+    next->before_ = before;
+  }
+  bool over = false;
+  {
+    MutexLock lock(before->mutex_);
+    over = before->finished_;
+    if (!over) {
+      before->next_ = next;
+      before->start_next_ = std::move(start);
+    }
+  }
+  if (!over) return before->show_launched();
+  next->first_now();
+  start();
+}
+
+uint64_t SplitRun::bytes_between(const KernelWork& next, const KernelPlan& plan) const {
+  if (plan.shares.empty() || plan_.shares.empty()) return 0;
+  uint64_t bytes = 0, first = 0;
+  for (size_t i = 0; i < plan.shares.size(); first += plan.shares[i++]) {
+    for (const ArgumentUse& use :
+         plan.access->package(plan.access->verdict().dimension, first, plan.shares[i])) {
+      const BufferView& view = (*next.arguments)[use.argument].view;
+      if (!view.buffer || use.read.empty()) continue;
+      uint64_t begin = 0;
+      for (size_t j = 0; j < plan_.shares.size(); begin += plan_.shares[j++]) {
+        if (j == i) continue;
+        for (const PackageUse& own : uses_of_package(backend(j), {begin, plan_.shares[j]})) {
+          if (own.buffer != view.buffer.get() || own.place == own.buffer->place_on(backend(i))) {
+            continue;
+          }
+          own.write.for_each_in(view.origin + use.read.begin, view.origin + use.read.end,
+                                [&](uint64_t from, uint64_t to) { bytes += to - from; });
+        }
+      }
+    }
+  }
+  return bytes;
+}
+
+}  // namespace tutti::scheduler
