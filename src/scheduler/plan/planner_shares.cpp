@@ -22,8 +22,9 @@ constexpr double kTransferBytesPerSecond = 6e9;
 constexpr uint64_t kGpuItemsPerUnit = 2048;  // resident work-items of one GPU compute unit
 // Of times, from which on shares tell too little of the whole launch.
 constexpr double kIrregular = 0.25;
-// A whole launch is not tried where it is expected to take so many times as long.
-constexpr double kWorthTrying = 3;
+// A whole launch is not tried where it is expected to take so many times as long: that far off no
+// expectation was, and who tries pays for it.
+constexpr double kWorthTrying = 1.5;
 
 bool irregular(const KernelPlan& plan) {
   return std::any_of(plan.costs.begin(), plan.costs.end(),
