@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include "icd/dispatch.h"
 
 #include "device_virtual/handle.h"
+#include "icd/entry/entries.h"
 #include "platform/log.h"
 
 namespace tutti::icd {

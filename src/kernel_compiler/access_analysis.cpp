@@ -12,6 +12,7 @@
 #include <llvm/IR/Module.h>
 
 #include "kernel_compiler/access_collector.h"
+#include "kernel_compiler/address_space.h"
 #include "kernel_compiler/image_coordinates.h"
 #include "kernel_compiler/kernel_signature.h"
 #include "kernel_compiler/module_preparation.h"
@@ -23,9 +24,6 @@ namespace {
 using scheduler::ArgKind;
 using scheduler::Argument;
 using scheduler::KernelSummary;
-
-constexpr unsigned kGlobalSpace = 1;
-constexpr unsigned kLocalSpace = 3;
 
 void keep_whole(KernelSummary& summary, std::string reason, uint32_t line) {
   if (summary.whole_reason.empty()) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "kernel_compiler/address_space.h"
 #include "kernel_compiler/source_line.h"
 
 namespace tutti::kernel_compiler {
@@ -18,7 +19,6 @@ using scheduler::ArgKind;
 using scheduler::Compare;
 using scheduler::ExprKind;
 
-constexpr unsigned kConstantSpace = 2;
 constexpr size_t kMostAccesses = 4000;
 
 // Values of Clang's opencl-c-base.h, which the analysed text was parsed with.
@@ -88,7 +88,7 @@ AccessCollector::AccessCollector(scheduler::KernelSummary& summary, llvm::Functi
       results_(kernel, tree, loops),
       private_(foreign) {
   for (const llvm::GlobalVariable& variable : kernel.getParent()->globals()) {
-    has_variables_ |= variable.getAddressSpace() == 1 && !variable.isConstant();
+    has_variables_ |= variable.getAddressSpace() == kGlobalSpace && !variable.isConstant();
   }
 }
 

@@ -8,14 +8,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 
+#include "kernel_compiler/address_space.h"
+
 namespace tutti::kernel_compiler {
 namespace {
-
-// Address spaces of OpenCL in SPIR.
-constexpr unsigned kPrivate = 0;
-constexpr unsigned kGlobal = 1;
-constexpr unsigned kConstant = 2;
-constexpr unsigned kLocal = 3;
 
 // A pointer chosen from more places than this is followed no further.
 constexpr int kDeepest = 40;
@@ -59,18 +55,19 @@ void PointerResolver::leaf(const Value* object, uint32_t offset,
   PointerBase base;
   base.offset = offset;
   if (const auto* argument = llvm::dyn_cast<llvm::Argument>(object)) {
-    if (space == kGlobal || space == kConstant) {
+    if (space == kGlobalSpace || space == kConstantSpace) {
       base.kind = BaseKind::kArgument;
       base.argument = argument->getArgNo();
-    } else if (space == kLocal || argument->getParamByValType() != nullptr) {
+    } else if (space == kLocalSpace || argument->getParamByValType() != nullptr) {
       base.kind = BaseKind::kPrivate;
     }
   } else if (llvm::isa<llvm::GlobalVariable>(object)) {
     // Constants of the program are the same everywhere; its other variables are not followed.
-    base.kind = space == kGlobal                        ? BaseKind::kProgramScope
-                : space == kConstant || space == kLocal ? BaseKind::kPrivate
-                                                        : BaseKind::kUnknown;
-  } else if (llvm::isa<llvm::AllocaInst>(object) || space == kPrivate || space == kLocal) {
+    base.kind = space == kGlobalSpace                             ? BaseKind::kProgramScope
+                : space == kConstantSpace || space == kLocalSpace ? BaseKind::kPrivate
+                                                                  : BaseKind::kUnknown;
+  } else if (llvm::isa<llvm::AllocaInst>(object) || space == kPrivateSpace ||
+             space == kLocalSpace) {
     // A pointer of type private or local can only point there (no cast leads out of them).
     base.kind = BaseKind::kPrivate;
   } else if (llvm::isa<llvm::ConstantPointerNull>(object) || llvm::isa<llvm::UndefValue>(object)) {

@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+#include "kernel_compiler/address_space.h"
+
 namespace tutti::kernel_compiler {
 namespace {
 
@@ -17,10 +19,9 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
-constexpr unsigned kConstantSpace = 2;
 // A test whose operands are computed by more than this is taken to come from memory: it does.
 constexpr size_t kLargestSlice = 4096;
-constexpr int kDeepestCondition = 16;
+constexpr int kDeepestTest = 16;
 // So many tests of data, or one that finds a match, make what is behind them seldom.
 constexpr int kSeldom = 6;
 
@@ -145,7 +146,7 @@ bool is_match(const llvm::CmpInst& test, bool truth) {
 /// How much a condition that turned out as `truth` says against what depends on it.
 int weight(const Value* condition, bool truth, int depth = 0) {
   const auto* instruction = llvm::dyn_cast<Instruction>(condition);
-  if (instruction == nullptr || depth > kDeepestCondition) return 0;
+  if (instruction == nullptr || depth > kDeepestTest) return 0;
   const auto both = [&](unsigned i, unsigned j) {
     return weight(instruction->getOperand(i), truth, depth + 1) +
            weight(instruction->getOperand(j), truth, depth + 1);

@@ -12,6 +12,7 @@
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 
+#include "kernel_compiler/address_space.h"
 #include "kernel_compiler/front_end.h"
 
 namespace tutti::kernel_compiler {
@@ -87,13 +88,13 @@ void read_kind(const llvm::Function& kernel, unsigned index, Argument& argument)
       return;
     }
     switch (type->getPointerAddressSpace()) {
-      case 1:
+      case kGlobalSpace:
         argument.kind = ArgKind::kGlobal;
         break;
-      case 2:
+      case kConstantSpace:
         argument.kind = ArgKind::kConstant;
         break;
-      case 3:
+      case kLocalSpace:
         argument.kind = ArgKind::kLocal;
         break;
       default:

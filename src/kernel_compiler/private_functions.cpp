@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "kernel_compiler/address_space.h"
 #include "kernel_compiler/builtin_names.h"
 #include "kernel_compiler/image_coordinates.h"
 
@@ -15,17 +16,13 @@ namespace tutti::kernel_compiler {
 namespace {
 
 // Address spaces of OpenCL in SPIR.
-constexpr unsigned kPrivate = 0;
-constexpr unsigned kConstant = 2;
-constexpr unsigned kLocal = 3;
-
 /// A pointer that leads to private or local memory, or to constants of the program. Pointers of
 /// those types lead nowhere else, since what could forge one is not harmless.
 bool is_private(const llvm::Value& pointer) {
   if (!pointer.getType()->isPointerTy()) return false;
   const unsigned space = pointer.getType()->getPointerAddressSpace();
-  if (space == kPrivate || space == kLocal) return true;
-  return space == kConstant &&
+  if (space == kPrivateSpace || space == kLocalSpace) return true;
+  return space == kConstantSpace &&
          llvm::isa<llvm::GlobalVariable>(llvm::getUnderlyingObject(&pointer, 0));
 }
 

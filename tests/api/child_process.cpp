@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kCount = 1 << 16;
 constexpr unsigned kAlarmSeconds = 100;
 
-const char* const kSource =
+const char* const kChildSource =
     "kernel void spin(global int* data, int rounds) {\n"
     "  size_t i = get_global_id(0);\n"
     "  int x = data[i];\n"
@@ -61,7 +61,7 @@ Work make_work() {
   require(
       clEnqueueFillBuffer(work.queue, work.buffer, &zero, 4, 0, kCount * 4, 0, nullptr, nullptr),
       "clEnqueueFillBuffer");
-  const char* source = kSource;
+  const char* source = kChildSource;
   work.program = clCreateProgramWithSource(work.context, 1, &source, nullptr, &code);
   require(code, "clCreateProgramWithSource");
   require(clBuildProgram(work.program, 1, &device, "", nullptr, nullptr), "clBuildProgram");

@@ -219,14 +219,14 @@ TEST_F(ClBuildProgram, RejectsRebuildWithKernelsAttached) {
   EXPECT_SUCCESS(build_with(program, "-DVALUE=2"));
 }
 
-struct Notified {
+struct NotifiedBuild {
   Latch latch{1};
   cl_program program = nullptr;
   cl_build_status status = CL_BUILD_NONE;
 };
 
-void CL_CALLBACK notify(cl_program program, void* user_data) {
-  auto* notified = static_cast<Notified*>(user_data);
+void CL_CALLBACK notify_build(cl_program program, void* user_data) {
+  auto* notified = static_cast<NotifiedBuild*>(user_data);
   notified->program = program;
   // The callback may use the API: the specification demands only that it be thread-safe.
   clGetProgramBuildInfo(program, options().device, CL_PROGRAM_BUILD_STATUS,
@@ -236,9 +236,9 @@ void CL_CALLBACK notify(cl_program program, void* user_data) {
 
 TEST_F(ClBuildProgram, CallbackOnSuccess) {
   const Program program = create(kOptionSource);
-  Notified notified;
+  NotifiedBuild notified;
   // "If pfn_notify is not NULL, clBuildProgram does not need to wait for the build to complete"
-  ASSERT_SUCCESS(clBuildProgram(program, 1, &device_, "-DVALUE=7", notify, &notified));
+  ASSERT_SUCCESS(clBuildProgram(program, 1, &device_, "-DVALUE=7", notify_build, &notified));
   ASSERT_TRUE(notified.latch.wait());
   EXPECT_EQ(notified.program, program.get());
   EXPECT_EQ(notified.status, CL_BUILD_SUCCESS);
@@ -247,8 +247,8 @@ TEST_F(ClBuildProgram, CallbackOnSuccess) {
 
 TEST_F(ClBuildProgram, CallbackOnFailure) {
   const Program program = create("kernel void k() { nonsense; }");
-  Notified notified;
-  EXPECT_TRUE(is_one_of(clBuildProgram(program, 0, nullptr, "", notify, &notified),
+  NotifiedBuild notified;
+  EXPECT_TRUE(is_one_of(clBuildProgram(program, 0, nullptr, "", notify_build, &notified),
                         {CL_SUCCESS, CL_BUILD_PROGRAM_FAILURE}));
   ASSERT_TRUE(notified.latch.wait());
   EXPECT_EQ(notified.status, CL_BUILD_ERROR);

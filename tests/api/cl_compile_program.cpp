@@ -80,16 +80,6 @@ TEST_F(ClCompileProgram, WithAttachedKernels) {
   EXPECT_CL(CL_INVALID_OPERATION, compile(program, "-DVALUE=2"));
 }
 
-struct Notified {
-  Latch latch;
-  cl_program program = nullptr;
-};
-void CL_CALLBACK notify(cl_program program, void* user_data) {
-  auto* notified = static_cast<Notified*>(user_data);
-  notified->program = program;
-  notified->latch.count_down();
-}
-
 TEST_F(ClCompileProgram, CallsBack) {
   const Program program = create(kValue);
   Notified notified;

@@ -195,16 +195,6 @@ TEST_F(ClLinkProgram, RejectsBadObjects) {
   EXPECT_CL(CL_INVALID_CONTEXT, code);
 }
 
-struct Notified {
-  Latch latch;
-  cl_program program = nullptr;
-};
-void CL_CALLBACK notify(cl_program program, void* user_data) {
-  auto* notified = static_cast<Notified*>(user_data);
-  notified->program = program;
-  notified->latch.count_down();
-}
-
 TEST_F(ClLinkProgram, CallsBack) {
   const Program kernel = compiled(kWhereKernel);
   const Program helpers = compiled(kWhereHelpers);

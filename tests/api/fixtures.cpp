@@ -172,6 +172,12 @@ bool Latch::wait() {
   return changed_.wait_for(lock, std::chrono::minutes(1), [this] { return count_ <= 0; });
 }
 
+void CL_CALLBACK notify(cl_program program, void* user_data) {
+  auto* notified = static_cast<Notified*>(user_data);
+  notified->program = program;
+  notified->latch.count_down();
+}
+
 // ---- fixtures ----------------------------------------------------------------------------------
 
 void ContextTest::SetUp() {

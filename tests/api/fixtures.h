@@ -222,6 +222,13 @@ class Latch {
   int count_;
 };
 
+/// A program's callback was called: with `notify` and its address.
+struct Notified {
+  Latch latch;
+  cl_program program = nullptr;
+};
+void CL_CALLBACK notify(cl_program program, void* user_data);
+
 // ---- fixtures ----------------------------------------------------------------------------------
 
 class PlatformTest : public testing::Test {

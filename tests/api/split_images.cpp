@@ -8,7 +8,7 @@
 namespace tutti::api_tests {
 namespace {
 
-const char* const kSource = R"(
+const char* const kImages = R"(
 constant sampler_t kEdge = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE |
                            CLK_FILTER_NEAREST;
 kernel void blur(read_only image2d_t in, write_only image2d_t out) {
@@ -73,7 +73,7 @@ class SplitImages : public ImageTest,
   void SetUp() override {
     ImageTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    program_ = build(kSource);
+    program_ = build(kImages);
   }
   Buffer image_of(const Pixels& pixels) const { return upload(kind_, kRgba8, pixels); }
   Pixels pixels(uint32_t seed) const { return Pixels({width_, height_, 1}, 4, seed); }

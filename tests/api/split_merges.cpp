@@ -11,7 +11,7 @@
 namespace tutti::api_tests {
 namespace {
 
-const char* const kSource = R"(
+const char* const kMerges = R"(
 kernel void scatter_bytes(global const uint* index, global uchar* out, uint n) {
   uint i = get_global_id(0);
   if (i < n) out[index[i]] = (uchar)(i * 7 + 1);
@@ -76,7 +76,7 @@ class SplitMerges : public ContextTest, public testing::WithParamInterface<size_
     ContextTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     queue_ = make_queue();
-    program_ = build(kSource);
+    program_ = build(kMerges);
     index_.resize(n_);
     std::iota(index_.begin(), index_.end(), cl_uint{0});
     std::shuffle(index_.begin(), index_.end(), std::mt19937(7));

@@ -11,7 +11,7 @@
 namespace tutti::api_tests {
 namespace {
 
-const char* const kSource = R"(
+const char* const kSearches = R"(
 kernel void search(global const uint* in, uint key, global uint* count, global uint* found,
                    global uint* state, uint room, uint n) {
   uint i = get_global_id(0);
@@ -42,7 +42,7 @@ class SplitSearches : public ContextTest, public testing::WithParamInterface<siz
     ContextTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     queue_ = make_queue();
-    program_ = build(kSource);
+    program_ = build(kSearches);
   }
   void launch(cl_kernel kernel) const {
     const size_t global = round_up(n_, kGroup), group = kGroup;

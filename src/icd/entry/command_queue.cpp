@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of command-queues.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include "icd/validate/command_queue.h"
 
 #include <type_traits>
 #include <utility>
 
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 
 namespace tutti::icd {

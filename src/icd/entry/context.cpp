@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of contexts.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include "icd/validate/context.h"
 
 #include <utility>
 
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 
 namespace tutti::icd {

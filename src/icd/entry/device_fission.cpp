@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device fission, the extension (cl_ext_device_fission): OpenCL 1.2's sub-devices under other names
 // and numbers. Not reported, but applications of that time call it where the dispatch table has it.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include <CL/cl_ext.h>
 
 #include <vector>
 
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 
 namespace tutti::icd {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points that enqueue commands on images. An image is addressed as its pixels lie in the
 // host's copy, so most of them are the rectangles of buffers.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include "icd/validate/enqueue_image.h"
 
 #include <cstring>
 
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/entry/submission.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points that enqueue kernels.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include <algorithm>
 #include <utility>
 
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/validate/enqueue_kernel.h"
 

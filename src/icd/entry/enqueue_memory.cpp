@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points that enqueue transfers, markers and barriers.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include "icd/validate/enqueue_memory.h"
 
 #include <cstring>
 
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/entry/submission.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of events.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include "icd/validate/event.h"
 
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 
 namespace tutti::icd {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extension functions, and the two symbols that the library exports.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include <string_view>
 
 #include "device_virtual/handle.h"
 #include "device_virtual/platform_object.h"
+#include "icd/entry/entries.h"
 #include "icd/recorder/recording_functions.h"
 
 namespace tutti::icd {

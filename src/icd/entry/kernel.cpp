@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points on kernels.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include "device_virtual/kernel.h"
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/validate/common.h"
 #include "icd/validate/kernel.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of the platform and the device.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
+#include "icd/validate/platform.h"
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/recorder/recording_functions.h"
-#include "icd/validate/platform.h"
 #include "platform/clock.h"
 
 namespace tutti::icd {

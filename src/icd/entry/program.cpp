@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points on programs.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include <utility>
 #include <vector>
 
 #include "device_virtual/program.h"
+#include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/validate/common.h"
 #include "icd/validate/program.h"

@@ -2,10 +2,9 @@
 // Entry points of what is not there: pipes, shared virtual memory, sharing
 // with other interfaces. Each gives the error that the specification has for a device without it,
 // and says its name once in the log.
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
-#include "icd/entry/entry.h"
 #include "icd/validate/unsupported.h"
+#include "icd/entry/entries.h"
+#include "icd/entry/entry.h"
 
 namespace tutti::icd {
 namespace {

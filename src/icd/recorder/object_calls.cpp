@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recording functions of calls that make objects from more than their arguments' types tell, and
 // of those that pass functions of the application.
-#include "icd/recorder/recorded_call.h"  // first: it asks cl.h for the deprecated functions
+#include "icd/recorder/recorded_call.h"
 
 #include <cstring>
 #include <memory>

@@ -2,7 +2,7 @@
 // The recording function of an entry point whose arguments' types tell all.
 #pragma once
 
-#include "icd/recorder/recorded_call.h"  // first: it asks cl.h for the deprecated functions
+#include "icd/recorder/recorded_call.h"
 
 #include <tuple>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "icd/recorder/plain_call.h"  // first: it asks cl.h for the deprecated functions
+#include "icd/recorder/plain_call.h"
 
 #include <string_view>
 

@@ -4,8 +4,6 @@
 // does nothing. Never throws: a record that cannot be written ends.
 #pragma once
 
-#include "icd/entry/entries.h"  // first: it asks cl.h for the deprecated functions
-
 #include <algorithm>
 #include <exception>
 #include <optional>
@@ -13,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "icd/entry/entries.h"
 #include "icd/recorder/recorder.h"
 #include "platform/clock.h"
 #include "record/call.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recording functions of commands that move data between the application and memory objects, or
 // whose sizes have as many elements as an argument says.
-#include "icd/recorder/recorded_call.h"  // first: it asks cl.h for the deprecated functions
+#include "icd/recorder/recorded_call.h"
 
 #include "device_virtual/buffer.h"
 #include "icd/recorder/recording_functions.h"

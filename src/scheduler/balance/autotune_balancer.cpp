@@ -15,7 +15,7 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr double kDivisor = 2;
+constexpr double kAutotuneDivisor = 2;
 constexpr double kGpuFloor = 0.05;
 
 uint64_t round_of(const BalancerDevice& device) {
@@ -41,7 +41,7 @@ class AutotuneBalancer final : public Balancer {
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override {
     if (!fleet_.admit_if_useful(device, remaining, now)) return 0;
-    const double size = static_cast<double>(remaining) / kDivisor * fleet_.weight(device);
+    const double size = static_cast<double>(remaining) / kAutotuneDivisor * fleet_.weight(device);
     uint64_t package = fleet_.package(device, size, remaining);
     if (package < remaining) package -= package % rounds_[device];
     fleet_.give(device, package, now);

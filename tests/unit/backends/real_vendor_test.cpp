@@ -11,6 +11,7 @@
 
 #include "backends/opencl/create_backends.h"
 #include "backends/opencl/quirks.h"
+#include "memory_argument.h"
 
 namespace tutti::backends {
 namespace {
@@ -47,14 +48,6 @@ const std::vector<std::unique_ptr<Backend>>& all_backends() {
     return new auto(create_backends(config, nullptr));
   }();
   return *backends;
-}
-
-Argument memory_argument(Memory& memory) {
-  Argument argument;
-  argument.kind = Argument::Kind::kMemory;
-  argument.memory = &memory;
-  argument.size = memory.size();
-  return argument;
 }
 
 // The parameter is a part of the platform's name, and the number among its devices.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "backends/opencl/opencl_backend.h"
+#include "memory_argument.h"
 #include "stub_fixture.h"
 
 namespace tutti::backends {
@@ -11,13 +12,6 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-Argument memory_argument(Memory& memory) {
-  Argument argument;
-  argument.kind = Argument::Kind::kMemory;
-  argument.memory = &memory;
-  argument.size = memory.size();
-  return argument;
-}
 Argument bytes_argument(const cl_uint& value) {
   Argument argument;
   argument.bytes = std::as_bytes(std::span(&value, 1));
