@@ -128,6 +128,9 @@ class LogicalBuffer : public RefCounted {
   uint64_t last_use = 0;  // a count of uses; likewise
   /// When the last launch that writes here is expected to end, in nanoseconds of the steady clock.
   std::atomic<uint64_t> written_at{0};
+  /// Bytes that the application has read since the last launch that writes here began. It will read
+  /// as many of the next one's.
+  std::atomic<uint64_t> read_back{0};
 
  private:
   struct Transfer {

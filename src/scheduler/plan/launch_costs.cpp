@@ -133,6 +133,24 @@ double LaunchCosts::package_transfers(const ArgumentSet& arguments, const Launch
   return seconds;
 }
 
+double LaunchCosts::gather(const KernelWork& work, uint32_t backend, double part) const {
+  const auto read = [](const ArgumentSlot& slot) -> uint64_t {
+    const LogicalBuffer* buffer = slot.view.buffer.get();
+    return buffer ? std::min(buffer->read_back.load(std::memory_order_relaxed), slot.view.size) : 0;
+  };
+  const ArgumentSet& arguments = *work.arguments;
+  if (std::none_of(arguments.begin(), arguments.end(), read)) return 0;
+  const uint64_t written = written_arguments(work.kernel->summary());
+  double seconds = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const uint64_t bytes = argument_written(written, i) ? read(arguments[i]) : 0;
+    if (bytes == 0 || arguments[i].view.buffer->place_on(backend) == kHostPlace) continue;
+    seconds +=
+        one_way(kFromDevice, backend, static_cast<uint64_t>(part * static_cast<double>(bytes)));
+  }
+  return seconds;
+}
+
 double LaunchCosts::return_transfers(const KernelWork& work, uint32_t from, uint32_t to) const {
   const uint64_t written = written_arguments(work.kernel->summary());
   double seconds = 0;

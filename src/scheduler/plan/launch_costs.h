@@ -44,6 +44,9 @@ class LaunchCosts {
   /// The same for what slices [first, first + count) need.
   double package_transfers(const ArgumentSet& arguments, const LaunchAccess& access, uint64_t first,
                            uint64_t count, uint32_t backend) const;
+  /// The part of a launch's results that `backend` computes, brought to the host, as far as the
+  /// application is expected to read it.
+  double gather(const KernelWork& work, uint32_t backend, double part) const;
   /// What a whole launch on `from` writes, brought to `to`.
   double return_transfers(const KernelWork& work, uint32_t from, uint32_t to) const;
 

@@ -118,8 +118,9 @@ std::string KernelPlan::reason() const {
             split_joules, access->verdict().reason);
       }
       return fmt::format(
-          "one device alone is expected to take {:.3g} ms, all together {:.3g}; otherwise: {}",
-          whole_seconds * 1e3, split_seconds * 1e3, access->verdict().reason);
+          "one device alone is expected to take {:.3g} ms, all together {:.3g}{}; otherwise: {}",
+          (whole_seconds + whole_gather) * 1e3, (split_seconds + split_gather) * 1e3,
+          whole_gather + split_gather > 0 ? ", results fetched" : "", access->verdict().reason);
     case Why::kObjective:
       return fmt::format(
           "TUTTI_OBJECTIVE={}: one device alone is expected to be best, at {:.3g} ms and {:.3g} J; "
@@ -182,12 +183,16 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
   plan.backend = devices[best];
   if (!measured) return;
   plan.whole_seconds = compute(best) + costs_.whole_transfers(*work.arguments, devices[best]);
+  plan.whole_gather = costs_.gather(work, devices[best], 1);
   for (size_t i = 0; i < devices.size(); ++i) {
+    const double least = plan.whole_seconds + plan.whole_gather;
     // Who needs longer to compute alone needs no look at the transfers.
-    if (i == best || compute(i) >= plan.whole_seconds) continue;
+    if (i == best || compute(i) >= least) continue;
     const double seconds = compute(i) + costs_.whole_transfers(*work.arguments, devices[i]);
-    if (seconds >= plan.whole_seconds) continue;
+    const double gather = costs_.gather(work, devices[i], 1);
+    if (seconds + gather >= least) continue;
     plan.whole_seconds = seconds;
+    plan.whole_gather = gather;
     plan.backend = devices[i];
   }
   place_by_earliest_finish(work, plan);
@@ -223,6 +228,7 @@ void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan)
     latest = seconds + back;
     plan.backend = devices[i];
     plan.whole_seconds = seconds;
+    plan.whole_gather = costs_.gather(work, devices[i], 1);
     plan.wait_seconds = plan.costs[i].wait;
     plan.moved = true;
   }
@@ -247,6 +253,7 @@ Expectation Planner::begin(const KernelWork& work, const KernelPlan& plan) {
   for (size_t i = 0; i < work.arguments->size(); ++i) {
     LogicalBuffer* buffer = (*work.arguments)[i].view.buffer.get();
     if (!buffer || !argument_written(written, i)) continue;
+    buffer->read_back.store(0, std::memory_order_relaxed);
     buffer->written_at.store(expected.end_ns, std::memory_order_relaxed);
   }
   return expected;
@@ -310,8 +317,9 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   choose_device(work, plan, measured);
   if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
   if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);
-  if (!force && (measured ? plan.whole_seconds - plan.wait_seconds < 2 * kSplitSeconds
-                          : items < kWorthSplittingItems)) {
+  if (!force &&
+      (measured ? plan.whole_seconds + plan.whole_gather - plan.wait_seconds < 2 * kSplitSeconds
+                : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);
   }
   if (!work.local_given) {

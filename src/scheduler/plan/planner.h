@@ -73,6 +73,8 @@ struct KernelPlan {
   std::vector<ComputeCost> costs;  // split: of the participants
   double whole_seconds = 0;        // expected on the best device alone; 0: not known
   double split_seconds = 0;        // expected of all together; 0: not known
+  double whole_gather = 0;         // beyond that, until the application has read the results
+  double split_gather = 0;         // likewise
   uint64_t from_ns = 0;            // both count from then on, when the data are there; 0: not known
   double wait_seconds = 0;         // of whole_seconds: until the device is free
   bool moved = false;         // whole: another device would be better, if it were free as early

@@ -204,6 +204,11 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     plan.split_seconds = price.seconds + merge_seconds(work, plan);
     plan.split_seconds += surplus(key, plan).value_or(kSplitSeconds);
     plan.priced_seconds = price.seconds;
+    for (size_t i = 0; i < price.shares.size(); ++i) {  // from all of them at once
+      const double part = static_cast<double>(price.shares[i]) / static_cast<double>(slices);
+      plan.split_gather =
+          std::max(plan.split_gather, costs_.gather(work, plan.participants[i], part));
+    }
     const uint64_t items = items_of(plan.shape);
     // Shares of an irregular kernel say little of the whole: once it is tried, and then compared.
     if (const double whole = boundaries_.whole(key, items, plan.backend); whole > 0) {
@@ -223,9 +228,11 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
                       objective_value(plan.objective, plan.whole_seconds, plan.whole_joules)) {
         return false;
       }
-    } else if (plan.split_seconds > kWorthSplitting * plan.whole_seconds) {
+    } else if (plan.split_seconds + plan.split_gather >
+               kWorthSplitting * (plan.whole_seconds + plan.whole_gather)) {
       // Once the data are in place, later launches find them there.
-      const double gain = kWorthSplitting * plan.whole_seconds - (plan.split_seconds - moving);
+      const double gain = kWorthSplitting * (plan.whole_seconds + plan.whole_gather) -
+                          (plan.split_seconds + plan.split_gather - moving);
       const bool pays = gain > 0 && boundaries_.worth_moving(key, items, gain, moving);
       if (!pays && !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
                                           plan.split_seconds)) {

@@ -96,5 +96,56 @@ TEST_F(EngineChoice, DataMoveToWhereLaterLaunchesFindThem) {
   EXPECT_TRUE(plan().split);
 }
 
+/// Launches whose results cross a link that takes 8 ms for all of them.
+class EngineGathers : public EngineChoice {
+ protected:
+  void use(const std::string& devices, SplitMode split, const std::vector<double>& seconds) {
+    start(devices, split);
+    out_ = buffer(0);
+    work_ = map_kernel(buffer(1), out_, 1);
+    for (uint32_t device = 0; device < seconds.size(); ++device) {
+      for (int i = 0; i < 3; ++i) {
+        set->model().add(model_key(work_), device, kBytes, seconds[device]);
+        set->model().add(kToDevice, device, kBytes, 1e-6);
+        set->model().add(kFromDevice, device, kBytes, 0.008);
+      }
+    }
+    settings_.split = split;
+    planner_ = std::make_unique<Planner>(*set, settings_);
+  }
+  Ref<LogicalBuffer> out_;
+};
+
+TEST_F(EngineGathers, AreCheapestWhereTheHostHasTheResults) {
+  use("hd", SplitMode::kNever, {0.010, 0.008});
+  EXPECT_EQ(plan().backend, 1u);
+  out_->read_back = kBytes;
+  EXPECT_EQ(plan().backend, 0u);
+  out_->read_back = 64;  // hardly anything of them
+  EXPECT_EQ(plan().backend, 1u);
+}
+
+TEST_F(EngineGathers, FromSeveralDevicesAtOnceAreWorthASplit) {
+  use("dd", SplitMode::kAuto, {0.00015, 0.00015});
+  EXPECT_FALSE(plan().split);
+  out_->read_back = kBytes;
+  const KernelPlan both = plan();
+  ASSERT_TRUE(both.split);
+  EXPECT_NEAR(both.whole_gather, 0.008, 1e-4);
+  EXPECT_NEAR(both.split_gather, 0.004, 1e-4);
+}
+
+TEST_F(EngineGathers, AreExpectedWhereTheLastLaunchWasRead) {
+  use("dd", SplitMode::kAuto, {0.01, 0.01});
+  const auto stream = engine->create_stream({});
+  const auto launch = [&] { ASSERT_TRUE(enqueue(*stream, work_)); };
+  launch();
+  read(*stream, out_);
+  EXPECT_EQ(out_->read_back, kBytes);
+  launch();
+  ASSERT_TRUE(engine->finish(*stream));
+  EXPECT_EQ(out_->read_back, 0u);
+}
+
 }  // namespace
 }  // namespace tutti::testing
