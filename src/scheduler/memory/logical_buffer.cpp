@@ -131,7 +131,7 @@ Status LogicalBuffer::evict(uint32_t backend) {
   }
   {
     MutexLock lock(mutex_);
-    map_.drop_place(place);
+    update_map([&](ResidencyMap& map) { map.drop_place(place); });
   }
   std::unique_ptr<backends::Memory> memory;
   {
@@ -162,6 +162,7 @@ ByteRange LogicalBuffer::widened(uint64_t begin, uint64_t end) const {
 }
 
 bool LogicalBuffer::valid_at(Place place, uint64_t begin, uint64_t end) const {
+  if (one_piece_.load(std::memory_order_acquire) & place_bit(place)) return true;
   const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
   return map_.valid_at(place, range.begin, range.end);
@@ -215,15 +216,16 @@ std::vector<ResidencyMap::Segment> LogicalBuffer::used_segments(uint64_t begin,
 }
 
 void LogicalBuffer::set_exclusive(Place place, uint64_t begin, uint64_t end) {
+  if (one_piece_.load(std::memory_order_acquire) == place_bit(place)) return;
   const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
-  map_.set_exclusive(place, range.begin, range.end);
+  update_map([&](ResidencyMap& map) { map.set_exclusive(place, range.begin, range.end); });
 }
 
 void LogicalBuffer::add_copy(Place place, uint64_t begin, uint64_t end) {
   const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
-  map_.add_copy(place, range.begin, range.end);
+  update_map([&](ResidencyMap& map) { map.add_copy(place, range.begin, range.end); });
 }
 
 std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place,
@@ -318,7 +320,9 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
       return transfer.place == place && transfer.begin == begin && transfer.end == end;
     });
     if (status) {
-      moving.for_each([&](uint64_t from, uint64_t to) { map_.add_copy(place, from, to); });
+      update_map([&](ResidencyMap& map) {
+        moving.for_each([&](uint64_t from, uint64_t to) { map.add_copy(place, from, to); });
+      });
       if (moved) *moved += rows.length() * rows.count;
     }
     transfer_ended_.notify_all();
@@ -414,15 +418,19 @@ void LogicalBuffer::end_write(const void* launch, Place place, const ByteStrips&
   if (found == writes_.end()) return;
   writes_.erase(found);
   if (discard) return;
-  strips.for_each([&](uint64_t begin, uint64_t end) { map_.set_exclusive(place, begin, end); });
+  update_map([&](ResidencyMap& map) {
+    strips.for_each([&](uint64_t begin, uint64_t end) { map.set_exclusive(place, begin, end); });
+  });
 }
 
 void LogicalBuffer::end_writes(const void* launch, bool discard) {
   MutexLock lock(mutex_);
   for (const LaunchWrite& write : writes_) {
     if (discard || write.launch != launch) continue;
-    write.strips.for_each(
-        [&](uint64_t begin, uint64_t end) { map_.set_exclusive(write.place, begin, end); });
+    update_map([&](ResidencyMap& map) {
+      write.strips.for_each(
+          [&](uint64_t begin, uint64_t end) { map.set_exclusive(write.place, begin, end); });
+    });
   }
   std::erase_if(writes_, [&](const LaunchWrite& write) { return write.launch == launch; });
 }

@@ -155,6 +155,12 @@ class LogicalBuffer : public RefCounted {
   /// Ranges of an image are whole pixels.
   ByteStrips widened(const ByteStrips& strips) const;
   ByteRange widened(uint64_t begin, uint64_t end) const;
+  /// Changes the map: change(map_).
+  template <typename Change>
+  void update_map(Change&& change) TUTTI_REQUIRES(mutex_) {
+    change(map_);
+    one_piece_.store(map_.in_one_piece(), std::memory_order_release);
+  }
   std::vector<ResidencyMap::Segment> missing_locked(Place place, const ByteStrips& strips) const
       TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);
@@ -167,6 +173,8 @@ class LogicalBuffer : public RefCounted {
   mutable Mutex mutex_;
   ConditionVariable transfer_ended_;
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);
+  // map_.in_one_piece(), for those who ask without the lock: each small launch does, several times.
+  std::atomic<PlaceSet> one_piece_{0};
   // Ranges that have been used in the host's copy by devices: those "valid" at its place. Of mixed
   // memory only.
   ResidencyMap host_use_ TUTTI_GUARDED_BY(mutex_);

@@ -39,6 +39,8 @@ class ResidencyMap {
   /// The places at which every byte of the range that has content is valid (all bits if it has
   /// none).
   PlaceSet valid_everywhere_in(uint64_t begin, uint64_t end) const;
+  /// The places of every byte, where they are the same for all; else none.
+  PlaceSet in_one_piece() const { return in_pieces_ ? 0 : whole_; }
   /// No byte of the range was ever written.
   bool undefined(uint64_t begin, uint64_t end) const;
   /// Segments of [begin, end) that have content but no valid copy at `place`, ascending, merged.

@@ -295,9 +295,9 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   }
   plan.shape = work.shape;
   plan.backend = plan.participants.front();
-  auto whole = [&](KernelPlan::Why why) {
+  auto whole = [&](KernelPlan::Why why) -> Result<KernelPlan> {
     plan.why = why;
-    return plan;
+    return std::move(plan);
   };
   if (plan.participants.size() < 2) return whole(KernelPlan::Why::kOneDevice);
   const bool force = settings_.split == SplitMode::kForce;
