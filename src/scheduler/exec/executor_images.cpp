@@ -48,11 +48,10 @@ Result<bool> Executor::copy_images(const CopyRectWork& work) {
 }
 
 /// The bytes of a pixel of that colour. Only vendors convert colours, so one pixel is filled on the
-/// device and read back.
+/// device and read back. Its image is for the same accesses: some formats are for reading only.
 Status Executor::pixel_of(const FillImageWork& work, uint32_t backend, std::byte* pixel) {
   backends::ImageShape shape = work.image->shape();
   shape.type = CL_MEM_OBJECT_IMAGE2D;
-  shape.access = CL_MEM_READ_WRITE;
   shape.extent = {1, 1, 1};
   shape.row_pitch = shape.pixel_size;
   shape.slice_pitch = 0;

@@ -216,6 +216,17 @@ class FakeQueue : public Queue {
       image.move(box, static_cast<std::byte*>(const_cast<void*>(from)), second, third, false);
     });
   }
+  /// The first bytes of the colour are the pixel.
+  Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
+                                   std::span<const std::byte, 16> color, WaitList wait) override {
+    auto& image = static_cast<FakeImage&>(to);
+    std::vector<std::byte> row;
+    for (size_t x = 0; x < box.extent[0]; ++x) {
+      row.insert(row.end(), color.begin(),
+                 color.begin() + static_cast<ptrdiff_t>(image.pixel_size()));
+    }
+    return post(wait, [&image, box, row]() mutable { image.move(box, row.data(), 0, 0, false); });
+  }
   Status flush() override { return {}; }
   Status finish() override {
     TUTTI_ASSIGN(auto completion, post({}, [] {}));
@@ -279,6 +290,9 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host)
 }
 
 Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& shape) {
+  if (kind_ == 'r' && shape.access != CL_MEM_READ_ONLY) {
+    return fail(CL_IMAGE_FORMAT_NOT_SUPPORTED, "the fake device's images are for reading only");
+  }
   memory_left -= static_cast<int64_t>(FakeImage::packed_size(shape));
   return std::make_unique<FakeImage>(memory_left, shape);
 }

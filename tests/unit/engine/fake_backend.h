@@ -35,7 +35,7 @@ class FakeBackend : public backends::Backend {
   /// `kind`: 'h' shares the host's memory; 'a' too, and its atomics are the host's; 'd' has memory
   /// of its own; 'g' too, measuring times is costly on it and launches overlap; 'n' too, and takes
   /// offsets up to 1000; 'p' too, and pins host memory; 'e' too, and reads the source of a write
-  /// when that is enqueued.
+  /// when that is enqueued; 'r' too, and its images are for reading only.
   FakeBackend(uint32_t index, char kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }

@@ -139,5 +139,25 @@ TEST_F(EngineImages, AWholeLaunchKeepsWhatItsDeviceAloneHas) {
   EXPECT_EQ(sent(0), 2 * kBytes);  // with the target
 }
 
+TEST_F(EngineImages, FillsAnImageOfABufferWhoseFormatIsForReadingOnly) {
+  start("r", SplitMode::kNever);
+  auto pixels = buffer(9);
+  backends::ImageShape shape;
+  shape.type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
+  shape.access = CL_MEM_READ_ONLY;
+  shape.extent = {kBytes / 4, 1, 1};
+  shape.pixel_size = 4;
+  shape.row_pitch = kBytes;
+  FillImageWork work{whole(pixels), make_ref<BufferImage>(*set, whole(pixels), shape), {}, {}};
+  work.box = {{3, 0, 0}, {5, 1, 1}};
+  fill(work.color.data(), 0, work.color.size(), 1);
+  auto stream = engine->create_stream({});
+  ASSERT_TRUE(enqueue(*stream, work));
+  const auto found = read(*stream, pixels);
+  for (uint32_t i = 0; i < kBytes; ++i) {
+    ASSERT_EQ(found[i], i >= 12 && i < 32 ? work.color[i % 4] : std::byte{9}) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tutti::testing
