@@ -163,7 +163,7 @@ struct DirectPath::Submitter {
   }
   Result<backends::CompletionPtr> operator()(const ReadWork& work) {
     TUTTI_ASSIGN(backends::Memory * memory, work.from.buffer->device_memory(backend));
-    work.from.buffer->read_back.fetch_add(work.size, std::memory_order_relaxed);
+    work.from.buffer->note_read(work.size);
     return queue.read(*memory, work.from.origin + work.offset, work.size, work.to, wait);
   }
   Result<backends::CompletionPtr> operator()(const RectWork& work) {
@@ -172,8 +172,7 @@ struct DirectPath::Submitter {
     const backends::ImageBox box = box_of(work.buffer_rect, work.region, *buffer.image());
     const size_t second = work.host_rect.row_pitch, third = work.host_rect.slice_pitch;
     if (!work.write) {
-      buffer.read_back.fetch_add(work.region[0] * work.region[1] * work.region[2],
-                                 std::memory_order_relaxed);
+      buffer.note_read(work.bytes());
       return queue.read_image(*memory, box, first_byte(work), second, third, wait);
     }
     TUTTI_ASSIGN(auto completion,

@@ -263,7 +263,7 @@ Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
 }
 
 Status Executor::run(const ReadWork& work) {
-  work.from.buffer->read_back.fetch_add(work.size, std::memory_order_relaxed);
+  work.from.buffer->note_read(work.size);
   const uint64_t begin = work.from.origin + work.offset;
   return gather(*work.from.buffer, begin, begin + work.size, static_cast<std::byte*>(work.to));
 }
@@ -345,10 +345,7 @@ Status Executor::run(const FillWork& work) {
 }
 
 Status Executor::run(const RectWork& work) {
-  if (!work.write) {
-    work.view.buffer->read_back.fetch_add(work.region[0] * work.region[1] * work.region[2],
-                                          std::memory_order_relaxed);
-  }
+  if (!work.write) work.view.buffer->note_read(work.bytes());
   TUTTI_ASSIGN(const bool transferred, transfer_image(work));
   if (transferred) return {};
   LogicalBuffer& buffer = *work.view.buffer;
@@ -393,7 +390,7 @@ Status Executor::run(const MapWork& work) {
   const uint64_t begin = work.view.origin + work.offset;
   TUTTI_ASSIGN([[maybe_unused]] std::byte * host, work.view.buffer->host_memory());
   if (!work.discard) {
-    work.view.buffer->read_back.fetch_add(work.size, std::memory_order_relaxed);
+    work.view.buffer->note_read(work.size);
     return work.view.buffer->make_valid(kHostPlace, begin, begin + work.size);
   }
   // From now on the application writes there, and nothing else may.

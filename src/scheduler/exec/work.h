@@ -94,6 +94,7 @@ struct RectWork {
   backends::Rect buffer_rect, host_rect;
   std::array<size_t, 3> region{1, 1, 1};  // bytes, rows, slices
   void* host = nullptr;                   // read only when `write`
+  uint64_t bytes() const { return region[0] * region[1] * region[2]; }
 };
 struct CopyRectWork {
   BufferView from, to;

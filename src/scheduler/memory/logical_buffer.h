@@ -131,6 +131,7 @@ class LogicalBuffer : public RefCounted {
   /// Bytes that the application has read since the last launch that writes here began. It will read
   /// as many of the next one's.
   std::atomic<uint64_t> read_back{0};
+  void note_read(uint64_t bytes) { read_back.fetch_add(bytes, std::memory_order_relaxed); }
 
  private:
   struct Transfer {
