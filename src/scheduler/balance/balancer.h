@@ -23,6 +23,7 @@ struct BalancerDevice {
   bool known = true;           // the speed was measured, for this kernel on this device
   double irregularity = 0;     // deviation of its times, as a part of them; of known ones
   bool overlaps = false;       // packages in flight run side by side
+  uint64_t worthwhile = 1;     // the fewest beside which the cost of a package is small
 };
 
 /// A package that has ended.

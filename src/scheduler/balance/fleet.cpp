@@ -23,6 +23,7 @@ Fleet::Fleet(const std::vector<BalancerDevice>& devices, size_t window)
                          ? device.nominal_speed
                          : kSlowest;
     member.min_package = std::max<uint64_t>(device.min_package, 1);
+    member.worthwhile = static_cast<double>(device.worthwhile);
     members_.push_back(std::move(member));
   }
 }
@@ -154,6 +155,12 @@ bool Fleet::may_start(size_t device, uint64_t remaining, double now) const {
 double Fleet::fair_share(size_t device, uint64_t remaining, double now) const {
   const double end = end_together(remaining, now, kNobody);
   return std::max(0.0, speed(device) * (end - busy_until(device, now)));
+}
+
+double Fleet::sized(size_t device, double size, uint64_t remaining, double now) const {
+  const double share = fair_share(device, remaining, now);
+  const double worthwhile = members_[device].worthwhile;
+  return share < 2 * worthwhile ? share : std::min(std::max(size, worthwhile), share);
 }
 
 void Fleet::give(size_t device, uint64_t slices, double now) {

@@ -54,6 +54,10 @@ class Fleet {
   /// The same in whole smallest packages: a begun round of a device takes as long as a full one.
   uint64_t whole_rounds(size_t device, double size, uint64_t remaining) const;
 
+  /// The slices of a package that shall have `size`: no more than the fair share, and all of that
+  /// where it would make less than two worthwhile packages.
+  double sized(size_t device, double size, uint64_t remaining, double now) const;
+
   /// Throttling: whether a device that asks gets a package now. It is noted who was sent away. For
   /// a device that is none, or with nothing left, false.
   bool admit_if_useful(size_t device, uint64_t remaining, double now);
@@ -77,6 +81,7 @@ class Fleet {
   struct Member {
     double nominal = 1;
     uint64_t min_package = 1;
+    double worthwhile = 1;                 // slices
     std::array<Measured, kWindow> last{};  // packages, a ring
     size_t finished = 0;
     double last_end = 0;

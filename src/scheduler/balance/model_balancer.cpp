@@ -40,12 +40,12 @@ class ModelBalancer final : public Balancer {
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override {
     if (!fleet_.admit_if_useful(device, remaining, now)) return 0;
-    const double share = fleet_.fair_share(device, remaining, now);
     // The tail is for who has ended what it had: so nobody is given some of it before its first
     // package has shown how things go. But what runs side by side wants the next one in time.
     if (begun_[device] && fleet_.busy(device) && !overlaps_[device]) return 0;
-    const double size =
-        begun_[device] ? share / 2 : std::min(share, total_ * fleet_.share(device) * (1 - tail_));
+    const double wanted = begun_[device] ? fleet_.fair_share(device, remaining, now) / 2
+                                         : total_ * fleet_.share(device) * (1 - tail_);
+    const double size = fleet_.sized(device, wanted, remaining, now);
     begun_[device] = true;
     const uint64_t package = tail_ > 0 ? fleet_.whole_rounds(device, size, remaining)
                                        : fleet_.package(device, std::round(size), remaining);

@@ -7,7 +7,8 @@
 // p = 0.05. Two rules shape the end of a run, where packages are under way on every device: a
 // device starts nothing that would end after the others had ended everything (throttling), and no
 // package exceeds the share of the rest with which all devices end together, or its device's
-// smallest package. A package is a multiple of that one. And a device whose speed at this kernel is
+// smallest package. A package is a multiple of that one, and no smaller than is worth its start,
+// unless it is all that is left for its device. And a device whose speed at this kernel is
 // not known yet shows it at a fiftieth of the work first: nominal speeds may be far off.
 #include <algorithm>
 #include <cmath>
@@ -55,7 +56,7 @@ uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, doub
   const double decay = std::exp(-k * 6 * static_cast<double>(remaining) / total_);
   double size = (1 - decay) / (1 + decay) * total_ / 2 * fleet_.weight(device);
   if (fleet_.measured()) size = std::max(size, risk_ * now * speed);
-  size = std::min(size, fleet_.fair_share(device, remaining, now));
+  size = fleet_.sized(device, size, remaining, now);
   if (!known_[device] && fleet_.ended(device) == 0) size = std::min(size, kProbe * total_);
   const uint64_t package = fleet_.whole_rounds(device, size, remaining);
   fleet_.give(device, package, now);

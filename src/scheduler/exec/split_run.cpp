@@ -14,8 +14,6 @@
 
 namespace tutti::scheduler {
 namespace {
-// A part of the launch that is worth moving its data to another device.
-constexpr uint64_t kWorthMoving = 32;
 // A rest of a region goes with the package before it when it is at most so small a part of that.
 constexpr uint64_t kSmallRest = 16;
 
@@ -148,9 +146,7 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
     ++starting_;
     return regions_.take(participant, remaining);
   }
-  // Where data would have to move, who has ended leaves small rests to their owners, and the next
-  // launch finds everything in place.
-  if (!regions_.has_for(participant, plan_.resident ? slices_ / kWorthMoving : 1)) return {};
+  if (!regions_.has_for(participant, plan_.least_help)) return {};
   const double now = seconds_between(begun_ns_, now_ns());
   const auto device = static_cast<uint32_t>(participant);
   const uint64_t count = std::min(balancer_->next_package(device, remaining, now), remaining);

@@ -387,6 +387,7 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
     device.known = plan.costs[i].measured;
     device.irregularity = plan.costs[i].irregularity;
     device.min_package = min_package(plan, i);
+    device.worthwhile = worthwhile_package(plan, i);
     devices.push_back(device);
   }
   return devices;

@@ -68,8 +68,9 @@ struct KernelPlan {
   // Split: the slices that each participant is expected to compute, which lie one after the other;
   // empty: nothing is expected.
   std::vector<uint64_t> shares;
-  bool resident =
-      false;  // split: the shares are the last launch's, so the data lie where they were
+  /// Split: the fewest slices of another's share that a device takes over. More than one where the
+  /// data lie as the shares say, and would have to move.
+  uint64_t least_help = 1;
   std::vector<ComputeCost> costs;  // split: of the participants
   double whole_seconds = 0;        // expected on the best device alone; 0: not known
   double split_seconds = 0;        // expected of all together; 0: not known
@@ -143,6 +144,11 @@ class Planner {
   /// two, or not the device of the whole launch.
   bool keep_common_atomics(KernelPlan& plan) const;
   uint64_t min_package(const KernelPlan& plan, size_t participant) const;
+  /// Slices beside which the start of a package is a small part.
+  uint64_t worthwhile_package(const KernelPlan& plan, size_t participant) const;
+  /// KernelPlan::least_help where the shares are the last launch's.
+  uint64_t least_help(const KernelWork& work, const KernelPlan& plan,
+                      std::span<const uint64_t> shares) const;
 
   BackendSet& backends_;
   LaunchCosts costs_;

@@ -13,6 +13,15 @@ namespace {
 constexpr double kWorthHavingIrregular = 0.9;
 // What moves takes less than this part of a launch whose data are in place.
 constexpr double kInPlace = 0.1;
+// A package is worth its start when it computes so many times as long; of an irregular launch less
+// must do.
+constexpr double kWorthStarting = 8;
+constexpr double kWorthStartingIrregular = 3;
+// Where data would have to move, who has ended leaves rests up to this part of the launch to their
+// owners, and the next launch finds everything in place.
+constexpr uint64_t kLeftToOwner = 32;
+// Of a neighbour's share, to see what moving it would cost.
+constexpr uint64_t kSomeOfIt = 8;
 // Shares of the last launch are kept when they differ from the expected ones by less than this part
 // of the launch.
 constexpr double kSameShare = 0.1;
@@ -97,6 +106,42 @@ uint64_t Planner::min_package(const KernelPlan& plan, size_t participant) const 
   return std::max({uint64_t{1}, filling, cost.measured ? std::min(worthwhile, most) : 0});
 }
 
+uint64_t Planner::worthwhile_package(const KernelPlan& plan, size_t participant) const {
+  const ComputeCost& cost = plan.costs[participant];
+  if (!cost.measured) return 1;
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
+  const double times = irregular(plan) ? kWorthStartingIrregular : kWorthStarting;
+  const auto worthwhile = static_cast<uint64_t>(times * cost.startup * cost.rate / items);
+  return std::clamp<uint64_t>(worthwhile, 1, slices);
+}
+
+uint64_t Planner::least_help(const KernelWork& work, const KernelPlan& plan,
+                             std::span<const uint64_t> shares) const {
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
+  const auto transfers = [&](uint64_t first, uint64_t count, uint32_t backend) {
+    return costs_.package_transfers(*work.arguments, *plan.access, first, count, backend);
+  };
+  uint64_t least = slices;  // never
+  uint64_t first = 0;
+  for (size_t i = 0; i + 1 < shares.size(); ++i) {
+    first += shares[i];
+    const uint64_t some = std::max<uint64_t>(1, shares[i] / kSomeOfIt);
+    if (shares[i] == 0) continue;
+    const uint32_t helper = plan.participants[i + 1];
+    const double one = transfers(first - 1, 1, helper);
+    const double moving =
+        some > 1 ? (transfers(first - some, some, helper) - one) / static_cast<double>(some - 1)
+                 : one;
+    const double computing = items / plan.costs[i].rate;
+    if (moving >= computing) continue;  // the owner is done before the data are there
+    const double help = (one + plan.costs[i + 1].startup) / (computing - moving);
+    if (help < static_cast<double>(least)) least = static_cast<uint64_t>(help);
+  }
+  return std::max({uint64_t{1}, slices / kLeftToOwner, least});
+}
+
 std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const KernelPlan& plan,
                                              std::span<const uint64_t> shares) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
@@ -179,14 +224,15 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
       plan.split_seconds = all_seconds;
       return false;
     }
+    bool resident = false;  // the shares are the last launch's, so the data lie where they were
     const auto last = boundaries_.shares(key, items_of(plan.shape), plan.participants);
     const auto close = [&](uint64_t a, uint64_t b) {
       return static_cast<double>(a > b ? a - b : b - a) < kSameShare * static_cast<double>(slices);
     };
     if (!last.empty() && std::equal(last.begin(), last.end(), price.shares.begin(), close)) {
       price.shares = last;
-      plan.resident = std::any_of(plan.participants.begin(), plan.participants.end(),
-                                  [&](uint32_t i) { return backends_.place(i) != kHostPlace; });
+      resident = std::any_of(plan.participants.begin(), plan.participants.end(),
+                             [&](uint32_t i) { return backends_.place(i) != kHostPlace; });
     }
     // Now that it is known who gets which slices: what must move, and whether other shares are
     // better for that.
@@ -197,8 +243,9 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
         std::count(other.shares.begin(), other.shares.end(), 0u) + 1 < std::ssize(other.shares);
     if (several && other.seconds < kWorthSplitting * price.seconds) {
       price = other;
-      plan.resident = false;
+      resident = false;
     }
+    if (resident) plan.least_help = least_help(work, plan, price.shares);
     const double moving = price.seconds - price_shares(slice_costs(work, plan, {}), price.shares);
     // What splitting really cost at this kernel, once that is known.
     plan.split_seconds = price.seconds + merge_seconds(work, plan);

@@ -96,6 +96,75 @@ TEST_F(EngineChoice, DataMoveToWhereLaterLaunchesFindThem) {
   EXPECT_TRUE(plan().split);
 }
 
+TEST_F(EngineChoice, PackagesAreWorthTheirStart) {
+  // 10 ms over 256 slices; a device that shares the host's memory starts one in 30 µs or less.
+  const auto devices = planner_->balancer_devices(plan());
+  EXPECT_GE(devices[0].worthwhile, 1u);
+  EXPECT_LE(devices[0].worthwhile, 7u);
+  start("dd", SplitMode::kAuto);
+  for (const double seconds : {0.01, 0.0005}) {
+    work_ = known_kernel(KernelForm::kMap, buffer(1), buffer(0), seconds,
+                         [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
+    planner_ = std::make_unique<Planner>(*set, settings_);
+    const KernelPlan two = plan();
+    const double slice = seconds / static_cast<double>(two.shape.groups(0));
+    const double start = two.costs[0].startup;
+    for (const BalancerDevice& device : planner_->balancer_devices(two)) {
+      EXPECT_GT(static_cast<double>(device.worthwhile + 1) * slice, 7 * start) << seconds;
+      EXPECT_LT(static_cast<double>(device.worthwhile) * slice, 9 * start) << seconds;
+    }
+  }
+}
+
+/// Two devices that hold the halves which they computed last.
+class EngineHelp : public EngineChoice {
+ protected:
+  /// The fewest slices that one takes over from the other where a launch takes `seconds` on one and
+  /// its data as long as `moving` says.
+  uint64_t least_help(double seconds, double moving) {
+    start("dd", SplitMode::kAuto);
+    const auto in = buffer(1), out = buffer(0);
+    work_ = known_kernel(KernelForm::kMap, in, out, seconds,
+                         [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
+    for (const uint32_t device : {0u, 1u}) {
+      for (int i = 0; i < 3; ++i) {
+        set->model().add(kToDevice, device, kBytes, moving / 2);
+        set->model().add(kFromDevice, device, kBytes, moving / 2);
+      }
+      for (const auto& one : {in, out}) {
+        EXPECT_TRUE(one->device_memory(device));
+        one->set_exclusive(one->place_on(device), device * kBytes / 2, (device + 1) * kBytes / 2);
+      }
+    }
+    planner_ = std::make_unique<Planner>(*set, settings_);
+    KernelPlan plan = this->plan();
+    EXPECT_TRUE(plan.split);
+    EXPECT_EQ(plan.least_help, 1u);  // nobody has computed it yet
+    ended(plan, 0);
+    plan = this->plan();
+    EXPECT_TRUE(plan.split);
+    slices = plan.shape.groups(0);
+    return plan.least_help;
+  }
+  uint64_t slices = 0;
+};
+
+TEST_F(EngineHelp, WhereDataMoveFastSmallRestsOnlyAreLeftToTheirOwners) {
+  const uint64_t least = least_help(0.1, 1e-6);
+  EXPECT_EQ(least, slices / 32);
+}
+
+TEST_F(EngineHelp, WhereTheyMoveSlowlyMoreIsLeft) {
+  const uint64_t least = least_help(0.004, 0.003);
+  EXPECT_GT(least, slices / 32);
+  EXPECT_LT(least, slices / 4);
+}
+
+TEST_F(EngineHelp, WhereTheyMoveMoreSlowlyThanTheirOwnerComputesAllIs) {
+  const uint64_t least = least_help(0.004, 0.008);
+  EXPECT_EQ(least, slices);
+}
+
 /// Launches whose results cross a link that takes 8 ms for all of them.
 class EngineGathers : public EngineChoice {
  protected:

@@ -217,11 +217,43 @@ TEST(ModelBalancer, WhatRunsSideBySideGetsItsTailInTime) {
   EXPECT_EQ(balancer->next_package(0, 200, 0), 50u);
 }
 
+/// `worthwhile` slices are worth a package.
+BalancerDevice costly(uint64_t worthwhile) {
+  BalancerDevice device;
+  device.worthwhile = worthwhile;
+  return device;
+}
+
+TEST(ModelBalancer, NoTailSmallerThanIsWorthAPackage) {
+  const auto balancer = make("model:0.2", 1000, {costly(150), costly(150)});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 400u);
+  EXPECT_EQ(balancer->next_package(1, 600, 0), 400u);
+  balancer->finished({0, 400, 0, 400});
+  EXPECT_EQ(balancer->next_package(0, 200, 400), 100u);  // its share; half of that without
+}
+
 TEST(ModelBalancer, WithoutHistoryItIsSigmoid) {
   const BalancerDevice unknown{1, 1, false, false, 0};
   const auto sigmoid = make("sigmoid", 1000, {unknown, unknown});
   const auto model = make("model", 1000, {unknown, unknown});
   EXPECT_EQ(model->next_package(0, 1000, 0), sigmoid->next_package(0, 1000, 0));
+}
+
+TEST(SigmoidBalancer, PackagesAreWorthTheirStart) {
+  // By the formula 125 of 1000, then less and less.
+  const auto balancer = make("sigmoid", 1000, {costly(200), costly(200)});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 200u);
+  EXPECT_EQ(balancer->next_package(1, 800, 0), 200u);
+  balancer->finished({0, 200, 0, 200});
+  balancer->finished({1, 200, 0, 200});
+  EXPECT_EQ(balancer->next_package(0, 600, 200), 300u);  // two of 200 are not in it
+  EXPECT_EQ(balancer->next_package(1, 300, 200), 300u);
+}
+
+TEST(SigmoidBalancer, ShortLaunchesHaveOnePackageEach) {
+  const auto balancer = make("sigmoid", 1000, {costly(300), costly(300)});
+  EXPECT_EQ(balancer->next_package(0, 1000, 0), 500u);
+  EXPECT_EQ(balancer->next_package(1, 500, 0), 500u);
 }
 
 TEST(SigmoidBalancer, ADeviceThatIsNotKnownShowsItsSpeedOnLittle) {
