@@ -40,14 +40,14 @@ void BackendSet::limit_memory(uint32_t backend) {
       std::min(memory_limit_, traits(backend).global_memory / 100 * kUsableMemory));
 }
 
-Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {
+Result<backends::Queue*> BackendSet::own_queue(Queues& queues, uint32_t backend) {
   MutexLock lock(mutex_);
-  if (!transfer_queues_[backend]) {
+  if (!queues[backend]) {
     // Made once per device and process; a second thread would need the very same queue.
     TUTTI_ASSIGN(auto queue, backends_[backend]->create_queue({}));
-    transfer_queues_[backend] = traced_transfers(std::move(queue), backend, traits(backend));
+    queues[backend] = traced_transfers(std::move(queue), backend, traits(backend));
   }
-  return transfer_queues_[backend].get();
+  return queues[backend].get();
 }
 
 Result<std::vector<uint32_t>> BackendSet::parts(uint32_t backend, std::span<const uint32_t> units) {

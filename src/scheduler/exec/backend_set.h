@@ -54,7 +54,13 @@ class BackendSet {
   /// And of their power, where sensors tell it.
   PowerModel& power() { return power_; }
   /// The queue for transfers outside any stream, made at first use.
-  Result<backends::Queue*> transfer_queue(uint32_t backend);
+  Result<backends::Queue*> transfer_queue(uint32_t backend) {
+    return own_queue(transfer_queues_, backend);
+  }
+  /// One more, for long reads that must not hold up what packages need.
+  Result<backends::Queue*> reading_queue(uint32_t backend) {
+    return own_queue(reading_queues_, backend);
+  }
 
   /// Parts of a backend with so many compute units each, as backends that stay: who asks for the
   /// same sizes again (or fewer of them) gets the same ones. CL_DEVICE_PARTITION_FAILED where the
@@ -68,7 +74,10 @@ class BackendSet {
     uint32_t first = 0;  // its parts follow each other from here
   };
 
+  using Queues = std::array<std::unique_ptr<backends::Queue>, kMostBackends>;
+
   void limit_memory(uint32_t backend);
+  Result<backends::Queue*> own_queue(Queues& queues, uint32_t backend) TUTTI_EXCLUDES(mutex_);
 
   const uint32_t real_count_;
   const uint64_t memory_limit_;
@@ -80,8 +89,7 @@ class BackendSet {
   PinnedPool pinned_;
   std::array<DeviceMemory, kMostBackends> memories_;
   Mutex mutex_;
-  std::array<std::unique_ptr<backends::Queue>, kMostBackends> transfer_queues_
-      TUTTI_GUARDED_BY(mutex_);
+  Queues transfer_queues_, reading_queues_;  // their content is guarded by mutex_
   Mutex partition_mutex_;  // held over the vendor's call: equal partitions are made once
   std::vector<Partition> partitions_ TUTTI_GUARDED_BY(partition_mutex_);
 };

@@ -101,8 +101,16 @@ bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
   return true;
 }
 
-Status Engine::Impl::execute(const Command& command) {
+Status Engine::Impl::execute(Command& command) {
   const HostScope scope(command.trace_.get());
+  if (const auto* read = std::get_if<ReadWork>(&command.work_); read && backends.count() > 1) {
+    std::shared_ptr<EarlyRead> early;
+    {
+      MutexLock lock(log.mutex());
+      early.swap(command.early_);
+    }
+    if (early) return executor.read_rest(*read, early->finish());
+  }
   return executor.execute(command.work_);
 }
 
@@ -140,6 +148,7 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
                                                 const EnqueueOptions& options) {
   std::vector<Edge> edges;
   std::vector<Ref<Command>> nobody;
+  Ref<Command> splitting;
   bool ready_now = false;
   {
     MutexLock lock(log.mutex());
@@ -154,7 +163,9 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
     command->awaited_ = true;
     log.link(*command, edges, nobody);
     ready_now = log.unguard(*command);
+    splitting = split_before(command->work_, edges);
   }
+  if (splitting) conductor.post([this, splitting] { read_early(splitting); });
   for (const Edge& edge : edges) {
     if (edge.command->direct_.load(std::memory_order_acquire)) wait(edge.command);
   }

@@ -259,9 +259,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       log.append(stream, command, options.barrier);
       log.link(*command, edges, to_watch);
       start_now = log.unguard(*command);
-      if (plan && plan->split && edges.size() == 1 && split_of(*edges.front().command)) {
-        splitting = edges.front().command;
-      }
+      if (!plan || plan->split) splitting = split_before(command->work_, edges);
     } else {
       command->state_ =
           decision.path == Path::kDirect ? Command::State::kSubmitting : Command::State::kRunning;
@@ -288,7 +286,9 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
     case Path::kConducted:
       if (start_now) ready(command);
       if (splitting) {
-        conductor.post([this, before = std::move(splitting)] { chain_next(before); });
+        conductor.post([this, before = std::move(splitting), kernel = plan.has_value()] {
+          kernel ? chain_next(before) : read_early(before);
+        });
       }
       break;
   }

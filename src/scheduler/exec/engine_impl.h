@@ -10,6 +10,7 @@
 #include "platform/task_thread.h"
 #include "scheduler/exec/block_compare.h"
 #include "scheduler/exec/direct_path.h"
+#include "scheduler/exec/early_read.h"
 #include "scheduler/exec/energy_monitor.h"
 #include "scheduler/exec/engine.h"
 #include "scheduler/exec/executor.h"
@@ -50,6 +51,8 @@ struct Engine::Impl : LogSink {
   /// In the conductor's thread. `before` runs split: the kernel behind it begins as soon as the
   /// data that it needs are there, if it is one that shall be split in the same way.
   void chain_next(const Ref<Command>& before);
+  /// Likewise for the read behind it.
+  void read_early(const Ref<Command>& before);
 
   /// The vendor has answered that a direct command ended with `status`. With it end those before it
   /// in its stream that the vendor knows to have ended: nobody may ever ask for them.
@@ -107,6 +110,9 @@ struct Engine::Impl : LogSink {
                                        KernelPlan plan);
   void post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run);
   std::shared_ptr<SplitRun> split_of(const Command& command) TUTTI_REQUIRES(log.mutex());
+  /// The running split that `work`, behind `edges`, may begin during; null: none.
+  Ref<Command> split_before(const Work& work, std::span<const Edge> edges)
+      TUTTI_REQUIRES(log.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Command>& command, cl_int status);
   Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
@@ -125,7 +131,7 @@ struct Engine::Impl : LogSink {
   Result<bool> free_some(const Command& command, uint32_t backend);
   Status allocate_one(const Command& command, LogicalBuffer& buffer, uint32_t backend);
   /// No kernel; in the calling thread.
-  Status execute(const Command& command);
+  Status execute(Command& command);
 };
 
 }  // namespace tutti::scheduler

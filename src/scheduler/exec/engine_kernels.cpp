@@ -73,7 +73,11 @@ void Engine::Impl::post(const Ref<Command>& command, const std::shared_ptr<Split
   for (size_t i = 0; i < run->participants(); ++i) {
     workers[run->backend(i)]->post([run, i] { run->take_part(i); });
   }
-  if (run->chainable()) conductor.post([this, command] { chain_next(command); });
+  if (!run->chainable()) return;
+  conductor.post([this, command] {
+    chain_next(command);
+    read_early(command);
+  });
 }
 
 std::shared_ptr<SplitRun> Engine::Impl::split_of(const Command& command) {
@@ -124,6 +128,39 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
   expect(*next, *next->stream_, *plan);
   const auto following = make_split(next, work, std::move(*plan));
   SplitRun::chain(run, following, [this, next, following] { post(next, following); });
+}
+
+Ref<Command> Engine::Impl::split_before(const Work& work, std::span<const Edge> edges) {
+  if (edges.size() != 1) return {};
+  const auto run = split_of(*edges.front().command);
+  if (!run || !run->chainable()) return {};
+  const auto* read = std::get_if<ReadWork>(&work);
+  const bool pays =
+      read ? EarlyRead::pays(backends, run->devices(), *read, settings.split == SplitMode::kForce)
+           : std::holds_alternative<KernelWork>(work);
+  return pays ? edges.front().command : Ref<Command>();
+}
+
+void Engine::Impl::read_early(const Ref<Command>& before) {
+  if (settings.verify.on) return;
+  std::shared_ptr<EarlyRead> early;
+  {
+    MutexLock lock(log.mutex());
+    const auto next = log.next_read(*before);
+    if (!next) return;
+    const Edge edge{before, Waits::kOrder};
+    if (!split_before(next->work_, {&edge, 1})) return;
+    const auto uses = uses_of(next->work_, nullptr);
+    for (const auto& other : log.conflicts(*next, uses)) {
+      if (other != before) return;
+    }
+    log.hold(*next, uses);  // or the device's memory might be taken away meanwhile
+    early =
+        std::make_shared<EarlyRead>(backends, split_of(*before), std::get<ReadWork>(next->work_),
+                                    next->trace_ ? next->trace_->number : 0);
+    next->early_ = early;
+  }
+  early->start();
 }
 
 std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,

@@ -183,9 +183,15 @@ Status all_at_once(const std::vector<std::function<Status()>>& transfers) {
 
 }  // namespace
 
-Status Executor::gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to) {
+Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges, uint64_t begin,
+                        std::byte* to) {
   std::vector<std::vector<ResidencyMap::Segment>> by_device(backends_.count());
-  for (const auto& segment : buffer.segments(begin, end)) {
+  std::vector<ResidencyMap::Segment> segments;
+  for (const ByteRange& range : ranges) {
+    const auto some = buffer.segments(range.begin, range.end);
+    segments.insert(segments.end(), some.begin(), some.end());
+  }
+  for (const auto& segment : segments) {
     if (segment.places == 0) continue;  // never written: whatever the application gets is right
     if (segment.places & place_bit(kHostPlace)) {
       TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
@@ -262,10 +268,17 @@ Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
   return {};
 }
 
-Status Executor::run(const ReadWork& work) {
+Status Executor::read_rest(const ReadWork& work, std::span<const ByteRange> there) {
   work.from.buffer->note_read(work.size);
   const uint64_t begin = work.from.origin + work.offset;
-  return gather(*work.from.buffer, begin, begin + work.size, static_cast<std::byte*>(work.to));
+  std::vector<ByteRange> rest;
+  uint64_t at = begin;
+  for (const ByteRange& range : there) {
+    if (range.begin > at) rest.push_back({at, range.begin});
+    at = std::max(at, range.end);
+  }
+  if (at < begin + work.size) rest.push_back({at, begin + work.size});
+  return gather(*work.from.buffer, rest, begin, static_cast<std::byte*>(work.to));
 }
 
 void Executor::overwrite_at_host(const Work& work) {

@@ -26,6 +26,8 @@ class Executor {
 
   /// Every kind of work but kernels.
   Status execute(const Work& work);
+  /// A read of what lies not in `there`: ranges of the buffer, apart and ascending.
+  Status read_rest(const ReadWork& work, std::span<const ByteRange> there);
   /// A write or fill of a buffer: nobody needs what was there.
   static bool overwrites(const Work& work) {
     return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work);
@@ -45,7 +47,7 @@ class Executor {
   std::optional<Place> place_of_write(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const;
 
  private:
-  Status run(const ReadWork& work);
+  Status run(const ReadWork& work) { return read_rest(work, {}); }
   Status run(const WriteWork& work);
   Status run(const CopyWork& work);
   Status run(const FillWork& work);
@@ -63,7 +65,9 @@ class Executor {
   Result<bool> copy_images(const CopyRectWork& work);
   Status fill_buffer_image(const FillImageWork& work, uint32_t backend);
   Status pixel_of(const FillImageWork& work, uint32_t backend, std::byte* pixel);
-  Status gather(LogicalBuffer& buffer, uint64_t begin, uint64_t end, std::byte* to);
+  /// The ranges, ascending, to where `to` stands for the byte at `begin`.
+  Status gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges, uint64_t begin,
+                std::byte* to);
   /// Puts new content where the old one was used, on all places at once.
   Status scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end, const std::byte* from);
 

@@ -7,25 +7,43 @@
 
 namespace tutti::scheduler {
 
-void SplitRun::note_written(uint64_t number) {
+void SplitRun::note_written(uint64_t number, bool failed) {
   const auto numbered = [number](const Running& package) { return package.number == number; };
   std::vector<PackageUse> uses;
   {
     MutexLock lock(mutex_);
     const auto found = std::find_if(running_.begin(), running_.end(), numbered);
     uses = found->uses;
+    if (!failed) written_.insert(written_.end(), uses.begin(), uses.end());
     if (!shows_) {
       running_.erase(found);
       not_shown_.insert(not_shown_.end(), uses.begin(), uses.end());
-      return;
+      uses.clear();
     }
   }
+  if (uses.empty()) return package_ended_.notify_all();
   end_writes(uses, false);
   {
     MutexLock lock(mutex_);
     std::erase_if(running_, numbered);
   }
   package_ended_.notify_all();
+}
+
+std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place place,
+                                              size_t& seen) {
+  std::vector<ByteRange> ranges;
+  MutexLock lock(mutex_);
+  package_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
+    for (; seen < written_.size(); ++seen) {
+      const PackageUse& use = written_[seen];
+      const bool here = use.buffer == &buffer && use.place == place && !use.write.strided();
+      if (here && !use.write.empty()) ranges.push_back(use.write.range);
+    }
+    return finished_ || !ranges.empty();
+  });
+  if (finished_) ranges.clear();
+  return ranges;
 }
 
 void SplitRun::end_writes(std::span<const PackageUse> uses, bool discard) {

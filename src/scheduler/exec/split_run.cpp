@@ -350,7 +350,7 @@ void SplitRun::work_off(size_t participant, bool insist) {
     const InFlight package = std::move(in_flight.front());
     in_flight.pop_front();
     Status status = package.completion->wait();
-    note_written(package.number);
+    note_written(package.number, !status);
     if (!status) {
       MutexLock lock(mutex_);
       if (status_) status_ = std::move(status);

@@ -68,6 +68,11 @@ class SplitRun {
   /// participants are to take part on their workers behind those of `before`.
   static void chain(const std::shared_ptr<SplitRun>& before, const std::shared_ptr<SplitRun>& next,
                     std::function<void()> start);
+  /// What packages that have ended wrote of the buffer at the place, ranges without gaps only, and
+  /// nobody changes any more: after the first `seen` of all packages, which it counts on. Waits
+  /// until there is some; empty: the launch is over. For chainable ones.
+  std::vector<ByteRange> next_written(const LogicalBuffer& buffer, Place place, size_t& seen)
+      TUTTI_EXCLUDES(mutex_);
 
  private:
   using Range = SliceRange;
@@ -122,8 +127,8 @@ class SplitRun {
   /// Once nothing is left to be given out: shows what has ended, and starts the next launch.
   void show_launched() TUTTI_EXCLUDES(mutex_);
   void end_writes(std::span<const PackageUse> uses, bool discard);
-  /// The package of this number has ended.
-  void note_written(uint64_t number) TUTTI_EXCLUDES(mutex_);
+  /// The package of this number has ended; `failed`: as an error.
+  void note_written(uint64_t number, bool failed) TUTTI_EXCLUDES(mutex_);
   /// Whether something that is under way on other devices meets the uses; waits until nothing does.
   bool meets_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
   void wait_for_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
@@ -176,6 +181,7 @@ class SplitRun {
   uint64_t last_number_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<Running> running_ TUTTI_GUARDED_BY(mutex_);  // launched, and not known to have ended
   std::vector<PackageUse> not_shown_ TUTTI_GUARDED_BY(mutex_);  // of packages that have ended
+  std::vector<PackageUse> written_ TUTTI_GUARDED_BY(mutex_);    // by all that have ended well
   bool shows_ TUTTI_GUARDED_BY(mutex_) = false;  // what packages wrote is shown when they end
   bool finished_ TUTTI_GUARDED_BY(mutex_) = false;
   ConditionVariable package_ended_;

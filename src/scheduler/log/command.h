@@ -34,6 +34,7 @@
 namespace tutti::scheduler {
 
 class Engine;
+class EarlyRead;
 class Stream;
 struct CommandTrace;
 
@@ -114,6 +115,7 @@ class Command : public RefCounted {
   cl_int ended_status_ = CL_SUCCESS;  // of kEnded
   bool held_back_ = false;            // waited for other streams when it was enqueued
   bool chained_ = false;  // a split that runs behind another one already, as far as data allow
+  std::shared_ptr<EarlyRead> early_;              // of a read that has begun behind a split
   std::vector<Ref<LogicalBuffer>> used_buffers_;  // those that hold a RangeUse of this command
   Ref<Stream> stream_;                            // until done
 

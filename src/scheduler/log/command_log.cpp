@@ -146,18 +146,29 @@ std::vector<Ref<Command>> CommandLog::overtaken(const Command& command) {
   return before;
 }
 
-Ref<Command> CommandLog::next_kernel(const Command& command) {
-  if (!command.stream_ || command.stream_->options().profiling) return {};
+Ref<Command> CommandLog::next_of(const Command& command) {
+  // Behind one that has overtaken others it waits for those, too.
+  if (!command.stream_ || command.after_) return {};
   for (const auto& dependent : command.dependents_) {
     const Command& next = *dependent.command;
     if (dependent.waits == Waits::kOrder && next.state_ == Command::State::kWaiting &&
-        next.unfinished_ == 1 && !next.awaited_ && !next.after_ && !next.held_back_ &&
-        !next.stream_->options().out_of_order && !next.chained_ &&
-        std::holds_alternative<KernelWork>(next.work_)) {
+        next.unfinished_ == 1 && !next.after_ && !next.held_back_ &&
+        !next.stream_->options().out_of_order && !next.chained_ && !next.early_) {
       return dependent.command;
     }
   }
   return {};
+}
+
+Ref<Command> CommandLog::next_kernel(const Command& command) {
+  Ref<Command> next = next_of(command);
+  const bool kernel = next && !next->awaited_ && std::holds_alternative<KernelWork>(next->work_);
+  return kernel && !command.stream_->options().profiling ? next : Ref<Command>();
+}
+
+Ref<Command> CommandLog::next_read(const Command& command) {
+  Ref<Command> next = next_of(command);
+  return next && std::holds_alternative<ReadWork>(next->work_) ? next : Ref<Command>();
 }
 
 bool CommandLog::unguard(Command& command) { return --command.unfinished_ == 0; }
@@ -355,7 +366,8 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
         if (next.dependency_error_ < 0) {
           ended.emplace_back(dependent.command, next.dependency_error_);
         } else if (next.awaited_) {
-          next.status_.store(CL_SUBMITTED, std::memory_order_release);
+          // Notifying looks for waiters, and they must not look before this is seen.
+          next.status_.store(CL_SUBMITTED, std::memory_order_seq_cst);
           next.status_.notify_all();
         } else {
           ready.push_back(dependent.command);

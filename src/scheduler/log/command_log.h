@@ -68,6 +68,8 @@ class CommandLog {
   /// The kernel that waits for nothing but its turn behind `command`, in an in-order stream without
   /// times; null: there is none.
   Ref<Command> next_kernel(const Command& command) TUTTI_REQUIRES(mutex_);
+  /// The same for a read of a buffer, with times or without.
+  Ref<Command> next_read(const Command& command) TUTTI_REQUIRES(mutex_);
 
   /// Started commands, other than `self`, whose uses of buffers meet `uses`.
   std::vector<Ref<Command>> conflicts(const Command& self, std::span<const BufferUse> uses)
@@ -107,6 +109,8 @@ class CommandLog {
   std::vector<Ref<Command>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
 
  private:
+  /// The command that waits for nothing but its turn behind this one in an in-order stream.
+  static Ref<Command> next_of(const Command& command);
   void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
   void note_end(Command& command) TUTTI_REQUIRES(mutex_);
 

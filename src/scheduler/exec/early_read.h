@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A read of a buffer that begins while the split launch before it still computes: what a package
+// has written is fetched when that package has ended, with a thread and a queue for each device.
+// Thread-safe.
+#pragma once
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "platform/thread_annotations.h"
+#include "scheduler/exec/backend_set.h"
+#include "scheduler/exec/split_run.h"
+#include "scheduler/exec/work.h"
+
+namespace tutti::scheduler {
+
+class EarlyRead {
+ public:
+  /// `number`: of the read in the trace, or 0.
+  EarlyRead(BackendSet& backends, std::shared_ptr<SplitRun> before, ReadWork work, uint64_t number)
+      : backends_(backends), before_(std::move(before)), work_(std::move(work)), number_(number) {}
+  ~EarlyRead() { finish(); }
+
+  /// Whether it is worth its threads: of `devices`, those with memory of their own have something
+  /// that takes a while.
+  static bool pays(BackendSet& backends, std::span<const uint32_t> devices, const ReadWork& work,
+                   bool always);
+  void start() TUTTI_EXCLUDES(mutex_);
+  /// To be called when the launch has ended: afterwards nothing is read any more. What was read, as
+  /// ranges of the buffer that lie apart, ascending.
+  std::vector<ByteRange> finish() TUTTI_EXCLUDES(mutex_);
+
+ private:
+  void read_from(uint32_t backend);
+
+  BackendSet& backends_;
+  const std::shared_ptr<SplitRun> before_;
+  const ReadWork work_;
+  const uint64_t number_;
+  Mutex mutex_;
+  bool over_ TUTTI_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<ByteRange> done_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results are fetched while other packages of their launch still compute.
+#include <thread>
+
+#include "engine_fixture.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class EngineEarlyRead : public EngineTest {
+ protected:
+  uint64_t launched() const {
+    uint64_t sum = 0;
+    for (const FakeBackend* fake : fakes) sum += fake->launches;
+    return sum;
+  }
+  uint64_t fetched() const {
+    uint64_t sum = 0;
+    for (const FakeBackend* fake : fakes) sum += fake->bytes_out;
+    return sum;
+  }
+};
+
+TEST_F(EngineEarlyRead, FetchesWhatHasEnded) {
+  for (const char* devices : {"dd", "gg", "ddd"}) {
+    for (const bool blocking : {true, false}) {
+      SCOPED_TRACE(std::string(devices) + (blocking ? "" : ", not blocking"));
+      start(devices, SplitMode::kForce);
+      auto stream = engine->create_stream({});
+      const uint64_t in_flight = 2 * fakes.size();
+      int early = 0;
+      for (uint8_t round = 0; round < 20; ++round) {
+        auto a = buffer(round), b = buffer(0);
+        const uint64_t launched_before = launched(), fetched_before = fetched();
+        std::atomic<bool> waited{false};
+        // Once a package must have ended, the next ones wait until something of it was fetched.
+        const auto function = [&](const FakeItem& item) {
+          while (launched() > launched_before + in_flight && fetched() == fetched_before) {
+            waited = true;
+            std::this_thread::yield();
+          }
+          run_item(KernelForm::kMap, item);
+        };
+        ASSERT_TRUE(enqueue(*stream, known_kernel(KernelForm::kMap, a, b, 1, function)));
+        std::vector<std::byte> bytes(kBytes);
+        ASSERT_TRUE(enqueue(*stream, ReadWork{whole(b), 0, kBytes, bytes.data()}, {}, blocking));
+        ASSERT_TRUE(engine->finish(*stream));
+        EXPECT_EQ(bytes, filled(static_cast<uint8_t>(round * 3 + 1)));
+        EXPECT_LE(fetched() - fetched_before, kBytes);  // nothing twice
+        early += waited ? 1 : 0;
+      }
+      EXPECT_GT(early, 0);
+      engine.reset();
+    }
+  }
+}
+
+TEST_F(EngineEarlyRead, APartOfTheBufferOnly) {
+  start("ddg", SplitMode::kForce);
+  auto stream = engine->create_stream({});
+  auto a = buffer(5), b = buffer(0);
+  for (uint32_t begin = 0; begin < kBytes; begin += 311) {
+    const uint32_t size = std::min(kBytes - begin, 1000u);
+    ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, begin & 0xff)));
+    std::vector<std::byte> bytes(kBytes);
+    ASSERT_TRUE(enqueue(*stream, ReadWork{whole(b), begin, size, bytes.data()}, {}, true));
+    std::vector<std::byte> expected(kBytes);
+    std::fill_n(expected.begin(), size, static_cast<std::byte>(15 + (begin & 0xff)));
+    EXPECT_EQ(bytes, expected) << begin;
+  }
+}
+
+TEST_F(EngineEarlyRead, ShortReadsWait) {
+  start("dd", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  auto a = buffer(1), b = buffer(0);
+  const auto function = [&](const FakeItem& item) {
+    EXPECT_EQ(fetched(), 0u);
+    run_item(KernelForm::kMap, item);
+  };
+  ASSERT_TRUE(enqueue(*stream, known_kernel(KernelForm::kMap, a, b, 1, function)));
+  EXPECT_EQ(read(*stream, b), filled(4));
+}
+
+TEST_F(EngineEarlyRead, AFailedLaunchLeavesTheReadToItsEnd) {
+  for (int refused = 0; refused < 12; ++refused) {
+    start("dg", SplitMode::kForce);
+    auto stream = engine->create_stream({});
+    auto a = buffer(1), b = buffer(0);
+    fakes[0]->refuse_launches = refused;
+    fakes[1]->refuse_launches = refused % 3;
+    const auto launch = enqueue(*stream, map_kernel(a, b, 1));
+    const auto bytes = read(*stream, b);
+    ASSERT_TRUE(launch);
+    if ((*launch)->status() == CL_COMPLETE) {
+      EXPECT_EQ(bytes, filled(4));
+    }
+    engine.reset();
+  }
+}
+
+}  // namespace
+}  // namespace tutti::testing
