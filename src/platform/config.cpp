@@ -92,6 +92,13 @@ const Names<EnergyChoice>& names_of(Tag<EnergyChoice>) {
       {"auto", EnergyChoice::kAuto}, {"on", EnergyChoice::kOn}, {"off", EnergyChoice::kOff}};
   return *names;
 }
+
+const Names<LaunchAheadChoice>& names_of(Tag<LaunchAheadChoice>) {
+  static const auto* names = new Names<LaunchAheadChoice>{{"auto", LaunchAheadChoice::kAuto},
+                                                          {"always", LaunchAheadChoice::kAlways},
+                                                          {"never", LaunchAheadChoice::kNever}};
+  return *names;
+}
 const Names<Objective>& names_of(Tag<Objective>) {
   static const auto* names = new Names<Objective>{
       {"time", Objective::kTime}, {"energy", Objective::kEnergy}, {"edp", Objective::kEnergyDelay}};

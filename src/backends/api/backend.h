@@ -289,6 +289,8 @@ class Backend {
   virtual BuildResult link(std::span<Object* const> /*objects*/, const std::string& /*options*/) {
     return {nullptr, CL_LINKER_NOT_AVAILABLE, "this device's driver cannot compile and link"};
   }
+  /// Ends the backend's own threads; at process exit, before the vendor's library goes.
+  virtual void end_threads() {}
 };
 
 }  // namespace tutti::backends

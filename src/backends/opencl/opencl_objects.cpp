@@ -61,6 +61,13 @@ Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context c
 cl_int OpenClCompletion::poll() {
   const cl_int seen = status_.load(std::memory_order_acquire);
   if (seen <= CL_COMPLETE) return seen;
+  if (!own_event_) {
+    // Of whichever launch it was: the stream is told.
+    if (const cl_int refused = track_->ahead.take_failure(); refused != CL_SUCCESS) {
+      status_.store(refused, std::memory_order_release);
+      return refused;
+    }
+  }
   if (ended_unseen()) return CL_COMPLETE;
   if (vendors_gone()) return CL_OUT_OF_RESOURCES;
   const cl_event event = event_.load(std::memory_order_acquire);
@@ -83,6 +90,7 @@ OpenClCompletion::~OpenClCompletion() {
 
 cl_event OpenClCompletion::event() const {
   if (const cl_event made = event_.load(std::memory_order_acquire)) return made;
+  track_->ahead.settle();
   MutexLock lock(track_->marking);
   if (const cl_event made = event_.load(std::memory_order_relaxed)) return made;
   cl_event marker = nullptr;
@@ -197,6 +205,12 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
 }
 
 // Kernels -------------------------------------------------------------------------------------
+
+OpenClKernel::OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count)
+    : device_(device),
+      kernel_(std::move(kernel)),
+      number_(next_number()),
+      arguments_(argument_count) {}
 
 Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_group_info what) {
   if (vendors_gone()) return device_.gone("clGetKernelWorkGroupInfo");

@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "backends/opencl/launch_ahead.h"
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_functions.h"
+#include "platform/config.h"
 #include "platform/process_exit.h"
 #include "platform/thread_annotations.h"
 
@@ -28,7 +30,9 @@ struct VendorDevice {
   cl_device_id device = nullptr;
   std::string name;  // for messages
   Quirks quirks;
+  LaunchAheadChoice launch_ahead = LaunchAheadChoice::kAuto;
   std::shared_ptr<std::mutex> enqueuing{};  // made where quirks.one_at_a_time
+  TaskThread* ahead = nullptr;              // makes launches that were handed over
 
   /// The error of a vendor's call: "DEVICE: CALL: CL_…".
   Error error(const char* call, cl_int code) const;
@@ -86,9 +90,11 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
 /// A vendor's in-order queue and how far it is known to have come. Shared by the queue and its
 /// completions, which may outlive it.
 struct QueueTrack {
-  explicit QueueTrack(OwnedQueue owned) : queue(std::move(owned)) {}
+  QueueTrack(const VendorDevice& device, OwnedQueue owned)
+      : queue(std::move(owned)), ahead(device, queue.get()) {}
   const OwnedQueue queue;
-  std::atomic<uint64_t> enqueued{0};  // calls that have returned
+  LaunchAhead ahead;
+  std::atomic<uint64_t> enqueued{0};  // calls that have returned, and launches taken by `ahead`
   std::atomic<uint64_t> ended{0};     // of those the first so many have ended
   Mutex marking;                      // a leaf: held while a marker is enqueued
 
@@ -117,7 +123,8 @@ class OpenClCompletion final : public Completion {
   Status wait() override;
   std::optional<VendorTimes> times() override;
 
-  /// What others wait for; null only where the vendor failed. Within the device's turn.
+  /// What others wait for; null only where the vendor failed. Within the device's turn. May make
+  /// the calls of launches that were handed over.
   cl_event event() const;
   cl_command_queue queue() const { return track_->queue.get(); }
   /// True once it is known to have ended well: nobody needs to wait for it any more.
@@ -204,13 +211,13 @@ class OpenClMemory final : public Memory {
 
 class OpenClKernel final : public Kernel {
  public:
-  OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count)
-      : device_(device), kernel_(std::move(kernel)), arguments_(argument_count) {}
+  OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count);
 
   Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) override;
 
   Mutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
   cl_kernel handle() const { return kernel_.get(); }
+  uint64_t number() const { return number_; }  // which no other kernel of the process ever has
   /// Sets the arguments that differ from what the vendor has.
   Status set_arguments(std::span<const Argument> arguments) TUTTI_REQUIRES(mutex_);
 
@@ -229,6 +236,7 @@ class OpenClKernel final : public Kernel {
 
   const VendorDevice& device_;
   const OwnedKernel kernel_;
+  const uint64_t number_;
   Mutex mutex_;
   std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);
   // Kept with the kernel: launches in flight may use them. There are a few possible states only.

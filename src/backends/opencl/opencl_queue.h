@@ -12,7 +12,7 @@ class OpenClQueue final : public Queue {
   OpenClQueue(const VendorDevice& device, OwnedQueue queue)
       : device_(device),
         cl_(*device.cl),
-        track_(std::make_shared<QueueTrack>(std::move(queue))),
+        track_(std::make_shared<QueueTrack>(device, std::move(queue))),
         queue_(track_->queue) {}
 
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
@@ -41,8 +41,13 @@ class OpenClQueue final : public Queue {
   Status finish() override;
 
  private:
-  /// How many commands were enqueued for certain before one that is enqueued now.
-  uint64_t enqueued() const { return track_->enqueued.load(std::memory_order_acquire); }
+  /// To be called before another call on the queue than those for runs of launches. Returns how
+  /// many commands lie before it for certain.
+  uint64_t begin_call() const {
+    const uint64_t before = track_->enqueued.load(std::memory_order_acquire);
+    track_->ahead.settle();
+    return before;
+  }
   Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event,
                                    uint64_t before) const;
 

@@ -341,6 +341,7 @@ void Engine::shut_down() {
   impl_->native_worker.stop();
   impl_->room_worker.stop();
   impl_->callback_thread.stop();
+  for (uint32_t i = 0; i < backends_.count(); ++i) backends_.at(i).end_threads();
   impl_->energy.stop();
   impl_->model.flush();
   impl_->summary.write();

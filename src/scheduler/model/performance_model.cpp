@@ -10,7 +10,10 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr uint32_t kEnoughSamples = 3;
-constexpr uint32_t kRefreshInterval = 64;  // launches between samples of a well-known kernel
+// Samples of a well-known kernel are so far apart, but no more launches than that: a sample costs
+// several times what a launch of a few microseconds does.
+constexpr double kRefreshSeconds = 10e-3;
+constexpr uint32_t kLongestInterval = 1024;
 // A kernel's first run is often an outlier (caches, lazy code generation): it is forgotten when the
 // second one is this much faster.
 constexpr double kOutlier = 1.5;
@@ -83,6 +86,8 @@ void PerformanceModel::add_packages(uint64_t kernel, uint32_t device,
     known.unwritten.clear();
   }
   known.first_speed = known.fit.empty() ? all.speed : 0;
+  known.interval = static_cast<uint32_t>(
+      std::clamp<double>(kRefreshSeconds / all.seconds, kRefreshInterval, kLongestInterval));
   ++known.samples;
   ++total_samples_;
   if (known.expected > 0) --known.expected;
@@ -92,9 +97,12 @@ void PerformanceModel::add_packages(uint64_t kernel, uint32_t device,
     // The single packages of an irregular kernel say little of its speed.
     sample.speed = i + 1 == packages.size() ? all.speed : 0;
     known.fit.add(sample);
-    if (kept && known.unwritten.size() < kMostUnwritten) known.unwritten.push_back(sample);
+    if (kept) known.unwritten.push_back(sample);
   }
   if (!kept) return;
+  if (known.unwritten.size() > kMostUnwritten) {  // the newest count most
+    known.unwritten.erase(known.unwritten.begin(), known.unwritten.end() - kMostUnwritten);
+  }
   if (known.name.empty()) known.name = name;
   if (unwritten_since_ == 0) unwritten_since_ = now_ns();
 }
@@ -103,7 +111,7 @@ std::optional<double> PerformanceModel::speed(uint64_t kernel, uint32_t device) 
   MutexLock lock(mutex_);
   const TimeFit& known = history(kernel, device).fit;
   if (known.empty()) return std::nullopt;
-  return known.sums().speed;
+  return known.speed();
 }
 
 TimeFit PerformanceModel::fit(uint64_t kernel, uint32_t device) {
@@ -121,7 +129,7 @@ bool PerformanceModel::wants_sample(uint64_t kernel, uint32_t device) {
   MutexLock lock(mutex_);
   History& known = history(kernel, device);
   const bool wanted =
-      known.samples + known.expected < kEnoughSamples || ++known.asked >= kRefreshInterval;
+      known.samples + known.expected < kEnoughSamples || ++known.asked >= known.interval;
   if (wanted) {
     ++known.expected;
     known.asked = 0;
@@ -139,7 +147,7 @@ std::optional<double> PerformanceModel::ratio(uint32_t device, uint32_t other) {
     if (key.device != device || known.samples == 0 || key.kernel <= kFromDevice) continue;
     const auto there = histories_.find({key.kernel, other});
     if (there == histories_.end() || there->second.samples == 0) continue;
-    ratios.push_back(known.fit.sums().speed / there->second.fit.sums().speed);
+    ratios.push_back(known.fit.speed() / there->second.fit.speed());
   }
   if (ratios.empty()) return std::nullopt;
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);

@@ -76,14 +76,17 @@ class PerformanceModel {
       return static_cast<size_t>(key.kernel * 0x9E3779B97F4A7C15ull + key.device);
     }
   };
+  // Launches between samples of a well-known kernel, at least.
+  static constexpr uint32_t kRefreshInterval = 64;
   struct History {
     TimeFit fit;
     bool looked_up = false;
     bool from_store = false;
-    uint32_t samples = 0;    // of this process
-    uint32_t expected = 0;   // that wants_sample asked for and that have not come (some never do)
-    uint32_t asked = 0;      // wants_sample calls since it last asked for one
-    double first_speed = 0;  // of the only sample, until there is a second
+    uint32_t samples = 0;   // of this process
+    uint32_t expected = 0;  // that wants_sample asked for and that have not come (some never do)
+    uint32_t asked = 0;     // wants_sample calls since it last asked for one
+    uint32_t interval = kRefreshInterval;  // after so many it asks again
+    double first_speed = 0;                // of the only sample, until there is a second
     std::string name;
     std::vector<Sample> unwritten;
   };

@@ -57,7 +57,7 @@ double TimeFit::startup() const {
 
 double TimeFit::rate() const {
   const double per_size = slope();
-  return per_size > 0 ? 1 / per_size : sums_.speed;
+  return per_size > 0 ? 1 / per_size : speed();
 }
 
 double TimeFit::predict(double size) const {

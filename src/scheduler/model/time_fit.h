@@ -44,6 +44,11 @@ class TimeFit {
   double startup() const;
   /// Size per second once started; 0 while empty().
   double rate() const;
+  /// Size per second of the last samples, start-up included; 0 while empty().
+  double speed() const {
+    if (sums_.speed > 0 || empty()) return sums_.speed;
+    return sums_.x / sums_.t;  // no sample told of it
+  }
   /// Seconds per size where the large samples count most; 0 while empty(). Says nothing of
   /// start-up.
   double per_size() const { return sums_.xx > 0 ? sums_.xt / sums_.xx : 0; }

@@ -472,6 +472,11 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, co
     }
   });
 }
+cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint, const cl_event*,
+                                               cl_event* event) {
+  ENTER()
+  return enqueue(queue, event, [] {});
+}
 cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint,
                                           const size_t* offset, const size_t* global, const size_t*,
                                           cl_uint, const cl_event*, cl_event* event) {
@@ -506,7 +511,8 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                   X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)                  \
                                       X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)               \
                                           X(clEnqueueNDRangeKernel) X(clEnqueueMapBuffer)         \
-                                              X(clEnqueueUnmapMemObject)
+                                              X(clEnqueueUnmapMemObject)                          \
+                                                  X(clEnqueueMarkerWithWaitList)
 // clang-format on
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,

@@ -37,6 +37,15 @@ TEST(TimeFit, OneSizeTellsASpeedOnly) {
   EXPECT_DOUBLE_EQ(fit.predict(300), 6);
 }
 
+TEST(TimeFit, ASpeedIsKnownAlsoWhereNoSampleTellsOne) {
+  TimeFit fit;
+  fit.add({100, 2});
+  fit.add({100, 3});
+  EXPECT_NEAR(fit.speed(), 40, 1);
+  EXPECT_NEAR(fit.rate(), 40, 1);
+  EXPECT_NEAR(fit.predict(300), 7.5, 0.2);
+}
+
 TEST(TimeFit, ALineThatMakesNoSenseIsNotUsed) {
   TimeFit falling;  // larger took less
   falling.add({100, 2, 50});
@@ -135,6 +144,22 @@ TEST(PerformanceModel, AsksForThreeSamplesAndThenForFew) {
   EXPECT_TRUE(model.wants_sample(kKernel, 1));
 }
 
+TEST(PerformanceModel, AsksForFewerSamplesOfTinyLaunches) {
+  const auto asked = [](double seconds) {
+    PerformanceModel model;
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(model.wants_sample(kKernel, 0));
+      model.add(kKernel, 0, 1, seconds);
+    }
+    int wanted = 0;
+    for (int i = 0; i < 10240; ++i) wanted += model.wants_sample(kKernel, 0);
+    return wanted;
+  };
+  EXPECT_EQ(asked(1), 10240 / 64);
+  EXPECT_EQ(asked(20e-6), 10240 / 500);
+  EXPECT_EQ(asked(1e-6), 10240 / 1024);
+}
+
 TEST(PerformanceModel, ASampleThatNeverComesIsReplaced) {
   PerformanceModel model;
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(model.wants_sample(kKernel, 0));
@@ -200,6 +225,17 @@ TEST_F(ModelStoreTest, WhatOneProcessLearnedTheNextOneKnows) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].name, "blur");
   EXPECT_EQ(all[0].kernel, kKernel);
+}
+
+TEST_F(ModelStoreTest, ALaunchOfVeryManyPackagesTellsItsSpeed) {
+  auto before = model();
+  std::vector<Sample> packages;
+  for (int i = 0; i < 300; ++i) packages.push_back({100, i % 2 == 0 ? 0.5 : 1.5});
+  before->add_packages(kKernel, 0, packages, "fractal");
+  before->flush();
+  auto after = model();
+  EXPECT_DOUBLE_EQ(after->speed(kKernel, 0).value(), 100);
+  EXPECT_NEAR(after->fit(kKernel, 0).predict(1000), 10, 1e-6);
 }
 
 TEST_F(ModelStoreTest, NothingIsMadeBeforeItIsNeeded) {
