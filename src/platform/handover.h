@@ -29,11 +29,13 @@ class Handover {
   bool push(TaskThread& worker, std::shared_ptr<void> keep, Fill&& fill, Work work) {
     MutexLock lock(pushing_);
     const uint64_t place = pushed_.load(std::memory_order_relaxed);
-    const bool full = place - done_.load(std::memory_order_acquire) == kRoom;
+    if (place - seen_done_ >= kRoom) seen_done_ = done_.load(std::memory_order_acquire);
+    const bool full = place - seen_done_ >= kRoom;
     if (full) do_until(place - kRoom / 2, work);
     fill(ring_[place % kRoom]);
     pushed_.store(place + 1, std::memory_order_seq_cst);
-    if (!working_.exchange(true, std::memory_order_seq_cst)) {
+    if (!working_.load(std::memory_order_seq_cst) &&
+        !working_.exchange(true, std::memory_order_seq_cst)) {
       try {
         worker.post([this, keep = std::move(keep), work] { work_off(work); });
       } catch (const std::system_error&) {  // no thread to be had
@@ -62,7 +64,9 @@ class Handover {
     for (;;) {
       const uint64_t place = done_.load(std::memory_order_relaxed);
       if (place >= count) return true;
-      if (place == pushed_.load(std::memory_order_acquire)) return false;
+      const uint64_t pushed = pushed_.load(std::memory_order_acquire);
+      if (place == pushed) return false;
+      if (place + 1 < pushed) fetch_ahead(ring_[(place + 1) % kRoom]);
       work(ring_[place % kRoom]);
       done_.store(place + 1, std::memory_order_seq_cst);
     }
@@ -79,11 +83,21 @@ class Handover {
     } while (!idle() && !working_.exchange(true, std::memory_order_seq_cst));
   }
 
-  Mutex pushing_;  // held while an item is pushed
-  Mutex doing_;    // held while items are worked on
-  std::array<Item, kRoom> ring_{};
-  std::atomic<uint64_t> pushed_{0}, done_{0};
-  std::atomic<bool> working_{false};  // a task is posted or runs
+  /// The other processor's cache has it.
+  static void fetch_ahead(const Item& item) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&item);
+    for (size_t at = 0; at < sizeof(Item); at += kLine) __builtin_prefetch(bytes + at);
+  }
+
+  // What one thread writes and the other does not lies in cache lines of its own.
+  static constexpr size_t kLine = 64;
+  alignas(kLine) Mutex pushing_;  // held while an item is pushed
+  uint64_t seen_done_ TUTTI_GUARDED_BY(pushing_) = 0;
+  alignas(kLine) Mutex doing_;  // held while items are worked on
+  alignas(kLine) std::atomic<uint64_t> pushed_{0};
+  alignas(kLine) std::atomic<uint64_t> done_{0};
+  alignas(kLine) std::atomic<bool> working_{false};  // a task is posted or runs
+  alignas(kLine) std::array<Item, kRoom> ring_{};
 };
 
 }  // namespace tutti
