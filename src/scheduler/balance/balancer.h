@@ -45,6 +45,10 @@ class Balancer {
   /// The package just given to `device` is `taken` slices instead of `given`: no more lay together.
   virtual void trimmed([[maybe_unused]] uint32_t device, [[maybe_unused]] uint64_t given,
                        [[maybe_unused]] uint64_t taken) {}
+  /// The next package of `device` will lie in the part of the launch that `owner` began with, where
+  /// slices may cost more than those that it knows.
+  virtual void helps([[maybe_unused]] uint32_t device, [[maybe_unused]] uint32_t owner,
+                     [[maybe_unused]] double now) {}
   /// `device` has failed: what it was given is given anew, and nobody may rely on it.
   virtual void lost([[maybe_unused]] uint32_t device) {}
 };

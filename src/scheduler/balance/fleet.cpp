@@ -22,6 +22,7 @@ Fleet::Fleet(const std::vector<BalancerDevice>& devices, size_t window)
     member.nominal = device.nominal_speed > kSlowest && std::isfinite(device.nominal_speed)
                          ? device.nominal_speed
                          : kSlowest;
+    member.known = device.known;
     member.min_package = std::max<uint64_t>(device.min_package, 1);
     member.worthwhile = static_cast<double>(device.worthwhile);
     members_.push_back(std::move(member));
@@ -170,6 +171,25 @@ void Fleet::give(size_t device, uint64_t slices, double now) {
 void Fleet::trim(size_t device, uint64_t given, uint64_t taken) {
   auto& under_way = members_[device].under_way;
   if (!under_way.empty() && under_way.back().slices == given) under_way.back().slices = taken;
+}
+
+void Fleet::helps(size_t device, size_t owner, double now) {
+  if (device >= members_.size() || owner >= members_.size()) return;
+  Member& member = members_[device];
+  const Member& there = members_[owner];
+  if (!member.known || !there.known || member.finished == 0) return;
+  double pace = there.finished > 0 ? mean_speed(there) : std::numeric_limits<double>::infinity();
+  if (!there.under_way.empty()) {
+    const Package& first = there.under_way.front();
+    const double begun = std::max(there.last_end, first.given);
+    if (now > begun) pace = std::min(pace, static_cast<double>(first.slices) / (now - begun));
+  }
+  const double expected = std::max(pace * member.nominal / there.nominal, kSlowest);
+  if (expected >= mean_speed(member)) return;
+  // Its own packages there replace this one after the other.
+  for (size_t i = 0; i < known(member); ++i) {
+    member.last[i].slices = expected * member.last[i].seconds;
+  }
 }
 
 void Fleet::lose(size_t device) {

@@ -65,6 +65,9 @@ class Fleet {
   /// The package given last to the device, of `given` slices, is of `taken` only.
   void trim(size_t device, uint64_t given, uint64_t taken);
   void finished(const PackageReport& report);
+  /// `device` goes on where `owner` works. Where both are known to this kernel, it is expected to
+  /// find what the owner finds there, if that is slower than what it is used to.
+  void helps(size_t device, size_t owner, double now);
   /// The device has failed and is present no more.
   void lose(size_t device);
 
@@ -80,6 +83,7 @@ class Fleet {
   };
   struct Member {
     double nominal = 1;
+    bool known = false;  // nominal is this kernel's speed on the device
     uint64_t min_package = 1;
     double worthwhile = 1;                 // slices
     std::array<Measured, kWindow> last{};  // packages, a ring

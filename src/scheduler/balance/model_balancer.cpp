@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // model[:tail], ours: what a converged history makes possible. Every device gets one package, its
 // share by the known speeds less a tail; the tail is shared out as devices come back for it, half
-// of the fair share at a time. The tail is as large as the kernel's times are known to deviate, at
-// least 1 % and at most 40 % of the launch, or as the parameter says; there is none where a rest so
-// small would not fill the devices once. Where a device's speed is not known, sigmoid does the
-// launch.
+// of the fair share at a time. The tail is so large that a first package that takes longer than
+// expected by twice the deviation of the kernel's times still ends with the others, at least 1 %
+// and at most 70 % of the launch, or as the parameter says; there is none where a rest so small
+// would not fill the devices once. Where a device's speed is not known, sigmoid does the launch.
 #include <algorithm>
 #include <cmath>
 
@@ -15,14 +15,14 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr double kLeastTail = 0.01;
-constexpr double kMostTail = 0.4;
+constexpr double kMostTail = 0.7;
 
 double tail_of(const std::vector<BalancerDevice>& devices) {
   double deviation = 0;
   for (const BalancerDevice& device : devices) {
     deviation = std::max(deviation, device.irregularity);
   }
-  return std::clamp(2 * deviation, kLeastTail, kMostTail);
+  return std::clamp(2 * deviation / (1 + 2 * deviation), kLeastTail, kMostTail);
 }
 
 class ModelBalancer final : public Balancer {
@@ -55,6 +55,9 @@ class ModelBalancer final : public Balancer {
   void finished(const PackageReport& report) override { fleet_.finished(report); }
   void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
     fleet_.trim(device, given, taken);
+  }
+  void helps(uint32_t device, uint32_t owner, double now) override {
+    fleet_.helps(device, owner, now);
   }
   void lost(uint32_t device) override { fleet_.lose(device); }
 

@@ -6,7 +6,7 @@
 namespace tutti::scheduler {
 
 Regions::Regions(uint64_t slices, const std::vector<uint64_t>& shares, size_t participants)
-    : regions_(participants), remaining_(slices) {
+    : shared_(shares.empty()), regions_(participants), remaining_(slices) {
   uint64_t begin = 0;
   for (size_t i = 0; i < participants; ++i) {
     const uint64_t share = i < shares.size() ? shares[i] : (i == 0 ? slices : 0);
@@ -28,6 +28,14 @@ bool Regions::has_for(size_t participant, uint64_t least) const {
   });
 }
 
+size_t Regions::region_for(size_t participant) const {
+  if (!returned_.empty() || regions_[participant].size() > 0) return participant;
+  const auto largest =
+      std::max_element(regions_.begin(), regions_.end(),
+                       [](const Region& a, const Region& b) { return a.size() < b.size(); });
+  return largest->size() > 0 ? static_cast<size_t>(largest - regions_.begin()) : participant;
+}
+
 SliceRange Regions::take(size_t participant, uint64_t count, uint64_t rest) {
   if (!returned_.empty()) {
     SliceRange& range = returned_.back();
@@ -37,14 +45,9 @@ SliceRange Regions::take(size_t participant, uint64_t count, uint64_t rest) {
     if (range.count == 0) returned_.pop_back();
     return taken;
   }
-  Region* region = &regions_[participant];
-  bool downwards = region->downwards;
-  if (region->size() == 0) {
-    region =
-        &*std::max_element(regions_.begin(), regions_.end(),
-                           [](const Region& a, const Region& b) { return a.size() < b.size(); });
-    downwards = !region->downwards;
-  }
+  const size_t owner = region_for(participant);
+  Region* const region = &regions_[owner];
+  const bool downwards = region->downwards == (owner == participant);
   count = region->size() <= count + rest ? region->size() : count;
   remaining_ -= count;
   if (downwards) {

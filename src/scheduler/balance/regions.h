@@ -5,6 +5,7 @@
 // what moves between two of them lies where they meet. Pure logic; not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,9 @@ class Regions {
   /// Whether there is something for the participant: of its own or given back, or at least `least`
   /// slices of somebody else's.
   bool has_for(size_t participant, uint64_t least) const;
+  /// In whose region take() would find something for the participant; its own number for what was
+  /// given back, where nothing is left, and where there are no shares.
+  size_t owner(size_t participant) const { return shared_ ? participant : region_for(participant); }
   /// At most `count` slices that lie together, and as many as `rest` more where nothing of the
   /// region would be left. None only when none remain.
   SliceRange take(size_t participant, uint64_t count, uint64_t rest = 0);
@@ -37,6 +41,9 @@ class Regions {
     bool downwards = false;
     uint64_t size() const { return end - begin; }
   };
+  size_t region_for(size_t participant) const;
+
+  const bool shared_;  // the first region is everybody's
   std::vector<Region> regions_;
   std::vector<SliceRange> returned_;
   uint64_t remaining_;

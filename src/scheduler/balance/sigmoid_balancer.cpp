@@ -40,6 +40,9 @@ class SigmoidBalancer final : public Balancer {
   void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
     fleet_.trim(device, given, taken);
   }
+  void helps(uint32_t device, uint32_t owner, double now) override {
+    fleet_.helps(device, owner, now);
+  }
   void lost(uint32_t device) override { fleet_.lose(device); }
 
  private:

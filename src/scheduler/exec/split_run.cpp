@@ -149,6 +149,8 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   if (!regions_.has_for(participant, plan_.least_help)) return {};
   const double now = seconds_between(begun_ns_, now_ns());
   const auto device = static_cast<uint32_t>(participant);
+  const size_t owner = regions_.owner(participant);
+  if (owner != participant) balancer_->helps(device, static_cast<uint32_t>(owner), now);
   const uint64_t count = std::min(balancer_->next_package(device, remaining, now), remaining);
   if (count == 0) return {};
   // A rest that would not fill the device takes it as long as one that does.

@@ -13,12 +13,13 @@ namespace {
 
 class Simulation {
  public:
-  Simulation(Balancer& balancer, const std::vector<Device>& devices, const Load& load)
+  Simulation(Balancer& balancer, const std::vector<Device>& devices, const Load& load,
+             const std::vector<uint64_t>& shares)
       : balancer_(balancer),
         devices_(devices),
         load_(load),
         states_(devices.size()),
-        regions_(load.slices(), {}, devices.size()) {}
+        regions_(load.slices(), shares, devices.size()) {}
 
   SimulatedRun run() {
     for (uint32_t i = 0; i < devices_.size(); ++i) ask(i);
@@ -55,6 +56,8 @@ class Simulation {
     const uint64_t left = unassigned();
     if (left == 0) return {};
     if (insist) return regions_.take(i, left);
+    const size_t owner = regions_.owner(i);
+    if (owner != i) balancer_.helps(i, static_cast<uint32_t>(owner), now_);
     const uint64_t wished = std::min(balancer_.next_package(i, left, now_), left);
     if (wished == 0) return {};
     const SliceRange range = regions_.take(i, wished);
@@ -195,8 +198,9 @@ Load make_load(LoadShape shape, uint64_t slices, double noise, std::mt19937_64& 
   return Load(costs);
 }
 
-SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load) {
-  return Simulation(balancer, devices, load).run();
+SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load,
+                      const std::vector<uint64_t>& shares) {
+  return Simulation(balancer, devices, load, shares).run();
 }
 
 double ideal_time(const std::vector<Device>& devices, double work) {

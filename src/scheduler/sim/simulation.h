@@ -76,7 +76,9 @@ struct SimulatedRun {
       false;  // devices worked, but the balancer gave them nothing while slices were left
 };
 
-SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load);
+/// `shares`: slices of each device's own region, as the planner makes them; empty: one for all.
+SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load,
+                      const std::vector<uint64_t>& shares = {});
 
 /// The time in which the devices compute the load when each is busy until the end, or until it
 /// fails, without start-up, floor and transfers; kNever when all fail before.

@@ -197,8 +197,10 @@ TEST(ModelBalancer, OnePackageEachAndASmallTail) {
 }
 
 TEST(ModelBalancer, TheTailIsAsLargeAsTimesDeviate) {
-  BalancerDevice irregular{1, 1, false, true, 0.1};
+  BalancerDevice irregular{1, 1, false, true, 0.125};  // 2d/(1 + 2d) = 0.2
   EXPECT_EQ(make("model", 1000, {irregular, irregular})->next_package(0, 1000, 0), 400u);
+  BalancerDevice wild{1, 1, false, true, 5};
+  EXPECT_EQ(make("model", 1000, {wild, wild})->next_package(0, 1000, 0), 150u);
   EXPECT_EQ(make("model:0.5", 1000, {irregular, irregular})->next_package(0, 1000, 0), 250u);
 }
 
@@ -210,7 +212,7 @@ TEST(ModelBalancer, NoTailThatWouldNotFillTheDevices) {
 }
 
 TEST(ModelBalancer, WhatRunsSideBySideGetsItsTailInTime) {
-  const BalancerDevice device{1, 1, true, true, 0.1, true};
+  const BalancerDevice device{1, 1, true, true, 0.125, true};
   const auto balancer = make("model", 1000, {device, device});
   EXPECT_EQ(balancer->next_package(0, 1000, 0), 400u);
   EXPECT_EQ(balancer->next_package(1, 600, 0), 400u);

@@ -112,6 +112,74 @@ TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
   }
 }
 
+/// Equal parts of so many slices.
+std::vector<uint64_t> equal_shares(uint64_t total, size_t devices) {
+  std::vector<uint64_t> shares;
+  for (size_t i = 0; i < devices; ++i) {
+    shares.push_back(total * (i + 1) / devices - total * i / devices);
+  }
+  return shares;
+}
+
+TEST(BalancerSimulation, EverySliceOnceFromRegions) {
+  for (const std::string name : {"hguided", "autotune", "adaptive", "model", "sigmoid"}) {
+    SCOPED_TRACE(name);
+    check_property(500, [&] {
+      Chooser choose;
+      const uint64_t total = choose.pick(1, 1000);
+      std::vector<Device> devices(choose.pick(1, 6));
+      for (Device& device : devices) {
+        device.rate = choose.ratio(1e-3, 1e6);
+        device.known.nominal_speed = choose.ratio(1e-6, 1e9);
+        device.known.known = choose.pick(0, 7) > 0;
+        device.known.irregularity = choose.ratio(1e-3, 10);
+        device.in_flight = choose.pick(1, 2);
+      }
+      std::vector<double> costs(total);
+      for (double& cost : costs) cost = choose.ratio(0.01, 100);
+      const auto run = simulate(*make(name, total, devices), devices, Load(costs),
+                                equal_shares(total, devices.size()));
+      check_complete(run, devices, total);
+    });
+  }
+}
+
+TEST(BalancerSimulation, WhoComesToACostlyRegionTakesNoMoreThanItCanDo) {
+  // A peak in the middle: the devices on both sides end early, and help out where a slice takes
+  // many times as long as theirs did.
+  struct Case {
+    std::string balancer;
+    size_t devices;
+    double narrow, least;
+  };
+  for (const Case& one :
+       {Case{"sigmoid", 2, 100, 0.98}, Case{"sigmoid", 3, 20, 0.95}, Case{"sigmoid", 3, 100, 0.95},
+        Case{"sigmoid", 8, 20, 0.88}, Case{"model", 2, 100, 0.98}, Case{"model", 3, 20, 0.93},
+        Case{"model", 3, 100, 0.85}, Case{"adaptive", 3, 20, 0.93}}) {
+    constexpr uint64_t kTotal = 126;
+    std::vector<double> costs(kTotal);
+    double sum = 0;
+    for (uint64_t i = 0; i < kTotal; ++i) {
+      const double x = (static_cast<double>(i) + 0.5) / kTotal - 0.5;
+      costs[i] = 0.05 + 3 * std::exp(-one.narrow * x * x);
+      sum += costs[i];
+    }
+    for (double& cost : costs) cost *= kTotal / sum;
+    std::vector<Device> devices(one.devices);
+    for (Device& device : devices) {
+      device.rate = device.known.nominal_speed = 500;
+      device.known.irregularity = 0.8;
+      device.startup = 3e-5;
+      device.in_flight = 2;
+    }
+    const SimulatedRun run = simulate(*make(one.balancer, kTotal, devices), devices, Load(costs),
+                                      equal_shares(kTotal, devices.size()));
+    EXPECT_TRUE(run.complete);
+    EXPECT_GE(sim::ideal_time(devices, kTotal) / run.end, one.least)
+        << one.balancer << ", " << one.devices << " devices, " << one.narrow;
+  }
+}
+
 /// Devices whose speeds are known up to a factor, and whose smallest packages take at most one part
 /// in `rounds` of the run.
 std::vector<Device> realistic_devices(Chooser& choose, uint64_t total, double error,

@@ -212,6 +212,22 @@ TEST(Regions, SmallRestsMayBeLeftToTheirOwners) {
   EXPECT_FALSE(regions.has_for(1, 0));
 }
 
+TEST(Regions, SayWhoseTheyAre) {
+  Regions regions(100, {10, 50, 40}, 3);
+  EXPECT_EQ(regions.owner(0), 0u);
+  regions.take(0, 10);
+  EXPECT_EQ(regions.owner(0), 1u);
+  regions.give_back({0, 5});
+  EXPECT_EQ(regions.owner(0), 0u);
+  regions.take(0, 5);
+  regions.take(1, 30);
+  EXPECT_EQ(regions.owner(0), 2u);
+  regions.take(2, 40);
+  regions.take(1, 20);
+  EXPECT_EQ(regions.owner(0), 0u);
+  EXPECT_EQ(Regions(100, {}, 3).owner(2), 2u);  // one for all
+}
+
 TEST(Regions, TwoDevicesMeetInOnePlace) {
   Regions regions(100, {60, 40}, 2);
   std::vector<int> owner(100);
