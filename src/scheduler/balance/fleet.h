@@ -39,6 +39,7 @@ class Fleet {
   size_t ended(size_t device) const { return members_[device].finished; }
   /// Some device has begun, but not ended a package yet.
   bool first_under_way() const;
+  size_t present_count() const;
   /// s_i/(N·s_T) among the present devices: the formulas' factor for one of them.
   double weight(size_t device) const;
   /// s_i/s_T among the present devices.
@@ -100,7 +101,6 @@ class Fleet {
   /// everybody else could end all `remaining` slices without it.
   bool may_start(size_t device, uint64_t remaining, double now) const;
   double mean_speed(const Member& member) const;
-  size_t present_count() const;
   double present_speed() const;
   /// When `device` will have ended what it was given; not before `now`.
   double busy_until(size_t device, double now) const;

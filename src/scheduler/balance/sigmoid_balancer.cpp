@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // sigmoid[:k_r[:k_i[:p]]] [M §3.4], the default: packages shrink along a sigmoid of the work that
 // is left.
-//   size(i, Gr, k) = (1 − e^(−6k·Gr/G)) / (1 + e^(−6k·Gr/G)) · G/(2N) · s_i/s_T        [M eq. 3.5]
+//   size(i, Gr, k) = (1 − e^(−6k·Gr/G)) / (1 + e^(−6k·Gr/G)) · G/(2n) · s_i/s_T        [M eq. 3.5]
 //   package        = max(size, p·t·s_i, min_i), never more than Gr
-// with k = k_r = 2 until some device's speed proves irregular, then k_i = 0.5 for good, and with
-// p = 0.05. Two rules shape the end of a run, where packages are under way on every device: a
-// device starts nothing that would end after the others had ended everything (throttling), and no
-// package exceeds the share of the rest with which all devices end together, or its device's
-// smallest package. A package is a multiple of that one, and no smaller than is worth its start,
-// unless it is all that is left for its device. And a device whose speed at this kernel is
-// not known yet shows it at a fiftieth of the work first: nominal speeds may be far off.
+// with k = k_r = 2 until some device's speed proves irregular, then k_i = 0.5 for good, with p =
+// 0.05 and n = N. [M] has that N for all kernels, by which each of eight devices begins with a
+// sixteenth of its own share; where the kernel is known to be regular, n is √(2N) for N > 2. Two
+// rules shape the end of a run, where packages are under way on every device: a device starts
+// nothing that would end after the others had ended everything (throttling), and no package exceeds
+// the share of the rest with which all devices end together, or its device's smallest package. A
+// package is a multiple of that one, and no smaller than is worth its start, unless it is all that
+// is left for its device. And a device whose speed at this kernel is not known yet shows it at a
+// fiftieth of the work first: nominal speeds may be far off.
 #include <algorithm>
 #include <cmath>
 
@@ -22,6 +24,7 @@ namespace {
 constexpr double kRegular = 2.0;
 constexpr double kIrregular = 0.5;
 constexpr double kRisk = 0.05;   // p: the part of the run that one package may put at stake
+constexpr double kEven = 0.2;    // deviation of the times of a regular kernel
 constexpr double kProbe = 0.02;  // of the launch, for a device that is not known
 
 class SigmoidBalancer final : public Balancer {
@@ -32,7 +35,10 @@ class SigmoidBalancer final : public Balancer {
         irregular_(parameter_or(parameters, 1, kIrregular)),
         risk_(parameter_or(parameters, 2, kRisk)),
         fleet_(devices) {
-    for (const BalancerDevice& device : devices) known_.push_back(device.known);
+    for (const BalancerDevice& device : devices) {
+      known_.push_back(device.known);
+      even_ = even_ && device.known && device.irregularity <= kEven;
+    }
   }
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override;
@@ -49,6 +55,7 @@ class SigmoidBalancer final : public Balancer {
   double total_;
   double regular_, irregular_, risk_;
   std::vector<bool> known_;
+  bool even_ = true;  // known to be regular
   Fleet fleet_;
 };
 
@@ -57,7 +64,10 @@ uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, doub
   const double speed = fleet_.speed(device);
   const double k = fleet_.irregular() ? irregular_ : regular_;
   const double decay = std::exp(-k * 6 * static_cast<double>(remaining) / total_);
-  double size = (1 - decay) / (1 + decay) * total_ / 2 * fleet_.weight(device);
+  const auto devices = static_cast<double>(fleet_.present_count());
+  const double parts =
+      even_ && devices > 2 && !fleet_.irregular() ? std::sqrt(2 * devices) : devices;
+  double size = (1 - decay) / (1 + decay) * total_ / (2 * parts) * fleet_.share(device);
   if (fleet_.measured()) size = std::max(size, risk_ * now * speed);
   size = fleet_.sized(device, size, remaining, now);
   if (!known_[device] && fleet_.ended(device) == 0) size = std::min(size, kProbe * total_);

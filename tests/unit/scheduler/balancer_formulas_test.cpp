@@ -241,6 +241,18 @@ TEST(ModelBalancer, WithoutHistoryItIsSigmoid) {
   EXPECT_EQ(model->next_package(0, 1000, 0), sigmoid->next_package(0, 1000, 0));
 }
 
+TEST(SigmoidBalancer, ManyDevicesHaveLargerPackagesOfARegularKernel) {
+  std::vector<BalancerDevice> devices(8, {1, 1});
+  const auto first = [&] { return make("sigmoid", 64000, devices)->next_package(0, 64000, 0); };
+  EXPECT_EQ(first(), 999u);  // 64000/(2·√16)/8, less what the sigmoid takes off
+  devices[7].irregularity = 0.3;
+  EXPECT_EQ(first(), 499u);  // 64000/(2·8)/8
+  devices[7].irregularity = 0.1;
+  EXPECT_EQ(first(), 999u);
+  devices[7].known = false;
+  EXPECT_EQ(first(), 499u);
+}
+
 TEST(SigmoidBalancer, PackagesAreWorthTheirStart) {
   // By the formula 125 of 1000, then less and less.
   const auto balancer = make("sigmoid", 1000, {costly(200), costly(200)});
