@@ -8,8 +8,10 @@ namespace {
 
 BufferUse use(const BufferView& view, uint64_t offset, uint64_t size, bool writes) {
   // An image moves as a whole, so a command on a part of it holds all.
-  if (view.buffer->image()) return {view.buffer.get(), 0, view.buffer->size(), writes};
-  return {view.buffer.get(), view.origin + offset, view.origin + offset + size, writes};
+  const bool image = view.buffer->image() != nullptr;
+  const uint64_t begin = image ? 0 : view.origin + offset;
+  const uint64_t end = image ? view.buffer->size() : begin + size;
+  return {view.buffer.get(), begin, end, writes, writes};
 }
 
 struct UseFinder {
@@ -17,25 +19,40 @@ struct UseFinder {
   std::vector<BufferUse>& uses;
 
   void operator()(const KernelWork& work) {
+    if (plan && (plan->split || plan->exact)) return by_ranges(work);
     const uint64_t written = written_arguments(work.kernel->summary());
+    uses.reserve(work.arguments->size());
     for (size_t i = 0; i < work.arguments->size(); ++i) {
-      const ArgumentSlot& slot = (*work.arguments)[i];
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      if (plan && plan->split) continue;
-      uses.push_back(use(slot.view, 0, slot.view.size, argument_written(written, i)));
-    }
-    if (!plan || !plan->split) return;
-    // A split knows its ranges exactly, so unordered launches on parts of one buffer may overlap.
-    for (const ArgumentUse& whole : plan->access->whole()) {
-      const BufferView& view = (*work.arguments)[whole.argument].view;
+      const BufferView& view = (*work.arguments)[i].view;
       if (!view.buffer) continue;
-      if (!whole.read.empty()) {
-        uses.push_back(use(view, whole.read.begin, whole.read.end - whole.read.begin, false));
-      }
-      if (!whole.write.empty()) {
-        uses.push_back(use(view, whole.write.range.begin, whole.write.range.size(), true));
-      }
+      uses.push_back(use(view, 0, view.size, argument_written(written, i)));
+      uses.back().argument = static_cast<uint32_t>(i);
     }
+  }
+  /// Unordered launches on parts of one buffer may overlap, and only what is needed moves.
+  void by_ranges(const KernelWork& work) {
+    const auto add = [&](uint32_t argument, ByteRange range, bool writes, bool needed) {
+      const BufferView& view = (*work.arguments)[argument].view;
+      if (!view.buffer) return;
+      uses.push_back(use(view, range.begin, range.size(), writes));
+      // Widened to all of an image, of which the rest is needed.
+      uses.back().needed =
+          needed || (writes && view.buffer->image() && range.size() < view.buffer->size());
+      uses.back().argument = argument;
+    };
+    uint32_t next = 0;
+    // The vendor's kernel has those as arguments, too, of which it touches nothing.
+    const auto add_untouched = [&](uint32_t until) {
+      for (; next < until; ++next) add(next, {}, false, false);
+      ++next;
+    };
+    for (const ArgumentUse& whole : plan->access->whole()) {
+      add_untouched(whole.argument);
+      if (!whole.read.empty()) add(whole.argument, whole.read, false, true);
+      if (!whole.write.empty()) add(whole.argument, whole.write.range, true, !whole.overwrites);
+      if (whole.read.empty() && whole.write.empty()) add(whole.argument, {}, false, false);
+    }
+    add_untouched(static_cast<uint32_t>(work.arguments->size()));
   }
   void operator()(const ReadWork& work) {
     uses.push_back(use(work.from, work.offset, work.size, false));

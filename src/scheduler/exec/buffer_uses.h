@@ -19,7 +19,10 @@ struct BufferUse {
   LogicalBuffer* buffer = nullptr;
   uint64_t begin = 0;
   uint64_t end = 0;
-  bool writes = false;
+  bool writes = false;    // for the order between commands
+  bool changes = false;   // it is new afterwards
+  bool needed = true;     // as it was before
+  uint32_t argument = 0;  // of a kernel
 };
 
 /// `plan` for kernels only. Null: it is not known yet, and all that the arguments show is used.

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/exec/direct_path.h"
 
+#include <algorithm>
+
 #include "scheduler/exec/image_rect.h"
 #include "scheduler/exec/run_trace.h"
 #include "scheduler/memory/image_boxes.h"
 
 namespace tutti::scheduler {
 
-bool DirectPath::fits(const BufferView& view, uint32_t backend) const {
-  return view.buffer->size() <= backends_.traits(backend).max_allocation;
+bool DirectPath::fits(const LogicalBuffer& buffer, uint32_t backend) const {
+  return buffer.size() <= backends_.traits(backend).max_allocation;
 }
 
 bool DirectPath::valid(const BufferView& view, uint64_t offset, uint64_t size,
                        uint32_t backend) const {
   const uint64_t begin = view.origin + offset;
-  return fits(view, backend) &&
+  return fits(*view.buffer, backend) &&
          view.buffer->valid_at(view.buffer->place_on(backend), begin, begin + size);
 }
 
-bool DirectPath::reachable(const BufferView& view, uint32_t backend) const {
-  if (!fits(view, backend)) return false;
-  const Place place = view.buffer->place_on(backend);
-  const uint64_t end = view.origin + view.size;
-  if (view.buffer->valid_at(place, view.origin, end)) return true;
+bool DirectPath::reachable(const BufferUse& use, uint32_t backend) const {
+  if (!fits(*use.buffer, backend)) return false;
+  const Place place = use.buffer->place_on(backend);
+  if (!use.needed || use.buffer->valid_at(place, use.begin, use.end)) return true;
   if (place == kHostPlace) return false;
-  for (const auto& segment : view.buffer->segments(view.origin, end)) {
+  for (const auto& segment : use.buffer->segments(use.begin, use.end)) {
     if (segment.places != 0 && !(segment.places & (place_bit(place) | place_bit(kHostPlace)))) {
       return false;
     }
@@ -32,16 +33,12 @@ bool DirectPath::reachable(const BufferView& view, uint32_t backend) const {
   return true;
 }
 
-bool DirectPath::possible(const KernelWork& work, uint32_t backend) const {
-  for (const ArgumentSlot& slot : *work.arguments) {
-    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    if (!reachable(slot.view, backend)) return false;
-  }
-  return true;
+bool DirectPath::possible(std::span<const BufferUse> uses, uint32_t backend) const {
+  return std::all_of(uses.begin(), uses.end(),
+                     [&](const BufferUse& use) { return reachable(use, backend); });
 }
 
 bool DirectPath::possible(const Work& work, uint32_t backend) const {
-  if (const auto* kernel = std::get_if<KernelWork>(&work)) return possible(*kernel, backend);
   if (const auto* read = std::get_if<ReadWork>(&work)) {
     return valid(read->from, read->offset, read->size, backend);
   }
@@ -49,13 +46,14 @@ bool DirectPath::possible(const Work& work, uint32_t backend) const {
     const backends::ImageShape* shape = rect->view.buffer->image();
     if (!shape) return false;
     const bool all = covers(box_of(rect->buffer_rect, rect->region, *shape), *shape);
-    return rect->write && all ? fits(rect->view, backend)
+    return rect->write && all ? fits(*rect->view.buffer, backend)
                               : valid(rect->view, 0, rect->view.size, backend);
   }
-  if (const auto* write = std::get_if<WriteWork>(&work)) return fits(write->to, backend);
-  if (const auto* fill = std::get_if<FillWork>(&work)) return fits(fill->to, backend);
+  if (const auto* write = std::get_if<WriteWork>(&work)) return fits(*write->to.buffer, backend);
+  if (const auto* fill = std::get_if<FillWork>(&work)) return fits(*fill->to.buffer, backend);
   if (const auto* copy = std::get_if<CopyWork>(&work)) {
-    return valid(copy->from, copy->from_offset, copy->size, backend) && fits(copy->to, backend);
+    return valid(copy->from, copy->from_offset, copy->size, backend) &&
+           fits(*copy->to.buffer, backend);
   }
   return false;
 }
@@ -76,12 +74,10 @@ bool DirectPath::only_order(const Work& work) const {
   return false;
 }
 
-bool DirectPath::sends(const KernelWork& work, uint32_t backend) const {
-  for (const ArgumentSlot& slot : *work.arguments) {
-    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    if (!valid(slot.view, 0, slot.view.size, backend)) return true;
-  }
-  return false;
+bool DirectPath::sends(std::span<const BufferUse> uses, uint32_t backend) const {
+  return std::any_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+    return use.needed && !use.buffer->valid_at(use.buffer->place_on(backend), use.begin, use.end);
+  });
 }
 
 struct DirectPath::Submitter {
@@ -91,7 +87,8 @@ struct DirectPath::Submitter {
   backends::WaitList wait;
   bool observed = true;
   CommandTrace* trace = nullptr;
-  backends::CompletionPtr newest{};  // whatever was submitted last
+  std::span<const BufferUse> uses{};  // of kernels
+  backends::CompletionPtr newest{};   // whatever was submitted last
 
   void written_now(const BufferView& view, uint64_t begin, uint64_t end) const {
     view.buffer->set_exclusive(view.buffer->place_on(backend), begin, end);
@@ -104,15 +101,14 @@ struct DirectPath::Submitter {
         {newest, bytes, argument < arguments.size() ? arguments[argument].name : std::string()});
   }
 
-  Status send_missing(const BufferView& view, const KernelWork& work, size_t argument) {
-    LogicalBuffer& buffer = *view.buffer;
-    const uint64_t end = view.origin + view.size;
+  Status send_missing(const BufferUse& use, const KernelWork& work) {
+    LogicalBuffer& buffer = *use.buffer;
     const Place place = buffer.place_on(backend);
-    if (place == kHostPlace) buffer.note_host_use(view.origin, end);
-    if (buffer.valid_at(place, view.origin, end)) return {};
+    if (place == kHostPlace) buffer.note_host_use(use.begin, use.end);
+    if (!use.needed || buffer.valid_at(place, use.begin, use.end)) return {};
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
-    for (const auto& segment : buffer.segments(view.origin, end)) {
+    for (const auto& segment : buffer.segments(use.begin, use.end)) {
       if (segment.places == 0 || segment.places & place_bit(place)) continue;
       // The queue is in-order: the kernel comes after. The host's copy stays as it is until a later
       // command, which waits for this one, changes it.
@@ -125,18 +121,14 @@ struct DirectPath::Submitter {
         TUTTI_ASSIGN(newest, queue.write(*memory, segment.begin, segment.end - segment.begin,
                                          host + segment.begin, wait));
       }
-      if (newest) note_sent(segment.end - segment.begin, work, argument);
+      if (newest) note_sent(segment.end - segment.begin, work, use.argument);
       buffer.add_copy(place, segment.begin, segment.end);
     }
     return {};
   }
 
   Result<backends::CompletionPtr> operator()(const KernelWork& work) {
-    for (size_t i = 0; i < work.arguments->size(); ++i) {
-      const ArgumentSlot& slot = (*work.arguments)[i];
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      TUTTI_TRY(send_missing(slot.view, work, i));
-    }
+    for (const BufferUse& use : uses) TUTTI_TRY(send_missing(use, work));
     TUTTI_ASSIGN(backends::Kernel * kernel,
                  work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
     TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
@@ -152,12 +144,10 @@ struct DirectPath::Submitter {
       if (launch.local) (*launch.local)[d] = work.shape.local[d];
     }
     TUTTI_ASSIGN(auto completion, queue.launch(launch, wait));
-    const uint64_t written = written_arguments(work.kernel->summary());
-    for (size_t i = 0; i < work.arguments->size(); ++i) {
-      const ArgumentSlot& slot = (*work.arguments)[i];
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      if (!argument_written(written, i)) continue;
-      written_now(slot.view, slot.view.origin, slot.view.origin + slot.view.size);
+    for (const BufferUse& use : uses) {
+      if (use.changes) {
+        use.buffer->set_exclusive(use.buffer->place_on(backend), use.begin, use.end);
+      }
     }
     return completion;
   }
@@ -229,15 +219,16 @@ Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& str
     longer.push_back(turn.after);
     wait = longer;
   }
-  Submitter submitter{backends_,   *turn.queue, backend, wait, wanted.times || wanted.own_end,
-                      wanted.trace};
+  Submitter submitter{backends_,    *turn.queue, backend, wait, wanted.times || wanted.own_end,
+                      wanted.trace, wanted.uses};
   return note(std::visit(submitter, work), submitter, stream, turn);
 }
 
 Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Stream& stream,
-                                                   uint32_t backend) {
+                                                   uint32_t backend,
+                                                   std::span<const BufferUse> uses) {
   TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
-  Submitter submitter{backends_, *turn.queue, backend, {}, false};
+  Submitter submitter{backends_, *turn.queue, backend, {}, false, nullptr, uses};
   if (turn.after) submitter.wait = {&turn.after, 1};
   return note(submitter(work), submitter, stream, turn);
 }

@@ -18,25 +18,29 @@ class DirectPath {
  public:
   explicit DirectPath(BackendSet& backends) : backends_(backends) {}
 
-  /// May `work` be submitted to `backend` now? What it reads must be valid there, or (kernels) in
-  /// the host's copy, from where it is sent along.
+  /// May `work`, which is no kernel, be submitted to `backend` now? What it reads must be valid
+  /// there.
   bool possible(const Work& work, uint32_t backend) const;
-  bool possible(const KernelWork& work, uint32_t backend) const;
+  /// May a kernel that uses `uses`? What it needs must be valid there, or in the host's copy, from
+  /// where it is sent along.
+  bool possible(std::span<const BufferUse> uses, uint32_t backend) const;
   /// Whether `work` is nothing but order, given what lies where: it ends with what it waits for.
   bool only_order(const Work& work) const;
   /// Whether a kernel would first send data from the host's copy to the device.
-  bool sends(const KernelWork& work, uint32_t backend) const;
+  bool sends(std::span<const BufferUse> uses, uint32_t backend) const;
 
   /// Hands the work to the stream's vendor queue, after `wait`, and notes in the directories what
   /// it writes.
   struct Wanted {
     bool times = false;
-    bool own_end = true;            // false: a completion that comes with later ones will do
-    CommandTrace* trace = nullptr;  // gets what is sent ahead
+    bool own_end = true;                // false: a completion that comes with later ones will do
+    std::span<const BufferUse> uses{};  // of kernels
+    CommandTrace* trace = nullptr;      // gets what is sent ahead
   };
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
                                          backends::WaitList wait, Wanted wanted);
-  Result<backends::CompletionPtr> submit(const KernelWork& work, Stream& stream, uint32_t backend);
+  Result<backends::CompletionPtr> submit(const KernelWork& work, Stream& stream, uint32_t backend,
+                                         std::span<const BufferUse> uses);
 
  private:
   struct Submitter;
@@ -44,9 +48,9 @@ class DirectPath {
   static Result<backends::CompletionPtr> note(Result<backends::CompletionPtr> submitted,
                                               Submitter& submitter, Stream& stream,
                                               const Stream::Turn& turn);
-  bool reachable(const BufferView& view, uint32_t backend) const;
+  bool reachable(const BufferUse& use, uint32_t backend) const;
   bool valid(const BufferView& view, uint64_t offset, uint64_t size, uint32_t backend) const;
-  bool fits(const BufferView& view, uint32_t backend) const;
+  bool fits(const LogicalBuffer& buffer, uint32_t backend) const;
 
   BackendSet& backends_;
 };

@@ -108,18 +108,20 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     backend = kNoBackend;
   }
   const auto conflicts = log.conflicts(*command, decision.uses);
-  if (backend == kNoBackend || (edges.empty() && !plan && !direct.possible(work, backend))) {
+  const bool possible = backend != kNoBackend && (plan ? direct.possible(decision.uses, backend)
+                                                       : direct.possible(work, backend));
+  if (backend == kNoBackend || (edges.empty() && !plan && !possible)) {
     const bool at_once = edges.empty() && conflicts.empty() && !plan &&
                          !std::holds_alternative<HostWork>(work) &&
                          (bytes_of(decision.uses) <= kInlineBytes || direct.only_order(work));
     if (at_once) decision.path = Path::kInline;
     return decision;
   }
-  if (!direct.possible(work, backend)) return decision;
+  if (!possible) return decision;
   if (backends.traits(backend).reads_ahead && log.meets_in_host_memory(stream, work)) {
     return decision;
   }
-  if (plan && direct.sends(std::get<KernelWork>(work), backend)) {
+  if (plan && direct.sends(decision.uses, backend)) {
     for (BufferUse& use : decision.uses) use.writes = true;
   }
   for (const auto& other : log.conflicts(*command, decision.uses)) {
@@ -154,6 +156,7 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
     auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait,
                                    {.times = command->sampled_ || traced,
                                     .own_end = command->observed_ || traced,
+                                    .uses = decision.uses,
                                     .trace = command->trace_.get()});
     if (!submitted) {
       command->observed_ = true;  // by the caller

@@ -47,7 +47,7 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
     TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend, true));
     const TransferCause cause("used by a kernel", command->trace_ ? command->trace_->number : 0,
                               work, TransferCause::kNoArgument);
-    return executor.execute_kernel(work, *queue, plan.backend, &ran);
+    return executor.execute_kernel(work, uses_of(work, &plan), *queue, plan.backend, &ran);
   };
   const Status status = run();
   if (status && summary.enabled()) {

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shortest way of a launch: an application that launches one small kernel after the other, and
 // asks for no events, gets one command for all of them, and the vendor's queue alone keeps order.
+// One in sixteen of those that look the same is planned.
 #include "scheduler/exec/engine_impl.h"
 
 namespace tutti::scheduler {
+namespace {
 
-Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork work,
-                                                      const EnqueueOptions& options) {
-  TUTTI_ASSIGN(KernelPlan plan, planner.plan(work, stream.options().backends, earliest(stream)));
-  const uint32_t backend = plan.backend;
-  const bool sampled = !plan.split && model.wants_sample(model_key(work), backend);
-  const bool fits_a_train = !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial;
-  Ref<Command> train;
-  if (fits_a_train) {
-    std::vector<BufferUse> uses = uses_of(work, nullptr);
-    MutexLock lock(log.mutex());
-    train = log.open_train(stream, backend);
-    if (train && direct.sends(work, backend)) {
-      for (BufferUse& use : uses) use.writes = true;
-    }
-    if (train && allocated(uses, {&backend, 1}) && direct.possible(work, backend) &&
-        log.conflicts(*train, uses).empty()) {
-      log.join(*train, work, uses);
-    } else {
-      train = nullptr;
-    }
+constexpr uint32_t kUnplanned = 15;
+
+/// Nothing but the model, the load and where data lie may change what is planned next.
+bool lasts(const KernelPlan& plan) {
+  using Why = KernelPlan::Why;
+  return !plan.exact && (plan.why == Why::kSmall || plan.why == Why::kOneDevice ||
+                         plan.why == Why::kSingle || plan.why == Why::kNever);
+}
+
+}  // namespace
+
+Ref<Command> Engine::Impl::join_train(Stream& stream, const KernelWork& work, uint32_t backend,
+                                      std::span<BufferUse> uses) {
+  Ref<Command> train = log.open_train(stream, backend);
+  if (!train || !allocated(uses, {&backend, 1}) || !direct.possible(uses, backend)) return {};
+  if (direct.sends(uses, backend)) {
+    for (BufferUse& use : uses) use.writes = true;
   }
-  if (!train) {
-    auto command = make_ref<Command>(engine, options.type, std::move(work));
-    command->observed_ = false;
-    command->sampled_ = sampled;
-    command->is_train_ = command->open_ = fits_a_train;
-    return enqueue(stream, std::move(command), options, std::move(plan));
-  }
-  auto submitted = direct.submit(work, stream, backend);
+  if (!log.conflicts(*train, uses).empty()) return {};
+  log.join(*train, work, uses);
+  return train;
+}
+
+Status Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
+                                     const KernelWork& work, const KernelPlan& plan,
+                                     std::span<const BufferUse> uses) {
+  auto submitted = direct.submit(work, stream, plan.backend, uses);
   if (submitted && summary.enabled()) {
-    summary.launched_whole(work.kernel->summary().name, plan, backend);
+    summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
   const Expectation expected = submitted ? planner.begin(work, plan) : Expectation();
   bool somebody_waits = false;
@@ -43,11 +43,60 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
     MutexLock lock(log.mutex());
     if (expected.devices != 0) train->expected_ = expected;
     // After a failure the train is what it was before.
-    somebody_waits = log.set_direct(*train, backend, submitted ? *submitted : train->completion_);
+    somebody_waits =
+        log.set_direct(*train, plan.backend, submitted ? *submitted : train->completion_);
   }
   if (somebody_waits) watch(train);
   if (!submitted) return tl::unexpected<Error>(std::move(submitted).error());
-  return Ref<Command>();
+  return {};
+}
+
+Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork work,
+                                                      const EnqueueOptions& options) {
+  std::vector<BufferUse> uses = uses_of(work, nullptr);
+  Ref<Command> train;
+  std::shared_ptr<const KernelPlan> plan;
+  {
+    MutexLock lock(log.mutex());
+    plan = log.planned_before(stream, work, train);
+    // Data that lie elsewhere are reason enough to think again.
+    if (plan && !direct.sends(uses, plan->backend)) {
+      train = join_train(stream, work, plan->backend, uses);
+    } else {
+      train = nullptr;
+    }
+  }
+  if (train) {
+    stream.unplanned.fetch_add(1, std::memory_order_relaxed);
+    TUTTI_TRY(submit_to_train(train, stream, work, *plan, uses));
+    return Ref<Command>();
+  }
+  TUTTI_ASSIGN(KernelPlan made, planner.plan(work, stream.options().backends, earliest(stream)));
+  const uint32_t unplanned = stream.unplanned.exchange(0, std::memory_order_relaxed);
+  const bool sampled =
+      !made.split && model.wants_sample(model_key(work), made.backend, unplanned + 1);
+  const bool fits_a_train = !made.split && !sampled && made.why != KernelPlan::Why::kTrial;
+  const uint32_t others = lasts(made) ? kUnplanned : 0;
+  plan = std::make_shared<const KernelPlan>(made);
+  if (fits_a_train) {
+    if (made.exact) uses = uses_of(work, &made);
+    MutexLock lock(log.mutex());
+    train = join_train(stream, work, made.backend, uses);
+    if (train) log.will_do(*train, work, plan, others);
+  }
+  if (train) {
+    TUTTI_TRY(submit_to_train(train, stream, work, *plan, uses));
+    return Ref<Command>();
+  }
+  auto command = make_ref<Command>(engine, options.type, std::move(work));
+  command->observed_ = false;
+  command->sampled_ = sampled;
+  command->is_train_ = command->open_ = fits_a_train;
+  if (fits_a_train) {
+    MutexLock lock(log.mutex());
+    log.will_do(*command, std::get<KernelWork>(command->work_), std::move(plan), others);
+  }
+  return enqueue(stream, std::move(command), options, std::move(made));
 }
 
 }  // namespace tutti::scheduler

@@ -71,20 +71,14 @@ Status Executor::execute(const Work& work) {
   return std::visit([this](const auto& kind) { return run(kind); }, work);
 }
 
-Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend,
-                                PackageRecord* ran) {
-  const uint64_t written = written_arguments(work.kernel->summary());
+Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUse> uses,
+                                backends::Queue& queue, uint32_t backend, PackageRecord* ran) {
   const TransferCause* outer = TransferCause::current();
-  for (size_t i = 0; i < work.arguments->size(); ++i) {
-    const ArgumentSlot& slot = (*work.arguments)[i];
-    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    const TransferCause cause("used by a kernel", outer ? outer->command() : 0, work,
-                              static_cast<uint32_t>(i));
-    const uint64_t begin = slot.view.origin;
-    LogicalBuffer& buffer = *slot.view.buffer;
-    const Place place = buffer.place_on(backend);
-    TUTTI_TRY(buffer.make_valid(place, begin, begin + slot.view.size));
-    if (place == kHostPlace) buffer.note_host_use(begin, begin + slot.view.size);
+  for (const BufferUse& use : uses) {
+    const TransferCause cause("used by a kernel", outer ? outer->command() : 0, work, use.argument);
+    const Place place = use.buffer->place_on(backend);
+    if (use.needed) TUTTI_TRY(use.buffer->make_valid(place, use.begin, use.end));
+    if (place == kHostPlace) use.buffer->note_host_use(use.begin, use.end);
   }
   TUTTI_ASSIGN(backends::Kernel * kernel,
                work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
@@ -115,13 +109,8 @@ Status Executor::execute_kernel(const KernelWork& work, backends::Queue& queue, 
     std::tie(ran->start_ns, ran->end_ns) = measured;
   }
   backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
-  for (size_t i = 0; i < work.arguments->size(); ++i) {
-    const ArgumentSlot& slot = (*work.arguments)[i];
-    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    if (!argument_written(written, i)) continue;
-    LogicalBuffer& buffer = *slot.view.buffer;
-    buffer.set_exclusive(buffer.place_on(backend), slot.view.origin,
-                         slot.view.origin + slot.view.size);
+  for (const BufferUse& use : uses) {
+    if (use.changes) use.buffer->set_exclusive(use.buffer->place_on(backend), use.begin, use.end);
   }
   return {};
 }

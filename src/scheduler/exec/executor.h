@@ -35,9 +35,9 @@ class Executor {
   /// What such a work replaces counts as valid in the host's copy alone, so that execute() puts the
   /// new content there.
   static void overwrite_at_host(const Work& work);
-  /// A kernel whole on one device; `ran` (may be null) gets its times.
-  Status execute_kernel(const KernelWork& work, backends::Queue& queue, uint32_t backend,
-                        PackageRecord* ran);
+  /// A kernel that uses `uses`, whole on one device; `ran` (may be null) gets its times.
+  Status execute_kernel(const KernelWork& work, std::span<const BufferUse> uses,
+                        backends::Queue& queue, uint32_t backend, PackageRecord* ran);
 
   /// Where a transfer that reads this range is best done: a place that holds all of it (the host
   /// first), or kHostPlace when no place does.

@@ -57,6 +57,8 @@ class Stream : public RefCounted {
 
   /// When its last launch is expected to end, in nanoseconds of the steady clock.
   std::atomic<uint64_t> expected_end_ns{0};
+  /// Launches that joined a train by an earlier one's plan, since one was planned.
+  std::atomic<uint32_t> unplanned{0};
 
   /// Those vendor queues that exist already, on all devices or one.
   std::vector<backends::Queue*> existing_queues() const;

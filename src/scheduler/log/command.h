@@ -19,6 +19,7 @@
 
 #include <CL/cl.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,7 @@ class Engine;
 class EarlyRead;
 class Stream;
 struct CommandTrace;
+struct KernelPlan;
 
 /// Profiling times in nanoseconds of the process's steady clock; zero = not yet.
 struct CommandTimes {
@@ -127,6 +129,16 @@ class Command : public RefCounted {
   bool is_train_ = false;
   bool open_ = false;          // further launches may join
   std::vector<Rider> riders_;  // kept alive until the end
+  // How the last kernels' launches were planned, for so many more that look the same.
+  struct Planned {
+    const LaunchableKernel* kernel = nullptr;  // kept by work_ or a rider
+    LaunchShape shape;
+    bool local_given = false;
+    std::shared_ptr<const KernelPlan> plan;
+    uint32_t left = 0;  // launches
+  };
+  std::array<Planned, 4> planned_;
+  uint32_t next_planned_ = 0;
 
   // Written once before direct_ is set; a train's completion changes while it is open.
   uint32_t backend_ = UINT32_MAX;

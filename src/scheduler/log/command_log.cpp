@@ -242,6 +242,35 @@ Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
   return joinable ? stream.last_ : Ref<Command>();
 }
 
+std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream, const KernelWork& work,
+                                                             Ref<Command>& train) {
+  Command* last = stream.last_.get();
+  if (!last || !last->is_train_) return nullptr;
+  for (Command::Planned& planned : last->planned_) {
+    if (planned.kernel != work.kernel.get() || planned.left == 0 || planned.shape != work.shape ||
+        planned.local_given != work.local_given) {
+      continue;
+    }
+    train = open_train(stream, last->backend_);
+    if (!train) return nullptr;
+    --planned.left;
+    return planned.plan;
+  }
+  return nullptr;
+}
+
+void CommandLog::will_do(Command& train, const KernelWork& work,
+                         std::shared_ptr<const KernelPlan> plan, uint32_t launches) {
+  Command::Planned now{work.kernel.get(), work.shape, work.local_given, std::move(plan), launches};
+  for (Command::Planned& planned : train.planned_) {
+    if (planned.kernel == now.kernel && planned.shape == now.shape) {
+      planned = std::move(now);
+      return;
+    }
+  }
+  train.planned_[train.next_planned_++ % train.planned_.size()] = std::move(now);
+}
+
 void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
   train.state_ = Command::State::kSubmitting;
   train.direct_.store(false, std::memory_order_release);

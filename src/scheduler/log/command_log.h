@@ -83,6 +83,13 @@ class CommandLog {
       TUTTI_REQUIRES(mutex_);
   /// The stream's newest command, when it is a train on `backend` that a launch may join.
   Ref<Command> open_train(Stream& stream, uint32_t backend) TUTTI_REQUIRES(mutex_);
+  /// A plan by which a launch like `work` has joined the stream's open train, or may have begun it,
+  /// and that will do for this one; null: there is none, or it has done for many. `train` is set.
+  std::shared_ptr<const KernelPlan> planned_before(Stream& stream, const KernelWork& work,
+                                                   Ref<Command>& train) TUTTI_REQUIRES(mutex_);
+  /// `plan` will do for `launches` more like `work` in this train.
+  void will_do(Command& train, const KernelWork& work, std::shared_ptr<const KernelPlan> plan,
+               uint32_t launches) TUTTI_REQUIRES(mutex_);
   /// A launch that uses `uses` joins the train, which is no more direct until set_direct().
   void join(Command& train, const KernelWork& work, std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);

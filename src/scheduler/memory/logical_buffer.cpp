@@ -169,6 +169,7 @@ bool LogicalBuffer::valid_at(Place place, uint64_t begin, uint64_t end) const {
 }
 
 PlaceSet LogicalBuffer::valid_places(uint64_t begin, uint64_t end) const {
+  if (const PlaceSet all = one_piece_.load(std::memory_order_acquire)) return all;
   const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
   return map_.valid_everywhere_in(range.begin, range.end);

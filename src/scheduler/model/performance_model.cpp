@@ -125,11 +125,12 @@ bool PerformanceModel::settled(uint64_t kernel, uint32_t device) {
   return known.from_store || known.samples > 1;
 }
 
-bool PerformanceModel::wants_sample(uint64_t kernel, uint32_t device) {
+bool PerformanceModel::wants_sample(uint64_t kernel, uint32_t device, uint32_t launches) {
   MutexLock lock(mutex_);
   History& known = history(kernel, device);
+  known.asked += launches;
   const bool wanted =
-      known.samples + known.expected < kEnoughSamples || ++known.asked >= known.interval;
+      known.samples + known.expected < kEnoughSamples || known.asked >= known.interval;
   if (wanted) {
     ++known.expected;
     known.asked = 0;

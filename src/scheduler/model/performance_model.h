@@ -48,8 +48,9 @@ class PerformanceModel {
   /// Seen more than once. Before that, a slow one may be an outlier.
   bool settled(uint64_t kernel, uint32_t device);
   /// Does a further sample tell something new? Whoever is told true is to add one. False once three
-  /// are there or expected, except now and then.
-  bool wants_sample(uint64_t kernel, uint32_t device);
+  /// are there or expected, except now and then. It stands for `launches` that were made since the
+  /// last question.
+  bool wants_sample(uint64_t kernel, uint32_t device, uint32_t launches = 1);
 
   /// How many times as fast as `other` the device was at kernels known on both: the median. Absent
   /// where there are none.

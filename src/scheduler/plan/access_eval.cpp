@@ -228,6 +228,11 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
       std::all_of(summary.accesses.begin(), summary.accesses.end(), [&](const Access& access) {
         return access.argument < summary.arguments.size() && access.argument < arguments.size();
       });
+  result.exact_ = complete && summary.whole_reason.empty();
+  result.by_groups_ = std::any_of(summary.exprs.begin(), summary.exprs.end(), [](const Expr& expr) {
+    return expr.kind == ExprKind::kLocalId || expr.kind == ExprKind::kGroupId ||
+           expr.kind == ExprKind::kLocalSize || expr.kind == ExprKind::kNumGroups;
+  });
   SplitAnswer answer = may_split_at_all(launch);
   if (!complete) answer = whole_because("the kernel's arguments do not fit its summary", 0);
   if (answer.split()) {

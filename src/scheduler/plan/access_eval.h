@@ -27,6 +27,7 @@ struct LaunchShape {
   std::array<uint64_t, 3> global{1, 1, 1};
   std::array<uint64_t, 3> local{1, 1, 1};  // divides global
   uint64_t groups(uint32_t d) const { return global[d] / local[d]; }
+  bool operator==(const LaunchShape&) const = default;
 };
 
 /// One kernel argument's value at launch.
@@ -78,8 +79,12 @@ class LaunchAccess {
   /// What slices [first, first + count) along `dimension` do, one entry per memory argument used.
   /// For a whole launch: any dimension with first = 0 and count = its number of groups.
   std::vector<ArgumentUse> package(uint32_t dimension, uint64_t first, uint64_t count) const;
-  /// What the whole launch does; valid whatever the verdict.
+  /// What the whole launch does, whatever the verdict; to be relied on where exact().
   const std::vector<ArgumentUse>& whole() const { return whole_; }
+  /// whole() leaves out nothing that the kernel does.
+  bool exact() const { return exact_; }
+  /// Other local sizes, of the same launch, might make it touch something else.
+  bool by_groups() const { return by_groups_; }
   /// What has to be merged after a split; none for kDisjoint.
   std::span<const MergeRegion> regions() const;
 
@@ -87,6 +92,7 @@ class LaunchAccess {
   struct Impl;
   Verdict verdict_;
   std::vector<ArgumentUse> whole_;
+  bool exact_ = false, by_groups_ = true;
   std::shared_ptr<const Impl> impl_;
 };
 

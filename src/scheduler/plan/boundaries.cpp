@@ -13,6 +13,14 @@ constexpr double kMostPatience = 1024;
 
 uint64_t key(uint64_t kernel, uint64_t items) { return kernel ^ items * 0x9E3779B97F4A7C15ull; }
 
+/// `spent` more seconds have gone by without what would take `cost`: is that next to nothing now?
+bool enough(double& ignored, double spent, double cost) {
+  ignored += spent;
+  if (cost > kTrialShare * ignored) return false;
+  ignored = 0;
+  return true;
+}
+
 }  // namespace
 
 Boundaries::Last& Boundaries::entry(uint64_t kernel, uint64_t items) {
@@ -27,11 +35,13 @@ const Boundaries::Last* Boundaries::find(uint64_t kernel, uint64_t items) const 
 
 bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double split) {
   MutexLock lock(mutex_);
-  double& ignored = entry(kernel, items).ignored;
-  ignored += whole;
-  if (split > kTrialShare * ignored) return false;
-  ignored = 0;
-  return true;
+  return enough(entry(kernel, items).ignored, whole, split);
+}
+
+bool Boundaries::try_again(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
+                           double fewer, double seconds) {
+  MutexLock lock(mutex_);
+  return enough(entry(kernel, items).surplus[devices].ignored, fewer, seconds);
 }
 
 bool Boundaries::worth_moving(uint64_t kernel, uint64_t items, double gain, double cost) {

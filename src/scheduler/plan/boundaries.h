@@ -22,6 +22,10 @@ class Boundaries {
   /// seconds. True when it shall be tried all the same: so much time has gone by since the last one
   /// that the attempt costs next to nothing of it (Kicherer's thesis, 6.4.1).
   bool try_again(uint64_t kernel, uint64_t items, double whole, double split);
+  /// Likewise for a split of `seconds` over these `devices`, where one over fewer of them would be
+  /// made, of `fewer` seconds.
+  bool try_again(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
+                 double fewer, double seconds);
   /// A split would gain `gain` seconds at every launch, were it not for data that have to move
   /// first, in `cost` seconds. True once so much gain was foregone that it would have paid the
   /// move: at worst twice what is best is spent on it. Twice as much is waited for after each time.
@@ -51,6 +55,7 @@ class Boundaries {
   struct Surplus {
     double seconds[2] = {0, 0};  // of the last two splits
     uint32_t splits = 0;         // two or more: 2
+    double ignored = 0;          // seconds of splits over fewer devices instead
   };
   struct Last {
     std::vector<uint32_t> devices;

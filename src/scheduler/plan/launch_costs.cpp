@@ -104,7 +104,9 @@ double LaunchCosts::transfer(const LogicalBuffer& buffer, const ByteStrips& stri
   return seconds;
 }
 
-double LaunchCosts::whole_transfers(const ArgumentSet& arguments, uint32_t backend) const {
+double LaunchCosts::whole_transfers(const ArgumentSet& arguments, const LaunchAccess* exact,
+                                    uint32_t backend) const {
+  if (exact) return transfers(arguments, exact->whole(), backend);
   double seconds = 0;
   for (const ArgumentSlot& slot : arguments) {
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
@@ -118,8 +120,13 @@ double LaunchCosts::whole_transfers(const ArgumentSet& arguments, uint32_t backe
 
 double LaunchCosts::package_transfers(const ArgumentSet& arguments, const LaunchAccess& access,
                                       uint64_t first, uint64_t count, uint32_t backend) const {
+  return transfers(arguments, access.package(access.verdict().dimension, first, count), backend);
+}
+
+double LaunchCosts::transfers(const ArgumentSet& arguments, std::span<const ArgumentUse> uses,
+                              uint32_t backend) const {
   double seconds = 0;
-  for (const ArgumentUse& use : access.package(access.verdict().dimension, first, count)) {
+  for (const ArgumentUse& use : uses) {
     const BufferView& view = arguments[use.argument].view;
     if (!view.buffer) continue;
     if (!use.read.empty()) {

@@ -39,8 +39,10 @@ class LaunchCosts {
   /// One per device of `devices`. True: some are measured, and so all times are in seconds.
   bool compute(uint64_t key, uint64_t items, std::span<const uint32_t> devices,
                std::vector<ComputeCost>& costs) const;
-  /// Everything that the kernel's arguments show must become valid on the device.
-  double whole_transfers(const ArgumentSet& arguments, uint32_t backend) const;
+  /// Everything that the kernel's arguments show must become valid on the device; with `exact`
+  /// what it says of the whole launch.
+  double whole_transfers(const ArgumentSet& arguments, const LaunchAccess* exact,
+                         uint32_t backend) const;
   /// The same for what slices [first, first + count) need.
   double package_transfers(const ArgumentSet& arguments, const LaunchAccess& access, uint64_t first,
                            uint64_t count, uint32_t backend) const;
@@ -51,6 +53,8 @@ class LaunchCosts {
   double return_transfers(const KernelWork& work, uint32_t from, uint32_t to) const;
 
  private:
+  double transfers(const ArgumentSet& arguments, std::span<const ArgumentUse> uses,
+                   uint32_t backend) const;
   double transfer(const LogicalBuffer& buffer, const ByteStrips& strips, uint32_t backend) const;
   double one_way(uint64_t direction, uint32_t backend, uint64_t bytes) const;
   /// How fast `backend` should be, when `other` does `rate`.

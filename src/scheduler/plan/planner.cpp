@@ -21,6 +21,8 @@ namespace {
 // seconds and this part: what is expected is not exact, and later launches follow the data.
 constexpr double kWorthMovingSeconds = 2 * kSplitSeconds;
 constexpr double kWorthMovingPart = 0.1;
+// What lies elsewhere of smaller arguments moves sooner than is found out what of it is needed.
+constexpr uint64_t kWorthLooking = 64 * 1024;
 // With nothing known of a kernel, launches of fewer work-items than this are not split.
 constexpr uint64_t kWorthSplittingItems = 2048;
 
@@ -182,13 +184,15 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
   }
   plan.backend = devices[best];
   if (!measured) return;
-  plan.whole_seconds = compute(best) + costs_.whole_transfers(*work.arguments, devices[best]);
+  const LaunchAccess* exact = exact_access(plan);
+  plan.whole_seconds =
+      compute(best) + costs_.whole_transfers(*work.arguments, exact, devices[best]);
   plan.whole_gather = costs_.gather(work, devices[best], 1);
   for (size_t i = 0; i < devices.size(); ++i) {
     const double least = plan.whole_seconds + plan.whole_gather;
     // Who needs longer to compute alone needs no look at the transfers.
     if (i == best || compute(i) >= least) continue;
-    const double seconds = compute(i) + costs_.whole_transfers(*work.arguments, devices[i]);
+    const double seconds = compute(i) + costs_.whole_transfers(*work.arguments, exact, devices[i]);
     const double gather = costs_.gather(work, devices[i], 1);
     if (seconds + gather >= least) continue;
     plan.whole_seconds = seconds;
@@ -217,12 +221,13 @@ void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan)
   const double margin = std::max(kWorthMovingSeconds, kWorthMovingPart * plan.whole_seconds);
   if (plan.wait_seconds < margin) return;
   const auto items = static_cast<double>(items_of(work.shape));
+  const LaunchAccess* exact = exact_access(plan);
   const uint32_t home = plan.backend;
   double latest = plan.whole_seconds - margin;
   for (size_t i = 0; i < devices.size(); ++i) {
     double seconds = plan.costs[i].wait + plan.costs[i].seconds(items);
     if (devices[i] == home || seconds >= latest) continue;
-    seconds += costs_.whole_transfers(*work.arguments, devices[i]);
+    seconds += costs_.whole_transfers(*work.arguments, exact, devices[i]);
     const double back = costs_.return_transfers(work, devices[i], home);
     if (seconds + back >= latest) continue;
     latest = seconds + back;
@@ -268,7 +273,8 @@ void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
   double least = 0;
   for (size_t i = 0; i < plan.participants.size(); ++i) {
     const double busy = plan.costs[i].seconds(items);
-    const double seconds = busy + costs_.whole_transfers(*work.arguments, plan.participants[i]);
+    const double seconds =
+        busy + costs_.whole_transfers(*work.arguments, exact_access(plan), plan.participants[i]);
     const double joules = plan.power.idle * seconds + plan.power.extra[i] * busy;
     const double value = objective_value(plan.objective, seconds, joules);
     if (i > 0 && value >= least) continue;
@@ -315,6 +321,10 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   }
   if (measured && plan.objective == Objective::kTime) find_waits(work, plan, ready_ns);
   choose_device(work, plan, measured);
+  if (touches_matter(work, plan)) {
+    evaluate(work, plan);
+    if (plan.exact) choose_device(work, plan, measured);
+  }
   if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
   if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);
   if (!force &&
@@ -322,21 +332,7 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
                 : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);
   }
-  if (!work.local_given) {
-    uint64_t max_group = UINT64_MAX;
-    for (const uint32_t i : plan.participants) {
-      max_group = std::min(max_group, backends_.traits(i).max_work_group);
-    }
-    choose_local(plan.shape, max_group);
-  }
-  const ArgumentValues arguments(*work.arguments);
-  std::string launch = arguments.launch(plan.shape);
-  plan.access = work.kernel->evaluated().find(launch);
-  if (!plan.access) {
-    plan.access = std::make_shared<LaunchAccess>(LaunchAccess::evaluate(
-        work.kernel->summary(), plan.shape, arguments.values, settings_.distrust_races));
-    work.kernel->evaluated().keep(std::move(launch), plan.access);
-  }
+  if (!plan.access) evaluate(work, plan);
   const auto& access = plan.access;
   if (access->verdict().mode == MergeMode::kWhole) return whole(KernelPlan::Why::kVerdict);
   if (plan.shape.groups(access->verdict().dimension) < 2) {
@@ -359,6 +355,43 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   }
   plan.split = true;
   return plan;
+}
+
+void Planner::evaluate(const KernelWork& work, KernelPlan& plan) const {
+  if (!work.local_given) {
+    uint64_t max_group = UINT64_MAX;
+    for (const uint32_t i : plan.participants) {
+      max_group = std::min(max_group, backends_.traits(i).max_work_group);
+    }
+    choose_local(plan.shape, max_group);
+  }
+  const ArgumentValues arguments(*work.arguments);
+  std::string launch = arguments.launch(plan.shape);
+  plan.access = work.kernel->evaluated().find(launch);
+  if (!plan.access) {
+    plan.access = std::make_shared<LaunchAccess>(LaunchAccess::evaluate(
+        work.kernel->summary(), plan.shape, arguments.values, settings_.distrust_races));
+    work.kernel->evaluated().keep(std::move(launch), plan.access);
+  }
+  plan.exact = plan.access->exact() && (work.local_given || !plan.access->by_groups());
+}
+
+bool Planner::touches_matter(const KernelWork& work, const KernelPlan& plan) const {
+  const uint64_t least = settings_.split == SplitMode::kForce ? 1 : kWorthLooking;
+  uint64_t written = 0;
+  bool asked = false;
+  for (size_t i = 0; i < work.arguments->size(); ++i) {
+    const BufferView& view = (*work.arguments)[i].view;
+    if (!view.buffer || view.buffer->image() || view.size < least) continue;
+    const PlaceSet here = place_bit(view.buffer->place_on(plan.backend));
+    const PlaceSet places = view.buffer->valid_places(view.origin, view.origin + view.size);
+    if (places == here || view.buffer->undefined(view.origin, view.origin + view.size)) continue;
+    // Copies elsewhere of what it leaves alone stay valid.
+    if (!asked) written = written_arguments(work.kernel->summary());
+    asked = true;
+    if (!(places & here) || argument_written(written, i)) return true;
+  }
+  return false;
 }
 
 bool Planner::keep_common_atomics(KernelPlan& plan) const {

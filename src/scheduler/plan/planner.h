@@ -86,6 +86,7 @@ struct KernelPlan {
   double whole_joules = 0, split_joules = 0;  // expected; 0: not known
   LaunchShape shape;                          // split: with the local size decided
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
+  bool exact = false;  // `access` says all that the launch touches, also if it runs whole
   std::string reason() const;
   /// Where the launch runs.
   std::span<const uint32_t> devices() const {
@@ -117,6 +118,10 @@ class Planner {
 
  private:
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
+  /// Sets plan.access and plan.exact, and the local size where that is open.
+  void evaluate(const KernelWork& work, KernelPlan& plan) const;
+  /// Whether it matters to a whole launch on plan.backend which parts of its buffers it touches.
+  bool touches_matter(const KernelWork& work, const KernelPlan& plan) const;
   /// Among plan.participants the device where the whole launch is best by the plan's objective.
   void choose_device(const KernelWork& work, KernelPlan& plan, bool measured) const;
   /// From when on the launch can begin, and how long which device is still busy then.

@@ -24,6 +24,11 @@ inline uint64_t items_of(const LaunchShape& shape) {
   return shape.global[0] * shape.global[1] * shape.global[2];
 }
 
+/// What a whole launch touches, where that is known; else null.
+inline const LaunchAccess* exact_access(const KernelPlan& plan) {
+  return plan.exact ? plan.access.get() : nullptr;
+}
+
 /// Those with a share stay.
 void keep_participants(KernelPlan& plan, std::span<const uint64_t> shares);
 

@@ -190,6 +190,10 @@ void Planner::leave_out_costly(const KernelWork& work, KernelPlan& plan, SplitPr
             kWorthSplitting * (price.seconds + *with)) {
       return;
     }
+    if (boundaries_.try_again(key, items_of(work.shape), plan.participants, fewer.seconds,
+                              price.seconds + *with)) {
+      return;
+    }
     plan = std::move(without);
     std::erase(fewer.shares, uint64_t{0});
     price = std::move(fewer);
@@ -260,7 +264,8 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     // Shares of an irregular kernel say little of the whole: once it is tried, and then compared.
     if (const double whole = boundaries_.whole(key, items, plan.backend); whole > 0) {
       plan.whole_seconds =
-          plan.wait_seconds + whole + costs_.whole_transfers(*work.arguments, plan.backend);
+          plan.wait_seconds + whole +
+          costs_.whole_transfers(*work.arguments, exact_access(plan), plan.backend);
     } else if (irregular(plan) && boundaries_.settled(key, items) &&
                plan.whole_seconds < kWorthTrying * plan.split_seconds) {
       plan.why = KernelPlan::Why::kTrial;

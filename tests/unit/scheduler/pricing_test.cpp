@@ -142,6 +142,18 @@ TEST(Boundaries, ARejectedSplitIsTriedAgainWhenItCostsNextToNothing) {
   EXPECT_EQ(tried, 1000 / 150);
 }
 
+TEST(Boundaries, DevicesThatWereLeftOutAreTriedAgainToo) {
+  Boundaries known;
+  const std::vector<uint32_t> devices = {0, 1, 2};
+  known.remember(7, 100, devices, {30, 30, 40}, 1);
+  int tried = 0;
+  for (int i = 0; i < 1000; ++i) {
+    tried += known.try_again(7, 100, devices, 1.0, 1.5);
+    EXPECT_FALSE(known.try_again(7, 100, {0, 1, 3}, 0.001, 1.5));
+  }
+  EXPECT_EQ(tried, 1000 / 150);
+}
+
 TEST(Boundaries, DataMoveOnceThatWouldHavePaid) {
   Boundaries known;
   const auto launches_until_move = [&] {
