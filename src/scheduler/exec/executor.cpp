@@ -40,7 +40,7 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
       case ArgumentSlot::Kind::kUnset:
         return fail(CL_INVALID_KERNEL_ARGS, "an argument is not set");
       case ArgumentSlot::Kind::kBytes:
-        result[i].bytes = slot.bytes;
+        result[i].bytes = {slot.bytes.data(), slot.bytes.size()};
         break;
       case ArgumentSlot::Kind::kLocal:
         result[i].kind = backends::Argument::Kind::kLocal;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,7 +25,8 @@ namespace tutti::scheduler {
 struct ArgumentSlot {
   enum class Kind : uint8_t { kUnset, kBytes, kLocal, kBuffer, kSampler };
   Kind kind = Kind::kUnset;
-  std::vector<std::byte> bytes;    // kBytes
+  // kBytes. Scalars are set anew for each of many small launches: no allocation for them.
+  boost::container::small_vector<std::byte, 16> bytes;
   uint64_t local_size = 0;         // kLocal
   BufferView view;                 // kBuffer, also images; view.buffer null = NULL pointer
   Ref<BufferImage> image;          // kBuffer: the image made from the view; null otherwise

@@ -32,7 +32,7 @@ struct ArgumentValues {
       : values(arguments.size()), layouts(arguments.size()), samplers(arguments.size()) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const ArgumentSlot& slot = arguments[i];
-      if (slot.kind == ArgumentSlot::Kind::kBytes) values[i].scalar = slot.bytes;
+      if (slot.kind == ArgumentSlot::Kind::kBytes) values[i].scalar = {slot.bytes.data(), slot.bytes.size()};
       if (slot.kind == ArgumentSlot::Kind::kSampler) {
         samplers[i] = layout_of(slot.sampler);
         values[i].scalar = std::as_bytes(std::span(&samplers[i], 1));
