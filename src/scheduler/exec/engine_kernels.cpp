@@ -204,8 +204,10 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
       trace.launched(*command->trace_, outcome.begun_ns, now_ns(), !outcome.status);
     }
     if (outcome.status) {
-      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices,
-                       seconds_between(outcome.begun_ns, now_ns()), outcome.balanced_seconds);
+      std::optional<double> took;
+      if (!outcome.read_meanwhile) took = seconds_between(outcome.begun_ns, now_ns());
+      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices, took,
+                       outcome.balanced_seconds);
       learned();
     }
     if (outcome.status && verification) {

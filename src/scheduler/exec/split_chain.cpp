@@ -34,6 +34,7 @@ std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place
                                               size_t& seen) {
   std::vector<ByteRange> ranges;
   MutexLock lock(mutex_);
+  read_meanwhile_ = true;
   package_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
     for (; seen < written_.size(); ++seen) {
       const PackageUse& use = written_[seen];

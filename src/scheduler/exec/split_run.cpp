@@ -484,14 +484,17 @@ void SplitRun::finish() {
   }
   std::shared_ptr<SplitRun> next;
   std::function<void()> start;
+  bool read_meanwhile = false;
   {
     MutexLock lock(mutex_);
     finished_ = true;
+    read_meanwhile = read_meanwhile_;
     next.swap(next_);
     start.swap(start_next_);
   }
   package_ended_.notify_all();
-  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns, balanced});
+  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns, balanced,
+          read_meanwhile});
   if (next) next->first_now();
   if (start) start();
 }

@@ -44,6 +44,7 @@ class SplitRun {
     bool nothing_ran = false;      // no device could launch anything: buffers are as they were
     uint64_t begun_ns = 0;
     double balanced_seconds = 0;  // had all devices ended together, as fast as they were
+    bool read_meanwhile = false;  // its results were fetched while it computed, which takes time
   };
   /// Called once, by the worker that ends last, when all results are in the directory.
   using Ended = std::function<void(const Outcome&)>;
@@ -184,6 +185,7 @@ class SplitRun {
   std::vector<PackageUse> written_ TUTTI_GUARDED_BY(mutex_);    // by all that have ended well
   bool shows_ TUTTI_GUARDED_BY(mutex_) = false;  // what packages wrote is shown when they end
   bool finished_ TUTTI_GUARDED_BY(mutex_) = false;
+  bool read_meanwhile_ TUTTI_GUARDED_BY(mutex_) = false;
   ConditionVariable package_ended_;
 };
 

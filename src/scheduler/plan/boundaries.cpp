@@ -72,17 +72,18 @@ std::vector<uint64_t> Boundaries::shares(uint64_t kernel, uint64_t items,
 }
 
 void Boundaries::remember(uint64_t kernel, uint64_t items, std::span<const uint32_t> devices,
-                          std::vector<uint64_t> shares, double surplus) {
+                          std::vector<uint64_t> shares, std::optional<double> surplus) {
   MutexLock lock(mutex_);
   Last& last = entry(kernel, items);
   last.devices.assign(devices.begin(), devices.end());
   last.shares = std::move(shares);
   last.ignored = 0;
   last.splits = std::min<uint32_t>(last.splits + 1, 2);
+  if (!surplus) return;
   if (last.surplus.size() >= kMostSets) last.surplus.clear();
   Surplus& its = last.surplus[last.devices];
   its.seconds[1] = its.seconds[0];
-  its.seconds[0] = surplus;
+  its.seconds[0] = *surplus;
   its.splits = std::min<uint32_t>(its.splits + 1, 2);
 }
 

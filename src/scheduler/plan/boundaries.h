@@ -36,9 +36,9 @@ class Boundaries {
   /// empty where there is none, or by other devices.
   std::vector<uint64_t> shares(uint64_t kernel, uint64_t items,
                                std::span<const uint32_t> devices) const;
-  /// `surplus`: seconds that the split took beyond what its shares were priced at.
+  /// `surplus`: seconds that the split took beyond what its shares were priced at, where it tells.
   void remember(uint64_t kernel, uint64_t items, std::span<const uint32_t> devices,
-                std::vector<uint64_t> shares, double surplus);
+                std::vector<uint64_t> shares, std::optional<double> surplus);
   /// A whole launch took `seconds` on `device`. Kept only beside splits: of all others the
   /// performance model tells enough.
   void remember_whole(uint64_t kernel, uint64_t items, uint32_t device, double seconds);

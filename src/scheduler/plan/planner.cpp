@@ -32,7 +32,8 @@ struct ArgumentValues {
       : values(arguments.size()), layouts(arguments.size()), samplers(arguments.size()) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const ArgumentSlot& slot = arguments[i];
-      if (slot.kind == ArgumentSlot::Kind::kBytes) values[i].scalar = {slot.bytes.data(), slot.bytes.size()};
+      if (slot.kind == ArgumentSlot::Kind::kBytes)
+        values[i].scalar = {slot.bytes.data(), slot.bytes.size()};
       if (slot.kind == ArgumentSlot::Kind::kSampler) {
         samplers[i] = layout_of(slot.sampler);
         values[i].scalar = std::as_bytes(std::span(&samplers[i], 1));
@@ -427,7 +428,7 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
 }
 
 void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
-                       double seconds, double balanced) {
+                       std::optional<double> seconds, double balanced) {
   if (plan.priced_seconds <= 0) return;  // nothing was expected of it
   // Others had their part in when it ended.
   if (std::any_of(plan.costs.begin(), plan.costs.end(),
@@ -437,8 +438,10 @@ void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vect
   // A kernel slower than was known would be so without the split, too: what the split cost is kept
   // in the scale of the price, with which it will be compared.
   const double expected = std::max(plan.priced_seconds, balanced);
+  std::optional<double> surplus;
+  if (seconds) surplus = (*seconds - expected) * plan.priced_seconds / expected;
   boundaries_.remember(model_key(work), items_of(plan.shape), plan.participants, std::move(slices),
-                       (seconds - expected) * plan.priced_seconds / expected);
+                       surplus);
 }
 
 void Planner::remember_whole(const KernelWork& work, uint32_t backend, double seconds) {

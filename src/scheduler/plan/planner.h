@@ -109,10 +109,11 @@ class Planner {
   double busy_seconds(uint32_t backend) const { return load_.wait(backend, now_ns()); }
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
   std::vector<BalancerDevice> balancer_devices(const KernelPlan& plan) const;
-  /// A split launch has ended after `seconds`: `slices` that each participant computed. `balanced`:
-  /// what it would have taken had all ended together, as fast as they were.
+  /// A split launch has ended: `slices` that each participant computed; after `seconds`, absent
+  /// where other things have delayed it. `balanced`: what it would have taken had all ended
+  /// together, as fast as they were.
   void remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
-                double seconds, double balanced);
+                std::optional<double> seconds, double balanced);
   /// A whole launch has ended on `backend`.
   void remember_whole(const KernelWork& work, uint32_t backend, double seconds);
 

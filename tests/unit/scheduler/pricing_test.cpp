@@ -115,6 +115,8 @@ TEST(Boundaries, RememberWhereSharesMetAndWhatThatCost) {
   known.remember(7, 100, devices, {61, 39}, 0.25);
   EXPECT_EQ(known.surplus(7, 100, devices), 0.25);
   EXPECT_EQ(known.surplus(7, 100, others), std::nullopt);
+  known.remember(7, 100, devices, {61, 39}, std::nullopt);
+  EXPECT_EQ(known.surplus(7, 100, devices), 0.25);
   EXPECT_TRUE(known.settled(7, 100));
   EXPECT_EQ(known.shares(7, 100, devices), (std::vector<uint64_t>{61, 39}));
   EXPECT_TRUE(known.shares(7, 100, others).empty());
