@@ -13,6 +13,15 @@ constexpr uint64_t kWorthReadingEarly = 4 << 20;
 
 }  // namespace
 
+std::optional<ReadWork> EarlyRead::reading(const Work& work) {
+  if (const auto* read = std::get_if<ReadWork>(&work)) return *read;
+  const auto* map = std::get_if<MapWork>(&work);
+  if (!map || map->discard) return {};
+  const auto host = map->view.buffer->host_memory();  // which was made for the pointer to return
+  if (!host) return {};
+  return ReadWork{map->view, map->offset, map->size, *host + map->view.origin + map->offset};
+}
+
 bool EarlyRead::pays(BackendSet& backends, std::span<const uint32_t> devices, const ReadWork& work,
                      bool always) {
   if (work.from.buffer->image() || (!always && work.size < kWorthReadingEarly)) return false;
@@ -41,6 +50,7 @@ std::vector<ByteRange> EarlyRead::finish() {
   }
   for (auto& thread : threads) thread.join();
   MutexLock lock(mutex_);
+  if (!before_->succeeded()) done_.clear();
   std::sort(done_.begin(), done_.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
   return std::move(done_);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A read of a buffer that begins while the split launch before it still computes: what a package
-// has written is fetched when that package has ended, with a thread and a queue for each device.
-// Thread-safe.
+// A read or map of a buffer that begins while the split launch before it still computes: what a
+// package has written is fetched when that package has ended, with a thread and a queue for each
+// device. Thread-safe.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -22,13 +23,16 @@ class EarlyRead {
       : backends_(backends), before_(std::move(before)), work_(std::move(work)), number_(number) {}
   ~EarlyRead() { finish(); }
 
+  /// What `work` reads and to where, if it is one that may begin early; to the host's copy for a
+  /// map, whose content is what the map is for.
+  static std::optional<ReadWork> reading(const Work& work);
   /// Whether it is worth its threads: of `devices`, those with memory of their own have something
   /// that takes a while.
   static bool pays(BackendSet& backends, std::span<const uint32_t> devices, const ReadWork& work,
                    bool always);
   void start() TUTTI_EXCLUDES(mutex_);
   /// To be called when the launch has ended: afterwards nothing is read any more. What was read, as
-  /// ranges of the buffer that lie apart, ascending.
+  /// ranges of the buffer that lie apart, ascending; none where the launch has failed.
   std::vector<ByteRange> finish() TUTTI_EXCLUDES(mutex_);
 
  private:

@@ -103,13 +103,16 @@ bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
 
 Status Engine::Impl::execute(Command& command) {
   const HostScope scope(command.trace_.get());
-  if (const auto* read = std::get_if<ReadWork>(&command.work_); read && backends.count() > 1) {
+  const auto* read = std::get_if<ReadWork>(&command.work_);
+  const auto* map = std::get_if<MapWork>(&command.work_);
+  if ((read || map) && backends.count() > 1) {
     std::shared_ptr<EarlyRead> early;
     {
       MutexLock lock(log.mutex());
       early.swap(command.early_);
     }
-    if (early) return executor.read_rest(*read, early->finish());
+    if (early && read) return executor.read_rest(*read, early->finish());
+    if (early) return executor.map_rest(*map, early->finish());
   }
   return executor.execute(command.work_);
 }

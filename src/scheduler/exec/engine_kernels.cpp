@@ -134,7 +134,7 @@ Ref<Command> Engine::Impl::split_before(const Work& work, std::span<const Edge> 
   if (edges.size() != 1) return {};
   const auto run = split_of(*edges.front().command);
   if (!run || !run->chainable()) return {};
-  const auto* read = std::get_if<ReadWork>(&work);
+  const auto read = EarlyRead::reading(work);
   const bool pays =
       read ? EarlyRead::pays(backends, run->devices(), *read, settings.split == SplitMode::kForce)
            : std::holds_alternative<KernelWork>(work);
@@ -146,8 +146,10 @@ void Engine::Impl::read_early(const Ref<Command>& before) {
   std::shared_ptr<EarlyRead> early;
   {
     MutexLock lock(log.mutex());
-    const auto next = log.next_read(*before);
+    const auto next = log.next_command(*before);
     if (!next) return;
+    const auto read = EarlyRead::reading(next->work_);
+    if (!read) return;
     const Edge edge{before, Waits::kOrder};
     if (!split_before(next->work_, {&edge, 1})) return;
     const auto uses = uses_of(next->work_, nullptr);
@@ -155,9 +157,8 @@ void Engine::Impl::read_early(const Ref<Command>& before) {
       if (other != before) return;
     }
     log.hold(*next, uses);  // or the device's memory might be taken away meanwhile
-    early =
-        std::make_shared<EarlyRead>(backends, split_of(*before), std::get<ReadWork>(next->work_),
-                                    next->trace_ ? next->trace_->number : 0);
+    early = std::make_shared<EarlyRead>(backends, split_of(*before), *read,
+                                        next->trace_ ? next->trace_->number : 0);
     next->early_ = early;
   }
   early->start();

@@ -28,6 +28,8 @@ class Executor {
   Status execute(const Work& work);
   /// A read of what lies not in `there`: ranges of the buffer, apart and ascending.
   Status read_rest(const ReadWork& work, std::span<const ByteRange> there);
+  /// A map, of which what lies in `there` is in the host's copy already.
+  Status map_rest(const MapWork& work, std::span<const ByteRange> there);
   /// A write or fill of a buffer: nobody needs what was there.
   static bool overwrites(const Work& work) {
     return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work);
@@ -54,7 +56,7 @@ class Executor {
   Status run(const RectWork& work);
   Status run(const CopyRectWork& work);
   Status run(const FillImageWork& work);
-  Status run(const MapWork& work);
+  Status run(const MapWork& work) { return map_rest(work, {}); }
   Status run(const UnmapWork& work);
   Status run(const MarkerWork&) { return {}; }
   Status run(const HostWork& work);

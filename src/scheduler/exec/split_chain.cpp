@@ -47,6 +47,11 @@ std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place
   return ranges;
 }
 
+bool SplitRun::succeeded() {
+  MutexLock lock(mutex_);
+  return finished_ && status_ && regions_.remaining() == 0;
+}
+
 void SplitRun::end_writes(std::span<const PackageUse> uses, bool discard) {
   for (const PackageUse& use : uses) {
     if (!use.write.empty()) use.buffer->end_write(this, use.place, use.write, discard);

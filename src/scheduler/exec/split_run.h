@@ -69,6 +69,8 @@ class SplitRun {
   /// participants are to take part on their workers behind those of `before`.
   static void chain(const std::shared_ptr<SplitRun>& before, const std::shared_ptr<SplitRun>& next,
                     std::function<void()> start);
+  /// It is over, and all of it was computed.
+  bool succeeded() TUTTI_EXCLUDES(mutex_);
   /// What packages that have ended wrote of the buffer at the place, ranges without gaps only, and
   /// nobody changes any more: after the first `seen` of all packages, which it counts on. Waits
   /// until there is some; empty: the launch is over. For chainable ones.

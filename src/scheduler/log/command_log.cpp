@@ -166,10 +166,7 @@ Ref<Command> CommandLog::next_kernel(const Command& command) {
   return kernel && !command.stream_->options().profiling ? next : Ref<Command>();
 }
 
-Ref<Command> CommandLog::next_read(const Command& command) {
-  Ref<Command> next = next_of(command);
-  return next && std::holds_alternative<ReadWork>(next->work_) ? next : Ref<Command>();
-}
+Ref<Command> CommandLog::next_command(const Command& command) { return next_of(command); }
 
 bool CommandLog::unguard(Command& command) { return --command.unfinished_ == 0; }
 

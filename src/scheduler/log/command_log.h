@@ -68,8 +68,8 @@ class CommandLog {
   /// The kernel that waits for nothing but its turn behind `command`, in an in-order stream without
   /// times; null: there is none.
   Ref<Command> next_kernel(const Command& command) TUTTI_REQUIRES(mutex_);
-  /// The same for a read of a buffer, with times or without.
-  Ref<Command> next_read(const Command& command) TUTTI_REQUIRES(mutex_);
+  /// The same for a command of any kind, with times or without.
+  Ref<Command> next_command(const Command& command) TUTTI_REQUIRES(mutex_);
 
   /// Started commands, other than `self`, whose uses of buffers meet `uses`.
   std::vector<Ref<Command>> conflicts(const Command& self, std::span<const BufferUse> uses)

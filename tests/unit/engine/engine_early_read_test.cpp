@@ -71,6 +71,46 @@ TEST_F(EngineEarlyRead, APartOfTheBufferOnly) {
   }
 }
 
+TEST_F(EngineEarlyRead, MapsBeginEarlyToo) {
+  for (const char* devices : {"dd", "gg", "dhd"}) {
+    for (const bool blocking : {true, false}) {
+      SCOPED_TRACE(std::string(devices) + (blocking ? "" : ", not blocking"));
+      start(devices, SplitMode::kForce);
+      auto stream = engine->create_stream({});
+      int early = 0;
+      for (uint8_t round = 0; round < 20; ++round) {
+        auto a = buffer(round), b = buffer(0);
+        const auto* host = *b->host_memory();
+        const uint64_t launched_before = launched(), fetched_before = fetched();
+        std::atomic<bool> fetched_early{false};
+        const auto function = [&](const FakeItem& item) {
+          if (launched() > launched_before + 2 * fakes.size()) {
+            while (fetched() == fetched_before) std::this_thread::yield();
+            fetched_early = true;
+          }
+          run_item(KernelForm::kMap, item);
+        };
+        const bool shared = std::string_view(devices).find('h') != std::string_view::npos;
+        ASSERT_TRUE(enqueue(*stream, shared ? map_kernel(a, b, 1)
+                                            : known_kernel(KernelForm::kMap, a, b, 1, function)));
+        ASSERT_TRUE(enqueue(*stream, MapWork{whole(b), 0, kBytes, false}, {}, blocking));
+        ASSERT_TRUE(engine->finish(*stream));
+        EXPECT_EQ(std::vector<std::byte>(host, host + kBytes),
+                  filled(static_cast<uint8_t>(round * 3 + 1)));
+        EXPECT_LE(fetched() - fetched_before, kBytes);  // nothing twice
+        early += fetched_early ? 1 : 0;
+        // What the application then writes there is what counts.
+        std::fill_n(*b->host_memory(), kBytes, std::byte{7});
+        ASSERT_TRUE(enqueue(*stream, UnmapWork{whole(b), 0, kBytes, true}));
+        ASSERT_TRUE(enqueue(*stream, map_kernel(b, a, 2)));
+        EXPECT_EQ(read(*stream, a), filled(23));
+      }
+      EXPECT_TRUE(early > 0 || std::string_view(devices) == "dhd");
+      engine.reset();
+    }
+  }
+}
+
 TEST_F(EngineEarlyRead, ShortReadsWait) {
   start("dd", SplitMode::kAuto);
   auto stream = engine->create_stream({});
