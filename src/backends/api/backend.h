@@ -36,11 +36,10 @@ struct DeviceTraits {
   uint64_t max_work_group = 1;
   uint32_t memory_alignment =
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
-  bool pins_host_memory = false;    // transfers of memory from allocate_pinned() are faster
-  bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
-  bool host_atomics = false;        // its atomics on the host's memory are the processor's own
-  bool buffer_images = true;        // 1-D images can be made from buffers
-  bool out_of_order_queues = false;
+  bool pins_host_memory = false;     // transfers of memory from allocate_pinned() are faster
+  bool shares_host_memory = false;   // a USE_HOST_PTR buffer is the host's memory itself (probed)
+  bool host_atomics = false;         // its atomics on the host's memory are the processor's own
+  bool buffer_images = true;         // 1-D images can be made from buffers
   bool synchronous = false;          // commands run in the thread that enqueues, flushes or waits
   bool costly_profiling = false;     // a queue that measures times launches more slowly
   bool reads_ahead = false;          // a write may read its source while earlier commands still run

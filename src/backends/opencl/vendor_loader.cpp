@@ -155,8 +155,6 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.max_allocation = query.value<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   traits.max_work_group = query.value<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
   traits.memory_alignment = std::max(1u, query.value<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
-  const auto properties = query.value<cl_command_queue_properties>(CL_DEVICE_QUEUE_PROPERTIES);
-  traits.out_of_order_queues = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
   TUTTI_TRY(query.status());
   traits.pci_address = pci_address(cl, device);
   traits.max_parts = max_parts(cl, device);

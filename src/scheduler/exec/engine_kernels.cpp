@@ -9,10 +9,9 @@
 namespace tutti::scheduler {
 namespace {
 
-// What must move between devices from one launch to the next may take this part of the second one,
-// at a speed that hosts and links reach, for it to begin during the first.
+// What must move between devices from one launch to the next may take this part of the second one
+// for it to begin during the first.
 constexpr double kLittleBetween = 0.1;
-constexpr double kLinkSpeed = 6e9;  // bytes per second
 
 }  // namespace
 
@@ -108,7 +107,8 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
   if (!plan || !plan->split || !plan->access->regions().empty() || !same_devices()) return;
   if (settings.split != SplitMode::kForce) {
     // Of what moves between the devices the plan knows nothing yet.
-    const double seconds = static_cast<double>(run->bytes_between(work, *plan)) / kLinkSpeed;
+    const double seconds =
+        static_cast<double>(run->bytes_between(work, *plan)) / kLinkBytesPerSecond;
     if (plan->priced_seconds <= 0 || seconds > kLittleBetween * plan->priced_seconds) return;
   }
   const auto uses = uses_of(work, &*plan);

@@ -14,6 +14,9 @@
 
 namespace tutti::scheduler {
 
+/// What hosts and links reach at least, for what is not measured.
+inline constexpr double kLinkBytesPerSecond = 6e9;
+
 /// Computing alone: t(items) = startup + items / rate.
 struct ComputeCost {
   double startup = 0;       // that of the call included

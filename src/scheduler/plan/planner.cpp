@@ -122,7 +122,7 @@ std::string KernelPlan::reason() const {
       }
       return fmt::format(
           "one device alone is expected to take {:.3g} ms, all together {:.3g}{}; otherwise: {}",
-          (whole_seconds + whole_gather) * 1e3, (split_seconds + split_gather) * 1e3,
+          whole_until_read() * 1e3, split_until_read() * 1e3,
           whole_gather + split_gather > 0 ? ", results fetched" : "", access->verdict().reason);
     case Why::kObjective:
       return fmt::format(
@@ -190,7 +190,7 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
       compute(best) + costs_.whole_transfers(*work.arguments, exact, devices[best]);
   plan.whole_gather = costs_.gather(work, devices[best], 1);
   for (size_t i = 0; i < devices.size(); ++i) {
-    const double least = plan.whole_seconds + plan.whole_gather;
+    const double least = plan.whole_until_read();
     // Who needs longer to compute alone needs no look at the transfers.
     if (i == best || compute(i) >= least) continue;
     const double seconds = compute(i) + costs_.whole_transfers(*work.arguments, exact, devices[i]);
@@ -328,9 +328,8 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   }
   if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
   if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);
-  if (!force &&
-      (measured ? plan.whole_seconds + plan.whole_gather - plan.wait_seconds < 2 * kSplitSeconds
-                : items < kWorthSplittingItems)) {
+  if (!force && (measured ? plan.whole_until_read() - plan.wait_seconds < 2 * kSplitSeconds
+                          : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);
   }
   if (!plan.access) evaluate(work, plan);

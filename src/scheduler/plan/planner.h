@@ -76,8 +76,10 @@ struct KernelPlan {
   double split_seconds = 0;        // expected of all together; 0: not known
   double whole_gather = 0;         // beyond that, until the application has read the results
   double split_gather = 0;         // likewise
-  uint64_t from_ns = 0;            // both count from then on, when the data are there; 0: not known
-  double wait_seconds = 0;         // of whole_seconds: until the device is free
+  double whole_until_read() const { return whole_seconds + whole_gather; }
+  double split_until_read() const { return split_seconds + split_gather; }
+  uint64_t from_ns = 0;       // both count from then on, when the data are there; 0: not known
+  double wait_seconds = 0;    // of whole_seconds: until the device is free
   bool moved = false;         // whole: another device would be better, if it were free as early
   double priced_seconds = 0;  // of that: computing and transfers
   // Where energy decides: power of the candidates, then of the participants; else not known.

@@ -27,7 +27,6 @@ constexpr uint64_t kSomeOfIt = 8;
 constexpr double kSameShare = 0.1;
 // What merging is reckoned with, on the safe side of what hosts and links do.
 constexpr double kCopiesBytesPerSecond = 4e9;
-constexpr double kTransferBytesPerSecond = 6e9;
 constexpr uint64_t kGpuItemsPerUnit = 2048;  // resident work-items of one GPU compute unit
 // Of times, from which on shares tell too little of the whole launch.
 constexpr double kIrregular = 0.25;
@@ -72,7 +71,7 @@ double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) co
     if (region.mode == MergeMode::kAtomic) {
       // Each device fills its copy, which is read and combined.
       cost += bytes * static_cast<double>(plan.participants.size()) *
-              (2 / kCopiesBytesPerSecond + 1 / kTransferBytesPerSecond);
+              (2 / kCopiesBytesPerSecond + 1 / kLinkBytesPerSecond);
       continue;
     }
     const LogicalBuffer& buffer = *(*work.arguments)[region.arguments.front()].view.buffer;
@@ -83,7 +82,7 @@ double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) co
     // Each place gets the content, and keeps and compares it; at worst everything has changed, and
     // both old and new come back. Searches seldom change anything.
     const int transfers = plan.access->verdict().alone ? 1 : 3;
-    cost += bytes * copies * (2 / kCopiesBytesPerSecond + transfers / kTransferBytesPerSecond);
+    cost += bytes * copies * (2 / kCopiesBytesPerSecond + transfers / kLinkBytesPerSecond);
   }
   return cost;
 }
@@ -280,11 +279,10 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
                       objective_value(plan.objective, plan.whole_seconds, plan.whole_joules)) {
         return false;
       }
-    } else if (plan.split_seconds + plan.split_gather >
-               kWorthSplitting * (plan.whole_seconds + plan.whole_gather)) {
+    } else if (plan.split_until_read() > kWorthSplitting * plan.whole_until_read()) {
       // Once the data are in place, later launches find them there.
-      const double gain = kWorthSplitting * (plan.whole_seconds + plan.whole_gather) -
-                          (plan.split_seconds + plan.split_gather - moving);
+      const double gain =
+          kWorthSplitting * plan.whole_until_read() - (plan.split_until_read() - moving);
       const bool pays = gain > 0 && boundaries_.worth_moving(key, items, gain, moving);
       if (!pays && !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
                                           plan.split_seconds)) {

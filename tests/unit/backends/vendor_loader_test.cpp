@@ -28,7 +28,6 @@ TEST_F(VendorLoaderTest, ASoundDriver) {
   EXPECT_EQ(traits.clock_mhz, 1000u);
   EXPECT_EQ(traits.memory_alignment, 128u);
   EXPECT_EQ(traits.max_work_group, 256u);
-  EXPECT_FALSE(traits.out_of_order_queues);
 }
 
 struct Fault {
