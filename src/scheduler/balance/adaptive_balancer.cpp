@@ -26,24 +26,15 @@ constexpr double kGrowth = 1.5;  // δ
 constexpr double kProbeShare = 1.0 / 3;
 constexpr size_t kLastPackage = 1;  // Ω is that of the last package alone
 
-class AdaptiveBalancer final : public Balancer {
+class AdaptiveBalancer final : public FleetBalancer {
  public:
   AdaptiveBalancer(uint64_t total, const std::vector<BalancerDevice>& devices)
-      : fleet_(devices, kLastPackage),
+      : FleetBalancer(Fleet(devices, kLastPackage)),
         probes_(devices.size(), kFirst * static_cast<double>(total)) {}
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override;
-  void finished(const PackageReport& report) override { fleet_.finished(report); }
-  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
-    fleet_.trim(device, given, taken);
-  }
-  void helps(uint32_t device, uint32_t owner, double now) override {
-    fleet_.helps(device, owner, now);
-  }
-  void lost(uint32_t device) override { fleet_.lose(device); }
 
  private:
-  Fleet fleet_;
   std::vector<double> probes_;  // slices of each device's next one
 };
 

@@ -32,10 +32,10 @@ std::vector<BalancerDevice> tuned(uint64_t total, std::vector<BalancerDevice> de
   return devices;
 }
 
-class AutotuneBalancer final : public Balancer {
+class AutotuneBalancer final : public FleetBalancer {
  public:
   AutotuneBalancer(uint64_t total, const std::vector<BalancerDevice>& devices)
-      : fleet_(tuned(total, devices)) {
+      : FleetBalancer(Fleet(tuned(total, devices))) {
     for (const BalancerDevice& device : devices) rounds_.push_back(round_of(device));
   }
 
@@ -47,17 +47,8 @@ class AutotuneBalancer final : public Balancer {
     fleet_.give(device, package, now);
     return package;
   }
-  void finished(const PackageReport& report) override { fleet_.finished(report); }
-  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
-    fleet_.trim(device, given, taken);
-  }
-  void helps(uint32_t device, uint32_t owner, double now) override {
-    fleet_.helps(device, owner, now);
-  }
-  void lost(uint32_t device) override { fleet_.lose(device); }
 
  private:
-  Fleet fleet_;
   std::vector<uint64_t> rounds_;  // slices that fill each device
 };
 

@@ -23,6 +23,7 @@ Fleet::Fleet(const std::vector<BalancerDevice>& devices, size_t window)
                          ? device.nominal_speed
                          : kSlowest;
     member.known = device.known;
+    known_regular_ = known_regular_ && device.known && device.irregularity <= kIrregular;
     member.min_package = std::max<uint64_t>(device.min_package, 1);
     member.worthwhile = static_cast<double>(device.worthwhile);
     members_.push_back(std::move(member));
@@ -32,7 +33,7 @@ Fleet::Fleet(const std::vector<BalancerDevice>& devices, size_t window)
 double Fleet::mean_speed(const Member& member) const {
   double slices = 0;
   double seconds = 0;
-  for (size_t i = 0; i < known(member); ++i) {
+  for (size_t i = 0; i < measured_packages(member); ++i) {
     slices += member.last[i].slices;
     seconds += member.last[i].seconds;
   }
@@ -93,6 +94,15 @@ bool Fleet::admit_if_useful(size_t device, uint64_t remaining, double now) {
   return !members_[device].refused;
 }
 
+double Fleet::speed_at_most(const Member& member, double now) {
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  if (member.under_way.empty()) return kNoLimit;
+  const Package& first = member.under_way.front();
+  const double begun = std::max(member.last_end, first.given);
+  return now > begun ? std::max(static_cast<double>(first.slices) / (now - begun), kSlowest)
+                     : kNoLimit;
+}
+
 double Fleet::busy_until(size_t device, double now) const {
   const Member& member = members_[device];
   if (member.under_way.empty()) return now;
@@ -104,8 +114,7 @@ double Fleet::busy_until(size_t device, double now) const {
     if (first && measured()) {
       const double begun = std::max(member.last_end, package.given);
       end = std::max(now, begun + slices / rate);
-      // Not done by now, so the device is no faster than this.
-      if (now > begun) rate = std::min(rate, std::max(slices / (now - begun), kSlowest));
+      rate = std::min(rate, speed_at_most(member, now));
     } else {
       end += slices / rate;
     }
@@ -178,16 +187,12 @@ void Fleet::helps(size_t device, size_t owner, double now) {
   Member& member = members_[device];
   const Member& there = members_[owner];
   if (!member.known || !there.known || member.finished == 0) return;
-  double pace = there.finished > 0 ? mean_speed(there) : std::numeric_limits<double>::infinity();
-  if (!there.under_way.empty()) {
-    const Package& first = there.under_way.front();
-    const double begun = std::max(there.last_end, first.given);
-    if (now > begun) pace = std::min(pace, static_cast<double>(first.slices) / (now - begun));
-  }
+  double pace = speed_at_most(there, now);
+  if (there.finished > 0) pace = std::min(pace, mean_speed(there));
   const double expected = std::max(pace * member.nominal / there.nominal, kSlowest);
   if (expected >= mean_speed(member)) return;
   // Its own packages there replace this one after the other.
-  for (size_t i = 0; i < known(member); ++i) {
+  for (size_t i = 0; i < measured_packages(member); ++i) {
     member.last[i].slices = expected * member.last[i].seconds;
   }
 }
@@ -211,7 +216,7 @@ void Fleet::finished(const PackageReport& report) {
   if (member.finished == 0) ++measured_devices_;
   member.last[member.finished++ % window_] = {static_cast<double>(report.slices), seconds};
   member.last_end = std::max(member.last_end, report.end);
-  const size_t count = known(member);
+  const size_t count = measured_packages(member);
   if (count < 2) return;
   double sum = 0;
   double squares = 0;

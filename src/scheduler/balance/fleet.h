@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "scheduler/balance/balancer.h"
@@ -34,6 +35,10 @@ class Fleet {
   /// The speeds of some device's last packages, three or two, spread by more than a fifth of their
   /// mean.
   bool irregular() const { return irregular_; }
+  /// The device's speed at this kernel was known before the launch.
+  bool known(size_t device) const { return members_[device].known; }
+  /// All were, with times that deviate by no more than a fifth, and nothing here says otherwise.
+  bool regular() const { return known_regular_ && !irregular_; }
 
   /// Packages that the device has ended.
   size_t ended(size_t device) const { return members_[device].finished; }
@@ -95,12 +100,16 @@ class Fleet {
   };
   static constexpr size_t kNobody = static_cast<size_t>(-1);
 
-  size_t known(const Member& member) const { return std::min(member.finished, window_); }
+  size_t measured_packages(const Member& member) const {
+    return std::min(member.finished, window_);
+  }
   bool present(const Member& member) const { return !member.refused || !member.under_way.empty(); }
   /// algorithms.md §1, throttling: the smallest package of `device` would not end later than
   /// everybody else could end all `remaining` slices without it.
   bool may_start(size_t device, uint64_t remaining, double now) const;
   double mean_speed(const Member& member) const;
+  /// No more than that, by the package under way, which is not done by now; infinite without one.
+  static double speed_at_most(const Member& member, double now);
   double present_speed() const;
   /// When `device` will have ended what it was given; not before `now`.
   double busy_until(size_t device, double now) const;
@@ -110,7 +119,25 @@ class Fleet {
   std::vector<Member> members_;
   size_t window_;
   size_t measured_devices_ = 0;
+  bool known_regular_ = true;
   bool irregular_ = false;
+};
+
+/// A balancer that learns in the launch: all that it is told goes to its fleet.
+class FleetBalancer : public Balancer {
+ public:
+  void finished(const PackageReport& report) override { fleet_.finished(report); }
+  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
+    fleet_.trim(device, given, taken);
+  }
+  void helps(uint32_t device, uint32_t owner, double now) override {
+    fleet_.helps(device, owner, now);
+  }
+  void lost(uint32_t device) override { fleet_.lose(device); }
+
+ protected:
+  explicit FleetBalancer(Fleet fleet) : fleet_(std::move(fleet)) {}
+  Fleet fleet_;
 };
 
 }  // namespace tutti::scheduler

@@ -25,10 +25,13 @@ double tail_of(const std::vector<BalancerDevice>& devices) {
   return std::clamp(2 * deviation / (1 + 2 * deviation), kLeastTail, kMostTail);
 }
 
-class ModelBalancer final : public Balancer {
+class ModelBalancer final : public FleetBalancer {
  public:
   ModelBalancer(uint64_t total, const std::vector<BalancerDevice>& devices, double tail)
-      : total_(static_cast<double>(total)), tail_(tail), begun_(devices.size()), fleet_(devices) {
+      : FleetBalancer(Fleet(devices)),
+        total_(static_cast<double>(total)),
+        tail_(tail),
+        begun_(devices.size()) {
     double round = 0;
     for (const BalancerDevice& device : devices) {
       overlaps_.push_back(device.overlaps);
@@ -52,20 +55,11 @@ class ModelBalancer final : public Balancer {
     fleet_.give(device, package, now);
     return package;
   }
-  void finished(const PackageReport& report) override { fleet_.finished(report); }
-  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
-    fleet_.trim(device, given, taken);
-  }
-  void helps(uint32_t device, uint32_t owner, double now) override {
-    fleet_.helps(device, owner, now);
-  }
-  void lost(uint32_t device) override { fleet_.lose(device); }
 
  private:
   double total_;
   double tail_;  // of the launch
   std::vector<bool> begun_, overlaps_;
-  Fleet fleet_;
 };
 
 }  // namespace

@@ -24,39 +24,22 @@ namespace {
 constexpr double kRegular = 2.0;
 constexpr double kIrregular = 0.5;
 constexpr double kRisk = 0.05;   // p: the part of the run that one package may put at stake
-constexpr double kEven = 0.2;    // deviation of the times of a regular kernel
 constexpr double kProbe = 0.02;  // of the launch, for a device that is not known
 
-class SigmoidBalancer final : public Balancer {
+class SigmoidBalancer final : public FleetBalancer {
  public:
   SigmoidBalancer(uint64_t total, const std::vector<BalancerDevice>& devices, Parameters parameters)
-      : total_(static_cast<double>(total)),
+      : FleetBalancer(Fleet(devices)),
+        total_(static_cast<double>(total)),
         regular_(parameter_or(parameters, 0, kRegular)),
         irregular_(parameter_or(parameters, 1, kIrregular)),
-        risk_(parameter_or(parameters, 2, kRisk)),
-        fleet_(devices) {
-    for (const BalancerDevice& device : devices) {
-      known_.push_back(device.known);
-      even_ = even_ && device.known && device.irregularity <= kEven;
-    }
-  }
+        risk_(parameter_or(parameters, 2, kRisk)) {}
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override;
-  void finished(const PackageReport& report) override { fleet_.finished(report); }
-  void trimmed(uint32_t device, uint64_t given, uint64_t taken) override {
-    fleet_.trim(device, given, taken);
-  }
-  void helps(uint32_t device, uint32_t owner, double now) override {
-    fleet_.helps(device, owner, now);
-  }
-  void lost(uint32_t device) override { fleet_.lose(device); }
 
  private:
   double total_;
   double regular_, irregular_, risk_;
-  std::vector<bool> known_;
-  bool even_ = true;  // known to be regular
-  Fleet fleet_;
 };
 
 uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, double now) {
@@ -65,12 +48,11 @@ uint64_t SigmoidBalancer::next_package(uint32_t device, uint64_t remaining, doub
   const double k = fleet_.irregular() ? irregular_ : regular_;
   const double decay = std::exp(-k * 6 * static_cast<double>(remaining) / total_);
   const auto devices = static_cast<double>(fleet_.present_count());
-  const double parts =
-      even_ && devices > 2 && !fleet_.irregular() ? std::sqrt(2 * devices) : devices;
+  const double parts = fleet_.regular() && devices > 2 ? std::sqrt(2 * devices) : devices;
   double size = (1 - decay) / (1 + decay) * total_ / (2 * parts) * fleet_.share(device);
   if (fleet_.measured()) size = std::max(size, risk_ * now * speed);
   size = fleet_.sized(device, size, remaining, now);
-  if (!known_[device] && fleet_.ended(device) == 0) size = std::min(size, kProbe * total_);
+  if (!fleet_.known(device) && fleet_.ended(device) == 0) size = std::min(size, kProbe * total_);
   const uint64_t package = fleet_.whole_rounds(device, size, remaining);
   fleet_.give(device, package, now);
   return package;

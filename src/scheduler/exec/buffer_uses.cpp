@@ -115,6 +115,12 @@ std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
   return uses;
 }
 
+void note_changes(std::span<const BufferUse> uses, uint32_t backend) {
+  for (const BufferUse& use : uses) {
+    if (use.changes) use.buffer->set_exclusive(use.buffer->place_on(backend), use.begin, use.end);
+  }
+}
+
 HostUse host_use_of(const Work& work) {
   const auto range = [](const void* memory, uint64_t offset, uint64_t size, bool writes) {
     const auto begin = reinterpret_cast<uintptr_t>(memory) + offset;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct BufferUse {
 /// `plan` for kernels only. Null: it is not known yet, and all that the arguments show is used.
 std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
 std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
+
+/// A kernel with these uses has run, or will have before anybody looks, on `backend`.
+void note_changes(std::span<const BufferUse> uses, uint32_t backend);
 
 /// The application's memory that a command reads or writes, by address.
 struct HostUse {

@@ -144,11 +144,7 @@ struct DirectPath::Submitter {
       if (launch.local) (*launch.local)[d] = work.shape.local[d];
     }
     TUTTI_ASSIGN(auto completion, queue.launch(launch, wait));
-    for (const BufferUse& use : uses) {
-      if (use.changes) {
-        use.buffer->set_exclusive(use.buffer->place_on(backend), use.begin, use.end);
-      }
-    }
+    note_changes(uses, backend);
     return completion;
   }
   Result<backends::CompletionPtr> operator()(const ReadWork& work) {

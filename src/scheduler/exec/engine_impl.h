@@ -42,8 +42,10 @@ struct Engine::Impl : LogSink {
   /// The stream's train on `backend`, which a launch has joined that uses `uses`; null: it may not.
   Ref<Command> join_train(Stream& stream, const KernelWork& work, uint32_t backend,
                           std::span<BufferUse> uses) TUTTI_REQUIRES(log.mutex());
-  Status submit_to_train(const Ref<Command>& train, Stream& stream, const KernelWork& work,
-                         const KernelPlan& plan, std::span<const BufferUse> uses);
+  /// Null, as of enqueue_unobserved().
+  Result<Ref<Command>> submit_to_train(const Ref<Command>& train, Stream& stream,
+                                       const KernelWork& work, const KernelPlan& plan,
+                                       std::span<const BufferUse> uses);
   Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
                                     const EnqueueOptions& options);
   /// In the conductor's thread: every dependency is done.

@@ -30,9 +30,9 @@ Ref<Command> Engine::Impl::join_train(Stream& stream, const KernelWork& work, ui
   return train;
 }
 
-Status Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
-                                     const KernelWork& work, const KernelPlan& plan,
-                                     std::span<const BufferUse> uses) {
+Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
+                                                   const KernelWork& work, const KernelPlan& plan,
+                                                   std::span<const BufferUse> uses) {
   auto submitted = direct.submit(work, stream, plan.backend, uses);
   if (submitted && summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
@@ -48,55 +48,48 @@ Status Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
   }
   if (somebody_waits) watch(train);
   if (!submitted) return tl::unexpected<Error>(std::move(submitted).error());
-  return {};
+  return Ref<Command>();
 }
 
 Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork work,
                                                       const EnqueueOptions& options) {
   std::vector<BufferUse> uses = uses_of(work, nullptr);
   Ref<Command> train;
-  std::shared_ptr<const KernelPlan> plan;
+  std::shared_ptr<const KernelPlan> lasting;
   {
     MutexLock lock(log.mutex());
-    plan = log.planned_before(stream, work, train);
+    lasting = log.planned_before(stream, work);
     // Data that lie elsewhere are reason enough to think again.
-    if (plan && !direct.sends(uses, plan->backend)) {
-      train = join_train(stream, work, plan->backend, uses);
-    } else {
-      train = nullptr;
+    if (lasting && !direct.sends(uses, lasting->backend)) {
+      train = join_train(stream, work, lasting->backend, uses);
     }
   }
   if (train) {
     stream.unplanned.fetch_add(1, std::memory_order_relaxed);
-    TUTTI_TRY(submit_to_train(train, stream, work, *plan, uses));
-    return Ref<Command>();
+    return submit_to_train(train, stream, work, *lasting, uses);
   }
-  TUTTI_ASSIGN(KernelPlan made, planner.plan(work, stream.options().backends, earliest(stream)));
+  TUTTI_ASSIGN(KernelPlan plan, planner.plan(work, stream.options().backends, earliest(stream)));
   const uint32_t unplanned = stream.unplanned.exchange(0, std::memory_order_relaxed);
   const bool sampled =
-      !made.split && model.wants_sample(model_key(work), made.backend, unplanned + 1);
-  const bool fits_a_train = !made.split && !sampled && made.why != KernelPlan::Why::kTrial;
-  const uint32_t others = lasts(made) ? kUnplanned : 0;
-  plan = std::make_shared<const KernelPlan>(made);
+      !plan.split && model.wants_sample(model_key(work), plan.backend, unplanned + 1);
+  const bool fits_a_train = !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial;
+  lasting = lasts(plan) ? std::make_shared<const KernelPlan>(plan) : nullptr;
   if (fits_a_train) {
-    if (made.exact) uses = uses_of(work, &made);
+    if (plan.exact) uses = uses_of(work, &plan);
     MutexLock lock(log.mutex());
-    train = join_train(stream, work, made.backend, uses);
-    if (train) log.will_do(*train, work, plan, others);
+    train = join_train(stream, work, plan.backend, uses);
+    if (train) log.will_do(*train, work, std::move(lasting), kUnplanned);
   }
-  if (train) {
-    TUTTI_TRY(submit_to_train(train, stream, work, *plan, uses));
-    return Ref<Command>();
-  }
+  if (train) return submit_to_train(train, stream, work, plan, uses);
   auto command = make_ref<Command>(engine, options.type, std::move(work));
   command->observed_ = false;
   command->sampled_ = sampled;
   command->is_train_ = command->open_ = fits_a_train;
   if (fits_a_train) {
     MutexLock lock(log.mutex());
-    log.will_do(*command, std::get<KernelWork>(command->work_), std::move(plan), others);
+    log.will_do(*command, std::get<KernelWork>(command->work_), std::move(lasting), kUnplanned);
   }
-  return enqueue(stream, std::move(command), options, std::move(made));
+  return enqueue(stream, std::move(command), options, std::move(plan));
 }
 
 }  // namespace tutti::scheduler

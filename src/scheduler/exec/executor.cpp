@@ -109,9 +109,7 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
     std::tie(ran->start_ns, ran->end_ns) = measured;
   }
   backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
-  for (const BufferUse& use : uses) {
-    if (use.changes) use.buffer->set_exclusive(use.buffer->place_on(backend), use.begin, use.end);
-  }
+  note_changes(uses, backend);
   return {};
 }
 

@@ -134,8 +134,11 @@ class Command : public RefCounted {
     const LaunchableKernel* kernel = nullptr;  // kept by work_ or a rider
     LaunchShape shape;
     bool local_given = false;
-    std::shared_ptr<const KernelPlan> plan;
-    uint32_t left = 0;  // launches
+    std::shared_ptr<const KernelPlan> plan;  // null: each launch is planned
+    uint32_t left = 0;                       // launches
+    bool of(const KernelWork& work) const {
+      return kernel == work.kernel.get() && shape == work.shape && local_given == work.local_given;
+    }
   };
   std::array<Planned, 4> planned_;
   uint32_t next_planned_ = 0;

@@ -146,7 +146,7 @@ std::vector<Ref<Command>> CommandLog::overtaken(const Command& command) {
   return before;
 }
 
-Ref<Command> CommandLog::next_of(const Command& command) {
+Ref<Command> CommandLog::next_command(const Command& command) {
   // Behind one that has overtaken others it waits for those, too.
   if (!command.stream_ || command.after_) return {};
   for (const auto& dependent : command.dependents_) {
@@ -161,12 +161,10 @@ Ref<Command> CommandLog::next_of(const Command& command) {
 }
 
 Ref<Command> CommandLog::next_kernel(const Command& command) {
-  Ref<Command> next = next_of(command);
+  Ref<Command> next = next_command(command);
   const bool kernel = next && !next->awaited_ && std::holds_alternative<KernelWork>(next->work_);
   return kernel && !command.stream_->options().profiling ? next : Ref<Command>();
 }
-
-Ref<Command> CommandLog::next_command(const Command& command) { return next_of(command); }
 
 bool CommandLog::unguard(Command& command) { return --command.unfinished_ == 0; }
 
@@ -239,17 +237,13 @@ Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
   return joinable ? stream.last_ : Ref<Command>();
 }
 
-std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream, const KernelWork& work,
-                                                             Ref<Command>& train) {
+std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream,
+                                                             const KernelWork& work) {
   Command* last = stream.last_.get();
   if (!last || !last->is_train_) return nullptr;
   for (Command::Planned& planned : last->planned_) {
-    if (planned.kernel != work.kernel.get() || planned.left == 0 || planned.shape != work.shape ||
-        planned.local_given != work.local_given) {
-      continue;
-    }
-    train = open_train(stream, last->backend_);
-    if (!train) return nullptr;
+    if (!planned.of(work)) continue;
+    if (planned.left == 0) return nullptr;
     --planned.left;
     return planned.plan;
   }
@@ -258,14 +252,12 @@ std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream, con
 
 void CommandLog::will_do(Command& train, const KernelWork& work,
                          std::shared_ptr<const KernelPlan> plan, uint32_t launches) {
-  Command::Planned now{work.kernel.get(), work.shape, work.local_given, std::move(plan), launches};
-  for (Command::Planned& planned : train.planned_) {
-    if (planned.kernel == now.kernel && planned.shape == now.shape) {
-      planned = std::move(now);
-      return;
-    }
+  auto slot = std::find_if(train.planned_.begin(), train.planned_.end(),
+                           [&](const Command::Planned& planned) { return planned.of(work); });
+  if (slot == train.planned_.end()) {
+    slot = train.planned_.begin() + train.next_planned_++ % train.planned_.size();
   }
-  train.planned_[train.next_planned_++ % train.planned_.size()] = std::move(now);
+  *slot = {work.kernel.get(), work.shape, work.local_given, std::move(plan), launches};
 }
 
 void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {

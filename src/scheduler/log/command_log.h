@@ -69,7 +69,7 @@ class CommandLog {
   /// times; null: there is none.
   Ref<Command> next_kernel(const Command& command) TUTTI_REQUIRES(mutex_);
   /// The same for a command of any kind, with times or without.
-  Ref<Command> next_command(const Command& command) TUTTI_REQUIRES(mutex_);
+  static Ref<Command> next_command(const Command& command);
 
   /// Started commands, other than `self`, whose uses of buffers meet `uses`.
   std::vector<Ref<Command>> conflicts(const Command& self, std::span<const BufferUse> uses)
@@ -83,11 +83,11 @@ class CommandLog {
       TUTTI_REQUIRES(mutex_);
   /// The stream's newest command, when it is a train on `backend` that a launch may join.
   Ref<Command> open_train(Stream& stream, uint32_t backend) TUTTI_REQUIRES(mutex_);
-  /// A plan by which a launch like `work` has joined the stream's open train, or may have begun it,
-  /// and that will do for this one; null: there is none, or it has done for many. `train` is set.
-  std::shared_ptr<const KernelPlan> planned_before(Stream& stream, const KernelWork& work,
-                                                   Ref<Command>& train) TUTTI_REQUIRES(mutex_);
-  /// `plan` will do for `launches` more like `work` in this train.
+  /// A plan by which a launch like `work` has begun or joined the stream's newest train, and that
+  /// will do for this one; null: there is none, or it has done for many.
+  std::shared_ptr<const KernelPlan> planned_before(Stream& stream, const KernelWork& work)
+      TUTTI_REQUIRES(mutex_);
+  /// `plan` (null: none) will do for `launches` more like `work` in this train.
   void will_do(Command& train, const KernelWork& work, std::shared_ptr<const KernelPlan> plan,
                uint32_t launches) TUTTI_REQUIRES(mutex_);
   /// A launch that uses `uses` joins the train, which is no more direct until set_direct().
@@ -116,8 +116,6 @@ class CommandLog {
   std::vector<Ref<Command>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
 
  private:
-  /// The command that waits for nothing but its turn behind this one in an in-order stream.
-  static Ref<Command> next_of(const Command& command);
   void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
   void note_end(Command& command) TUTTI_REQUIRES(mutex_);
 

@@ -12,8 +12,6 @@ using Interval = boost::icl::right_open_interval<uint64_t>;
 using Map = boost::icl::interval_map<uint64_t, PlaceSet, boost::icl::partial_absorber, std::less,
                                      boost::icl::inplace_plus, boost::icl::inter_section, Interval>;
 
-constexpr PlaceSet kEverywhere = ~PlaceSet{0};
-
 void append(std::vector<ResidencyMap::Segment>& segments, uint64_t begin, uint64_t end,
             PlaceSet places) {
   if (!segments.empty() && segments.back().end == begin && segments.back().places == places) {

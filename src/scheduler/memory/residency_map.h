@@ -16,6 +16,7 @@ namespace tutti::scheduler {
 using PlaceSet = uint64_t;
 using Place = uint32_t;
 inline constexpr Place kHostPlace = 0;
+inline constexpr PlaceSet kEverywhere = ~PlaceSet{0};  // of what has no content
 inline constexpr PlaceSet place_bit(Place place) { return PlaceSet{1} << place; }
 
 class ResidencyMap {
@@ -36,8 +37,8 @@ class ResidencyMap {
   uint64_t size() const { return size_; }
   /// Every byte of [begin, end) that has content at all is valid at `place`. No allocation.
   bool valid_at(Place place, uint64_t begin, uint64_t end) const;
-  /// The places at which every byte of the range that has content is valid (all bits if it has
-  /// none).
+  /// The places at which every byte of the range that has content is valid (kEverywhere if it
+  /// has none).
   PlaceSet valid_everywhere_in(uint64_t begin, uint64_t end) const;
   /// The places of every byte, where they are the same for all; else none.
   PlaceSet in_one_piece() const { return in_pieces_ ? 0 : whole_; }

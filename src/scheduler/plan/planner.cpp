@@ -385,7 +385,7 @@ bool Planner::touches_matter(const KernelWork& work, const KernelPlan& plan) con
     if (!view.buffer || view.buffer->image() || view.size < least) continue;
     const PlaceSet here = place_bit(view.buffer->place_on(plan.backend));
     const PlaceSet places = view.buffer->valid_places(view.origin, view.origin + view.size);
-    if (places == here || view.buffer->undefined(view.origin, view.origin + view.size)) continue;
+    if (places == here || places == kEverywhere) continue;
     // Copies elsewhere of what it leaves alone stay valid.
     if (!asked) written = written_arguments(work.kernel->summary());
     asked = true;

@@ -20,6 +20,20 @@ class EngineEarlyRead : public EngineTest {
     for (const FakeBackend* fake : fakes) sum += fake->bytes_out;
     return sum;
   }
+  /// A launch of kMap, out of which `fetched_early` becomes true: once a package must have ended,
+  /// the next ones wait until something of it was fetched.
+  KernelWork waiting_kernel(const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out,
+                            std::atomic<bool>& fetched_early) {
+    const auto function = [this, launched_before = launched(), fetched_before = fetched(),
+                           &fetched_early](const FakeItem& item) {
+      if (launched() > launched_before + 2 * fakes.size()) {
+        while (fetched() == fetched_before) std::this_thread::yield();
+        fetched_early = true;
+      }
+      run_item(KernelForm::kMap, item);
+    };
+    return known_kernel(KernelForm::kMap, in, out, 1, function);
+  }
 };
 
 TEST_F(EngineEarlyRead, FetchesWhatHasEnded) {
@@ -28,21 +42,12 @@ TEST_F(EngineEarlyRead, FetchesWhatHasEnded) {
       SCOPED_TRACE(std::string(devices) + (blocking ? "" : ", not blocking"));
       start(devices, SplitMode::kForce);
       auto stream = engine->create_stream({});
-      const uint64_t in_flight = 2 * fakes.size();
       int early = 0;
       for (uint8_t round = 0; round < 20; ++round) {
         auto a = buffer(round), b = buffer(0);
-        const uint64_t launched_before = launched(), fetched_before = fetched();
+        const uint64_t fetched_before = fetched();
         std::atomic<bool> fetched_early{false};
-        // Once a package must have ended, the next ones wait until something of it was fetched.
-        const auto function = [&](const FakeItem& item) {
-          if (launched() > launched_before + in_flight) {
-            while (fetched() == fetched_before) std::this_thread::yield();
-            fetched_early = true;
-          }
-          run_item(KernelForm::kMap, item);
-        };
-        ASSERT_TRUE(enqueue(*stream, known_kernel(KernelForm::kMap, a, b, 1, function)));
+        ASSERT_TRUE(enqueue(*stream, waiting_kernel(a, b, fetched_early)));
         std::vector<std::byte> bytes(kBytes);
         ASSERT_TRUE(enqueue(*stream, ReadWork{whole(b), 0, kBytes, bytes.data()}, {}, blocking));
         ASSERT_TRUE(engine->finish(*stream));
@@ -81,18 +86,11 @@ TEST_F(EngineEarlyRead, MapsBeginEarlyToo) {
       for (uint8_t round = 0; round < 20; ++round) {
         auto a = buffer(round), b = buffer(0);
         const auto* host = *b->host_memory();
-        const uint64_t launched_before = launched(), fetched_before = fetched();
+        const uint64_t fetched_before = fetched();
         std::atomic<bool> fetched_early{false};
-        const auto function = [&](const FakeItem& item) {
-          if (launched() > launched_before + 2 * fakes.size()) {
-            while (fetched() == fetched_before) std::this_thread::yield();
-            fetched_early = true;
-          }
-          run_item(KernelForm::kMap, item);
-        };
         const bool shared = std::string_view(devices).find('h') != std::string_view::npos;
-        ASSERT_TRUE(enqueue(*stream, shared ? map_kernel(a, b, 1)
-                                            : known_kernel(KernelForm::kMap, a, b, 1, function)));
+        ASSERT_TRUE(
+            enqueue(*stream, shared ? map_kernel(a, b, 1) : waiting_kernel(a, b, fetched_early)));
         ASSERT_TRUE(enqueue(*stream, MapWork{whole(b), 0, kBytes, false}, {}, blocking));
         ASSERT_TRUE(engine->finish(*stream));
         EXPECT_EQ(std::vector<std::byte>(host, host + kBytes),

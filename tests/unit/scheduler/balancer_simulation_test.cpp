@@ -74,6 +74,27 @@ void check_complete(const SimulatedRun& run, const std::vector<Device>& devices,
   }
 }
 
+/// What is believed of it may be anything.
+Device any_device(Chooser& choose, uint64_t most_min_package) {
+  Device device;
+  device.rate = choose.ratio(1e-3, 1e6);
+  device.known.nominal_speed = choose.ratio(1e-6, 1e9);
+  device.known.min_package = choose.pick(1, most_min_package);
+  // `model` does without it all, or nothing.
+  device.known.known = choose.pick(0, 7) > 0;
+  device.known.irregularity = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-3, 10);
+  device.known.gpu = choose.pick(0, 1) == 1;
+  device.in_flight = choose.pick(1, 2);
+  device.startup = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
+  device.floor = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
+  device.transfer = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-9, 1e-2);
+  if (choose.between(0, 1) < 0.5) {
+    device.change_at = choose.ratio(1e-3, 1e3);
+    device.change = choose.ratio(1e-3, 1e3);
+  }
+  return device;
+}
+
 TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
   for (const std::string name :
        {"static", "dynamic", "dynamic:3", "hguided", "hguided:0.5", "autotune", "adaptive", "model",
@@ -83,24 +104,7 @@ TEST(BalancerSimulation, EverySliceOnceWhateverTheDevicesDo) {
       Chooser choose;
       const uint64_t total = choose.pick(1, 3000);
       std::vector<Device> devices(choose.pick(1, 6));
-      for (Device& device : devices) {
-        device.rate = choose.ratio(1e-3, 1e6);
-        // What is believed of it may be anything.
-        device.known.nominal_speed = choose.ratio(1e-6, 1e9);
-        device.known.min_package = name == "static" ? 1 : choose.pick(1, 200);
-        // `model` does without it all, or nothing.
-        device.known.known = choose.pick(0, 7) > 0;
-        device.known.irregularity = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-3, 10);
-        device.known.gpu = choose.pick(0, 1) == 1;
-        device.in_flight = choose.pick(1, 2);
-        device.startup = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
-        device.floor = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-6, 1e-1);
-        device.transfer = choose.between(0, 1) < 0.5 ? 0 : choose.ratio(1e-9, 1e-2);
-        if (choose.between(0, 1) < 0.5) {
-          device.change_at = choose.ratio(1e-3, 1e3);
-          device.change = choose.ratio(1e-3, 1e3);
-        }
-      }
+      for (Device& device : devices) device = any_device(choose, name == "static" ? 1 : 200);
       std::vector<double> costs(total, 1.0);
       if (choose.between(0, 1) < 0.7) {
         for (double& cost : costs) cost = choose.ratio(0.01, 100);
@@ -128,13 +132,8 @@ TEST(BalancerSimulation, EverySliceOnceFromRegions) {
       Chooser choose;
       const uint64_t total = choose.pick(1, 1000);
       std::vector<Device> devices(choose.pick(1, 6));
-      for (Device& device : devices) {
-        device.rate = choose.ratio(1e-3, 1e6);
-        device.known.nominal_speed = choose.ratio(1e-6, 1e9);
-        device.known.known = choose.pick(0, 7) > 0;
-        device.known.irregularity = choose.ratio(1e-3, 10);
-        device.in_flight = choose.pick(1, 2);
-      }
+      // 1: the rest of a region may be less than a device's smallest package.
+      for (Device& device : devices) device = any_device(choose, 1);
       std::vector<double> costs(total);
       for (double& cost : costs) cost = choose.ratio(0.01, 100);
       const auto run = simulate(*make(name, total, devices), devices, Load(costs),
