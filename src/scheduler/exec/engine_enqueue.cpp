@@ -22,6 +22,9 @@ constexpr double kTooLongForTheCaller = 5e-3;
 constexpr uint64_t kLittleBytes = 4096;
 constexpr double kLongBusy = 1e-3;
 
+// A whole launch for which nobody behind it would look for another device, in seconds.
+constexpr double kShort = 1e-3;
+
 uint64_t bytes_of(const std::vector<BufferUse>& uses) {
   uint64_t bytes = 0;
   for (const BufferUse& use : uses) bytes += use.end - use.begin;
@@ -184,6 +187,13 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
   return {};
 }
 
+bool Engine::Impl::behind_split(std::span<const Edge> edges, const KernelPlan* plan) {
+  if (!plan || plan->split || !plan->exact || edges.size() != 1) return false;
+  if (plan->whole_seconds - plan->wait_seconds > kShort) return false;
+  const Command& before = *edges.front().command;
+  return before.behind_split_ || split_of(before);
+}
+
 uint64_t Engine::Impl::earliest(const Stream& stream) {
   // Elsewhere the data say it.
   const bool strict = stream.options().profiling && !stream.options().out_of_order;
@@ -232,7 +242,12 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
     // What fills or copies behind a kernel would bind what comes next to the kernel's device.
     if (!edges.empty() && (conducted || (!plan && backends.real_count() > 1))) {
       const auto uses = uses_of(command->work_, plan_or_null);
-      if (auto needed = log.edges_of_data(stream, *command, edges, uses)) {
+      auto needed = log.edges_of_data(stream, *command, edges, uses);
+      // To overtake what begins behind a split, only to wait for all of that one, gains nothing.
+      const bool chained = behind_split(edges, plan_or_null) && needed && !needed->empty() &&
+                           std::all_of(needed->begin(), needed->end(),
+                                       [](const Edge& edge) { return edge.waits == Waits::kData; });
+      if (needed && !chained) {
         Decision other = decide(command, stream, *needed, plan_or_null, true);
         overtakes =
             conducted || (other.path != Path::kConducted &&
@@ -262,7 +277,8 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       log.append(stream, command, options.barrier);
       log.link(*command, edges, to_watch);
       start_now = log.unguard(*command);
-      if (!plan || plan->split) splitting = split_before(command->work_, edges);
+      splitting = split_before(command->work_, edges);
+      command->behind_split_ = behind_split(edges, plan_or_null);
     } else {
       command->state_ =
           decision.path == Path::kDirect ? Command::State::kSubmitting : Command::State::kRunning;

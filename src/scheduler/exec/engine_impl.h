@@ -54,9 +54,11 @@ struct Engine::Impl : LogSink {
 
   /// In the device's thread.
   void run_whole(const Ref<Command>& command, const KernelPlan& plan);
+  void whole_ended(const Ref<Command>& command, const KernelPlan& plan, const Status& status,
+                   const PackageRecord& ran);
   void start_split(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
-  /// In the conductor's thread. `before` runs split: the kernel behind it begins as soon as the
-  /// data that it needs are there, if it is one that shall be split in the same way.
+  /// In the conductor's thread. `before` runs split, or has begun behind such a launch: the kernel
+  /// behind it begins as soon as the data that it needs are there, if it is known which those are.
   void chain_next(const Ref<Command>& before);
   /// Likewise for the read behind it.
   void read_early(const Ref<Command>& before);
@@ -116,9 +118,16 @@ struct Engine::Impl : LogSink {
   std::shared_ptr<SplitRun> make_split(const Ref<Command>& command, const KernelWork& work,
                                        KernelPlan plan);
   void post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run);
+  /// Whether a launch of this plan is worth chaining to `before`.
+  bool may_follow(const std::shared_ptr<SplitRun>& before, const KernelWork& work,
+                  const KernelPlan& plan) const;
+  /// A whole launch that was chained has run.
   std::shared_ptr<SplitRun> split_of(const Command& command) TUTTI_REQUIRES(log.mutex());
   /// The running split that `work`, behind `edges`, may begin during; null: none.
   Ref<Command> split_before(const Work& work, std::span<const Edge> edges)
+      TUTTI_REQUIRES(log.mutex());
+  /// Whether a launch behind `edges` is a short whole one that may be chained when its turn comes.
+  bool behind_split(std::span<const Edge> edges, const KernelPlan* plan)
       TUTTI_REQUIRES(log.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Command>& command, cl_int status);

@@ -12,6 +12,8 @@ namespace {
 // What must move between devices from one launch to the next may take this part of the second one
 // for it to begin during the first.
 constexpr double kLittleBetween = 0.1;
+// So many launches may have begun and wait for an earlier one's end.
+constexpr size_t kMostBehind = 8;
 
 }  // namespace
 
@@ -52,9 +54,15 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
   if (status && summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
+  if (status && command->trace_) trace.ran(*command->trace_, ran);
+  whole_ended(command, plan, status, ran);
+}
+
+void Engine::Impl::whole_ended(const Ref<Command>& command, const KernelPlan& plan,
+                               const Status& status, const PackageRecord& ran) {
   if (status) {
-    if (command->trace_) trace.ran(*command->trace_, ran);
-    planner.remember_whole(work, plan.backend, seconds_between(ran.start_ns, ran.end_ns));
+    planner.remember_whole(std::get<KernelWork>(command->work_), plan.backend,
+                           seconds_between(ran.start_ns, ran.end_ns));
   }
   learned();
   planner.ended(command->expected_);
@@ -100,17 +108,9 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
   const auto& work = std::get<KernelWork>(next->work_);
   const uint64_t begun_ns = next->trace_ ? now_ns() : 0;
   auto plan = planner.plan(work, next->stream_->options().backends);
-  const auto same_devices = [&] {
-    return std::equal(plan->participants.begin(), plan->participants.end(), run->devices().begin(),
-                      run->devices().end());
-  };
-  if (!plan || !plan->split || !plan->access->regions().empty() || !same_devices()) return;
-  if (settings.split != SplitMode::kForce) {
-    // Of what moves between the devices the plan knows nothing yet.
-    const double seconds =
-        static_cast<double>(run->bytes_between(work, *plan)) / kLinkBytesPerSecond;
-    if (plan->priced_seconds <= 0 || seconds > kLittleBetween * plan->priced_seconds) return;
-  }
+  if (!plan) return;
+  planner.evaluate(work, *plan);
+  if (!may_follow(run, work, *plan)) return;
   const auto uses = uses_of(work, &*plan);
   const auto buffers = uses_of(work, nullptr);
   for (const uint32_t device : plan->devices()) allocate_what_fits(buffers, device);
@@ -118,7 +118,11 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
     MutexLock lock(log.mutex());
     if (log.next_kernel(*before) != next) return;
     for (const auto& other : log.conflicts(*next, uses)) {
-      if (other != before) return;
+      // What has begun behind others waits for those, too.
+      const auto ahead = split_of(*other);
+      auto earlier = run;
+      while (earlier && earlier != ahead) earlier = earlier->before();
+      if (!earlier) return;
     }
     if (!allocated(buffers, plan->devices())) return;
     log.hold(*next, uses);
@@ -128,6 +132,24 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
   expect(*next, *next->stream_, *plan);
   const auto following = make_split(next, work, std::move(*plan));
   SplitRun::chain(run, following, [this, next, following] { post(next, following); });
+}
+
+bool Engine::Impl::may_follow(const std::shared_ptr<SplitRun>& before, const KernelWork& work,
+                              const KernelPlan& plan) const {
+  if (plan.split ? !plan.access->regions().empty() : !plan.exact) return false;
+  size_t count = 0;
+  uint64_t bytes = 0;  // that move between the devices, of which the plan knows nothing yet
+  for (auto earlier = before; earlier; earlier = earlier->before()) {
+    bytes += earlier->bytes_between(work, plan);
+    ++count;
+  }
+  // Small launches without number, which nothing holds up, take a shorter way.
+  if (count > kMostBehind || (!plan.split && before->whole() && count == 1)) return false;
+  if (settings.split == SplitMode::kForce) return true;
+  const double seconds = static_cast<double>(bytes) / kLinkBytesPerSecond;
+  const double expected = plan.split ? plan.priced_seconds : plan.whole_seconds - plan.wait_seconds;
+  if (plan.split && expected <= 0) return false;
+  return seconds <= kLittleBetween * std::max(expected, 0.0);
 }
 
 Ref<Command> Engine::Impl::split_before(const Work& work, std::span<const Edge> edges) {
@@ -166,10 +188,12 @@ void Engine::Impl::read_early(const Ref<Command>& before) {
 
 std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
                                                    const KernelWork& work, KernelPlan plan) {
-  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const auto devices = planner.balancer_devices(plan);
+  const uint64_t slices = plan.slices();
+  const auto devices = plan.split ? planner.balancer_devices(plan) : std::vector<BalancerDevice>(1);
   std::unique_ptr<Balancer> balancer;
-  if (settings.split == SplitMode::kForce) {
+  if (!plan.split) {
+    balancer = make_balancer({"static", {}}, slices, devices);
+  } else if (settings.split == SplitMode::kForce) {
     const uint64_t seed = settings.seed + launches.fetch_add(1);
     balancer = make_random_balancer(seed, slices);
     plan.shares = random_shares(seed, slices, plan.participants.size());
@@ -201,8 +225,14 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
       plan.split = false;
       return run_whole(command, plan);
     }
+    if (!plan.split) {
+      return whole_ended(command, plan, outcome.status,
+                         outcome.packages.empty() ? PackageRecord() : outcome.packages.front());
+    }
     if (command->trace_) {
-      trace.launched(*command->trace_, outcome.begun_ns, now_ns(), !outcome.status);
+      uint64_t begun_ns = outcome.begun_ns;  // a chained one's packages may have begun before
+      for (const auto& package : outcome.packages) begun_ns = std::min(begun_ns, package.start_ns);
+      trace.launched(*command->trace_, begun_ns, now_ns(), !outcome.status);
     }
     if (outcome.status) {
       std::optional<double> took;

@@ -63,7 +63,7 @@ void SplitRun::show_launched() {
   std::function<void()> start;
   {
     MutexLock lock(mutex_);
-    const bool all = starting_ == 0 && regions_.remaining() == 0 && status_ && !before_;
+    const bool all = starting_ == 0 && regions_.remaining() == 0 && status_;
     if (!all || !start_next_) return;
     // From here on this launch moves no data, which might be those from before it.
     shows_ = true;
@@ -120,7 +120,7 @@ void SplitRun::first_now() {
     earlier.swap(before_);
     first_ns_ = now_ns();
   }
-  show_launched();
+  leave();
 }
 
 void SplitRun::chain(const std::shared_ptr<SplitRun>& before, const std::shared_ptr<SplitRun>& next,
@@ -128,6 +128,7 @@ void SplitRun::chain(const std::shared_ptr<SplitRun>& before, const std::shared_
   {
     MutexLock lock(next->mutex_);
     next->before_ = before;
+    ++next->active_;
   }
   bool over = false;
   {
@@ -143,19 +144,27 @@ void SplitRun::chain(const std::shared_ptr<SplitRun>& before, const std::shared_
   start();
 }
 
-uint64_t SplitRun::bytes_between(const KernelWork& next, const KernelPlan& plan) const {
-  if (plan.shares.empty() || plan_.shares.empty()) return 0;
-  uint64_t bytes = 0, first = 0;
+std::vector<SplitRun::Part> SplitRun::parts_of(const KernelPlan& plan) {
+  if (!plan.split) return {{plan.backend, {0, 1}}};
+  std::vector<Part> parts;
+  uint64_t first = 0;
   for (size_t i = 0; i < plan.shares.size(); first += plan.shares[i++]) {
-    for (const ArgumentUse& use :
-         plan.access->package(plan.access->verdict().dimension, first, plan.shares[i])) {
+    parts.push_back({plan.participants[i], {first, plan.shares[i]}});
+  }
+  return parts;
+}
+
+uint64_t SplitRun::bytes_between(const KernelWork& next, const KernelPlan& plan) const {
+  uint64_t bytes = 0;
+  const auto own_parts = parts_of(plan_);
+  for (const Part& part : parts_of(plan)) {
+    for (const ArgumentUse& use : plan.touched(part.range.first, part.range.count)) {
       const BufferView& view = (*next.arguments)[use.argument].view;
       if (!view.buffer || use.read.empty()) continue;
-      uint64_t begin = 0;
-      for (size_t j = 0; j < plan_.shares.size(); begin += plan_.shares[j++]) {
-        if (j == i) continue;
-        for (const PackageUse& own : uses_of_package(backend(j), {begin, plan_.shares[j]})) {
-          if (own.buffer != view.buffer.get() || own.place == own.buffer->place_on(backend(i))) {
+      for (const Part& own_part : own_parts) {
+        if (own_part.backend == part.backend) continue;
+        for (const PackageUse& own : uses_of_package(own_part.backend, own_part.range)) {
+          if (own.buffer != view.buffer.get() || own.place == own.buffer->place_on(part.backend)) {
             continue;
           }
           own.write.for_each_in(view.origin + use.read.begin, view.origin + use.read.end,

@@ -48,16 +48,17 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
       plan_(std::move(plan)),
       stream_(std::move(stream)),
       dimension_(plan_.access->verdict().dimension),
-      slices_(plan_.shape.groups(dimension_)),
+      slices_(plan_.slices()),
       ended_(std::move(ended)),
-      merges_(make_merges({parts_.backends, parts_.compare}, plan_.access->regions(), work_,
+      merges_(make_merges({parts_.backends, parts_.compare},
+                          whole() ? std::span<const MergeRegion>() : plan_.access->regions(), work_,
                           plan_.participants)),
       chainable_(merges_.empty()),
-      seats_(plan_.participants.size()),
+      seats_(participants()),
       balancer_(std::move(balancer)),
-      regions_(slices_, plan_.shares, plan_.participants.size()),
-      active_(plan_.participants.size()),
-      failed_(plan_.participants.size()) {}
+      regions_(slices_, plan_.shares, participants()),
+      active_(participants()),
+      failed_(participants()) {}
 
 SplitRun::~SplitRun() = default;
 
@@ -67,6 +68,10 @@ void SplitRun::take_part(size_t participant) {
     const TransferCause cause("merged", number(), work_, TransferCause::kNoArgument);
     for (const auto& merge : merges_) merge->look(backend(participant));
   }
+  leave();
+}
+
+void SplitRun::leave() {
   {
     MutexLock lock(mutex_);
     if (--active_ > 0) return;
@@ -184,7 +189,7 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
     TUTTI_ASSIGN(queue, stream_->side_queue(seat.backend));
     seat.queues.push_back(queue);
   }
-  const bool rewritten = work_.kernel->summary().needs_rewrite;
+  const bool rewritten = !whole() && work_.kernel->summary().needs_rewrite;
   TUTTI_ASSIGN(seat.kernel,
                work_.kernel->vendor_kernel(
                    seat.backend, rewritten ? KernelVariant::kSubRange : KernelVariant::kUntouched));
@@ -203,7 +208,7 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
 
 std::vector<SplitRun::PackageUse> SplitRun::uses_of_package(uint32_t backend, Range range) const {
   std::vector<PackageUse> uses;
-  for (const ArgumentUse& use : plan_.access->package(dimension_, range.first, range.count)) {
+  for (const ArgumentUse& use : plan_.touched(range.first, range.count)) {
     const BufferView& view = (*work_.arguments)[use.argument].view;
     if (!view.buffer) continue;
     PackageUse& one = uses.emplace_back();
@@ -214,7 +219,7 @@ std::vector<SplitRun::PackageUse> SplitRun::uses_of_package(uint32_t backend, Ra
     if (!use.read.empty()) {
       one.read = {view.origin + use.read.begin, view.origin + use.read.end};
     }
-    if (!use.write.empty() && use.merge == MergeMode::kDisjoint) {
+    if (!use.write.empty() && (whole() || use.merge == MergeMode::kDisjoint)) {
       one.write = use.write.moved(view.origin);
     }
   }
@@ -258,15 +263,17 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
   launch.kernel = seat.kernel;
   launch.arguments = seat.arguments;
   launch.dims = plan_.shape.dims;
-  launch.local.emplace();
+  if (!whole() || work_.local_given) launch.local.emplace();
   for (uint32_t d = 0; d < 3; ++d) {
     launch.offset[d] = plan_.shape.offset[d];
     launch.global[d] = plan_.shape.global[d];
-    (*launch.local)[d] = plan_.shape.local[d];
+    if (launch.local) (*launch.local)[d] = plan_.shape.local[d];
   }
-  launch.offset[dimension_] += range.first * plan_.shape.local[dimension_];
-  launch.global[dimension_] = range.count * plan_.shape.local[dimension_];
-  seat.hidden.set_first_group(dimension_, range.first);
+  if (!whole()) {
+    launch.offset[dimension_] += range.first * plan_.shape.local[dimension_];
+    launch.global[dimension_] = range.count * plan_.shape.local[dimension_];
+    seat.hidden.set_first_group(dimension_, range.first);
+  }
   InFlight package{range, nullptr, now_ns(), begun};
   if (moved == 0) package.begun_ns = package.launched_ns;
   backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
@@ -300,7 +307,11 @@ void SplitRun::note_end(size_t participant, Seat& seat, const InFlight& package,
           measured_interval(package.completion->times(), package.launched_ns, record.end_ns)) {
     std::tie(record.start_ns, record.end_ns) = *measured;
   }
-  if (parts_.command) parts_.trace.ran(*parts_.command, record);
+  if (parts_.command) {
+    PackageRecord traced = record;
+    if (whole()) traced.count = 0;
+    parts_.trace.ran(*parts_.command, traced);
+  }
   // To the balancer a device is as fast as it gets its packages done, transfers included.
   uint64_t busy_from = record.start_ns;
   if (package.begun_ns < package.launched_ns) {
@@ -339,13 +350,15 @@ void SplitRun::work_off(size_t participant, bool insist) {
       if (range.count == 0) range = next_range(participant, insist);
       if (range.count > 0) {
         auto uses = uses_of_package(seat.backend, range);
-        if (const auto earlier = before()) earlier->wait_for_others(uses, seat.backend);
+        for (auto earlier = before(); earlier; earlier = earlier->before()) {
+          earlier->wait_for_others(uses, seat.backend);
+        }
         if (try_launch(participant, seat, range, std::move(uses), {})) {
           show_launched();
           if (in_flight.size() < most) continue;
         }
       } else if (!insist && !in_flight.empty()) {
-        if (const auto next = started_next()) next->take_early(participant, in_flight);
+        if (const auto next = started_next()) next->take_early(seat.backend, in_flight);
       }
     }
     if (in_flight.empty()) return;
@@ -364,24 +377,30 @@ void SplitRun::work_off(size_t participant, bool insist) {
   }
 }
 
-void SplitRun::take_early(size_t participant, const std::deque<InFlight>& in_flight) {
-  const auto earlier = before();
-  if (seats_[participant] || !earlier) return;
+void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_flight) {
+  const auto found = std::find(devices().begin(), devices().end(), backend);
+  const auto participant = static_cast<size_t>(found - devices().begin());
+  if (found == devices().end() || seats_[participant]) return;
   auto seat = std::make_unique<Seat>();
   if (!sit_down(participant, *seat)) return;  // take_part() will say why
   seat->pending = next_range(participant, false);
   if (seat->pending.count == 0) return;
   auto uses = uses_of_package(seat->backend, seat->pending);
-  const bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
+  bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
     return use.buffer->missing(use.place, {.range = use.read}).bytes == 0 &&
            (use.overwrites || use.buffer->missing(use.place, use.write).bytes == 0);
   });
-  if (in_place && !earlier->meets_others(uses, seat->backend)) {
+  for (auto earlier = before(); earlier && in_place; earlier = earlier->before()) {
+    in_place = !earlier->meets_others(uses, seat->backend);
+  }
+  if (in_place) {
     std::vector<backends::CompletionPtr> behind;
     if (seat->queues.size() > 1) {  // in-order ones, but each for itself
       for (const InFlight& package : in_flight) behind.push_back(package.completion);
     }
-    try_launch(participant, *seat, std::exchange(seat->pending, {}), std::move(uses), behind);
+    if (try_launch(participant, *seat, std::exchange(seat->pending, {}), std::move(uses), behind)) {
+      show_launched();
+    }
   }
   seats_[participant] = std::move(seat);
 }
@@ -393,7 +412,7 @@ double SplitRun::learn(std::vector<PackageRecord> packages) {
   const auto items =
       static_cast<double>(shape.global[0] * shape.global[1] * shape.global[2] / slices_);
   double speed = 0;
-  for (const uint32_t device : plan_.participants) {
+  for (const uint32_t device : devices()) {
     std::vector<Sample> samples;
     uint64_t busy_until = 0;
     Sample all;
@@ -421,11 +440,10 @@ double SplitRun::learn(std::vector<PackageRecord> packages) {
 }
 
 std::vector<uint64_t> SplitRun::slices_of_each(const std::vector<PackageRecord>& packages) const {
-  std::vector<uint64_t> slices(plan_.participants.size());
+  std::vector<uint64_t> slices(participants());
   for (const PackageRecord& package : packages) {
-    const auto& devices = plan_.participants;
-    const auto found = std::find(devices.begin(), devices.end(), package.device);
-    slices[static_cast<size_t>(found - devices.begin())] += package.count;
+    const auto found = std::find(devices().begin(), devices().end(), package.device);
+    slices[static_cast<size_t>(found - devices().begin())] += package.count;
   }
   return slices;
 }
@@ -480,7 +498,12 @@ void SplitRun::finish() {
     balanced = learn(packages);
     std::sort(packages.begin(), packages.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
-    parts_.summary.launched_split(work_.kernel->summary().name, plan_, packages, repeated_);
+    const std::string& name = work_.kernel->summary().name;
+    if (whole()) {
+      parts_.summary.launched_whole(name, plan_, plan_.backend);
+    } else {
+      parts_.summary.launched_split(name, plan_, packages, repeated_);
+    }
   }
   std::shared_ptr<SplitRun> next;
   std::function<void()> start;

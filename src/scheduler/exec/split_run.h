@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One launch of a kernel that is computed by several devices: hands packages to the devices'
 // workers as the balancer says, two in flight per device, and ends when the last package has ended.
+// A whole launch that begins behind such a one is one package on one device.
 // Shared by the workers' tasks; thread-safe. Its lock is never held while a vendor is called.
 //
 // Where the next launch of an in-order stream is chained to it, that begins as soon as nothing of
 // this one is left to be given out: a package of it waits only for those packages of this one that
 // are still under way on other devices and write what it reads or writes, or read where it writes.
+// It ends after this one. Several may begin behind each other so.
 #pragma once
 
 #include <deque>
@@ -52,21 +54,24 @@ class SplitRun {
            std::unique_ptr<Balancer> balancer, Ended ended);
   ~SplitRun();
 
-  size_t participants() const { return plan_.participants.size(); }
-  uint32_t backend(size_t participant) const { return plan_.participants[participant]; }
+  size_t participants() const { return devices().size(); }
+  uint32_t backend(size_t participant) const { return devices()[participant]; }
   /// The launch begins: its participants are about to take part.
   void begin() { begun_ns_ = now_ns(); }
   /// A participant's whole share of the launch; each is called once, on its device's worker.
   void take_part(size_t participant);
 
-  /// Whether a launch over the devices of this one may be chained to it, and this one to another.
+  /// Whether a launch may be chained to this one, and this one to another.
   bool chainable() const { return chainable_; }
-  std::span<const uint32_t> devices() const { return plan_.participants; }
+  std::span<const uint32_t> devices() const { return plan_.devices(); }
+  bool whole() const { return !plan_.split; }
+  /// The launch that this one has begun behind, until that has ended; null: there is none.
+  std::shared_ptr<SplitRun> before() TUTTI_EXCLUDES(mutex_);
   /// Bytes that packages of `next` read on one device and packages of this launch write on another,
   /// if both are divided as is expected.
   uint64_t bytes_between(const KernelWork& next, const KernelPlan& plan) const;
-  /// `next`, over the same devices, comes after `before`; calls `start` once it can begin. Its
-  /// participants are to take part on their workers behind those of `before`.
+  /// `next` comes after `before`; calls `start` once it can begin. Its participants are to take
+  /// part on their workers behind those of `before`.
   static void chain(const std::shared_ptr<SplitRun>& before, const std::shared_ptr<SplitRun>& next,
                     std::function<void()> start);
   /// It is over, and all of it was computed.
@@ -101,6 +106,13 @@ class SplitRun {
     std::vector<PackageUse> uses;
   };
   struct Seat;  // what one participant needs to launch packages
+  struct Part {
+    uint32_t backend = 0;
+    Range range;
+  };
+
+  /// Who is expected to compute what; empty: nothing is expected.
+  static std::vector<Part> parts_of(const KernelPlan& plan);
 
   Range next_range(size_t participant, bool insist) TUTTI_EXCLUDES(mutex_);
   void give_back(size_t participant, Range range, Error error) TUTTI_EXCLUDES(mutex_);
@@ -122,8 +134,7 @@ class SplitRun {
   void work_off(size_t participant, bool insist);
   /// The device has all that it gets of the launch before, of which `in_flight` is still under way
   /// there: launches a package behind that, if everything is where it needs it.
-  void take_early(size_t participant, const std::deque<InFlight>& in_flight);
-  std::shared_ptr<SplitRun> before() TUTTI_EXCLUDES(mutex_);
+  void take_early(uint32_t backend, const std::deque<InFlight>& in_flight);
   std::shared_ptr<SplitRun> started_next() TUTTI_EXCLUDES(mutex_);
   /// The package's number.
   uint64_t note_launch(uint32_t backend, std::vector<PackageUse> uses) TUTTI_EXCLUDES(mutex_);
@@ -132,12 +143,15 @@ class SplitRun {
   void end_writes(std::span<const PackageUse> uses, bool discard);
   /// The package of this number has ended; `failed`: as an error.
   void note_written(uint64_t number, bool failed) TUTTI_EXCLUDES(mutex_);
-  /// Whether something that is under way on other devices meets the uses; waits until nothing does.
+  /// Whether something of this launch that is under way on other devices meets the uses; waits
+  /// until nothing of those before does.
   bool meets_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
   void wait_for_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
   bool meets(std::span<const PackageUse> uses, uint32_t backend) const TUTTI_REQUIRES(mutex_);
   /// The launch before has ended.
   void first_now() TUTTI_EXCLUDES(mutex_);
+  /// A participant has ended, or the launch before has: the last of them ends this one.
+  void leave() TUTTI_EXCLUDES(mutex_);
   /// Tells the model; seconds as Outcome::balanced_seconds.
   double learn(std::vector<PackageRecord> packages);
   std::vector<uint64_t> slices_of_each(const std::vector<PackageRecord>& packages) const;
@@ -167,7 +181,7 @@ class SplitRun {
   Mutex mutex_;
   std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);
   Regions regions_ TUTTI_GUARDED_BY(mutex_);
-  size_t active_ TUTTI_GUARDED_BY(mutex_);
+  size_t active_ TUTTI_GUARDED_BY(mutex_);             // participants, and the launch before
   std::vector<bool> failed_ TUTTI_GUARDED_BY(mutex_);  // per participant
   Status status_ TUTTI_GUARDED_BY(mutex_);             // of a package that failed while it ran
   Error last_error_ TUTTI_GUARDED_BY(mutex_);          // of a package that was not launched

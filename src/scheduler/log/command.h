@@ -116,7 +116,8 @@ class Command : public RefCounted {
   Ref<Command> after_;
   cl_int ended_status_ = CL_SUCCESS;  // of kEnded
   bool held_back_ = false;            // waited for other streams when it was enqueued
-  bool chained_ = false;  // a split that runs behind another one already, as far as data allow
+  bool chained_ = false;              // runs behind a split already, as far as data allow
+  bool behind_split_ = false;  // a short whole launch that may be chained when its turn comes
   std::shared_ptr<EarlyRead> early_;              // of a read that has begun behind a split
   std::vector<Ref<LogicalBuffer>> used_buffers_;  // those that hold a RangeUse of this command
   Ref<Stream> stream_;                            // until done

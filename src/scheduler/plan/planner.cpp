@@ -332,7 +332,7 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
                           : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);
   }
-  if (!plan.access) evaluate(work, plan);
+  evaluate(work, plan);
   const auto& access = plan.access;
   if (access->verdict().mode == MergeMode::kWhole) return whole(KernelPlan::Why::kVerdict);
   if (plan.shape.groups(access->verdict().dimension) < 2) {
@@ -358,6 +358,7 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
 }
 
 void Planner::evaluate(const KernelWork& work, KernelPlan& plan) const {
+  if (plan.access) return;
   if (!work.local_given) {
     uint64_t max_group = UINT64_MAX;
     for (const uint32_t i : plan.participants) {

@@ -94,6 +94,12 @@ struct KernelPlan {
   std::span<const uint32_t> devices() const {
     return split ? std::span<const uint32_t>(participants) : std::span(&backend, 1);
   }
+  /// Into how many slices the launch may be divided; a whole run is one.
+  uint64_t slices() const { return split ? shape.groups(access->verdict().dimension) : 1; }
+  /// What these slices do; of a whole run where `exact` only.
+  std::vector<ArgumentUse> touched(uint64_t first, uint64_t count) const {
+    return split ? access->package(access->verdict().dimension, first, count) : access->whole();
+  }
 };
 
 class Planner {
@@ -103,6 +109,8 @@ class Planner {
   /// CL_OUT_OF_RESOURCES when none of the `allowed` devices can run the kernel. `ready_ns`: before
   /// then the launch cannot begin, whatever its data.
   Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns = 0) const;
+  /// Sets plan.access and plan.exact, and the local size where that is open, if plan() did not.
+  void evaluate(const KernelWork& work, KernelPlan& plan) const;
   /// The launch is being given to its devices: later plans reckon with that.
   Expectation begin(const KernelWork& work, const KernelPlan& plan);
   /// It has ended.
@@ -121,8 +129,6 @@ class Planner {
 
  private:
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
-  /// Sets plan.access and plan.exact, and the local size where that is open.
-  void evaluate(const KernelWork& work, KernelPlan& plan) const;
   /// Whether it matters to a whole launch on plan.backend which parts of its buffers it touches.
   bool touches_matter(const KernelWork& work, const KernelPlan& plan) const;
   /// Among plan.participants the device where the whole launch is best by the plan's objective.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Split launches of an in-order stream begin on what they need, not when all before them is done.
+#include <array>
 #include <future>
 #include <thread>
 
@@ -13,16 +14,31 @@ class EngineChain : public EngineTest {
  protected:
   // The last item of the first of two equal devices, which begin at both ends of a launch.
   static constexpr size_t kLast = kBytes / 2 - 1;
+  static constexpr size_t kGroup = 16;
 
   void SetUp() override { balancer.name = "static"; }  // a package for each, whatever happens
 
   KernelWork launch(KernelForm form, const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out,
                     std::function<void(size_t)> before_item = {}) {
-    return known_kernel(form, in, out, 1,
+    return known_kernel(form, in, out, 0.1,
                         [form, before_item = std::move(before_item)](const FakeItem& item) {
                           if (before_item) before_item(item.global_id[0]);
                           run_item(form, item);
                         });
+  }
+  /// One work-group, which runs whole: item `first` and those behind it.
+  KernelWork one_group(const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out, size_t first,
+                       std::function<void(size_t)> before_item = {}) {
+    KernelWork work = launch(KernelForm::kMap, in, out, std::move(before_item));
+    work.shape.offset[0] = first;
+    work.shape.global[0] = kGroup;
+    work.shape.local[0] = kGroup;
+    return work;
+  }
+  static std::vector<std::byte> with_group(std::vector<std::byte> bytes, size_t first,
+                                           uint8_t value) {
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(first), kGroup, std::byte{value});
+    return bytes;
   }
   /// What launches of these forms make of `bytes`, one after the other.
   static std::vector<std::byte> expected(std::vector<std::byte> bytes,
@@ -74,6 +90,79 @@ TEST_F(EngineChain, BeginsOnWhatIsThere) {
   }
 }
 
+TEST_F(EngineChain, WholeLaunchesBeginOnWhatIsThere) {
+  for (const char* devices : {"hh", "dd", "gg", "hd"}) {
+    SCOPED_TRACE(devices);
+    start(devices, SplitMode::kAuto);
+    auto stream = engine->create_stream({});
+    auto a = buffer(1), b = buffer(0), c = buffer(0);
+    std::promise<void> gate;
+    const std::shared_future<void> opened = gate.get_future().share();
+    std::atomic<bool> open{false};
+    std::atomic<int> groups{0}, later{0}, too_early{0};
+    const auto early = [&](size_t) {
+      if (!open) ++groups;
+    };
+    // The second device computes for a long time.
+    auto first = *enqueue(*stream, launch(KernelForm::kMap, a, b, [&](size_t item) {
+      if (item == kLast + 1) opened.wait();
+    }));
+    auto second = *enqueue(*stream, one_group(b, b, 0, early));
+    auto third = *enqueue(*stream, one_group(b, b, 2 * kGroup, early));
+    auto fourth = *enqueue(*stream, launch(KernelForm::kMap, b, c, [&](size_t item) {
+      if (!open) ++(item > kLast ? too_early : later);
+    }));
+    while (later == 0) std::this_thread::yield();
+    EXPECT_EQ(groups, 2 * kGroup);
+    for (const auto& command : {first, second, third, fourth}) {
+      EXPECT_GT(command->status(), CL_COMPLETE);
+    }
+    open = true;
+    gate.set_value();
+    const auto expected_b = with_group(with_group(filled(4), 0, 13), 2 * kGroup, 13);
+    EXPECT_EQ(read(*stream, b), expected_b);
+    EXPECT_EQ(read(*stream, c), with_group(with_group(filled(13), 0, 40), 2 * kGroup, 40));
+    EXPECT_EQ(too_early, 0);
+    for (const auto& command : {first, second, third, fourth}) {
+      EXPECT_EQ(command->status(), CL_COMPLETE);
+    }
+    engine.reset();
+  }
+}
+
+TEST_F(EngineChain, WholeLaunchesWaitForWhatTheyTouch) {
+  constexpr size_t kBetween = kLast - kGroup / 2;  // some items of both devices
+  for (const char* devices : {"hh", "dd", "hd"}) {
+    SCOPED_TRACE(devices);
+    start(devices, SplitMode::kAuto);
+    auto stream = engine->create_stream({});
+    auto a = buffer(1), b = buffer(0), c = buffer(9);
+    std::promise<void> gate;
+    const std::shared_future<void> opened = gate.get_future().share();
+    std::atomic<bool> open{false};
+    std::atomic<int> early{0}, too_early{0};
+    const auto check = [&](size_t) {
+      if (!open) ++too_early;
+    };
+    ASSERT_TRUE(enqueue(*stream, launch(KernelForm::kMap, a, b, [&](size_t item) {
+      if (item == kLast + 1) opened.wait();
+    })));
+    ASSERT_TRUE(enqueue(*stream, one_group(b, c, 0, [&](size_t) { ++early; })));
+    // Reads what is being written, writes what is being read, and what is being written.
+    ASSERT_TRUE(enqueue(*stream, one_group(b, c, kBetween, check)));
+    ASSERT_TRUE(enqueue(*stream, one_group(c, a, kBetween, check)));
+    ASSERT_TRUE(enqueue(*stream, one_group(c, b, kBetween, check)));
+    while (early < static_cast<int>(kGroup)) std::this_thread::yield();
+    open = true;
+    gate.set_value();
+    EXPECT_EQ(read(*stream, c), with_group(with_group(filled(9), 0, 13), kBetween, 13));
+    EXPECT_EQ(read(*stream, a), with_group(filled(1), kBetween, 40));
+    EXPECT_EQ(read(*stream, b), with_group(filled(4), kBetween, 40));
+    EXPECT_EQ(too_early, 0);
+    engine.reset();
+  }
+}
+
 TEST_F(EngineChain, WritesNothingThatIsStillRead) {
   for (const char* devices : {"hh", "dd", "hd"}) {
     SCOPED_TRACE(devices);
@@ -120,20 +209,37 @@ TEST_F(EngineChain, LongChainsOverChangingSharesAndRefusedPackages) {
       SCOPED_TRACE(std::string(devices) + (refused ? ", refused" : ""));
       start(devices, SplitMode::kForce);  // packages at random
       auto stream = engine->create_stream({});
-      auto a = buffer(0), b = buffer(0);
-      std::vector<std::byte> content(kBytes);
-      for (size_t i = 0; i < kBytes; ++i) content[i] = static_cast<std::byte>(i * 37 + i / 100);
-      ASSERT_TRUE(enqueue(*stream, WriteWork{whole(a), 0, kBytes, content.data()}, {}, true));
-      std::vector<KernelForm> forms;
-      for (int i = 0; i < 60; ++i) {
-        forms.push_back(i % 7 == 3   ? KernelForm::kGather
-                        : i % 3 == 1 ? KernelForm::kStencil
-                                     : KernelForm::kMap);
-        auto from = i % 2 == 0 ? a : b, to = i % 2 == 0 ? b : a;
-        if (refused && i % 9 == 4) fakes.back()->refuse_launches = 1;
-        ASSERT_TRUE(enqueue(*stream, launch(forms.back(), from, to)));
+      const std::array buffers{buffer(0), buffer(0)};
+      std::array<std::vector<std::byte>, 2> content{filled(0), filled(0)};
+      for (size_t i = 0; i < kBytes; ++i) {
+        content[0][i] = static_cast<std::byte>(i * 37 + i / 100);
       }
-      EXPECT_EQ(read(*stream, a), expected(content, forms));
+      const WriteWork write{whole(buffers[0]), 0, kBytes, content[0].data()};
+      ASSERT_TRUE(enqueue(*stream, write, {}, true));
+      const auto on_host = [&](KernelForm form, size_t from, size_t to, size_t first, size_t n) {
+        const std::vector<std::byte> before = content[from];
+        for (size_t i = first; i < first + n; ++i) {
+          apply(form, before.data(), content[to].data(), static_cast<uint32_t>(i), kBytes, 1);
+        }
+      };
+      for (size_t i = 0; i < 60; ++i) {
+        const KernelForm form = i % 7 == 3   ? KernelForm::kGather
+                                : i % 3 == 1 ? KernelForm::kStencil
+                                             : KernelForm::kMap;
+        const size_t from = i % 2, to = 1 - from;
+        if (refused && i % 9 == 4) fakes.back()->refuse_launches = 1;
+        ASSERT_TRUE(enqueue(*stream, launch(form, buffers[from], buffers[to])));
+        on_host(form, from, to, 0, kBytes);
+        // Whole ones between them, on data of which something is under way or not.
+        for (size_t j = 0; j < i % 5; ++j) {
+          const size_t first = (i * 331 + j * 97) % (kBytes - kGroup);
+          const size_t in = j % 2 == 0 ? to : from, out = j % 3 == 2 ? from : to;
+          ASSERT_TRUE(enqueue(*stream, one_group(buffers[in], buffers[out], first)));
+          on_host(KernelForm::kMap, in, out, first, kGroup);
+        }
+      }
+      EXPECT_EQ(read(*stream, buffers[0]), content[0]);
+      EXPECT_EQ(read(*stream, buffers[1]), content[1]);
       EXPECT_TRUE(engine->finish(*stream));
       engine.reset();
     }
