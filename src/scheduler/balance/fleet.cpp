@@ -9,6 +9,8 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr double kIrregular = 0.2;  // algorithms.md §1, sigmoid
+// A package that takes this part of the time so far changes the end by no more.
+constexpr double kLeastPart = 0.003;
 constexpr double kShortest = 1e-9;  // seconds; clocks may show none at all for a tiny package
 constexpr double kSlowest = 1e-12;
 
@@ -169,8 +171,10 @@ double Fleet::fair_share(size_t device, uint64_t remaining, double now) const {
 
 double Fleet::sized(size_t device, double size, uint64_t remaining, double now) const {
   const double share = fair_share(device, remaining, now);
-  const double worthwhile = members_[device].worthwhile;
-  return share < 2 * worthwhile ? share : std::min(std::max(size, worthwhile), share);
+  const double least = measured() ? kLeastPart * now * speed(device) : 0;
+  const double worthwhile = std::max(members_[device].worthwhile, least);
+  if (share < 2 * worthwhile) return std::max(share, least);
+  return std::clamp(size, worthwhile, share);
 }
 
 void Fleet::give(size_t device, uint64_t slices, double now) {

@@ -61,7 +61,8 @@ class Fleet {
   uint64_t whole_rounds(size_t device, double size, uint64_t remaining) const;
 
   /// The slices of a package that shall have `size`: no more than the fair share, and all of that
-  /// where it would make less than two worthwhile packages.
+  /// where it would make less than two worthwhile packages; but no less than makes a difference to
+  /// the end.
   double sized(size_t device, double size, uint64_t remaining, double now) const;
 
   /// Throttling: whether a device that asks gets a package now. It is noted who was sent away. For

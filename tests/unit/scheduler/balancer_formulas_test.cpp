@@ -264,6 +264,30 @@ TEST(SigmoidBalancer, PackagesAreWorthTheirStart) {
   EXPECT_EQ(balancer->next_package(1, 300, 200), 300u);
 }
 
+TEST(SigmoidBalancer, NoPackageIsTooSmallToMatter) {
+  // After 1000 s at a slice per millisecond, 3000 slices make 0.3 % of the time.
+  const auto balancer = make("sigmoid", 2'000'000, {{1000, 1}, {1000, 1}});
+  const uint64_t first = balancer->next_package(0, 2'000'000, 0);
+  const uint64_t second = balancer->next_package(1, 2'000'000 - first, 0);
+  balancer->finished({0, first, 0, static_cast<double>(first) / 1000});
+  balancer->finished({1, second, 0, static_cast<double>(second) / 1000});
+  EXPECT_EQ(balancer->next_package(0, 4000, 1000), 3000u);  // 2000 is its share
+  EXPECT_EQ(balancer->next_package(1, 1000, 1000), 1000u);
+}
+
+TEST(ModelBalancer, TheTailIsNotDividedForEver) {
+  const auto balancer = make("model:0.01", 2'000'000, {{1000, 1}, {1000, 1}});
+  EXPECT_EQ(balancer->next_package(0, 2'000'000, 0), 990'000u);
+  EXPECT_EQ(balancer->next_package(1, 1'010'000, 0), 990'000u);
+  balancer->finished({0, 990'000, 0, 990});
+  balancer->finished({1, 990'000, 0, 990});
+  EXPECT_EQ(balancer->next_package(0, 20'000, 990), 5000u);
+  EXPECT_EQ(balancer->next_package(1, 15'000, 990), 5000u);
+  balancer->finished({0, 5000, 990, 995});
+  balancer->finished({1, 5000, 990, 995});
+  EXPECT_EQ(balancer->next_package(0, 10'000, 995), 5000u);  // half of that would not matter
+}
+
 TEST(SigmoidBalancer, ShortLaunchesHaveOnePackageEach) {
   const auto balancer = make("sigmoid", 1000, {costly(300), costly(300)});
   EXPECT_EQ(balancer->next_package(0, 1000, 0), 500u);
