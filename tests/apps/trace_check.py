@@ -164,12 +164,15 @@ def check_bytes(tutti, _program, folder):
     expect(PIXELS <= sent[commands[-1]] <= PIXELS + 4 * ROW * (packages - 1), f"{sent} bytes sent")
     # What paint wrote goes to the host once, by whoever asks first; each device that reads a part
     # gets no more than the other device's part.
-    expect(to_host == PIXELS, f"{to_host} bytes to the host, not {PIXELS}: {reasons}")
     painted = collections.Counter()
     for run in runs:
         if run["args"]["kernel"] == "paint":
             painted[run["args"]["device"]] += run["args"].get("count", 1)
     expect(painted, "paint did not run")
+    if len(painted) > 1:
+        expect(to_host == PIXELS, f"{to_host} bytes to the host, not {PIXELS}: {reasons}")
+    else:  # from where the application reads all of it at once, whatever is at the host already
+        expect(PIXELS <= to_host <= 2 * PIXELS, f"{to_host} bytes to the host: {reasons}")
     for device, moved in to_device.items():
         expect(moved <= PIXELS - painted[device] * PIXELS // sum(painted.values()),
                f"{moved} bytes to device {device}, which painted {painted}")

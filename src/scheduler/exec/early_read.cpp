@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "scheduler/exec/buffer_uses.h"
 #include "scheduler/exec/transfer_trace.h"
+#include "scheduler/memory/image_boxes.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -15,19 +17,22 @@ constexpr uint64_t kWorthReadingEarly = 4 << 20;
 
 std::optional<ReadWork> EarlyRead::reading(const Work& work) {
   if (const auto* read = std::get_if<ReadWork>(&work)) return *read;
-  const auto* map = std::get_if<MapWork>(&work);
-  if (!map || map->discard) return {};
-  const auto host = map->view.buffer->host_memory();  // which was made for the pointer to return
-  if (!host) return {};
-  return ReadWork{map->view, map->offset, map->size, *host + map->view.origin + map->offset};
+  if (const auto* map = std::get_if<MapWork>(&work); map && !map->discard) {
+    return ReadWork{map->view, map->offset, map->size, nullptr};
+  }
+  if (const auto* rect = std::get_if<RectWork>(&work); rect && !rect->write) {
+    const auto [begin, end] = rect_span(rect->buffer_rect, rect->region);
+    return ReadWork{rect->view, begin, end - begin, nullptr};
+  }
+  return {};
 }
 
 bool EarlyRead::pays(BackendSet& backends, std::span<const uint32_t> devices, const ReadWork& work,
                      bool always) {
-  if (work.from.buffer->image() || (!always && work.size < kWorthReadingEarly)) return false;
+  if (!always && work.size < kWorthReadingEarly) return false;
   // Where reading takes the processor that computes, nothing is gained.
   return std::any_of(devices.begin(), devices.end(), [&](uint32_t i) {
-    return backends.place(i) != kHostPlace &&
+    return work.from.buffer->place_on(i) != kHostPlace &&
            (always || (backends.traits(i).type & CL_DEVICE_TYPE_CPU) == 0);
   });
 }
@@ -36,7 +41,7 @@ void EarlyRead::start() {
   MutexLock lock(mutex_);
   if (over_) return;
   for (const uint32_t backend : before_->devices()) {
-    if (backends_.place(backend) == kHostPlace) continue;
+    if (work_.from.buffer->place_on(backend) == kHostPlace) continue;
     threads_.emplace_back([this, backend] { read_from(backend); });
   }
 }
@@ -63,21 +68,40 @@ void EarlyRead::read_from(uint32_t backend) {
   const uint64_t end = begin + work_.size;
   size_t seen = 0;
   for (;;) {
-    const auto written = before_->next_written(buffer, backends_.place(backend), seen);
+    const auto written = before_->next_written(buffer, buffer.place_on(backend), seen);
     if (written.empty()) return;
     for (ByteRange range : written) {
       range = {std::max(range.begin, begin), std::min(range.end, end)};
       if (range.empty()) continue;
       // What fails here is read once more when the launch has ended.
-      const auto memory = buffer.device_memory(backend);
-      const auto queue = backends_.reading_queue(backend);
-      if (!memory || !queue) return;
-      auto* const to = static_cast<std::byte*>(work_.to) + (range.begin - begin);
-      if (!(*queue)->read_blocking(**memory, range.begin, range.size(), to)) return;
+      if (!read(backend, range)) return;
       MutexLock lock(mutex_);
       done_.push_back(range);
     }
   }
+}
+
+Status EarlyRead::read(uint32_t backend, const ByteRange& range) {
+  LogicalBuffer& buffer = *work_.from.buffer;
+  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.reading_queue(backend));
+  if (work_.to) {
+    const uint64_t at = range.begin - (work_.from.origin + work_.offset);
+    return queue->read_blocking(*memory, range.begin, range.size(),
+                                static_cast<std::byte*>(work_.to) + at);
+  }
+  TUTTI_ASSIGN(std::byte * host, buffer.host_memory(work_.size));
+  const backends::ImageShape* shape = buffer.image();
+  if (!shape) {
+    return queue->read_blocking(*memory, range.begin, range.size(), host + range.begin);
+  }
+  for (const auto& [box, offset] : boxes_of(*shape, range.begin, range.end)) {
+    TUTTI_ASSIGN(const auto ended,
+                 queue->read_image(*memory, box, host + offset, shape->second_pitch(),
+                                   shape->slice_pitch, {}));
+    TUTTI_TRY(ended->wait());
+  }
+  return {};
 }
 
 }  // namespace tutti::scheduler

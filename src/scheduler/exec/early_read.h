@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A read or map of a buffer that begins while the split launch before it still computes: what a
-// package has written is fetched when that package has ended, with a thread and a queue for each
-// device. Thread-safe.
+// A read or map of a buffer or image that begins while the split launch before it still computes:
+// what a package has written is fetched when that package has ended, with a thread and a queue for
+// each device. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ class EarlyRead {
       : backends_(backends), before_(std::move(before)), work_(std::move(work)), number_(number) {}
   ~EarlyRead() { finish(); }
 
-  /// What `work` reads and to where, if it is one that may begin early; to the host's copy for a
-  /// map, whose content is what the map is for.
+  /// What `work` reads and to where, if it is one that may begin early; null: to the host's copy,
+  /// of which the rest of the work makes what it wants.
   static std::optional<ReadWork> reading(const Work& work);
   /// Whether it is worth its threads: of `devices`, those with memory of their own have something
   /// that takes a while.
@@ -37,6 +37,7 @@ class EarlyRead {
 
  private:
   void read_from(uint32_t backend);
+  Status read(uint32_t backend, const ByteRange& range);
 
   BackendSet& backends_;
   const std::shared_ptr<SplitRun> before_;

@@ -105,13 +105,15 @@ Status Engine::Impl::execute(Command& command) {
   const HostScope scope(command.trace_.get());
   const auto* read = std::get_if<ReadWork>(&command.work_);
   const auto* map = std::get_if<MapWork>(&command.work_);
-  if ((read || map) && backends.count() > 1) {
+  const auto* rect = std::get_if<RectWork>(&command.work_);
+  if ((read || map || rect) && backends.count() > 1) {
     std::shared_ptr<EarlyRead> early;
     {
       MutexLock lock(log.mutex());
       early.swap(command.early_);
     }
     if (early && read) return executor.read_rest(*read, early->finish());
+    if (early && rect) return executor.read_rest(*rect, early->finish());
     if (early) return executor.map_rest(*map, early->finish());
   }
   return executor.execute(command.work_);

@@ -344,6 +344,13 @@ Status Executor::run(const FillWork& work) {
   return {};
 }
 
+Status Executor::read_rest(const RectWork& work, std::span<const ByteRange> there) {
+  for (const ByteRange& range : there) {
+    work.view.buffer->add_copy(kHostPlace, range.begin, range.end);
+  }
+  return run(work);
+}
+
 Status Executor::run(const RectWork& work) {
   if (!work.write) work.view.buffer->note_read(work.bytes());
   TUTTI_ASSIGN(const bool transferred, transfer_image(work));

@@ -28,8 +28,9 @@ class Executor {
   Status execute(const Work& work);
   /// A read of what lies not in `there`: ranges of the buffer, apart and ascending.
   Status read_rest(const ReadWork& work, std::span<const ByteRange> there);
-  /// A map, of which what lies in `there` is in the host's copy already.
+  /// A map or read by rectangles, of which what lies in `there` is in the host's copy already.
   Status map_rest(const MapWork& work, std::span<const ByteRange> there);
+  Status read_rest(const RectWork& work, std::span<const ByteRange> there);
   /// A write or fill of a buffer: nobody needs what was there.
   static bool overwrites(const Work& work) {
     return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work);

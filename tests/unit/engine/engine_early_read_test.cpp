@@ -76,6 +76,49 @@ TEST_F(EngineEarlyRead, APartOfTheBufferOnly) {
   }
 }
 
+TEST_F(EngineEarlyRead, ImagesAndRectanglesBeginEarlyToo) {
+  constexpr size_t kRow = 64;
+  for (const char* devices : {"dd", "gg", "dhd"}) {
+    for (const bool is_image : {true, false}) {
+      for (const bool blocking : {true, false}) {
+        SCOPED_TRACE(std::string(devices) + (is_image ? ", image" : ", buffer") +
+                     (blocking ? "" : ", not blocking"));
+        start(devices, SplitMode::kForce);
+        auto stream = engine->create_stream({});
+        const bool shared = std::string_view(devices).find('h') != std::string_view::npos;
+        int early = 0;
+        for (uint8_t round = 0; round < 20; ++round) {
+          auto a = buffer(round), b = is_image ? image({kRow / 4, kBytes / kRow, 1}) : buffer(0);
+          const uint64_t fetched_before = fetched();
+          std::atomic<bool> fetched_early{false};
+          ASSERT_TRUE(
+              enqueue(*stream, shared ? map_kernel(a, b, 1) : waiting_kernel(a, b, fetched_early)));
+          // All but the first row and the first eight bytes of each.
+          std::vector<std::byte> bytes(kBytes);
+          RectWork read;
+          read.view = whole(b);
+          read.host = bytes.data();
+          read.buffer_rect = {{8, 1, 0}, kRow, kBytes};
+          read.host_rect = {{4, 0, 0}, kRow, kBytes};
+          read.region = {kRow - 8, kBytes / kRow - 1, 1};
+          ASSERT_TRUE(enqueue(*stream, read, {}, blocking));
+          ASSERT_TRUE(engine->finish(*stream));
+          std::vector<std::byte> expected(kBytes);
+          for (size_t y = 0; y < read.region[1]; ++y) {
+            std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(y * kRow + 4),
+                        read.region[0], static_cast<std::byte>(round * 3 + 1));
+          }
+          EXPECT_EQ(bytes, expected);
+          EXPECT_LE(fetched() - fetched_before, kBytes);  // nothing twice
+          early += fetched_early ? 1 : 0;
+        }
+        EXPECT_TRUE(shared || early > 0);
+        engine.reset();
+      }
+    }
+  }
+}
+
 TEST_F(EngineEarlyRead, MapsBeginEarlyToo) {
   for (const char* devices : {"dd", "gg", "dhd"}) {
     for (const bool blocking : {true, false}) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,21 @@ class EngineTest : public ::testing::Test {
     scheduler::LogicalBuffer::Options options;
     options.size = kBytes;
     options.initial = bytes.data();
+    return *scheduler::LogicalBuffer::create(*set, options);
+  }
+  /// kBytes of pixels of four bytes, without gaps.
+  Ref<scheduler::LogicalBuffer> image(std::array<size_t, 3> extent,
+                                      cl_mem_object_type type = CL_MEM_OBJECT_IMAGE2D) {
+    scheduler::LogicalBuffer::Options options;
+    options.size = kBytes;
+    options.image.emplace();
+    options.image->type = type;
+    options.image->extent = extent;
+    options.image->pixel_size = 4;
+    options.image->row_pitch = 4 * extent[0];
+    if (type == CL_MEM_OBJECT_IMAGE3D) options.image->slice_pitch = 4 * extent[0] * extent[1];
+    if (type == CL_MEM_OBJECT_IMAGE1D_ARRAY) options.image->slice_pitch = 4 * extent[0];
+    EXPECT_EQ(options.image->span(), kBytes);
     return *scheduler::LogicalBuffer::create(*set, options);
   }
   static scheduler::BufferView whole(const Ref<scheduler::LogicalBuffer>& buffer) {

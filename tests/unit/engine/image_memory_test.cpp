@@ -10,20 +10,6 @@ using namespace scheduler;
 
 class EngineImages : public EngineTest {
  protected:
-  /// kBytes of pixels of four bytes, without gaps.
-  Ref<LogicalBuffer> image(cl_mem_object_type type, std::array<size_t, 3> extent) {
-    LogicalBuffer::Options options;
-    options.size = kBytes;
-    options.image.emplace();
-    options.image->type = type;
-    options.image->extent = extent;
-    options.image->pixel_size = 4;
-    options.image->row_pitch = 4 * extent[0];
-    if (type == CL_MEM_OBJECT_IMAGE3D) options.image->slice_pitch = 4 * extent[0] * extent[1];
-    if (type == CL_MEM_OBJECT_IMAGE1D_ARRAY) options.image->slice_pitch = 4 * extent[0];
-    EXPECT_EQ(options.image->span(), kBytes);
-    return *LogicalBuffer::create(*set, options);
-  }
   static void fill(std::byte* memory, uint64_t begin, uint64_t end, uint8_t seed) {
     for (uint64_t i = begin; i < end; ++i) memory[i] = std::byte(i * 7 + seed);
   }
@@ -32,7 +18,7 @@ class EngineImages : public EngineTest {
 
 TEST_F(EngineImages, OnlyMissingPixelsTravel) {
   start("dd", SplitMode::kAuto);
-  auto one = image(CL_MEM_OBJECT_IMAGE2D, {16, 64, 1});
+  auto one = image({16, 64, 1});
   fill(*one->host_memory(), 0, kBytes, 1);
   one->set_exclusive(kHostPlace, 0, kBytes);
   ASSERT_TRUE(one->make_valid(1, 640, 1280));
@@ -52,7 +38,7 @@ TEST_F(EngineImages, OnlyMissingPixelsTravel) {
 
 TEST_F(EngineImages, RowsOfSlicesOfA3dImage) {
   start("dd", SplitMode::kAuto);
-  auto deep = image(CL_MEM_OBJECT_IMAGE3D, {8, 16, 8});
+  auto deep = image({8, 16, 8}, CL_MEM_OBJECT_IMAGE3D);
   fill(*deep->host_memory(), 0, kBytes, 1);
   deep->set_exclusive(kHostPlace, 0, kBytes);
   const ByteStrips rows{{0, kBytes}, 4 * 32, 16 * 32, 3 * 32};
@@ -76,7 +62,7 @@ TEST_F(EngineImages, RandomPartsOfRandomPlaces) {
       {CL_MEM_OBJECT_IMAGE2D, {32, 32, 1}},
       {CL_MEM_OBJECT_IMAGE3D, {8, 16, 8}}};
   for (const auto& [type, extent] : kinds) {
-    auto one = image(type, extent);
+    auto one = image(extent, type);
     std::byte* host = *one->host_memory();
     std::vector<std::byte> expected(kBytes);
     fill(host, 0, kBytes, 9);
@@ -119,7 +105,7 @@ TEST_F(EngineImages, RandomPartsOfRandomPlaces) {
 TEST_F(EngineImages, AWholeLaunchKeepsWhatItsDeviceAloneHas) {
   // Half of the image is newest on the device, half at the host.
   start("d", SplitMode::kNever);
-  auto in = image(CL_MEM_OBJECT_IMAGE2D, {32, 32, 1});
+  auto in = image({32, 32, 1});
   std::byte* host = *in->host_memory();
   std::vector<std::byte> content(kBytes);
   fill(content.data(), 0, kBytes, 5);
