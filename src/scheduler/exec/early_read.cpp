@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "scheduler/exec/buffer_uses.h"
+#include "scheduler/exec/image_rect.h"
 #include "scheduler/exec/transfer_trace.h"
-#include "scheduler/memory/image_boxes.h"
+#include "scheduler/memory/image_transfer.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -15,24 +16,34 @@ constexpr uint64_t kWorthReadingEarly = 4 << 20;
 
 }  // namespace
 
-std::optional<ReadWork> EarlyRead::reading(const Work& work) {
-  if (const auto* read = std::get_if<ReadWork>(&work)) return *read;
+std::optional<EarlyRead::Wanted> EarlyRead::reading(const Work& work) {
+  const auto wanted = [](const BufferView& view, uint64_t offset, uint64_t size) {
+    const uint64_t begin = view.origin + offset;
+    return Wanted{view, {begin, begin + size}, nullptr, {}};
+  };
+  if (const auto* read = std::get_if<ReadWork>(&work)) {
+    Wanted all = wanted(read->from, read->offset, read->size);
+    all.to = static_cast<std::byte*>(read->to);
+    return all;
+  }
   if (const auto* map = std::get_if<MapWork>(&work); map && !map->discard) {
-    return ReadWork{map->view, map->offset, map->size, nullptr};
+    return wanted(map->view, map->offset, map->size);
   }
   if (const auto* rect = std::get_if<RectWork>(&work); rect && !rect->write) {
     const auto [begin, end] = rect_span(rect->buffer_rect, rect->region);
-    return ReadWork{rect->view, begin, end - begin, nullptr};
+    Wanted all = wanted(rect->view, begin, end - begin);
+    if (rect->view.buffer->image()) all.pixels = *rect;
+    return all;
   }
   return {};
 }
 
-bool EarlyRead::pays(BackendSet& backends, std::span<const uint32_t> devices, const ReadWork& work,
+bool EarlyRead::pays(BackendSet& backends, std::span<const uint32_t> devices, const Wanted& wanted,
                      bool always) {
-  if (!always && work.size < kWorthReadingEarly) return false;
+  if (!always && wanted.range.size() < kWorthReadingEarly) return false;
   // Where reading takes the processor that computes, nothing is gained.
   return std::any_of(devices.begin(), devices.end(), [&](uint32_t i) {
-    return work.from.buffer->place_on(i) != kHostPlace &&
+    return wanted.view.buffer->place_on(i) != kHostPlace &&
            (always || (backends.traits(i).type & CL_DEVICE_TYPE_CPU) == 0);
   });
 }
@@ -41,7 +52,7 @@ void EarlyRead::start() {
   MutexLock lock(mutex_);
   if (over_) return;
   for (const uint32_t backend : before_->devices()) {
-    if (work_.from.buffer->place_on(backend) == kHostPlace) continue;
+    if (wanted_.view.buffer->place_on(backend) == kHostPlace) continue;
     threads_.emplace_back([this, backend] { read_from(backend); });
   }
 }
@@ -63,15 +74,13 @@ std::vector<ByteRange> EarlyRead::finish() {
 
 void EarlyRead::read_from(uint32_t backend) {
   const TransferCause cause("read by the application", number_);
-  LogicalBuffer& buffer = *work_.from.buffer;
-  const uint64_t begin = work_.from.origin + work_.offset;
-  const uint64_t end = begin + work_.size;
+  LogicalBuffer& buffer = *wanted_.view.buffer;
   size_t seen = 0;
   for (;;) {
     const auto written = before_->next_written(buffer, buffer.place_on(backend), seen);
     if (written.empty()) return;
     for (ByteRange range : written) {
-      range = {std::max(range.begin, begin), std::min(range.end, end)};
+      range = {std::max(range.begin, wanted_.range.begin), std::min(range.end, wanted_.range.end)};
       if (range.empty()) continue;
       // What fails here is read once more when the launch has ended.
       if (!read(backend, range)) return;
@@ -82,26 +91,20 @@ void EarlyRead::read_from(uint32_t backend) {
 }
 
 Status EarlyRead::read(uint32_t backend, const ByteRange& range) {
-  LogicalBuffer& buffer = *work_.from.buffer;
+  LogicalBuffer& buffer = *wanted_.view.buffer;
   TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.reading_queue(backend));
-  if (work_.to) {
-    const uint64_t at = range.begin - (work_.from.origin + work_.offset);
+  const SegmentRows rows{{range.begin, range.end, 0}};
+  if (wanted_.pixels) return move_pixels(*queue, *memory, *wanted_.pixels, rows);
+  if (wanted_.to) {
     return queue->read_blocking(*memory, range.begin, range.size(),
-                                static_cast<std::byte*>(work_.to) + at);
+                                wanted_.to + (range.begin - wanted_.range.begin));
   }
-  TUTTI_ASSIGN(std::byte * host, buffer.host_memory(work_.size));
-  const backends::ImageShape* shape = buffer.image();
-  if (!shape) {
-    return queue->read_blocking(*memory, range.begin, range.size(), host + range.begin);
+  TUTTI_ASSIGN(std::byte * host, buffer.host_memory(wanted_.range.size()));
+  if (const backends::ImageShape* shape = buffer.image()) {
+    return move_image_rows(*queue, *memory, false, *shape, rows, host);
   }
-  for (const auto& [box, offset] : boxes_of(*shape, range.begin, range.end)) {
-    TUTTI_ASSIGN(const auto ended,
-                 queue->read_image(*memory, box, host + offset, shape->second_pitch(),
-                                   shape->slice_pitch, {}));
-    TUTTI_TRY(ended->wait());
-  }
-  return {};
+  return queue->read_blocking(*memory, range.begin, range.size(), host + range.begin);
 }
 
 }  // namespace tutti::scheduler

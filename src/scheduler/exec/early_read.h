@@ -18,17 +18,27 @@ namespace tutti::scheduler {
 
 class EarlyRead {
  public:
+  /// What is read, and to where.
+  struct Wanted {
+    BufferView view;
+    ByteRange range;                 // of the buffer
+    std::byte* to = nullptr;         // for its first byte; null: the host's copy, of which the
+                                     // rest of the work makes what it wants
+    std::optional<RectWork> pixels;  // of an image: to where that says
+  };
   /// `number`: of the read in the trace, or 0.
-  EarlyRead(BackendSet& backends, std::shared_ptr<SplitRun> before, ReadWork work, uint64_t number)
-      : backends_(backends), before_(std::move(before)), work_(std::move(work)), number_(number) {}
+  EarlyRead(BackendSet& backends, std::shared_ptr<SplitRun> before, Wanted wanted, uint64_t number)
+      : backends_(backends),
+        before_(std::move(before)),
+        wanted_(std::move(wanted)),
+        number_(number) {}
   ~EarlyRead() { finish(); }
 
-  /// What `work` reads and to where, if it is one that may begin early; null: to the host's copy,
-  /// of which the rest of the work makes what it wants.
-  static std::optional<ReadWork> reading(const Work& work);
+  /// What `work` reads, if it is one that may begin early.
+  static std::optional<Wanted> reading(const Work& work);
   /// Whether it is worth its threads: of `devices`, those with memory of their own have something
   /// that takes a while.
-  static bool pays(BackendSet& backends, std::span<const uint32_t> devices, const ReadWork& work,
+  static bool pays(BackendSet& backends, std::span<const uint32_t> devices, const Wanted& wanted,
                    bool always);
   void start() TUTTI_EXCLUDES(mutex_);
   /// To be called when the launch has ended: afterwards nothing is read any more. What was read, as
@@ -41,7 +51,7 @@ class EarlyRead {
 
   BackendSet& backends_;
   const std::shared_ptr<SplitRun> before_;
-  const ReadWork work_;
+  const Wanted wanted_;
   const uint64_t number_;
   Mutex mutex_;
   bool over_ TUTTI_GUARDED_BY(mutex_) = false;

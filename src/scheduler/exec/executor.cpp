@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "platform/clock.h"
+#include "scheduler/exec/image_rect.h"
 #include "scheduler/exec/transfer_trace.h"
 #include "scheduler/log/vendor_clock.h"
 
@@ -136,7 +137,7 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
 
 std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t begin,
                                               uint64_t end) const {
-  if (end - begin < kWorthScattering || buffer.image() || buffer.undefined(begin, end)) {
+  if (end - begin < kWorthScattering || buffer.undefined(begin, end)) {
     return preferred_place(buffer, begin, end);
   }
   std::optional<Place> place;
@@ -150,6 +151,18 @@ std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t be
 }
 
 namespace {
+
+/// What lies not in `there`: ranges that lie apart, ascending.
+std::vector<ByteRange> without(const ByteRange& all, std::span<const ByteRange> there) {
+  std::vector<ByteRange> rest;
+  uint64_t at = all.begin;
+  for (const ByteRange& range : there) {
+    if (range.begin > at) rest.push_back({at, range.begin});
+    at = std::max(at, range.end);
+  }
+  if (at < all.end) rest.push_back({at, all.end});
+  return rest;
+}
 
 /// One transfer of every place, all at once: a thread for each but the first.
 Status all_at_once(const std::vector<std::function<Status()>>& transfers) {
@@ -170,8 +183,8 @@ Status all_at_once(const std::vector<std::function<Status()>>& transfers) {
 
 }  // namespace
 
-Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges, uint64_t begin,
-                        std::byte* to) {
+Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges,
+                        const Ways& ways) {
   std::vector<std::vector<ResidencyMap::Segment>> by_device(backends_.count());
   std::vector<ResidencyMap::Segment> segments;
   for (const ByteRange& range : ranges) {
@@ -182,12 +195,13 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
     if (segment.places == 0) continue;  // never written: whatever the application gets is right
     if (segment.places & place_bit(kHostPlace)) {
       TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
-      std::memcpy(to + (segment.begin - begin), host + segment.begin, segment.end - segment.begin);
+      ways.host(host, segment);
       continue;
     }
     for (uint32_t i = 0; i < backends_.count(); ++i) {
-      if (!(segment.places & place_bit(backends_.place(i)))) continue;
-      by_device[i].push_back({segment.begin, segment.end, place_bit(backends_.place(i))});
+      const Place place = buffer.place_on(i);
+      if (!(segment.places & place_bit(place))) continue;
+      by_device[i].push_back({segment.begin, segment.end, place_bit(place)});
       break;
     }
   }
@@ -198,9 +212,7 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
       TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(i));
       TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(i));
       for (const SegmentRows& rows : rows_of(by_device[i])) {
-        TUTTI_TRY(queue->read_rows(*memory,
-                                   {rows.first.begin, rows.length(), rows.pitch, rows.count},
-                                   to + (rows.first.begin - begin)));
+        TUTTI_TRY(ways.device(*queue, *memory, rows));
       }
       return {};
     });
@@ -208,9 +220,8 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
   return all_at_once(transfers);
 }
 
-Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
-                         const std::byte* from) {
-  auto segments = buffer.used_segments(begin, end);
+Status Executor::scatter(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
+  auto segments = buffer.used_segments(range.begin, range.end);
   std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
   for (auto& segment : segments) {
     // What was never written goes to the host's copy, from where everybody gets it.
@@ -226,25 +237,20 @@ Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
     if (by_place[place].empty()) continue;
     transfers.emplace_back([&, place]() -> Status {
       if (place == kHostPlace) {
-        TUTTI_ASSIGN(std::byte * host, buffer.host_memory(end - begin));
-        for (const auto& segment : by_place[place]) {
-          std::memmove(host + segment.begin, from + (segment.begin - begin),
-                       segment.end - segment.begin);
-        }
+        TUTTI_ASSIGN(std::byte * host, buffer.host_memory(range.size()));
+        for (const auto& segment : by_place[place]) ways.host(host, segment);
         return {};
       }
       TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
       TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
       for (const SegmentRows& rows : rows_of(by_place[place])) {
-        TUTTI_TRY(queue->write_rows(*memory,
-                                    {rows.first.begin, rows.length(), rows.pitch, rows.count},
-                                    from + (rows.first.begin - begin)));
+        TUTTI_TRY(ways.device(*queue, *memory, rows));
       }
       return {};
     });
   }
   TUTTI_TRY(all_at_once(transfers));
-  buffer.forget_host_use(begin, end);
+  buffer.forget_host_use(range.begin, range.end);
   for (const auto& segment : segments) {
     const auto first = static_cast<Place>(std::countr_zero(segment.places));
     buffer.set_exclusive(first, segment.begin, segment.end);
@@ -258,14 +264,17 @@ Status Executor::scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end,
 Status Executor::read_rest(const ReadWork& work, std::span<const ByteRange> there) {
   work.from.buffer->note_read(work.size);
   const uint64_t begin = work.from.origin + work.offset;
-  std::vector<ByteRange> rest;
-  uint64_t at = begin;
-  for (const ByteRange& range : there) {
-    if (range.begin > at) rest.push_back({at, range.begin});
-    at = std::max(at, range.end);
-  }
-  if (at < begin + work.size) rest.push_back({at, begin + work.size});
-  return gather(*work.from.buffer, rest, begin, static_cast<std::byte*>(work.to));
+  auto* const to = static_cast<std::byte*>(work.to);
+  const Ways ways{[&](std::byte* copy, const ResidencyMap::Segment& segment) {
+                    std::memcpy(to + (segment.begin - begin), copy + segment.begin,
+                                segment.end - segment.begin);
+                  },
+                  [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
+                    return queue.read_rows(
+                        memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
+                        to + (rows.first.begin - begin));
+                  }};
+  return gather(*work.from.buffer, without({begin, begin + work.size}, there), ways);
 }
 
 void Executor::overwrite_at_host(const Work& work) {
@@ -284,7 +293,19 @@ Status Executor::run(const WriteWork& work) {
   const uint64_t begin = work.to.origin + work.offset;
   const uint64_t end = begin + work.size;
   const auto place = place_of_write(buffer, begin, end);
-  if (!place) return scatter(buffer, begin, end, static_cast<const std::byte*>(work.from));
+  if (!place) {
+    const auto* const from = static_cast<const std::byte*>(work.from);
+    return scatter(buffer, {begin, end},
+                   {[&](std::byte* copy, const ResidencyMap::Segment& segment) {
+                      std::memmove(copy + segment.begin, from + (segment.begin - begin),
+                                   segment.end - segment.begin);
+                    },
+                    [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
+                      return queue.write_rows(
+                          memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
+                          from + (rows.first.begin - begin));
+                    }});
+  }
   if (*place == kHostPlace) {
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory(work.size));
     std::memmove(host + begin, work.from, work.size);
@@ -345,18 +366,36 @@ Status Executor::run(const FillWork& work) {
 }
 
 Status Executor::read_rest(const RectWork& work, std::span<const ByteRange> there) {
-  for (const ByteRange& range : there) {
-    work.view.buffer->add_copy(kHostPlace, range.begin, range.end);
+  LogicalBuffer& buffer = *work.view.buffer;
+  if (!buffer.image()) {
+    for (const ByteRange& range : there) buffer.add_copy(kHostPlace, range.begin, range.end);
+    return run(work);
   }
-  return run(work);
+  buffer.note_read(work.bytes());
+  const auto [begin, end] = rect_span(work.buffer_rect, work.region);
+  return gather(buffer, without({begin, end}, there), ways_of_pixels(work));
+}
+
+Executor::Ways Executor::ways_of_pixels(const RectWork& work) {
+  return {[&work](std::byte* copy, const ResidencyMap::Segment& segment) {
+            copy_pixels(copy, work, segment.begin, segment.end);
+          },
+          [&work](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
+            return move_pixels(queue, memory, work, rows);
+          }};
 }
 
 Status Executor::run(const RectWork& work) {
-  if (!work.write) work.view.buffer->note_read(work.bytes());
-  TUTTI_ASSIGN(const bool transferred, transfer_image(work));
-  if (transferred) return {};
   LogicalBuffer& buffer = *work.view.buffer;
   const auto [first, last] = rect_span(work.buffer_rect, work.region);
+  // Of all bytes from the first to the last, and several devices use the old ones.
+  if (work.write && buffer.image() && last - first == work.bytes() &&
+      !place_of_write(buffer, first, last)) {
+    return scatter(buffer, {first, last}, ways_of_pixels(work));
+  }
+  TUTTI_ASSIGN(const bool transferred, transfer_image(work));
+  if (transferred) return {};
+  if (!work.write && buffer.image()) return read_rest(work, {});
   const uint64_t begin = work.view.origin + first;
   const uint64_t end = work.view.origin + last;
   // A write, too, needs the bytes between its rows: the spanned range becomes the host's.
@@ -368,6 +407,7 @@ Status Executor::run(const RectWork& work) {
     copy_rect(window, work.buffer_rect, application, work.host_rect, work.region);
     buffer.set_exclusive(kHostPlace, begin, end);
   } else {
+    buffer.note_read(work.bytes());
     copy_rect(application, work.host_rect, window, work.buffer_rect, work.region);
   }
   return {};

@@ -4,6 +4,7 @@
 // ranges.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,9 +29,10 @@ class Executor {
   Status execute(const Work& work);
   /// A read of what lies not in `there`: ranges of the buffer, apart and ascending.
   Status read_rest(const ReadWork& work, std::span<const ByteRange> there);
-  /// A map or read by rectangles, of which what lies in `there` is in the host's copy already.
-  Status map_rest(const MapWork& work, std::span<const ByteRange> there);
+  /// The same by rectangles; of an image. Of a buffer those are in the host's copy.
   Status read_rest(const RectWork& work, std::span<const ByteRange> there);
+  /// A map, of which what lies in `there` is in the host's copy already.
+  Status map_rest(const MapWork& work, std::span<const ByteRange> there);
   /// A write or fill of a buffer: nobody needs what was there.
   static bool overwrites(const Work& work) {
     return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work);
@@ -68,11 +70,17 @@ class Executor {
   Result<bool> copy_images(const CopyRectWork& work);
   Status fill_buffer_image(const FillImageWork& work, uint32_t backend);
   Status pixel_of(const FillImageWork& work, uint32_t backend, std::byte* pixel);
-  /// The ranges, ascending, to where `to` stands for the byte at `begin`.
-  Status gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges, uint64_t begin,
-                std::byte* to);
+  /// How what lies in the host's copy, which begins at `copy`, and on devices comes to or from the
+  /// application's memory.
+  struct Ways {
+    std::function<void(std::byte* copy, const ResidencyMap::Segment& segment)> host;
+    std::function<Status(backends::Queue&, backends::Memory&, const SegmentRows&)> device;
+  };
+  static Ways ways_of_pixels(const RectWork& work);
+  /// The ranges, ascending, from wherever they are, all places at once.
+  Status gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges, const Ways& ways);
   /// Puts new content where the old one was used, on all places at once.
-  Status scatter(LogicalBuffer& buffer, uint64_t begin, uint64_t end, const std::byte* from);
+  Status scatter(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways);
 
   BackendSet& backends_;
 };

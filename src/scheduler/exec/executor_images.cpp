@@ -23,7 +23,11 @@ Result<bool> Executor::transfer_image(const RectWork& work) {
                                      ? queue->write_image(*memory, box, host, second, third, {})
                                      : queue->read_image(*memory, box, host, second, third, {}));
   TUTTI_TRY(ended->wait());
-  if (work.write) buffer.set_exclusive(place, 0, buffer.size());
+  if (work.write) {
+    buffer.set_exclusive(place, 0, buffer.size());
+  } else {
+    buffer.note_read(work.bytes());
+  }
   return true;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectangles of bytes in an image's host's copy, as boxes of pixels. Pure functions.
+// Rectangles of bytes in an image's host's copy, as boxes of pixels; and their transfers to and
+// from the application's memory.
 #pragma once
 
 #include "scheduler/exec/work.h"
+#include "scheduler/memory/segment_rows.h"
 
 namespace tutti::scheduler {
 
@@ -22,5 +24,12 @@ inline std::byte* first_byte(const RectWork& work) {
   return static_cast<std::byte*>(work.host) + rect.origin[0] + rect.origin[1] * rect.row_pitch +
          rect.origin[2] * rect.slice_pitch;
 }
+
+/// Moves those pixels of the rows that the work has between its image on a device and the
+/// application's memory, and waits.
+Status move_pixels(backends::Queue& queue, backends::Memory& memory, const RectWork& work,
+                   const SegmentRows& rows);
+/// The same for those of the bytes [begin, end) and the host's copy.
+void copy_pixels(std::byte* copy, const RectWork& work, uint64_t begin, uint64_t end);
 
 }  // namespace tutti::scheduler

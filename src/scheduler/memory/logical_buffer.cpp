@@ -9,6 +9,7 @@
 #include "platform/clock.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/memory/image_boxes.h"
+#include "scheduler/memory/image_transfer.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -336,7 +337,7 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   const Place device = from == kHostPlace ? to : from;
   TUTTI_ASSIGN(backends::Memory * memory, memory_at(device));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(device - 1));
-  if (image_) return move_image(*queue, *memory, from == kHostPlace, rows, host);
+  if (image_) return move_image_rows(*queue, *memory, from == kHostPlace, *image_, rows, host);
   std::byte* at = host + rows.first.begin;
   const backends::BufferRows where{rows.first.begin, rows.length(), rows.pitch, rows.count};
   const uint64_t begin = now_ns();
@@ -373,28 +374,6 @@ Status LogicalBuffer::move_in_blocks(Place to, uint64_t begin, uint64_t end, uin
   // The queue is in-order. Also after a failure: the host's copy is read until then.
   if (newest) {
     Status ended = newest->wait();
-    if (status) status = std::move(ended);
-  }
-  return status;
-}
-
-Status LogicalBuffer::move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,
-                                 const SegmentRows& rows, std::byte* host) {
-  const size_t second = image_->second_pitch(), third = image_->slice_pitch;
-  std::vector<backends::CompletionPtr> under_way;
-  Status status;
-  for (const auto& [box, offset] : boxes_of(*image_, rows)) {
-    auto moved = to_device ? queue.write_image(memory, box, host + offset, second, third, {})
-                           : queue.read_image(memory, box, host + offset, second, third, {});
-    if (!moved) {
-      status = tl::unexpected<Error>(std::move(moved).error());
-      break;
-    }
-    under_way.push_back(std::move(*moved));
-  }
-  // Also after a failure: the host's copy is used until then.
-  for (const auto& moved : under_way) {
-    Status ended = moved->wait();
     if (status) status = std::move(ended);
   }
   return status;

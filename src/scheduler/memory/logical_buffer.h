@@ -150,8 +150,6 @@ class LogicalBuffer : public RefCounted {
   /// To a device, from wherever the range is valid, by way of the host and in both directions at
   /// once.
   Status move_in_blocks(Place to, uint64_t begin, uint64_t end, uint64_t* moved);
-  Status move_image(backends::Queue& queue, backends::Memory& memory, bool to_device,
-                    const SegmentRows& rows, std::byte* host);
   Result<backends::Memory*> memory_at(Place place);
   /// Ranges of an image are whole pixels.
   ByteStrips widened(const ByteStrips& strips) const;

@@ -26,13 +26,16 @@ class EngineChain : public EngineTest {
                           run_item(form, item);
                         });
   }
-  /// One work-group, which runs whole: item `first` and those behind it.
+  /// One work-group, which runs whole, and on the first device: item `first` and those behind it.
   KernelWork one_group(const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out, size_t first,
                        std::function<void(size_t)> before_item = {}) {
     KernelWork work = launch(KernelForm::kMap, in, out, std::move(before_item));
     work.shape.offset[0] = first;
     work.shape.global[0] = kGroup;
     work.shape.local[0] = kGroup;
+    for (uint32_t device = 1; device < set->count(); ++device) {
+      for (int run = 0; run < 5; ++run) set->model().add(model_key(work), device, kBytes, 10);
+    }
     return work;
   }
   static std::vector<std::byte> with_group(std::vector<std::byte> bytes, size_t first,

@@ -53,6 +53,58 @@ TEST_F(EngineImages, RowsOfSlicesOfA3dImage) {
   EXPECT_EQ((*deep->host_memory())[4 * 32], std::byte((4 * 32 * 7 + 1) & 255));
 }
 
+TEST_F(EngineImages, ADividedImageGoesStraightToTheApplicationAndBack) {
+  constexpr size_t kRow = 8 * 1024 * 4;
+  start("dd", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  LogicalBuffer::Options options;
+  options.size = 64 * kRow;
+  options.image.emplace();
+  options.image->extent = {kRow / 4, 64, 1};
+  options.image->pixel_size = 4;
+  options.image->row_pitch = kRow;
+  const auto one = *LogicalBuffer::create(*set, options);
+  const auto divide = [&] {
+    ASSERT_TRUE(one->make_valid(1, 0, 40 * kRow));
+    ASSERT_TRUE(one->make_valid(2, 40 * kRow, 64 * kRow));
+    one->set_exclusive(1, 0, 40 * kRow);
+    one->set_exclusive(2, 40 * kRow, 64 * kRow);
+  };
+  std::vector<std::byte> content(64 * kRow), found(64 * kRow + 100);
+  fill(content.data(), 0, content.size(), 1);
+  RectWork all;
+  all.view = {one, 0, options.size};
+  all.region = {kRow, 64, 1};
+  all.buffer_rect = all.host_rect = {{0, 0, 0}, kRow, 64 * kRow};
+  all.write = true;
+  all.host = content.data();
+  ASSERT_TRUE(enqueue(*stream, all, {}, true));
+  divide();
+  // New content goes to where the old one was used.
+  const uint64_t before = sent(0), before_other = sent(1);
+  fill(content.data(), 0, content.size(), 9);
+  ASSERT_TRUE(enqueue(*stream, all, {}, true));
+  EXPECT_EQ(sent(0) - before, 40 * kRow);
+  EXPECT_EQ(sent(1) - before_other, 24 * kRow);
+  EXPECT_FALSE(one->valid_at(kHostPlace, 0, 4));
+  // A box of both parts, and something of the host's copy.
+  ASSERT_TRUE(one->make_valid(kHostPlace, 10 * kRow, 12 * kRow));
+  const uint64_t fetched = fakes[0]->bytes_out + fakes[1]->bytes_out;
+  RectWork some = all;
+  some.write = false;
+  some.host = found.data();
+  some.buffer_rect.origin = {40, 5, 0};
+  some.host_rect.origin = {100, 0, 0};
+  some.region = {kRow - 80, 50, 1};
+  ASSERT_TRUE(enqueue(*stream, some, {}, true));
+  for (size_t y = 0; y < 50; ++y) {
+    EXPECT_EQ(std::memcmp(&found[100 + y * kRow], &content[40 + (5 + y) * kRow], kRow - 80), 0);
+  }
+  EXPECT_EQ(found[99], std::byte{0});
+  EXPECT_EQ(fakes[0]->bytes_out + fakes[1]->bytes_out - fetched, 48 * (kRow - 80));
+  EXPECT_FALSE(one->valid_at(kHostPlace, 6 * kRow, 7 * kRow));
+}
+
 TEST_F(EngineImages, RandomPartsOfRandomPlaces) {
   start("ddd", SplitMode::kAuto);
   std::mt19937 random(3);
