@@ -220,8 +220,10 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
   return all_at_once(transfers);
 }
 
-Status Executor::scatter(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
-  auto segments = buffer.used_segments(range.begin, range.end);
+Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, PlaceSet places,
+                     const Ways& ways) {
+  std::vector<ResidencyMap::Segment> segments{{range.begin, range.end, places}};
+  if (places == 0) segments = buffer.used_segments(range.begin, range.end);
   std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
   for (auto& segment : segments) {
     // What was never written goes to the host's copy, from where everybody gets it.
@@ -250,7 +252,7 @@ Status Executor::scatter(LogicalBuffer& buffer, const ByteRange& range, const Wa
     });
   }
   TUTTI_TRY(all_at_once(transfers));
-  buffer.forget_host_use(range.begin, range.end);
+  if (places == 0) buffer.forget_host_use(range.begin, range.end);
   for (const auto& segment : segments) {
     const auto first = static_cast<Place>(std::countr_zero(segment.places));
     buffer.set_exclusive(first, segment.begin, segment.end);
@@ -292,30 +294,18 @@ Status Executor::run(const WriteWork& work) {
   LogicalBuffer& buffer = *work.to.buffer;
   const uint64_t begin = work.to.origin + work.offset;
   const uint64_t end = begin + work.size;
+  const auto* const from = static_cast<const std::byte*>(work.from);
+  const Ways ways{[&](std::byte* copy, const ResidencyMap::Segment& segment) {
+                    std::memmove(copy + segment.begin, from + (segment.begin - begin),
+                                 segment.end - segment.begin);
+                  },
+                  [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
+                    return queue.write_rows(
+                        memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
+                        from + (rows.first.begin - begin));
+                  }};
   const auto place = place_of_write(buffer, begin, end);
-  if (!place) {
-    const auto* const from = static_cast<const std::byte*>(work.from);
-    return scatter(buffer, {begin, end},
-                   {[&](std::byte* copy, const ResidencyMap::Segment& segment) {
-                      std::memmove(copy + segment.begin, from + (segment.begin - begin),
-                                   segment.end - segment.begin);
-                    },
-                    [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
-                      return queue.write_rows(
-                          memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
-                          from + (rows.first.begin - begin));
-                    }});
-  }
-  if (*place == kHostPlace) {
-    TUTTI_ASSIGN(std::byte * host, buffer.host_memory(work.size));
-    std::memmove(host + begin, work.from, work.size);
-  } else {
-    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(*place - 1));
-    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(*place - 1));
-    TUTTI_TRY(queue->write_blocking(*memory, begin, work.size, work.from));
-  }
-  buffer.set_exclusive(*place, begin, end);
-  return {};
+  return put(buffer, {begin, end}, place ? place_bit(*place) : 0, ways);
 }
 
 Status Executor::run(const CopyWork& work) {
@@ -343,26 +333,46 @@ Status Executor::run(const CopyWork& work) {
   return {};
 }
 
+PlaceSet Executor::gpus_with_room(LogicalBuffer& buffer) const {
+  PlaceSet places = 0;
+  for (uint32_t i = 0; i < backends_.real_count(); ++i) {
+    if (!backends_.traits(i).pins_host_memory || buffer.place_on(i) == kHostPlace) continue;
+    const bool room = buffer.has_memory(i) || backends_.memory(i).has_room(buffer.size());
+    if (room && buffer.device_memory(i)) places |= place_bit(buffer.place_on(i));
+  }
+  return places;
+}
+
 Status Executor::run(const FillWork& work) {
   LogicalBuffer& buffer = *work.to.buffer;
   const uint64_t begin = work.to.origin + work.offset;
   const uint64_t end = begin + work.size;
-  const Place place = preferred_place(buffer, begin, end);
-  if (place == kHostPlace) {
-    TUTTI_ASSIGN(std::byte * host, buffer.host_memory(work.size));
-    for (uint64_t at = begin; at < end; at += work.pattern_size) {
-      std::memcpy(host + at, work.pattern.data(), work.pattern_size);
-    }
-  } else {
-    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
-    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
-    TUTTI_ASSIGN(auto completion,
-                 queue->fill(*memory, begin, work.size,
-                             std::span(work.pattern).first(work.pattern_size), {}));
-    TUTTI_TRY(completion->wait());
+  const auto pattern = std::span(work.pattern).first(work.pattern_size);
+  // In whole patterns: what lies around the given bytes becomes the same, wherever that is done.
+  const auto widened = [&](uint64_t from, uint64_t to) {
+    from -= (from - begin) % work.pattern_size;
+    return ByteRange{from, to + (end - to) % work.pattern_size};
+  };
+  const Ways ways{
+      [&](std::byte* copy, const ResidencyMap::Segment& segment) {
+        const ByteRange range = widened(segment.begin, segment.end);
+        for (uint64_t at = range.begin; at < range.end; at += pattern.size()) {
+          std::memcpy(copy + at, pattern.data(), pattern.size());
+        }
+      },
+      [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) -> Status {
+        const ByteRange range = widened(rows.first.begin, rows.end());
+        TUTTI_ASSIGN(auto completion, queue.fill(memory, range.begin, range.size(), pattern, {}));
+        return completion->wait();
+      }};
+  PlaceSet places = 0;
+  if (const auto place = place_of_write(buffer, begin, end)) places = place_bit(*place);
+  if (work.size >= kWorthScattering && backends_.real_count() > 1) {
+    // Where it is done in no time, so that nothing has to go there later.
+    const PlaceSet gpus = gpus_with_room(buffer);
+    if (gpus != 0 && buffer.undefined(begin, end)) places = gpus;
   }
-  buffer.set_exclusive(place, begin, end);
-  return {};
+  return put(buffer, {begin, end}, places, ways);
 }
 
 Status Executor::read_rest(const RectWork& work, std::span<const ByteRange> there) {
@@ -391,7 +401,7 @@ Status Executor::run(const RectWork& work) {
   // Of all bytes from the first to the last, and several devices use the old ones.
   if (work.write && buffer.image() && last - first == work.bytes() &&
       !place_of_write(buffer, first, last)) {
-    return scatter(buffer, {first, last}, ways_of_pixels(work));
+    return put(buffer, {first, last}, 0, ways_of_pixels(work));
   }
   TUTTI_ASSIGN(const bool transferred, transfer_image(work));
   if (transferred) return {};

@@ -79,8 +79,10 @@ class Executor {
   static Ways ways_of_pixels(const RectWork& work);
   /// The ranges, ascending, from wherever they are, all places at once.
   Status gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges, const Ways& ways);
-  /// Puts new content where the old one was used, on all places at once.
-  Status scatter(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways);
+  /// Puts new content to `places`, all at once; 0: to where the old one was used.
+  Status put(LogicalBuffer& buffer, const ByteRange& range, PlaceSet places, const Ways& ways);
+  /// GPUs with memory of their own, where the buffer has some now.
+  PlaceSet gpus_with_room(LogicalBuffer& buffer) const;
 
   BackendSet& backends_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // New content of a buffer goes where the old one was used.
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -53,6 +54,66 @@ TEST_F(EngineScatter, EachPartGoesToItsDevice) {
   EXPECT_TRUE(buffer->valid_at(2, kHalf, kSize));
   write_and_check(buffer, kHalf - 300000, kHalf + 300001);
   EXPECT_EQ(sent_, 600001u);
+}
+
+TEST_F(EngineScatter, FillsAreDoneWhereTheOldContentWasUsed) {
+  // A pattern that lies across the border, from the second byte on.
+  constexpr uint64_t kPattern = 8, kBegin = 2, kEnd = kSize - 6;
+  start("dd", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  auto buffer = large();
+  FillWork fill{{buffer, 0, kSize}, 0, kSize, {}, 1};
+  fill.pattern[0] = std::byte{99};
+  ASSERT_TRUE(enqueue(*stream, fill, {}, true));
+  ASSERT_TRUE(buffer->make_valid(1, 0, kHalf));
+  ASSERT_TRUE(buffer->make_valid(2, kHalf, kSize));
+  buffer->set_exclusive(1, 0, kHalf);
+  buffer->set_exclusive(2, kHalf, kSize);
+  const uint64_t in = bytes_in();
+  fill.offset = kBegin;
+  fill.size = kEnd - kBegin;
+  fill.pattern_size = kPattern;
+  for (size_t i = 0; i < kPattern; ++i) fill.pattern[i] = std::byte(i + 1);
+  ASSERT_TRUE(enqueue(*stream, fill, {}, true));
+  EXPECT_EQ(bytes_in(), in);
+  EXPECT_TRUE(buffer->valid_at(1, 0, kHalf));
+  EXPECT_TRUE(buffer->valid_at(2, kHalf, kSize));
+  EXPECT_FALSE(buffer->valid_at(kHostPlace, kBegin, kEnd));
+  std::vector<std::byte> found(kSize), expected(kSize, std::byte{99});
+  for (uint64_t i = kBegin; i < kEnd; ++i) expected[i] = std::byte((i - kBegin) % kPattern + 1);
+  ASSERT_TRUE(enqueue(*stream, ReadWork{{buffer, 0, kSize}, 0, kSize, found.data()}, {}, true));
+  EXPECT_TRUE(found == expected);
+}
+
+TEST_F(EngineScatter, ANewBufferIsFilledOnAllGpus) {
+  struct Case {
+    const char* devices;
+    std::vector<Place> valid;
+    uint64_t memory = UINT64_MAX;
+  };
+  for (const Case& one : {Case{"pp", {1, 2}}, Case{"hpp", {2, 3}}, Case{"dd", {kHostPlace}},
+                          Case{"hh", {kHostPlace}}, Case{"pp", {kHostPlace}, kSize / 2}}) {
+    SCOPED_TRACE(one.devices);
+    start(one.devices, SplitMode::kAuto, one.memory);
+    auto stream = engine->create_stream({});
+    auto buffer = large();
+    FillWork fill{{buffer, 0, kSize}, 0, kSize, {}, 1};
+    fill.pattern[0] = std::byte{5};
+    ASSERT_TRUE(enqueue(*stream, fill, {}, true));
+    for (Place place = 0; place <= fakes.size(); ++place) {
+      const bool valid = std::find(one.valid.begin(), one.valid.end(), place) != one.valid.end();
+      EXPECT_EQ(buffer->valid_at(place, 0, kSize), valid) << "place " << place;
+    }
+    EXPECT_EQ(bytes_in(), 0u);
+    const bool at_host = one.valid.front() == kHostPlace;
+    for (const FakeBackend* fake : fakes) EXPECT_TRUE(at_host || fake->pins == 0);
+    std::vector<std::byte> found(kSize);
+    ASSERT_TRUE(enqueue(*stream, ReadWork{{buffer, 0, kSize}, 0, kSize, found.data()}, {}, true));
+    EXPECT_TRUE(found == std::vector<std::byte>(kSize, std::byte{5}));
+    buffer = {};
+    stream = {};
+    engine.reset();
+  }
 }
 
 TEST_F(EngineScatter, WhatAllReadGoesToAll) {
