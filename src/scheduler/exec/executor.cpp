@@ -222,6 +222,12 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
 
 Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, PlaceSet places,
                      const Ways& ways) {
+  if (places == place_bit(kHostPlace)) {
+    TUTTI_ASSIGN(std::byte * host, buffer.host_memory(range.size()));
+    ways.host(host, {range.begin, range.end, places});
+    buffer.set_exclusive(kHostPlace, range.begin, range.end);
+    return {};
+  }
   std::vector<ResidencyMap::Segment> segments{{range.begin, range.end, places}};
   if (places == 0) segments = buffer.used_segments(range.begin, range.end);
   std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
@@ -267,6 +273,11 @@ Status Executor::read_rest(const ReadWork& work, std::span<const ByteRange> ther
   work.from.buffer->note_read(work.size);
   const uint64_t begin = work.from.origin + work.offset;
   auto* const to = static_cast<std::byte*>(work.to);
+  if (there.empty() && work.from.buffer->valid_at(kHostPlace, begin, begin + work.size)) {
+    TUTTI_ASSIGN(std::byte * host, work.from.buffer->host_memory());
+    std::memcpy(to, host + begin, work.size);
+    return {};
+  }
   const Ways ways{[&](std::byte* copy, const ResidencyMap::Segment& segment) {
                     std::memcpy(to + (segment.begin - begin), copy + segment.begin,
                                 segment.end - segment.begin);
@@ -367,10 +378,9 @@ Status Executor::run(const FillWork& work) {
       }};
   PlaceSet places = 0;
   if (const auto place = place_of_write(buffer, begin, end)) places = place_bit(*place);
-  if (work.size >= kWorthScattering && backends_.real_count() > 1) {
+  if (work.size >= kWorthScattering && backends_.real_count() > 1 && buffer.undefined(begin, end)) {
     // Where it is done in no time, so that nothing has to go there later.
-    const PlaceSet gpus = gpus_with_room(buffer);
-    if (gpus != 0 && buffer.undefined(begin, end)) places = gpus;
+    if (const PlaceSet gpus = gpus_with_room(buffer)) places = gpus;
   }
   return put(buffer, {begin, end}, places, ways);
 }
