@@ -4,14 +4,14 @@
 //   size(i, Gr, k) = (1 − e^(−6k·Gr/G)) / (1 + e^(−6k·Gr/G)) · G/(2n) · s_i/s_T        [M eq. 3.5]
 //   package        = max(size, p·t·s_i, min_i), never more than Gr
 // with k = k_r = 2 until some device's speed proves irregular, then k_i = 0.5 for good, with p =
-// 0.05 (0.08 for more than two devices) and n = N. [M] has that N for all kernels, by which each of
-// eight devices begins with a sixteenth of its own share; where the kernel is known to be regular,
-// n is √(2N) for N > 2. Two rules shape the end of a run, where packages are under way on every
-// device: a device starts nothing that would end after the others had ended everything
-// (throttling), and no package exceeds the share of the rest with which all devices end together,
-// or its device's smallest package. A package is a multiple of that one, and no smaller than is
-// worth its start, unless it is all that is left for its device. And a device whose speed at this
-// kernel is not known yet shows it at a fiftieth of the work first: nominal speeds may be far off.
+// 0.05 and n = N. [M] has that N for all kernels, by which each of eight devices begins with a
+// sixteenth of its own share; where the kernel is known to be regular, n is √(2N) for N > 2. Two
+// rules shape the end of a run, where packages are under way on every device: a device starts
+// nothing that would end after the others had ended everything (throttling), and no package exceeds
+// the share of the rest with which all devices end together, or its device's smallest package. A
+// package is a multiple of that one, and no smaller than is worth its start, unless it is all that
+// is left for its device. And a device whose speed at this kernel is not known yet shows it at a
+// fiftieth of the work first: nominal speeds may be far off.
 #include <algorithm>
 #include <cmath>
 
@@ -23,9 +23,7 @@ namespace {
 
 constexpr double kRegular = 2.0;
 constexpr double kIrregular = 0.5;
-// p: the part of the run that one package may put at stake.
-constexpr double kRisk = 0.05;
-constexpr double kRiskOfMany = 0.08;
+constexpr double kRisk = 0.05;   // p: the part of the run that one package may put at stake
 constexpr double kProbe = 0.02;  // of the launch, for a device that is not known
 
 class SigmoidBalancer final : public FleetBalancer {
@@ -35,7 +33,7 @@ class SigmoidBalancer final : public FleetBalancer {
         total_(static_cast<double>(total)),
         regular_(parameter_or(parameters, 0, kRegular)),
         irregular_(parameter_or(parameters, 1, kIrregular)),
-        risk_(parameter_or(parameters, 2, devices.size() > 2 ? kRiskOfMany : kRisk)) {}
+        risk_(parameter_or(parameters, 2, kRisk)) {}
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override;
 

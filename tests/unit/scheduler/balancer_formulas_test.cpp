@@ -253,17 +253,6 @@ TEST(SigmoidBalancer, ManyDevicesHaveLargerPackagesOfARegularKernel) {
   EXPECT_EQ(first(), 499u);
 }
 
-TEST(SigmoidBalancer, OnePackageOfManyDevicesMayTakeLonger) {
-  const auto late = [](size_t devices) {
-    const std::vector<BalancerDevice> equal(devices, {10, 1});
-    const auto balancer = make("sigmoid:0.5", 100'000, equal);
-    balancer->finished({0, 10, 0, 1});
-    return balancer->next_package(0, 220, 90);
-  };
-  EXPECT_EQ(late(2), 45u);  // 5 % of 90 s at ten slices a second
-  EXPECT_EQ(late(3), 72u);
-}
-
 TEST(SigmoidBalancer, PackagesAreWorthTheirStart) {
   // By the formula 125 of 1000, then less and less.
   const auto balancer = make("sigmoid", 1000, {costly(200), costly(200)});
