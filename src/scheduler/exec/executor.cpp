@@ -273,11 +273,6 @@ Status Executor::read_rest(const ReadWork& work, std::span<const ByteRange> ther
   work.from.buffer->note_read(work.size);
   const uint64_t begin = work.from.origin + work.offset;
   auto* const to = static_cast<std::byte*>(work.to);
-  if (there.empty() && work.from.buffer->valid_at(kHostPlace, begin, begin + work.size)) {
-    TUTTI_ASSIGN(std::byte * host, work.from.buffer->host_memory());
-    std::memcpy(to, host + begin, work.size);
-    return {};
-  }
   const Ways ways{[&](std::byte* copy, const ResidencyMap::Segment& segment) {
                     std::memcpy(to + (segment.begin - begin), copy + segment.begin,
                                 segment.end - segment.begin);
