@@ -7,8 +7,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "platform/progress_line.h"
 #include "steps.h"
@@ -83,9 +85,18 @@ void report_crash(int signal) {
   std::raise(signal);
 }
 
+World* keep_world(std::unique_ptr<World> world) {
+  static std::mutex mutex;
+  static auto* const worlds = new std::vector<std::unique_ptr<World>>;
+  const std::lock_guard lock(mutex);
+  return worlds->emplace_back(std::move(world)).get();
+}
+
 void run(const Arguments& arguments, uint64_t seed, cl_platform_id platform, cl_device_id device,
          Tally& tally) {
-  World world(seed, platform, device, arguments.threads == 1, tally);
+  // Never destroyed: a read without an event, of a queue that was released, may come later still.
+  World& world =
+      *keep_world(std::make_unique<World>(seed, platform, device, arguments.threads == 1, tally));
   current = &world;
   const Steps steps = all_steps();
   uint64_t total = 0;
