@@ -118,9 +118,9 @@ struct Engine::Impl : LogSink {
   std::shared_ptr<SplitRun> make_split(const Ref<Command>& command, const KernelWork& work,
                                        KernelPlan plan);
   void post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run);
-  /// Whether a launch of this plan is worth chaining to `before`.
+  /// Whether a launch of this plan, which is evaluated for that, is worth chaining to `before`.
   bool may_follow(const std::shared_ptr<SplitRun>& before, const KernelWork& work,
-                  const KernelPlan& plan) const;
+                  KernelPlan& plan) const;
   /// A whole launch that was chained has run.
   std::shared_ptr<SplitRun> split_of(const Command& command) TUTTI_REQUIRES(log.mutex());
   /// The running split that `work`, behind `edges`, may begin during; null: none.

@@ -108,9 +108,7 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
   const auto& work = std::get<KernelWork>(next->work_);
   const uint64_t begun_ns = next->trace_ ? now_ns() : 0;
   auto plan = planner.plan(work, next->stream_->options().backends);
-  if (!plan) return;
-  planner.evaluate(work, *plan);
-  if (!may_follow(run, work, *plan)) return;
+  if (!plan || !may_follow(run, work, *plan)) return;
   const auto uses = uses_of(work, &*plan);
   const auto buffers = uses_of(work, nullptr);
   for (const uint32_t device : plan->devices()) allocate_what_fits(buffers, device);
@@ -135,17 +133,18 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
 }
 
 bool Engine::Impl::may_follow(const std::shared_ptr<SplitRun>& before, const KernelWork& work,
-                              const KernelPlan& plan) const {
-  if (plan.split ? !plan.access->regions().empty() : !plan.exact) return false;
+                              KernelPlan& plan) const {
   size_t count = 0;
+  for (auto earlier = before; earlier; earlier = earlier->before()) ++count;
+  // Small launches without number, which nothing holds up, take a shorter way.
+  if (count > kMostBehind || (!plan.split && before->whole() && count == 1)) return false;
+  planner.evaluate(work, plan);
+  if (plan.split ? !plan.access->regions().empty() : !plan.exact) return false;
+  if (settings.split == SplitMode::kForce) return true;
   uint64_t bytes = 0;  // that move between the devices, of which the plan knows nothing yet
   for (auto earlier = before; earlier; earlier = earlier->before()) {
     bytes += earlier->bytes_between(work, plan);
-    ++count;
   }
-  // Small launches without number, which nothing holds up, take a shorter way.
-  if (count > kMostBehind || (!plan.split && before->whole() && count == 1)) return false;
-  if (settings.split == SplitMode::kForce) return true;
   const double seconds = static_cast<double>(bytes) / kLinkBytesPerSecond;
   const double expected = plan.split ? plan.priced_seconds : plan.whole_seconds - plan.wait_seconds;
   if (plan.split && expected <= 0) return false;

@@ -14,23 +14,6 @@
 #include "scheduler/log/vendor_clock.h"
 
 namespace tutti::scheduler {
-namespace {
-
-void copy_rect(std::byte* to, const backends::Rect& to_rect, const std::byte* from,
-               const backends::Rect& from_rect, const std::array<size_t, 3>& region) {
-  const auto start = [](const backends::Rect& rect, size_t row, size_t slice) {
-    return rect.origin[0] + (rect.origin[1] + row) * rect.row_pitch +
-           (rect.origin[2] + slice) * rect.slice_pitch;
-  };
-  for (size_t slice = 0; slice < region[2]; ++slice) {
-    for (size_t row = 0; row < region[1]; ++row) {
-      std::memmove(to + start(to_rect, row, slice), from + start(from_rect, row, slice), region[0]);
-    }
-  }
-}
-
-}  // namespace
-
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
                                                          uint32_t backend,
                                                          std::span<const std::byte> hidden) {

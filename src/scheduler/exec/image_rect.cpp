@@ -46,17 +46,29 @@ void copy_pixels(std::byte* copy, const RectWork& work, uint64_t begin, uint64_t
   for (auto [box, unused] : boxes_of(shape, begin, end)) {
     std::byte* const host = part_of(work, shape, box);
     if (!host) continue;
-    std::byte* const pixels = copy + box.origin[0] * shape.pixel_size +
-                              box.origin[1] * shape.second_pitch() +
-                              box.origin[2] * shape.slice_pitch;
-    for (size_t z = 0; z < box.extent[2]; ++z) {
-      for (size_t y = 0; y < box.extent[1]; ++y) {
-        std::byte* const here = pixels + y * shape.second_pitch() + z * shape.slice_pitch;
-        std::byte* const there =
-            host + y * work.host_rect.row_pitch + z * work.host_rect.slice_pitch;
-        std::memcpy(work.write ? here : there, work.write ? there : here,
-                    box.extent[0] * shape.pixel_size);
-      }
+    const backends::Rect in_copy{{box.origin[0] * shape.pixel_size, box.origin[1], box.origin[2]},
+                                 shape.second_pitch(),
+                                 shape.slice_pitch};
+    const backends::Rect in_host{{}, work.host_rect.row_pitch, work.host_rect.slice_pitch};
+    const std::array<size_t, 3> region{box.extent[0] * shape.pixel_size, box.extent[1],
+                                       box.extent[2]};
+    if (work.write) {
+      copy_rect(copy, in_copy, host, in_host, region);
+    } else {
+      copy_rect(host, in_host, copy, in_copy, region);
+    }
+  }
+}
+
+void copy_rect(std::byte* to, const backends::Rect& to_rect, const std::byte* from,
+               const backends::Rect& from_rect, const std::array<size_t, 3>& region) {
+  const auto start = [](const backends::Rect& rect, size_t row, size_t slice) {
+    return rect.origin[0] + (rect.origin[1] + row) * rect.row_pitch +
+           (rect.origin[2] + slice) * rect.slice_pitch;
+  };
+  for (size_t slice = 0; slice < region[2]; ++slice) {
+    for (size_t row = 0; row < region[1]; ++row) {
+      std::memmove(to + start(to_rect, row, slice), from + start(from_rect, row, slice), region[0]);
     }
   }
 }

@@ -32,4 +32,8 @@ Status move_pixels(backends::Queue& queue, backends::Memory& memory, const RectW
 /// The same for those of the bytes [begin, end) and the host's copy.
 void copy_pixels(std::byte* copy, const RectWork& work, uint64_t begin, uint64_t end);
 
+/// Rectangles of the host's memory, which may overlap row by row.
+void copy_rect(std::byte* to, const backends::Rect& to_rect, const std::byte* from,
+               const backends::Rect& from_rect, const std::array<size_t, 3>& region);
+
 }  // namespace tutti::scheduler

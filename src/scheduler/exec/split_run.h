@@ -144,7 +144,7 @@ class SplitRun {
   /// The package of this number has ended; `failed`: as an error.
   void note_written(uint64_t number, bool failed) TUTTI_EXCLUDES(mutex_);
   /// Whether something of this launch that is under way on other devices meets the uses; waits
-  /// until nothing of those before does.
+  /// until nothing does.
   bool meets_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
   void wait_for_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
   bool meets(std::span<const PackageUse> uses, uint32_t backend) const TUTTI_REQUIRES(mutex_);

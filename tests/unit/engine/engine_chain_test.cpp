@@ -14,7 +14,6 @@ class EngineChain : public EngineTest {
  protected:
   // The last item of the first of two equal devices, which begin at both ends of a launch.
   static constexpr size_t kLast = kBytes / 2 - 1;
-  static constexpr size_t kGroup = 16;
 
   void SetUp() override { balancer.name = "static"; }  // a package for each, whatever happens
 
@@ -37,11 +36,6 @@ class EngineChain : public EngineTest {
       for (int run = 0; run < 5; ++run) set->model().add(model_key(work), device, kBytes, 10);
     }
     return work;
-  }
-  static std::vector<std::byte> with_group(std::vector<std::byte> bytes, size_t first,
-                                           uint8_t value) {
-    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(first), kGroup, std::byte{value});
-    return bytes;
   }
   /// What launches of these forms make of `bytes`, one after the other.
   static std::vector<std::byte> expected(std::vector<std::byte> bytes,

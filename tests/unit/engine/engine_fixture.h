@@ -16,6 +16,7 @@ namespace tutti::testing {
 class EngineTest : public ::testing::Test {
  protected:
   static constexpr uint32_t kBytes = 4096;
+  static constexpr uint64_t kGroup = 16;  // items of a work-group
 
   /// One device per letter: see FakeBackend.
   void start(const std::string& devices, SplitMode split, uint64_t memory_limit = UINT64_MAX) {
@@ -77,7 +78,7 @@ class EngineTest : public ::testing::Test {
     work.kernel = fake_kernel(KernelForm::kMap, set->count());
     work.arguments = arguments;
     work.shape.global[0] = kBytes;
-    work.shape.local[0] = 16;
+    work.shape.local[0] = kGroup;
     work.local_given = true;
     return work;
   }
@@ -119,6 +120,12 @@ class EngineTest : public ::testing::Test {
   }
   static std::vector<std::byte> filled(uint8_t value) {
     return std::vector<std::byte>(kBytes, std::byte{value});
+  }
+  /// `bytes` after one work-group, whose first item is `first`, wrote the value.
+  static std::vector<std::byte> with_group(std::vector<std::byte> bytes, uint64_t first,
+                                           uint8_t value) {
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(first), kGroup, std::byte{value});
+    return bytes;
   }
 
   scheduler::BalancerSpec balancer;

@@ -8,8 +8,6 @@ using namespace scheduler;
 
 class EngineRanges : public EngineTest {
  protected:
-  static constexpr uint64_t kGroup = 16;
-
   /// One work-group, which is never split: out[first … first + 16) = in[…] * 3 + 1.
   KernelWork one_group(const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out,
                        uint64_t first) {
@@ -22,11 +20,6 @@ class EngineRanges : public EngineTest {
     uint64_t sum = 0;
     for (const FakeBackend* fake : fakes) sum += fake->bytes_in + fake->bytes_out;
     return sum;
-  }
-  static std::vector<std::byte> with_group(std::vector<std::byte> bytes, uint64_t first,
-                                           uint8_t value) {
-    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(first), kGroup, std::byte{value});
-    return bytes;
   }
 };
 
