@@ -43,11 +43,11 @@ Result<Buffer*> Buffer::create(Context& context, Options options) {
   scheduler::LogicalBuffer::Options memory;
   memory.size = options.size;
   if ((options.flags & CL_MEM_USE_HOST_PTR) != 0) memory.user_memory = options.host_ptr;
-  if ((options.flags & CL_MEM_COPY_HOST_PTR) != 0) memory.initial = options.host_ptr;
   memory.image = options.image;
   memory.host_now = (options.flags & CL_MEM_ALLOC_HOST_PTR) != 0;
+  const bool copied = (options.flags & CL_MEM_COPY_HOST_PTR) != 0;
   TUTTI_ASSIGN(const Ref<scheduler::LogicalBuffer> logical,
-               scheduler::LogicalBuffer::create(context.backends(), memory));
+               context.engine().create_buffer(memory, copied ? options.host_ptr : nullptr));
   if ((options.flags & CL_MEM_USE_HOST_PTR) == 0) options.host_ptr = nullptr;
   const uint64_t size = options.size;
   auto* buffer = new Buffer(context, nullptr, std::move(options), {logical, 0, size});

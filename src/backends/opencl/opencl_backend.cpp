@@ -3,6 +3,7 @@
 
 #include "backends/opencl/host_sharing.h"
 #include "backends/opencl/opencl_queue.h"
+#include "backends/opencl/pinned_memory.h"
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_loader.h"
 #include "platform/cl_error_name.h"
@@ -106,23 +107,7 @@ Result<std::unique_ptr<PinnedMemory>> OpenClBackend::allocate_pinned(uint64_t si
     return Backend::allocate_pinned(size);
   }
   TUTTI_ASSIGN(cl_context made, context());
-  auto made_queue = create_vendor_queue(*device_.cl, made, device_.device, 0);
-  if (!made_queue)
-    return device_.failure(made_queue.error().message.c_str(), made_queue.error().code);
-  OwnedQueue queue(*made_queue, device_.cl->clReleaseCommandQueue);
-  cl_int code = CL_SUCCESS;
-  OwnedMemory memory(device_.cl->clCreateBuffer(made, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                                size, nullptr, &code),
-                     device_.cl->clReleaseMemObject);
-  if (code != CL_SUCCESS) return device_.failure("clCreateBuffer", code);
-  void* data =
-      device_.cl->clEnqueueMapBuffer(queue.get(), memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                                     0, size, 0, nullptr, nullptr, &code);
-  if (code != CL_SUCCESS || !data) {
-    return device_.failure("clEnqueueMapBuffer", code ? code : CL_MAP_FAILURE);
-  }
-  return std::make_unique<OpenClPinnedMemory>(device_, std::move(queue), std::move(memory),
-                                              static_cast<std::byte*>(data), size);
+  return OpenClPinnedMemory::create(device_, made, size);
 }
 
 Result<std::unique_ptr<Memory>> OpenClBackend::create_image(cl_mem buffer,

@@ -148,32 +148,6 @@ class OpenClCompletion final : public Completion {
   std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
 };
 
-/// A buffer that stays mapped.
-class OpenClPinnedMemory final : public PinnedMemory {
- public:
-  OpenClPinnedMemory(const VendorDevice& device, OwnedQueue queue, OwnedMemory memory,
-                     std::byte* data, uint64_t size)
-      : device_(device),
-        queue_(std::move(queue)),
-        memory_(std::move(memory)),
-        data_(data),
-        size_(size) {}
-  ~OpenClPinnedMemory() override {
-    if (vendors_gone()) return;
-    device_.cl->clEnqueueUnmapMemObject(queue_.get(), memory_.get(), data_, 0, nullptr, nullptr);
-    device_.cl->clFinish(queue_.get());
-  }
-  std::byte* data() const override { return data_; }
-  uint64_t size() const override { return size_; }
-
- private:
-  const VendorDevice& device_;
-  const OwnedQueue queue_;
-  const OwnedMemory memory_;
-  std::byte* const data_;
-  const uint64_t size_;
-};
-
 /// A buffer or an image. A window of a buffer (what a virtual sub-buffer shows to a kernel) becomes
 /// a vendor sub-buffer when first used, and is kept as long as the buffer.
 class OpenClMemory final : public Memory {

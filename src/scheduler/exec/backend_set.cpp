@@ -30,7 +30,7 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
   for (uint32_t i = 0; i < real_count_; ++i) {
     model_.set_device(i, identity_of(traits(i)));
     limit_memory(i);
-    mixed_memory_ |= traits(i).shares_host_memory != traits(0).shares_host_memory;
+    memory_apart_ |= !traits(i).shares_host_memory;
   }
 }
 

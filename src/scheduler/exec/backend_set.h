@@ -44,8 +44,8 @@ class BackendSet {
   Place place(uint32_t backend) const {
     return backends_[backend]->traits().shares_host_memory ? kHostPlace : backend + 1;
   }
-  /// Some devices compute in the host's memory, and some have memory of their own.
-  bool mixed_memory() const { return mixed_memory_; }
+  /// Some device has memory of its own.
+  bool memory_apart() const { return memory_apart_; }
   PinnedPool& pinned() { return pinned_; }
   /// Of a device with memory of its own.
   DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
@@ -81,7 +81,7 @@ class BackendSet {
 
   const uint32_t real_count_;
   const uint64_t memory_limit_;
-  bool mixed_memory_ = false;                                               // constant
+  bool memory_apart_ = false;                                               // constant
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
   std::atomic<uint32_t> count_;
   PerformanceModel model_;

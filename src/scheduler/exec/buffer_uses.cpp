@@ -115,6 +115,13 @@ std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
   return uses;
 }
 
+void note_used(std::span<const BufferUse> uses, uint32_t backend) {
+  for (const BufferUse& use : uses) {
+    if (!use.needed && !use.changes) continue;
+    use.buffer->note_use(use.buffer->place_on(backend), use.begin, use.end);
+  }
+}
+
 void note_changes(std::span<const BufferUse> uses, uint32_t backend) {
   for (const BufferUse& use : uses) {
     if (use.changes) use.buffer->set_exclusive(use.buffer->place_on(backend), use.begin, use.end);

@@ -30,6 +30,8 @@ struct BufferUse {
 std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
 std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
 
+/// A kernel with these uses will run on `backend`.
+void note_used(std::span<const BufferUse> uses, uint32_t backend);
 /// A kernel with these uses has run, or will have before anybody looks, on `backend`.
 void note_changes(std::span<const BufferUse> uses, uint32_t backend);
 

@@ -104,7 +104,7 @@ struct DirectPath::Submitter {
   Status send_missing(const BufferUse& use, const KernelWork& work) {
     LogicalBuffer& buffer = *use.buffer;
     const Place place = buffer.place_on(backend);
-    if (place == kHostPlace) buffer.note_host_use(use.begin, use.end);
+    note_used({&use, 1}, backend);
     if (!use.needed || buffer.valid_at(place, use.begin, use.end)) return {};
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));

@@ -253,6 +253,20 @@ Engine::Engine(BackendSet& backends, EngineSettings settings)
 
 Engine::~Engine() = default;
 
+Result<Ref<LogicalBuffer>> Engine::create_buffer(const LogicalBuffer::Options& options,
+                                                 const void* content) {
+  TUTTI_ASSIGN(auto buffer, LogicalBuffer::create(backends_, options));
+  if (!content) return buffer;
+  const auto at_host = [&] { buffer->set_exclusive(kHostPlace, 0, buffer->size()); };
+  if (options.host_now) at_host();
+  if (!impl_->executor.begin_with(buffer, content)) {
+    // The device failed, not the host.
+    at_host();
+    TUTTI_TRY(impl_->executor.begin_with(buffer, content));
+  }
+  return buffer;
+}
+
 Ref<Stream> Engine::create_stream(StreamOptions options) {
   return make_ref<Stream>(backends_, options);
 }

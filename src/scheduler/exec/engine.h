@@ -36,6 +36,10 @@ class Engine {
 
   BackendSet& backends() { return backends_; }
 
+  /// With that content (CL_MEM_COPY_HOST_PTR), in the layout of the host's copy; null: none.
+  /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
+  Result<Ref<LogicalBuffer>> create_buffer(const LogicalBuffer::Options& options,
+                                           const void* content = nullptr);
   Ref<Stream> create_stream(StreamOptions options);
   /// The application has given the stream up: its commands still run, and are finished by the
   /// engine's own threads.

@@ -100,7 +100,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
       !std::holds_alternative<UnmapWork>(work)) {
     const BufferUse& first = decision.uses.front();
     const Place place =
-        std::holds_alternative<WriteWork>(work)
+        executor.overwrites(work)
             ? executor.place_of_write(*first.buffer, first.begin, first.end).value_or(kHostPlace)
             : executor.preferred_place(*first.buffer, first.begin, first.end);
     if (place != kHostPlace) backend = place - 1;

@@ -62,8 +62,8 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
     const TransferCause cause("used by a kernel", outer ? outer->command() : 0, work, use.argument);
     const Place place = use.buffer->place_on(backend);
     if (use.needed) TUTTI_TRY(use.buffer->make_valid(place, use.begin, use.end));
-    if (place == kHostPlace) use.buffer->note_host_use(use.begin, use.end);
   }
+  note_used(uses, backend);
   TUTTI_ASSIGN(backends::Kernel * kernel,
                work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
   TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
@@ -101,14 +101,40 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
 // used the old one would take longer than a later fetch.
 constexpr uint64_t kWorthScattering = 256 << 10;
 
+PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
+  const uint32_t count = backends_.real_count();
+  double host = 0;  // what computes in the host's copy
+  for (uint32_t i = 0; i < count; ++i) {
+    if (buffer.place_on(i) == kHostPlace) host += backends_.traits(i).nominal_gflops;
+  }
+  PlaceSet places = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const backends::DeviceTraits& traits = backends_.traits(i);
+    if (buffer.place_on(i) == kHostPlace) continue;
+    // Several get it in the time of one (docs/platform-notes.md), and sooner than the host's copy.
+    const bool likely = traits.pins_host_memory && traits.nominal_gflops >= host;
+    const bool room = buffer.has_memory(i) || (buffer.size() <= traits.max_allocation &&
+                                               backends_.memory(i).has_room(buffer.size()));
+    if (room && (count == 1 || likely)) places |= place_bit(buffer.place_on(i));
+  }
+  return places ? places : place_bit(kHostPlace);
+}
+
+PlaceSet Executor::allocate_some(LogicalBuffer& buffer, PlaceSet places) const {
+  for (uint32_t i = 0; i < backends_.real_count(); ++i) {
+    const PlaceSet place = place_bit(buffer.place_on(i));
+    if (place != place_bit(kHostPlace) && (places & place) != 0 && !buffer.device_memory(i)) {
+      places &= ~place;
+    }
+  }
+  return places ? places : place_bit(kHostPlace);
+}
+
 Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const {
   if (buffer.undefined(begin, end)) {
     // Nobody has it yet. With one device it will be wanted there; with several the host's copy
     // serves all.
-    const bool one = backends_.real_count() == 1;
-    return one && (buffer.has_memory(0) || backends_.memory(0).has_room(buffer.size()))
-               ? buffer.place_on(0)
-               : kHostPlace;
+    return backends_.real_count() == 1 ? first_of(places_of_first(buffer)) : kHostPlace;
   }
   const PlaceSet places = buffer.valid_places(begin, end);
   if (places == 0 || places & place_bit(kHostPlace)) return kHostPlace;
@@ -120,14 +146,12 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
 
 std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t begin,
                                               uint64_t end) const {
-  if (end - begin < kWorthScattering || buffer.undefined(begin, end)) {
-    return preferred_place(buffer, begin, end);
-  }
+  if (end - begin < kWorthScattering) return preferred_place(buffer, begin, end);
   std::optional<Place> place;
   for (const auto& segment : buffer.used_segments(begin, end)) {
-    if (segment.places == 0) continue;
-    const auto one = static_cast<Place>(std::countr_zero(segment.places));
-    if (!std::has_single_bit(segment.places) || (place && *place != one)) return std::nullopt;
+    const PlaceSet places = segment.places ? segment.places : places_of_first(buffer);
+    const Place one = first_of(places);
+    if (!std::has_single_bit(places) || (place && *place != one)) return std::nullopt;
     place = one;
   }
   return place;
@@ -203,20 +227,25 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
   return all_at_once(transfers);
 }
 
-Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, PlaceSet places,
-                     const Ways& ways) {
-  if (places == place_bit(kHostPlace)) {
-    TUTTI_ASSIGN(std::byte * host, buffer.host_memory(range.size()));
-    ways.host(host, {range.begin, range.end, places});
-    buffer.set_exclusive(kHostPlace, range.begin, range.end);
-    return {};
-  }
-  std::vector<ResidencyMap::Segment> segments{{range.begin, range.end, places}};
-  if (places == 0) segments = buffer.used_segments(range.begin, range.end);
-  std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
+Status Executor::put_at_host(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
+  TUTTI_ASSIGN(std::byte * host, buffer.host_memory(range.size()));
+  ways.host(host, {range.begin, range.end, place_bit(kHostPlace)});
+  buffer.set_exclusive(kHostPlace, range.begin, range.end);
+  return {};
+}
+
+Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
+  const auto single = place_of_write(buffer, range.begin, range.end);
+  if (single == kHostPlace) return put_at_host(buffer, range, ways);
+  std::vector<ResidencyMap::Segment> segments = buffer.used_segments(range.begin, range.end);
+  if (single) segments = {{range.begin, range.end, place_bit(*single)}};
+  PlaceSet first = 0;
   for (auto& segment : segments) {
-    // What was never written goes to the host's copy, from where everybody gets it.
-    if (segment.places == 0) segment.places = place_bit(kHostPlace);
+    if (segment.places == 0 && !first) first = places_of_first(buffer);
+    segment.places = allocate_some(buffer, segment.places ? segment.places : first);
+  }
+  std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
+  for (const auto& segment : segments) {
     for (Place place = 0; place < by_place.size(); ++place) {
       if (segment.places & place_bit(place)) {
         by_place[place].push_back({segment.begin, segment.end, place_bit(place)});
@@ -241,12 +270,11 @@ Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, PlaceSet pla
     });
   }
   TUTTI_TRY(all_at_once(transfers));
-  if (places == 0) buffer.forget_host_use(range.begin, range.end);
+  if (!single) buffer.forget_use(range.begin, range.end);
   for (const auto& segment : segments) {
-    const auto first = static_cast<Place>(std::countr_zero(segment.places));
-    buffer.set_exclusive(first, segment.begin, segment.end);
+    buffer.set_exclusive(first_of(segment.places), segment.begin, segment.end);
     for (PlaceSet rest = segment.places & (segment.places - 1); rest != 0; rest &= rest - 1) {
-      buffer.add_copy(static_cast<Place>(std::countr_zero(rest)), segment.begin, segment.end);
+      buffer.add_copy(first_of(rest), segment.begin, segment.end);
     }
   }
   return {};
@@ -293,8 +321,24 @@ Status Executor::run(const WriteWork& work) {
                         memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
                         from + (rows.first.begin - begin));
                   }};
-  const auto place = place_of_write(buffer, begin, end);
-  return put(buffer, {begin, end}, place ? place_bit(*place) : 0, ways);
+  return put(buffer, {begin, end}, ways);
+}
+
+Status Executor::begin_with(const Ref<LogicalBuffer>& buffer, const void* content) {
+  const TransferCause cause("copied when it was made", 0);
+  const BufferView all{buffer, 0, buffer->size()};
+  if (buffer->size() < kWorthScattering) buffer->set_exclusive(kHostPlace, 0, buffer->size());
+  if (const backends::ImageShape* shape = buffer->image()) {
+    const backends::Rect rect{{0, 0, 0}, shape->second_pitch(), shape->slice_pitch};
+    const auto& extent = shape->extent;
+    return run(RectWork{true,
+                        all,
+                        rect,
+                        rect,
+                        {extent[0] * shape->pixel_size, extent[1], extent[2]},
+                        const_cast<void*>(content)});
+  }
+  return run(WriteWork{all, 0, buffer->size(), content});
 }
 
 Status Executor::run(const CopyWork& work) {
@@ -322,16 +366,6 @@ Status Executor::run(const CopyWork& work) {
   return {};
 }
 
-PlaceSet Executor::gpus_with_room(LogicalBuffer& buffer) const {
-  PlaceSet places = 0;
-  for (uint32_t i = 0; i < backends_.real_count(); ++i) {
-    if (!backends_.traits(i).pins_host_memory || buffer.place_on(i) == kHostPlace) continue;
-    const bool room = buffer.has_memory(i) || backends_.memory(i).has_room(buffer.size());
-    if (room && buffer.device_memory(i)) places |= place_bit(buffer.place_on(i));
-  }
-  return places;
-}
-
 Status Executor::run(const FillWork& work) {
   LogicalBuffer& buffer = *work.to.buffer;
   const uint64_t begin = work.to.origin + work.offset;
@@ -354,13 +388,7 @@ Status Executor::run(const FillWork& work) {
         TUTTI_ASSIGN(auto completion, queue.fill(memory, range.begin, range.size(), pattern, {}));
         return completion->wait();
       }};
-  PlaceSet places = 0;
-  if (const auto place = place_of_write(buffer, begin, end)) places = place_bit(*place);
-  if (work.size >= kWorthScattering && backends_.real_count() > 1 && buffer.undefined(begin, end)) {
-    // Where it is done in no time, so that nothing has to go there later.
-    if (const PlaceSet gpus = gpus_with_room(buffer)) places = gpus;
-  }
-  return put(buffer, {begin, end}, places, ways);
+  return put(buffer, {begin, end}, ways);
 }
 
 Status Executor::read_rest(const RectWork& work, std::span<const ByteRange> there) {
@@ -386,10 +414,10 @@ Executor::Ways Executor::ways_of_pixels(const RectWork& work) {
 Status Executor::run(const RectWork& work) {
   LogicalBuffer& buffer = *work.view.buffer;
   const auto [first, last] = rect_span(work.buffer_rect, work.region);
-  // Of all bytes from the first to the last, and several devices use the old ones.
+  // Of all bytes from the first to the last, and not to go to where the image is as a whole.
   if (work.write && buffer.image() && last - first == work.bytes() &&
-      !place_of_write(buffer, first, last)) {
-    return put(buffer, {first, last}, 0, ways_of_pixels(work));
+      place_of_write(buffer, first, last) != preferred_place(buffer, first, last)) {
+    return put(buffer, {first, last}, ways_of_pixels(work));
   }
   TUTTI_ASSIGN(const bool transferred, transfer_image(work));
   if (transferred) return {};

@@ -47,9 +47,12 @@ class Executor {
   /// Where a transfer that reads this range is best done: a place that holds all of it (the host
   /// first), or kHostPlace when no place does.
   Place preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const;
-  /// The one place where new content of this range is best put: where the old one was used. Absent
-  /// when those are several.
+  /// The one place where new content of this range is best put: where the old one was used, or
+  /// where it may be. Absent when those are several.
   std::optional<Place> place_of_write(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const;
+  /// The content that a new buffer or image begins with, in the layout of its host's copy. It is
+  /// free to change when this returns.
+  Status begin_with(const Ref<LogicalBuffer>& buffer, const void* content);
 
  private:
   Status run(const ReadWork& work) { return read_rest(work, {}); }
@@ -79,10 +82,13 @@ class Executor {
   static Ways ways_of_pixels(const RectWork& work);
   /// The ranges, ascending, from wherever they are, all places at once.
   Status gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges, const Ways& ways);
-  /// Puts new content to `places`, all at once; 0: to where the old one was used.
-  Status put(LogicalBuffer& buffer, const ByteRange& range, PlaceSet places, const Ways& ways);
-  /// GPUs with memory of their own, where the buffer has some now.
-  PlaceSet gpus_with_room(LogicalBuffer& buffer) const;
+  /// Puts new content to where the old one was used, or where it may be, all at once.
+  Status put(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways);
+  Status put_at_host(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways);
+  /// Where the first content of a buffer may be wanted: where there is room for it now.
+  PlaceSet places_of_first(LogicalBuffer& buffer) const;
+  /// Those of them where it has memory now; else the host's copy.
+  PlaceSet allocate_some(LogicalBuffer& buffer, PlaceSet places) const;
 
   BackendSet& backends_;
 };

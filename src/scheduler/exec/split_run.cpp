@@ -240,12 +240,10 @@ Status SplitRun::prepare_data(Seat& seat, std::span<const PackageUse> uses, uint
     const TransferCause cause("used by a kernel", number(), work_, use.argument);
     if (!use.read.empty()) {
       TUTTI_TRY(use.buffer->make_valid(use.place, use.read.begin, use.read.end, &moved));
-      if (use.place == kHostPlace) use.buffer->note_host_use(use.read.begin, use.read.end);
+      use.buffer->note_use(use.place, use.read.begin, use.read.end);
     }
     if (use.write.empty()) continue;
-    if (use.place == kHostPlace) {
-      use.buffer->note_host_use(use.write.range.begin, use.write.range.end);
-    }
+    use.buffer->note_use(use.place, use.write.range.begin, use.write.range.end);
     // Bytes in the range that the package may leave alone must hold what was there before.
     if (!use.overwrites) TUTTI_TRY(use.buffer->make_valid(use.place, use.write, &moved));
     use.buffer->begin_write(this, use.place, use.write);

@@ -9,7 +9,7 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr uint64_t kMostKeptPart = 16;  // of the capacity
+constexpr uint64_t kMostKeptPart = 16, kMostReservedPart = 4;  // of the capacity
 // Smaller ones are quick to allocate, and would fill the store.
 constexpr uint64_t kWorthKeeping = 64 << 10;
 
@@ -23,6 +23,26 @@ void DeviceMemory::set_capacity(uint64_t bytes) {
 uint64_t DeviceMemory::capacity() const {
   MutexLock lock(mutex_);
   return capacity_;
+}
+
+bool DeviceMemory::reserve(uint64_t bytes) {
+  Kept dropped;
+  MutexLock lock(mutex_);
+  const uint64_t most = capacity_ / kMostReservedPart;
+  if (bytes > most || reserved_ > most - bytes) return false;
+  if (used_ > limit_ || bytes > limit_ - used_) return false;
+  dropped = make_room(bytes);
+  used_ += bytes;
+  reserved_ += bytes;
+  lock.unlock();
+  dropped.clear();
+  return true;
+}
+
+void DeviceMemory::release(uint64_t bytes) {
+  MutexLock lock(mutex_);
+  used_ -= bytes;
+  reserved_ -= bytes;
 }
 
 bool DeviceMemory::has_room(uint64_t bytes) const {

@@ -34,6 +34,11 @@ class DeviceMemory {
   /// The owner's memory back, no longer in use; with `keep`, the next owner may get it.
   void give_back(std::unique_ptr<backends::Memory> memory, LogicalBuffer& owner, bool keep);
 
+  /// Counts bytes that something else takes of the device's memory, which cannot be evicted: a
+  /// quarter of it at most. False, and nothing is counted, when there is no room for them.
+  bool reserve(uint64_t bytes);
+  void release(uint64_t bytes);
+
   /// Whether `bytes` more may be allocated. What is kept does not count: it goes first.
   bool has_room(uint64_t bytes) const;
   /// Who has memory here; none of those that are about to go.
@@ -51,7 +56,8 @@ class DeviceMemory {
   mutable Mutex mutex_;
   uint64_t capacity_ TUTTI_GUARDED_BY(mutex_) = UINT64_MAX;
   uint64_t limit_ TUTTI_GUARDED_BY(mutex_) = UINT64_MAX;  // ≤ capacity: others use the device, too
-  uint64_t used_ TUTTI_GUARDED_BY(mutex_) = 0;            // bytes of owners
+  uint64_t used_ TUTTI_GUARDED_BY(mutex_) = 0;            // bytes of owners, and reserved ones
+  uint64_t reserved_ TUTTI_GUARDED_BY(mutex_) = 0;
   uint64_t kept_ TUTTI_GUARDED_BY(mutex_) = 0;
   Kept free_ TUTTI_GUARDED_BY(mutex_);
   std::unordered_map<LogicalBuffer*, uint64_t> owners_ TUTTI_GUARDED_BY(mutex_);  // and bytes

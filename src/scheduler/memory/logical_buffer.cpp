@@ -24,6 +24,8 @@ constexpr uint64_t kSmallPart = 64;
 constexpr uint64_t kBlock = 8 << 20;
 constexpr uint64_t kTelling = 1 << 20;   // bytes: of less, a transfer shows no speed
 constexpr size_t kHostAlignment = 4096;  // page: vendors take such memory without a copy
+// In the map of uses, whose ranges have to be somewhere. Of so many backends the last one's place.
+constexpr Place kNobody = kMostBackends;
 
 uint64_t next_id() {
   static std::atomic<uint64_t> last{0};
@@ -43,9 +45,12 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       user_memory_(options.user_memory != nullptr),
       image_(options.image),
       map_(options.size),
-      host_use_(options.size),
+      notes_use_(backends.real_count() > 1 && (options.image || backends.memory_apart())),
+      use_(options.size),
       host_(static_cast<std::byte*>(options.user_memory)),
-      ready_(backends.real_count()) {}
+      ready_(backends.real_count()) {
+  use_.set_exclusive(kNobody, 0, options.size);
+}
 
 LogicalBuffer::~LogicalBuffer() {
   // Vendors may refer to the host's memory until these are gone.
@@ -63,11 +68,8 @@ LogicalBuffer::~LogicalBuffer() {
 
 Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Options& options) {
   auto buffer = Ref<LogicalBuffer>::adopt(new LogicalBuffer(backends, options));
-  if (options.host_now || options.initial) TUTTI_TRY(buffer->allocate_host(UINT64_MAX));
-  if (options.initial) std::memcpy(buffer->host_.load(), options.initial, options.size);
-  if (options.user_memory || options.initial) {
-    buffer->set_exclusive(kHostPlace, 0, options.size);
-  }
+  if (options.host_now) TUTTI_TRY(buffer->allocate_host(UINT64_MAX));
+  if (options.user_memory) buffer->set_exclusive(kHostPlace, 0, options.size);
   return buffer;
 }
 
@@ -78,15 +80,16 @@ Status LogicalBuffer::allocate_host(uint64_t wanted) {
   if (size_ >= kWorthPinning && !small_part) {
     for (uint32_t i = 0; i < backends_.real_count() && !pinned_; ++i) {
       if (!backends_.traits(i).pins_host_memory) continue;
-      pinned_ = backends_.pinned().take(
-          backends_.at(i), (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment);
+      pinned_ =
+          backends_.pinned().take(backends_.at(i), backends_.memory(i),
+                                  (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment);
     }
     // CPU devices compute in the host's copy, and want it aligned.
-    if (pinned_ && reinterpret_cast<uintptr_t>(pinned_->data()) % kHostAlignment != 0) {
+    if (pinned_ && reinterpret_cast<uintptr_t>(pinned_.memory->data()) % kHostAlignment != 0) {
       backends_.pinned().give_back(std::move(pinned_));
     }
     if (pinned_) {
-      host_.store(pinned_->data(), std::memory_order_release);
+      host_.store(pinned_.memory->data(), std::memory_order_release);
       return {};
     }
   }
@@ -187,31 +190,33 @@ std::vector<ResidencyMap::Segment> LogicalBuffer::segments(uint64_t begin, uint6
   return map_.segments(begin, end);
 }
 
-void LogicalBuffer::note_host_use(uint64_t begin, uint64_t end) {
-  if (!backends_.mixed_memory()) return;
+void LogicalBuffer::note_use(Place place, uint64_t begin, uint64_t end) {
+  if (!notes_use_ || place == kNobody) return;
+  if (used_in_one_piece_.load(std::memory_order_acquire) & place_bit(place)) return;
   MutexLock lock(mutex_);
-  host_use_.set_exclusive(kHostPlace, begin, end);
+  update_use([&](ResidencyMap& use) { use.add_copy(place, begin, end); });
 }
 
-void LogicalBuffer::forget_host_use(uint64_t begin, uint64_t end) {
-  if (!backends_.mixed_memory()) return;
+void LogicalBuffer::forget_use(uint64_t begin, uint64_t end) {
+  if (!notes_use_) return;
   MutexLock lock(mutex_);
-  host_use_.set_exclusive(kHostPlace + 1, begin, end);
+  update_use([&](ResidencyMap& use) { use.set_exclusive(kNobody, begin, end); });
 }
 
 std::vector<ResidencyMap::Segment> LogicalBuffer::used_segments(uint64_t begin,
                                                                 uint64_t end) const {
-  const PlaceSet host = place_bit(kHostPlace);
   std::vector<ResidencyMap::Segment> result;
   MutexLock lock(mutex_);
   for (const auto& segment : map_.segments(begin, end)) {
-    if (!(segment.places & host) || segment.places == host) {
+    if (segment.places == 0 || std::has_single_bit(segment.places)) {
       result.push_back(segment);
       continue;
     }
-    for (const auto& part : host_use_.segments(segment.begin, segment.end)) {
-      const bool used = (part.places & host) != 0;
-      result.push_back({part.begin, part.end, used ? segment.places : segment.places & ~host});
+    // Of what was never used where it lies, the host's copy is the least likely place.
+    const PlaceSet devices = segment.places & ~place_bit(kHostPlace);
+    for (const auto& part : use_.segments(segment.begin, segment.end)) {
+      const PlaceSet used = segment.places & part.places;
+      result.push_back({part.begin, part.end, used ? used : devices});
     }
   }
   return result;
@@ -269,7 +274,7 @@ LogicalBuffer::Missing LogicalBuffer::missing(Place place, const ByteStrips& giv
     result.bytes += segment.end - segment.begin;
     if (segment.places & place_bit(kHostPlace)) continue;
     result.elsewhere += segment.end - segment.begin;
-    result.owner = static_cast<Place>(std::countr_zero(segment.places));
+    result.owner = first_of(segment.places);
   }
   return result;
 }

@@ -19,6 +19,7 @@
 #include "platform/result.h"
 #include "platform/thread_annotations.h"
 #include "scheduler/memory/per_backend.h"
+#include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
 #include "scheduler/memory/segment_rows.h"
 #include "scheduler/plan/byte_range.h"
@@ -46,10 +47,9 @@ bool keep_order(const A& a, const B& b) {
 class LogicalBuffer : public RefCounted {
  public:
   struct Options {
-    uint64_t size = 0;              // bytes, > 0
-    void* user_memory = nullptr;    // CL_MEM_USE_HOST_PTR: the host's copy is this memory
-    const void* initial = nullptr;  // CL_MEM_COPY_HOST_PTR: copied at once
-    bool host_now = false;          // CL_MEM_ALLOC_HOST_PTR: allocate the host's copy at once
+    uint64_t size = 0;            // bytes, > 0
+    void* user_memory = nullptr;  // CL_MEM_USE_HOST_PTR: the host's copy is this memory
+    bool host_now = false;        // CL_MEM_ALLOC_HOST_PTR: allocate the host's copy at once
     std::optional<backends::ImageShape> image{};  // size is its span() then
   };
   /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
@@ -82,14 +82,13 @@ class LogicalBuffer : public RefCounted {
   PlaceSet valid_places(uint64_t begin, uint64_t end) const;
   bool undefined(uint64_t begin, uint64_t end) const;
   std::vector<ResidencyMap::Segment> segments(uint64_t begin, uint64_t end) const;
-  /// A device computes with the range in the host's copy.
-  void note_host_use(uint64_t begin, uint64_t end);
-  /// segments() with those places only where devices use them, if there are such: the host's copy
-  /// may be one that data only came by on their way to a device.
+  /// A device computes with the range at `place`.
+  void note_use(Place place, uint64_t begin, uint64_t end);
+  /// segments() with those places only where devices use them, if there are such: data may only
+  /// have come by in the host's copy, and new data were put where they might be used.
   std::vector<ResidencyMap::Segment> used_segments(uint64_t begin, uint64_t end) const;
-  /// New content has been put where the old one was used: whether the host's copy is used will be
-  /// seen.
-  void forget_host_use(uint64_t begin, uint64_t end);
+  /// New content has been put where the old one was used: where it is used will be seen.
+  void forget_use(uint64_t begin, uint64_t end);
   /// What make_valid() would have to move: all of it, and how much of that is not in the host's
   /// copy, but at `owner`.
   struct Missing {
@@ -160,6 +159,11 @@ class LogicalBuffer : public RefCounted {
     change(map_);
     one_piece_.store(map_.in_one_piece(), std::memory_order_release);
   }
+  template <typename Change>
+  void update_use(Change&& change) TUTTI_REQUIRES(mutex_) {
+    change(use_);
+    used_in_one_piece_.store(use_.in_one_piece(), std::memory_order_release);
+  }
   std::vector<ResidencyMap::Segment> missing_locked(Place place, const ByteStrips& strips) const
       TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);
@@ -174,12 +178,13 @@ class LogicalBuffer : public RefCounted {
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);
   // map_.in_one_piece(), for those who ask without the lock: each small launch does, several times.
   std::atomic<PlaceSet> one_piece_{0};
-  // Ranges that have been used in the host's copy by devices: those "valid" at its place. Of mixed
-  // memory only.
-  ResidencyMap host_use_ TUTTI_GUARDED_BY(mutex_);
+  // Where devices have used which ranges: they are "valid" there. Only with several places.
+  const bool notes_use_;
+  ResidencyMap use_ TUTTI_GUARDED_BY(mutex_);
+  std::atomic<PlaceSet> used_in_one_piece_{0};                // of use_, as one_piece_ is of map_
   std::vector<Transfer> transfers_ TUTTI_GUARDED_BY(mutex_);  // under way
   std::vector<LaunchWrite> writes_ TUTTI_GUARDED_BY(mutex_);  // announced by begin_write
-  std::unique_ptr<backends::PinnedMemory> pinned_;            // the host's copy, where it is pinned
+  PinnedPool::Block pinned_;                                  // the host's copy, where it is pinned
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
   struct Allocation {

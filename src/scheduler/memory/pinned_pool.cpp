@@ -19,40 +19,44 @@ uint64_t PinnedPool::default_limit() {
   return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) / 4 : 0;
 }
 
-std::unique_ptr<backends::PinnedMemory> PinnedPool::take(backends::Backend& backend,
-                                                         uint64_t size) {
+PinnedPool::Block PinnedPool::take(backends::Backend& backend, DeviceMemory& counted,
+                                   uint64_t size) {
   {
     MutexLock lock(mutex_);
     // A block of up to twice the size: larger ones wait for larger buffers.
     const auto found = free_.lower_bound(size);
     if (found != free_.end() && found->first <= 2 * size) {
-      auto memory = std::move(found->second);
+      Block block = std::move(found->second);
       kept_ -= found->first;
       free_.erase(found);
-      return memory;
+      return block;
     }
-    if (size > limit_ || pinned_ > limit_ - size) return nullptr;
+    if (size > limit_ || pinned_ > limit_ - size) return {};
     pinned_ += size;
   }
-  auto memory = backend.allocate_pinned(size);
-  if (memory) return std::move(*memory);
-  log(LogLevel::kInfo, "no pinned memory: {}", memory.error().message);
+  if (counted.reserve(size)) {
+    auto memory = backend.allocate_pinned(size);
+    if (memory) return {std::move(*memory), &counted};
+    log(LogLevel::kInfo, "no pinned memory: {}", memory.error().message);
+    counted.release(size);
+  }
   MutexLock lock(mutex_);
   pinned_ -= size;
-  return nullptr;
+  return {};
 }
 
-void PinnedPool::give_back(std::unique_ptr<backends::PinnedMemory> memory) {
-  const uint64_t size = memory->size();
+void PinnedPool::give_back(Block block) {
+  const uint64_t size = block.memory->size();
   MutexLock lock(mutex_);
   if (kept_ + size <= kMostKept) {
     kept_ += size;
-    free_.emplace(size, std::move(memory));
+    free_.emplace(size, std::move(block));
     return;
   }
   pinned_ -= size;
   lock.unlock();
-  memory.reset();
+  block.memory.reset();
+  block.counted->release(size);
 }
 
 }  // namespace tutti::scheduler

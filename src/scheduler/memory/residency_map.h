@@ -5,6 +5,7 @@
 // memory.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -18,6 +19,10 @@ using Place = uint32_t;
 inline constexpr Place kHostPlace = 0;
 inline constexpr PlaceSet kEverywhere = ~PlaceSet{0};  // of what has no content
 inline constexpr PlaceSet place_bit(Place place) { return PlaceSet{1} << place; }
+/// Of a set that is not empty.
+inline constexpr Place first_of(PlaceSet places) {
+  return static_cast<Place>(std::countr_zero(places));
+}
 
 class ResidencyMap {
  public:

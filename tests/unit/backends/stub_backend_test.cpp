@@ -43,6 +43,27 @@ TEST_F(StubBackendTest, DriversWithoutALinkerSaySo) {
   EXPECT_THAT(result.log, HasSubstr("clCompileProgram"));
 }
 
+TEST_F(StubBackendTest, PinnedMemoryIsTheProcessesOwnMappedForGood) {
+  constexpr uint64_t kSize = (5 << 20) + 3;
+  const auto device = backend("type:gpu");
+  const int64_t before = live_objects();
+  auto pinned = device->allocate_pinned(kSize).value();
+  EXPECT_EQ(pinned->size(), kSize);
+  EXPECT_EQ(calls("clEnqueueMapBuffer"), 1u);
+  std::fill_n(pinned->data(), kSize, std::byte{1});
+  EXPECT_EQ(calls("clEnqueueUnmapMemObject"), 0u);
+  pinned.reset();
+  EXPECT_EQ(calls("clEnqueueUnmapMemObject"), 1u);
+  EXPECT_EQ(live_objects(), before + 1);  // the context, made at first use
+  // A driver that maps elsewhere has not pinned these pages.
+  for (const char* refusal :
+       {"host-copy", "error:clCreateBuffer:-4", "error:clEnqueueMapBuffer:-12"}) {
+    script((std::string("type:gpu ") + refusal).c_str());
+    EXPECT_FALSE(device->allocate_pinned(kSize)) << refusal;
+    EXPECT_EQ(live_objects(), before + 1) << refusal;
+  }
+}
+
 TEST_F(StubBackendTest, OnlyChangedArgumentsAreSet) {
   const auto device = backend();
   auto queue = device->create_queue({}).value();

@@ -40,8 +40,7 @@ class EngineTest : public ::testing::Test {
     const std::vector<std::byte> bytes(kBytes, std::byte{value});
     scheduler::LogicalBuffer::Options options;
     options.size = kBytes;
-    options.initial = bytes.data();
-    return *scheduler::LogicalBuffer::create(*set, options);
+    return *engine->create_buffer(options, bytes.data());
   }
   /// kBytes of pixels of four bytes, without gaps.
   Ref<scheduler::LogicalBuffer> image(std::array<size_t, 3> extent,

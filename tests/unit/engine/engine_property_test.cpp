@@ -325,8 +325,7 @@ TEST_P(EngineProperty, RandomProgramsGiveTheSameBytesAsPlainVectors) {
       for (auto& byte : content) byte = std::byte(static_cast<uint8_t>(random()));
       LogicalBuffer::Options options;
       options.size = kBufferBytes;
-      options.initial = content.data();
-      auto buffer = LogicalBuffer::create(*set, options);
+      auto buffer = engine.create_buffer(options, content.data());
       ASSERT_TRUE(buffer);
       buffers.push_back(std::move(*buffer));
     }

@@ -19,8 +19,7 @@ class EngineSearch : public EngineTest {
     for (const uint32_t i : hits) bytes[i] = std::byte{kKey};
     LogicalBuffer::Options options;
     options.size = kBytes;
-    options.initial = bytes.data();
-    const auto in = *LogicalBuffer::create(*set, options);
+    const auto in = *engine->create_buffer(options, bytes.data());
     const auto out = buffer(0);
     auto stream = engine->create_stream({});
     KernelWork work = map_kernel(in, out, kKey);

@@ -305,9 +305,11 @@ class FakePinnedMemory : public PinnedMemory {
         size_(size),
         data_(static_cast<std::byte*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096))) {
     ++backend_.pins;
+    backend_.memory_left -= static_cast<int64_t>(size);  // as NVIDIA's driver does
   }
   ~FakePinnedMemory() override {
     ++backend_.unpins;
+    backend_.memory_left += static_cast<int64_t>(size_);
     std::free(data_);
   }
   std::byte* data() const override { return data_; }
@@ -322,6 +324,9 @@ class FakePinnedMemory : public PinnedMemory {
 
 Result<std::unique_ptr<PinnedMemory>> FakeBackend::allocate_pinned(uint64_t size) {
   if (!traits_.pins_host_memory) return Backend::allocate_pinned(size);
+  if (memory_left.load() < static_cast<int64_t>(size)) {
+    return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the fake device is full");
+  }
   return std::make_unique<FakePinnedMemory>(*this, size);
 }
 BuildResult FakeBackend::build(const std::string&, const std::string&) {

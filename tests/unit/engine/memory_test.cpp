@@ -55,6 +55,29 @@ TEST_F(EngineMemory, AVendorThatHasLessThanItSaysIsBelieved) {
   EXPECT_EQ(read(*stream, c), filled(13));
 }
 
+TEST_F(EngineMemory, WhatIsEvictedIsNotPinnedOnTheFullDevice) {
+  constexpr uint64_t kLarge = 1 << 20;
+  start("p", SplitMode::kAuto, 3 * kLarge);
+  fakes[0]->memory_left = 3 * kLarge;
+  auto stream = engine->create_stream({});
+  LogicalBuffer::Options options;
+  options.size = kLarge;
+  std::vector<Ref<LogicalBuffer>> buffers;
+  for (int i = 0; i < 5; ++i) {
+    const std::vector<std::byte> content(kLarge, std::byte(i));
+    buffers.push_back(*engine->create_buffer(options, content.data()));
+    run(buffers.back(), buffer(0));
+    EXPECT_TRUE(buffers.back()->has_memory(0));
+  }
+  EXPECT_EQ(fakes[0]->pins, 0u);
+  for (int i = 0; i < 5; ++i) {
+    std::vector<std::byte> found(kLarge);
+    ASSERT_TRUE(
+        enqueue(*stream, ReadWork{{buffers[i], 0, kLarge}, 0, kLarge, found.data()}, {}, true));
+    EXPECT_TRUE(found == std::vector<std::byte>(kLarge, std::byte(i)));
+  }
+}
+
 TEST_F(EngineMemory, ADeviceThatIsTooSmallTakesNoPart) {
   start("d", SplitMode::kAuto, 2 * kBytes - 1);
   auto a = buffer(1), b = buffer(0);
@@ -80,9 +103,8 @@ TEST_F(EngineMemory, AllocationsAreKeptForTheNextBuffer) {
   LogicalBuffer::Options options;
   options.size = 1 << 20;
   const std::vector<std::byte> content(options.size, std::byte{7});
-  options.initial = content.data();
   for (int i = 0; i < 10; ++i) {
-    const BufferView one{*LogicalBuffer::create(*set, options), 0, options.size};
+    const BufferView one{*engine->create_buffer(options, content.data()), 0, options.size};
     ASSERT_TRUE(one.buffer->device_memory(0));
   }
   EXPECT_EQ(fakes[0]->allocations, 1u);

@@ -67,13 +67,35 @@ TEST_F(EnginePinned, WithoutSuchADeviceMemoryIsPlain) {
 TEST_F(EnginePinned, ThePoolKeepsToItsLimit) {
   start("p", SplitMode::kAuto);
   PinnedPool pool(1000);
-  auto first = pool.take(*fakes[0], 600);
+  DeviceMemory counted;
+  auto first = pool.take(*fakes[0], counted, 600);
   ASSERT_TRUE(first);
-  EXPECT_FALSE(pool.take(*fakes[0], 600));
-  EXPECT_TRUE(pool.take(*fakes[0], 300));
+  EXPECT_FALSE(pool.take(*fakes[0], counted, 600));
+  EXPECT_TRUE(pool.take(*fakes[0], counted, 300));
   pool.give_back(std::move(first));
-  EXPECT_FALSE(pool.take(*fakes[0], 200));  // the block of 600 waits for larger ones
-  EXPECT_TRUE(pool.take(*fakes[0], 500));
+  EXPECT_FALSE(pool.take(*fakes[0], counted, 200));  // the block of 600 waits for larger ones
+  EXPECT_TRUE(pool.take(*fakes[0], counted, 500));
+}
+
+TEST_F(EnginePinned, IsCountedOnTheDeviceThatPins) {
+  constexpr uint64_t kHalfOfAll = uint64_t{600} << 20;  // more than the pool keeps
+  start("p", SplitMode::kAuto);
+  PinnedPool pool(UINT64_MAX);
+  DeviceMemory counted;
+  counted.set_capacity(4 * kHalfOfAll);
+  EXPECT_FALSE(pool.take(*fakes[0], counted, kHalfOfAll + 4096));  // a quarter at most
+  auto first = pool.take(*fakes[0], counted, kHalfOfAll);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(pool.take(*fakes[0], counted, 4096));
+  EXPECT_FALSE(counted.has_room(3 * kHalfOfAll + 1));
+  EXPECT_TRUE(counted.has_room(3 * kHalfOfAll));
+  pool.give_back(std::move(first));
+  EXPECT_EQ(fakes[0]->unpins, 1u);
+  EXPECT_TRUE(counted.has_room(4 * kHalfOfAll));
+  // What the driver refuses is not counted.
+  fakes[0]->memory_left = 100;
+  EXPECT_FALSE(pool.take(*fakes[0], counted, kHalfOfAll));
+  EXPECT_TRUE(counted.has_room(4 * kHalfOfAll));
 }
 
 }  // namespace

@@ -85,35 +85,126 @@ TEST_F(EngineScatter, FillsAreDoneWhereTheOldContentWasUsed) {
   EXPECT_TRUE(found == expected);
 }
 
-TEST_F(EngineScatter, ANewBufferIsFilledOnAllGpus) {
+TEST_F(EngineScatter, FirstContentGoesToAllGpus) {
   struct Case {
     const char* devices;
     std::vector<Place> valid;
-    uint64_t memory = UINT64_MAX;
+    uint64_t memory_limit = UINT64_MAX;
+    int64_t memory_left = INT64_MAX;  // of the first device, as its driver finds
   };
-  for (const Case& one : {Case{"pp", {1, 2}}, Case{"hpp", {2, 3}}, Case{"dd", {kHostPlace}},
-                          Case{"hh", {kHostPlace}}, Case{"pp", {kHostPlace}, kSize / 2}}) {
-    SCOPED_TRACE(one.devices);
-    start(one.devices, SplitMode::kAuto, one.memory);
-    auto stream = engine->create_stream({});
-    auto buffer = large();
-    FillWork fill{{buffer, 0, kSize}, 0, kSize, {}, 1};
-    fill.pattern[0] = std::byte{5};
-    ASSERT_TRUE(enqueue(*stream, fill, {}, true));
-    for (Place place = 0; place <= fakes.size(); ++place) {
-      const bool valid = std::find(one.valid.begin(), one.valid.end(), place) != one.valid.end();
-      EXPECT_EQ(buffer->valid_at(place, 0, kSize), valid) << "place " << place;
+  const Case cases[] = {{"pp", {1, 2}},
+                        {"hpp", {2, 3}},
+                        {"p", {1}},
+                        {"d", {1}},
+                        {"hp", {2}},
+                        {"hhp", {kHostPlace}},  // the host computes faster
+                        {"dd", {kHostPlace}},
+                        {"hh", {kHostPlace}},
+                        {"pp", {kHostPlace}, kSize / 2},
+                        {"p", {kHostPlace}, UINT64_MAX, 100},
+                        {"pp", {2}, UINT64_MAX, 100}};
+  const std::vector<std::byte> content(kSize, std::byte{5});
+  const auto fill = [&](Stream& stream, const Ref<LogicalBuffer>& buffer) {
+    return enqueue(stream, FillWork{{buffer, 0, kSize}, 0, kSize, {std::byte{5}}, 1}, {}, true);
+  };
+  const auto write = [&](Stream& stream, const Ref<LogicalBuffer>& buffer) {
+    return enqueue(stream, WriteWork{{buffer, 0, kSize}, 0, kSize, content.data()}, {}, true);
+  };
+  const auto write_pixels = [&](Stream& stream, const Ref<LogicalBuffer>& image) {
+    RectWork all{true, {image, 0, kSize}, {}, {}, {4096, kSize / 4096, 1}, nullptr};
+    all.buffer_rect = all.host_rect = {{0, 0, 0}, 4096, 0};
+    all.host = const_cast<std::byte*>(content.data());
+    return enqueue(stream, all, {}, true);
+  };
+  for (const Case& one : cases) {
+    for (const std::string kind : {"fill", "write", "made", "image written", "image made"}) {
+      SCOPED_TRACE(kind + " on " + one.devices);
+      const bool image = kind.starts_with("image");
+      // Each device has memory of its own for images, which fake ones do not count.
+      if (image && (std::string(one.devices).find('h') != std::string::npos ||
+                    one.memory_left != INT64_MAX)) {
+        continue;
+      }
+      start(one.devices, SplitMode::kAuto, one.memory_limit);
+      fakes[0]->memory_left = one.memory_left;
+      LogicalBuffer::Options options;
+      options.size = kSize;
+      if (image) options.image = {.extent = {1024, kSize / 4096, 1}, .pixel_size = 4};
+      if (image) options.image->row_pitch = 4096;
+      auto stream = engine->create_stream({});
+      const bool made = kind.ends_with("made");
+      auto buffer = *engine->create_buffer(options, made ? content.data() : nullptr);
+      const auto put = kind == "fill"            ? fill(*stream, buffer)
+                       : kind == "write"         ? write(*stream, buffer)
+                       : kind == "image written" ? write_pixels(*stream, buffer)
+                                                 : Result<Ref<Command>>();
+      ASSERT_TRUE(put);
+      for (Place place = 0; place <= fakes.size(); ++place) {
+        const bool valid = std::find(one.valid.begin(), one.valid.end(), place) != one.valid.end();
+        EXPECT_EQ(buffer->valid_at(place, 0, kSize), valid) << "place " << place;
+      }
+      const bool at_host = one.valid.front() == kHostPlace;
+      EXPECT_EQ(bytes_in(), at_host || kind == "fill" ? 0 : one.valid.size() * kSize);
+      for (const FakeBackend* fake : fakes) EXPECT_TRUE(at_host || fake->pins == 0);
+      std::vector<std::byte> found(kSize);
+      if (!image) {
+        ASSERT_TRUE(
+            enqueue(*stream, ReadWork{{buffer, 0, kSize}, 0, kSize, found.data()}, {}, true));
+        EXPECT_TRUE(found == content);
+      } else {
+        ASSERT_TRUE(buffer->make_valid(kHostPlace, 0, kSize));
+        EXPECT_EQ(std::memcmp(*buffer->host_memory(), content.data(), kSize), 0);
+      }
+      buffer = {};
+      stream = {};
+      engine.reset();
     }
-    EXPECT_EQ(bytes_in(), 0u);
-    const bool at_host = one.valid.front() == kHostPlace;
-    for (const FakeBackend* fake : fakes) EXPECT_TRUE(at_host || fake->pins == 0);
-    std::vector<std::byte> found(kSize);
-    ASSERT_TRUE(enqueue(*stream, ReadWork{{buffer, 0, kSize}, 0, kSize, found.data()}, {}, true));
-    EXPECT_TRUE(found == std::vector<std::byte>(kSize, std::byte{5}));
-    buffer = {};
-    stream = {};
-    engine.reset();
   }
+}
+
+TEST_F(EngineScatter, ContentOfMappableOrSmallBuffersBeginsInTheHostsCopy) {
+  start("pp", SplitMode::kAuto);
+  const std::vector<std::byte> content(kSize, std::byte{5});
+  LogicalBuffer::Options options;
+  options.size = kSize;
+  options.host_now = true;
+  const auto mappable = *engine->create_buffer(options, content.data());
+  EXPECT_EQ(mappable->valid_places(0, kSize), place_bit(kHostPlace));
+  EXPECT_EQ(buffer(1)->valid_places(0, kBytes), place_bit(kHostPlace));
+  EXPECT_EQ(bytes_in(), 0u);
+}
+
+TEST_F(EngineScatter, FirstContentWasTooMuchWhereNobodyUsedIt) {
+  start("pp", SplitMode::kAuto);
+  auto buffer = large();
+  write_and_check(buffer, 0, kSize);
+  EXPECT_EQ(sent_, 2 * kSize);
+  // Nobody has used it yet.
+  write_and_check(buffer, 0, kSize);
+  EXPECT_EQ(sent_, 2 * kSize);
+  buffer->note_use(1, 0, kHalf + 100);
+  buffer->note_use(2, kHalf, kSize);
+  for (int twice = 0; twice < 2; ++twice) {
+    write_and_check(buffer, 0, kSize);
+    EXPECT_EQ(sent_, kSize + 100);
+    EXPECT_TRUE(buffer->valid_at(1, 0, kHalf + 100));
+    EXPECT_FALSE(buffer->valid_at(1, kHalf + 100, kSize));
+    EXPECT_TRUE(buffer->valid_at(2, kHalf, kSize));
+  }
+}
+
+TEST_F(EngineScatter, LaunchesTellWhereDataAreUsed) {
+  start("pp", SplitMode::kNever);
+  const auto stream = engine->create_stream({});
+  auto in = buffer(1), out = buffer(0);
+  ASSERT_TRUE(in->make_valid(1, 0, kBytes));
+  ASSERT_TRUE(in->make_valid(2, 0, kBytes));
+  EXPECT_EQ(in->used_segments(0, kBytes).front().places, place_bit(1) | place_bit(2));
+  ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+  ASSERT_TRUE(engine->finish(*stream));
+  const auto used = in->used_segments(0, kBytes);
+  ASSERT_EQ(used.size(), 1u);
+  EXPECT_EQ(used.front().places, out->valid_places(0, kBytes));
 }
 
 TEST_F(EngineScatter, WhatAllReadGoesToAll) {
@@ -133,7 +224,8 @@ TEST_F(EngineScatter, TheHostsCopyOnlyWhereItIsUsed) {
   auto buffer = large();
   buffer->set_exclusive(kHostPlace, 0, kSize);
   buffer->add_copy(2, kHalf, kSize);
-  buffer->note_host_use(0, kHalf + 100);
+  buffer->note_use(kHostPlace, 0, kHalf + 100);
+  buffer->note_use(2, kHalf, kSize);
   write_and_check(buffer, 0, kSize);
   EXPECT_EQ(sent_, kHalf);
   EXPECT_TRUE(buffer->valid_at(kHostPlace, 0, kHalf + 100));
@@ -184,8 +276,7 @@ TEST_F(EngineScatter, BetweenDevicesInBlocksByWayOfTheHost) {
   for (size_t i = 0; i < size; ++i) content[i] = std::byte(i * 7 + i / 251);
   LogicalBuffer::Options options;
   options.size = size;
-  options.initial = content.data();
-  auto buffer = *LogicalBuffer::create(*set, options);
+  auto buffer = *engine->create_buffer(options, content.data());
   ASSERT_TRUE(buffer->make_valid(1, 0, size));
   buffer->set_exclusive(1, 0, size);
   std::memset(*buffer->host_memory(), 0, size);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory that a vendor's driver has pinned: pages of our own, mapped for good through a buffer
+// that uses them. Drivers that are asked for such memory (CL_MEM_ALLOC_HOST_PTR) make it of small
+// pages, one after the other; huge ones that several threads have touched take a fifth of the time
+// (docs/platform-notes.md).
+#pragma once
+
+#include "backends/opencl/opencl_objects.h"
+
+namespace tutti::backends {
+
+/// Zeroed memory of the process, of huge pages where it is large and the system has them.
+class HostPages {
+ public:
+  /// Rounded up to whole pages. CL_OUT_OF_HOST_MEMORY.
+  static Result<HostPages> allocate(uint64_t size);
+  HostPages(HostPages&& other) noexcept;
+  HostPages& operator=(HostPages&&) = delete;
+  ~HostPages();
+
+  std::byte* data() const { return data_; }
+  /// Has the system provide all pages now.
+  void touch() const;
+
+ private:
+  HostPages(std::byte* mapped, uint64_t mapped_size, std::byte* data, uint64_t size)
+      : mapped_(mapped), mapped_size_(mapped_size), data_(data), size_(size) {}
+
+  std::byte* mapped_;  // what was mapped; null: moved from
+  uint64_t mapped_size_;
+  std::byte* data_;  // what is used of it
+  uint64_t size_;
+};
+
+class OpenClPinnedMemory final : public PinnedMemory {
+ public:
+  /// The vendor's error where it has none, or maps the buffer elsewhere.
+  static Result<std::unique_ptr<PinnedMemory>> create(const VendorDevice& device,
+                                                      cl_context context, uint64_t size);
+  ~OpenClPinnedMemory() override;
+
+  std::byte* data() const override { return pages_.data(); }
+  uint64_t size() const override { return size_; }
+
+ private:
+  OpenClPinnedMemory(const VendorDevice& device, HostPages pages, OwnedQueue queue,
+                     OwnedMemory memory, uint64_t size)
+      : device_(device),
+        pages_(std::move(pages)),
+        queue_(std::move(queue)),
+        memory_(std::move(memory)),
+        size_(size) {}
+
+  const VendorDevice& device_;
+  const HostPages pages_;  // goes after what refers to it
+  const OwnedQueue queue_;
+  const OwnedMemory memory_;
+  const uint64_t size_;
+};
+
+}  // namespace tutti::backends
