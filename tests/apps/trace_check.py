@@ -142,7 +142,7 @@ def check_bytes(tutti, _program, folder):
     check_arrows(trace)
     written = sum(e["args"]["bytes"] for e in trace.slices["host"] if e["name"] == "write")
     expect(written == PIXELS, f"{written} bytes written")
-    to_host, to_device, reasons = 0, collections.Counter(), set()
+    read_back, passed_on, to_device, reasons = 0, 0, collections.Counter(), set()
     runs = trace.slices["package"] + trace.slices["kernel"]
     commands = sorted({run["args"]["command"] for run in runs})
     sent = collections.Counter()
@@ -154,25 +154,25 @@ def check_bytes(tutti, _program, folder):
                 expect(arguments["argument"] == "in", f"it only gets its image: {event}")
                 sent[arguments["command"]] += arguments["bytes"]
             continue
-        if arguments["direction"] == "to_host":
-            to_host += arguments["bytes"]
+        if arguments["why"] == "read by the application":
+            read_back += arguments["bytes"]
+        elif arguments["direction"] == "to_host":
+            passed_on += arguments["bytes"]
         elif arguments["direction"] == "to_device":
             to_device[arguments["device"]] += arguments["bytes"]
     # Each device gets the rows that its packages see: of a filter, two more on each side.
     expect(sent[commands[-2]] == PIXELS, f"{sent} bytes sent")
     packages = sum(run["args"]["command"] == commands[-1] for run in runs)
     expect(PIXELS <= sent[commands[-1]] <= PIXELS + 4 * ROW * (packages - 1), f"{sent} bytes sent")
-    # What paint wrote goes to the host once, by whoever asks first; each device that reads a part
-    # gets no more than the other device's part.
+    # What paint wrote is read once; each device that reads a part gets no more than the other
+    # device's part, straight from there.
     painted = collections.Counter()
     for run in runs:
         if run["args"]["kernel"] == "paint":
             painted[run["args"]["device"]] += run["args"].get("count", 1)
     expect(painted, "paint did not run")
-    if len(painted) > 1:
-        expect(to_host == PIXELS, f"{to_host} bytes to the host, not {PIXELS}: {reasons}")
-    else:  # from where the application reads all of it at once, whatever is at the host already
-        expect(PIXELS <= to_host <= 2 * PIXELS, f"{to_host} bytes to the host: {reasons}")
+    expect(read_back == PIXELS, f"{read_back} bytes read, not {PIXELS}: {reasons}")
+    expect(passed_on == sum(to_device.values()), f"{passed_on} bytes left a device: {to_device}")
     for device, moved in to_device.items():
         expect(moved <= PIXELS - painted[device] * PIXELS // sum(painted.values()),
                f"{moved} bytes to device {device}, which painted {painted}")

@@ -6,31 +6,9 @@
 #pragma once
 
 #include "backends/opencl/opencl_objects.h"
+#include "platform/host_pages.h"
 
 namespace tutti::backends {
-
-/// Zeroed memory of the process, of huge pages where it is large and the system has them.
-class HostPages {
- public:
-  /// Rounded up to whole pages. CL_OUT_OF_HOST_MEMORY.
-  static Result<HostPages> allocate(uint64_t size);
-  HostPages(HostPages&& other) noexcept;
-  HostPages& operator=(HostPages&&) = delete;
-  ~HostPages();
-
-  std::byte* data() const { return data_; }
-  /// Has the system provide all pages now.
-  void touch() const;
-
- private:
-  HostPages(std::byte* mapped, uint64_t mapped_size, std::byte* data, uint64_t size)
-      : mapped_(mapped), mapped_size_(mapped_size), data_(data), size_(size) {}
-
-  std::byte* mapped_;  // what was mapped; null: moved from
-  uint64_t mapped_size_;
-  std::byte* data_;  // what is used of it
-  uint64_t size_;
-};
 
 class OpenClPinnedMemory final : public PinnedMemory {
  public:

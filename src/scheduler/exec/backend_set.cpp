@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "platform/clock.h"
 #include "scheduler/exec/transfer_trace.h"
 
 namespace tutti::scheduler {
@@ -32,6 +33,14 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
     limit_memory(i);
     memory_apart_ |= !traits(i).shares_host_memory;
   }
+}
+
+void BackendSet::note_transfer(uint64_t direction, uint32_t backend, uint64_t bytes,
+                               uint64_t began_ns) {
+  constexpr uint64_t kTelling = 1 << 20;  // bytes: of less, a transfer shows no speed
+  if (bytes < kTelling) return;
+  model_.add(direction, backend, bytes, seconds_between(began_ns, now_ns()),
+             direction == kToDevice ? "transfers to the device" : "transfers to the host");
 }
 
 void BackendSet::limit_memory(uint32_t backend) {

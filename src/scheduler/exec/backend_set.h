@@ -51,6 +51,9 @@ class BackendSet {
   DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
   /// What is known of the speeds of all of them.
   PerformanceModel& model() { return model_; }
+  /// A transfer (kToDevice or kFromDevice), which began at that time, has ended: what it tells of
+  /// the device's speed.
+  void note_transfer(uint64_t direction, uint32_t backend, uint64_t bytes, uint64_t began_ns);
   /// And of their power, where sensors tell it.
   PowerModel& power() { return power_; }
   /// The queue for transfers outside any stream, made at first use.

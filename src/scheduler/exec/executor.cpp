@@ -100,6 +100,7 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
 // Content smaller than this is put into the host's copy at once: a transfer to each device that
 // used the old one would take longer than a later fetch.
 constexpr uint64_t kWorthScattering = 256 << 10;
+constexpr uint64_t kFillAtOnce = 16 << 10;  // bytes; a multiple of every pattern
 
 PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
   const uint32_t count = backends_.real_count();
@@ -379,8 +380,12 @@ Status Executor::run(const FillWork& work) {
   const Ways ways{
       [&](std::byte* copy, const ResidencyMap::Segment& segment) {
         const ByteRange range = widened(segment.begin, segment.end);
-        for (uint64_t at = range.begin; at < range.end; at += pattern.size()) {
-          std::memcpy(copy + at, pattern.data(), pattern.size());
+        std::memcpy(copy + range.begin, pattern.data(), pattern.size());
+        // What is there already, up to what stays in the cache, once more.
+        for (uint64_t done = pattern.size(); done < range.size();) {
+          const uint64_t size = std::min({done, range.size() - done, kFillAtOnce});
+          std::memcpy(copy + range.begin + done, copy + range.begin, size);
+          done += size;
         }
       },
       [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) -> Status {

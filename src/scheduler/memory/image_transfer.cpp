@@ -7,19 +7,23 @@
 
 namespace tutti::scheduler {
 
+Status enqueue_boxes(backends::Queue& queue, backends::Memory& memory, bool to_device,
+                     std::span<const HostBox> boxes, size_t second_pitch, size_t third_pitch,
+                     std::vector<backends::CompletionPtr>& under_way) {
+  for (const auto& [box, host] : boxes) {
+    TUTTI_ASSIGN(auto moved,
+                 to_device ? queue.write_image(memory, box, host, second_pitch, third_pitch, {})
+                           : queue.read_image(memory, box, host, second_pitch, third_pitch, {}));
+    under_way.push_back(std::move(moved));
+  }
+  return {};
+}
+
 Status move_boxes(backends::Queue& queue, backends::Memory& memory, bool to_device,
                   std::span<const HostBox> boxes, size_t second_pitch, size_t third_pitch) {
   std::vector<backends::CompletionPtr> under_way;
-  Status status;
-  for (const auto& [box, host] : boxes) {
-    auto moved = to_device ? queue.write_image(memory, box, host, second_pitch, third_pitch, {})
-                           : queue.read_image(memory, box, host, second_pitch, third_pitch, {});
-    if (!moved) {
-      status = tl::unexpected<Error>(std::move(moved).error());
-      break;
-    }
-    under_way.push_back(std::move(*moved));
-  }
+  Status status =
+      enqueue_boxes(queue, memory, to_device, boxes, second_pitch, third_pitch, under_way);
   // Also after a failure: the host's memory is used until then.
   for (const auto& moved : under_way) {
     Status ended = moved->wait();

@@ -16,7 +16,12 @@ struct HostBox {
   std::byte* host = nullptr;
 };
 
-/// Moves the boxes, all at once, and waits. Pitches are of the host's memory, in bytes.
+/// Enqueues transfers of the boxes, which are `under_way` then, also where some could not be.
+/// Pitches are of the host's memory, in bytes.
+Status enqueue_boxes(backends::Queue& queue, backends::Memory& memory, bool to_device,
+                     std::span<const HostBox> boxes, size_t second_pitch, size_t third_pitch,
+                     std::vector<backends::CompletionPtr>& under_way);
+/// Moves the boxes, all at once, and waits.
 Status move_boxes(backends::Queue& queue, backends::Memory& memory, bool to_device,
                   std::span<const HostBox> boxes, size_t second_pitch, size_t third_pitch);
 /// The same for the pixels of these rows of the host's copy, which begins at `copy`.

@@ -8,6 +8,7 @@
 
 #include "platform/clock.h"
 #include "scheduler/exec/backend_set.h"
+#include "scheduler/memory/device_transfer.h"
 #include "scheduler/memory/image_boxes.h"
 #include "scheduler/memory/image_transfer.h"
 
@@ -15,14 +16,11 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr uint64_t kWorthPinning = 1 << 20;  // bytes: pinning less costs more than it brings
+constexpr uint64_t kWorthPages = 4 << 20;    // bytes: a few huge pages
 // More than this many bytes take long to pin (some 5 GB/s) for a part of the buffer as small as
 // that.
 constexpr uint64_t kSoonPinned = 4 << 20;
 constexpr uint64_t kSmallPart = 64;
-// Bytes of a device's memory on its way to another one's: a transfer of some 0.2 ms, beside which
-// its start costs little.
-constexpr uint64_t kBlock = 8 << 20;
-constexpr uint64_t kTelling = 1 << 20;   // bytes: of less, a transfer shows no speed
 constexpr size_t kHostAlignment = 4096;  // page: vendors take such memory without a copy
 // In the map of uses, whose ranges have to be somewhere. Of so many backends the last one's place.
 constexpr Place kNobody = kMostBackends;
@@ -61,7 +59,7 @@ LogicalBuffer::~LogicalBuffer() {
   allocations_.clear();
   if (pinned_) {
     backends_.pinned().give_back(std::move(pinned_));
-  } else if (!user_memory_) {
+  } else if (!user_memory_ && !pages_) {
     std::free(host_.load());
   }
 }
@@ -92,6 +90,13 @@ Status LogicalBuffer::allocate_host(uint64_t wanted) {
       host_.store(pinned_.memory->data(), std::memory_order_release);
       return {};
     }
+  }
+  if (size_ >= kWorthPages) {
+    auto pages = HostPages::allocate(size_);
+    if (!pages) return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "no host memory for a buffer");
+    pages_.emplace(std::move(*pages));
+    host_.store(pages_->data(), std::memory_order_release);
+    return {};
   }
   // A whole number of pages: aligned_alloc demands it, and vendors map whole pages.
   const uint64_t bytes = (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
@@ -310,7 +315,9 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     Status status;
     // Device to device goes by way of the host (facts: the vendors' own path is slower).
     const bool between = place != kHostPlace && !(rows.first.places & place_bit(kHostPlace));
-    if (between && !image_ && rows.count == 1 && rows.length() > kBlock) {
+    if (between && rows.count == 1 && backends_.count() == 2) {
+      status = move_staged(first_of(rows.first.places), place, begin, end, moved);
+    } else if (between && !image_ && rows.count == 1 && rows.length() > kTransferBlock) {
       status = move_in_blocks(place, begin, end, moved);
     } else {
       if (between) status = make_valid(kHostPlace, moving, moved);
@@ -348,11 +355,17 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   const uint64_t begin = now_ns();
   TUTTI_TRY(from == kHostPlace ? queue->write_rows(*memory, where, at)
                                : queue->read_rows(*memory, where, at));
-  const uint64_t bytes = rows.length() * rows.count;
-  if (bytes < kTelling) return {};
-  backends_.model().add(from == kHostPlace ? kToDevice : kFromDevice, device - 1, bytes,
-                        seconds_between(begin, now_ns()),
-                        from == kHostPlace ? "transfers to the device" : "transfers to the host");
+  backends_.note_transfer(from == kHostPlace ? kToDevice : kFromDevice, device - 1,
+                          rows.length() * rows.count, begin);
+  return {};
+}
+
+Status LogicalBuffer::move_staged(Place from, Place to, uint64_t begin, uint64_t end,
+                                  uint64_t* moved) {
+  TUTTI_ASSIGN(backends::Memory * source, memory_at(from));
+  TUTTI_ASSIGN(backends::Memory * target, memory_at(to));
+  TUTTI_TRY(move_between(backends_, {from - 1, source}, {to - 1, target}, image(), {begin, end}));
+  if (moved) *moved += end - begin;  // out; the caller counts the way in
   return {};
 }
 
@@ -362,8 +375,8 @@ Status LogicalBuffer::move_in_blocks(Place to, uint64_t begin, uint64_t end, uin
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(to - 1));
   backends::CompletionPtr newest;
   Status status;
-  for (uint64_t at = begin; status && at < end; at += kBlock) {
-    const uint64_t size = std::min(kBlock, end - at);
+  for (uint64_t at = begin; status && at < end; at += kTransferBlock) {
+    const uint64_t size = std::min(kTransferBlock, end - at);
     // While this block leaves the one device, the one before it enters the other. Who else needs
     // it finds it in the host's copy.
     status = make_valid(kHostPlace, at, at + size, moved);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "platform/host_pages.h"
 #include "platform/ref_counted.h"
 #include "platform/result.h"
 #include "platform/thread_annotations.h"
@@ -146,8 +147,11 @@ class LogicalBuffer : public RefCounted {
   LogicalBuffer(BackendSet& backends, const Options& options);
   Status allocate_host(uint64_t wanted);
   Status move(Place from, Place to, const SegmentRows& rows);
-  /// To a device, from wherever the range is valid, by way of the host and in both directions at
-  /// once.
+  /// From one of two devices to the other: nobody else would look for it in the host's copy, which
+  /// might have to be allocated and pinned for it.
+  Status move_staged(Place from, Place to, uint64_t begin, uint64_t end, uint64_t* moved);
+  /// To a device, from wherever the range is valid, by way of the host's copy and in both
+  /// directions at once.
   Status move_in_blocks(Place to, uint64_t begin, uint64_t end, uint64_t* moved);
   Result<backends::Memory*> memory_at(Place place);
   /// Ranges of an image are whole pixels.
@@ -184,7 +188,9 @@ class LogicalBuffer : public RefCounted {
   std::atomic<PlaceSet> used_in_one_piece_{0};                // of use_, as one_piece_ is of map_
   std::vector<Transfer> transfers_ TUTTI_GUARDED_BY(mutex_);  // under way
   std::vector<LaunchWrite> writes_ TUTTI_GUARDED_BY(mutex_);  // announced by begin_write
-  PinnedPool::Block pinned_;                                  // the host's copy, where it is pinned
+  // The host's copy, where it is pinned, or at least large.
+  PinnedPool::Block pinned_;
+  std::optional<HostPages> pages_;
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
   struct Allocation {

@@ -44,13 +44,45 @@ TEST_F(EngineImages, RowsOfSlicesOfA3dImage) {
   const ByteStrips rows{{0, kBytes}, 4 * 32, 16 * 32, 3 * 32};
   ASSERT_TRUE(deep->make_valid(1, rows));
   EXPECT_EQ(sent(0), 8u * 3 * 32);
-  // To the other device, by way of the host, and nothing else.
+  // To the other device, and nothing else.
   deep->set_exclusive(1, 4 * 32, 5 * 32);
   (*deep->host_memory())[4 * 32] = std::byte{0};
   ASSERT_TRUE(deep->make_valid(2, rows));
   EXPECT_EQ(sent(1), 8u * 3 * 32);
   EXPECT_EQ(fakes[0]->bytes_out, 32u);
+  deep->set_exclusive(2, 4 * 32, 5 * 32);
+  ASSERT_TRUE(deep->make_valid(kHostPlace, 4 * 32, 5 * 32));
   EXPECT_EQ((*deep->host_memory())[4 * 32], std::byte((4 * 32 * 7 + 1) & 255));
+}
+
+TEST_F(EngineImages, BetweenTwoDevicesInBlocksOfRows) {
+  constexpr size_t kPitch = 4096, kRow = 4000, kRows = 5000;
+  start("dd", SplitMode::kAuto);
+  LogicalBuffer::Options options;
+  options.size = kPitch * (kRows - 1) + kRow;
+  options.image = {.extent = {kRow / 4, kRows, 1}, .pixel_size = 4};
+  options.image->row_pitch = kPitch;
+  const auto one = *LogicalBuffer::create(*set, options);
+  std::byte* const host = *one->host_memory();
+  fill(host, 0, options.size, 3);
+  one->set_exclusive(kHostPlace, 0, options.size);
+  ASSERT_TRUE(one->make_valid(1, 0, options.size));
+  one->set_exclusive(1, 0, options.size);
+  std::fill_n(host, options.size, std::byte{0});
+  // From within a row to within another.
+  const uint64_t begin = 7 * kPitch + 20, end = (kRows - 3) * kPitch + 100;
+  const uint64_t before = fakes[0]->bytes_out;
+  ASSERT_TRUE(one->make_valid(2, begin, end));
+  EXPECT_EQ(fakes[0]->bytes_out - before, (kRows - 10) * kRow - 20 + 100);
+  EXPECT_FALSE(one->valid_at(kHostPlace, begin, end));
+  one->set_exclusive(2, begin, end);
+  ASSERT_TRUE(one->make_valid(kHostPlace, 0, options.size));
+  for (size_t y = 0; y < kRows; ++y) {
+    for (size_t x = 0; x < kRow; ++x) {
+      const uint64_t at = y * kPitch + x;
+      ASSERT_EQ(host[at], std::byte((at * 7 + 3) & 255)) << "row " << y << ", byte " << x;
+    }
+  }
 }
 
 TEST_F(EngineImages, ADividedImageGoesStraightToTheApplicationAndBack) {
@@ -105,8 +137,12 @@ TEST_F(EngineImages, ADividedImageGoesStraightToTheApplicationAndBack) {
   EXPECT_FALSE(one->valid_at(kHostPlace, 6 * kRow, 7 * kRow));
 }
 
-TEST_F(EngineImages, RandomPartsOfRandomPlaces) {
-  start("ddd", SplitMode::kAuto);
+// By the number of devices: two have a way of their own.
+class EngineImageParts : public EngineImages, public ::testing::WithParamInterface<uint32_t> {};
+
+TEST_P(EngineImageParts, RandomPartsOfRandomPlaces) {
+  const uint32_t devices = GetParam();
+  start(std::string(devices, 'd'), SplitMode::kAuto);
   std::mt19937 random(3);
   const std::vector<std::pair<cl_mem_object_type, std::array<size_t, 3>>> kinds = {
       {CL_MEM_OBJECT_IMAGE1D, {1024, 1, 1}},
@@ -121,7 +157,7 @@ TEST_F(EngineImages, RandomPartsOfRandomPlaces) {
     std::copy(host, host + kBytes, expected.begin());
     one->set_exclusive(kHostPlace, 0, kBytes);
     for (int step = 0; step < 300; ++step) {
-      const Place place = random() % 4;
+      const Place place = random() % (devices + 1);
       ByteStrips part{.range = {random() % 1024 * 4, 0}};
       part.range.end = part.range.begin + (1 + random() % (1024 - part.range.begin / 4)) * 4;
       if (random() % 2) {
@@ -142,7 +178,7 @@ TEST_F(EngineImages, RandomPartsOfRandomPlaces) {
       });
       if (step % 3 != 0) continue;
       // Another place has the only copy of some: the host's is worthless.
-      const Place owner = 1 + random() % 3;
+      const Place owner = 1 + random() % devices;
       ASSERT_TRUE(one->make_valid(owner, part));
       part.for_each([&](uint64_t begin, uint64_t end) {
         one->set_exclusive(owner, begin, end);
@@ -153,6 +189,8 @@ TEST_F(EngineImages, RandomPartsOfRandomPlaces) {
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), host));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, EngineImageParts, ::testing::Values(1, 2, 3));
 
 TEST_F(EngineImages, AWholeLaunchKeepsWhatItsDeviceAloneHas) {
   // Half of the image is newest on the device, half at the host.

@@ -269,29 +269,41 @@ TEST_F(EngineScatter, OneOwnerIsWrittenDirectly) {
   EXPECT_FALSE(buffer->valid_at(kHostPlace, 0, 1));
 }
 
-TEST_F(EngineScatter, BetweenDevicesInBlocksByWayOfTheHost) {
-  start("dd", SplitMode::kAuto);
-  const uint64_t size = (40 << 20) + 5;
-  std::vector<std::byte> content(size);
-  for (size_t i = 0; i < size; ++i) content[i] = std::byte(i * 7 + i / 251);
-  LogicalBuffer::Options options;
-  options.size = size;
-  auto buffer = *engine->create_buffer(options, content.data());
-  ASSERT_TRUE(buffer->make_valid(1, 0, size));
-  buffer->set_exclusive(1, 0, size);
-  std::memset(*buffer->host_memory(), 0, size);
-  uint64_t moved = 0;
-  ASSERT_TRUE(buffer->make_valid(2, 3, size, &moved));
-  EXPECT_EQ(moved, 2 * (size - 3));
-  EXPECT_EQ(fakes[0]->bytes_out, size - 3);
-  EXPECT_EQ(fakes[1]->bytes_in, size - 3);
-  EXPECT_TRUE(buffer->valid_at(kHostPlace, 3, size));
-  EXPECT_FALSE(buffer->valid_at(kHostPlace, 0, 3));
-  buffer->set_exclusive(2, 3, size);
-  std::vector<std::byte> found(size);
-  auto stream = engine->create_stream({});
-  ASSERT_TRUE(enqueue(*stream, ReadWork{{buffer, 0, size}, 0, size, found.data()}, {}, true));
-  EXPECT_TRUE(found == content);
+TEST_F(EngineScatter, BetweenDevicesInBlocks) {
+  // Of two, by way of staging memory; where others may want it, of the host's copy.
+  for (const std::string devices : {"dd", "pp", "ddd"}) {
+    for (const uint64_t size : {uint64_t{5000}, (uint64_t{40} << 20) + 5}) {
+      SCOPED_TRACE(devices + " " + std::to_string(size));
+      start(devices, SplitMode::kAuto);
+      std::vector<std::byte> content(size);
+      for (size_t i = 0; i < size; ++i) content[i] = std::byte(i * 7 + i / 251);
+      LogicalBuffer::Options options;
+      options.size = size;
+      auto buffer = *engine->create_buffer(options, content.data());
+      ASSERT_TRUE(buffer->make_valid(1, 0, size));
+      buffer->set_exclusive(1, 0, size);
+      const bool host_copy = devices != "pp" || size < 10000;
+      if (host_copy) std::memset(*buffer->host_memory(), 0, size);
+      const uint64_t out = fakes[0]->bytes_out, in = fakes[1]->bytes_in, pins = fakes[1]->pins;
+      uint64_t moved = 0;
+      ASSERT_TRUE(buffer->make_valid(2, 3, size, &moved));
+      EXPECT_EQ(moved, 2 * (size - 3));
+      EXPECT_EQ(fakes[0]->bytes_out - out, size - 3);
+      EXPECT_EQ(fakes[1]->bytes_in - in, size - 3);
+      EXPECT_TRUE(buffer->valid_at(2, 3, size));
+      EXPECT_EQ(buffer->valid_at(kHostPlace, 3, size), devices == "ddd");
+      EXPECT_FALSE(buffer->valid_at(kHostPlace, 0, 3));
+      EXPECT_EQ(fakes[1]->pins - pins, devices == "pp" && size > 10000 ? 2 : 0);
+      buffer->set_exclusive(2, 3, size);
+      std::vector<std::byte> found(size);
+      auto stream = engine->create_stream({});
+      ASSERT_TRUE(enqueue(*stream, ReadWork{{buffer, 0, size}, 0, size, found.data()}, {}, true));
+      EXPECT_TRUE(found == content);
+      buffer = {};
+      stream = {};
+      engine.reset();
+    }
+  }
 }
 
 TEST_F(EngineScatter, NewOrSmallContentWaitsInTheHostsCopy) {

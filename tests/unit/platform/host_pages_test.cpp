@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned memory: its pages, and the buffer that a driver maps them through (a stub's).
-#include "backends/opencl/pinned_memory.h"
+// Memory in pages of its own.
+#include "platform/host_pages.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace tutti::backends {
+namespace tutti {
 namespace {
 
 TEST(HostPages, AreAlignedTouchedAndZero) {
@@ -36,4 +36,4 @@ TEST(HostPages, TooMuchIsAnError) {
 }
 
 }  // namespace
-}  // namespace tutti::backends
+}  // namespace tutti

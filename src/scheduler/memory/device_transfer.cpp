@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/memory/device_transfer.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "platform/clock.h"
+#include "scheduler/memory/image_boxes.h"
+#include "scheduler/memory/image_transfer.h"
+
+namespace tutti::scheduler {
+namespace {
+
+constexpr uint64_t kWorthPinning = 1 << 20;  // bytes: less is copied by the driver in that time
+
+/// Memory of the host that holds one block at a time.
+class Stage {
+ public:
+  Stage(BackendSet& backends, uint32_t backend) : backends_(backends), backend_(backend) {}
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  ~Stage() {
+    if (pinned_) backends_.pinned().give_back(std::move(pinned_));
+  }
+
+  /// Of kTransferBlock bytes, or of `size` where those are few. The same from then on.
+  std::byte* memory(uint64_t size) {
+    if (size >= kWorthPinning && !pinned_ && !plain_) {
+      pinned_ = backends_.pinned().take(backends_.at(backend_), backends_.memory(backend_),
+                                        kTransferBlock);
+    }
+    if (pinned_) return pinned_.memory->data();
+    if (!plain_) plain_ = std::make_unique_for_overwrite<std::byte[]>(size);
+    return plain_.get();
+  }
+  /// Waits for what has been sent from here.
+  Status wait() {
+    Status status;
+    for (const auto& one : sent) {
+      Status ended = one->wait();
+      if (status) status = std::move(ended);
+    }
+    sent.clear();
+    return status;
+  }
+
+  std::vector<backends::CompletionPtr> sent;
+
+ private:
+  BackendSet& backends_;
+  const uint32_t backend_;
+  PinnedPool::Block pinned_;
+  std::unique_ptr<std::byte[]> plain_;
+};
+
+std::vector<HostBox> boxes_in(const backends::ImageShape& shape, const ByteRange& block,
+                              std::byte* memory) {
+  std::vector<HostBox> boxes;
+  for (const auto& [box, offset] : boxes_of(shape, block.begin, block.end)) {
+    boxes.push_back({box, memory + (offset - block.begin)});
+  }
+  return boxes;
+}
+
+}  // namespace
+
+Status move_between(BackendSet& backends, const DeviceCopy& from, const DeviceCopy& to,
+                    const backends::ImageShape* image, const ByteRange& range) {
+  // Of its own: what comes to that device meanwhile goes the other way.
+  TUTTI_ASSIGN(backends::Queue * out, backends.reading_queue(from.backend));
+  TUTTI_ASSIGN(backends::Queue * in, backends.transfer_queue(to.backend));
+  const auto move = [&](const ByteRange& block, Stage& stage, uint64_t first) -> Status {
+    TUTTI_TRY(stage.wait());
+    std::byte* const memory = stage.memory(first);
+    const uint64_t began = now_ns();
+    if (image) {
+      const auto boxes = boxes_in(*image, block, memory);
+      const size_t second = image->second_pitch(), third = image->slice_pitch;
+      TUTTI_TRY(move_boxes(*out, *from.memory, false, boxes, second, third));
+      TUTTI_TRY(enqueue_boxes(*in, *to.memory, true, boxes, second, third, stage.sent));
+    } else {
+      TUTTI_TRY(out->read_blocking(*from.memory, block.begin, block.size(), memory));
+      backends.note_transfer(kFromDevice, from.backend, block.size(), began);
+      TUTTI_ASSIGN(auto sent, in->write(*to.memory, block.begin, block.size(), memory, {}));
+      stage.sent.push_back(std::move(sent));
+    }
+    return in->flush();
+  };
+  // Rows of an image in one piece, where several fit.
+  const uint64_t row = image ? image->second_pitch() : 1;
+  const uint64_t step = row < kTransferBlock ? kTransferBlock / row * row : kTransferBlock;
+  std::array<Stage, 2> stages{Stage(backends, to.backend), Stage(backends, to.backend)};
+  Status status;
+  size_t next = 0;
+  for (uint64_t at = range.begin; status && at < range.end; next ^= 1) {
+    const ByteRange block{at, std::min(at + step, range.end)};
+    status = move(block, stages[next], std::min(step, range.size()));
+    at = block.end;
+  }
+  // Also after a failure: the stages are read until then.
+  for (Stage& stage : stages) {
+    Status ended = stage.wait();
+    if (status) status = std::move(ended);
+  }
+  return status;
+}
+
+}  // namespace tutti::scheduler
