@@ -31,6 +31,12 @@ KernelArguments::KernelArguments(const KernelArguments& other) {
 }
 
 ArgumentSlot& KernelArguments::writable(uint32_t index, Retired& retired) {
+  if (shared_ && set_.use_count() == 1) {
+    // Nobody has it any more, nor can get it: this holds the lock. With one more reference that
+    // comes and goes, what others did with theirs has happened before what comes now.
+    const auto another = set_;
+    shared_ = false;
+  }
   if (shared_) {
     retired = std::exchange(set_, std::make_shared<ArgumentSet>(*set_));
     shared_ = false;

@@ -61,7 +61,7 @@ class KernelArguments {
 
   mutable std::mutex mutex_;
   std::shared_ptr<scheduler::ArgumentSet> set_;  // guarded by mutex_
-  bool shared_ = false;                          // guarded by mutex_; set_ was handed out
+  bool shared_ = false;                          // guarded by mutex_; others may have set_
   std::vector<const void*> owners_;              // guarded by mutex_; per argument
 };
 

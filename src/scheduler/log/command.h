@@ -125,7 +125,7 @@ class Command : public RefCounted {
   // Of trains. Guarded by the log's lock, but for is_train_, which is constant once direct.
   struct Rider {
     std::shared_ptr<LaunchableKernel> kernel;
-    std::shared_ptr<const ArgumentSet> arguments;
+    std::shared_ptr<const ArgumentSet> arguments;  // null: nothing of them has to live on
   };
   bool is_train_ = false;
   bool open_ = false;          // further launches may join

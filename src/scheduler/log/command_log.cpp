@@ -229,11 +229,12 @@ bool CommandLog::set_direct(Command& command, uint32_t backend,
 }
 
 Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
-  constexpr size_t kMostRiders = 256;
+  constexpr size_t kMost = 256;  // kernels, buffers
   Command* last = stream.last_.get();
   const bool joinable = last && last->open_ && last->state_ == Command::State::kDirect &&
                         last->backend_ == backend && !last->watched_ && last->dependents_.empty() &&
-                        !last->after_ && last->riders_.size() < kMostRiders;
+                        !last->after_ && last->riders_.size() < kMost &&
+                        last->used_buffers_.size() < kMost;
   return joinable ? stream.last_ : Ref<Command>();
 }
 
@@ -266,11 +267,23 @@ void CommandLog::join(Command& train, const KernelWork& work, std::span<const Bu
   train.data_.store(Command::Data::kPending, std::memory_order_release);
   train.status_.store(CL_QUEUED, std::memory_order_release);
   hold(train, uses);
+  // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
+  // sets a number for the next launch need not leave the old one here.
+  const bool objects = std::any_of(work.arguments->begin(), work.arguments->end(),
+                                   [](const ArgumentSlot& slot) { return slot.image.get(); });
+  const auto same = [&](const std::shared_ptr<LaunchableKernel>& kernel,
+                        const std::shared_ptr<const ArgumentSet>& arguments) {
+    return kernel == work.kernel && (!objects || arguments == work.arguments);
+  };
+  const auto& first = std::get<KernelWork>(train.work_);
   auto& riders = train.riders_;
-  if (riders.empty() || riders.back().arguments != work.arguments ||
-      riders.back().kernel != work.kernel) {
-    riders.push_back({work.kernel, work.arguments});
+  if (same(first.kernel, first.arguments) ||
+      std::any_of(riders.rbegin(), riders.rend(), [&](const Command::Rider& rider) {
+        return same(rider.kernel, rider.arguments);
+      })) {
+    return;
   }
+  riders.push_back({work.kernel, objects ? work.arguments : nullptr});
 }
 
 backends::CompletionPtr CommandLog::completion_of(Command& command) {

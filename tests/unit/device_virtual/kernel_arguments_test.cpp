@@ -57,6 +57,26 @@ TEST(KernelArguments, SnapshotKeepsItsValues) {
   EXPECT_EQ(value, 2);
 }
 
+TEST(KernelArguments, ASetThatNobodyHasIsNotCopied) {
+  KernelArguments arguments(1);
+  arguments.set_bytes(0, bytes_of(1));
+  const void* const first = arguments.snapshot().set.get();
+  arguments.set_bytes(0, bytes_of(2));
+  const auto kept = arguments.snapshot();
+  EXPECT_EQ(kept.set.get(), first);
+  // In another thread, which lets go of it some time.
+  for (int i = 3; i < 100; ++i) {
+    std::thread reader([set = arguments.snapshot().set, i] {
+      int value = 0;
+      std::memcpy(&value, (*set)[0].bytes.data(), sizeof(value));
+      EXPECT_EQ(value, i - 1);
+    });
+    arguments.set_bytes(0, bytes_of(i));
+    reader.join();
+  }
+  EXPECT_NE(arguments.snapshot().set.get(), kept.set.get());
+}
+
 TEST(KernelArguments, UnchangedValuesShareOneSet) {
   KernelArguments arguments(2);
   Owner owner;

@@ -152,5 +152,27 @@ TEST_F(EngineOrder, UnorderedCommandsOnOneBufferAreSerialisedOnlyWhereTheyMeet) 
   }
 }
 
+TEST_F(EngineOrder, SmallLaunchesLeaveTheirArgumentsToTheApplication) {
+  start("d", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  auto in = buffer(1), out = buffer(0);
+  const auto kernel = fake_kernel(KernelForm::kMap, 1);
+  EnqueueOptions options;
+  options.type = CL_COMMAND_NDRANGE_KERNEL;
+  options.observed = false;
+  std::vector<std::weak_ptr<const ArgumentSet>> arguments;
+  for (uint32_t c = 0; c < 600; ++c) {
+    KernelWork work = map_kernel(in, out, c);
+    work.kernel = kernel;
+    arguments.push_back(work.arguments);
+    ASSERT_TRUE(engine->enqueue(*stream, std::move(work), options));
+  }
+  // Some begin a command, which keeps what it was given until it ends.
+  const auto kept = std::count_if(arguments.begin(), arguments.end(),
+                                  [](const auto& one) { return !one.expired(); });
+  EXPECT_LT(kept, 60);
+  EXPECT_EQ(read(*stream, out), filled(static_cast<uint8_t>(1 * 3 + 599)));
+}
+
 }  // namespace
 }  // namespace tutti::testing
