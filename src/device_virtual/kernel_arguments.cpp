@@ -2,6 +2,7 @@
 #include "device_virtual/kernel_arguments.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,11 @@ using scheduler::BufferView;
 
 namespace {
 
+uint64_t next_objects() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 bool same_view(const BufferView& a, const BufferView& b) {
   return a.buffer == b.buffer && a.origin == b.origin && a.size == b.size;
 }
@@ -20,7 +26,9 @@ bool same_view(const BufferView& a, const BufferView& b) {
 }  // namespace
 
 KernelArguments::KernelArguments(size_t count)
-    : set_(std::make_shared<ArgumentSet>(count)), owners_(count, nullptr) {}
+    : set_(std::make_shared<ArgumentSet>(count)), owners_(count, nullptr) {
+  set_->objects = next_objects();
+}
 
 KernelArguments::KernelArguments(const KernelArguments& other) {
   const std::lock_guard lock(other.mutex_);
@@ -44,6 +52,12 @@ ArgumentSlot& KernelArguments::writable(uint32_t index, Retired& retired) {
   return (*set_)[index];
 }
 
+ArgumentSlot& KernelArguments::writable_object(uint32_t index, Retired& retired) {
+  ArgumentSlot& slot = writable(index, retired);
+  set_->objects = next_objects();
+  return slot;
+}
+
 void KernelArguments::set_bytes(uint32_t index, std::span<const std::byte> value) {
   Retired retired;
   const std::lock_guard lock(mutex_);
@@ -63,7 +77,7 @@ void KernelArguments::set_local(uint32_t index, uint64_t size) {
   const std::lock_guard lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   if (old.kind == ArgumentSlot::Kind::kLocal && old.local_size == size) return;
-  ArgumentSlot& slot = writable(index, retired);
+  ArgumentSlot& slot = writable_object(index, retired);
   slot.kind = ArgumentSlot::Kind::kLocal;
   slot.local_size = size;
 }
@@ -73,7 +87,7 @@ void KernelArguments::set_sampler(uint32_t index, const backends::SamplerState& 
   const std::lock_guard lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   if (old.kind == ArgumentSlot::Kind::kSampler && old.sampler == sampler) return;
-  ArgumentSlot& slot = writable(index, retired);
+  ArgumentSlot& slot = writable_object(index, retired);
   slot.kind = ArgumentSlot::Kind::kSampler;
   slot.sampler = sampler;
 }
@@ -89,7 +103,7 @@ bool KernelArguments::set_buffer(uint32_t index, const void* owner, const Buffer
       same_view(old.view, view)) {
     return false;
   }
-  ArgumentSlot& slot = writable(index, retired);
+  ArgumentSlot& slot = writable_object(index, retired);
   replaced = std::exchange(slot.view, view);
   replaced_image = std::exchange(slot.image, image);
   slot.kind = ArgumentSlot::Kind::kBuffer;
@@ -104,7 +118,7 @@ void KernelArguments::forget(const void* owner) {
   const std::lock_guard lock(mutex_);
   for (uint32_t i = 0; i < owners_.size(); ++i) {
     if (owners_[i] != owner) continue;
-    ArgumentSlot& slot = writable(i, retired);
+    ArgumentSlot& slot = writable_object(i, retired);
     dropped.push_back(std::exchange(slot.view, {}));
     dropped_images.push_back(std::exchange(slot.image, nullptr));
     slot.kind = ArgumentSlot::Kind::kUnset;

@@ -57,7 +57,10 @@ class KernelArguments {
  private:
   // What an update replaces: memory may end with it, so it is kept until the lock has been let go.
   using Retired = std::shared_ptr<const scheduler::ArgumentSet>;
-  scheduler::ArgumentSlot& writable(uint32_t index, Retired& retired);  // requires mutex_
+  // Both require mutex_.
+  scheduler::ArgumentSlot& writable(uint32_t index, Retired& retired);
+  /// For what is not a number: such sets are told apart.
+  scheduler::ArgumentSlot& writable_object(uint32_t index, Retired& retired);
 
   mutable std::mutex mutex_;
   std::shared_ptr<scheduler::ArgumentSet> set_;  // guarded by mutex_

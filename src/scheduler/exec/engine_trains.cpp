@@ -42,6 +42,7 @@ Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, St
   {
     MutexLock lock(log.mutex());
     if (expected.devices != 0) train->expected_ = expected;
+    if (!submitted) train->joined_objects_ = 0;  // what it would have changed is as it was
     // After a failure the train is what it was before.
     somebody_waits =
         log.set_direct(*train, plan.backend, submitted ? *submitted : train->completion_);
@@ -53,15 +54,19 @@ Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, St
 
 Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork work,
                                                       const EnqueueOptions& options) {
-  std::vector<BufferUse> uses = uses_of(work, nullptr);
+  std::vector<BufferUse> uses;
   Ref<Command> train;
   std::shared_ptr<const KernelPlan> lasting;
   {
     MutexLock lock(log.mutex());
     lasting = log.planned_before(stream, work);
+    // With new numbers only, on data that nobody has touched meanwhile.
+    if (lasting) train = log.join_again(stream, work, lasting->backend);
+    if (!train) uses = uses_of(work, nullptr);
     // Data that lie elsewhere are reason enough to think again.
-    if (lasting && !direct.sends(uses, lasting->backend)) {
+    if (!train && lasting && !direct.sends(uses, lasting->backend)) {
       train = join_train(stream, work, lasting->backend, uses);
+      if (train) log.joined_all_of(*train, work);
     }
   }
   if (train) {
@@ -79,6 +84,7 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
     MutexLock lock(log.mutex());
     train = join_train(stream, work, plan.backend, uses);
     if (train) log.will_do(*train, work, std::move(lasting), kUnplanned);
+    if (train && !plan.exact) log.joined_all_of(*train, work);
   }
   if (train) return submit_to_train(train, stream, work, plan, uses);
   auto command = make_ref<Command>(engine, options.type, std::move(work));

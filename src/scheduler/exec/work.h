@@ -33,7 +33,11 @@ struct ArgumentSlot {
   backends::SamplerState sampler;  // kSampler
 };
 /// Immutable once it is part of a command: a kernel object copies it when an argument changes.
-using ArgumentSet = std::vector<ArgumentSlot>;
+struct ArgumentSet : std::vector<ArgumentSlot> {
+  using std::vector<ArgumentSlot>::vector;
+  /// Sets of one number are of one kernel and differ in the bytes of arguments only; 0: not known.
+  uint64_t objects = 0;
+};
 
 enum class KernelVariant : uint8_t { kUntouched, kSubRange };
 

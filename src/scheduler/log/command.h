@@ -128,6 +128,9 @@ class Command : public RefCounted {
     std::shared_ptr<const ArgumentSet> arguments;  // null: nothing of them has to live on
   };
   bool is_train_ = false;
+  // Of the last launch that joined with all of its buffers: ArgumentSet::objects, and the log's
+  // count of uses then.
+  uint64_t joined_objects_ = 0, joined_use_ = 0;
   bool open_ = false;          // further launches may join
   std::vector<Rider> riders_;  // kept alive until the end
   // How the last kernels' launches were planned, for so many more that look the same.

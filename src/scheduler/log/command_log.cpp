@@ -261,11 +261,31 @@ void CommandLog::will_do(Command& train, const KernelWork& work,
   *slot = {work.kernel.get(), work.shape, work.local_given, std::move(plan), launches};
 }
 
-void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
+void CommandLog::reopen(Command& train) {
   train.state_ = Command::State::kSubmitting;
   train.direct_.store(false, std::memory_order_release);
   train.data_.store(Command::Data::kPending, std::memory_order_release);
   train.status_.store(CL_QUEUED, std::memory_order_release);
+}
+
+void CommandLog::joined_all_of(Command& train, const KernelWork& work) {
+  train.joined_objects_ = work.arguments->objects;
+  train.joined_use_ = last_use_;
+}
+
+Ref<Command> CommandLog::join_again(Stream& stream, const KernelWork& work, uint32_t backend) {
+  const Command* last = stream.last_.get();
+  if (!last || last->joined_use_ != last_use_ || last->joined_objects_ == 0 ||
+      last->joined_objects_ != work.arguments->objects) {
+    return {};
+  }
+  Ref<Command> train = open_train(stream, backend);
+  if (train) reopen(*train);
+  return train;
+}
+
+void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
+  reopen(train);
   hold(train, uses);
   // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
   // sets a number for the next launch need not leave the old one here.

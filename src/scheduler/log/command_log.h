@@ -93,6 +93,13 @@ class CommandLog {
   /// A launch that uses `uses` joins the train, which is no more direct until set_direct().
   void join(Command& train, const KernelWork& work, std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);
+  /// The launch that has joined last used all of its buffers: one that differs in numbers only may
+  /// join again.
+  void joined_all_of(Command& train, const KernelWork& work) TUTTI_REQUIRES(mutex_);
+  /// A launch like the last one joins the stream's newest train on `backend`, as of join(); null:
+  /// it is another one, or something else has used buffers since.
+  Ref<Command> join_again(Stream& stream, const KernelWork& work, uint32_t backend)
+      TUTTI_REQUIRES(mutex_);
   /// What to ask for a direct command's end; closes a train. Null while a launch is joining.
   backends::CompletionPtr completion_of(Command& command) TUTTI_EXCLUDES(mutex_);
 
@@ -121,6 +128,9 @@ class CommandLog {
 
   LogSink& sink_;
   Mutex mutex_;
+  /// The train is waiting for the launch that has just joined.
+  static void reopen(Command& train);
+
   uint64_t last_use_ TUTTI_GUARDED_BY(mutex_) = 0;  // of any buffer
 };
 

@@ -161,17 +161,60 @@ TEST_F(EngineOrder, SmallLaunchesLeaveTheirArgumentsToTheApplication) {
   options.type = CL_COMMAND_NDRANGE_KERNEL;
   options.observed = false;
   std::vector<std::weak_ptr<const ArgumentSet>> arguments;
-  for (uint32_t c = 0; c < 600; ++c) {
+  const auto launch = [&](uint32_t c) {
     KernelWork work = map_kernel(in, out, c);
     work.kernel = kernel;
+    // As the application's kernel says: but for numbers they are the same.
+    std::const_pointer_cast<ArgumentSet>(work.arguments)->objects = 1;
     arguments.push_back(work.arguments);
     ASSERT_TRUE(engine->enqueue(*stream, std::move(work), options));
-  }
+  };
+  for (uint32_t c = 0; c < 600; ++c) launch(c);
   // Some begin a command, which keeps what it was given until it ends.
   const auto kept = std::count_if(arguments.begin(), arguments.end(),
                                   [](const auto& one) { return !one.expired(); });
   EXPECT_LT(kept, 60);
   EXPECT_EQ(read(*stream, out), filled(static_cast<uint8_t>(1 * 3 + 599)));
+  // Data that change in between, from another stream.
+  auto other = engine->create_stream({});
+  const std::vector<std::byte> content(kBytes, std::byte{2});
+  for (uint32_t c = 0; c < 40; ++c) {
+    launch(c);
+    if (c % 5 != 3) continue;
+    ASSERT_TRUE(engine->finish(*stream));
+    ASSERT_TRUE(enqueue(*other, WriteWork{whole(in), 0, kBytes, content.data()}, {}, true));
+    ASSERT_TRUE(enqueue(*other, WriteWork{whole(out), 0, kBytes, content.data()}, {}, true));
+    launch(c);
+    EXPECT_EQ(read(*stream, out), filled(static_cast<uint8_t>(2 * 3 + c)));
+  }
+  EXPECT_EQ(read(*stream, out), filled(static_cast<uint8_t>(2 * 3 + 39)));
+}
+
+TEST_F(EngineOrder, ASmallLaunchThatFailsHasChangedNothing) {
+  start("d", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  const auto kernel = fake_kernel(KernelForm::kMap, 1);
+  EnqueueOptions options;
+  options.type = CL_COMMAND_NDRANGE_KERNEL;
+  options.observed = false;
+  const auto launch = [&](const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out,
+                          uint64_t objects, uint32_t c) {
+    KernelWork work = map_kernel(in, out, c);
+    work.kernel = kernel;
+    std::const_pointer_cast<ArgumentSet>(work.arguments)->objects = objects;
+    return engine->enqueue(*stream, std::move(work), options);
+  };
+  const auto in = buffer(1), out = buffer(0), second = buffer(0);
+  for (const auto& one : {in, second}) ASSERT_TRUE(one->make_valid(1, 0, kBytes));
+  for (uint32_t c = 0; c < 5; ++c) ASSERT_TRUE(launch(in, out, 1, c));
+  // It would have been like those, but for its buffers, and so would what follows.
+  fakes[0]->refuse_launches = 1;
+  EXPECT_FALSE(launch(in, second, 2, 10));
+  EXPECT_TRUE(second->valid_at(kHostPlace, 0, kBytes));
+  ASSERT_TRUE(launch(in, second, 2, 11));
+  EXPECT_FALSE(second->valid_at(kHostPlace, 0, kBytes));
+  EXPECT_EQ(read(*stream, second), filled(3 + 11));
+  EXPECT_EQ(read(*stream, out), filled(3 + 4));
 }
 
 }  // namespace

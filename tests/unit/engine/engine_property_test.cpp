@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <random>
 
 #include "fake_kernels.h"
@@ -143,9 +144,10 @@ class Program {
     return {view_of(buffers_[buffer], origin, kBufferBytes - origin), begin - origin};
   }
 
-  void enqueue(Work work, bool blocking) {
+  void enqueue(Work work, bool blocking, bool observed = true) {
     EnqueueOptions options;
     options.blocking = blocking;
+    options.observed = observed;
     options.type = std::holds_alternative<KernelWork>(work) ? CL_COMMAND_NDRANGE_KERNEL
                                                             : CL_COMMAND_READ_BUFFER;
     Command* last = last_.get();
@@ -153,6 +155,7 @@ class Program {
     const size_t kind = work.index();
     auto command = engine_.enqueue(*stream_, std::move(work), options);
     ASSERT_TRUE(command) << command.error().message;
+    if (!observed) return;  // it may be one with others
     last_ = *command;
     commands_.emplace_back(kind, *command);
   }
@@ -256,12 +259,38 @@ class Program {
     }
     enqueue(UnmapWork{work.view, begin, size, written}, false);
   }
+  struct Launch {
+    KernelForm form = KernelForm::kMap;
+    uint32_t from = 0, to = 0, n = 0;
+    uint64_t begin = 0;
+    auto operator<=>(const Launch&) const = default;
+  };
   void kernel() {
-    const auto form = static_cast<KernelForm>(pick(0, 3));
-    const uint32_t from = static_cast<uint32_t>(pick(0, kBuffers - 1));
-    const uint32_t to = (from + 1 + static_cast<uint32_t>(pick(0, 1))) % kBuffers;
-    const uint64_t begin = origin_ + pick(0, size_ / 2);
-    const uint32_t n = static_cast<uint32_t>(pick(1, origin_ + size_ - begin));
+    // Many that nobody observes, with new numbers each, become one command with those before them.
+    if (!setup_.out_of_order && pick(0, 2) == 0) {
+      if (run_.n == 0 || pick(0, 2) == 0) run_ = some_launch();
+      for (uint64_t times = pick(1, 20); times > 0; --times) launch(run_, run_kernel(), false);
+      return;
+    }
+    const Launch one = some_launch();
+    launch(one, fake_kernel(one.form, engine_.backends().count()), true);
+  }
+  Launch some_launch() {
+    Launch one;
+    one.form = static_cast<KernelForm>(pick(0, 3));
+    one.from = static_cast<uint32_t>(pick(0, kBuffers - 1));
+    one.to = (one.from + 1 + static_cast<uint32_t>(pick(0, 1))) % kBuffers;
+    one.begin = origin_ + pick(0, size_ / 2);
+    one.n = static_cast<uint32_t>(pick(1, origin_ + size_ - one.begin));
+    return one;
+  }
+  std::shared_ptr<FakeKernel> run_kernel() {
+    auto& kernel = run_kernels_[run_.form];
+    if (!kernel) kernel = fake_kernel(run_.form, engine_.backends().count());
+    return kernel;
+  }
+  void launch(const Launch& one, std::shared_ptr<FakeKernel> kernel, bool observed) {
+    const auto& [form, from, to, n, begin] = one;
     const uint32_t c = static_cast<uint32_t>(pick(0, 255));
     auto arguments = std::make_shared<ArgumentSet>();
     // The windows end with n: what lies behind belongs to other streams.
@@ -269,8 +298,13 @@ class Program {
     arguments->push_back(buffer_slot(view_of(buffers_[to], begin, n)));
     arguments->push_back(bytes_slot(n));
     arguments->push_back(bytes_slot(c));
+    if (!observed) {
+      uint64_t& objects = objects_[one];
+      if (objects == 0) objects = objects_.size();
+      arguments->objects = objects;
+    }
     KernelWork work;
-    work.kernel = fake_kernel(form, engine_.backends().count());
+    work.kernel = std::move(kernel);
     work.arguments = arguments;
     work.shape.dims = 1;
     work.shape.global[0] = (n + kLocal - 1) / kLocal * kLocal;
@@ -282,13 +316,13 @@ class Program {
       apply(form, before.data(), model_[to].data() + begin, i, n, c);
     }
     // Of known times, so that launches are placed where they end first.
-    if (const uint32_t devices = engine_.backends().count(); pick(0, 1) == 1) {
+    if (const uint32_t devices = engine_.backends().count(); observed && pick(0, 1) == 1) {
       for (uint32_t device = 0; device < devices; ++device) {
         const double seconds = 1e-3 * static_cast<double>(pick(1, 20));
         engine_.backends().model().add(model_key(work), device, work.shape.global[0], seconds);
       }
     }
-    enqueue(work, false);
+    enqueue(work, false, observed);
   }
 
   Engine& engine_;
@@ -302,6 +336,9 @@ class Program {
   std::vector<std::pair<size_t, Ref<Command>>> commands_;  // kind of work
   std::deque<std::vector<std::byte>> kept_;
   std::vector<std::unique_ptr<PendingRead>> reads_;
+  Launch run_;  // what was launched many times of late
+  std::map<KernelForm, std::shared_ptr<FakeKernel>> run_kernels_;
+  std::map<Launch, uint64_t> objects_;
 };
 
 class EngineProperty : public ::testing::TestWithParam<Scenario> {};
