@@ -13,6 +13,7 @@ namespace {
 // from 0, and the same in every run (vendors' caches of built programs depend on it).
 constexpr uint32_t kPartNumbers = 1000;
 constexpr uint64_t kUsableMemory = 95;  // percent of a device's memory
+constexpr uint64_t kTelling = 1 << 20;  // bytes: of less, a transfer shows no speed
 
 /// A device as the performance model knows it in every run: equal devices share what is known.
 std::string identity_of(const backends::DeviceTraits& traits) {
@@ -37,10 +38,32 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
 
 void BackendSet::note_transfer(uint64_t direction, uint32_t backend, uint64_t bytes,
                                uint64_t began_ns) {
-  constexpr uint64_t kTelling = 1 << 20;  // bytes: of less, a transfer shows no speed
   if (bytes < kTelling) return;
   model_.add(direction, backend, bytes, seconds_between(began_ns, now_ns()),
              direction == kToDevice ? "transfers to the device" : "transfers to the host");
+}
+
+void BackendSet::note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns) {
+  if (bytes < kTelling) return;
+  Link& link = links_[backend];
+  const double rate = static_cast<double>(bytes) / seconds_between(began_ns, now_ns());
+  double best = link.best.load(std::memory_order_relaxed);
+  while (rate > best && !link.best.compare_exchange_weak(best, rate, std::memory_order_relaxed)) {
+  }
+  link.writes.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool BackendSet::slow_link(uint32_t backend) const {
+  constexpr uint32_t kEnough = 3;  // writes
+  constexpr double kSlow = 0.25;
+  const auto rate = [this](uint32_t i) {
+    const bool known = links_[i].writes.load(std::memory_order_relaxed) >= kEnough;
+    return known ? links_[i].best.load(std::memory_order_relaxed) : 0;
+  };
+  double fastest = 0;
+  for (uint32_t i = 0; i < real_count_; ++i) fastest = std::max(fastest, rate(i));
+  const double own = rate(backend);
+  return own > 0 && own < kSlow * fastest;
 }
 
 void BackendSet::limit_memory(uint32_t backend) {

@@ -54,6 +54,11 @@ class BackendSet {
   /// A transfer (kToDevice or kFromDevice), which began at that time, has ended: what it tells of
   /// the device's speed.
   void note_transfer(uint64_t direction, uint32_t backend, uint64_t bytes, uint64_t began_ns);
+  /// What the application wrote has come straight to the device, since that time.
+  void note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns);
+  /// Whether such writes have always taken several times as long as to another device, of late: a
+  /// GPU on a few lanes. Nobody wants to wait for it.
+  bool slow_link(uint32_t backend) const;
   /// And of their power, where sensors tell it.
   PowerModel& power() { return power_; }
   /// The queue for transfers outside any stream, made at first use.
@@ -91,6 +96,11 @@ class BackendSet {
   PowerModel power_;
   PinnedPool pinned_;
   std::array<DeviceMemory, kMostBackends> memories_;
+  struct Link {
+    std::atomic<uint32_t> writes{0};
+    std::atomic<double> best{0};  // bytes per second: others may have slowed some down
+  };
+  std::array<Link, kMostBackends> links_;
   Mutex mutex_;
   Queues transfer_queues_, reading_queues_;  // their content is guarded by mutex_
   Mutex partition_mutex_;  // held over the vendor's call: equal partitions are made once

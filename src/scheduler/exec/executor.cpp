@@ -101,6 +101,10 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
 // used the old one would take longer than a later fetch.
 constexpr uint64_t kWorthScattering = 256 << 10;
 constexpr uint64_t kFillAtOnce = 16 << 10;  // bytes; a multiple of every pattern
+// First content of so many bytes per device is divided among them: what a device lacks then comes
+// from the others five times as fast as from the application.
+constexpr uint64_t kWorthDividing = 1 << 20;
+constexpr uint64_t kDividedAt = 4096;
 
 PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
   const uint32_t count = backends_.real_count();
@@ -112,11 +116,13 @@ PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
   for (uint32_t i = 0; i < count; ++i) {
     const backends::DeviceTraits& traits = backends_.traits(i);
     if (buffer.place_on(i) == kHostPlace) continue;
-    // Several get it in the time of one (docs/platform-notes.md), and sooner than the host's copy.
+    // Several get all of it in the time of one (docs/platform-notes.md), and sooner than the host's
+    // copy.
     const bool likely = traits.pins_host_memory && traits.nominal_gflops >= host;
     const bool room = buffer.has_memory(i) || (buffer.size() <= traits.max_allocation &&
                                                backends_.memory(i).has_room(buffer.size()));
-    if (room && (count == 1 || likely)) places |= place_bit(buffer.place_on(i));
+    if (!room || (count > 1 && (!likely || backends_.slow_link(i)))) continue;
+    places |= place_bit(buffer.place_on(i));
   }
   return places ? places : place_bit(kHostPlace);
 }
@@ -129,6 +135,35 @@ PlaceSet Executor::allocate_some(LogicalBuffer& buffer, PlaceSet places) const {
     }
   }
   return places ? places : place_bit(kHostPlace);
+}
+
+void Executor::divide_first(const LogicalBuffer& buffer, const ResidencyMap::Segment& segment,
+                            std::vector<ResidencyMap::Segment>& parts) const {
+  const auto places = static_cast<uint64_t>(std::popcount(segment.places));
+  if (places == 1 || buffer.size() < places * kWorthDividing) {
+    parts.push_back(segment);
+    return;
+  }
+  double all = 0;
+  for (uint32_t i = 0; i < backends_.real_count(); ++i) {
+    if (segment.places & place_bit(buffer.place_on(i))) all += backends_.traits(i).nominal_gflops;
+  }
+  // Of the whole buffer, which may be written bit by bit.
+  const uint64_t unit = buffer.image() ? buffer.image()->second_pitch() : kDividedAt;
+  double share = 0;
+  uint64_t begin = 0;
+  PlaceSet left = segment.places;
+  for (uint32_t i = 0; left != 0; ++i) {
+    const PlaceSet place = place_bit(buffer.place_on(i));
+    if (!(left & place)) continue;
+    left &= ~place;
+    share += backends_.traits(i).nominal_gflops / all;
+    const auto units = static_cast<uint64_t>(share * static_cast<double>(buffer.size() / unit));
+    const uint64_t end = left ? units * unit : buffer.size();
+    const ByteRange part{std::max(begin, segment.begin), std::min(end, segment.end)};
+    if (!part.empty()) parts.push_back({part.begin, part.end, place});
+    begin = end;
+  }
 }
 
 Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const {
@@ -238,12 +273,22 @@ Status Executor::put_at_host(LogicalBuffer& buffer, const ByteRange& range, cons
 Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
   const auto single = place_of_write(buffer, range.begin, range.end);
   if (single == kHostPlace) return put_at_host(buffer, range, ways);
-  std::vector<ResidencyMap::Segment> segments = buffer.used_segments(range.begin, range.end);
-  if (single) segments = {{range.begin, range.end, place_bit(*single)}};
+  std::vector<ResidencyMap::Segment> segments;
   PlaceSet first = 0;
-  for (auto& segment : segments) {
-    if (segment.places == 0 && !first) first = places_of_first(buffer);
-    segment.places = allocate_some(buffer, segment.places ? segment.places : first);
+  for (auto& segment :
+       single ? std::vector{ResidencyMap::Segment{range.begin, range.end, place_bit(*single)}}
+              : buffer.used_segments(range.begin, range.end)) {
+    if (segment.places != 0) {
+      segments.push_back({segment.begin, segment.end, allocate_some(buffer, segment.places)});
+      continue;
+    }
+    if (!first) first = allocate_some(buffer, places_of_first(buffer));
+    segment.places = first;
+    if (ways.everywhere) {
+      segments.push_back(segment);
+    } else {
+      divide_first(buffer, segment, segments);
+    }
   }
   std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
   for (const auto& segment : segments) {
@@ -264,9 +309,13 @@ Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& 
       }
       TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
       TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+      const uint64_t began = now_ns();
+      uint64_t bytes = 0;
       for (const SegmentRows& rows : rows_of(by_place[place])) {
         TUTTI_TRY(ways.device(*queue, *memory, rows));
+        bytes += rows.length() * rows.count;
       }
+      if (!ways.everywhere) backends_.note_write(place - 1, bytes, began);
       return {};
     });
   }
@@ -392,7 +441,8 @@ Status Executor::run(const FillWork& work) {
         const ByteRange range = widened(rows.first.begin, rows.end());
         TUTTI_ASSIGN(auto completion, queue.fill(memory, range.begin, range.size(), pattern, {}));
         return completion->wait();
-      }};
+      },
+      true};
   return put(buffer, {begin, end}, ways);
 }
 

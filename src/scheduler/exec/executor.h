@@ -78,6 +78,7 @@ class Executor {
   struct Ways {
     std::function<void(std::byte* copy, const ResidencyMap::Segment& segment)> host;
     std::function<Status(backends::Queue&, backends::Memory&, const SegmentRows&)> device;
+    bool everywhere = false;  // costs no more in many places than in one
   };
   static Ways ways_of_pixels(const RectWork& work);
   /// The ranges, ascending, from wherever they are, all places at once.
@@ -87,7 +88,10 @@ class Executor {
   Status put_at_host(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways);
   /// Where the first content of a buffer may be wanted: where there is room for it now.
   PlaceSet places_of_first(LogicalBuffer& buffer) const;
-  /// Those of them where it has memory now; else the host's copy.
+  /// Divides a segment that is first content among its places, where that is worth it.
+  void divide_first(const LogicalBuffer& buffer, const ResidencyMap::Segment& segment,
+                    std::vector<ResidencyMap::Segment>& parts) const;
+  /// Those places where the buffer has memory now; else the host's copy.
   PlaceSet allocate_some(LogicalBuffer& buffer, PlaceSet places) const;
 
   BackendSet& backends_;

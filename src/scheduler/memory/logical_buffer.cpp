@@ -315,7 +315,11 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     Status status;
     // Device to device goes by way of the host (facts: the vendors' own path is slower).
     const bool between = place != kHostPlace && !(rows.first.places & place_bit(kHostPlace));
-    if (between && rows.count == 1 && backends_.count() == 2) {
+    // With two devices nobody else would look for it in the host's copy; with more they may, but
+    // to allocate and pin that takes longer than to move it.
+    const bool passed_on = backends_.count() == 2 || (rows.length() > kTransferBlock &&
+                                                      !host_.load(std::memory_order_acquire));
+    if (between && rows.count == 1 && passed_on) {
       status = move_staged(first_of(rows.first.places), place, begin, end, moved);
     } else if (between && !image_ && rows.count == 1 && rows.length() > kTransferBlock) {
       status = move_in_blocks(place, begin, end, moved);

@@ -147,8 +147,7 @@ class LogicalBuffer : public RefCounted {
   LogicalBuffer(BackendSet& backends, const Options& options);
   Status allocate_host(uint64_t wanted);
   Status move(Place from, Place to, const SegmentRows& rows);
-  /// From one of two devices to the other: nobody else would look for it in the host's copy, which
-  /// might have to be allocated and pinned for it.
+  /// From one device to another, past the host's copy.
   Status move_staged(Place from, Place to, uint64_t begin, uint64_t end, uint64_t* moved);
   /// To a device, from wherever the range is valid, by way of the host's copy and in both
   /// directions at once.
