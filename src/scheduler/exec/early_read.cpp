@@ -92,19 +92,17 @@ void EarlyRead::read_from(uint32_t backend) {
 
 Status EarlyRead::read(uint32_t backend, const ByteRange& range) {
   LogicalBuffer& buffer = *wanted_.view.buffer;
-  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.reading_queue(backend));
-  const SegmentRows rows{{range.begin, range.end, 0}};
-  if (wanted_.pixels) return move_pixels(*queue, *memory, *wanted_.pixels, rows);
-  if (wanted_.to) {
-    return queue->read_blocking(*memory, range.begin, range.size(),
-                                wanted_.to + (range.begin - wanted_.range.begin));
+  if (!wanted_.to && !wanted_.pixels) {
+    TUTTI_ASSIGN([[maybe_unused]] std::byte * host, buffer.host_memory(wanted_.range.size()));
+    return buffer.fetch_written(backend, *queue, range);
   }
-  TUTTI_ASSIGN(std::byte * host, buffer.host_memory(wanted_.range.size()));
-  if (const backends::ImageShape* shape = buffer.image()) {
-    return move_image_rows(*queue, *memory, false, *shape, rows, host);
+  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+  if (wanted_.pixels) {
+    return move_pixels(*queue, *memory, *wanted_.pixels, {{range.begin, range.end, 0}});
   }
-  return queue->read_blocking(*memory, range.begin, range.size(), host + range.begin);
+  return queue->read_blocking(*memory, range.begin, range.size(),
+                              wanted_.to + (range.begin - wanted_.range.begin));
 }
 
 }  // namespace tutti::scheduler

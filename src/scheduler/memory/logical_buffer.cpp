@@ -334,34 +334,65 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
       }
     }
     lock.lock();
-    std::erase_if(transfers_, [&](const Transfer& transfer) {
-      return transfer.place == place && transfer.begin == begin && transfer.end == end;
-    });
     if (status) {
       update_map([&](ResidencyMap& map) {
         moving.for_each([&](uint64_t from, uint64_t to) { map.add_copy(place, from, to); });
       });
       if (moved) *moved += rows.length() * rows.count;
     }
-    transfer_ended_.notify_all();
+    transferred_locked(place, begin, end);
     if (!status) return status;
   }
 }
 
+void LogicalBuffer::transferred_locked(Place place, uint64_t begin, uint64_t end) {
+  std::erase_if(transfers_, [&](const Transfer& transfer) {
+    return transfer.place == place && transfer.begin == begin && transfer.end == end;
+  });
+  transfer_ended_.notify_all();
+}
+
+Status LogicalBuffer::fetch_written(uint32_t backend, backends::Queue& queue,
+                                    const ByteRange& given) {
+  const ByteRange range = widened(given.begin, given.end);
+  const Place from = place_on(backend);
+  MutexLock lock(mutex_);
+  const bool shown = std::none_of(writes_.begin(), writes_.end(), [&](const LaunchWrite& write) {
+    return write.place == from && !apart(write.strips, {range});
+  });
+  if (shown) {
+    // Others may have fetched parts of it, and compute with them.
+    lock.unlock();
+    return make_valid(kHostPlace, range.begin, range.end);
+  }
+  // Nobody else can want it yet. Who does once it is shown waits for this transfer.
+  transfers_.push_back({kHostPlace, range.begin, range.end});
+  lock.unlock();
+  const Status status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
+  lock.lock();
+  transferred_locked(kHostPlace, range.begin, range.end);
+  return status;
+}
+
 Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
-  TUTTI_ASSIGN(std::byte * host, host_memory(rows.length() * rows.count));
   const Place device = from == kHostPlace ? to : from;
-  TUTTI_ASSIGN(backends::Memory * memory, memory_at(device));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(device - 1));
-  if (image_) return move_image_rows(*queue, *memory, from == kHostPlace, *image_, rows, host);
-  std::byte* at = host + rows.first.begin;
-  const backends::BufferRows where{rows.first.begin, rows.length(), rows.pitch, rows.count};
   const uint64_t begin = now_ns();
-  TUTTI_TRY(from == kHostPlace ? queue->write_rows(*memory, where, at)
-                               : queue->read_rows(*memory, where, at));
+  TUTTI_TRY(move(from, to, rows, *queue));
+  if (image_) return {};
   backends_.note_transfer(from == kHostPlace ? kToDevice : kFromDevice, device - 1,
                           rows.length() * rows.count, begin);
   return {};
+}
+
+Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows, backends::Queue& queue) {
+  TUTTI_ASSIGN(std::byte * host, host_memory(rows.length() * rows.count));
+  TUTTI_ASSIGN(backends::Memory * memory, memory_at(from == kHostPlace ? to : from));
+  if (image_) return move_image_rows(queue, *memory, from == kHostPlace, *image_, rows, host);
+  std::byte* at = host + rows.first.begin;
+  const backends::BufferRows where{rows.first.begin, rows.length(), rows.pitch, rows.count};
+  return from == kHostPlace ? queue.write_rows(*memory, where, at)
+                            : queue.read_rows(*memory, where, at);
 }
 
 Status LogicalBuffer::move_staged(Place from, Place to, uint64_t begin, uint64_t end,

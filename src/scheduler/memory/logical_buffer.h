@@ -109,6 +109,11 @@ class LogicalBuffer : public RefCounted {
     return make_valid(place, ByteStrips{.range = {begin, end}}, moved);
   }
 
+  /// Brings what a launch in progress has written on `backend`, which has a place of its own, to
+  /// the host's copy, and waits for it. Where the launch has not shown it yet (end_write), it comes
+  /// through `queue`, and the directory does not learn of it: add_copy() once that is shown.
+  Status fetch_written(uint32_t backend, backends::Queue& queue, const ByteRange& range);
+
   /// `launch` (any address that names it) is about to write the strips at `place`. Until
   /// end_writes() no transfer to `place` touches them; returns when none that might is under way.
   void begin_write(const void* launch, Place place, const ByteStrips& strips);
@@ -147,6 +152,7 @@ class LogicalBuffer : public RefCounted {
   LogicalBuffer(BackendSet& backends, const Options& options);
   Status allocate_host(uint64_t wanted);
   Status move(Place from, Place to, const SegmentRows& rows);
+  Status move(Place from, Place to, const SegmentRows& rows, backends::Queue& queue);
   /// From one device to another, past the host's copy.
   Status move_staged(Place from, Place to, uint64_t begin, uint64_t end, uint64_t* moved);
   /// To a device, from wherever the range is valid, by way of the host's copy and in both
@@ -170,6 +176,7 @@ class LogicalBuffer : public RefCounted {
   std::vector<ResidencyMap::Segment> missing_locked(Place place, const ByteStrips& strips) const
       TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);
+  void transferred_locked(Place place, uint64_t begin, uint64_t end) TUTTI_REQUIRES(mutex_);
 
   BackendSet& backends_;
   const uint64_t id_;

@@ -152,6 +152,36 @@ TEST_F(EngineEarlyRead, MapsBeginEarlyToo) {
   }
 }
 
+TEST_F(EngineEarlyRead, WhatOthersHaveFetchedIsLeftAlone) {
+  constexpr uint64_t kPart = kBytes / 4, kHalf = kBytes / 2;
+  start("dh", SplitMode::kForce);
+  const Place device = set->place(0);
+  backends::Queue& queue = **set->reading_queue(0);
+  auto b = buffer(3);
+  ASSERT_TRUE(b->make_valid(device, 0, kBytes));
+  b->set_exclusive(device, 0, kBytes);
+  std::byte* host = *b->host_memory();
+  std::fill_n(host, kBytes, std::byte{0});
+  const int launch = 0;
+  const ByteStrips written{.range = {0, kBytes}};
+  b->begin_write(&launch, device, written);
+  const uint64_t before = fetched();
+  ASSERT_TRUE(b->fetch_written(0, queue, {0, kHalf}));
+  EXPECT_EQ(fetched() - before, kHalf);
+  EXPECT_TRUE(std::equal(host, host + kHalf, filled(3).begin()));
+  EXPECT_FALSE(b->valid_at(kHostPlace, 0, 1));  // as long as the launch has not shown it
+  b->end_write(&launch, device, written);
+  // The other device, which shares the host's memory, computes with a part of it from here on.
+  ASSERT_TRUE(b->make_valid(kHostPlace, kPart, kHalf));
+  std::fill(host + kPart, host + kHalf, std::byte{9});
+  ASSERT_TRUE(b->fetch_written(0, queue, {0, kBytes}));
+  EXPECT_EQ(fetched() - before, kBytes + kHalf);
+  EXPECT_TRUE(b->valid_at(kHostPlace, 0, kBytes));
+  std::vector<std::byte> expected = filled(3);
+  std::fill(expected.begin() + kPart, expected.begin() + kHalf, std::byte{9});
+  EXPECT_EQ(std::vector<std::byte>(host, host + kBytes), expected);
+}
+
 TEST_F(EngineEarlyRead, ShortReadsWait) {
   start("dd", SplitMode::kAuto);
   auto stream = engine->create_stream({});
