@@ -21,6 +21,7 @@
 #   interpreted  Oclgrind and llvmpipe: kernels are ready soon
 #   interpreters  three Oclgrinds with libraries of their own: equal, and slow enough to be split over
 #   four       three Oclgrinds and llvmpipe
+#   gpus2      two one-core PoCL devices that look like GPUs, with memory of their own; no sanitizers
 # A configuration whose drivers are not installed is an error: `make setup` installs them all.
 
 set(TUTTI_TEST_VENDORS "/etc/OpenCL/vendors" CACHE PATH "Where pocl.icd and rusticl.icd lie")
@@ -54,6 +55,9 @@ set(tutti_devices_interpreters "TUTTI_VENDORS=${tutti_oclgrinds}"
     "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}")
 set(tutti_devices_four "TUTTI_VENDORS=${tutti_oclgrinds}:${TUTTI_TEST_VENDORS}/rusticl.icd"
     "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}" "RUSTICL_ENABLE=llvmpipe")
+# tests/kernels builds the library.
+set(tutti_devices_gpus2 ${tutti_devices_pocl2} "TUTTI_TEST_APART=gpus"
+    "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
@@ -67,6 +71,7 @@ set(tutti_cores_interpreted 2)
 set(tutti_cores_interpreters 2)
 set(tutti_cores_four 2)
 set(tutti_cores_checked 2)
+set(tutti_cores_gpus2 2)
 set(tutti_cores_none 1)
 
 # Sanitizers must be loaded first; a program that is not ours does not do it.

@@ -6,11 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -19,32 +22,79 @@
 namespace tutti::kernel_fuzz {
 namespace {
 
-using CreateBuffer = decltype(cl_icd_dispatch::clCreateBuffer);
+bool& gpus() {
+  static bool yes = false;
+  return yes;
+}
 
-std::map<const cl_icd_dispatch*, CreateBuffer>& originals() {
-  static auto* map = new std::map<const cl_icd_dispatch*, CreateBuffer>;
+constexpr size_t kMostGarbage = 64 << 20;  // bytes
+
+struct Original {
+  decltype(cl_icd_dispatch::clCreateBuffer) create_buffer = nullptr;
+  decltype(cl_icd_dispatch::clGetDeviceInfo) get_device_info = nullptr;
+};
+
+std::map<const cl_icd_dispatch*, Original>& originals() {
+  static auto* map = new std::map<const cl_icd_dispatch*, Original>;
   return *map;
+}
+
+template <typename Object>
+const Original& original_of(Object object) {
+  return originals().at(*reinterpret_cast<cl_icd_dispatch**>(object));
+}
+
+/// What memory may hold that nobody has written: each time something else, of values that kernels
+/// write, too.
+std::vector<unsigned char> garbage(size_t size) {
+  static std::atomic<uint64_t> last{0};
+  std::minstd_rand random(static_cast<unsigned>(++last));
+  std::vector<unsigned char> bytes(size);
+  for (size_t at = 0; at < size;) {
+    const auto value = static_cast<unsigned char>(random() % 4 == 0 ? random() : 0);
+    for (size_t end = std::min(size, at + random() % 64 + 1); at < end; ++at) bytes[at] = value;
+  }
+  return bytes;
 }
 
 cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host,
                                  cl_int* error) {
-  if ((flags & CL_MEM_USE_HOST_PTR) != 0) {
+  const auto create = original_of(context).create_buffer;
+  if (host == nullptr && (flags & CL_MEM_ALLOC_HOST_PTR) == 0 && size != 0 &&
+      size <= kMostGarbage) {
+    return create(context, flags | CL_MEM_COPY_HOST_PTR, size, garbage(size).data(), error);
+  }
+  if (!gpus() && (flags & CL_MEM_USE_HOST_PTR) != 0) {
     flags = (flags & ~cl_mem_flags{CL_MEM_USE_HOST_PTR}) | CL_MEM_COPY_HOST_PTR;
   }
-  const auto* table = *reinterpret_cast<cl_icd_dispatch**>(context);
-  return originals().at(table)(context, flags, size, host, error);
+  return create(context, flags, size, host, error);
+}
+
+cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t size,
+                                   void* value, size_t* size_needed) {
+  const cl_int code = original_of(device).get_device_info(device, name, size, value, size_needed);
+  if (code == CL_SUCCESS && name == CL_DEVICE_TYPE && value != nullptr) {
+    *static_cast<cl_device_type*>(value) = CL_DEVICE_TYPE_GPU;
+  }
+  return code;
+}
+
+template <typename Function>
+void replace(Function& entry, Function by) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(&entry) / page * page;
+  if (mprotect(reinterpret_cast<void*>(begin), page, PROT_READ | PROT_WRITE) != 0) {
+    throw std::runtime_error("a vendor's dispatch table cannot be changed");
+  }
+  entry = by;
 }
 
 void change(cl_platform_id platform) {
   cl_icd_dispatch* table = *reinterpret_cast<cl_icd_dispatch**>(platform);
   if (originals().contains(table)) return;
-  originals()[table] = table->clCreateBuffer;
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(&table->clCreateBuffer) / page * page;
-  if (mprotect(reinterpret_cast<void*>(begin), page, PROT_READ | PROT_WRITE) != 0) {
-    throw std::runtime_error("a vendor's dispatch table cannot be changed");
-  }
-  table->clCreateBuffer = create_buffer;
+  originals()[table] = {table->clCreateBuffer, table->clGetDeviceInfo};
+  replace(table->clCreateBuffer, &create_buffer);
+  if (gpus()) replace(table->clGetDeviceInfo, &get_device_info);
 }
 
 /// The library that an .icd file names, or the library itself; stays loaded.
@@ -69,7 +119,9 @@ void change_vendor(const std::string& item) {
 
 }  // namespace
 
-void keep_memory_apart(bool half) {
+void keep_memory_apart(Apart apart) {
+  if (apart == Apart::kNone) return;
+  gpus() = apart == Apart::kGpus;
   const char* vendors = std::getenv("TUTTI_VENDORS");
   std::istringstream items(vendors != nullptr ? vendors : "/etc/OpenCL/vendors");
   std::vector<std::string> vendors_found;
@@ -82,7 +134,8 @@ void keep_memory_apart(bool half) {
       if (entry.path().extension() == ".icd") vendors_found.push_back(entry.path().string());
     }
   }
-  for (size_t i = 0; i < vendors_found.size(); i += half ? 2 : 1) change_vendor(vendors_found[i]);
+  for (size_t i = 0; i < vendors_found.size(); i += apart == Apart::kHalf ? 2 : 1)
+    change_vendor(vendors_found[i]);
 }
 
 }  // namespace tutti::kernel_fuzz

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// keep_memory_apart() for any program: LD_PRELOAD this library. TUTTI_TEST_APART=half: every second
-// vendor.
+// keep_memory_apart() for any program: LD_PRELOAD this library. TUTTI_TEST_APART: half or gpus.
 #include <cstdlib>
 #include <string_view>
 
@@ -9,8 +8,12 @@
 namespace {
 
 __attribute__((constructor)) void keep_apart() {
-  const char* which = std::getenv("TUTTI_TEST_APART");
-  tutti::kernel_fuzz::keep_memory_apart(which != nullptr && std::string_view(which) == "half");
+  using tutti::kernel_fuzz::Apart;
+  const char* text = std::getenv("TUTTI_TEST_APART");
+  const std::string_view which = text != nullptr ? text : "";
+  tutti::kernel_fuzz::keep_memory_apart(which == "half"   ? Apart::kHalf
+                                        : which == "gpus" ? Apart::kGpus
+                                                          : Apart::kAll);
 }
 
 }  // namespace

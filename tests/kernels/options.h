@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace tutti::kernel_fuzz {
+#include "apart.h"
 
-enum class Apart : uint8_t { kNone, kHalf, kAll };
+namespace tutti::kernel_fuzz {
 
 struct Options {
   uint64_t seed = 0;

@@ -54,7 +54,7 @@ uint64_t split_kernels(const std::string& summary) {
   }
   int code = 0;
   try {
-    if (options.apart != Apart::kNone) keep_memory_apart(options.apart == Apart::kHalf);
+    keep_memory_apart(options.apart);
     Tester tester(options, counts);
     if (options.replay.empty()) {
       tester.run(lane);

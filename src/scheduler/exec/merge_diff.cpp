@@ -23,13 +23,21 @@ DiffMerge::DiffMerge(MergeParts parts, const MergeRegion& region, const BufferVi
   range_.begin -= range_.begin % BlockCompare::kAlignment;
 }
 
-void DiffMerge::distribute() {
-  if (distributed_) return;
+Status DiffMerge::distribute() {
+  if (distributed_) return {};
+  if (!one_place_) {
+    // Each copy of what has no content yet would differ by itself, and a change to what one of them
+    // happens to hold would be none.
+    PlaceSet places = 0;
+    for (const uint32_t backend : participants_) places |= place_bit(buffer_->place_on(backend));
+    TUTTI_TRY(buffer_->define(places, range_.begin, range_.end));
+  }
   // A device that fails to get the content fails in its own prepare().
   for (const uint32_t backend : participants_) {
     static_cast<void>(buffer_->make_valid(buffer_->place_on(backend), range_.begin, range_.end));
   }
   distributed_ = true;
+  return {};
 }
 
 Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
@@ -39,7 +47,7 @@ Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
     known->compared = false;
     return {};
   }
-  distribute();
+  TUTTI_TRY(distribute());
   const Place place = buffer_->place_on(backend);
   if (!buffer_->valid_at(place, range_.begin, range_.end)) {
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the content of a buffer could not be moved");

@@ -32,7 +32,7 @@ class DiffMerge final : public Merge {
     bool compared = false;
   };
 
-  void distribute() TUTTI_REQUIRES(mutex_);
+  Status distribute() TUTTI_REQUIRES(mutex_);
   Copy* copy_on(uint32_t backend) TUTTI_REQUIRES(mutex_);
   Result<std::vector<ByteRange>> changes_of(const Copy& copy);
   Status find_changes() TUTTI_REQUIRES(mutex_);

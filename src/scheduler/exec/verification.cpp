@@ -160,6 +160,8 @@ Status Verification::copy(const BufferView& view) {
     copies_.push_back({view.buffer, std::move(memory)});
     copy = &copies_.back();
   }
+  // What neither run writes has to be the same in both.
+  TUTTI_TRY(buffer.define(place_bit(kHostPlace), view.origin, view.origin + view.size));
   TUTTI_TRY(buffer.make_valid(kHostPlace, view.origin, view.origin + view.size));
   TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(plan_.backend));

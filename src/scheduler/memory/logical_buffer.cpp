@@ -2,6 +2,7 @@
 #include "scheduler/memory/logical_buffer.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -350,6 +351,49 @@ void LogicalBuffer::transferred_locked(Place place, uint64_t begin, uint64_t end
     return transfer.place == place && transfer.begin == begin && transfer.end == end;
   });
   transfer_ended_.notify_all();
+}
+
+Status LogicalBuffer::define(PlaceSet places, uint64_t begin, uint64_t end) {
+  const ByteRange range = widened(begin, end);
+  for (const auto& segment : segments(range.begin, range.end)) {
+    if (segment.places != 0) continue;
+    Status failure;
+    PlaceSet defined = 0;
+    // An image's copies get it from the host's, as any other content.
+    for (PlaceSet left = image_ ? place_bit(kHostPlace) : places; left != 0; left &= left - 1) {
+      const Place place = first_of(left);
+      if (Status filled = fill_with_zeros(place, segment.begin, segment.end); filled) {
+        defined |= place_bit(place);
+      } else {
+        failure = std::move(filled);
+      }
+    }
+    if (defined == 0) return failure;
+    MutexLock lock(mutex_);
+    update_map([&](ResidencyMap& map) {
+      map.set_exclusive(first_of(defined), segment.begin, segment.end);
+      for (defined &= defined - 1; defined != 0; defined &= defined - 1) {
+        map.add_copy(first_of(defined), segment.begin, segment.end);
+      }
+    });
+  }
+  return {};
+}
+
+Status LogicalBuffer::fill_with_zeros(Place place, uint64_t begin, uint64_t end) {
+  if (place == kHostPlace) {
+    TUTTI_ASSIGN(std::byte * host, host_memory(end - begin));
+    std::memset(host + begin, 0, end - begin);
+    return {};
+  }
+  TUTTI_ASSIGN(backends::Memory * memory, memory_at(place));
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+  // The longest pattern of a power of two that begins and ends there.
+  constexpr std::array<std::byte, 16> kZeros{};
+  const size_t pattern = size_t{1} << std::countr_zero(begin | end | kZeros.size());
+  TUTTI_ASSIGN(const auto filled,
+               queue->fill(*memory, begin, end - begin, std::span(kZeros).first(pattern), {}));
+  return filled->wait();
 }
 
 Status LogicalBuffer::fetch_written(uint32_t backend, backends::Queue& queue,

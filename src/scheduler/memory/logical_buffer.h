@@ -109,6 +109,11 @@ class LogicalBuffer : public RefCounted {
     return make_valid(place, ByteStrips{.range = {begin, end}}, moved);
   }
 
+  /// What has no content yet in the range gets one, the same everywhere, and is valid at those of
+  /// `places` where there is memory for it. A failure when there is none. Nobody else may use the
+  /// range meanwhile.
+  Status define(PlaceSet places, uint64_t begin, uint64_t end);
+
   /// Brings what a launch in progress has written on `backend`, which has a place of its own, to
   /// the host's copy, and waits for it. Where the launch has not shown it yet (end_write), it comes
   /// through `queue`, and the directory does not learn of it: add_copy() once that is shown.
@@ -159,6 +164,7 @@ class LogicalBuffer : public RefCounted {
   /// directions at once.
   Status move_in_blocks(Place to, uint64_t begin, uint64_t end, uint64_t* moved);
   Result<backends::Memory*> memory_at(Place place);
+  Status fill_with_zeros(Place place, uint64_t begin, uint64_t end);
   /// Ranges of an image are whole pixels.
   ByteStrips widened(const ByteStrips& strips) const;
   ByteRange widened(uint64_t begin, uint64_t end) const;

@@ -14,11 +14,12 @@ using namespace backends;
 
 class FakeMemory : public Memory {
  public:
-  FakeMemory(std::atomic<int64_t>& left, uint64_t size, void* host) : left_(left), size_(size) {
+  FakeMemory(std::atomic<int64_t>& left, uint64_t size, void* host, std::byte unwritten)
+      : left_(left), size_(size) {
     if (host) {
       data_ = static_cast<std::byte*>(host);
     } else {
-      own_.assign(size, std::byte{0xEE});  // anything but zero: unsent data shall show
+      own_.assign(size, unwritten);
       data_ = own_.data();
     }
   }
@@ -38,8 +39,8 @@ class FakeMemory : public Memory {
 /// An image's pixels lie one after the other.
 class FakeImage : public FakeMemory {
  public:
-  FakeImage(std::atomic<int64_t>& left, const ImageShape& shape)
-      : FakeMemory(left, packed_size(shape), nullptr), shape_(shape) {}
+  FakeImage(std::atomic<int64_t>& left, const ImageShape& shape, std::byte unwritten)
+      : FakeMemory(left, packed_size(shape), nullptr, unwritten), shape_(shape) {}
   uint64_t pixel_size() const override { return shape_.pixel_size; }
   static uint64_t packed_size(const ImageShape& shape) {
     return shape.pixel_size * shape.extent[0] * shape.extent[1] * shape.extent[2];
@@ -286,7 +287,7 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host)
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the fake device is full");
   }
   ++allocations;
-  return std::make_unique<FakeMemory>(memory_left, size, host);
+  return std::make_unique<FakeMemory>(memory_left, size, host, unwritten());
 }
 
 Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& shape) {
@@ -294,7 +295,7 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& sh
     return fail(CL_IMAGE_FORMAT_NOT_SUPPORTED, "the fake device's images are for reading only");
   }
   memory_left -= static_cast<int64_t>(FakeImage::packed_size(shape));
-  return std::make_unique<FakeImage>(memory_left, shape);
+  return std::make_unique<FakeImage>(memory_left, shape, unwritten());
 }
 
 namespace {

@@ -46,6 +46,9 @@ class FakeBackend : public backends::Backend {
   Result<std::unique_ptr<backends::Memory>> allocate_image(
       const backends::ImageShape& shape) override;
   Result<std::unique_ptr<backends::PinnedMemory>> allocate_pinned(uint64_t size) override;
+  /// What memory holds that was not written: not zero, so that unsent data show, and on each device
+  /// something else.
+  std::byte unwritten() const { return std::byte(0xEE - traits_.index); }
   backends::BuildResult build(const std::string& source, const std::string& options) override;
   /// Parts of the same kind.
   Result<std::vector<std::unique_ptr<backends::Backend>>> divide(std::span<const uint32_t> units,

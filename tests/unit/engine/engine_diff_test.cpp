@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels whose stores scatter: each device changes a copy, and the changes are taken over.
+#include "engine_fixture.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+using EngineDiff = EngineTest;
+
+// Of memory that was never written each device's copy holds something else, which may be what the
+// kernel writes there.
+TEST_F(EngineDiff, WhatWasNeverWrittenIsTakenOverToo) {
+  for (const char* devices : {"dd", "gg", "hd", "ddd"}) {
+    SCOPED_TRACE(devices);
+    start(devices, SplitMode::kForce);
+    auto stream = engine->create_stream({});
+    std::vector<std::byte> content(kBytes);
+    for (size_t i = 0; i < kBytes; ++i) {
+      // c = 1 is added.
+      content[i] = std::byte(std::to_integer<uint8_t>(fakes[i % fakes.size()]->unwritten()) - 1);
+    }
+    LogicalBuffer::Options options;
+    options.size = kBytes;
+    auto in = *engine->create_buffer(options, content.data());
+    for (int round = 0; round < 5; ++round) {
+      auto out = *engine->create_buffer(options, nullptr);
+      KernelWork work = map_kernel(in, out, 1);
+      work.kernel = fake_kernel(KernelForm::kScatter, set->count());
+      ASSERT_TRUE(enqueue(*stream, work));
+      std::vector<std::byte> expected(kBytes);
+      for (uint32_t i = 0; i < kBytes; ++i) {
+        apply(KernelForm::kScatter, content.data(), expected.data(), i, kBytes, 1);
+      }
+      EXPECT_EQ(read(*stream, out), expected);
+    }
+    for (const FakeBackend* fake : fakes) EXPECT_GT(fake->launches, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace tutti::testing
