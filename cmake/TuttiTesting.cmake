@@ -55,9 +55,10 @@ set(tutti_devices_interpreters "TUTTI_VENDORS=${tutti_oclgrinds}"
     "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}")
 set(tutti_devices_four "TUTTI_VENDORS=${tutti_oclgrinds}:${TUTTI_TEST_VENDORS}/rusticl.icd"
     "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}" "RUSTICL_ENABLE=llvmpipe")
-# tests/kernels builds the library.
+# tests/kernels builds the library. To PoCL they are those of pocl2.
 set(tutti_devices_gpus2 ${tutti_devices_pocl2} "TUTTI_TEST_APART=gpus"
-    "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
+    "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>"
+    "POCL_CACHE_DIR=${tutti_test_folder}/cache/pocl2/pocl")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.

@@ -77,7 +77,8 @@ Result<backends::Queue*> BackendSet::own_queue(Queues& queues, uint32_t backend)
   if (!queues[backend]) {
     // Made once per device and process; a second thread would need the very same queue.
     TUTTI_ASSIGN(auto queue, backends_[backend]->create_queue({}));
-    queues[backend] = traced_transfers(std::move(queue), backend, traits(backend));
+    const auto kind = &queues == &reading_queues_ ? TransferKind::kEarlyRead : TransferKind::kUsual;
+    queues[backend] = traced_transfers(std::move(queue), backend, traits(backend), kind);
   }
   return queues[backend].get();
 }

@@ -4,8 +4,8 @@
 //   the application   a row per thread: its calls ("api"), and what they do at once ("host")
 //   Tutti             "decisions": what the planner chose for each launch, and why; "merges"; our
 //                     own threads ("host"); beside the rows, a span per split launch ("launch")
-//   device i          "transfers"; a row per queue with what runs on it: whole launches ("kernel"),
-//                     packages of split ones ("package"), transfers
+//   device i          "transfers" and "early reads"; a row per queue with what runs on it: whole
+//                     launches ("kernel"), packages of split ones ("package"), transfers
 //
 // Arrows lead from the call to the decision, and from there to each package. Events of one command
 // have its number as argument "command". Devices are numbered as `tutti devices` does.

@@ -13,7 +13,8 @@ namespace {
 
 thread_local const TransferCause* current_cause = nullptr;
 
-constexpr uint32_t kTransferRow = 1;
+// Queues have rows of their own, since they work at the same time; streams take those from 2 on.
+constexpr uint32_t kTransferRow = 1, kEarlyReadRow = 1000000;
 
 class TracedQueue final : public backends::Queue {
  public:
@@ -150,9 +151,12 @@ uint32_t device_process(uint32_t backend, const backends::DeviceTraits& traits) 
 
 std::unique_ptr<backends::Queue> traced_transfers(std::unique_ptr<backends::Queue> queue,
                                                   uint32_t backend,
-                                                  const backends::DeviceTraits& traits) {
+                                                  const backends::DeviceTraits& traits,
+                                                  TransferKind kind) {
   if (!trace::on()) return queue;
-  const trace::Row row{device_process(backend, traits), kTransferRow};
+  const trace::Row row{device_process(backend, traits),
+                       kind == TransferKind::kUsual ? kTransferRow : kEarlyReadRow};
+  if (kind == TransferKind::kEarlyRead) trace::name_row(row, "early reads");
   return std::make_unique<TracedQueue>(std::move(queue), row, traits.index);
 }
 

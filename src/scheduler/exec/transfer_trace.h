@@ -47,10 +47,14 @@ const char* direction_name(Direction direction);  // "to_device", …
 /// The process that stands for the device in the trace, named when first asked for.
 uint32_t device_process(uint32_t backend, const backends::DeviceTraits& traits);
 
+/// What a queue of transfers is for.
+enum class TransferKind : uint8_t { kUsual, kEarlyRead };
+
 /// `queue`, whose transfers are traced; `queue` itself when the trace is off. Reads and writes of
 /// images return when they have ended.
 std::unique_ptr<backends::Queue> traced_transfers(std::unique_ptr<backends::Queue> queue,
                                                   uint32_t backend,
-                                                  const backends::DeviceTraits& traits);
+                                                  const backends::DeviceTraits& traits,
+                                                  TransferKind kind);
 
 }  // namespace tutti::scheduler

@@ -329,7 +329,8 @@ function draw() {
 function drawOverview(full) {
   const context = fit(overview, full, 40);
   const width = full - LABELS;
-  const lanes = rows.filter((row) => row.device !== null && row.name !== "transfers");
+  const moving = ["transfers", "early reads"];
+  const lanes = rows.filter((row) => row.device !== null && !moving.includes(row.name));
   const tall = Math.max(2, Math.min(12, 32 / Math.max(1, lanes.length)));
   lanes.forEach((row, lane) => {
     let last = -1;
