@@ -22,10 +22,7 @@
 namespace tutti::kernel_fuzz {
 namespace {
 
-bool& gpus() {
-  static bool yes = false;
-  return yes;
-}
+bool gpus = false;  // Apart::kGpus
 
 constexpr size_t kMostGarbage = 64 << 20;  // bytes
 
@@ -64,7 +61,7 @@ cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t 
       size <= kMostGarbage) {
     return create(context, flags | CL_MEM_COPY_HOST_PTR, size, garbage(size).data(), error);
   }
-  if (!gpus() && (flags & CL_MEM_USE_HOST_PTR) != 0) {
+  if (!gpus && (flags & CL_MEM_USE_HOST_PTR) != 0) {
     flags = (flags & ~cl_mem_flags{CL_MEM_USE_HOST_PTR}) | CL_MEM_COPY_HOST_PTR;
   }
   return create(context, flags, size, host, error);
@@ -94,7 +91,7 @@ void change(cl_platform_id platform) {
   if (originals().contains(table)) return;
   originals()[table] = {table->clCreateBuffer, table->clGetDeviceInfo};
   replace(table->clCreateBuffer, &create_buffer);
-  if (gpus()) replace(table->clGetDeviceInfo, &get_device_info);
+  if (gpus) replace(table->clGetDeviceInfo, &get_device_info);
 }
 
 /// The library that an .icd file names, or the library itself; stays loaded.
@@ -121,7 +118,7 @@ void change_vendor(const std::string& item) {
 
 void keep_memory_apart(Apart apart) {
   if (apart == Apart::kNone) return;
-  gpus() = apart == Apart::kGpus;
+  gpus = apart == Apart::kGpus;
   const char* vendors = std::getenv("TUTTI_VENDORS");
   std::istringstream items(vendors != nullptr ? vendors : "/etc/OpenCL/vendors");
   std::vector<std::string> vendors_found;

@@ -72,12 +72,20 @@ void BackendSet::limit_memory(uint32_t backend) {
       std::min(memory_limit_, traits(backend).global_memory / 100 * kUsableMemory));
 }
 
-Result<backends::Queue*> BackendSet::own_queue(Queues& queues, uint32_t backend) {
+Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {
+  return own_queue(transfer_queues_, TransferKind::kUsual, backend);
+}
+
+Result<backends::Queue*> BackendSet::reading_queue(uint32_t backend) {
+  return own_queue(reading_queues_, TransferKind::kEarlyRead, backend);
+}
+
+Result<backends::Queue*> BackendSet::own_queue(Queues& queues, TransferKind kind,
+                                               uint32_t backend) {
   MutexLock lock(mutex_);
   if (!queues[backend]) {
     // Made once per device and process; a second thread would need the very same queue.
     TUTTI_ASSIGN(auto queue, backends_[backend]->create_queue({}));
-    const auto kind = &queues == &reading_queues_ ? TransferKind::kEarlyRead : TransferKind::kUsual;
     queues[backend] = traced_transfers(std::move(queue), backend, traits(backend), kind);
   }
   return queues[backend].get();

@@ -22,6 +22,8 @@
 
 namespace tutti::scheduler {
 
+enum class TransferKind : uint8_t;
+
 /// A set of backends as bits.
 using BackendMask = uint64_t;
 inline constexpr BackendMask backend_bit(uint32_t backend) { return BackendMask{1} << backend; }
@@ -62,13 +64,9 @@ class BackendSet {
   /// And of their power, where sensors tell it.
   PowerModel& power() { return power_; }
   /// The queue for transfers outside any stream, made at first use.
-  Result<backends::Queue*> transfer_queue(uint32_t backend) {
-    return own_queue(transfer_queues_, backend);
-  }
+  Result<backends::Queue*> transfer_queue(uint32_t backend);
   /// One more, for long reads that must not hold up what packages need.
-  Result<backends::Queue*> reading_queue(uint32_t backend) {
-    return own_queue(reading_queues_, backend);
-  }
+  Result<backends::Queue*> reading_queue(uint32_t backend);
 
   /// Parts of a backend with so many compute units each, as backends that stay: who asks for the
   /// same sizes again (or fewer of them) gets the same ones. CL_DEVICE_PARTITION_FAILED where the
@@ -85,7 +83,8 @@ class BackendSet {
   using Queues = std::array<std::unique_ptr<backends::Queue>, kMostBackends>;
 
   void limit_memory(uint32_t backend);
-  Result<backends::Queue*> own_queue(Queues& queues, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  Result<backends::Queue*> own_queue(Queues& queues, TransferKind kind, uint32_t backend)
+      TUTTI_EXCLUDES(mutex_);
 
   const uint32_t real_count_;
   const uint64_t memory_limit_;

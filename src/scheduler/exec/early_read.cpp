@@ -6,7 +6,6 @@
 #include "scheduler/exec/buffer_uses.h"
 #include "scheduler/exec/image_rect.h"
 #include "scheduler/exec/transfer_trace.h"
-#include "scheduler/memory/image_transfer.h"
 
 namespace tutti::scheduler {
 namespace {

@@ -322,10 +322,7 @@ Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& 
   TUTTI_TRY(all_at_once(transfers));
   if (!single) buffer.forget_use(range.begin, range.end);
   for (const auto& segment : segments) {
-    buffer.set_exclusive(first_of(segment.places), segment.begin, segment.end);
-    for (PlaceSet rest = segment.places & (segment.places - 1); rest != 0; rest &= rest - 1) {
-      buffer.add_copy(first_of(rest), segment.begin, segment.end);
-    }
+    buffer.set_places(segment.places, segment.begin, segment.end);
   }
   return {};
 }

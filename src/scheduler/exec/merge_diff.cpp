@@ -2,11 +2,21 @@
 #include "scheduler/exec/merge_diff.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <utility>
 
 namespace tutti::scheduler {
+namespace {
+
+PlaceSet places_of(const LogicalBuffer& buffer, const std::vector<uint32_t>& backends) {
+  PlaceSet places = 0;
+  for (const uint32_t backend : backends) places |= place_bit(buffer.place_on(backend));
+  return places;
+}
+
+}  // namespace
 
 DiffMerge::DiffMerge(MergeParts parts, const MergeRegion& region, const BufferView& view,
                      std::vector<uint32_t> participants)
@@ -17,9 +27,8 @@ DiffMerge::DiffMerge(MergeParts parts, const MergeRegion& region, const BufferVi
       participants_(std::move(participants)),
       region_(region.range),
       range_(region.range),
-      one_place_(std::all_of(participants_.begin(), participants_.end(), [this](uint32_t i) {
-        return buffer_->place_on(i) == buffer_->place_on(participants_.front());
-      })) {
+      places_(places_of(*buffer_, participants_)),
+      one_place_(std::has_single_bit(places_)) {
   range_.begin -= range_.begin % BlockCompare::kAlignment;
 }
 
@@ -28,9 +37,7 @@ Status DiffMerge::distribute() {
   if (!one_place_) {
     // Each copy of what has no content yet would differ by itself, and a change to what one of them
     // happens to hold would be none.
-    PlaceSet places = 0;
-    for (const uint32_t backend : participants_) places |= place_bit(buffer_->place_on(backend));
-    TUTTI_TRY(buffer_->define(places, range_.begin, range_.end));
+    TUTTI_TRY(buffer_->define(places_, range_.begin, range_.end));
   }
   // A device that fails to get the content fails in its own prepare().
   for (const uint32_t backend : participants_) {

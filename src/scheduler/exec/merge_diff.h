@@ -48,7 +48,8 @@ class DiffMerge final : public Merge {
   const std::vector<uint32_t> participants_;
   const ByteRange region_;  // of the buffer
   ByteRange range_;         // the same with an aligned begin, for BlockCompare
-  bool one_place_;          // all participants write to the same memory
+  const PlaceSet places_;   // of the participants
+  const bool one_place_;    // they all write to the same memory
   Mutex mutex_;  // held while content is distributed: nobody may write before all have the old one
   bool distributed_ TUTTI_GUARDED_BY(mutex_) = false;
   bool host_takes_part_ TUTTI_GUARDED_BY(mutex_) = false;

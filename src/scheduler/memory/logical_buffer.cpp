@@ -228,11 +228,11 @@ std::vector<ResidencyMap::Segment> LogicalBuffer::used_segments(uint64_t begin,
   return result;
 }
 
-void LogicalBuffer::set_exclusive(Place place, uint64_t begin, uint64_t end) {
-  if (one_piece_.load(std::memory_order_acquire) == place_bit(place)) return;
+void LogicalBuffer::set_places(PlaceSet places, uint64_t begin, uint64_t end) {
+  if (one_piece_.load(std::memory_order_acquire) == places) return;
   const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);
-  update_map([&](ResidencyMap& map) { map.set_exclusive(place, range.begin, range.end); });
+  update_map([&](ResidencyMap& map) { map.set_places(places, range.begin, range.end); });
 }
 
 void LogicalBuffer::add_copy(Place place, uint64_t begin, uint64_t end) {
@@ -369,13 +369,7 @@ Status LogicalBuffer::define(PlaceSet places, uint64_t begin, uint64_t end) {
       }
     }
     if (defined == 0) return failure;
-    MutexLock lock(mutex_);
-    update_map([&](ResidencyMap& map) {
-      map.set_exclusive(first_of(defined), segment.begin, segment.end);
-      for (defined &= defined - 1; defined != 0; defined &= defined - 1) {
-        map.add_copy(first_of(defined), segment.begin, segment.end);
-      }
-    });
+    set_places(defined, segment.begin, segment.end);
   }
   return {};
 }

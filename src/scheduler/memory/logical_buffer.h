@@ -98,7 +98,11 @@ class LogicalBuffer : public RefCounted {
     Place owner = kHostPlace;
   };
   Missing missing(Place place, const ByteStrips& strips) const;
-  void set_exclusive(Place place, uint64_t begin, uint64_t end);
+  void set_exclusive(Place place, uint64_t begin, uint64_t end) {
+    set_places(place_bit(place), begin, end);
+  }
+  /// The range was written at these places, at least one, and is the same there.
+  void set_places(PlaceSet places, uint64_t begin, uint64_t end);
   void add_copy(Place place, uint64_t begin, uint64_t end);
 
   /// Makes [begin, end) valid at `place` by moving the missing ranges, and waits for them. What a

@@ -141,17 +141,16 @@ void ResidencyMap::add_copy(Place place, uint64_t begin, uint64_t end) {
   unite();
 }
 
-void ResidencyMap::set_exclusive(Place place, uint64_t begin, uint64_t end) {
+void ResidencyMap::set_places(PlaceSet places, uint64_t begin, uint64_t end) {
   end = cut(end);
-  const PlaceSet bit = place_bit(place);
   if (begin >= end) return;
   if (begin == 0 && end == size_) {
-    whole_ = bit;
+    whole_ = places;
     in_pieces_ = false;
     return;
   }
-  if (!in_pieces_ && whole_ == bit) return;
-  pieces().map.set({Interval(begin, end), bit});
+  if (!in_pieces_ && whole_ == places) return;
+  pieces().map.set({Interval(begin, end), places});
   unite();
 }
 

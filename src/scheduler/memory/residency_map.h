@@ -56,7 +56,11 @@ class ResidencyMap {
   /// A copy was made: `place` holds the range too (undefined parts stay undefined).
   void add_copy(Place place, uint64_t begin, uint64_t end);
   /// The range was written at `place`: it alone is valid there.
-  void set_exclusive(Place place, uint64_t begin, uint64_t end);
+  void set_exclusive(Place place, uint64_t begin, uint64_t end) {
+    set_places(place_bit(place), begin, end);
+  }
+  /// The same at several places, at least one.
+  void set_places(PlaceSet places, uint64_t begin, uint64_t end);
   /// The copies at `place` are gone (eviction, lost device). Returns ranges that now have no valid
   /// copy anywhere although they had content; they count as never written from then on.
   std::vector<Segment> drop_place(Place place);
