@@ -24,7 +24,7 @@ CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_pr
 
 CommandQueue::~CommandQueue() = default;
 
-Status CommandQueue::enqueue(scheduler::Work work, const Submission& submission) {
+Status CommandQueue::enqueue(scheduler::Work&& work, const Submission& submission) {
   scheduler::EnqueueOptions options;
   options.type = submission.type;
   options.wait_list = submission.wait_list;

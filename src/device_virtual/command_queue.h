@@ -41,7 +41,7 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
 
   /// On error there is no event and nothing was enqueued, except for a blocking command, whose own
   /// failure is returned.
-  Status enqueue(scheduler::Work work, const Submission& submission);
+  Status enqueue(scheduler::Work&& work, const Submission& submission);
   /// clEnqueueMapBuffer: the pointer, also while the command has not ended.
   Result<void*> map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
                     const Submission& submission);

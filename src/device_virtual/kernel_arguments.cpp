@@ -68,7 +68,8 @@ void KernelArguments::set_bytes(uint32_t index, std::span<const std::byte> value
     return;
   }
   ArgumentSlot& slot = writable(index, retired);
-  slot.bytes.assign(value.begin(), value.end());
+  slot.bytes.resize(value.size(), boost::container::default_init);
+  std::memcpy(slot.bytes.data(), value.data(), value.size());
   slot.kind = ArgumentSlot::Kind::kBytes;
 }
 

@@ -93,12 +93,6 @@ const Names<EnergyChoice>& names_of(Tag<EnergyChoice>) {
   return *names;
 }
 
-const Names<LaunchAheadChoice>& names_of(Tag<LaunchAheadChoice>) {
-  static const auto* names = new Names<LaunchAheadChoice>{{"auto", LaunchAheadChoice::kAuto},
-                                                          {"always", LaunchAheadChoice::kAlways},
-                                                          {"never", LaunchAheadChoice::kNever}};
-  return *names;
-}
 const Names<Objective>& names_of(Tag<Objective>) {
   static const auto* names = new Names<Objective>{
       {"time", Objective::kTime}, {"energy", Objective::kEnergy}, {"edp", Objective::kEnergyDelay}};

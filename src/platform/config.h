@@ -22,7 +22,6 @@ enum class SplitMode : uint8_t { kAuto, kForce, kNever };
 enum class RaceTrust : uint8_t { kTrust, kDistrust };
 enum class ModelMemory : uint8_t { kDisk, kProcess };
 enum class EnergyChoice : uint8_t { kAuto, kOn, kOff };
-enum class LaunchAheadChoice : uint8_t { kAuto, kAlways, kNever };
 /// What the planner makes least: seconds, joules, or joules times seconds.
 enum class Objective : uint8_t { kTime, kEnergy, kEnergyDelay };
 /// Whether split launches are repeated whole and compared; floating-point elements may differ by

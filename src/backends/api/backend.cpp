@@ -7,6 +7,11 @@ namespace {
 tl::unexpected<Error> no_images() { return fail(CL_INVALID_OPERATION, "a device without images"); }
 }  // namespace
 
+Status Queue::launch_again(const Launch& launch, CompletionPtr& run) {
+  TUTTI_ASSIGN(run, this->launch(launch, {}));
+  return {};
+}
+
 Status Queue::write_rows(Memory& to, const BufferRows& rows, const void* from) {
   for (uint64_t i = 0; i < rows.count; ++i) {
     const uint64_t step = i * rows.pitch;

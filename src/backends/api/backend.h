@@ -180,6 +180,10 @@ class Queue {
   virtual ~Queue() = default;
   /// Sets the arguments that changed and launches, under the kernel's lock.
   virtual Result<CompletionPtr> launch(const Launch& launch, WaitList wait) = 0;
+  /// The same, of a launch that nobody observes and that waits for nothing, behind another such one
+  /// of this queue. `run` is the completion of that one, for which nobody has waited yet nor does
+  /// meanwhile; it becomes this one's, and may stay the same object.
+  virtual Status launch_again(const Launch& launch, CompletionPtr& run);
   virtual Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
                                      WaitList wait) = 0;
   virtual Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
@@ -288,8 +292,6 @@ class Backend {
   virtual BuildResult link(std::span<Object* const> /*objects*/, const std::string& /*options*/) {
     return {nullptr, CL_LINKER_NOT_AVAILABLE, "this device's driver cannot compile and link"};
   }
-  /// Ends the backend's own threads; at process exit, before the vendor's library goes.
-  virtual void end_threads() {}
 };
 
 }  // namespace tutti::backends

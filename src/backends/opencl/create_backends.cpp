@@ -89,7 +89,6 @@ std::vector<std::unique_ptr<Backend>> create_backends(const Config& config,
   for (const size_t index : selection.devices) {
     FoundDevice device = without_host_cores(found[index], config.keep_cores.value);
     device.traits.index = static_cast<uint32_t>(index);
-    device.device.launch_ahead = config.launch_ahead.value;
     auto backend =
         std::make_unique<OpenClBackend>(device.device, device.traits, static_cast<uint32_t>(index));
     lines[index].used = true;

@@ -12,9 +12,8 @@
 namespace tutti::backends {
 namespace {
 
-VendorDevice with_threads(VendorDevice device, TaskThread& ahead) {
+VendorDevice with_turns(VendorDevice device) {
   if (device.quirks.one_at_a_time) device.enqueuing = std::make_shared<std::mutex>();
-  device.ahead = &ahead;
   return device;
 }
 
@@ -23,7 +22,7 @@ VendorDevice with_threads(VendorDevice device, TaskThread& ahead) {
 OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
                              OwnedDevice part)
     : part_(std::move(part)),
-      device_(with_threads(device, ahead_)),
+      device_(with_turns(device)),
       traits_(std::move(traits)),
       number_(number) {
   if (traits_.type == CL_DEVICE_TYPE_CPU) {

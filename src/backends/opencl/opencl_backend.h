@@ -38,7 +38,6 @@ class OpenClBackend final : public Backend {
                                                        uint32_t first_number) override;
   ObjectResult compile(const std::string& source, const std::string& options) override;
   BuildResult link(std::span<Object* const> objects, const std::string& options) override;
-  void end_threads() override { ahead_.stop(); }
 
  private:
   Result<cl_context> context();
@@ -57,7 +56,6 @@ class OpenClBackend final : public Backend {
   Mutex mutex_;
   std::atomic<cl_context> context_{nullptr};  // written under mutex_, once
   std::atomic<bool> built_{false};
-  TaskThread ahead_{"tutti-ahead"};  // last, so that it ends first
 };
 
 }  // namespace tutti::backends

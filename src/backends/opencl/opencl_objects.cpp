@@ -61,13 +61,6 @@ Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context c
 cl_int OpenClCompletion::poll() {
   const cl_int seen = status_.load(std::memory_order_acquire);
   if (seen <= CL_COMPLETE) return seen;
-  if (!own_event_) {
-    // Of whichever launch it was: the stream is told.
-    if (const cl_int refused = track_->ahead.take_failure(); refused != CL_SUCCESS) {
-      status_.store(refused, std::memory_order_release);
-      return refused;
-    }
-  }
   if (ended_unseen()) return CL_COMPLETE;
   if (vendors_gone()) return CL_OUT_OF_RESOURCES;
   const cl_event event = event_.load(std::memory_order_acquire);
@@ -90,7 +83,6 @@ OpenClCompletion::~OpenClCompletion() {
 
 cl_event OpenClCompletion::event() const {
   if (const cl_event made = event_.load(std::memory_order_acquire)) return made;
-  track_->ahead.settle();
   MutexLock lock(track_->marking);
   if (const cl_event made = event_.load(std::memory_order_relaxed)) return made;
   cl_event marker = nullptr;
@@ -235,7 +227,7 @@ Status OpenClKernel::set_arguments(std::span<const Argument> arguments) {
     return device_.failure("clSetKernelArg", CL_INVALID_KERNEL_ARGS);
   }
   for (uint32_t i = 0; i < arguments.size(); ++i) {
-    TUTTI_TRY(set_argument(i, arguments[i], arguments_[i]));
+    if (!arguments_[i].is(arguments[i])) TUTTI_TRY(set_argument(i, arguments[i], arguments_[i]));
   }
   return {};
 }
@@ -249,10 +241,6 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
   cl_sampler sampler = nullptr;
   switch (argument.kind) {
     case Argument::Kind::kBytes:
-      if (comparable && held.bytes.size() == argument.bytes.size() &&
-          std::memcmp(held.bytes.data(), argument.bytes.data(), argument.bytes.size()) == 0) {
-        return {};
-      }
       size = argument.bytes.size();
       value = argument.bytes.data();
       break;

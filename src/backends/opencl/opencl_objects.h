@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,7 +15,6 @@
 #include <vector>
 
 #include "backends/api/backend.h"
-#include "backends/opencl/launch_ahead.h"
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_functions.h"
 #include "platform/config.h"
@@ -30,9 +30,7 @@ struct VendorDevice {
   cl_device_id device = nullptr;
   std::string name;  // for messages
   Quirks quirks;
-  LaunchAheadChoice launch_ahead = LaunchAheadChoice::kAuto;
   std::shared_ptr<std::mutex> enqueuing{};  // made where quirks.one_at_a_time
-  TaskThread* ahead = nullptr;              // makes launches that were handed over
 
   /// The error of a vendor's call: "DEVICE: CALL: CL_…".
   Error error(const char* call, cl_int code) const;
@@ -90,11 +88,9 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
 /// A vendor's in-order queue and how far it is known to have come. Shared by the queue and its
 /// completions, which may outlive it.
 struct QueueTrack {
-  QueueTrack(const VendorDevice& device, OwnedQueue owned)
-      : queue(std::move(owned)), ahead(device, queue.get()) {}
+  explicit QueueTrack(OwnedQueue owned) : queue(std::move(owned)) {}
   const OwnedQueue queue;
-  LaunchAhead ahead;
-  std::atomic<uint64_t> enqueued{0};  // calls that have returned, and launches taken by `ahead`
+  std::atomic<uint64_t> enqueued{0};  // calls that have returned
   std::atomic<uint64_t> ended{0};     // of those the first so many have ended
   Mutex marking;                      // a leaf: held while a marker is enqueued
 
@@ -123,8 +119,7 @@ class OpenClCompletion final : public Completion {
   Status wait() override;
   std::optional<VendorTimes> times() override;
 
-  /// What others wait for; null only where the vendor failed. Within the device's turn. May make
-  /// the calls of launches that were handed over.
+  /// What others wait for; null only where the vendor failed. Within the device's turn.
   cl_event event() const;
   cl_command_queue queue() const { return track_->queue.get(); }
   /// True once it is known to have ended well: nobody needs to wait for it any more.
@@ -133,16 +128,28 @@ class OpenClCompletion final : public Completion {
   }
   void flush_queue() const { device_.cl->clFlush(queue()); }
 
+  /// Of a launch without an event of its own: nobody has asked for its end yet, so that a marker
+  /// behind a later one will do for it, too.
+  bool may_stand_for_more() const {
+    return !own_event_ && event_.load(std::memory_order_relaxed) == nullptr;
+  }
+  /// It ends when the newest call on its queue has, which has just returned.
+  void stand_for_newest() {
+    number_.store(track_->enqueued.fetch_add(1, std::memory_order_acq_rel) + 1,
+                  std::memory_order_release);
+  }
+
  private:
   /// Without an event of its own nobody will hear of its failure.
   bool ended_unseen() const {
-    return !own_event_ && track_->ended.load(std::memory_order_acquire) >= number_;
+    return !own_event_ &&
+           track_->ended.load(std::memory_order_acquire) >= number_.load(std::memory_order_acquire);
   }
 
   const VendorDevice& device_;
   const std::shared_ptr<QueueTrack> track_;
-  const uint64_t before_;  // so many calls lie before this one in the queue, at least
-  const uint64_t number_;  // it is among the first so many
+  const uint64_t before_;         // so many calls lie before this one in the queue, at least
+  std::atomic<uint64_t> number_;  // it is among the first so many
   const bool own_event_;
   mutable std::atomic<cl_event> event_;
   std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
@@ -167,6 +174,10 @@ class OpenClMemory final : public Memory {
   uint64_t pixel_size() const override { return pixel_size_; }
   cl_mem handle() const { return memory_.get(); }
   Result<View> view(uint64_t origin, uint64_t size);
+  /// The number of the view of all; 0 for a part.
+  uint64_t number_of_all(uint64_t origin, uint64_t size) const {
+    return origin == 0 && size == size_ ? number_ : 0;
+  }
 
  private:
   struct Window {
@@ -203,7 +214,22 @@ class OpenClKernel final : public Kernel {
     std::vector<std::byte> bytes;
     uint64_t value = 0;  // kLocal: the size; kMemory: the view's number, 0 for NULL
     SamplerState sampler{};
+    /// For certain; false: it must be looked at closely.
+    bool is(const Argument& argument) const {
+      if (!set || kind != argument.kind) return false;
+      if (kind == Argument::Kind::kBytes) return same_bytes(bytes, argument.bytes);
+      return kind == Argument::Kind::kMemory && argument.memory != nullptr &&
+             static_cast<const OpenClMemory*>(argument.memory)
+                     ->number_of_all(argument.origin, argument.size) == value;
+    }
   };
+  static bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+    if (a.size() != b.size()) return false;
+    // Numbers, compared at each of many small launches, need no call.
+    if (a.size() == 4) return std::memcmp(a.data(), b.data(), 4) == 0;
+    if (a.size() == 8) return std::memcmp(a.data(), b.data(), 8) == 0;
+    return a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0;
+  }
   Status set_argument(uint32_t index, const Argument& argument, Held& held) TUTTI_REQUIRES(mutex_);
 
   Result<cl_sampler> sampler(const SamplerState& state) TUTTI_REQUIRES(mutex_);

@@ -14,24 +14,41 @@ Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_
   return std::make_shared<OpenClCompletion>(device_, track_, event, before);
 }
 
+Status OpenClQueue::enqueue_launch(const Launch& launch, cl_uint wait_count, const cl_event* wait,
+                                   cl_event* event) {
+  auto& kernel = static_cast<OpenClKernel&>(*launch.kernel);
+  const auto& offset = launch.offset;
+  // OpenCL 1.0 takes no offset but NULL.
+  const bool shifted = (offset[0] | offset[1] | offset[2]) != 0;
+  MutexLock lock(kernel.mutex());
+  TUTTI_TRY(kernel.set_arguments(launch.arguments));
+  const cl_int code = cl_.clEnqueueNDRangeKernel(
+      queue_.get(), kernel.handle(), launch.dims, shifted ? offset.data() : nullptr,
+      launch.global.data(), launch.local ? launch.local->data() : nullptr, wait_count, wait, event);
+  if (code != CL_SUCCESS) return device_.failure("clEnqueueNDRangeKernel", code);
+  return {};
+}
+
 Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueNDRangeKernel");
-  LaunchAhead& ahead = track_->ahead;
-  const bool in_run = !launch.observed && wait.empty();
-  LaunchAhead::Answer answer;
-  if (in_run) answer = ahead.take(launch, track_);
-  if (answer.taken) return completion("clEnqueueNDRangeKernel", CL_SUCCESS, nullptr, 0);
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
-  const uint64_t before = in_run ? 0 : begin_call();
-  if (in_run) ahead.catch_up();
   const bool wants_event = launch.observed || !cl_.clEnqueueMarkerWithWaitList;
+  const uint64_t before = wants_event ? calls_before() : 0;
   cl_event event = nullptr;
-  const uint64_t begin_ns = answer.measured ? now_ns() : 0;
-  TUTTI_TRY(enqueue_launch(device_, queue_.get(), launch, events.count(), events.events(),
-                           wants_event ? &event : nullptr));
-  if (in_run) ahead.accepted(launch, answer.measured ? now_ns() - begin_ns : 0);
+  TUTTI_TRY(
+      enqueue_launch(launch, events.count(), events.events(), wants_event ? &event : nullptr));
   return completion("clEnqueueNDRangeKernel", CL_SUCCESS, event, before);
+}
+
+Status OpenClQueue::launch_again(const Launch& launch, CompletionPtr& run) {
+  auto& completion = static_cast<OpenClCompletion&>(*run);
+  if (!completion.may_stand_for_more()) return Queue::launch_again(launch, run);
+  if (vendors_gone()) return device_.gone("clEnqueueNDRangeKernel");
+  const auto turn = device_.turn();
+  TUTTI_TRY(enqueue_launch(launch, 0, nullptr, nullptr));
+  completion.stand_for_newest();
+  return {};
 }
 
 Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t size, void* to,
@@ -39,7 +56,7 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
                                               to, events.count(), events.events(), &event);
@@ -51,7 +68,7 @@ Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t s
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size,
                                                from, events.count(), events.events(), &event);
@@ -60,7 +77,6 @@ Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t s
 
 Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
-  begin_call();
   const auto turn = device_.turn();
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
                                                from, 0, nullptr, nullptr);
@@ -70,7 +86,6 @@ Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, c
 
 Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) {
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
-  begin_call();
   const auto turn = device_.turn();
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_TRUE, offset, size,
                                               to, 0, nullptr, nullptr);
@@ -108,7 +123,6 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
   if (rows.count == 1) return write_blocking(to, rows.offset, rows.length, from);
   if (!cl_.clEnqueueWriteBufferRect) return Queue::write_rows(to, rows, from);
   if (vendors_gone()) return device_.gone("clEnqueueWriteBufferRect");
-  begin_call();
   return in_rectangles(rows, [&](const BufferRows& part, uint64_t skipped) -> Status {
     const auto* host = static_cast<const std::byte*>(from) + skipped;
     const Rectangle box(part);
@@ -130,7 +144,6 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
   if (rows.count == 1) return read_blocking(from, rows.offset, rows.length, to);
   if (!cl_.clEnqueueReadBufferRect) return Queue::read_rows(from, rows, to);
   if (vendors_gone()) return device_.gone("clEnqueueReadBufferRect");
-  begin_call();
   return in_rectangles(rows, [&](const BufferRows& part, uint64_t skipped) -> Status {
     auto* host = static_cast<std::byte*>(to) + skipped;
     const Rectangle box(part);
@@ -153,7 +166,7 @@ Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memo
   if (vendors_gone()) return device_.gone("clEnqueueCopyBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code =
       cl_.clEnqueueCopyBuffer(queue_.get(), handle_of(from), handle_of(to), from_offset, to_offset,
@@ -169,7 +182,7 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
   }
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   cl_event event = nullptr;
   if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {
     const cl_int code =
@@ -190,7 +203,6 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
 
 Status OpenClQueue::flush() {
   if (vendors_gone()) return device_.gone("clFlush");
-  begin_call();
   const auto turn = device_.turn();
   const cl_int code = cl_.clFlush(queue_.get());
   if (code != CL_SUCCESS) return device_.failure("clFlush", code);
@@ -200,7 +212,7 @@ Status OpenClQueue::flush() {
 Status OpenClQueue::finish() {
   if (vendors_gone()) return device_.gone("clFinish");
   const auto turn = device_.turn();
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   const cl_int code = cl_.clFinish(queue_.get());
   if (code != CL_SUCCESS) return device_.failure("clFinish", code);
   track_->note_ended(before);

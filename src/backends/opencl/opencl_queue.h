@@ -12,10 +12,11 @@ class OpenClQueue final : public Queue {
   OpenClQueue(const VendorDevice& device, OwnedQueue queue)
       : device_(device),
         cl_(*device.cl),
-        track_(std::make_shared<QueueTrack>(device, std::move(queue))),
+        track_(std::make_shared<QueueTrack>(std::move(queue))),
         queue_(track_->queue) {}
 
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
+  Status launch_again(const Launch& launch, CompletionPtr& run) override;
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
                              WaitList wait) override;
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
@@ -41,13 +42,11 @@ class OpenClQueue final : public Queue {
   Status finish() override;
 
  private:
-  /// To be called before another call on the queue than those for runs of launches. Returns how
-  /// many commands lie before it for certain.
-  uint64_t begin_call() const {
-    const uint64_t before = track_->enqueued.load(std::memory_order_acquire);
-    track_->ahead.settle();
-    return before;
-  }
+  /// How many commands lie before a call that begins now, for certain.
+  uint64_t calls_before() const { return track_->enqueued.load(std::memory_order_acquire); }
+  /// Sets the arguments that changed and launches, under the kernel's lock. `event` may be null.
+  Status enqueue_launch(const Launch& launch, cl_uint wait_count, const cl_event* wait,
+                        cl_event* event);
   Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event,
                                    uint64_t before) const;
 

@@ -37,7 +37,7 @@ Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box,
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   const VendorPitches pitch = vendor_pitches(from, second_pitch, third_pitch);
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueReadImage(
       queue_.get(), handle_of(from), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
@@ -53,7 +53,7 @@ Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, 
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   const VendorPitches pitch = vendor_pitches(to, second_pitch, third_pitch);
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueWriteImage(
       queue_.get(), handle_of(to), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
@@ -67,7 +67,7 @@ Result<CompletionPtr> OpenClQueue::copy_image(Memory& from, const ImageBox& box,
   if (!cl_.clEnqueueCopyImage) return device_.failure("clEnqueueCopyImage", CL_INVALID_OPERATION);
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueCopyImage(queue_.get(), handle_of(from), handle_of(to),
                                              box.origin.data(), origin.data(), box.extent.data(),
@@ -84,7 +84,7 @@ Result<CompletionPtr> OpenClQueue::fill_image(Memory& to, const ImageBox& box,
   // Vendors read the colour as vectors: give it their alignment.
   alignas(16) std::byte aligned[16];
   std::copy(color.begin(), color.end(), aligned);
-  const uint64_t before = begin_call();
+  const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code =
       cl_.clEnqueueFillImage(queue_.get(), handle_of(to), aligned, box.origin.data(),

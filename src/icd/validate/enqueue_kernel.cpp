@@ -19,7 +19,9 @@ Status local_sizes(const NDRange& range, const NDRangeLimits& limits, NDRangeSha
   const bool has_required = required[0] != 0;
   scheduler::LaunchShape& shape = result.shape;
   result.local_given = range.local != nullptr || has_required;
-  for (uint32_t d = 0; d < kMaxDimensions; ++d) {
+  // Other dimensions have one work-item.
+  const uint32_t dims = has_required ? kMaxDimensions : range.dims;
+  for (uint32_t d = 0; d < dims; ++d) {
     if (range.local != nullptr && d < range.dims) {
       shape.local[d] = range.local[d];
     } else {
@@ -123,12 +125,13 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
     // than the maximum work-group size supported for kernel on the device
     // (CL_KERNEL_WORK_GROUP_SIZE)."
     TUTTI_ASSIGN(const size_t most, kernel.executable().max_work_group_size());
-    size_t total = 1;
+    uint64_t total = 1;
+    bool too_many = false;
     for (const uint64_t size : launch.range.shape.local) {
-      if (size > most / total) {
-        return fail(CL_INVALID_WORK_GROUP_SIZE, "more work-items than the kernel allows");
-      }
-      total *= size;
+      too_many |= __builtin_mul_overflow(total, size, &total);
+    }
+    if (too_many || total > most) {
+      return fail(CL_INVALID_WORK_GROUP_SIZE, "more work-items than the kernel allows");
     }
   }
   // CL_MISALIGNED_SUB_BUFFER_OFFSET cannot occur: clCreateSubBuffer checks the origin against all

@@ -88,6 +88,7 @@ struct DirectPath::Submitter {
   bool observed = true;
   CommandTrace* trace = nullptr;
   std::span<const BufferUse> uses{};  // of kernels
+  VendorLaunch* made = nullptr;       // gets what the vendor gets
   backends::CompletionPtr newest{};   // whatever was submitted last
 
   void written_now(const BufferView& view, uint64_t begin, uint64_t end) const {
@@ -131,11 +132,14 @@ struct DirectPath::Submitter {
     for (const BufferUse& use : uses) TUTTI_TRY(send_missing(use, work));
     TUTTI_ASSIGN(backends::Kernel * kernel,
                  work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
-    TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
-    backends::Launch launch;
+    VendorLaunch own;
+    VendorLaunch& vendor = made ? *made : own;
+    TUTTI_ASSIGN(vendor.arguments, vendor_arguments(*work.arguments, backend, {}));
+    vendor.queue = &queue;
+    backends::Launch& launch = vendor.launch = {};
     launch.kernel = kernel;
     launch.observed = observed;
-    launch.arguments = arguments;
+    launch.arguments = vendor.arguments;
     launch.dims = work.shape.dims;
     if (work.local_given) launch.local.emplace();
     for (uint32_t d = 0; d < 3; ++d) {
@@ -222,11 +226,28 @@ Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& str
 
 Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Stream& stream,
                                                    uint32_t backend,
-                                                   std::span<const BufferUse> uses) {
+                                                   std::span<const BufferUse> uses,
+                                                   VendorLaunch& made) {
   TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
-  Submitter submitter{backends_, *turn.queue, backend, {}, false, nullptr, uses};
+  Submitter submitter{backends_, *turn.queue, backend, {}, false, nullptr, uses, &made};
   if (turn.after) submitter.wait = {&turn.after, 1};
   return note(submitter(work), submitter, stream, turn);
+}
+
+Status DirectPath::launch_again(const KernelWork& work, Stream& stream, uint32_t backend,
+                                VendorLaunch& made, backends::CompletionPtr& run) {
+  for (size_t i = 0; i < made.arguments.size(); ++i) {
+    const ArgumentSlot& slot = (*work.arguments)[i];
+    if (slot.kind != ArgumentSlot::Kind::kBytes) continue;
+    made.arguments[i].bytes = {slot.bytes.data(), slot.bytes.size()};
+  }
+  const backends::Completion* before = run.get();
+  TUTTI_TRY(made.queue->launch_again(made.launch, run));
+  if (run.get() == before) return {};
+  Stream::Turn turn;  // of a queue that does not measure, as in submit()
+  turn.queue = made.queue;
+  stream.submitted(backend, turn, run);
+  return {};
 }
 
 }  // namespace tutti::scheduler

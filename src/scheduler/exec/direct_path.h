@@ -39,8 +39,13 @@ class DirectPath {
   };
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
                                          backends::WaitList wait, Wanted wanted);
+  /// Of a launch that nobody observes. `made` gets what the vendor got.
   Result<backends::CompletionPtr> submit(const KernelWork& work, Stream& stream, uint32_t backend,
-                                         std::span<const BufferUse> uses);
+                                         std::span<const BufferUse> uses, VendorLaunch& made);
+  /// `work` is what `made` was made of, but for its numbers, on data that nobody has touched since,
+  /// and nothing else has gone to the stream's queues on that device. `run` becomes its completion.
+  static Status launch_again(const KernelWork& work, Stream& stream, uint32_t backend,
+                             VendorLaunch& made, backends::CompletionPtr& run);
 
  private:
   struct Submitter;

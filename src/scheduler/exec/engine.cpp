@@ -283,7 +283,7 @@ void Engine::abandon(Stream& stream) {
   }
 }
 
-Result<Ref<Command>> Engine::enqueue(Stream& stream, Work work, const EnqueueOptions& options) {
+Result<Ref<Command>> Engine::enqueue(Stream& stream, Work&& work, const EnqueueOptions& options) {
   if (auto* kernel = std::get_if<KernelWork>(&work);
       kernel && !options.observed && !options.blocking && options.wait_list.empty() &&
       !stream.options().out_of_order && !impl_->trace.wants_all()) {
@@ -360,7 +360,6 @@ void Engine::shut_down() {
   impl_->native_worker.stop();
   impl_->room_worker.stop();
   impl_->callback_thread.stop();
-  for (uint32_t i = 0; i < backends_.count(); ++i) backends_.at(i).end_threads();
   impl_->energy.stop();
   impl_->model.flush();
   impl_->summary.write();

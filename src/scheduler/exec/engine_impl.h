@@ -37,11 +37,16 @@ struct Engine::Impl : LogSink {
                                std::optional<KernelPlan> plan = {});
   /// A launch that nobody observes on an in-order stream. The command is null when the launch has
   /// joined the one before.
-  Result<Ref<Command>> enqueue_unobserved(Stream& stream, KernelWork work,
+  Result<Ref<Command>> enqueue_unobserved(Stream& stream, KernelWork&& work,
                                           const EnqueueOptions& options);
+  /// The launch that joined is on its way, and ends with `completion`, or has `failed`.
+  void joined_train(Command& train, const KernelWork& work, const KernelPlan& plan,
+                    backends::CompletionPtr completion, bool failed);
   /// The stream's train on `backend`, which a launch has joined that uses `uses`; null: it may not.
   Ref<Command> join_train(Stream& stream, const KernelWork& work, uint32_t backend,
                           std::span<BufferUse> uses) TUTTI_REQUIRES(log.mutex());
+  /// A launch that differs from the stream's last one in numbers only; absent: it does not.
+  std::optional<Status> launch_again(Stream& stream, const KernelWork& work);
   /// Null, as of enqueue_unobserved().
   Result<Ref<Command>> submit_to_train(const Ref<Command>& train, Stream& stream,
                                        const KernelWork& work, const KernelPlan& plan,

@@ -30,41 +30,66 @@ Ref<Command> Engine::Impl::join_train(Stream& stream, const KernelWork& work, ui
   return train;
 }
 
-Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
-                                                   const KernelWork& work, const KernelPlan& plan,
-                                                   std::span<const BufferUse> uses) {
-  auto submitted = direct.submit(work, stream, plan.backend, uses);
-  if (submitted && summary.enabled()) {
+void Engine::Impl::joined_train(Command& train, const KernelWork& work, const KernelPlan& plan,
+                                backends::CompletionPtr completion, bool failed) {
+  if (!failed && summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
-  const Expectation expected = submitted ? planner.begin(work, plan) : Expectation();
+  const Expectation expected = failed ? Expectation() : planner.begin(work, plan);
   bool somebody_waits = false;
   {
     MutexLock lock(log.mutex());
-    if (expected.devices != 0) train->expected_ = expected;
-    if (!submitted) train->joined_objects_ = 0;  // what it would have changed is as it was
-    // After a failure the train is what it was before.
-    somebody_waits =
-        log.set_direct(*train, plan.backend, submitted ? *submitted : train->completion_);
+    if (expected.devices != 0) train.expected_ = expected;
+    if (failed) train.joined_.objects = 0;  // what it would have changed is as it was
+    somebody_waits = log.set_direct(train, plan.backend, std::move(completion));
   }
-  if (somebody_waits) watch(train);
+  if (somebody_waits) watch(Ref<Command>(&train));
+}
+
+Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
+                                                   const KernelWork& work, const KernelPlan& plan,
+                                                   std::span<const BufferUse> uses) {
+  auto submitted = direct.submit(work, stream, plan.backend, uses, train->joined_.vendor);
+  // After a failure the train is what it was before.
+  joined_train(*train, work, plan, submitted ? *submitted : train->completion_, !submitted);
   if (!submitted) return tl::unexpected<Error>(std::move(submitted).error());
   return Ref<Command>();
 }
 
-Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork work,
+std::optional<Status> Engine::Impl::launch_again(Stream& stream, const KernelWork& work) {
+  Command* train = nullptr;
+  {
+    MutexLock lock(log.mutex());
+    train = log.join_again(stream, work);
+    // Lost where another thread resets it at the same time: it only is for when to measure.
+    if (train)
+      stream.unplanned.store(stream.unplanned.load(std::memory_order_relaxed) + 1,
+                             std::memory_order_relaxed);
+  }
+  if (!train) return std::nullopt;
+  const KernelPlan& plan = *train->joined_.planned->plan;
+  Status launched =
+      direct.launch_again(work, stream, plan.backend, train->joined_.vendor, train->completion_);
+  joined_train(*train, work, plan, std::move(train->completion_), !launched);
+  return launched;
+}
+
+Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork&& work,
                                                       const EnqueueOptions& options) {
+  // With new numbers only, on data that nobody has touched meanwhile.
+  if (const auto launched = launch_again(stream, work)) {
+    if (!*launched) return tl::unexpected<Error>(launched->error());
+    return Ref<Command>();
+  }
   std::vector<BufferUse> uses;
   Ref<Command> train;
   std::shared_ptr<const KernelPlan> lasting;
   {
     MutexLock lock(log.mutex());
     lasting = log.planned_before(stream, work);
-    // With new numbers only, on data that nobody has touched meanwhile.
-    if (lasting) train = log.join_again(stream, work, lasting->backend);
-    if (!train) uses = uses_of(work, nullptr);
+    uses = uses_of(work, nullptr);
     // Data that lie elsewhere are reason enough to think again.
-    if (!train && lasting && !direct.sends(uses, lasting->backend)) {
+    if (lasting && !direct.sends(uses, lasting->backend)) {
       train = join_train(stream, work, lasting->backend, uses);
       if (train) log.joined_all_of(*train, work);
     }

@@ -53,6 +53,13 @@ enum class Waits : uint8_t {
   kShow,   // it only is not done before the other is
 };
 
+/// A kernel's launch as its device's queue gets it.
+struct VendorLaunch {
+  backends::Queue* queue = nullptr;
+  backends::Launch launch;
+  std::vector<backends::Argument> arguments;
+};
+
 class Command : public RefCounted {
  public:
   enum class State : uint8_t { kCreated, kWaiting, kRunning, kSubmitting, kDirect, kEnded, kDone };
@@ -128,9 +135,6 @@ class Command : public RefCounted {
     std::shared_ptr<const ArgumentSet> arguments;  // null: nothing of them has to live on
   };
   bool is_train_ = false;
-  // Of the last launch that joined with all of its buffers: ArgumentSet::objects, and the log's
-  // count of uses then.
-  uint64_t joined_objects_ = 0, joined_use_ = 0;
   bool open_ = false;          // further launches may join
   std::vector<Rider> riders_;  // kept alive until the end
   // How the last kernels' launches were planned, for so many more that look the same.
@@ -146,6 +150,15 @@ class Command : public RefCounted {
   };
   std::array<Planned, 4> planned_;
   uint32_t next_planned_ = 0;
+  // The last launch that joined. One that differs in numbers only is the same one with others.
+  // `vendor`, and while a launch joins all of it: of the thread that launches.
+  struct Joined {
+    uint64_t objects = 0;        // ArgumentSet::objects; 0: it did not use all of its buffers
+    uint64_t use = 0;            // the log's count of uses then
+    Planned* planned = nullptr;  // in planned_, of its kind
+    VendorLaunch vendor;
+  };
+  Joined joined_;
 
   // Written once before direct_ is set; a train's completion changes while it is open.
   uint32_t backend_ = UINT32_MAX;

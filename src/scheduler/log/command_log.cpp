@@ -228,14 +228,16 @@ bool CommandLog::set_direct(Command& command, uint32_t backend,
   return watch;
 }
 
-Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
+bool CommandLog::joinable(const Command& train) {
   constexpr size_t kMost = 256;  // kernels, buffers
-  Command* last = stream.last_.get();
-  const bool joinable = last && last->open_ && last->state_ == Command::State::kDirect &&
-                        last->backend_ == backend && !last->watched_ && last->dependents_.empty() &&
-                        !last->after_ && last->riders_.size() < kMost &&
-                        last->used_buffers_.size() < kMost;
-  return joinable ? stream.last_ : Ref<Command>();
+  return train.open_ && train.state_ == Command::State::kDirect && !train.watched_ &&
+         train.dependents_.empty() && !train.after_ && train.riders_.size() < kMost &&
+         train.used_buffers_.size() < kMost;
+}
+
+Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
+  const Command* last = stream.last_.get();
+  return last && last->backend_ == backend && joinable(*last) ? stream.last_ : Ref<Command>();
 }
 
 std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream,
@@ -269,23 +271,31 @@ void CommandLog::reopen(Command& train) {
 }
 
 void CommandLog::joined_all_of(Command& train, const KernelWork& work) {
-  train.joined_objects_ = work.arguments->objects;
-  train.joined_use_ = last_use_;
+  auto& joined = train.joined_;
+  const auto planned = std::find_if(
+      train.planned_.begin(), train.planned_.end(),
+      [&](const Command::Planned& kind) { return kind.plan != nullptr && kind.of(work); });
+  joined.objects = planned != train.planned_.end() ? work.arguments->objects : 0;
+  joined.use = last_use_;
+  joined.planned = joined.objects != 0 ? &*planned : nullptr;
 }
 
-Ref<Command> CommandLog::join_again(Stream& stream, const KernelWork& work, uint32_t backend) {
-  const Command* last = stream.last_.get();
-  if (!last || last->joined_use_ != last_use_ || last->joined_objects_ == 0 ||
-      last->joined_objects_ != work.arguments->objects) {
-    return {};
+Command* CommandLog::join_again(Stream& stream, const KernelWork& work) {
+  Command* last = stream.last_.get();
+  if (!last || last->joined_.objects == 0 || last->joined_.use != last_use_ ||
+      last->joined_.objects != work.arguments->objects) {
+    return nullptr;
   }
-  Ref<Command> train = open_train(stream, backend);
-  if (train) reopen(*train);
-  return train;
+  Command::Planned& planned = *last->joined_.planned;
+  if (planned.left == 0 || !planned.of(work) || !joinable(*last)) return nullptr;
+  --planned.left;
+  reopen(*last);
+  return last;
 }
 
 void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
   reopen(train);
+  train.joined_.objects = 0;
   hold(train, uses);
   // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
   // sets a number for the next launch need not leave the old one here.

@@ -96,10 +96,10 @@ class CommandLog {
   /// The launch that has joined last used all of its buffers: one that differs in numbers only may
   /// join again.
   void joined_all_of(Command& train, const KernelWork& work) TUTTI_REQUIRES(mutex_);
-  /// A launch like the last one joins the stream's newest train on `backend`, as of join(); null:
-  /// it is another one, or something else has used buffers since.
-  Ref<Command> join_again(Stream& stream, const KernelWork& work, uint32_t backend)
-      TUTTI_REQUIRES(mutex_);
+  /// A launch like the last one joins the stream's newest train, as of join(), by the same plan;
+  /// null: it is another one, something else has used buffers since, or the plan has done for many.
+  /// The train lives until set_direct() at least.
+  Command* join_again(Stream& stream, const KernelWork& work) TUTTI_REQUIRES(mutex_);
   /// What to ask for a direct command's end; closes a train. Null while a launch is joining.
   backends::CompletionPtr completion_of(Command& command) TUTTI_EXCLUDES(mutex_);
 
@@ -128,6 +128,8 @@ class CommandLog {
 
   LogSink& sink_;
   Mutex mutex_;
+  /// Whether another launch on its device may join.
+  static bool joinable(const Command& train);
   /// The train is waiting for the launch that has just joined.
   static void reopen(Command& train);
 

@@ -27,7 +27,15 @@ struct LaunchShape {
   std::array<uint64_t, 3> global{1, 1, 1};
   std::array<uint64_t, 3> local{1, 1, 1};  // divides global
   uint64_t groups(uint32_t d) const { return global[d] / local[d]; }
-  bool operator==(const LaunchShape&) const = default;
+  /// As by default, but without calls: compared at each of many small launches.
+  bool operator==(const LaunchShape& other) const {
+    uint64_t differing = dims ^ other.dims;
+    for (size_t d = 0; d < 3; ++d) {
+      differing |= (offset[d] ^ other.offset[d]) | (global[d] ^ other.global[d]) |
+                   (local[d] ^ other.local[d]);
+    }
+    return differing == 0;
+  }
 };
 
 /// One kernel argument's value at launch.
