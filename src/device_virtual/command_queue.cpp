@@ -24,7 +24,8 @@ CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_pr
 
 CommandQueue::~CommandQueue() = default;
 
-Status CommandQueue::enqueue(scheduler::Work&& work, const Submission& submission) {
+template <typename Kind>
+Status CommandQueue::enqueue_any(Kind&& work, const Submission& submission) {
   scheduler::EnqueueOptions options;
   options.type = submission.type;
   options.wait_list = submission.wait_list;
@@ -33,12 +34,20 @@ Status CommandQueue::enqueue(scheduler::Work&& work, const Submission& submissio
   options.barrier = submission.barrier;
   options.waits_for_all =
       submission.type == CL_COMMAND_MARKER || submission.type == CL_COMMAND_BARRIER;
-  auto command = context_->engine().enqueue(*stream_, std::move(work), options);
+  auto command = context_->engine().enqueue(*stream_, std::forward<Kind>(work), options);
   if (!command) return tl::unexpected<Error>(std::move(command).error());
   if (submission.event != nullptr) {
     *submission.event = (new Event(*this, std::move(*command)))->handle();
   }
   return {};
+}
+
+Status CommandQueue::enqueue(scheduler::Work&& work, const Submission& submission) {
+  return enqueue_any(std::move(work), submission);
+}
+
+Status CommandQueue::enqueue(scheduler::KernelWork&& work, const Submission& submission) {
+  return enqueue_any(std::move(work), submission);
 }
 
 namespace {

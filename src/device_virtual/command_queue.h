@@ -42,6 +42,7 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   /// On error there is no event and nothing was enqueued, except for a blocking command, whose own
   /// failure is returned.
   Status enqueue(scheduler::Work&& work, const Submission& submission);
+  Status enqueue(scheduler::KernelWork&& work, const Submission& submission);
   /// clEnqueueMapBuffer: the pointer, also while the command has not ended.
   Result<void*> map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
                     const Submission& submission);
@@ -65,6 +66,9 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   void last_public_release();
 
  private:
+  template <typename Kind>
+  Status enqueue_any(Kind&& work, const Submission& submission);
+
   const Ref<Context> context_;  // first, so that the engine outlives the stream
   Device& device_;              // the context's
   const cl_command_queue_properties properties_;

@@ -284,11 +284,22 @@ void Engine::abandon(Stream& stream) {
 }
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, Work&& work, const EnqueueOptions& options) {
-  if (auto* kernel = std::get_if<KernelWork>(&work);
-      kernel && !options.observed && !options.blocking && options.wait_list.empty() &&
-      !stream.options().out_of_order && !impl_->trace.wants_all()) {
-    return impl_->enqueue_unobserved(stream, std::move(*kernel), options);
+  if (auto* kernel = std::get_if<KernelWork>(&work)) {
+    return enqueue(stream, std::move(*kernel), options);
   }
+  return append(stream, std::move(work), options);
+}
+
+Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
+                                     const EnqueueOptions& options) {
+  if (!options.observed && !options.blocking && options.wait_list.empty() &&
+      !stream.options().out_of_order && !impl_->trace.wants_all()) {
+    return impl_->enqueue_unobserved(stream, std::move(work), options);
+  }
+  return append(stream, std::move(work), options);
+}
+
+Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOptions& options) {
   auto command = make_ref<Command>(*this, options.type, std::move(work));
   if (impl_->trace.wants_all()) {
     command->trace_ = impl_->trace.begin(command->work_, stream.number(),

@@ -48,6 +48,7 @@ class Engine {
   /// Appends a command. On error nothing was enqueued, except for blocking commands, whose own
   /// failure is returned (CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when a dependency failed).
   Result<Ref<Command>> enqueue(Stream& stream, Work&& work, const EnqueueOptions& options);
+  Result<Ref<Command>> enqueue(Stream& stream, KernelWork&& work, const EnqueueOptions& options);
 
   Ref<Command> create_user_command();
   /// status: CL_COMPLETE or negative. CL_INVALID_OPERATION when it was set already.
@@ -66,6 +67,8 @@ class Engine {
   Impl& impl() { return *impl_; }
 
  private:
+  Result<Ref<Command>> append(Stream& stream, Work&& work, const EnqueueOptions& options);
+
   BackendSet& backends_;
   std::unique_ptr<Impl> impl_;
 };

@@ -253,6 +253,20 @@ TEST(SigmoidBalancer, ManyDevicesHaveLargerPackagesOfARegularKernel) {
   EXPECT_EQ(first(), 499u);
 }
 
+TEST(SigmoidBalancer, IrregularityMakesPackagesShrinkEarlierWithTwoDevices) {
+  const auto halfway = [](const char* name, size_t count) {
+    const auto balancer = make(name, 9000, std::vector<BalancerDevice>(count, {1, 1}));
+    for (uint32_t device = 0; device < count; ++device) {
+      balancer->finished({device, 100, 0, 100});
+      balancer->finished({device, 100, 100, 300});  // half as fast: irregular
+    }
+    return balancer->next_package(0, 4500, 300);
+  };
+  EXPECT_EQ(halfway("sigmoid", 2), 714u);  // (1 − e^−1.5)/(1 + e^−1.5) · 9000/4 · 1/2
+  EXPECT_EQ(halfway("sigmoid", 3), 404u);  // (1 − e^−2.25)/(1 + e^−2.25) · 9000/6 · 1/3
+  EXPECT_EQ(halfway("sigmoid:2:0.5", 3), 317u);
+}
+
 TEST(SigmoidBalancer, PackagesAreWorthTheirStart) {
   // By the formula 125 of 1000, then less and less.
   const auto balancer = make("sigmoid", 1000, {costly(200), costly(200)});
