@@ -29,6 +29,7 @@ std::optional<T> ask(backends::Kernel& kernel, cl_kernel_work_group_info what) {
 KernelExecutable::KernelExecutable(std::shared_ptr<BuiltProgram> program, uint32_t index)
     : program_(std::move(program)),
       index_(index),
+      summary_(program_->summary().kernels[index_]),
       model_key_(program_->kernel_key(summary().name)),
       vendor_kernels_(new std::atomic<backends::Kernel*>[kVariants * program_->backend_end()]) {
   for (size_t i = 0; i < kVariants * program_->backend_end(); ++i) vendor_kernels_[i] = nullptr;
@@ -38,10 +39,6 @@ KernelExecutable::~KernelExecutable() {
   for (size_t i = 0; i < kVariants * program_->backend_end(); ++i) {
     delete vendor_kernels_[i].load(std::memory_order_acquire);
   }
-}
-
-const scheduler::KernelSummary& KernelExecutable::summary() const {
-  return program_->summary().kernels[index_];
 }
 
 Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, KernelVariant variant) {

@@ -26,7 +26,7 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   const std::shared_ptr<BuiltProgram>& program() const { return program_; }
   uint32_t index() const { return index_; }
 
-  const scheduler::KernelSummary& summary() const override;
+  const scheduler::KernelSummary& summary() const override { return summary_; }
   uint64_t built_on() const override { return program_->built_on(); }
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
@@ -48,6 +48,7 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
 
   const std::shared_ptr<BuiltProgram> program_;
   const uint32_t index_;
+  const scheduler::KernelSummary& summary_;  // the program's
   const uint64_t model_key_;
   // [variant * backends + backend]; null until first used, then owned and constant.
   const std::unique_ptr<std::atomic<backends::Kernel*>[]> vendor_kernels_;
