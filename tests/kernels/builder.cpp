@@ -309,6 +309,8 @@ KernelCase Builder::finish() {
   }
   result.source = placed(functions_ + attributes + "kernel void k$(" + signature +
                          " KERNEL_P) {\n" + init + ")\n" + body_ + "}\n");
+  // Indices come from patterns; anything else may be any bytes.
+  for (Root& root : result.roots) root.unwritten = root.patterns.empty() && chance(30);
   return result;
 }
 

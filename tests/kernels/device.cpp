@@ -86,7 +86,7 @@ Program Device::build(const std::string& source, const std::string& options) {
 
 std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const KernelCase& kernel,
                                   const std::vector<Bytes>& initial, const Recording* recording,
-                                  const Pieces* pieces) {
+                                  const Pieces* pieces, bool leave_unwritten) {
   cl_int error = CL_SUCCESS;
   const Kernel handle(clCreateKernel(program.get(), ("k" + std::to_string(number)).c_str(), &error),
                       [](cl_kernel k) {
@@ -95,17 +95,20 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
   check(error, "clCreateKernel");
   std::vector<Bytes> contents = initial;
   std::vector<Memory> memory;
-  const auto buffer = [&](Bytes& data) {
-    const Memory made(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                     data.size(), data.data(), &error),
-                      [](cl_mem m) {
-                        if (m != nullptr) clReleaseMemObject(m);
-                      });
+  const auto buffer = [&](Bytes& data, bool written = true) {
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | (written ? CL_MEM_COPY_HOST_PTR : 0);
+    const Memory made(
+        clCreateBuffer(context_, flags, data.size(), written ? data.data() : nullptr, &error),
+        [](cl_mem m) {
+          if (m != nullptr) clReleaseMemObject(m);
+        });
     check(error, "clCreateBuffer");
     memory.push_back(made);
     return made.get();
   };
-  for (Bytes& content : contents) buffer(content);
+  for (size_t i = 0; i < contents.size(); ++i) {
+    buffer(contents[i], !(leave_unwritten && kernel.roots[i].unwritten));
+  }
   cl_uint index = 0;
   const auto set = [&](size_t size, const void* value) {
     check(clSetKernelArg(handle.get(), index++, size, value), "clSetKernelArg");
@@ -197,6 +200,11 @@ std::vector<Bytes> Device::run(const Program& program, uint64_t number, const Ke
                                const std::vector<Bytes>* initial) {
   return launch(program, number, kernel, initial != nullptr ? *initial : kernel.contents(), nullptr,
                 nullptr);
+}
+
+std::vector<Bytes> Device::run_unwritten(const Program& program, uint64_t number,
+                                         const KernelCase& kernel) {
+  return launch(program, number, kernel, kernel.contents(), nullptr, nullptr, true);
 }
 
 std::vector<Bytes> Device::run_pieces(const Program& program, uint64_t number,

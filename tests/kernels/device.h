@@ -57,6 +57,9 @@ class Device {
   /// The contents of all roots afterwards. `initial`: before, in place of the case's own.
   std::vector<Bytes> run(const Program& program, uint64_t number, const KernelCase& kernel,
                          const std::vector<Bytes>* initial = nullptr);
+  /// The same, where roots that are unwritten hold whatever a new buffer holds.
+  std::vector<Bytes> run_unwritten(const Program& program, uint64_t number,
+                                   const KernelCase& kernel);
   /// In pieces; `program` is Tutti's variant of the case's.
   std::vector<Bytes> run_pieces(const Program& program, uint64_t number, const KernelCase& kernel,
                                 const Pieces& pieces);
@@ -73,7 +76,7 @@ class Device {
   Device() = default;
   std::vector<Bytes> launch(const Program& program, uint64_t number, const KernelCase& kernel,
                             const std::vector<Bytes>& initial, const Recording* recording,
-                            const Pieces* pieces);
+                            const Pieces* pieces, bool leave_unwritten = false);
 
   cl_device_id id_ = nullptr;
   cl_context context_ = nullptr;

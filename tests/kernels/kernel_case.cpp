@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_case.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <sstream>
@@ -124,6 +125,10 @@ std::vector<Bytes> KernelCase::contents() const {
   return result;
 }
 
+bool KernelCase::has_unwritten() const {
+  return std::any_of(roots.begin(), roots.end(), [](const Root& root) { return root.unwritten; });
+}
+
 std::string KernelCase::text(uint64_t number) const {
   std::string result;
   for (const char c : source) {
@@ -147,7 +152,7 @@ std::string to_text(const KernelCase& kernel) {
   three("offset", kernel.offset);
   out << "repeat " << kernel.repeat << '\n';
   for (const Root& root : kernel.roots) {
-    out << "root " << root.size << ' ' << root.seed << '\n';
+    out << "root " << root.size << ' ' << root.seed << (root.unwritten ? " unwritten\n" : "\n");
     for (const Pattern& p : root.patterns) {
       out << "pattern " << p.offset << ' ' << p.width << ' ' << p.count << ' ' << p.multiplier
           << ' ' << p.addend << ' ' << p.modulo << '\n';
@@ -199,6 +204,7 @@ KernelCase from_text(const std::string& text) {
     } else if (name == "root") {
       Root root;
       words >> root.size >> root.seed;
+      if (std::string more; !words.eof() && words >> more) root.unwritten = more == "unwritten";
       kernel.roots.push_back(root);
     } else if (name == "pattern" && !kernel.roots.empty()) {
       Pattern p;

@@ -28,6 +28,8 @@ struct Root {
   uint64_t size = 0;
   uint64_t seed = 0;
   std::vector<Pattern> patterns;
+  // The application never writes it: only what does not depend on its content is compared.
+  bool unwritten = false;
   Bytes contents() const;
 };
 
@@ -55,6 +57,7 @@ struct KernelCase {
   bool local_given() const { return local[0] != 0; }
   /// Of all roots, before the first launch.
   std::vector<Bytes> contents() const;
+  bool has_unwritten() const;
   /// Its source with the number in place.
   std::string text(uint64_t number) const;
 };

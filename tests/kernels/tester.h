@@ -55,8 +55,13 @@ class Tester {
   /// Why it fails; empty where it does not. The first word is the kind of failure.
   std::string judge(const Built& built, const Item& item, uint32_t times);
   std::string judge_alone(const KernelCase& kernel, uint32_t times);
+  /// `settled`: 1 for each byte that counts.
   std::string compare(const KernelCase& kernel, const std::vector<Bytes>& expected,
-                      const std::vector<Bytes>& actual) const;
+                      const std::vector<Bytes>& actual, const std::vector<Bytes>& settled) const;
+  /// Clears `settled` where the native result is another one for other content of what the
+  /// application never writes: `times` contents, the first of which has every bit changed.
+  void unsettle(const Built& built, const Item& item, const std::vector<Bytes>& expected,
+                uint32_t times, std::vector<Bytes>& settled);
   void report(const Item& item, std::string why);
   void keep(const Item& item, const std::string& why, const std::string& text) const;
   void now(const char* doing);
