@@ -90,10 +90,12 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
 struct QueueTrack {
   explicit QueueTrack(OwnedQueue owned) : queue(std::move(owned)) {}
   const OwnedQueue queue;
-  std::atomic<uint64_t> enqueued{0};  // calls that have returned
+  std::atomic<uint64_t> enqueued{0};  // calls that have returned, without blocking reads
   std::atomic<uint64_t> ended{0};     // of those the first so many have ended
   Mutex marking;                      // a leaf: held while a marker is enqueued
 
+  /// The number of a call that has returned, counted from 1.
+  uint64_t note_call() { return enqueued.fetch_add(1, std::memory_order_acq_rel) + 1; }
   void note_ended(uint64_t count) {
     uint64_t known = ended.load(std::memory_order_relaxed);
     while (known < count && !ended.compare_exchange_weak(known, count, std::memory_order_acq_rel)) {
@@ -110,7 +112,7 @@ class OpenClCompletion final : public Completion {
       : device_(device),
         track_(std::move(track)),
         before_(before),
-        number_(track_->enqueued.fetch_add(1, std::memory_order_acq_rel) + 1),
+        number_(track_->note_call()),
         own_event_(event != nullptr),
         event_(event) {}
   ~OpenClCompletion() override;
@@ -134,10 +136,7 @@ class OpenClCompletion final : public Completion {
     return !own_event_ && event_.load(std::memory_order_relaxed) == nullptr;
   }
   /// It ends when the newest call on its queue has, which has just returned.
-  void stand_for_newest() {
-    number_.store(track_->enqueued.fetch_add(1, std::memory_order_acq_rel) + 1,
-                  std::memory_order_release);
-  }
+  void stand_for_newest() { number_.store(track_->note_call(), std::memory_order_release); }
 
  private:
   /// Without an event of its own nobody will hear of its failure.

@@ -81,6 +81,7 @@ Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, c
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
                                                from, 0, nullptr, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBuffer", code);
+  track_->note_call();
   return {};
 }
 
@@ -136,6 +137,7 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
       return Queue::write_rows(to, part, host);
     }
     if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBufferRect", code);
+    track_->note_call();
     return {};
   });
 }
@@ -211,8 +213,10 @@ Status OpenClQueue::flush() {
 
 Status OpenClQueue::finish() {
   if (vendors_gone()) return device_.gone("clFinish");
-  const auto turn = device_.turn();
+  // A stream has several queues per device, of which most are idle.
   const uint64_t before = calls_before();
+  if (track_->ended.load(std::memory_order_acquire) >= before) return {};
+  const auto turn = device_.turn();
   const cl_int code = cl_.clFinish(queue_.get());
   if (code != CL_SUCCESS) return device_.failure("clFinish", code);
   track_->note_ended(before);

@@ -173,6 +173,7 @@ TEST_F(StubBackendTest, ErrorsNameDeviceAndCall) {
   auto queue = device->create_queue({}).value();
   auto memory = device->allocate(64, nullptr).value();
   std::byte data[64]{};
+  ASSERT_TRUE(queue->write_blocking(*memory, 0, 64, data));  // so that there is something to finish
   script(
       "error:clEnqueueReadBuffer:-5 error:clEnqueueWriteBuffer:-6 error:clCreateBuffer:-4 "
       "error:clFinish:-36 error:clFlush:-36 error:clCreateCommandQueue:-6");
@@ -183,6 +184,27 @@ TEST_F(StubBackendTest, ErrorsNameDeviceAndCall) {
   EXPECT_EQ(queue->finish().error().code, CL_INVALID_COMMAND_QUEUE);
   EXPECT_EQ(queue->flush().error().code, CL_INVALID_COMMAND_QUEUE);
   EXPECT_THAT(device->create_queue({}).error().message, HasSubstr("clCreateCommandQueue"));
+}
+
+TEST_F(StubBackendTest, WhatIsKnownToHaveEndedIsNotFinishedAgain) {
+  const auto device = backend();
+  auto queue = device->create_queue({}).value();
+  auto memory = device->allocate(64, nullptr).value();
+  std::byte data[64]{};
+  const uint64_t before = calls("clFinish");  // of the trial whether memory is shared
+  const auto finished = [&] { return calls("clFinish") - before; };
+  ASSERT_TRUE(queue->finish());
+  EXPECT_EQ(finished(), 0u);
+  auto write = queue->write(*memory, 0, 64, data, {}).value();
+  ASSERT_TRUE(queue->finish());
+  ASSERT_TRUE(queue->finish());
+  EXPECT_EQ(finished(), 1u);
+  ASSERT_TRUE(queue->write_blocking(*memory, 0, 64, data));  // the bytes may still be on their way
+  ASSERT_TRUE(queue->finish());
+  EXPECT_EQ(finished(), 2u);
+  ASSERT_TRUE(queue->read_blocking(*memory, 0, 64, data));
+  ASSERT_TRUE(queue->finish());
+  EXPECT_EQ(finished(), 2u);
 }
 
 TEST_F(StubBackendTest, ACommandThatFailsLater) {
