@@ -309,8 +309,15 @@ KernelCase Builder::finish() {
   }
   result.source = placed(functions_ + attributes + "kernel void k$(" + signature +
                          " KERNEL_P) {\n" + init + ")\n" + body_ + "}\n");
-  // Indices come from patterns; anything else may be any bytes.
-  for (Root& root : result.roots) root.unwritten = root.patterns.empty() && chance(30);
+  // Of outputs only: what each device reads where nothing was written is its own affair, so that no
+  // single content need explain results that mix it. Indices come from patterns.
+  for (uint32_t r = 0; r < result.roots.size(); ++r) {
+    Root& root = result.roots[r];
+    const bool outputs = std::all_of(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) {
+      return buffer.root != r || buffer.written;
+    });
+    root.unwritten = outputs && root.patterns.empty() && chance(50);
+  }
   return result;
 }
 
