@@ -217,7 +217,8 @@ class OpenClKernel final : public Kernel {
     bool is(const Argument& argument) const {
       if (!set || kind != argument.kind) return false;
       if (kind == Argument::Kind::kBytes) return same_bytes(bytes, argument.bytes);
-      return kind == Argument::Kind::kMemory && argument.memory != nullptr &&
+      // A part has no number here, nor has what is held when that is NULL.
+      return kind == Argument::Kind::kMemory && value != 0 && argument.memory != nullptr &&
              static_cast<const OpenClMemory*>(argument.memory)
                      ->number_of_all(argument.origin, argument.size) == value;
     }

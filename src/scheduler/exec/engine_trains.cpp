@@ -36,14 +36,14 @@ void Engine::Impl::joined_train(Command& train, const KernelWork& work, const Ke
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
   const Expectation expected = failed ? Expectation() : planner.begin(work, plan);
-  bool somebody_waits = false;
+  Ref<Command> awaited;  // nothing else may hold the train once the lock is gone
   {
     MutexLock lock(log.mutex());
     if (expected.devices != 0) train.expected_ = expected;
     if (failed) train.joined_.objects = 0;  // what it would have changed is as it was
-    somebody_waits = log.set_direct(train, plan.backend, std::move(completion));
+    if (log.set_direct(train, plan.backend, std::move(completion))) awaited = Ref<Command>(&train);
   }
-  if (somebody_waits) watch(Ref<Command>(&train));
+  if (awaited) watch(std::move(awaited));
 }
 
 Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
