@@ -95,6 +95,23 @@ TEST_F(StubBackendTest, OnlyChangedArgumentsAreSet) {
   EXPECT_EQ(calls("clSetKernelArg"), 4u);
 }
 
+TEST_F(StubBackendTest, APartOfABufferReplacesNull) {
+  const auto device = backend();
+  auto queue = device->create_queue({}).value();
+  auto module = std::move(device->build("add_one", "").module);
+  auto kernel = module->create_kernel("add_one").value();
+  auto memory = device->allocate(64, nullptr).value();
+  std::vector<Argument> arguments{memory_argument(*memory)};
+  arguments[0].memory = nullptr;
+  script("error:clEnqueueNDRangeKernel:-54");  // the argument is set, nothing runs
+  EXPECT_FALSE(queue->launch(launch_of(*kernel, arguments, 8), {}));
+  EXPECT_EQ(calls("clSetKernelArg"), 1u);
+  arguments[0] = memory_argument(*memory);
+  arguments[0].size = 32;
+  EXPECT_FALSE(queue->launch(launch_of(*kernel, arguments, 8), {}));
+  EXPECT_EQ(calls("clSetKernelArg"), 2u);
+}
+
 TEST_F(StubBackendTest, AnArgumentThatFailedIsSetAgain) {
   const auto device = backend();
   auto queue = device->create_queue({}).value();
