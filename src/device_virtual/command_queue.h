@@ -6,6 +6,7 @@
 #include <CL/cl.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,12 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   /// failure is returned.
   Status enqueue(scheduler::Work&& work, const Submission& submission);
   Status enqueue(scheduler::KernelWork&& work, const Submission& submission);
+  /// Engine::launch_again(), of a kernel without events.
+  std::optional<Status> launch_again(const scheduler::LaunchableKernel& kernel,
+                                     const scheduler::LaunchShape& shape, bool local_given,
+                                     scheduler::ArgumentSource& arguments) {
+    return context_->engine().launch_again(*stream_, kernel, shape, local_given, arguments);
+  }
   /// clEnqueueMapBuffer: the pointer, also while the command has not ended.
   Result<void*> map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,
                     const Submission& submission);

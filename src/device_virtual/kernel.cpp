@@ -80,6 +80,12 @@ Status Kernel::enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::Arg
                        submission);
 }
 
+std::optional<Status> Kernel::launch_again(CommandQueue& queue, const scheduler::LaunchShape& shape,
+                                           bool local_given) {
+  if (!local_given && suggested_.load(std::memory_order_relaxed)) return std::nullopt;
+  return queue.launch_again(*executable_, shape, local_given, *arguments_);
+}
+
 Status Kernel::suggest_local(scheduler::LaunchShape& shape) {
   TUTTI_ASSIGN(const size_t most, executable_->max_work_group_size());
   scheduler::choose_local(shape, most);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "device_virtual/buffer.h"
@@ -45,6 +46,11 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   Status enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::ArgumentSet> arguments,
                  const scheduler::LaunchShape& shape, bool local_given,
                  const Submission& submission) const;
+
+  /// Launches what the queue has launched of late but for numbers; absent: it is no such launch.
+  /// `shape` need not have been checked: nothing is launched that was not found valid before.
+  std::optional<Status> launch_again(CommandQueue& queue, const scheduler::LaunchShape& shape,
+                                     bool local_given);
 
   /// clGetKernelSuggestedLocalWorkSizeKHR: fills in shape.local. From then on it is what launches
   /// without a size of the application's get; before, their devices choose.

@@ -2,9 +2,9 @@
 #include "device_virtual/kernel_arguments.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <utility>
+
+#include "platform/small_bytes.h"
 
 namespace tutti::device_virtual {
 
@@ -14,11 +14,6 @@ using scheduler::BufferView;
 
 namespace {
 
-uint64_t next_objects() {
-  static std::atomic<uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
 bool same_view(const BufferView& a, const BufferView& b) {
   return a.buffer == b.buffer && a.origin == b.origin && a.size == b.size;
 }
@@ -26,15 +21,14 @@ bool same_view(const BufferView& a, const BufferView& b) {
 }  // namespace
 
 KernelArguments::KernelArguments(size_t count)
-    : set_(std::make_shared<ArgumentSet>(count)), owners_(count, nullptr) {
-  set_->objects = next_objects();
-}
+    : set_(std::make_shared<ArgumentSet>(count)), owners_(count, nullptr) {}
 
 KernelArguments::KernelArguments(const KernelArguments& other) {
   const std::lock_guard lock(other.mutex_);
   // A copy, not a share: "Setting arguments on the new kernel object will not affect
   // source_kernel", and the source need not remember that its set is shared.
   set_ = std::make_shared<ArgumentSet>(*other.set_);
+  version_.store(set_->version, std::memory_order_relaxed);
   owners_ = other.owners_;
 }
 
@@ -49,27 +43,20 @@ ArgumentSlot& KernelArguments::writable(uint32_t index, Retired& retired) {
     retired = std::exchange(set_, std::make_shared<ArgumentSet>(*set_));
     shared_ = false;
   }
+  version_.store(++set_->version, std::memory_order_release);
   return (*set_)[index];
-}
-
-ArgumentSlot& KernelArguments::writable_object(uint32_t index, Retired& retired) {
-  ArgumentSlot& slot = writable(index, retired);
-  set_->objects = next_objects();
-  return slot;
 }
 
 void KernelArguments::set_bytes(uint32_t index, std::span<const std::byte> value) {
   Retired retired;
   const std::lock_guard lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
+  const bool same_size = old.kind == ArgumentSlot::Kind::kBytes && old.bytes.size() == value.size();
   // Programs set unchanged arguments again before every launch: that must not cost a copy.
-  if (old.kind == ArgumentSlot::Kind::kBytes && old.bytes.size() == value.size() &&
-      std::memcmp(old.bytes.data(), value.data(), value.size()) == 0) {
-    return;
-  }
+  if (same_size && same_bytes({old.bytes.data(), old.bytes.size()}, value)) return;
   ArgumentSlot& slot = writable(index, retired);
-  slot.bytes.resize(value.size(), boost::container::default_init);
-  std::memcpy(slot.bytes.data(), value.data(), value.size());
+  if (!same_size) slot.bytes.resize(value.size(), boost::container::default_init);
+  copy_bytes({slot.bytes.data(), slot.bytes.size()}, value);
   slot.kind = ArgumentSlot::Kind::kBytes;
 }
 
@@ -78,7 +65,7 @@ void KernelArguments::set_local(uint32_t index, uint64_t size) {
   const std::lock_guard lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   if (old.kind == ArgumentSlot::Kind::kLocal && old.local_size == size) return;
-  ArgumentSlot& slot = writable_object(index, retired);
+  ArgumentSlot& slot = writable(index, retired);
   slot.kind = ArgumentSlot::Kind::kLocal;
   slot.local_size = size;
 }
@@ -88,7 +75,7 @@ void KernelArguments::set_sampler(uint32_t index, const backends::SamplerState& 
   const std::lock_guard lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   if (old.kind == ArgumentSlot::Kind::kSampler && old.sampler == sampler) return;
-  ArgumentSlot& slot = writable_object(index, retired);
+  ArgumentSlot& slot = writable(index, retired);
   slot.kind = ArgumentSlot::Kind::kSampler;
   slot.sampler = sampler;
 }
@@ -104,7 +91,7 @@ bool KernelArguments::set_buffer(uint32_t index, const void* owner, const Buffer
       same_view(old.view, view)) {
     return false;
   }
-  ArgumentSlot& slot = writable_object(index, retired);
+  ArgumentSlot& slot = writable(index, retired);
   replaced = std::exchange(slot.view, view);
   replaced_image = std::exchange(slot.image, image);
   slot.kind = ArgumentSlot::Kind::kBuffer;
@@ -119,7 +106,7 @@ void KernelArguments::forget(const void* owner) {
   const std::lock_guard lock(mutex_);
   for (uint32_t i = 0; i < owners_.size(); ++i) {
     if (owners_[i] != owner) continue;
-    ArgumentSlot& slot = writable_object(i, retired);
+    ArgumentSlot& slot = writable(i, retired);
     dropped.push_back(std::exchange(slot.view, {}));
     dropped_images.push_back(std::exchange(slot.image, nullptr));
     slot.kind = ArgumentSlot::Kind::kUnset;
@@ -138,6 +125,13 @@ KernelArguments::Snapshot KernelArguments::snapshot() {
   snapshot.set = set_;
   shared_ = true;
   return snapshot;
+}
+
+bool KernelArguments::give_numbers(scheduler::LaunchedArguments& launched) {
+  // Who sets an argument while another thread launches cannot tell which value that gets.
+  if (launched.are(version_.load(std::memory_order_acquire))) return true;
+  const std::lock_guard lock(mutex_);
+  return launched.take_numbers(*set_);
 }
 
 uint64_t KernelArguments::local_bytes() const {

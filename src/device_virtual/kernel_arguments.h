@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The argument values of one kernel object. A launch takes a snapshot: a shared, immutable set,
 // which is copied only when an argument changes afterwards (copy on write), so enqueuing allocates
-// nothing.
+// nothing. One that repeats another takes numbers that have changed, and no set.
 //
 // A kernel must not keep memory objects alive (clSetKernelArg: "A kernel object does not update the
 // reference count for objects such as memory … specified as argument values"; an application frees
@@ -15,6 +15,7 @@
 
 #include <CL/cl.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,11 +23,12 @@
 #include <span>
 #include <vector>
 
+#include "scheduler/exec/launched_arguments.h"
 #include "scheduler/exec/work.h"
 
 namespace tutti::device_virtual {
 
-class KernelArguments {
+class KernelArguments final : public scheduler::ArgumentSource {
  public:
   struct Snapshot {
     std::shared_ptr<const scheduler::ArgumentSet> set;
@@ -50,6 +52,7 @@ class KernelArguments {
   void forget(const void* owner);
 
   Snapshot snapshot();
+  bool give_numbers(scheduler::LaunchedArguments& launched) override;
   uint64_t local_bytes() const;
   /// The memory objects named by arguments, each once.
   std::vector<const void*> owners() const;
@@ -57,13 +60,12 @@ class KernelArguments {
  private:
   // What an update replaces: memory may end with it, so it is kept until the lock has been let go.
   using Retired = std::shared_ptr<const scheduler::ArgumentSet>;
-  // Both require mutex_.
+  // Requires mutex_.
   scheduler::ArgumentSlot& writable(uint32_t index, Retired& retired);
-  /// For what is not a number: such sets are told apart.
-  scheduler::ArgumentSlot& writable_object(uint32_t index, Retired& retired);
 
   mutable std::mutex mutex_;
   std::shared_ptr<scheduler::ArgumentSet> set_;  // guarded by mutex_
+  std::atomic<uint64_t> version_{0};             // the set's; changed under mutex_
   bool shared_ = false;                          // guarded by mutex_; others may have set_
   std::vector<const void*> owners_;              // guarded by mutex_; per argument
 };

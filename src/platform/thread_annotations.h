@@ -47,10 +47,12 @@ class TUTTI_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a Mutex for a scope; may be let go and taken again in between.
+/// Holds a Mutex, or what is locked like one, for a scope; may be let go and taken again in
+/// between.
+template <typename AnyMutex = Mutex>
 class TUTTI_SCOPED_CAPABILITY MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) TUTTI_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  explicit MutexLock(AnyMutex& mutex) TUTTI_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
   ~MutexLock() TUTTI_RELEASE() {
     if (held_) mutex_.unlock();
   }
@@ -67,7 +69,7 @@ class TUTTI_SCOPED_CAPABILITY MutexLock {
   }
 
  private:
-  Mutex& mutex_;
+  AnyMutex& mutex_;
   bool held_ = true;
 };
 

@@ -275,7 +275,8 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
   held.value = number;
   held.sampler = argument.sampler;
   if (argument.kind == Argument::Kind::kBytes) {
-    held.bytes.assign(argument.bytes.begin(), argument.bytes.end());
+    held.bytes.resize(size);
+    copy_bytes(held.bytes, argument.bytes);
   }
   held.set = true;
   return {};

@@ -19,6 +19,7 @@
 #include "backends/opencl/vendor_functions.h"
 #include "platform/config.h"
 #include "platform/process_exit.h"
+#include "platform/small_bytes.h"
 #include "platform/thread_annotations.h"
 
 namespace tutti::backends {
@@ -223,13 +224,6 @@ class OpenClKernel final : public Kernel {
                      ->number_of_all(argument.origin, argument.size) == value;
     }
   };
-  static bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
-    if (a.size() != b.size()) return false;
-    // Numbers, compared at each of many small launches, need no call.
-    if (a.size() == 4) return std::memcmp(a.data(), b.data(), 4) == 0;
-    if (a.size() == 8) return std::memcmp(a.data(), b.data(), 8) == 0;
-    return a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0;
-  }
   Status set_argument(uint32_t index, const Argument& argument, Held& held) TUTTI_REQUIRES(mutex_);
 
   Result<cl_sampler> sampler(const SamplerState& state) TUTTI_REQUIRES(mutex_);

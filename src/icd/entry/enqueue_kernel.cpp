@@ -15,6 +15,12 @@ cl_int enqueue_kernel(const char* name, cl_command_type type, cl_command_queue q
                       const cl_event* events, cl_event* event) {
   return entry(name, [&]() -> Status {
     validate::KernelLaunch launch;
+    if (validate::may_repeat(queue, kernel, range, num_events, events, event, launch)) {
+      const auto& [shape, local_given] = launch.range;
+      if (auto again = launch.kernel->launch_again(*launch.queue, shape, local_given)) {
+        return *std::move(again);
+      }
+    }
     validate::WaitList wait_list;
     TUTTI_TRY(validate::kernel_launch(queue, kernel, range, num_events, events, launch, wait_list));
     device_virtual::Submission submission;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "icd/validate/enqueue_kernel.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "icd/validate/kernel.h"
@@ -14,21 +15,10 @@ namespace {
 
 constexpr cl_uint kMaxDimensions = 3;  // CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS
 
-Status local_sizes(const NDRange& range, const NDRangeLimits& limits, NDRangeShape& result) {
+Status local_sizes(const NDRange& range, const NDRangeLimits& limits,
+                   const scheduler::LaunchShape& shape) {
   const auto& required = limits.required_local;
-  const bool has_required = required[0] != 0;
-  scheduler::LaunchShape& shape = result.shape;
-  result.local_given = range.local != nullptr || has_required;
-  // Other dimensions have one work-item.
-  const uint32_t dims = has_required ? kMaxDimensions : range.dims;
-  for (uint32_t d = 0; d < dims; ++d) {
-    if (range.local != nullptr && d < range.dims) {
-      shape.local[d] = range.local[d];
-    } else {
-      // "The work-group size to be used for kernel can also be specified in the program source":
-      // taken when the application gives none.
-      shape.local[d] = has_required && range.local == nullptr ? required[d] : 1;
-    }
+  for (uint32_t d = 0; d < kMaxDimensions; ++d) {
     // Without non-uniform work-groups: "the values specified in global_work_size … must be evenly
     // divisible by the corresponding values specified in local_work_size";
     // "CL_INVALID_WORK_GROUP_SIZE … if the total number of work-items in the work-group is zero".
@@ -36,10 +26,9 @@ Status local_sizes(const NDRange& range, const NDRangeLimits& limits, NDRangeSha
       return fail(CL_INVALID_WORK_GROUP_SIZE, "the local size does not divide the global size");
     }
   }
-  if (range.local == nullptr) return {};
   // "CL_INVALID_WORK_GROUP_SIZE … if the local_work_size does not match the required work-group
   // size for kernel."
-  for (uint32_t d = 0; has_required && d < kMaxDimensions; ++d) {
+  for (uint32_t d = 0; range.local != nullptr && required[0] != 0 && d < kMaxDimensions; ++d) {
     if (shape.local[d] != required[d]) {
       return fail(CL_INVALID_WORK_GROUP_SIZE, "not the work-group size that the source requires");
     }
@@ -49,20 +38,33 @@ Status local_sizes(const NDRange& range, const NDRangeLimits& limits, NDRangeSha
 
 }  // namespace
 
-Result<NDRangeShape> nd_range(const NDRange& range, const NDRangeLimits& limits) {
+Status as_given(const NDRange& range, std::span<const uint32_t, 3> required_local,
+                NDRangeShape& result) {
   // "CL_INVALID_WORK_DIMENSION if work_dim is not valid for the device."
   if (range.dims == 0 || range.dims > kMaxDimensions) {
     return fail(CL_INVALID_WORK_DIMENSION, "work_dim is not 1, 2 or 3");
   }
-  NDRangeShape result;
   scheduler::LaunchShape& shape = result.shape;
   shape.dims = range.dims;
-  bool nothing = range.global == nullptr;
+  // Other dimensions have one work-item.
   for (uint32_t d = 0; d < range.dims; ++d) {
     if (range.offset != nullptr) shape.offset[d] = range.offset[d];
     shape.global[d] = range.global != nullptr ? range.global[d] : 0;
-    nothing = nothing || shape.global[d] == 0;
+    if (range.local != nullptr) shape.local[d] = range.local[d];
   }
+  result.local_given = range.local != nullptr;
+  if (range.local == nullptr && required_local[0] != 0) {
+    // "The work-group size to be used for kernel can also be specified in the program source".
+    std::copy(required_local.begin(), required_local.end(), shape.local.begin());
+    result.local_given = true;
+  }
+  return {};
+}
+
+Result<NDRangeShape> nd_range(const NDRange& range, const NDRangeLimits& limits) {
+  NDRangeShape result;
+  TUTTI_TRY(as_given(range, limits.required_local, result));
+  scheduler::LaunchShape& shape = result.shape;
   const uint64_t largest = limits.address_bits >= 64 ? UINT64_MAX : 0xffff'ffffu;
   for (uint32_t d = 0; d < range.dims; ++d) {
     // "CL_INVALID_GLOBAL_OFFSET if the value specified in global_work_size plus the corresponding
@@ -80,7 +82,7 @@ Result<NDRangeShape> nd_range(const NDRange& range, const NDRangeLimits& limits)
       return fail(CL_INVALID_GLOBAL_WORK_SIZE, "the global size passes the address range");
     }
   }
-  TUTTI_TRY(local_sizes(range, limits, result));
+  TUTTI_TRY(local_sizes(range, limits, shape));
   // "CL_INVALID_WORK_ITEM_SIZE if the number of work-items specified in any dimension of
   // local_work_size is … greater than the corresponding value … CL_DEVICE_MAX_WORK_ITEM_SIZES."
   for (uint32_t d = 0; result.local_given && d < range.dims; ++d) {
@@ -90,7 +92,7 @@ Result<NDRangeShape> nd_range(const NDRange& range, const NDRangeLimits& limits)
   }
   // "If … global_work_size is NULL or the value in any passed dimension is zero, then the kernel
   // command will trivially succeed": allowed since OpenCL 2.1.
-  if (nothing) shape.global[0] = 0;
+  if (shape.global[1] == 0 || shape.global[2] == 0) shape.global[0] = 0;
   return result;
 }
 
@@ -143,6 +145,15 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
   TUTTI_TRY(validate::wait_list(kernel.context(), num_events, events, wait_list));
   launch.arguments = std::move(arguments.set);
   return {};
+}
+
+bool may_repeat(cl_command_queue queue, cl_kernel kernel, const NDRange& range, cl_uint num_events,
+                const cl_event* events, const cl_event* event, KernelLaunch& launch) {
+  if (num_events != 0 || events != nullptr || event != nullptr) return false;
+  launch.queue = device_virtual::from_handle<CommandQueue>(queue);
+  launch.kernel = device_virtual::from_handle<Kernel>(kernel);
+  if (launch.queue == nullptr || launch.kernel == nullptr) return false;
+  return as_given(range, launch.kernel->summary().reqd_local, launch.range).has_value();
 }
 
 Status suggested_local_size(cl_command_queue queue_handle, cl_kernel kernel_handle,

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "device_virtual/command_queue.h"
 #include "device_virtual/kernel.h"
@@ -32,10 +33,15 @@ struct NDRangeLimits {
 };
 
 struct NDRangeShape {
-  scheduler::LaunchShape shape;  // a zero in `global`: nothing to compute
+  scheduler::LaunchShape shape;  // a zero in `global`: nothing to compute; checked: in global[0]
   bool local_given = false;      // by the application or by the kernel's source
 };
 
+/// Into a new `result`, with the work-group size that the kernel's source requires, should the
+/// application give none.
+/// CL_INVALID_WORK_DIMENSION; nothing else is checked.
+Status as_given(const NDRange& range, std::span<const uint32_t, 3> required_local,
+                NDRangeShape& result);
 /// All that can be said without asking the kernel. CL_INVALID_WORK_DIMENSION,
 /// CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
 /// CL_INVALID_WORK_ITEM_SIZE.
@@ -52,6 +58,10 @@ struct KernelLaunch {
 Status kernel_launch(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
                      cl_uint num_events, const cl_event* events, KernelLaunch& launch,
                      WaitList& wait_list);
+/// Whether the launch may be one that repeats another, which was found valid: it has no events.
+/// Fills `launch` but for the arguments.
+bool may_repeat(cl_command_queue queue, cl_kernel kernel, const NDRange& range, cl_uint num_events,
+                const cl_event* events, const cl_event* event, KernelLaunch& launch);
 /// clGetKernelSuggestedLocalWorkSizeKHR; fills `launch`.
 Status suggested_local_size(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
                             const size_t* suggested, KernelLaunch& launch);

@@ -234,13 +234,8 @@ Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Strea
   return note(submitter(work), submitter, stream, turn);
 }
 
-Status DirectPath::launch_again(const KernelWork& work, Stream& stream, uint32_t backend,
-                                VendorLaunch& made, backends::CompletionPtr& run) {
-  for (size_t i = 0; i < made.arguments.size(); ++i) {
-    const ArgumentSlot& slot = (*work.arguments)[i];
-    if (slot.kind != ArgumentSlot::Kind::kBytes) continue;
-    made.arguments[i].bytes = {slot.bytes.data(), slot.bytes.size()};
-  }
+Status DirectPath::launch_again(Stream& stream, uint32_t backend, const VendorLaunch& made,
+                                backends::CompletionPtr& run) {
   const backends::Completion* before = run.get();
   TUTTI_TRY(made.queue->launch_again(made.launch, run));
   if (run.get() == before) return {};

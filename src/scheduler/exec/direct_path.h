@@ -42,10 +42,10 @@ class DirectPath {
   /// Of a launch that nobody observes. `made` gets what the vendor got.
   Result<backends::CompletionPtr> submit(const KernelWork& work, Stream& stream, uint32_t backend,
                                          std::span<const BufferUse> uses, VendorLaunch& made);
-  /// `work` is what `made` was made of, but for its numbers, on data that nobody has touched since,
-  /// and nothing else has gone to the stream's queues on that device. `run` becomes its completion.
-  static Status launch_again(const KernelWork& work, Stream& stream, uint32_t backend,
-                             VendorLaunch& made, backends::CompletionPtr& run);
+  /// What such a launch made, again, on data that nobody has touched since; nothing else has gone
+  /// to the stream's queues on that device. `run` becomes its completion.
+  static Status launch_again(Stream& stream, uint32_t backend, const VendorLaunch& made,
+                             backends::CompletionPtr& run);
 
  private:
   struct Submitter;

@@ -7,11 +7,13 @@
 #include <CL/cl.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "platform/ref_counted.h"
 #include "platform/result.h"
 #include "scheduler/exec/backend_set.h"
+#include "scheduler/exec/launched_arguments.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/exec/work.h"
 #include "scheduler/log/command.h"
@@ -49,6 +51,14 @@ class Engine {
   /// failure is returned (CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when a dependency failed).
   Result<Ref<Command>> enqueue(Stream& stream, Work&& work, const EnqueueOptions& options);
   Result<Ref<Command>> enqueue(Stream& stream, KernelWork&& work, const EnqueueOptions& options);
+
+  /// A launch that nobody observes and that waits for nothing but its turn, if it differs from one
+  /// that the in-order stream has had of late in numbers among its arguments only, and nobody has
+  /// touched its buffers since. Absent: it is none, and was not enqueued. Nothing of it need be
+  /// checked: that was found valid then.
+  std::optional<Status> launch_again(Stream& stream, const LaunchableKernel& kernel,
+                                     const LaunchShape& shape, bool local_given,
+                                     ArgumentSource& arguments);
 
   Ref<Command> create_user_command();
   /// status: CL_COMPLETE or negative. CL_INVALID_OPERATION when it was set already.

@@ -39,18 +39,23 @@ struct Engine::Impl : LogSink {
   /// joined the one before.
   Result<Ref<Command>> enqueue_unobserved(Stream& stream, KernelWork&& work,
                                           const EnqueueOptions& options);
-  /// The launch that joined is on its way, and ends with `completion`, or has `failed`.
-  void joined_train(Command& train, const KernelWork& work, const KernelPlan& plan,
-                    backends::CompletionPtr completion, bool failed);
+  /// Engine::launch_again().
+  std::optional<Status> launch_again(Stream& stream, const LaunchableKernel& kernel,
+                                     const LaunchShape& shape, bool local_given,
+                                     ArgumentSource& arguments);
+  /// What is expected of a launch that has joined and is on its way.
+  Expectation joined(const KernelWork& work, const KernelPlan& plan);
+  /// The train is direct again, and ends with `completion`; the launch that joined may be repeated,
+  /// unless null.
+  void settle(Stream& stream, Command& train, uint32_t backend, const Expectation& expected,
+              backends::CompletionPtr completion, Command::Kind* repeatable);
   /// The stream's train on `backend`, which a launch has joined that uses `uses`; null: it may not.
   Ref<Command> join_train(Stream& stream, const KernelWork& work, uint32_t backend,
                           std::span<BufferUse> uses) TUTTI_REQUIRES(log.mutex());
-  /// A launch that differs from the stream's last one in numbers only; absent: it does not.
-  std::optional<Status> launch_again(Stream& stream, const KernelWork& work);
-  /// Null, as of enqueue_unobserved().
+  /// Null, as of enqueue_unobserved(). `kind`: what it belongs to, if its plan lasts; or null.
   Result<Ref<Command>> submit_to_train(const Ref<Command>& train, Stream& stream,
                                        const KernelWork& work, const KernelPlan& plan,
-                                       std::span<const BufferUse> uses);
+                                       std::span<const BufferUse> uses, Command::Kind* kind);
   Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
                                     const EnqueueOptions& options);
   /// In the conductor's thread: every dependency is done.

@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shortest way of a launch: an application that launches one small kernel after the other, and
 // asks for no events, gets one command for all of them, and the vendor's queue alone keeps order.
-// One in sixteen of those that look the same is planned.
+// Of those that look the same one in many is planned, and one that differs from an earlier one in
+// numbers only is given to the vendor without a look at anything else.
 #include "scheduler/exec/engine_impl.h"
 
 namespace tutti::scheduler {
 namespace {
 
-constexpr uint32_t kUnplanned = 15;
+// So many more launches does a plan last. Where there is one device only, it would be the same.
+constexpr uint32_t kUnplanned = 15, kUnplannedAlone = 255;
+
+uint32_t launches_by(const KernelPlan& plan) {
+  return plan.why == KernelPlan::Why::kOneDevice ? kUnplannedAlone : kUnplanned;
+}
 
 /// Nothing but the model, the load and where data lie may change what is planned next.
 bool lasts(const KernelPlan& plan) {
   using Why = KernelPlan::Why;
   return !plan.exact && (plan.why == Why::kSmall || plan.why == Why::kOneDevice ||
                          plan.why == Why::kSingle || plan.why == Why::kNever);
+}
+
+/// What is launched again gets the numbers that are kept for it.
+void point_to(const LaunchedArguments& kept, VendorLaunch& launch) {
+  for (size_t i = 0; i < launch.arguments.size(); ++i) {
+    if (launch.arguments[i].kind != backends::Argument::Kind::kBytes) continue;
+    launch.arguments[i].bytes = kept.number(i);
+  }
 }
 
 }  // namespace
@@ -25,64 +39,83 @@ Ref<Command> Engine::Impl::join_train(Stream& stream, const KernelWork& work, ui
   if (direct.sends(uses, backend)) {
     for (BufferUse& use : uses) use.writes = true;
   }
-  if (!log.conflicts(*train, uses).empty()) return {};
+  for (const auto& other : log.conflicts(*train, uses)) {
+    // The vendor's queue keeps the order of what is ahead of the train in its stream.
+    const bool ahead = other->stream_ == train->stream_ && other->backend_ == backend &&
+                       other->state_ == Command::State::kDirect && !other->after_;
+    if (!ahead) return {};
+  }
   log.join(*train, work, uses);
   return train;
 }
 
-void Engine::Impl::joined_train(Command& train, const KernelWork& work, const KernelPlan& plan,
-                                backends::CompletionPtr completion, bool failed) {
-  if (!failed && summary.enabled()) {
+Expectation Engine::Impl::joined(const KernelWork& work, const KernelPlan& plan) {
+  if (summary.enabled()) {
     summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
   }
-  const Expectation expected = failed ? Expectation() : planner.begin(work, plan);
+  return planner.begin(work, plan);
+}
+
+void Engine::Impl::settle(Stream& stream, Command& train, uint32_t backend,
+                          const Expectation& expected, backends::CompletionPtr completion,
+                          Command::Kind* repeatable) {
   Ref<Command> awaited;  // nothing else may hold the train once the lock is gone
   {
     MutexLock lock(log.mutex());
     if (expected.devices != 0) train.expected_ = expected;
-    if (failed) train.joined_.objects = 0;  // what it would have changed is as it was
-    if (log.set_direct(train, plan.backend, std::move(completion))) awaited = Ref<Command>(&train);
+    if (log.set_direct(train, backend, std::move(completion))) {
+      awaited = Ref<Command>(&train);
+    } else if (repeatable) {
+      log.may_repeat(stream, train, *repeatable);
+    }
   }
   if (awaited) watch(std::move(awaited));
 }
 
 Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
                                                    const KernelWork& work, const KernelPlan& plan,
-                                                   std::span<const BufferUse> uses) {
-  auto submitted = direct.submit(work, stream, plan.backend, uses, train->joined_.vendor);
-  // After a failure the train is what it was before.
-  joined_train(*train, work, plan, submitted ? *submitted : train->completion_, !submitted);
-  if (!submitted) return tl::unexpected<Error>(std::move(submitted).error());
+                                                   std::span<const BufferUse> uses,
+                                                   Command::Kind* kind) {
+  VendorLaunch own;
+  VendorLaunch& made = kind ? kind->vendor : own;
+  auto submitted = direct.submit(work, stream, plan.backend, uses, made);
+  if (!submitted) {
+    // The train is what it was before.
+    settle(stream, *train, plan.backend, {}, train->completion_, nullptr);
+    return tl::unexpected<Error>(std::move(submitted).error());
+  }
+  if (kind) point_to(kind->arguments, kind->vendor);
+  settle(stream, *train, plan.backend, joined(work, plan), std::move(*submitted), kind);
   return Ref<Command>();
 }
 
-std::optional<Status> Engine::Impl::launch_again(Stream& stream, const KernelWork& work) {
-  Command* train = nullptr;
-  {
-    MutexLock lock(log.mutex());
-    train = log.join_again(stream, work);
-    // Lost where another thread resets it at the same time: it only is for when to measure.
-    if (train)
-      stream.unplanned.store(stream.unplanned.load(std::memory_order_relaxed) + 1,
-                             std::memory_order_relaxed);
+std::optional<Status> Engine::Impl::launch_again(Stream& stream, const LaunchableKernel& kernel,
+                                                 const LaunchShape& shape, bool local_given,
+                                                 ArgumentSource& arguments) {
+  const auto repeat = log.begin_repeat(stream, kernel, shape, local_given, arguments);
+  if (!repeat.train) return std::nullopt;
+  Command& train = *repeat.train;
+  Command::Kind& kind = *repeat.kind;
+  const KernelPlan& plan = *kind.plan;
+  const backends::Completion* before = train.completion_.get();
+  const Status launched =
+      DirectPath::launch_again(stream, plan.backend, kind.vendor, train.completion_);
+  Expectation expected;
+  if (launched) {
+    stream.note_unplanned();
+    expected = joined(kind.work, plan);
+    if (expected.devices != 0) train.expected_ = expected;
+    if (train.completion_.get() == before && log.end_repeat(repeat)) return launched;
   }
-  if (!train) return std::nullopt;
-  const KernelPlan& plan = *train->joined_.planned->plan;
-  Status launched =
-      direct.launch_again(work, stream, plan.backend, train->joined_.vendor, train->completion_);
-  joined_train(*train, work, plan, std::move(train->completion_), !launched);
+  settle(stream, train, plan.backend, expected, train.completion_, launched ? &kind : nullptr);
   return launched;
 }
 
 Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork&& work,
                                                       const EnqueueOptions& options) {
-  // With new numbers only, on data that nobody has touched meanwhile.
-  if (const auto launched = launch_again(stream, work)) {
-    if (!*launched) return tl::unexpected<Error>(launched->error());
-    return Ref<Command>();
-  }
   std::vector<BufferUse> uses;
   Ref<Command> train;
+  Command::Kind* kind = nullptr;
   std::shared_ptr<const KernelPlan> lasting;
   {
     MutexLock lock(log.mutex());
@@ -91,12 +124,12 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
     // Data that lie elsewhere are reason enough to think again.
     if (lasting && !direct.sends(uses, lasting->backend)) {
       train = join_train(stream, work, lasting->backend, uses);
-      if (train) log.joined_all_of(*train, work);
+      if (train) kind = &log.kind_of(*train, work, lasting);
     }
   }
   if (train) {
-    stream.unplanned.fetch_add(1, std::memory_order_relaxed);
-    return submit_to_train(train, stream, work, *lasting, uses);
+    stream.note_unplanned();
+    return submit_to_train(train, stream, work, *lasting, uses, kind);
   }
   TUTTI_ASSIGN(KernelPlan plan, planner.plan(work, stream.options().backends, earliest(stream)));
   const uint32_t unplanned = stream.unplanned.exchange(0, std::memory_order_relaxed);
@@ -108,17 +141,16 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
     if (plan.exact) uses = uses_of(work, &plan);
     MutexLock lock(log.mutex());
     train = join_train(stream, work, plan.backend, uses);
-    if (train) log.will_do(*train, work, std::move(lasting), kUnplanned);
-    if (train && !plan.exact) log.joined_all_of(*train, work);
+    if (train) kind = &log.kind_of(*train, work, lasting, launches_by(plan));
   }
-  if (train) return submit_to_train(train, stream, work, plan, uses);
+  if (train) return submit_to_train(train, stream, work, plan, uses, lasting ? kind : nullptr);
   auto command = make_ref<Command>(engine, options.type, std::move(work));
   command->observed_ = false;
   command->sampled_ = sampled;
   command->is_train_ = command->open_ = fits_a_train;
-  if (fits_a_train) {
+  if (fits_a_train && lasting) {
     MutexLock lock(log.mutex());
-    log.will_do(*command, std::get<KernelWork>(command->work_), std::move(lasting), kUnplanned);
+    log.kind_of(*command, std::get<KernelWork>(command->work_), lasting, launches_by(plan));
   }
   return enqueue(stream, std::move(command), options, std::move(plan));
 }

@@ -57,8 +57,12 @@ class Stream : public RefCounted {
 
   /// When its last launch is expected to end, in nanoseconds of the steady clock.
   std::atomic<uint64_t> expected_end_ns{0};
-  /// Launches that joined a train by an earlier one's plan, since one was planned.
+  /// Launches that joined a train by an earlier one's plan, since one was planned. Of two threads'
+  /// launches one may be missed: it is for when to measure.
   std::atomic<uint32_t> unplanned{0};
+  void note_unplanned() {
+    unplanned.store(unplanned.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 
   /// Those vendor queues that exist already, on all devices or one.
   std::vector<backends::Queue*> existing_queues() const;
@@ -88,6 +92,11 @@ class Stream : public RefCounted {
 
   Mutex mutex_;
   PerBackend<Lanes> devices_;
+
+  // The last lease of the log for its newest train (LogMutex), and that train; changed under the
+  // log's lock. 0: its newest command is none that launches may repeat.
+  std::atomic<uint64_t> lease_{0};
+  std::atomic<Command*> leased_{nullptr};
 
   // Guarded by the log's lock.
   std::deque<Ref<Command>>

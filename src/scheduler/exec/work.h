@@ -35,8 +35,7 @@ struct ArgumentSlot {
 /// Immutable once it is part of a command: a kernel object copies it when an argument changes.
 struct ArgumentSet : std::vector<ArgumentSlot> {
   using std::vector<ArgumentSlot>::vector;
-  /// Sets of one number are of one kernel and differ in the bytes of arguments only; 0: not known.
-  uint64_t objects = 0;
+  uint64_t version = 0;  // of one kernel object's sets: another one after each change
 };
 
 enum class KernelVariant : uint8_t { kUntouched, kSubRange };

@@ -29,6 +29,7 @@
 #include "backends/api/backend.h"
 #include "platform/ref_counted.h"
 #include "platform/result.h"
+#include "scheduler/exec/launched_arguments.h"
 #include "scheduler/exec/work.h"
 #include "scheduler/plan/device_load.h"
 
@@ -137,28 +138,28 @@ class Command : public RefCounted {
   bool is_train_ = false;
   bool open_ = false;          // further launches may join
   std::vector<Rider> riders_;  // kept alive until the end
-  // How the last kernels' launches were planned, for so many more that look the same.
-  struct Planned {
-    const LaunchableKernel* kernel = nullptr;  // kept by work_ or a rider
-    LaunchShape shape;
-    bool local_given = false;
+  // Of the launches that have joined, the last ones that differ in more than numbers.
+  struct Kind {
+    KernelWork work;
     std::shared_ptr<const KernelPlan> plan;  // null: each launch is planned
-    uint32_t left = 0;                       // launches
-    bool of(const KernelWork& work) const {
+    uint32_t left = 0;                       // so many more launches need no plan
+    // Its buffers were where the launch has left them when the last one joined: one of this kind
+    // needs no look at them.
+    bool unchanged = false;
+    // Of the thread that launches.
+    VendorLaunch vendor;
+    LaunchedArguments arguments;
+    bool has_shape(const LaunchableKernel* kernel, const LaunchShape& shape,
+                   bool local_given) const {
       return kernel == work.kernel.get() && shape == work.shape && local_given == work.local_given;
     }
   };
-  std::array<Planned, 4> planned_;
-  uint32_t next_planned_ = 0;
-  // The last launch that joined. One that differs in numbers only is the same one with others.
-  // `vendor`, and while a launch joins all of it: of the thread that launches.
-  struct Joined {
-    uint64_t objects = 0;        // ArgumentSet::objects; 0: it did not use all of its buffers
-    uint64_t use = 0;            // the log's count of uses then
-    Planned* planned = nullptr;  // in planned_, of its kind
-    VendorLaunch vendor;
+  struct Kinds {
+    std::array<Kind, 6> kinds;
+    size_t next = 0;       // to be replaced
+    bool touched = false;  // others have used the train's buffers since a launch joined by a look
   };
-  Joined joined_;
+  std::unique_ptr<Kinds> kinds_;  // null: none yet
 
   // Written once before direct_ is set; a train's completion changes while it is open.
   uint32_t backend_ = UINT32_MAX;

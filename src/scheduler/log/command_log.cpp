@@ -2,6 +2,7 @@
 #include "scheduler/log/command_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "platform/clock.h"
 
@@ -48,6 +49,7 @@ std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* c
 
 void CommandLog::append(Stream& stream, const Ref<Command>& command, bool barrier) {
   command->stream_ = Ref<Stream>(&stream);
+  stream.lease_.store(0, std::memory_order_relaxed);
   auto& outstanding = stream.outstanding_;
   while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
     outstanding.pop_front();
@@ -183,6 +185,9 @@ void CommandLog::hold(Command& command, std::span<const BufferUse> uses) {
   for (const BufferUse& use : uses) {
     use.buffer->last_use = ++last_use_;
     auto& held = use.buffer->uses;
+    for (const RangeUse& other : held) {
+      if (other.command != &command && other.command->kinds_) other.command->kinds_->touched = true;
+    }
     RangeUse entry{&command, use.begin, use.end, use.writes};
     if (command.state_ == Command::State::kSubmitting) {
       std::erase_if(held, [&](const RangeUse& earlier) {
@@ -243,24 +248,42 @@ Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
 std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream,
                                                              const KernelWork& work) {
   Command* last = stream.last_.get();
-  if (!last || !last->is_train_) return nullptr;
-  for (Command::Planned& planned : last->planned_) {
-    if (!planned.of(work)) continue;
-    if (planned.left == 0) return nullptr;
-    --planned.left;
-    return planned.plan;
+  // One that is submitting is in another thread's hands.
+  if (!last || !last->kinds_ || last->state_ != Command::State::kDirect) return nullptr;
+  for (Command::Kind& kind : last->kinds_->kinds) {
+    if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given) || !kind.plan) continue;
+    if (kind.left == 0) return nullptr;
+    --kind.left;
+    return kind.plan;
   }
   return nullptr;
 }
 
-void CommandLog::will_do(Command& train, const KernelWork& work,
-                         std::shared_ptr<const KernelPlan> plan, uint32_t launches) {
-  auto slot = std::find_if(train.planned_.begin(), train.planned_.end(),
-                           [&](const Command::Planned& planned) { return planned.of(work); });
-  if (slot == train.planned_.end()) {
-    slot = train.planned_.begin() + train.next_planned_++ % train.planned_.size();
+Command::Kind& CommandLog::kind_of(Command& train, const KernelWork& work,
+                                   std::shared_ptr<const KernelPlan> plan,
+                                   std::optional<uint32_t> launches) {
+  if (!train.kinds_) train.kinds_ = std::make_unique<Command::Kinds>();
+  auto& kinds = train.kinds_->kinds;
+  Command::Kind* same = nullptr;
+  uint32_t left = 0;
+  for (Command::Kind& kind : kinds) {
+    if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given)) continue;
+    if (launches) {
+      kind.plan = plan;
+      kind.left = plan ? *launches : 0;
+    }
+    left = kind.left;
+    if (kind.arguments.same_objects(*work.arguments)) same = &kind;
   }
-  *slot = {work.kernel.get(), work.shape, work.local_given, std::move(plan), launches};
+  if (same == nullptr) {
+    same = &kinds[train.kinds_->next++ % kinds.size()];
+    same->work = work;
+  }
+  same->arguments.remember(work.arguments);
+  same->plan = std::move(plan);
+  same->left = same->plan ? launches.value_or(left) : 0;
+  same->unchanged = false;
+  return *same;
 }
 
 void CommandLog::reopen(Command& train) {
@@ -270,32 +293,66 @@ void CommandLog::reopen(Command& train) {
   train.status_.store(CL_QUEUED, std::memory_order_release);
 }
 
-void CommandLog::joined_all_of(Command& train, const KernelWork& work) {
-  auto& joined = train.joined_;
-  const auto planned = std::find_if(
-      train.planned_.begin(), train.planned_.end(),
-      [&](const Command::Planned& kind) { return kind.plan != nullptr && kind.of(work); });
-  joined.objects = planned != train.planned_.end() ? work.arguments->objects : 0;
-  joined.use = last_use_;
-  joined.planned = joined.objects != 0 ? &*planned : nullptr;
+void LogMutex::end_lease() {
+  // A launch that is being made takes the lock once it is.
+  if ((lease_.exchange(0, std::memory_order_acq_rel) & kInUse) != 0) CommandLog::reopen(*train_);
+  train_ = nullptr;
 }
 
-Command* CommandLog::join_again(Stream& stream, const KernelWork& work) {
-  Command* last = stream.last_.get();
-  if (!last || last->joined_.objects == 0 || last->joined_.use != last_use_ ||
-      last->joined_.objects != work.arguments->objects) {
-    return nullptr;
+void CommandLog::may_repeat(Stream& stream, Command& train, Command::Kind& kind) {
+  if (stream.last_.get() != &train || train.kinds_->touched || !joinable(train)) return;
+  kind.unchanged = true;
+  stream.leased_.store(&train, std::memory_order_relaxed);
+  stream.lease_.store(mutex_.lease(train), std::memory_order_release);
+}
+
+Command::Kind* CommandLog::find_kind(Command& train, const LaunchableKernel& kernel,
+                                     const LaunchShape& shape, bool local_given,
+                                     ArgumentSource& arguments) {
+  for (Command::Kind& kind : train.kinds_->kinds) {
+    if (kind.unchanged && kind.left > 0 && kind.has_shape(&kernel, shape, local_given) &&
+        arguments.give_numbers(kind.arguments)) {
+      --kind.left;
+      return &kind;
+    }
   }
-  Command::Planned& planned = *last->joined_.planned;
-  if (planned.left == 0 || !planned.of(work) || !joinable(*last)) return nullptr;
-  --planned.left;
+  return nullptr;
+}
+
+CommandLog::Repeat CommandLog::begin_repeat(Stream& stream, const LaunchableKernel& kernel,
+                                            const LaunchShape& shape, bool local_given,
+                                            ArgumentSource& arguments) {
+  const uint64_t lease = stream.lease_.load(std::memory_order_acquire);
+  if (lease == 0) return {};
+  Command* const leased = stream.leased_.load(std::memory_order_relaxed);
+  if (mutex_.enter(lease)) {
+    const Repeat repeat{leased, find_kind(*leased, kernel, shape, local_given, arguments), lease};
+    if (repeat.kind) return repeat;
+    if (end_repeat(repeat)) return {};
+    bool watched = false;
+    Ref<Command> train;  // nothing else may hold it once the lock is gone
+    {
+      MutexLock lock(mutex_);
+      train = Ref<Command>(leased);
+      watched = set_direct(*leased, leased->backend_, leased->completion_);
+    }
+    if (watched) sink_.watch(std::move(train));
+    return {};
+  }
+  MutexLock lock(mutex_);
+  Command* const last = stream.last_.get();
+  if (!last || !last->kinds_ || last->kinds_->touched || !joinable(*last)) return {};
+  const Repeat repeat{last, find_kind(*last, kernel, shape, local_given, arguments)};
+  if (!repeat.kind) return {};
   reopen(*last);
-  return last;
+  return repeat;
 }
 
 void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
   reopen(train);
-  train.joined_.objects = 0;
+  if (train.kinds_ && std::exchange(train.kinds_->touched, false)) {
+    for (Command::Kind& kind : train.kinds_->kinds) kind.unchanged = false;
+  }
   hold(train, uses);
   // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
   // sets a number for the next launch need not leave the old one here.
@@ -372,6 +429,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
     std::vector<Ref<Command>> ready;
     Work work;
     std::vector<Command::Rider> riders;
+    std::unique_ptr<Command::Kinds> kinds;
     Ref<Stream> stream;
     {
       MutexLock lock(mutex_);
@@ -386,6 +444,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
         dependents.swap(command->dependents_);
         std::swap(work, command->work_);
         riders.swap(command->riders_);
+        kinds = std::move(command->kinds_);
         stream = std::move(command->stream_);
       } else {
         command->state_ = Command::State::kEnded;

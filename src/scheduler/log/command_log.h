@@ -12,6 +12,7 @@
 #include "scheduler/exec/buffer_uses.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/log/command.h"
+#include "scheduler/log/log_mutex.h"
 
 namespace tutti::scheduler {
 
@@ -36,7 +37,7 @@ class CommandLog {
  public:
   explicit CommandLog(LogSink& sink) : sink_(sink) {}
 
-  Mutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
+  LogMutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
 
   /// The unfinished prerequisites of a command that would be appended to `stream` now. `error`
   /// becomes the failure of a named prerequisite that has already failed.
@@ -83,23 +84,37 @@ class CommandLog {
       TUTTI_REQUIRES(mutex_);
   /// The stream's newest command, when it is a train on `backend` that a launch may join.
   Ref<Command> open_train(Stream& stream, uint32_t backend) TUTTI_REQUIRES(mutex_);
-  /// A plan by which a launch like `work` has begun or joined the stream's newest train, and that
-  /// will do for this one; null: there is none, or it has done for many.
+  /// A plan by which a launch of that kernel and shape has begun or joined the stream's newest
+  /// train, and that will do for `work`; null: there is none, or it has done for many.
   std::shared_ptr<const KernelPlan> planned_before(Stream& stream, const KernelWork& work)
       TUTTI_REQUIRES(mutex_);
-  /// `plan` (null: none) will do for `launches` more like `work` in this train.
-  void will_do(Command& train, const KernelWork& work, std::shared_ptr<const KernelPlan> plan,
-               uint32_t launches) TUTTI_REQUIRES(mutex_);
+  /// The kind of `work` in the train, to which it belongs from now on. `plan` (null: none) will do
+  /// for `launches` more; a plan that was made for it before needs no number.
+  Command::Kind& kind_of(Command& train, const KernelWork& work,
+                         std::shared_ptr<const KernelPlan> plan,
+                         std::optional<uint32_t> launches = {}) TUTTI_REQUIRES(mutex_);
   /// A launch that uses `uses` joins the train, which is no more direct until set_direct().
   void join(Command& train, const KernelWork& work, std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);
-  /// The launch that has joined last used all of its buffers: one that differs in numbers only may
-  /// join again.
-  void joined_all_of(Command& train, const KernelWork& work) TUTTI_REQUIRES(mutex_);
-  /// A launch like the last one joins the stream's newest train, as of join(), by the same plan;
-  /// null: it is another one, something else has used buffers since, or the plan has done for many.
-  /// The train lives until set_direct() at least.
-  Command* join_again(Stream& stream, const KernelWork& work) TUTTI_REQUIRES(mutex_);
+  /// A launch of this kind has joined, and is on its way: the next one may repeat it, until
+  /// something else uses the train's buffers.
+  void may_repeat(Stream& stream, Command& train, Command::Kind& kind) TUTTI_REQUIRES(mutex_);
+
+  /// A launch that repeats another one of its train.
+  struct Repeat {
+    Command* train = nullptr;  // lives until end() at least; null: there is none
+    Command::Kind* kind = nullptr;
+    uint64_t lease = 0;  // 0: the train is submitting, as of join()
+  };
+  /// A launch like that joins the stream's newest train, which one like it, but for numbers, has
+  /// joined before. Between begin() and end() it is made.
+  Repeat begin_repeat(Stream& stream, const LaunchableKernel& kernel, const LaunchShape& shape,
+                      bool local_given, ArgumentSource& arguments) TUTTI_EXCLUDES(mutex_);
+  /// It is on its way, with the completion that the train has now. False: the train has still to be
+  /// made direct.
+  bool end_repeat(const Repeat& repeat) TUTTI_EXCLUDES(mutex_) {
+    return repeat.lease != 0 && mutex_.leave(repeat.lease);
+  }
   /// What to ask for a direct command's end; closes a train. Null while a launch is joining.
   backends::CompletionPtr completion_of(Command& command) TUTTI_EXCLUDES(mutex_);
 
@@ -126,13 +141,17 @@ class CommandLog {
   void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
   void note_end(Command& command) TUTTI_REQUIRES(mutex_);
 
-  LogSink& sink_;
-  Mutex mutex_;
+  friend class LogMutex;
   /// Whether another launch on its device may join.
   static bool joinable(const Command& train);
   /// The train is waiting for the launch that has just joined.
   static void reopen(Command& train);
+  static Command::Kind* find_kind(Command& train, const LaunchableKernel& kernel,
+                                  const LaunchShape& shape, bool local_given,
+                                  ArgumentSource& arguments);
 
+  LogSink& sink_;
+  LogMutex mutex_;
   uint64_t last_use_ TUTTI_GUARDED_BY(mutex_) = 0;  // of any buffer
 };
 

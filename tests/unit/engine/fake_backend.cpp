@@ -73,10 +73,15 @@ class FakeCompletion : public Completion {
  public:
   cl_int poll() override {
     const std::lock_guard lock(mutex_);
-    return status_;
+    return newest_ ? newest_->poll() : status_;
   }
   Status wait() override {
     std::unique_lock lock(mutex_);
+    if (newest_) {
+      const CompletionPtr newest = newest_;
+      lock.unlock();
+      return newest->wait();
+    }
     ended_.wait(lock, [&] { return status_ <= CL_COMPLETE; });
     if (status_ < 0) return fail(status_, "the fake device failed");
     return {};
@@ -98,6 +103,11 @@ class FakeCompletion : public Completion {
     status_ = CL_COMPLETE;
     ended_.notify_all();
   }
+  /// It ends with one that is behind it in its queue.
+  void end_with(CompletionPtr newest) {
+    const std::lock_guard lock(mutex_);
+    newest_ = std::move(newest);
+  }
   explicit FakeCompletion(bool measures) : measures_(measures) {
     times_.queued = times_.submitted = now_ns();
   }
@@ -107,6 +117,7 @@ class FakeCompletion : public Completion {
   std::mutex mutex_;
   std::condition_variable ended_;
   cl_int status_ = CL_SUBMITTED;
+  CompletionPtr newest_;
   VendorTimes times_;
 };
 
@@ -159,6 +170,11 @@ class FakeQueue : public Queue {
         }
       }
     });
+  }
+  Status launch_again(const Launch& launch, CompletionPtr& run) override {
+    TUTTI_ASSIGN(auto newest, this->launch(launch, {}));
+    static_cast<FakeCompletion&>(*run).end_with(std::move(newest));
+    return {};
   }
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
                              WaitList wait) override {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
-#include "scheduler/exec/work.h"
+#include "scheduler/exec/engine.h"
 
 namespace tutti::testing {
 
@@ -82,5 +82,20 @@ class FakeKernel : public scheduler::LaunchableKernel {
   uint64_t built_on_;
   std::unique_ptr<backends::Kernel> kernel_;
 };
+
+/// As the application's kernel object launches what repeats an earlier launch; false: it does not.
+inline bool launch_again(scheduler::Engine& engine, scheduler::Stream& stream,
+                         const scheduler::KernelWork& work) {
+  struct Arguments final : scheduler::ArgumentSource {
+    explicit Arguments(const scheduler::ArgumentSet& now) : set(now) {}
+    bool give_numbers(scheduler::LaunchedArguments& launched) override {
+      return launched.take_numbers(set);
+    }
+    const scheduler::ArgumentSet& set;
+  } arguments(*work.arguments);
+  const auto again =
+      engine.launch_again(stream, *work.kernel, work.shape, work.local_given, arguments);
+  return again && *again;
+}
 
 }  // namespace tutti::testing

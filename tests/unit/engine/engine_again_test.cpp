@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that repeat an earlier one but for numbers: which do, what they compute, what they keep,
+// and that other threads find everything in order.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "engine_fixture.h"
+
+namespace tutti::testing {
+namespace {
+
+using namespace scheduler;
+
+class EngineAgain : public EngineTest {
+ protected:
+  /// True when it repeats another one.
+  bool launch(Stream& stream, const std::shared_ptr<LaunchableKernel>& kernel,
+              const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out, uint32_t c,
+              std::weak_ptr<const ArgumentSet>* arguments = nullptr) {
+    KernelWork work = map_kernel(in, out, c);
+    work.kernel = kernel;
+    if (arguments) *arguments = work.arguments;
+    if (launch_again(*engine, stream, work)) return true;
+    EnqueueOptions options;
+    options.type = CL_COMMAND_NDRANGE_KERNEL;
+    options.observed = false;
+    EXPECT_TRUE(engine->enqueue(stream, std::move(work), options));
+    return false;
+  }
+  /// First launches are measured, and each looks at where the data are.
+  void launch_until_again(Stream& stream, const std::shared_ptr<LaunchableKernel>& kernel,
+                          const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out) {
+    int launches = 1;
+    while (!launch(stream, kernel, in, out, 100) && launches < 50) ++launches;
+    EXPECT_LT(launches, 50);
+  }
+  std::shared_ptr<LaunchableKernel> kernel() { return fake_kernel(KernelForm::kMap, set->count()); }
+  static std::vector<std::byte> mapped(uint32_t in, uint32_t c) {
+    return filled(static_cast<uint8_t>(in * 3 + c));
+  }
+};
+
+TEST_F(EngineAgain, OnlyNumbersMayDiffer) {
+  start("g", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto a = kernel(), b = kernel();
+  const auto in = buffer(1), out = buffer(0), second = buffer(0);
+  launch_until_again(*stream, a, in, out);
+  EXPECT_TRUE(launch(*stream, a, in, out, 7));
+  EXPECT_EQ(read(*stream, out), mapped(1, 7));
+  // Others are looked at, and then known beside each other.
+  EXPECT_FALSE(launch(*stream, b, in, out, 8));
+  EXPECT_FALSE(launch(*stream, a, in, second, 9));
+  EXPECT_FALSE(launch(*stream, a, out, second, 10));
+  int again = 0;
+  for (int round = 0; round < 30 && again < 4; ++round) {
+    again = launch(*stream, b, in, out, 12) + launch(*stream, a, in, second, 13) +
+            launch(*stream, a, out, second, 14) + launch(*stream, a, in, out, 15);
+  }
+  EXPECT_EQ(again, 4);
+  EXPECT_EQ(read(*stream, out), mapped(1, 15));
+  EXPECT_EQ(read(*stream, second), mapped(3 + 12, 14));
+}
+
+TEST_F(EngineAgain, WhatOthersTouchIsLookedAt) {
+  start("dd", SplitMode::kNever);
+  auto stream = engine->create_stream({}), other = engine->create_stream({});
+  const auto a = kernel();
+  const auto in = buffer(1), out = buffer(0), far = buffer(5);
+  launch_until_again(*stream, a, in, out);
+  for (uint32_t round = 0; round < 40; ++round) {
+    const auto value = static_cast<uint8_t>(round + 2);
+    const std::vector<std::byte> content(kBytes, std::byte{value});
+    // Also where nobody has waited for what runs.
+    const auto ended = round % 2 == 0 ? engine->finish(*stream) : Status();
+    EXPECT_TRUE(ended);
+    ASSERT_TRUE(enqueue(*other, WriteWork{whole(in), 0, kBytes, content.data()}, {}, true));
+    EXPECT_FALSE(launch(*stream, a, in, out, round));
+    EXPECT_EQ(read(*other, out), mapped(value, round));
+    launch_until_again(*stream, a, in, out);
+    // What is no concern of the launches ends nothing but the lease.
+    EXPECT_EQ(read(*other, far), filled(5));
+    EXPECT_TRUE(launch(*stream, a, in, out, round + 2));
+    EXPECT_EQ(read(*stream, out), mapped(value, round + 2));
+    launch_until_again(*stream, a, in, out);
+  }
+}
+
+TEST_F(EngineAgain, SmallLaunchesLeaveTheirArgumentsToTheApplication) {
+  start("d", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  auto in = buffer(1), out = buffer(0);
+  const auto a = kernel();
+  std::vector<std::weak_ptr<const ArgumentSet>> arguments(600);
+  int again = 0;
+  for (uint32_t c = 0; c < 600; ++c) again += launch(*stream, a, in, out, c, &arguments[c]);
+  EXPECT_GT(again, 500);
+  // Some begin a command, which keeps what it was given until it ends.
+  const auto kept = std::count_if(arguments.begin(), arguments.end(),
+                                  [](const auto& one) { return !one.expired(); });
+  EXPECT_LT(kept, 60);
+  EXPECT_EQ(read(*stream, out), mapped(1, 599));
+  // All of it goes with the command.
+  ASSERT_TRUE(engine->finish(*stream));
+  EXPECT_TRUE(std::all_of(arguments.begin(), arguments.end(),
+                          [](const auto& one) { return one.expired(); }));
+}
+
+TEST_F(EngineAgain, ASmallLaunchThatFailsHasChangedNothing) {
+  start("d", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  const auto a = kernel();
+  EnqueueOptions options;
+  options.type = CL_COMMAND_NDRANGE_KERNEL;
+  options.observed = false;
+  const auto in = buffer(1), out = buffer(0), second = buffer(0);
+  for (const auto& one : {in, second}) ASSERT_TRUE(one->make_valid(1, 0, kBytes));
+  for (uint32_t c = 0; c < 5; ++c) launch(*stream, a, in, out, c);
+  // It would have been like those, but for its buffers, and so would what follows.
+  KernelWork work = map_kernel(in, second, 10);
+  work.kernel = a;
+  fakes[0]->refuse_launches = 1;
+  EXPECT_FALSE(engine->enqueue(*stream, KernelWork(work), options));
+  EXPECT_TRUE(second->valid_at(kHostPlace, 0, kBytes));
+  ASSERT_TRUE(engine->enqueue(*stream, KernelWork(work), options));
+  EXPECT_FALSE(second->valid_at(kHostPlace, 0, kBytes));
+  EXPECT_EQ(read(*stream, second), mapped(1, 10));
+  EXPECT_EQ(read(*stream, out), mapped(1, 4));
+  // One that repeats another.
+  for (uint32_t c = 0; c < 5; ++c) launch(*stream, a, in, out, c);
+  fakes[0]->refuse_launches = 1;
+  work = map_kernel(in, out, 20);
+  work.kernel = a;
+  EXPECT_FALSE(launch_again(*engine, *stream, work));
+  EXPECT_EQ(fakes[0]->refuse_launches, 0);
+  EXPECT_EQ(read(*stream, out), mapped(1, 4));
+  for (uint32_t c = 0; c < 5; ++c) launch(*stream, a, in, out, c + 30);
+  EXPECT_EQ(read(*stream, out), mapped(1, 34));
+}
+
+TEST_F(EngineAgain, OthersWaitForWhatIsBeingLaunched) {
+  start("gd", SplitMode::kNever);
+  // Each thread has a stream and a buffer; all read one buffer, which one thread reads back and
+  // asks about meanwhile.
+  const auto in = buffer(1);
+  std::atomic<bool> done{false};
+  std::thread asks([&] {
+    auto stream = engine->create_stream({});
+    while (!done) {
+      EXPECT_EQ(read(*stream, in), filled(1));
+      EXPECT_TRUE(engine->finish(*stream));
+    }
+  });
+  std::vector<std::thread> threads;
+  for (uint32_t number = 0; number < 3; ++number) {
+    threads.emplace_back([&, number] {
+      auto stream = engine->create_stream({});
+      const auto a = kernel(), b = kernel();
+      const auto out = buffer(0), second = buffer(0);
+      for (uint32_t c = 0; c < 300; ++c) {
+        launch(*stream, a, in, out, c + number);
+        if (c % 3 == 0) launch(*stream, b, out, second, c);
+        if (c % 50 != 49) continue;
+        EXPECT_EQ(read(*stream, out), mapped(1, c + number));
+      }
+      EXPECT_EQ(read(*stream, second), mapped(3 + 297 + number, 297));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  done = true;
+  asks.join();
+}
+
+}  // namespace
+}  // namespace tutti::testing
