@@ -19,9 +19,10 @@
 #include "platform/trace.h"
 
 namespace tutti::device_virtual {
-namespace {
 
-std::atomic<bool> forked_child{false};
+std::atomic<bool> composition_detail::forked_child{false};
+
+namespace {
 
 /// Why there is no platform: what a person needs to put it right.
 void explain_absence(const Config& config, const std::vector<backends::DeviceReport>& report) {
@@ -131,7 +132,8 @@ const Composition* compose() {
 const Composition* composition() {
   static const Composition* const made = [] {
     // First of all: a child forked while this runs has half a composition.
-    pthread_atfork(nullptr, nullptr, [] { forked_child.store(true, std::memory_order_relaxed); });
+    pthread_atfork(nullptr, nullptr,
+                   [] { composition_detail::forked_child.store(true, std::memory_order_relaxed); });
     return compose();
   }();
   return made;
@@ -142,7 +144,5 @@ std::shared_ptr<const Capabilities> capabilities_of(scheduler::BackendMask backe
   if (backends == all.device->backends()) return all.device->shared_capabilities();
   return merged(*all.backends, backends);
 }
-
-bool is_forked_child() noexcept { return forked_child.load(std::memory_order_relaxed); }
 
 }  // namespace tutti::device_virtual

@@ -4,6 +4,7 @@
 // vendors' libraries do not survive being called during process exit. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "device_virtual/capability_merger.h"
@@ -27,8 +28,14 @@ const Composition* composition();
 /// What a device with these backends behind it answers. Asks the vendors, but for the root's.
 std::shared_ptr<const Capabilities> capabilities_of(scheduler::BackendMask backends);
 
+namespace composition_detail {
+extern std::atomic<bool> forked_child;
+}
+
 /// True in a child process forked after composition() was first called: the vendors' threads and
 /// locks did not come along, so every entry point answers with an error there.
-bool is_forked_child() noexcept;
+inline bool is_forked_child() noexcept {
+  return composition_detail::forked_child.load(std::memory_order_relaxed);
+}
 
 }  // namespace tutti::device_virtual

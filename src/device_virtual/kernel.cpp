@@ -41,10 +41,6 @@ Result<Kernel*> Kernel::clone() {
       std::move(arguments));
 }
 
-void Kernel::set_bytes(uint32_t index, std::span<const std::byte> value) {
-  arguments_->set_bytes(index, value);
-}
-
 void Kernel::set_local(uint32_t index, uint64_t size) { arguments_->set_local(index, size); }
 
 void Kernel::set_buffer(uint32_t index, Buffer* buffer) {
@@ -78,12 +74,6 @@ Status Kernel::enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::Arg
   }
   return queue.enqueue(scheduler::KernelWork{executable_, std::move(arguments), shape, local_given},
                        submission);
-}
-
-std::optional<Status> Kernel::launch_again(CommandQueue& queue, const scheduler::LaunchShape& shape,
-                                           bool local_given) {
-  if (!local_given && suggested_.load(std::memory_order_relaxed)) return std::nullopt;
-  return queue.launch_again(*executable_, shape, local_given, *arguments_);
 }
 
 Status Kernel::suggest_local(scheduler::LaunchShape& shape) {

@@ -36,7 +36,9 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   KernelExecutable& executable() const { return *executable_; }
 
   // The argument exists and is of that kind; sizes have been checked.
-  void set_bytes(uint32_t index, std::span<const std::byte> value);
+  void set_bytes(uint32_t index, std::span<const std::byte> value) {
+    arguments_->set_bytes(index, value);
+  }
   void set_local(uint32_t index, uint64_t size);
   void set_buffer(uint32_t index, Buffer* buffer);  // or image; null: the NULL pointer
   void set_sampler(uint32_t index, const backends::SamplerState& sampler);
@@ -50,7 +52,10 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   /// Launches what the queue has launched of late but for numbers; absent: it is no such launch.
   /// `shape` need not have been checked: nothing is launched that was not found valid before.
   std::optional<Status> launch_again(CommandQueue& queue, const scheduler::LaunchShape& shape,
-                                     bool local_given);
+                                     bool local_given) {
+    if (!local_given && suggested_.load(std::memory_order_relaxed)) return std::nullopt;
+    return queue.launch_again(*executable_, shape, local_given, *arguments_);
+  }
 
   /// clGetKernelSuggestedLocalWorkSizeKHR: fills in shape.local. From then on it is what launches
   /// without a size of the application's get; before, their devices choose.

@@ -45,8 +45,8 @@ class OpenClQueue final : public Queue {
   /// How many commands lie before a call that begins now, for certain.
   uint64_t calls_before() const { return track_->enqueued.load(std::memory_order_acquire); }
   /// Sets the arguments that changed and launches, under the kernel's lock. `event` may be null.
-  Status enqueue_launch(const Launch& launch, cl_uint wait_count, const cl_event* wait,
-                        cl_event* event);
+  [[gnu::always_inline]] inline Status enqueue_launch(const Launch& launch, cl_uint wait_count,
+                                                      const cl_event* wait, cl_event* event);
   Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event,
                                    uint64_t before) const;
 

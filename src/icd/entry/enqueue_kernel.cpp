@@ -14,13 +14,13 @@ cl_int enqueue_kernel(const char* name, cl_command_type type, cl_command_queue q
                       cl_kernel kernel, const validate::NDRange& range, cl_uint num_events,
                       const cl_event* events, cl_event* event) {
   return entry(name, [&]() -> Status {
-    validate::KernelLaunch launch;
-    if (validate::may_repeat(queue, kernel, range, num_events, events, event, launch)) {
-      const auto& [shape, local_given] = launch.range;
-      if (auto again = launch.kernel->launch_again(*launch.queue, shape, local_given)) {
-        return *std::move(again);
-      }
+    validate::GivenLaunch given;
+    if (validate::may_repeat(queue, kernel, range, num_events, events, event, given)) {
+      const auto& [shape, local_given] = given.range;
+      auto again = given.kernel->launch_again(*given.queue, shape, local_given);
+      if (again) return *std::move(again);
     }
+    validate::KernelLaunch launch;
     validate::WaitList wait_list;
     TUTTI_TRY(validate::kernel_launch(queue, kernel, range, num_events, events, launch, wait_list));
     device_virtual::Submission submission;
@@ -34,12 +34,13 @@ cl_int enqueue_kernel(const char* name, cl_command_type type, cl_command_queue q
 
 }  // namespace
 
-cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_kernel kernel,
-                                          cl_uint work_dim, const size_t* global_work_offset,
-                                          const size_t* global_work_size,
-                                          const size_t* local_work_size,
-                                          cl_uint num_events_in_wait_list,
-                                          const cl_event* event_wait_list, cl_event* event) {
+// In one function as far as possible, and so on the whole way of a launch that repeats another:
+// deep in a vendor's call a processor forgets where it shall return to, and guesses each return
+// wrong.
+[[gnu::flatten]] cl_int CL_API_CALL clEnqueueNDRangeKernel(
+    cl_command_queue command_queue, cl_kernel kernel, cl_uint work_dim,
+    const size_t* global_work_offset, const size_t* global_work_size, const size_t* local_work_size,
+    cl_uint num_events_in_wait_list, const cl_event* event_wait_list, cl_event* event) {
   return enqueue_kernel("clEnqueueNDRangeKernel", CL_COMMAND_NDRANGE_KERNEL, command_queue, kernel,
                         {work_dim, global_work_offset, global_work_size, local_work_size},
                         num_events_in_wait_list, event_wait_list, event);

@@ -58,6 +58,10 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t ar
                                   const void* arg_value) {
   return entry("clSetKernelArg", [&]() -> Status {
     TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    if (validate::is_number(*object, arg_index, arg_size, arg_value)) {
+      object->set_bytes(arg_index, {static_cast<const std::byte*>(arg_value), arg_size});
+      return {};
+    }
     TUTTI_TRY(validate::argument_index(*object, arg_index));
     TUTTI_ASSIGN(const validate::ArgumentValue value,
                  validate::argument_value(*object, arg_index, arg_size, arg_value));
@@ -70,9 +74,6 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t ar
         break;
       case validate::ArgumentValue::Kind::kLocal:
         object->set_local(arg_index, arg_size);
-        break;
-      case validate::ArgumentValue::Kind::kBytes:
-        object->set_bytes(arg_index, {static_cast<const std::byte*>(arg_value), arg_size});
         break;
     }
     return {};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "icd/validate/enqueue_kernel.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "icd/validate/kernel.h"
@@ -12,8 +11,6 @@ using device_virtual::CommandQueue;
 using device_virtual::Kernel;
 
 namespace {
-
-constexpr cl_uint kMaxDimensions = 3;  // CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS
 
 Status local_sizes(const NDRange& range, const NDRangeLimits& limits,
                    const scheduler::LaunchShape& shape) {
@@ -37,29 +34,6 @@ Status local_sizes(const NDRange& range, const NDRangeLimits& limits,
 }
 
 }  // namespace
-
-Status as_given(const NDRange& range, std::span<const uint32_t, 3> required_local,
-                NDRangeShape& result) {
-  // "CL_INVALID_WORK_DIMENSION if work_dim is not valid for the device."
-  if (range.dims == 0 || range.dims > kMaxDimensions) {
-    return fail(CL_INVALID_WORK_DIMENSION, "work_dim is not 1, 2 or 3");
-  }
-  scheduler::LaunchShape& shape = result.shape;
-  shape.dims = range.dims;
-  // Other dimensions have one work-item.
-  for (uint32_t d = 0; d < range.dims; ++d) {
-    if (range.offset != nullptr) shape.offset[d] = range.offset[d];
-    shape.global[d] = range.global != nullptr ? range.global[d] : 0;
-    if (range.local != nullptr) shape.local[d] = range.local[d];
-  }
-  result.local_given = range.local != nullptr;
-  if (range.local == nullptr && required_local[0] != 0) {
-    // "The work-group size to be used for kernel can also be specified in the program source".
-    std::copy(required_local.begin(), required_local.end(), shape.local.begin());
-    result.local_given = true;
-  }
-  return {};
-}
 
 Result<NDRangeShape> nd_range(const NDRange& range, const NDRangeLimits& limits) {
   NDRangeShape result;
@@ -145,15 +119,6 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
   TUTTI_TRY(validate::wait_list(kernel.context(), num_events, events, wait_list));
   launch.arguments = std::move(arguments.set);
   return {};
-}
-
-bool may_repeat(cl_command_queue queue, cl_kernel kernel, const NDRange& range, cl_uint num_events,
-                const cl_event* events, const cl_event* event, KernelLaunch& launch) {
-  if (num_events != 0 || events != nullptr || event != nullptr) return false;
-  launch.queue = device_virtual::from_handle<CommandQueue>(queue);
-  launch.kernel = device_virtual::from_handle<Kernel>(kernel);
-  if (launch.queue == nullptr || launch.kernel == nullptr) return false;
-  return as_given(range, launch.kernel->summary().reqd_local, launch.range).has_value();
 }
 
 Status suggested_local_size(cl_command_queue queue_handle, cl_kernel kernel_handle,

@@ -5,6 +5,7 @@
 
 #include <CL/cl.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -25,6 +26,8 @@ struct NDRange {
   const size_t* local = nullptr;
 };
 
+inline constexpr cl_uint kMaxDimensions = 3;  // CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS
+
 /// What the sizes are measured against.
 struct NDRangeLimits {
   uint32_t address_bits = 64;
@@ -40,28 +43,57 @@ struct NDRangeShape {
 /// Into a new `result`, with the work-group size that the kernel's source requires, should the
 /// application give none.
 /// CL_INVALID_WORK_DIMENSION; nothing else is checked.
-Status as_given(const NDRange& range, std::span<const uint32_t, 3> required_local,
-                NDRangeShape& result);
+inline Status as_given(const NDRange& range, std::span<const uint32_t, 3> required_local,
+                       NDRangeShape& result) {
+  // "CL_INVALID_WORK_DIMENSION if work_dim is not valid for the device."
+  if (range.dims == 0 || range.dims > kMaxDimensions) {
+    return fail(CL_INVALID_WORK_DIMENSION, "work_dim is not 1, 2 or 3");
+  }
+  scheduler::LaunchShape& shape = result.shape;
+  shape.dims = range.dims;
+  // Other dimensions have one work-item.
+  for (uint32_t d = 0; d < range.dims; ++d) {
+    if (range.offset != nullptr) shape.offset[d] = range.offset[d];
+    shape.global[d] = range.global != nullptr ? range.global[d] : 0;
+    if (range.local != nullptr) shape.local[d] = range.local[d];
+  }
+  result.local_given = range.local != nullptr;
+  if (range.local == nullptr && required_local[0] != 0) {
+    // "The work-group size to be used for kernel can also be specified in the program source".
+    std::copy(required_local.begin(), required_local.end(), shape.local.begin());
+    result.local_given = true;
+  }
+  return {};
+}
 /// All that can be said without asking the kernel. CL_INVALID_WORK_DIMENSION,
 /// CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
 /// CL_INVALID_WORK_ITEM_SIZE.
 Result<NDRangeShape> nd_range(const NDRange& range, const NDRangeLimits& limits);
 
-/// A launch found valid.
-struct KernelLaunch {
+struct GivenLaunch {
   device_virtual::CommandQueue* queue = nullptr;
   device_virtual::Kernel* kernel = nullptr;
-  std::shared_ptr<const scheduler::ArgumentSet> arguments;
   NDRangeShape range;
+};
+/// A launch found valid.
+struct KernelLaunch : GivenLaunch {
+  std::shared_ptr<const scheduler::ArgumentSet> arguments;
 };
 /// Everything; fills `launch` and `wait_list`.
 Status kernel_launch(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
                      cl_uint num_events, const cl_event* events, KernelLaunch& launch,
                      WaitList& wait_list);
 /// Whether the launch may be one that repeats another, which was found valid: it has no events.
-/// Fills `launch` but for the arguments.
-bool may_repeat(cl_command_queue queue, cl_kernel kernel, const NDRange& range, cl_uint num_events,
-                const cl_event* events, const cl_event* event, KernelLaunch& launch);
+/// Fills `launch`.
+inline bool may_repeat(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
+                       cl_uint num_events, const cl_event* events, const cl_event* event,
+                       GivenLaunch& launch) {
+  if (num_events != 0 || events != nullptr || event != nullptr) return false;
+  launch.queue = device_virtual::from_handle<device_virtual::CommandQueue>(queue);
+  launch.kernel = device_virtual::from_handle<device_virtual::Kernel>(kernel);
+  if (launch.queue == nullptr || launch.kernel == nullptr) return false;
+  return as_given(range, launch.kernel->summary().reqd_local, launch.range).has_value();
+}
 /// clGetKernelSuggestedLocalWorkSizeKHR; fills `launch`.
 Status suggested_local_size(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
                             const size_t* suggested, KernelLaunch& launch);

@@ -170,9 +170,7 @@ Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t
       // "CL_INVALID_ARG_SIZE if the kernel argument is a pointer to the local address space and
       // arg_size is zero."
       if (size == 0) return fail(CL_INVALID_ARG_SIZE, "local memory of size zero");
-      ArgumentValue result;
-      result.kind = ArgumentValue::Kind::kLocal;
-      return result;
+      return ArgumentValue{};
     }
     case ArgKind::kImage:
       return image_value(kernel, argument, size, value);
@@ -189,8 +187,7 @@ Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t
   if (size != argument.size) {
     return fail(CL_INVALID_ARG_SIZE, "arg_size is not the size of " + argument.type_name);
   }
-  if (value == nullptr) return fail(CL_INVALID_ARG_VALUE, "arg_value is NULL");
-  return ArgumentValue{};
+  return fail(CL_INVALID_ARG_VALUE, "arg_value is NULL");  // else it is_number()
 }
 
 }  // namespace tutti::icd::validate

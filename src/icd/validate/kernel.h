@@ -19,10 +19,18 @@ Status argument_index(const device_virtual::Kernel& kernel, cl_uint index);
 Status kernel_device(const device_virtual::Kernel& kernel, cl_device_id handle);
 Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value);
 
-/// clSetKernelArg: what an argument value means, and whether it may be set.
+// clSetKernelArg.
+/// It is a number, and may be set. Asked first: of the arguments it is what is set most often.
+inline bool is_number(const device_virtual::Kernel& kernel, cl_uint index, size_t size,
+                      const void* value) {
+  const auto& arguments = kernel.summary().arguments;
+  return index < arguments.size() && arguments[index].kind == scheduler::ArgKind::kScalar &&
+         arguments[index].size == size && value != nullptr;
+}
+/// What the value of another argument means, and whether it may be set.
 struct ArgumentValue {
-  enum class Kind : uint8_t { kBytes, kLocal, kBuffer, kSampler };
-  Kind kind = Kind::kBytes;
+  enum class Kind : uint8_t { kLocal, kBuffer, kSampler };
+  Kind kind = Kind::kLocal;
   device_virtual::Buffer* buffer = nullptr;  // kBuffer, also images; null: the NULL pointer
   backends::SamplerState sampler{};          // kSampler
 };

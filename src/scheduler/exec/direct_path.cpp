@@ -234,15 +234,4 @@ Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Strea
   return note(submitter(work), submitter, stream, turn);
 }
 
-Status DirectPath::launch_again(Stream& stream, uint32_t backend, const VendorLaunch& made,
-                                backends::CompletionPtr& run) {
-  const backends::Completion* before = run.get();
-  TUTTI_TRY(made.queue->launch_again(made.launch, run));
-  if (run.get() == before) return {};
-  Stream::Turn turn;  // of a queue that does not measure, as in submit()
-  turn.queue = made.queue;
-  stream.submitted(backend, turn, run);
-  return {};
-}
-
 }  // namespace tutti::scheduler

@@ -44,8 +44,17 @@ class DirectPath {
                                          std::span<const BufferUse> uses, VendorLaunch& made);
   /// What such a launch made, again, on data that nobody has touched since; nothing else has gone
   /// to the stream's queues on that device. `run` becomes its completion.
-  static Status launch_again(Stream& stream, uint32_t backend, const VendorLaunch& made,
-                             backends::CompletionPtr& run);
+  [[gnu::always_inline]] static Status launch_again(Stream& stream, uint32_t backend,
+                                                    const VendorLaunch& made,
+                                                    backends::CompletionPtr& run) {
+    const backends::Completion* before = run.get();
+    TUTTI_TRY(made.queue->launch_again(made.launch, run));
+    if (run.get() == before) return {};
+    Stream::Turn turn;  // of a queue that does not measure, as in submit()
+    turn.queue = made.queue;
+    stream.submitted(backend, turn, run);
+    return {};
+  }
 
  private:
   struct Submitter;

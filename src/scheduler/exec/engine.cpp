@@ -299,12 +299,6 @@ Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
   return append(stream, std::move(work), options);
 }
 
-std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKernel& kernel,
-                                           const LaunchShape& shape, bool local_given,
-                                           ArgumentSource& arguments) {
-  return impl_->launch_again(stream, kernel, shape, local_given, arguments);
-}
-
 Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOptions& options) {
   auto command = make_ref<Command>(*this, options.type, std::move(work));
   if (impl_->trace.wants_all()) {

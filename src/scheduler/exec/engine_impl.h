@@ -39,10 +39,6 @@ struct Engine::Impl : LogSink {
   /// joined the one before.
   Result<Ref<Command>> enqueue_unobserved(Stream& stream, KernelWork&& work,
                                           const EnqueueOptions& options);
-  /// Engine::launch_again().
-  std::optional<Status> launch_again(Stream& stream, const LaunchableKernel& kernel,
-                                     const LaunchShape& shape, bool local_given,
-                                     ArgumentSource& arguments);
   /// What is expected of a launch that has joined and is on its way.
   Expectation joined(const KernelWork& work, const KernelPlan& plan);
   /// The train is direct again, and ends with `completion`; the launch that joined may be repeated,

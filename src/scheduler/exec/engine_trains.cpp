@@ -89,10 +89,11 @@ Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, St
   return Ref<Command>();
 }
 
-std::optional<Status> Engine::Impl::launch_again(Stream& stream, const LaunchableKernel& kernel,
-                                                 const LaunchShape& shape, bool local_given,
-                                                 ArgumentSource& arguments) {
-  const auto repeat = log.begin_repeat(stream, kernel, shape, local_given, arguments);
+std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKernel& kernel,
+                                           const LaunchShape& shape, bool local_given,
+                                           ArgumentSource& arguments) {
+  Impl& impl = *impl_;
+  const auto repeat = impl.log.begin_repeat(stream, kernel, shape, local_given, arguments);
   if (!repeat.train) return std::nullopt;
   Command& train = *repeat.train;
   Command::Kind& kind = *repeat.kind;
@@ -103,11 +104,11 @@ std::optional<Status> Engine::Impl::launch_again(Stream& stream, const Launchabl
   Expectation expected;
   if (launched) {
     stream.note_unplanned();
-    expected = joined(kind.work, plan);
+    expected = impl.joined(kind.work, plan);
     if (expected.devices != 0) train.expected_ = expected;
-    if (train.completion_.get() == before && log.end_repeat(repeat)) return launched;
+    if (train.completion_.get() == before && impl.log.end_repeat(repeat)) return launched;
   }
-  settle(stream, train, plan.backend, expected, train.completion_, launched ? &kind : nullptr);
+  impl.settle(stream, train, plan.backend, expected, train.completion_, launched ? &kind : nullptr);
   return launched;
 }
 
@@ -124,7 +125,7 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
     // Data that lie elsewhere are reason enough to think again.
     if (lasting && !direct.sends(uses, lasting->backend)) {
       train = join_train(stream, work, lasting->backend, uses);
-      if (train) kind = &log.kind_of(*train, work, lasting);
+      if (train) kind = &log.kind_of(*train, work, lasting, launches_by(*lasting), false);
     }
   }
   if (train) {
@@ -141,17 +142,14 @@ Result<Ref<Command>> Engine::Impl::enqueue_unobserved(Stream& stream, KernelWork
     if (plan.exact) uses = uses_of(work, &plan);
     MutexLock lock(log.mutex());
     train = join_train(stream, work, plan.backend, uses);
-    if (train) kind = &log.kind_of(*train, work, lasting, launches_by(plan));
+    if (train) kind = &log.kind_of(*train, work, lasting, launches_by(plan), true);
   }
   if (train) return submit_to_train(train, stream, work, plan, uses, lasting ? kind : nullptr);
   auto command = make_ref<Command>(engine, options.type, std::move(work));
   command->observed_ = false;
   command->sampled_ = sampled;
   command->is_train_ = command->open_ = fits_a_train;
-  if (fits_a_train && lasting) {
-    MutexLock lock(log.mutex());
-    log.kind_of(*command, std::get<KernelWork>(command->work_), lasting, launches_by(plan));
-  }
+  if (fits_a_train) command->plan_ = std::move(lasting);
   return enqueue(stream, std::move(command), options, std::move(plan));
 }
 

@@ -160,6 +160,8 @@ class Command : public RefCounted {
     bool touched = false;  // others have used the train's buffers since a launch joined by a look
   };
   std::unique_ptr<Kinds> kinds_;  // null: none yet
+  // Of its first launch, if it will do for others like that; constant once direct.
+  std::shared_ptr<const KernelPlan> plan_;
 
   // Written once before direct_ is set; a train's completion changes while it is open.
   uint32_t backend_ = UINT32_MAX;

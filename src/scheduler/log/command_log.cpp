@@ -249,28 +249,33 @@ std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream,
                                                              const KernelWork& work) {
   Command* last = stream.last_.get();
   // One that is submitting is in another thread's hands.
-  if (!last || !last->kinds_ || last->state_ != Command::State::kDirect) return nullptr;
-  for (Command::Kind& kind : last->kinds_->kinds) {
-    if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given) || !kind.plan) continue;
-    if (kind.left == 0) return nullptr;
-    --kind.left;
-    return kind.plan;
+  if (!last || !last->is_train_ || last->state_ != Command::State::kDirect) return nullptr;
+  if (last->kinds_) {
+    for (Command::Kind& kind : last->kinds_->kinds) {
+      if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given)) continue;
+      if (kind.left == 0) return nullptr;
+      --kind.left;
+      return kind.plan;
+    }
   }
-  return nullptr;
+  const auto& first = std::get<KernelWork>(last->work_);
+  const bool same = first.kernel == work.kernel && first.shape == work.shape &&
+                    first.local_given == work.local_given;
+  return same ? last->plan_ : nullptr;
 }
 
 Command::Kind& CommandLog::kind_of(Command& train, const KernelWork& work,
-                                   std::shared_ptr<const KernelPlan> plan,
-                                   std::optional<uint32_t> launches) {
+                                   std::shared_ptr<const KernelPlan> plan, uint32_t launches,
+                                   bool anew) {
   if (!train.kinds_) train.kinds_ = std::make_unique<Command::Kinds>();
   auto& kinds = train.kinds_->kinds;
   Command::Kind* same = nullptr;
-  uint32_t left = 0;
+  uint32_t left = plan ? launches : 0;
   for (Command::Kind& kind : kinds) {
     if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given)) continue;
-    if (launches) {
+    if (anew) {
       kind.plan = plan;
-      kind.left = plan ? *launches : 0;
+      kind.left = left;
     }
     left = kind.left;
     if (kind.arguments.same_objects(*work.arguments)) same = &kind;
@@ -281,7 +286,7 @@ Command::Kind& CommandLog::kind_of(Command& train, const KernelWork& work,
   }
   same->arguments.remember(work.arguments);
   same->plan = std::move(plan);
-  same->left = same->plan ? launches.value_or(left) : 0;
+  same->left = left;
   same->unchanged = false;
   return *same;
 }

@@ -89,10 +89,10 @@ class CommandLog {
   std::shared_ptr<const KernelPlan> planned_before(Stream& stream, const KernelWork& work)
       TUTTI_REQUIRES(mutex_);
   /// The kind of `work` in the train, to which it belongs from now on. `plan` (null: none) will do
-  /// for `launches` more; a plan that was made for it before needs no number.
+  /// for `launches` more of that kernel and shape, unless it was made earlier and is not `anew`.
   Command::Kind& kind_of(Command& train, const KernelWork& work,
-                         std::shared_ptr<const KernelPlan> plan,
-                         std::optional<uint32_t> launches = {}) TUTTI_REQUIRES(mutex_);
+                         std::shared_ptr<const KernelPlan> plan, uint32_t launches, bool anew)
+      TUTTI_REQUIRES(mutex_);
   /// A launch that uses `uses` joins the train, which is no more direct until set_direct().
   void join(Command& train, const KernelWork& work, std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);

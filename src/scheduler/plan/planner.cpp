@@ -240,8 +240,7 @@ void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan)
   }
 }
 
-Expectation Planner::begin(const KernelWork& work, const KernelPlan& plan) {
-  if (plan.from_ns == 0) return {};
+Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan& plan) {
   Expectation expected;
   const auto after = [](uint64_t from_ns, double seconds) {
     return from_ns + static_cast<uint64_t>(std::max(0.0, seconds) * 1e9);

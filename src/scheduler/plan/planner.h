@@ -112,7 +112,9 @@ class Planner {
   /// Sets plan.access and plan.exact, and the local size where that is open, if plan() did not.
   void evaluate(const KernelWork& work, KernelPlan& plan) const;
   /// The launch is being given to its devices: later plans reckon with that.
-  Expectation begin(const KernelWork& work, const KernelPlan& plan);
+  Expectation begin(const KernelWork& work, const KernelPlan& plan) {
+    return plan.from_ns == 0 ? Expectation() : begin_at_its_time(work, plan);
+  }
   /// It has ended.
   void ended(const Expectation& expected);
   /// For how long the device is expected to be busy yet.
@@ -128,6 +130,7 @@ class Planner {
   void remember_whole(const KernelWork& work, uint32_t backend, double seconds);
 
  private:
+  Expectation begin_at_its_time(const KernelWork& work, const KernelPlan& plan);
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
   /// Whether it matters to a whole launch on plan.backend which parts of its buffers it touches.
   bool touches_matter(const KernelWork& work, const KernelPlan& plan) const;
