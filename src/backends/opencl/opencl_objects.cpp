@@ -227,7 +227,19 @@ Status OpenClKernel::set_arguments(std::span<const Argument> arguments) {
     return device_.failure("clSetKernelArg", CL_INVALID_KERNEL_ARGS);
   }
   for (uint32_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments_[i].is(arguments[i])) TUTTI_TRY(set_argument(i, arguments[i], arguments_[i]));
+    const Argument& argument = arguments[i];
+    Held& held = arguments_[i];
+    if (held.is(argument)) continue;
+    if (held.is_number_like(argument)) {
+      held.set = false;  // until the vendor has taken it
+      const cl_int code = device_.cl->clSetKernelArg(kernel_.get(), i, argument.bytes.size(),
+                                                     argument.bytes.data());
+      if (code != CL_SUCCESS) return device_.failure("clSetKernelArg", code);
+      copy_bytes(held.bytes, argument.bytes);
+      held.set = true;
+    } else {
+      TUTTI_TRY(set_argument(i, argument, held));
+    }
   }
   return {};
 }

@@ -223,6 +223,10 @@ class OpenClKernel final : public Kernel {
              static_cast<const OpenClMemory*>(argument.memory)
                      ->number_of_all(argument.origin, argument.size) == value;
     }
+    bool is_number_like(const Argument& argument) const {
+      return set && kind == Argument::Kind::kBytes && argument.kind == kind &&
+             bytes.size() == argument.bytes.size();
+    }
   };
   Status set_argument(uint32_t index, const Argument& argument, Held& held) TUTTI_REQUIRES(mutex_);
 

@@ -3,16 +3,24 @@
 // asks for no events, gets one command for all of them, and the vendor's queue alone keeps order.
 // Of those that look the same one in many is planned, and one that differs from an earlier one in
 // numbers only is given to the vendor without a look at anything else.
+#include <algorithm>
+
 #include "scheduler/exec/engine_impl.h"
 
 namespace tutti::scheduler {
 namespace {
 
-// So many more launches does a plan last. Where there is one device only, it would be the same.
-constexpr uint32_t kUnplanned = 15, kUnplannedAlone = 255;
+// A plan lasts for so many more launches: for as many as are expected to take this long together,
+// and where there is one device only it would be the same again.
+constexpr double kPlannedSeconds = 1e-3;
+constexpr uint32_t kFewestUnplanned = 15, kMostUnplanned = 1023;
 
 uint32_t launches_by(const KernelPlan& plan) {
-  return plan.why == KernelPlan::Why::kOneDevice ? kUnplannedAlone : kUnplanned;
+  if (plan.why == KernelPlan::Why::kOneDevice) return kMostUnplanned;
+  const double each = plan.whole_seconds - plan.wait_seconds;
+  if (each <= 0) return kFewestUnplanned;
+  return static_cast<uint32_t>(
+      std::clamp<double>(kPlannedSeconds / each, kFewestUnplanned, kMostUnplanned));
 }
 
 /// Nothing but the model, the load and where data lie may change what is planned next.

@@ -43,10 +43,13 @@ bool LaunchedArguments::same_objects(const ArgumentSet& set) const {
 }
 
 bool LaunchedArguments::take_numbers(const ArgumentSet& set) {
-  if (!same_objects(set)) return false;
+  if (set.size() != set_->size()) return false;
+  version_ = kNone;
   for (size_t i = 0; i < set.size(); ++i) {
-    const auto& bytes = set[i].bytes;
-    copy_bytes({numbers_[i].data(), numbers_[i].size()}, {bytes.data(), bytes.size()});
+    const ArgumentSlot& slot = set[i];
+    if (!same_object((*set_)[i], slot)) return false;
+    if (slot.kind != Kind::kBytes) continue;
+    copy_bytes({numbers_[i].data(), numbers_[i].size()}, {slot.bytes.data(), slot.bytes.size()});
   }
   version_ = set.version;
   return true;

@@ -21,8 +21,8 @@ class LaunchedArguments {
   bool are(uint64_t version) const { return version == version_; }
   /// Buffers, images, samplers and sizes of local memory are the same.
   bool same_objects(const ArgumentSet& set) const;
-  /// Takes over the numbers of a set of the same kernel object; false, and nothing is taken, where
-  /// more than numbers differs.
+  /// Takes over the numbers of a set of the same kernel object; false, when some may have been
+  /// taken, where more than numbers differs. There is something to remember.
   bool take_numbers(const ArgumentSet& set);
   /// Of an argument that is a number; stays where it is until remember().
   std::span<const std::byte> number(size_t argument) const {
@@ -32,7 +32,8 @@ class LaunchedArguments {
  private:
   std::shared_ptr<const ArgumentSet> set_;                              // keeps the objects
   std::vector<boost::container::small_vector<std::byte, 16>> numbers_;  // per argument
-  uint64_t version_ = 0;
+  static constexpr uint64_t kNone = UINT64_MAX;
+  uint64_t version_ = kNone;
 };
 
 /// A kernel object's arguments at the time of its launch.

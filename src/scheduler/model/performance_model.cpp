@@ -13,7 +13,7 @@ constexpr uint32_t kEnoughSamples = 3;
 // Samples of a well-known kernel are so far apart, but no more launches than that: a sample costs
 // several times what a launch of a few microseconds does.
 constexpr double kRefreshSeconds = 10e-3;
-constexpr uint32_t kLongestInterval = 1024;
+constexpr uint32_t kLongestInterval = 8192;
 // A kernel's first run is often an outlier (caches, lazy code generation): it is forgotten when the
 // second one is this much faster.
 constexpr double kOutlier = 1.5;

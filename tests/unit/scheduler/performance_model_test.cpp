@@ -152,12 +152,12 @@ TEST(PerformanceModel, AsksForFewerSamplesOfTinyLaunches) {
       model.add(kKernel, 0, 1, seconds);
     }
     int wanted = 0;
-    for (int i = 0; i < 10240; ++i) wanted += model.wants_sample(kKernel, 0);
+    for (int i = 0; i < 32768; ++i) wanted += model.wants_sample(kKernel, 0);
     return wanted;
   };
-  EXPECT_EQ(asked(1), 10240 / 64);
-  EXPECT_EQ(asked(20e-6), 10240 / 500);
-  EXPECT_EQ(asked(1e-6), 10240 / 1024);
+  EXPECT_EQ(asked(1), 32768 / 64);
+  EXPECT_EQ(asked(20e-6), 32768 / 500);
+  EXPECT_EQ(asked(1e-6), 32768 / 8192);
 }
 
 TEST(PerformanceModel, ASampleThatNeverComesIsReplaced) {
