@@ -85,6 +85,7 @@ TEST_F(EngineAgain, WhatOthersTouchIsLookedAt) {
     EXPECT_EQ(read(*stream, out), mapped(value, round + 2));
     launch_until_again(*stream, a, in, out);
   }
+  EXPECT_TRUE(engine->finish(*stream));
 }
 
 TEST_F(EngineAgain, SmallLaunchesLeaveTheirArgumentsToTheApplication) {
