@@ -37,7 +37,7 @@ Buffer::Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler:
   afterlife_->handle = handle();
 }
 
-Buffer::~Buffer() = default;
+Buffer::~Buffer() { context_->engine().released(); }
 
 Result<Buffer*> Buffer::create(Context& context, Options options) {
   scheduler::LogicalBuffer::Options memory;

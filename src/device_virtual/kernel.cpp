@@ -22,6 +22,7 @@ Kernel::Kernel(Program& program, std::shared_ptr<KernelExecutable> executable,
 
 Kernel::~Kernel() {
   if (attached_) program_->detach_kernel();
+  program_->context().engine().released();
 }
 
 void Kernel::last_public_release() {

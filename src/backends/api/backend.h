@@ -62,6 +62,8 @@ class Completion {
   virtual ~Completion() = default;
   /// CL_QUEUED, CL_SUBMITTED, CL_RUNNING or CL_COMPLETE; a negative code when the command failed.
   virtual cl_int poll() = 0;
+  /// True once it is known, without asking the vendor, to have ended well.
+  virtual bool known_complete() const = 0;
   /// Blocks until the command has ended (flushes its queue first); its error, if it failed.
   virtual Status wait() = 0;
   /// Absent before the end and where the queue does not measure.

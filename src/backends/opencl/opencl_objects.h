@@ -125,8 +125,7 @@ class OpenClCompletion final : public Completion {
   /// What others wait for; null only where the vendor failed. Within the device's turn.
   cl_event event() const;
   cl_command_queue queue() const { return track_->queue.get(); }
-  /// True once it is known to have ended well: nobody needs to wait for it any more.
-  bool known_complete() const {
+  bool known_complete() const override {
     return status_.load(std::memory_order_acquire) == CL_COMPLETE || ended_unseen();
   }
   void flush_queue() const { device_.cl->clFlush(queue()); }

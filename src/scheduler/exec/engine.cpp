@@ -155,6 +155,7 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
   std::vector<Ref<Command>> nobody;
   Ref<Command> splitting;
   bool ready_now = false;
+  if (log.any_resting()) end_resting(&stream);
   {
     MutexLock lock(log.mutex());
     cl_int error = CL_SUCCESS;
@@ -272,6 +273,7 @@ Ref<Stream> Engine::create_stream(StreamOptions options) {
 }
 
 void Engine::abandon(Stream& stream) {
+  impl_->end_resting(&stream);
   for (auto& command : impl_->log.outstanding(stream)) {
     bool nobody_waits = false;
     {
@@ -347,6 +349,7 @@ Status Engine::flush(Stream& stream) {
 }
 
 Status Engine::finish(Stream& stream) {
+  if (impl_->finish_train(stream)) return {};
   const auto commands = impl_->log.outstanding(stream);
   // One vendor call per queue for all direct commands; their own events then answer at once.
   BackendMask direct = 0;

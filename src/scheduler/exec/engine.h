@@ -47,6 +47,10 @@ class Engine {
   /// engine's own threads.
   void abandon(Stream& stream);
 
+  /// The application has released a kernel or memory: what was kept for launches like those before
+  /// lets go of it.
+  void released();
+
   /// Appends a command. On error nothing was enqueued, except for blocking commands, whose own
   /// failure is returned (CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when a dependency failed).
   Result<Ref<Command>> enqueue(Stream& stream, Work&& work, const EnqueueOptions& options);

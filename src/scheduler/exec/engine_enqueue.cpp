@@ -219,6 +219,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   Decision decision;
   bool start_now = false;
   Ref<Command> splitting;  // which the command might be chained to
+  if (log.any_resting()) end_resting(&stream);
   for (bool polled = false, tried = false, planned_again = false;;) {
     cl_int error = CL_SUCCESS;
     MutexLock lock(log.mutex());

@@ -72,6 +72,12 @@ struct Engine::Impl : LogSink {
   /// The vendor has answered that a direct command ended with `status`. With it end those before it
   /// in its stream that the vendor knows to have ended: nobody may ever ask for them.
   void finish_direct(const Ref<Command>& command, cl_int status);
+  /// Waits for the stream, all of which is one train that rests then. False: it is not, or not yet
+  /// known to have ended well.
+  bool finish_train(Stream& stream);
+  /// Ends what rests in the stream, or null: everywhere, since the application has released
+  /// something.
+  void end_resting(const Stream* stream);
   /// Waits until the command is done, whatever its path.
   cl_int wait(const Ref<Command>& command);
   /// The same until its data are in place, which may be before others can see that.

@@ -97,6 +97,31 @@ Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, St
   return Ref<Command>();
 }
 
+bool Engine::Impl::finish_train(Stream& stream) {
+  uint32_t backend = 0;
+  {
+    MutexLock lock(log.mutex());
+    const Command* train = log.may_rest(stream);
+    if (!train || train->rests_) return train != nullptr;
+    backend = train->backend_;
+  }
+  for (auto* queue : stream.existing_queues(backend)) {
+    if (!queue->finish()) return false;  // each command says what has become of it
+  }
+  MutexLock lock(log.mutex());
+  Command* train = log.may_rest(stream);
+  if (!train || !train->completion_->known_complete()) return false;
+  planner.ended(std::exchange(train->expected_, {}));
+  if (!train->rests_) log.rest(*train);
+  return true;
+}
+
+void Engine::Impl::end_resting(const Stream* stream) {
+  for (const auto& train : log.take_resting(stream)) finish_direct(train, CL_COMPLETE);
+}
+
+void Engine::released() { impl_->end_resting(nullptr); }
+
 std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKernel& kernel,
                                            const LaunchShape& shape, bool local_given,
                                            ArgumentSource& arguments) {

@@ -137,6 +137,8 @@ class Command : public RefCounted {
   };
   bool is_train_ = false;
   bool open_ = false;          // further launches may join
+  bool rests_ = false;         // CommandLog::rest()
+  uint64_t releases_ = 0;      // of the log, when it was appended
   std::vector<Rider> riders_;  // kept alive until the end
   // Of the launches that have joined, the last ones that differ in more than numbers.
   struct Kind {

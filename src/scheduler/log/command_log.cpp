@@ -47,14 +47,19 @@ std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* c
   return edges;
 }
 
-void CommandLog::append(Stream& stream, const Ref<Command>& command, bool barrier) {
-  command->stream_ = Ref<Stream>(&stream);
-  stream.lease_.store(0, std::memory_order_relaxed);
+void CommandLog::drop_done(Stream& stream) {
   auto& outstanding = stream.outstanding_;
   while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
     outstanding.pop_front();
   }
-  outstanding.push_back(command);
+}
+
+void CommandLog::append(Stream& stream, const Ref<Command>& command, bool barrier) {
+  command->stream_ = Ref<Stream>(&stream);
+  command->releases_ = releases_;
+  stream.lease_.store(0, std::memory_order_relaxed);
+  drop_done(stream);
+  stream.outstanding_.push_back(command);
   if (!stream.options().out_of_order) {
     stream.last_ = command;
   } else if (barrier) {
@@ -175,7 +180,8 @@ std::vector<Ref<Command>> CommandLog::conflicts(const Command& self,
   std::vector<Ref<Command>> found;
   for (const BufferUse& use : uses) {
     for (const RangeUse& other : use.buffer->uses) {
-      if (other.command != &self && keep_order(use, other)) found.emplace_back(other.command);
+      const bool counts = other.command != &self && !other.command->rests_;
+      if (counts && keep_order(use, other)) found.emplace_back(other.command);
     }
   }
   return found;
@@ -231,151 +237,6 @@ bool CommandLog::set_direct(Command& command, uint32_t backend,
       !command.watched_ && (!command.dependents_.empty() || !command.callbacks_.empty());
   command.watched_ |= watch;
   return watch;
-}
-
-bool CommandLog::joinable(const Command& train) {
-  constexpr size_t kMost = 256;  // kernels, buffers
-  return train.open_ && train.state_ == Command::State::kDirect && !train.watched_ &&
-         train.dependents_.empty() && !train.after_ && train.riders_.size() < kMost &&
-         train.used_buffers_.size() < kMost;
-}
-
-Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
-  const Command* last = stream.last_.get();
-  return last && last->backend_ == backend && joinable(*last) ? stream.last_ : Ref<Command>();
-}
-
-std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream,
-                                                             const KernelWork& work) {
-  Command* last = stream.last_.get();
-  // One that is submitting is in another thread's hands.
-  if (!last || !last->is_train_ || last->state_ != Command::State::kDirect) return nullptr;
-  if (last->kinds_) {
-    for (Command::Kind& kind : last->kinds_->kinds) {
-      if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given)) continue;
-      if (kind.left == 0) return nullptr;
-      --kind.left;
-      return kind.plan;
-    }
-  }
-  const auto& first = std::get<KernelWork>(last->work_);
-  const bool same = first.kernel == work.kernel && first.shape == work.shape &&
-                    first.local_given == work.local_given;
-  return same ? last->plan_ : nullptr;
-}
-
-Command::Kind& CommandLog::kind_of(Command& train, const KernelWork& work,
-                                   std::shared_ptr<const KernelPlan> plan, uint32_t launches,
-                                   bool anew) {
-  if (!train.kinds_) train.kinds_ = std::make_unique<Command::Kinds>();
-  auto& kinds = train.kinds_->kinds;
-  Command::Kind* same = nullptr;
-  uint32_t left = plan ? launches : 0;
-  for (Command::Kind& kind : kinds) {
-    if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given)) continue;
-    if (anew) {
-      kind.plan = plan;
-      kind.left = left;
-    }
-    left = kind.left;
-    if (kind.arguments.same_objects(*work.arguments)) same = &kind;
-  }
-  if (same == nullptr) {
-    same = &kinds[train.kinds_->next++ % kinds.size()];
-    same->work = work;
-  }
-  same->arguments.remember(work.arguments);
-  same->plan = std::move(plan);
-  same->left = left;
-  same->unchanged = false;
-  return *same;
-}
-
-void CommandLog::reopen(Command& train) {
-  train.state_ = Command::State::kSubmitting;
-  train.direct_.store(false, std::memory_order_release);
-  train.data_.store(Command::Data::kPending, std::memory_order_release);
-  train.status_.store(CL_QUEUED, std::memory_order_release);
-}
-
-void LogMutex::end_lease() {
-  // A launch that is being made takes the lock once it is.
-  if ((lease_.exchange(0, std::memory_order_acq_rel) & kInUse) != 0) CommandLog::reopen(*train_);
-  train_ = nullptr;
-}
-
-void CommandLog::may_repeat(Stream& stream, Command& train, Command::Kind& kind) {
-  if (stream.last_.get() != &train || train.kinds_->touched || !joinable(train)) return;
-  kind.unchanged = true;
-  stream.leased_.store(&train, std::memory_order_relaxed);
-  stream.lease_.store(mutex_.lease(train), std::memory_order_release);
-}
-
-Command::Kind* CommandLog::find_kind(Command& train, const LaunchableKernel& kernel,
-                                     const LaunchShape& shape, bool local_given,
-                                     ArgumentSource& arguments) {
-  for (Command::Kind& kind : train.kinds_->kinds) {
-    if (kind.unchanged && kind.left > 0 && kind.has_shape(&kernel, shape, local_given) &&
-        arguments.give_numbers(kind.arguments)) {
-      --kind.left;
-      return &kind;
-    }
-  }
-  return nullptr;
-}
-
-CommandLog::Repeat CommandLog::begin_repeat(Stream& stream, const LaunchableKernel& kernel,
-                                            const LaunchShape& shape, bool local_given,
-                                            ArgumentSource& arguments) {
-  const uint64_t lease = stream.lease_.load(std::memory_order_acquire);
-  if (lease == 0) return {};
-  Command* const leased = stream.leased_.load(std::memory_order_relaxed);
-  if (mutex_.enter(lease)) {
-    const Repeat repeat{leased, find_kind(*leased, kernel, shape, local_given, arguments), lease};
-    if (repeat.kind) return repeat;
-    if (end_repeat(repeat)) return {};
-    bool watched = false;
-    Ref<Command> train;  // nothing else may hold it once the lock is gone
-    {
-      MutexLock lock(mutex_);
-      train = Ref<Command>(leased);
-      watched = set_direct(*leased, leased->backend_, leased->completion_);
-    }
-    if (watched) sink_.watch(std::move(train));
-    return {};
-  }
-  MutexLock lock(mutex_);
-  Command* const last = stream.last_.get();
-  if (!last || !last->kinds_ || last->kinds_->touched || !joinable(*last)) return {};
-  const Repeat repeat{last, find_kind(*last, kernel, shape, local_given, arguments)};
-  if (!repeat.kind) return {};
-  reopen(*last);
-  return repeat;
-}
-
-void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
-  reopen(train);
-  if (train.kinds_ && std::exchange(train.kinds_->touched, false)) {
-    for (Command::Kind& kind : train.kinds_->kinds) kind.unchanged = false;
-  }
-  hold(train, uses);
-  // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
-  // sets a number for the next launch need not leave the old one here.
-  const bool objects = std::any_of(work.arguments->begin(), work.arguments->end(),
-                                   [](const ArgumentSlot& slot) { return slot.image.get(); });
-  const auto same = [&](const std::shared_ptr<LaunchableKernel>& kernel,
-                        const std::shared_ptr<const ArgumentSet>& arguments) {
-    return kernel == work.kernel && (!objects || arguments == work.arguments);
-  };
-  const auto& first = std::get<KernelWork>(train.work_);
-  auto& riders = train.riders_;
-  if (same(first.kernel, first.arguments) ||
-      std::any_of(riders.rbegin(), riders.rend(), [&](const Command::Rider& rider) {
-        return same(rider.kernel, rider.arguments);
-      })) {
-    return;
-  }
-  riders.push_back({work.kernel, objects ? work.arguments : nullptr});
 }
 
 backends::CompletionPtr CommandLog::completion_of(Command& command) {
@@ -439,6 +300,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
     {
       MutexLock lock(mutex_);
       if (command->state_ == Command::State::kDone) continue;
+      if (command->rests_) wake(*command);
       if (command->state_ != Command::State::kEnded) note_end(*command);
       buffers.swap(command->used_buffers_);
       const bool shown = !command->after_;
@@ -467,10 +329,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
             !command->observed_) {
           stream->unseen_error_ = status;
         }
-        auto& outstanding = stream->outstanding_;
-        while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
-          outstanding.pop_front();
-        }
+        drop_done(*stream);
         if (stream->last_ == command) stream->last_ = nullptr;
         if (stream->barrier_ == command) stream->barrier_ = nullptr;
         if (stream->sampled_ == command) stream->sampled_ = nullptr;
@@ -533,10 +392,8 @@ void CommandLog::add_callback(const Ref<Command>& command, cl_int type,
 
 Ref<Command> CommandLog::oldest_direct(Stream& stream) {
   MutexLock lock(mutex_);
-  auto& outstanding = stream.outstanding_;
-  while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
-    outstanding.pop_front();
-  }
+  drop_done(stream);
+  const auto& outstanding = stream.outstanding_;
   if (outstanding.empty() || outstanding.front()->state_ != Command::State::kDirect) return {};
   return outstanding.front();
 }

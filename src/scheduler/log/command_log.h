@@ -115,6 +115,18 @@ class CommandLog {
   bool end_repeat(const Repeat& repeat) TUTTI_EXCLUDES(mutex_) {
     return repeat.lease != 0 && mutex_.leave(repeat.lease);
   }
+  /// The stream's only unfinished command, if it is a train that may rest once everything of it has
+  /// ended: the application has released nothing since it began. Null: there is none.
+  Command* may_rest(Stream& stream) TUTTI_REQUIRES(mutex_);
+  /// All that has joined the train has ended well, and the application has waited for it. It is
+  /// kept for launches to come, and in nobody's way: an application that launches and waits, again
+  /// and again, has one command for all of that, too.
+  void rest(Command& train) TUTTI_REQUIRES(mutex_);
+  bool any_resting() const { return rest_.load(std::memory_order_relaxed) != 0; }
+  /// Trains that rest, of one stream or, where the application has released something, all: they
+  /// do so no more, and are to be finished by who asks.
+  std::vector<Ref<Command>> take_resting(const Stream* stream) TUTTI_EXCLUDES(mutex_);
+
   /// What to ask for a direct command's end; closes a train. Null while a launch is joining.
   backends::CompletionPtr completion_of(Command& command) TUTTI_EXCLUDES(mutex_);
 
@@ -140,6 +152,8 @@ class CommandLog {
  private:
   void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
   void note_end(Command& command) TUTTI_REQUIRES(mutex_);
+  void wake(Command& train) TUTTI_REQUIRES(mutex_);
+  static void drop_done(Stream& stream);
 
   friend class LogMutex;
   /// Whether another launch on its device may join.
@@ -153,6 +167,9 @@ class CommandLog {
   LogSink& sink_;
   LogMutex mutex_;
   uint64_t last_use_ TUTTI_GUARDED_BY(mutex_) = 0;  // of any buffer
+  uint64_t releases_ TUTTI_GUARDED_BY(mutex_) = 0;  // of anything that commands use
+  std::vector<Ref<Command>> resting_ TUTTI_GUARDED_BY(mutex_);
+  std::atomic<size_t> rest_{0};  // so many
 };
 
 }  // namespace tutti::scheduler

@@ -140,6 +140,91 @@ TEST_F(EngineAgain, ASmallLaunchThatFailsHasChangedNothing) {
   EXPECT_EQ(read(*stream, out), mapped(1, 34));
 }
 
+TEST_F(EngineAgain, WhatIsWaitedForMayBeRepeated) {
+  start("gd", SplitMode::kNever);
+  auto stream = engine->create_stream({}), other = engine->create_stream({});
+  const auto a = kernel();
+  const auto in = buffer(1), out = buffer(0);
+  int again = 0;
+  for (uint32_t c = 0; c < 60; ++c) {
+    again += launch(*stream, a, in, out, c);
+    EXPECT_TRUE(engine->finish(*stream));
+    EXPECT_TRUE(engine->finish(*stream));
+    if (c % 20 != 19) continue;
+    // Others find its buffers free, and what they have changed is looked at.
+    const std::vector<std::byte> content(kBytes, static_cast<std::byte>(c));
+    auto written = enqueue(*other, WriteWork{whole(in), 0, kBytes, content.data()});
+    ASSERT_TRUE(written);
+    Command* waited = written->get();
+    EXPECT_TRUE(engine->wait({&waited, 1}));
+    EXPECT_FALSE(launch(*stream, a, in, out, c));
+    EXPECT_EQ(read(*other, out), mapped(c, c));
+  }
+  EXPECT_GT(again, 40);
+  EXPECT_TRUE(engine->finish(*stream));
+}
+
+TEST_F(EngineAgain, OnlyWhatHasEndedWellRests) {
+  start("d", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  const auto a = kernel();
+  const auto in = buffer(1), out = buffer(0);
+  std::atomic<bool> done{false};
+  // Launches while another thread waits for those before them.
+  std::thread waits([&] {
+    while (!done) {
+      EXPECT_TRUE(engine->finish(*stream));
+    }
+  });
+  for (uint32_t c = 0; c < 600; ++c) {
+    launch(*stream, a, in, out, c);
+    if (c % 100 != 99) continue;
+    EXPECT_TRUE(engine->finish(*stream));
+    EXPECT_EQ(read(*stream, out), mapped(1, c));
+  }
+  done = true;
+  waits.join();
+  EXPECT_TRUE(engine->finish(*stream));
+}
+
+TEST_F(EngineAgain, WhatRestsKeepsNothingThatIsReleased) {
+  start("d", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  const auto a = kernel();
+  const auto in = buffer(1);
+  const auto launch_and_drop = [&](bool before) {
+    auto out = buffer(0);
+    auto owner = std::make_shared<int>();
+    const std::weak_ptr<int> alive = owner;
+    out->owner = std::move(owner);
+    for (uint32_t c = 0; c < 5; ++c) {
+      launch(*stream, a, in, out, c);
+      if (!before) {
+        EXPECT_TRUE(engine->finish(*stream));
+      }
+    }
+    out = nullptr;
+    EXPECT_FALSE(alive.expired());
+    engine->released();
+    if (before) {
+      EXPECT_FALSE(alive.expired());
+      EXPECT_TRUE(engine->finish(*stream));
+    }
+    EXPECT_TRUE(alive.expired());
+  };
+  for (const bool before : {false, true, false, true}) launch_and_drop(before);
+  // Nor does a queue that is given up.
+  auto out = buffer(0);
+  auto owner = std::make_shared<int>();
+  const std::weak_ptr<int> alive = owner;
+  out->owner = std::move(owner);
+  launch(*stream, a, in, out, 1);
+  EXPECT_TRUE(engine->finish(*stream));
+  out = nullptr;
+  engine->abandon(*stream);
+  EXPECT_TRUE(alive.expired());
+}
+
 TEST_F(EngineAgain, OthersWaitForWhatIsBeingLaunched) {
   start("gd", SplitMode::kNever);
   // Each thread has a stream and a buffer; all read one buffer, which one thread reads back and

@@ -75,6 +75,10 @@ class FakeCompletion : public Completion {
     const std::lock_guard lock(mutex_);
     return newest_ ? newest_->poll() : status_;
   }
+  bool known_complete() const override {
+    const std::lock_guard lock(mutex_);
+    return newest_ ? newest_->known_complete() : status_ == CL_COMPLETE;
+  }
   Status wait() override {
     std::unique_lock lock(mutex_);
     if (newest_) {
@@ -114,7 +118,7 @@ class FakeCompletion : public Completion {
 
  private:
   const bool measures_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable ended_;
   cl_int status_ = CL_SUBMITTED;
   CompletionPtr newest_;
