@@ -84,6 +84,36 @@ TEST_F(ReleaseInFlight, ParentBeforeItsPart) {
   EXPECT_TRUE(same_elements(std::vector<cl_int>(32, 4), seen));
 }
 
+TEST_F(ReleaseInFlight, BuffersOfLaunchesThatWereWaitedFor) {
+  // Again and again, released before the application waits and after it: all are freed then.
+  for (const bool before : {false, true, false, true, false}) {
+    Latch freed(2);
+    const auto count_down = [](cl_mem, void* latch) { static_cast<Latch*>(latch)->count_down(); };
+    const Kernel add = kernel("add_scalar");
+    Buffer data = make_buffer_of(std::vector<cl_int>(64, 30));
+    Buffer part = make_sub_buffer(data, 0, 128);
+    for (const auto& buffer : {data.get(), part.get()}) {
+      ASSERT_SUCCESS(clSetMemObjectDestructorCallback(buffer, count_down, &freed));
+    }
+    for (cl_int i = 0; i < 20; ++i) {
+      set_args(add, i % 2 == 0 ? data.get() : part.get(), i);
+      ASSERT_SUCCESS(launch(add, 32, 32));
+      ASSERT_SUCCESS(clFinish(queue_));
+    }
+    EXPECT_EQ(read_all<cl_int>(data, 64)[31], 30 + 190);
+    ASSERT_SUCCESS(launch(add, 32, 32));
+    if (!before) {
+      ASSERT_SUCCESS(clFinish(queue_));
+    }
+    data.reset();
+    part.reset();
+    if (before) {
+      ASSERT_SUCCESS(clFinish(queue_));
+    }
+    EXPECT_TRUE(freed.wait());
+  }
+}
+
 TEST_F(ReleaseInFlight, ContextLast) {
   Event event;
   const Buffer data = make_buffer_of(std::vector<cl_int>(64, 1));
