@@ -42,7 +42,8 @@ COMPOSITION_ROOTS = ("device_virtual/composition", "icd/composition")
 
 # kernel_compiler's files that the driver links, and so must stay free of Clang and LLVM.
 WITHOUT_CLANG = ("kernel_compiler/compiler_client", "kernel_compiler/summary_json",
-                 "kernel_compiler/build_options", "kernel_compiler/compiler_api")
+                 "kernel_compiler/build_options", "kernel_compiler/compiler_api",
+                 "kernel_compiler/compile_cache", "kernel_compiler/file_state")
 
 # Folders of src/ that may not include CL/ headers themselves.
 WITHOUT_OPENCL = ("scheduler/balance", "scheduler/model", "scheduler/sim")

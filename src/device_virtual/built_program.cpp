@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "kernel_compiler/compile_cache.h"
+#include "platform/config.h"
 #include "platform/log.h"
 
 namespace tutti::device_virtual {
@@ -238,6 +240,17 @@ BuildOutcome make_unit(scheduler::BackendSet& backends, scheduler::BackendMask w
   return outcome;
 }
 
+/// What the front end says, or has said before.
+Result<kernel_compiler::CompileOutput> front_end(const kernel_compiler::CompileRequest& request) {
+  static const std::string folder = [] {
+    const Config& config = process_config();
+    const std::string cache = cache_folder(config);
+    const bool kept = config.programs.value == ProgramMemory::kDisk && !cache.empty();
+    return kept ? cache + "/programs" : std::string();
+  }();
+  return kernel_compiler::compile_or_recall(request, folder);
+}
+
 }  // namespace
 
 ProgramTexts texts_of(kernel_compiler::CompileOutput compiled) {
@@ -309,7 +322,7 @@ Result<backends::Module*> BuiltProgram::rewritten_module(uint32_t backend) {
 BuildOutcome build_program(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
                            const kernel_compiler::CompileRequest& request) {
   const FailureCodes& codes = request.unit ? kCompileCodes : kBuildCodes;
-  auto compiled = kernel_compiler::compile(request);
+  auto compiled = front_end(request);
   if (!compiled) return failed(compiled.error().code, compiled.error().message);
   if (compiled->invalid_options) return failed(codes.options, std::move(compiled->log));
   if (!compiled->ok) return failed(codes.failure, std::move(compiled->log));
@@ -323,7 +336,7 @@ BuildOutcome link_program(scheduler::BackendSet& backends, scheduler::BackendMas
                           const std::string& link_options, bool in_one_go) {
   const FailureCodes& codes = in_one_go ? kBuildCodes : kLinkCodes;
   for (const auto& unit : units) request.units.push_back({unit->source(), unit->options()});
-  auto compiled = kernel_compiler::compile(request);
+  auto compiled = front_end(request);
   if (!compiled) return failed(compiled.error().code, compiled.error().message);
   if (!compiled->ok || (!request.library && compiled->units.size() != units.size())) {
     return failed(codes.failure, std::move(compiled->log));
@@ -349,7 +362,7 @@ BuildOutcome link_program(scheduler::BackendSet& backends, scheduler::BackendMas
 BuildOutcome check_options(kernel_compiler::CompileRequest request) {
   request.source = "\n";
   request.headers.clear();
-  auto compiled = kernel_compiler::compile(request);
+  auto compiled = front_end(request);
   if (!compiled) return failed(compiled.error().code, compiled.error().message);
   if (compiled->invalid_options) {
     return failed(request.unit ? CL_INVALID_COMPILER_OPTIONS : CL_INVALID_BUILD_OPTIONS,

@@ -53,6 +53,13 @@ struct UnitOutput {
   bool operator==(const UnitOutput&) const = default;
 };
 
+/// What was found in the file system under a path that the preprocessor looked at (file_state.h).
+struct FileLookup {
+  std::string path;  // as it was asked for, perhaps relative to the working folder
+  std::string state;
+  bool operator==(const FileLookup&) const = default;
+};
+
 struct CompileOutput {
   bool ok = false;
   bool invalid_options = false;   // the options are at fault: CL_INVALID_BUILD_OPTIONS
@@ -63,6 +70,10 @@ struct CompileOutput {
   std::string rewritten;          // the sub-range variant; empty where no kernel needs it
   std::vector<UnitOutput> units;  // one per unit of the request; the texts above are empty then
   scheduler::ProgramSummary summary;
+  // Where `repeatable`, the same request has the same output as long as these find the same; else
+  // the output depends on more, such as the time of day.
+  std::vector<FileLookup> files;
+  bool repeatable = true;
   bool operator==(const CompileOutput&) const = default;
 };
 

@@ -29,7 +29,9 @@ extern "C" {
 ///     "vendor_options": "-cl-fast-relaxed-math …",   // options left after preprocessing
 ///     "rewritten": "…",                 // the sub-range variant; "" when no kernel needs it
 ///     "units": [{"preprocessed": "…", "rewritten": "…"}],  // one per unit of the request
-///     "summary": { … } }                // ProgramSummary, see kernel_compiler/summary_json.h
+///     "files": [{"path": "inc/a.h", "state": "…"}],     // looked at, see
+///     kernel_compiler/file_state.h "repeatable": true,               // without the time of day in
+///     it "summary": { … } }                // ProgramSummary, see kernel_compiler/summary_json.h
 struct TuttiCompilerResult {
   const char* json;
   size_t size;

@@ -2,6 +2,8 @@
 #include "kernel_compiler/compiler_client.h"
 
 #include <dlfcn.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -34,7 +36,18 @@ std::vector<std::string> candidates() {
 struct LoadedCompiler {
   const TuttiCompilerApi* api = nullptr;
   std::string path;
+  std::string identity;
 };
+
+/// See expected_library(). Empty where the path does not say which file dlopen takes, or no such
+/// file is there.
+std::string identity_of(const std::string& path) {
+  struct stat status {};
+  if (path.find('/') == std::string::npos || stat(path.c_str(), &status) != 0) return {};
+  return fmt::format("{}\n{}.{}\n{}.{:09} {}.{:09}\n{}\n", path, status.st_dev, status.st_ino,
+                     status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
+                     status.st_ctim.tv_nsec, status.st_size);
+}
 
 Result<LoadedCompiler> load() {
   std::string tried;
@@ -43,6 +56,7 @@ Result<LoadedCompiler> load() {
     // needs nothing from itself by name, since its LLVM is linked in with hidden symbols, and deep
     // binding would cut it off from an application's (or a sanitizer's) malloc. RTLD_NODELETE:
     // LLVM's static objects are not made to be unloaded.
+    const std::string identity = identity_of(path);
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == nullptr) {
       const char* reason = dlerror();
@@ -53,7 +67,7 @@ Result<LoadedCompiler> load() {
     const auto entry = reinterpret_cast<Entry>(dlsym(library, TUTTI_COMPILER_ENTRY));
     const TuttiCompilerApi* api = entry != nullptr ? entry() : nullptr;
     if (api != nullptr && api->version == 1) {
-      return LoadedCompiler{api, path};
+      return LoadedCompiler{api, path, identity_of(path) == identity ? identity : std::string()};
     }
     dlclose(library);
     tried += std::string(tried.empty() ? "" : "; ") + path + ": of another version";
@@ -75,23 +89,45 @@ Result<std::string> compiler_library() {
   return loaded->path;
 }
 
-Result<CompileOutput> compile(const CompileRequest& request) {
+std::string expected_library() {
+  for (const std::string& path : candidates()) {
+    if (std::string identity = identity_of(path); !identity.empty()) return identity;
+  }
+  return {};
+}
+
+const std::string& loaded_library() {
+  static const std::string nothing;
+  const auto& loaded = compiler();
+  return loaded ? loaded->identity : nothing;
+}
+
+Result<std::string> compile_text(const std::string& request) {
   const auto& loaded = compiler();
   if (!loaded) {
     return tl::unexpected<Error>(loaded.error());
   }
   const TuttiCompilerApi* const api = loaded->api;
-  const std::string text = encode_request(request);
-  const TuttiCompilerResult answer = api->compile(text.data(), text.size());
+  const TuttiCompilerResult answer = api->compile(request.data(), request.size());
   if (answer.json == nullptr) {
     return fail(CL_OUT_OF_HOST_MEMORY, "the kernel compiler ran out of memory or threads");
   }
-  auto output = decode_output({answer.json, answer.size});
+  std::string output(answer.json, answer.size);
   api->release(answer);
+  return output;
+}
+
+Result<CompileOutput> read_answer(std::string_view answer) {
+  auto output = decode_output(answer);
   if (!output) {
     output.error().code = CL_OUT_OF_RESOURCES;
   }
   return output;
+}
+
+Result<CompileOutput> compile(const CompileRequest& request) {
+  TUTTI_ASSIGN(const std::string answer, compile_text(encode_request(request)));
+  return read_answer(answer);
 }
 
 }  // namespace tutti::kernel_compiler

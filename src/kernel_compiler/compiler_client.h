@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "kernel_compiler/compile_types.h"
 #include "platform/result.h"
@@ -16,7 +17,18 @@ namespace tutti::kernel_compiler {
 /// places were tried), CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES when it answers nonsense.
 Result<CompileOutput> compile(const CompileRequest& request);
 
+/// The same as text (compiler_api.h): request in, output out.
+Result<std::string> compile_text(const std::string& request);
+Result<CompileOutput> read_answer(std::string_view answer);
+
 /// Where the library lies, which is loaded if it was not yet. Error: as compile().
 Result<std::string> compiler_library();
+
+/// Which library would be loaded now, as long as it loads: its path, and what changes with its
+/// content, a line each. Does not load it. Empty: unknown.
+std::string expected_library();
+
+/// The same of the library that was loaded, as it was then. Empty: unknown.
+const std::string& loaded_library();
 
 }  // namespace tutti::kernel_compiler

@@ -106,7 +106,7 @@ void compile(const CompileRequest& request, CompileOutput& output) {
     return;
   }
   output.vendor_options = settings.options.vendor_options;
-  if (!preprocess(settings, output.preprocessed, output.log)) {
+  if (!preprocess(settings, output)) {
     output.preprocessed.clear();
     return;
   }

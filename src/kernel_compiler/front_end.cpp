@@ -16,6 +16,7 @@
 #include <clang/Frontend/PreprocessorOutputOptions.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Frontend/Utils.h>
+#include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Pragma.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Lex/PreprocessorOptions.h>
@@ -30,6 +31,7 @@
 
 #include "kernel_compiler/predefined_macros.h"
 #include "kernel_compiler/resource_header.h"
+#include "kernel_compiler/watched_files.h"
 
 namespace tutti::kernel_compiler {
 namespace {
@@ -169,9 +171,24 @@ class UnrollPragmas final : public clang::PragmaHandler {
   std::vector<Place>& places_;
 };
 
+/// Notes that a program contains the time of its compilation, or of a file's last change.
+class TimeMacros final : public clang::PPCallbacks {
+ public:
+  explicit TimeMacros(bool& used) : used_(used) {}
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange,
+                    const clang::MacroArgs*) override {
+    const llvm::StringRef macro = name.getIdentifierInfo()->getName();
+    used_ |= macro == "__DATE__" || macro == "__TIME__" || macro == "__TIMESTAMP__";
+  }
+
+ private:
+  bool& used_;
+};
+
 class PreprocessAction final : public clang::PreprocessorFrontendAction {
  public:
   explicit PreprocessAction(std::string& text) : text_(text) {}
+  bool shows_time() const { return shows_time_; }
 
  protected:
   void ExecuteAction() override {
@@ -183,12 +200,14 @@ class PreprocessAction final : public clang::PreprocessorFrontendAction {
     clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
     std::vector<UnrollPragmas::Place> places;
     preprocessor.AddPragmaHandler(new UnrollPragmas(text_, places));  // which owns it
+    preprocessor.addPPCallbacks(std::make_unique<TimeMacros>(shows_time_));
     clang::DoPrintPreprocessedInput(preprocessor, &stream, options);
     UnrollPragmas::insert(places, text_);
   }
 
  private:
   std::string& text_;
+  bool shows_time_ = false;
 };
 
 class VisitingConsumer final : public clang::ASTConsumer {
@@ -348,7 +367,7 @@ void drop_leading_marks(std::string& text) {
 
 }  // namespace
 
-bool preprocess(const FrontEndSettings& settings, std::string& text, std::string& log) {
+bool preprocess(const FrontEndSettings& settings, CompileOutput& output) {
   std::vector<std::string> arguments = common_arguments(settings);
   // Headers given to clCompileProgram come before any folder (section 5.8.2).
   arguments.insert(arguments.end(), {"-I", kHeaderFolder});
@@ -362,11 +381,12 @@ bool preprocess(const FrontEndSettings& settings, std::string& text, std::string
     memory->addFile(kHeaderFolder + header.name, 0,
                     llvm::MemoryBuffer::getMemBuffer(header.source, header.name));
   }
+  llvm::IntrusiveRefCntPtr<WatchedFiles> real(new WatchedFiles);
   llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files(
-      new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem()));
+      new llvm::vfs::OverlayFileSystem(real));
   files->pushOverlay(memory);
 
-  Session session(arguments, settings.request->source, files, log);
+  Session session(arguments, settings.request->source, files, output.log);
   auto& macros = session.instance().getPreprocessorOpts();
   const auto add = [&](const MacroOption& macro) {
     if (macro.undefine) {
@@ -381,12 +401,14 @@ bool preprocess(const FrontEndSettings& settings, std::string& text, std::string
   for (const MacroOption& macro : settings.options.macros) {
     add(macro);
   }
-  PreprocessAction action(text);
+  PreprocessAction action(output.preprocessed);
   const bool ok = session.run(action);
-  drop_leading_marks(text);
+  output.files = real->lookups();
+  output.repeatable = real->complete() && !action.shows_time();
+  drop_leading_marks(output.preprocessed);
   if (!settings.request->headers.empty()) {
-    show_header_names(text);
-    show_header_names(log);
+    show_header_names(output.preprocessed);
+    show_header_names(output.log);
   }
   return ok;
 }

@@ -33,8 +33,9 @@ struct FrontEndSettings {
   uint32_t language = 120;
 };
 
-/// Stage one. Returns whether it succeeded; diagnostics are appended to `log` either way.
-bool preprocess(const FrontEndSettings& settings, std::string& text, std::string& log);
+/// Stage one, to `output.preprocessed`; notes on what else that depends. Returns whether it
+/// succeeded; diagnostics are appended to the log either way.
+bool preprocess(const FrontEndSettings& settings, CompileOutput& output);
 
 /// Called after a translation unit was parsed without errors, while its tree and the code
 /// generator's names are alive.

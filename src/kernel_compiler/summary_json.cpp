@@ -488,6 +488,10 @@ std::string encode_output(const CompileOutput& output) {
   for (const UnitOutput& unit : output.units) {
     units.push_back({{"preprocessed", unit.preprocessed}, {"rewritten", unit.rewritten}});
   }
+  json files = json::array();
+  for (const FileLookup& file : output.files) {
+    files.push_back({{"path", file.path}, {"state", file.state}});
+  }
   return dump({{"ok", output.ok},
                {"invalid_options", output.invalid_options},
                {"log", output.log},
@@ -496,6 +500,8 @@ std::string encode_output(const CompileOutput& output) {
                {"vendor_options", output.vendor_options},
                {"rewritten", output.rewritten},
                {"units", std::move(units)},
+               {"files", std::move(files)},
+               {"repeatable", output.repeatable},
                {"summary", write_summary(output.summary)}});
 }
 
@@ -512,6 +518,10 @@ Result<CompileOutput> decode_output(std::string_view text) {
     reader.array(reader.find(value, "units"), "units", [&](const json& row) {
       output.units.push_back({reader.string(row, "preprocessed"), reader.string(row, "rewritten")});
     });
+    reader.array(reader.find(value, "files"), "files", [&](const json& row) {
+      output.files.push_back({reader.string(row, "path"), reader.string(row, "state")});
+    });
+    output.repeatable = reader.boolean(value, "repeatable");
     if (const json* summary = reader.find(value, "summary")) {
       output.summary = read_summary(reader, *summary);
     }

@@ -87,6 +87,12 @@ const Names<ModelMemory>& names_of(Tag<ModelMemory>) {
   return *names;
 }
 
+const Names<ProgramMemory>& names_of(Tag<ProgramMemory>) {
+  static const auto* names =
+      new Names<ProgramMemory>{{"disk", ProgramMemory::kDisk}, {"off", ProgramMemory::kOff}};
+  return *names;
+}
+
 const Names<EnergyChoice>& names_of(Tag<EnergyChoice>) {
   static const auto* names = new Names<EnergyChoice>{
       {"auto", EnergyChoice::kAuto}, {"on", EnergyChoice::kOn}, {"off", EnergyChoice::kOff}};

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // probe_libraries(): runs the probe program once per driver that is not remembered.
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 
 #include "platform/discovery.h"
+#include "platform/kept_file.h"
 #include "platform/log.h"
 #include "platform/probe_process.h"
 
@@ -98,7 +96,9 @@ fs::path cache_file(const std::string& cache_folder, const std::string& key) {
 
 // A file holds: the format, "safe" or the reason, then the whole key (two keys may share a hash).
 std::optional<ProbeVerdict> recall(const fs::path& path, const std::string& key) {
-  std::ifstream file(path, std::ios::binary);
+  const auto kept = read_kept(path.string());
+  if (!kept) return {};
+  std::istringstream file(*kept);
   std::string format, verdict;
   if (!std::getline(file, format) || format != kFormat || !std::getline(file, verdict)) return {};
   const std::string rest{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -109,21 +109,11 @@ std::optional<ProbeVerdict> recall(const fs::path& path, const std::string& key)
 }
 
 void remember(const fs::path& path, const std::string& key, const ProbeVerdict& verdict) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  std::string temporary = path.string() + ".XXXXXX";
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) {
-    log(LogLevel::kDebug, "the probe's verdict is not remembered: {}: {}", path.string(),
-        strerror(errno));
-    return;
-  }
   const std::string text =
       fmt::format("{}\n{}\n{}", kFormat, verdict.safe ? "safe" : verdict.reason, key);
-  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(file);
-  // Readers see the old file or the whole new one.
-  if (!written || rename(temporary.c_str(), path.c_str()) != 0) unlink(temporary.c_str());
+  if (const Status kept = keep_file(path.string(), text); !kept) {
+    log(LogLevel::kDebug, "the probe's verdict is not remembered: {}", kept.error().message);
+  }
 }
 
 }  // namespace

@@ -153,6 +153,26 @@ def damaged_model(bench):
         os.chmod(folder, 0o755)
 
 
+def damaged_programs(bench):
+    """What is remembered of programs is recalled, or found out again."""
+    with tempfile.TemporaryDirectory() as folder:
+        def recalls(**options):
+            status, text = run(bench, TUTTI_CACHE=folder, TUTTI_LOG="debug", **options)
+            expect_right(status, text)
+            return "analysis is recalled from" in text
+        expect(not recalls(), "the first run to compile", "a program was recalled")
+        expect(recalls(), "the second run to recall what the first found out", "it compiled")
+        expect(not recalls(TUTTI_PROGRAMS="off"), "nothing to be recalled", "a program was")
+        kept = {file: file.read_bytes() for file in pathlib.Path(folder, "programs").iterdir()}
+        for damage in (lambda whole: b"", lambda whole: whole[:len(whole) // 2], os.urandom,
+                       lambda whole: whole.replace(b"groupsum", b"groupsun")):
+            for file, whole in kept.items():
+                file.write_bytes(os.urandom(3000) if damage is os.urandom else damage(whole))
+            expect(not recalls(), "damaged files to be left alone", "one was recalled")
+            for file, whole in kept.items():
+                expect(file.read_bytes() == whole, "the file to be whole again", str(file))
+
+
 def damaged_trace(bench):
     """`tutti report` says what is wrong with a file, and writes no page."""
     with tempfile.TemporaryDirectory() as folder:
@@ -226,7 +246,8 @@ def damaged_driver(bench):
 CASES = {"no-vendor": no_vendor, "unknown-balancer": unknown_balancer,
          "unknown-device": unknown_device, "unknown-option": unknown_option,
          "broken-kernel": broken_kernel,
-         "damaged-model": damaged_model, "damaged-trace": damaged_trace,
+         "damaged-model": damaged_model, "damaged-programs": damaged_programs,
+         "damaged-trace": damaged_trace,
          "read-only-cache": read_only_cache, "full-cache": full_cache, "no-home": no_home,
          "unreadable-configuration": unreadable_configuration, "damaged-driver": damaged_driver}
 

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small parts: reference counts, locks, clock, error names, process exit.
+// The small parts: reference counts, locks, clock, error names, kept files, process exit.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
 #include "platform/cl_error_name.h"
 #include "platform/clock.h"
+#include "platform/kept_file.h"
 #include "platform/lower_case.h"
 #include "platform/own_files.h"
 #include "platform/process_exit.h"
 #include "platform/ref_counted.h"
 #include "platform/thread_annotations.h"
+#include "temporary_folder.h"
 
 namespace tutti {
 namespace {
@@ -130,6 +134,46 @@ TEST(Names, ErrorsAndCase) {
 
 TEST(OwnFiles, ThisProgram) {
   EXPECT_THAT(own_binary(), ::testing::EndsWith("/tutti-platform-tests"));
+}
+
+TEST(KeptFile, IsWholeOrNotThere) {
+  TemporaryFolder folder;
+  const std::string file = folder / "a/b";
+  EXPECT_FALSE(read_kept(file));
+  EXPECT_FALSE(read_kept(folder.path()));  // no file
+  for (const std::string& content :
+       {std::string("x\0y\n", 4), std::string(), std::string(3 << 20, 'z')}) {
+    ASSERT_TRUE(keep_file(file, content));
+    EXPECT_EQ(read_kept(file), content);
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "a"), {}), 1);
+
+  std::filesystem::create_directory(folder / "c");
+  const Status failed = keep_file(folder / "c", "");
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, testing::HasSubstr("Is a directory"));
+  EXPECT_FALSE(keep_file(file + "/below", ""));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
+}
+
+TEST(KeptFile, ReadersNeverSeeAPart) {
+  TemporaryFolder folder;
+  const std::string file = folder / "f";
+  ASSERT_TRUE(keep_file(file, std::string(1000, 'a')));
+  std::atomic<bool> over{false};
+  std::thread reader([&] {
+    while (!over) {
+      const auto content = read_kept(file);
+      ASSERT_TRUE(content);
+      EXPECT_EQ(*content, std::string(content->front() == 'a' ? 1000 : 70000, content->front()));
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    const bool odd = i % 2 == 1;
+    EXPECT_TRUE(keep_file(file, std::string(odd ? 1000 : 70000, odd ? 'a' : 'b')));
+  }
+  over = true;
+  reader.join();
 }
 
 TEST(ProcessExitDeathTest, VendorsAreGoneInExitHandlersThatWereRegisteredBefore) {
