@@ -87,10 +87,12 @@ Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, c
 
 Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) {
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
+  const uint64_t before = calls_before();
   const auto turn = device_.turn();
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_TRUE, offset, size,
                                               to, 0, nullptr, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBuffer", code);
+  track_->note_ended(before);  // the queue is in-order
   return {};
 }
 

@@ -14,8 +14,6 @@ using device_virtual::Capabilities;
 using device_virtual::image_dimensions;
 using device_virtual::is_image_array;
 
-constexpr cl_mem_flags kAccess = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
-
 tl::unexpected<Error> bad_description(const char* why) {
   return fail(CL_INVALID_IMAGE_DESCRIPTOR, why);
 }
@@ -194,8 +192,8 @@ Result<CreateImage> create_image(cl_context context_handle, const cl_mem_propert
   if (call.options.size > capabilities.max_allocation) {
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "above CL_DEVICE_MAX_MEM_ALLOC_SIZE");
   }
-  if ((call.options.flags & kAccess) == 0) call.options.flags |= CL_MEM_READ_WRITE;
-  call.options.image->access = call.options.flags & kAccess;
+  if ((call.options.flags & kKernelAccess) == 0) call.options.flags |= CL_MEM_READ_WRITE;
+  call.options.image->access = call.options.flags & kKernelAccess;
   // "CL_IMAGE_FORMAT_NOT_SUPPORTED if there are no devices in context that support image_format."
   TUTTI_ASSIGN(const auto formats,
                call.context->image_formats(call.options.image->access, shape.type));
@@ -232,7 +230,7 @@ Result<SupportedFormats> supported_image_formats(cl_context context_handle, cl_m
   }
   if (image_dimensions(type) == 0) return fail(CL_INVALID_VALUE, "not an image type");
   if (num_entries == 0 && formats != nullptr) return fail(CL_INVALID_VALUE, "num_entries is 0");
-  call.access = flags & (kAccess | CL_MEM_KERNEL_READ_AND_WRITE);
+  call.access = flags & (kKernelAccess | CL_MEM_KERNEL_READ_AND_WRITE);
   if (call.access == 0) call.access = CL_MEM_READ_WRITE;
   return call;
 }

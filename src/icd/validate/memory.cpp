@@ -7,7 +7,6 @@
 namespace tutti::icd::validate {
 namespace {
 
-constexpr cl_mem_flags kAccess = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
 constexpr cl_mem_flags kHostAccess =
     CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 constexpr cl_mem_flags kHostPointer =
@@ -16,8 +15,9 @@ constexpr cl_mem_flags kHostPointer =
 }  // namespace
 
 bool valid_flags(cl_mem_flags flags) {
-  if ((flags & ~(kAccess | kHostAccess | kHostPointer)) != 0) return false;
-  if (std::popcount(flags & kAccess) > 1 || std::popcount(flags & kHostAccess) > 1) return false;
+  if ((flags & ~(kKernelAccess | kHostAccess | kHostPointer)) != 0) return false;
+  if (std::popcount(flags & kKernelAccess) > 1 || std::popcount(flags & kHostAccess) > 1)
+    return false;
   // "CL_MEM_ALLOC_HOST_PTR [CL_MEM_COPY_HOST_PTR] and CL_MEM_USE_HOST_PTR are mutually exclusive."
   return (flags & CL_MEM_USE_HOST_PTR) == 0 ||
          (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
@@ -49,7 +49,7 @@ Result<cl_mem_flags> flags_under(cl_mem_flags parent, cl_mem_flags flags) {
   // corresponding memory access qualifiers associated with buffer. The [host pointer] values cannot
   // be specified in flags but are inherited from buffer. … If the CL_MEM_HOST_… values are not
   // specified in flags, they are inherited."
-  if ((flags & kAccess) == 0) flags |= parent & kAccess;
+  if ((flags & kKernelAccess) == 0) flags |= parent & kKernelAccess;
   if ((flags & kHostAccess) == 0) flags |= parent & kHostAccess;
   return flags | (parent & kHostPointer);
 }

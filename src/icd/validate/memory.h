@@ -6,6 +6,10 @@
 
 namespace tutti::icd::validate {
 
+/// What kernels may do with an object.
+inline constexpr cl_mem_flags kKernelAccess =
+    CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+
 /// "CL_INVALID_VALUE if values specified in flags are not valid": unknown bits, and those that the
 /// table of cl_mem_flags calls mutually exclusive.
 bool valid_flags(cl_mem_flags flags);

@@ -23,7 +23,7 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr double kRegular = 2.0;
-constexpr double kIrregular = 0.5;  // of two devices
+constexpr double kIrregularOfTwo = 0.5;  // of two devices
 constexpr double kIrregularOfMore = 0.75;
 constexpr double kRisk = 0.05;   // p: the part of the run that one package may put at stake
 constexpr double kProbe = 0.02;  // of the launch, for a device that is not known
@@ -34,7 +34,8 @@ class SigmoidBalancer final : public FleetBalancer {
       : FleetBalancer(Fleet(devices)),
         total_(static_cast<double>(total)),
         regular_(parameter_or(parameters, 0, kRegular)),
-        irregular_(parameter_or(parameters, 1, devices.size() > 2 ? kIrregularOfMore : kIrregular)),
+        irregular_(
+            parameter_or(parameters, 1, devices.size() > 2 ? kIrregularOfMore : kIrregularOfTwo)),
         risk_(parameter_or(parameters, 2, kRisk)) {}
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override;

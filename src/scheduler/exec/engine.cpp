@@ -308,7 +308,14 @@ Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOp
                                          command->queued_.load(std::memory_order_relaxed));
   }
   command->observed_ = options.observed || options.blocking;
-  if (options.blocking) return impl_->run_blocking(stream, std::move(command), options);
+  if (options.blocking) {
+    const bool alone = options.wait_list.empty() && !options.barrier && !command->trace_;
+    if (const auto done = alone ? impl_->read_behind(stream, command) : std::nullopt) {
+      if (!*done) return tl::unexpected<Error>(done->error());
+      return command;
+    }
+    return impl_->run_blocking(stream, std::move(command), options);
+  }
   return impl_->enqueue(stream, std::move(command), options);
 }
 

@@ -75,6 +75,12 @@ struct Engine::Impl : LogSink {
   /// Waits for the stream, all of which is one train that rests then. False: it is not, or not yet
   /// known to have ended well.
   bool finish_train(Stream& stream);
+  /// Lets the train rest that is all of the stream and known to have ended well. False: there is
+  /// none.
+  bool rest_train(Stream& stream);
+  /// Runs a small blocking read behind what its in-order stream has on the device that holds the
+  /// data, outside the log's order: the vendor's queue keeps it. Nothing: it takes the usual way.
+  std::optional<Status> read_behind(Stream& stream, const Ref<Command>& command);
   /// Ends what rests in the stream, or null: everywhere, since the application has released
   /// something.
   void end_resting(const Stream* stream);

@@ -48,10 +48,7 @@ Ref<Command> Engine::Impl::join_train(Stream& stream, const KernelWork& work, ui
     for (BufferUse& use : uses) use.writes = true;
   }
   for (const auto& other : log.conflicts(*train, uses)) {
-    // The vendor's queue keeps the order of what is ahead of the train in its stream.
-    const bool ahead = other->stream_ == train->stream_ && other->backend_ == backend &&
-                       other->state_ == Command::State::kDirect && !other->after_;
-    if (!ahead) return {};
+    if (!CommandLog::ahead_of(*train, *other)) return {};
   }
   log.join(*train, work, uses);
   return train;
@@ -108,6 +105,10 @@ bool Engine::Impl::finish_train(Stream& stream) {
   for (auto* queue : stream.existing_queues(backend)) {
     if (!queue->finish()) return false;  // each command says what has become of it
   }
+  return rest_train(stream);
+}
+
+bool Engine::Impl::rest_train(Stream& stream) {
   MutexLock lock(log.mutex());
   Command* train = log.may_rest(stream);
   if (!train || !train->completion_->known_complete()) return false;

@@ -192,7 +192,10 @@ void CommandLog::hold(Command& command, std::span<const BufferUse> uses) {
     use.buffer->last_use = ++last_use_;
     auto& held = use.buffer->uses;
     for (const RangeUse& other : held) {
-      if (other.command != &command && other.command->kinds_) other.command->kinds_->touched = true;
+      // A read behind a train changes nothing for launches that repeat.
+      const bool behind = !use.writes && other.command->stream_ == command.stream_;
+      if (other.command == &command || behind) continue;
+      if (other.command->kinds_) other.command->kinds_->touched = true;
     }
     RangeUse entry{&command, use.begin, use.end, use.writes};
     if (command.state_ == Command::State::kSubmitting) {
@@ -215,6 +218,27 @@ void CommandLog::hold(Command& command, std::span<const BufferUse> uses) {
       command.used_buffers_.emplace_back(use.buffer);
     }
   }
+}
+
+Ref<Command> CommandLog::newest_direct(Stream& stream) {
+  const Command* last = stream.last_.get();
+  const bool direct = last && last->state_ == Command::State::kDirect && !last->after_;
+  return direct ? stream.last_ : Ref<Command>();
+}
+
+bool CommandLog::ahead_of(const Command& command, const Command& other) {
+  return other.stream_ == command.stream_ && other.backend_ == command.backend_ &&
+         other.state_ == Command::State::kDirect && !other.after_;
+}
+
+bool CommandLog::hold_behind(const Command& before, const Ref<Command>& read,
+                             std::span<const BufferUse> uses) {
+  for (const auto& other : conflicts(*read, uses)) {
+    if (!ahead_of(before, *other)) return false;
+  }
+  read->stream_ = before.stream_;
+  hold(*read, uses);
+  return true;
 }
 
 void CommandLog::release_uses(Command& command) {

@@ -115,6 +115,17 @@ class CommandLog {
   bool end_repeat(const Repeat& repeat) TUTTI_EXCLUDES(mutex_) {
     return repeat.lease != 0 && mutex_.leave(repeat.lease);
   }
+  /// The in-order stream's newest command, if it and with it all before it are in the vendor's
+  /// hands on one device. Null otherwise.
+  Ref<Command> newest_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
+  /// Whether the vendor's queue keeps the order between `command`, which is in it or is to be, and
+  /// `other`, for which it would otherwise have to wait.
+  static bool ahead_of(const Command& command, const Command& other);
+  /// For a read that is not part of its stream's order, which the vendor's queue keeps: holds what
+  /// it uses if nothing stands in its way but what is ahead of it in the queue of `before`.
+  bool hold_behind(const Command& before, const Ref<Command>& read, std::span<const BufferUse> uses)
+      TUTTI_REQUIRES(mutex_);
+
   /// The stream's only unfinished command, if it is a train that may rest once everything of it has
   /// ended: the application has released nothing since it began. Null: there is none.
   Command* may_rest(Stream& stream) TUTTI_REQUIRES(mutex_);

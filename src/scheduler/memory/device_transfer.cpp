@@ -12,7 +12,8 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr uint64_t kWorthPinning = 1 << 20;  // bytes: less is copied by the driver in that time
+constexpr uint64_t kWorthPinnedStaging = 1
+                                         << 20;  // bytes: less is copied by the driver in that time
 
 /// Memory of the host that holds one block at a time.
 class Stage {
@@ -26,7 +27,7 @@ class Stage {
 
   /// Of kTransferBlock bytes, or of `size` where those are few. The same from then on.
   std::byte* memory(uint64_t size) {
-    if (size >= kWorthPinning && !pinned_ && !plain_) {
+    if (size >= kWorthPinnedStaging && !pinned_ && !plain_) {
       pinned_ = backends_.pinned().take(backends_.at(backend_), backends_.memory(backend_),
                                         kTransferBlock);
     }

@@ -8,10 +8,10 @@ namespace tutti::scheduler::affine {
 namespace {
 
 int bit_length(Wide value) {
-  const Wide magnitude = value < 0 ? -value : value;
-  const auto high = static_cast<uint64_t>(magnitude >> 64);
+  const Wide size = magnitude(value);
+  const auto high = static_cast<uint64_t>(size >> 64);
   return high != 0 ? 64 + static_cast<int>(std::bit_width(high))
-                   : static_cast<int>(std::bit_width(static_cast<uint64_t>(magnitude)));
+                   : static_cast<int>(std::bit_width(static_cast<uint64_t>(size)));
 }
 
 Wide clamp(Wide value) {

@@ -14,6 +14,8 @@ __extension__ typedef __int128 Wide;
 /// clamped to it, on the sound side.
 inline constexpr Wide kInfinity = Wide{1} << 100;
 
+inline Wide magnitude(Wide value) { return value < 0 ? -value : value; }
+
 inline bool fits_int64(Wide value) { return value == static_cast<int64_t>(value); }
 
 Wide multiply_wide(Wide a, Wide b);

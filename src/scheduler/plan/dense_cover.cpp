@@ -8,6 +8,7 @@ namespace tutti::scheduler {
 
 using affine::Form;
 using affine::Interval;
+using affine::magnitude;
 using affine::SymbolId;
 using affine::Term;
 using affine::Wide;
@@ -15,8 +16,6 @@ using affine::Wide;
 namespace {
 
 constexpr size_t kMaxSteps = 16;  // pieces that are put together at most
-
-Wide magnitude(Wide value) { return value < 0 ? -value : value; }
 
 }  // namespace
 

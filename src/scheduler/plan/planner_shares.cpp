@@ -29,14 +29,14 @@ constexpr double kSameShare = 0.1;
 constexpr double kCopiesBytesPerSecond = 4e9;
 constexpr uint64_t kGpuItemsPerUnit = 2048;  // resident work-items of one GPU compute unit
 // Of times, from which on shares tell too little of the whole launch.
-constexpr double kIrregular = 0.25;
+constexpr double kIrregularFrom = 0.25;
 // A whole launch is not tried where it is expected to take so many times as long: that far off no
 // expectation was, and who tries pays for it.
 constexpr double kWorthTrying = 1.5;
 
 bool irregular(const KernelPlan& plan) {
   return std::any_of(plan.costs.begin(), plan.costs.end(),
-                     [](const ComputeCost& cost) { return cost.irregularity > kIrregular; });
+                     [](const ComputeCost& cost) { return cost.irregularity > kIrregularFrom; });
 }
 
 }  // namespace

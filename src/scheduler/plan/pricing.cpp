@@ -10,10 +10,11 @@ namespace tutti::scheduler {
 namespace {
 
 constexpr size_t kMostTrials = 64;
-constexpr uint64_t kMarginal = 10;   // times smaller than the largest share
-constexpr double kShortest = 1e-18;  // seconds per slice; a cost of none would make shares infinite
+constexpr uint64_t kMarginal = 10;  // times smaller than the largest share
+constexpr double kLeastCost =
+    1e-18;  // seconds per slice; a cost of none would make shares infinite
 
-double rate_of(const DeviceCost& device) { return 1 / std::max(device.per_slice, kShortest); }
+double rate_of(const DeviceCost& device) { return 1 / std::max(device.per_slice, kLeastCost); }
 
 /// t with Σ max(0, (t − fixed_i) · rate_i) = slices over `members`.
 double end_together(std::span<const DeviceCost> devices, std::span<const size_t> members,

@@ -7,6 +7,7 @@ namespace tutti::scheduler {
 
 using affine::Form;
 using affine::Interval;
+using affine::magnitude;
 using affine::Term;
 using affine::Wide;
 
@@ -16,8 +17,6 @@ namespace {
 // of copies costs.
 constexpr Wide kMostStrips = 4096;
 constexpr int kMostPeriods = 4;  // tried one after the other, each a divisor of the one before
-
-Wide magnitude(Wide value) { return value < 0 ? -value : value; }
 
 /// One access without the terms that the period takes out.
 struct Inner {

@@ -225,6 +225,77 @@ TEST_F(EngineAgain, WhatRestsKeepsNothingThatIsReleased) {
   EXPECT_TRUE(alive.expired());
 }
 
+TEST_F(EngineAgain, SmallReadsGoBehindWhatTheyRead) {
+  for (const char* devices : {"g", "gd", "dh", "hh"}) {
+    start(devices, SplitMode::kNever);
+    auto stream = engine->create_stream({}), other = engine->create_stream({});
+    const auto a = kernel();
+    const auto in = buffer(1), out = buffer(0), elsewhere = buffer(9);
+    int again = 0;
+    for (uint32_t c = 0; c < 60; ++c) {
+      again += launch(*stream, a, in, out, c);
+      EXPECT_EQ(read(*stream, out), mapped(1, c)) << devices;
+      EXPECT_EQ(read(*stream, out), mapped(1, c)) << devices;
+    }
+    EXPECT_GT(again, 40) << devices;
+    // What lies elsewhere comes from there, and what others have written is looked at.
+    launch(*stream, a, in, out, 70);
+    EXPECT_EQ(read(*stream, elsewhere), filled(9)) << devices;
+    EXPECT_EQ(read(*stream, out), mapped(1, 70)) << devices;
+    const auto content = filled(5);
+    for (uint32_t c = 0; c < 20; ++c) {
+      launch(*stream, a, in, out, c);
+      EXPECT_EQ(read(*stream, out), mapped(c < 4 ? 1 : 5, c)) << devices;
+      if (c % 4 != 3) continue;
+      ASSERT_TRUE(enqueue(*other, WriteWork{whole(in), 0, kBytes, content.data()}, {}, true));
+      EXPECT_FALSE(launch(*stream, a, in, out, c)) << devices;
+    }
+    EXPECT_TRUE(engine->finish(*stream));
+  }
+}
+
+TEST_F(EngineAgain, SmallReadsOfSeveralThreads) {
+  start("gd", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  const auto a = kernel();
+  const auto in = buffer(1), out = buffer(0);
+  std::atomic<bool> done{false};
+  std::vector<std::thread> readers;
+  for (const bool finishes : {false, true}) {
+    readers.emplace_back([&, finishes] {
+      while (!done) {
+        EXPECT_EQ(read(*stream, in), filled(1));
+        if (finishes) {
+          EXPECT_TRUE(engine->finish(*stream));
+        }
+      }
+    });
+  }
+  for (uint32_t c = 0; c < 400; ++c) {
+    launch(*stream, a, in, out, c);
+    if (c % 3 != 0) continue;
+    EXPECT_EQ(read(*stream, out), mapped(1, c));
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(read(*stream, out), mapped(1, 399));
+  EXPECT_TRUE(engine->finish(*stream));
+}
+
+TEST_F(EngineAgain, WhatHasAnEventIsOverWhenItIsRead) {
+  start("d", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0);
+  for (uint32_t c = 0; c < 50; ++c) {
+    const auto launched = enqueue(*stream, map_kernel(in, out, c));
+    ASSERT_TRUE(launched);
+    EXPECT_EQ(read(*stream, out), mapped(1, c));
+    EXPECT_EQ((*launched)->status(), CL_COMPLETE);
+    // Nothing else holds it: an application may go on like this for ever.
+    EXPECT_EQ((*launched)->references(), 1u);
+  }
+}
+
 TEST_F(EngineAgain, OthersWaitForWhatIsBeingLaunched) {
   start("gd", SplitMode::kNever);
   // Each thread has a stream and a buffer; all read one buffer, which one thread reads back and
