@@ -252,7 +252,7 @@ void Engine::Impl::start(const Ref<Command>& command) {
 Engine::Engine(BackendSet& backends, EngineSettings settings)
     : backends_(backends), impl_(std::make_unique<Impl>(*this, backends, std::move(settings))) {}
 
-Engine::~Engine() = default;
+Engine::~Engine() { impl_->end_resting(nullptr); }
 
 Result<Ref<LogicalBuffer>> Engine::create_buffer(const LogicalBuffer::Options& options,
                                                  const void* content) {
