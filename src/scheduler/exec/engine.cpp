@@ -67,6 +67,12 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
   }
 }
 
+void Engine::Impl::finish_if_ended(const Ref<Command>& command) {
+  const auto completion = log.completion_of(*command);
+  const cl_int status = completion ? completion->poll() : CL_QUEUED;
+  if (status <= CL_COMPLETE) finish_direct(command, status);
+}
+
 bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
   {
     MutexLock lock(log.mutex());

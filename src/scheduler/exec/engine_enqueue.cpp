@@ -173,17 +173,15 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
     summary.launched_whole(work.kernel->summary().name, *plan, decision.backend);
   }
   bool somebody_waits = false;
+  // An application that launches and launches would otherwise let the log grow until it waits.
+  Ref<Command> before;
   {
     MutexLock lock(log.mutex());
     somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
+    before = command->sampled_ ? log.exchange_sampled(stream, command) : log.in_a_crowd(stream);
   }
   if (somebody_waits) watch(command);
-  if (command->sampled_) {
-    // An application that launches and launches would otherwise let the log grow until it waits.
-    const Ref<Command> before = log.exchange_sampled(stream, command);
-    const cl_int status = before ? before->completion_->poll() : CL_QUEUED;
-    if (status <= CL_COMPLETE) finish_direct(before, status);
-  }
+  if (before) finish_if_ended(before);
   return {};
 }
 

@@ -72,6 +72,8 @@ struct Engine::Impl : LogSink {
   /// The vendor has answered that a direct command ended with `status`. With it end those before it
   /// in its stream that the vendor knows to have ended: nobody may ever ask for them.
   void finish_direct(const Ref<Command>& command, cl_int status);
+  /// The same if the vendor has, as it says now.
+  void finish_if_ended(const Ref<Command>& command);
   /// Waits for the stream, all of which is one train that rests then. False: it is not, or not yet
   /// known to have ended well.
   bool finish_train(Stream& stream);

@@ -40,10 +40,7 @@ std::optional<Status> Engine::Impl::read_behind(Stream& stream, const Ref<Comman
   };
   const Status status = run();
   log.finish(command, code_of(status));
-  if (rest_train(stream)) return status;
-  const auto completion = log.completion_of(*before);
-  const cl_int ended = completion ? completion->poll() : CL_QUEUED;
-  if (ended <= CL_COMPLETE) finish_direct(before, ended);
+  if (!rest_train(stream)) finish_if_ended(before);
   return status;
 }
 

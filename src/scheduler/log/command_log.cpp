@@ -414,16 +414,25 @@ void CommandLog::add_callback(const Ref<Command>& command, cl_int type,
   if (callback) sink_.call_back(std::move(callback), type);
 }
 
-Ref<Command> CommandLog::oldest_direct(Stream& stream) {
-  MutexLock lock(mutex_);
+Ref<Command> CommandLog::first_if_direct(Stream& stream) {
   drop_done(stream);
   const auto& outstanding = stream.outstanding_;
   if (outstanding.empty() || outstanding.front()->state_ != Command::State::kDirect) return {};
   return outstanding.front();
 }
 
-Ref<Command> CommandLog::exchange_sampled(Stream& stream, Ref<Command> command) {
+Ref<Command> CommandLog::oldest_direct(Stream& stream) {
   MutexLock lock(mutex_);
+  return first_if_direct(stream);
+}
+
+Ref<Command> CommandLog::in_a_crowd(Stream& stream) {
+  constexpr size_t kMany = 64, kEach = 32;
+  if (stream.outstanding_.size() < kMany || stream.outstanding_.size() % kEach != 0) return {};
+  return first_if_direct(stream);
+}
+
+Ref<Command> CommandLog::exchange_sampled(Stream& stream, Ref<Command> command) {
   std::swap(stream.sampled_, command);
   return command;
 }

@@ -156,7 +156,10 @@ class CommandLog {
   /// A stream's oldest command that is not known to be done, if it is a direct one; else null.
   Ref<Command> oldest_direct(Stream& stream) TUTTI_EXCLUDES(mutex_);
   /// `command` is now the stream's newest one whose own end is measured. Returns the one before.
-  Ref<Command> exchange_sampled(Stream& stream, Ref<Command> command) TUTTI_EXCLUDES(mutex_);
+  Ref<Command> exchange_sampled(Stream& stream, Ref<Command> command) TUTTI_REQUIRES(mutex_);
+  /// Now and then, where a stream has many commands that are not known to be done, the oldest of
+  /// them; else null.
+  Ref<Command> in_a_crowd(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// A stream's commands that are not known to be done.
   std::vector<Ref<Command>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
 
@@ -165,6 +168,7 @@ class CommandLog {
   void note_end(Command& command) TUTTI_REQUIRES(mutex_);
   void wake(Command& train) TUTTI_REQUIRES(mutex_);
   static void drop_done(Stream& stream);
+  static Ref<Command> first_if_direct(Stream& stream);
 
   friend class LogMutex;
   /// Whether another launch on its device may join.

@@ -3,6 +3,7 @@
 // and that other threads find everything in order.
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <thread>
 
 #include "engine_fixture.h"
@@ -294,6 +295,28 @@ TEST_F(EngineAgain, WhatHasAnEventIsOverWhenItIsRead) {
     // Nothing else holds it: an application may go on like this for ever.
     EXPECT_EQ((*launched)->references(), 1u);
   }
+}
+
+TEST_F(EngineAgain, WhatNobodyAsksForDoesNotPileUp) {
+  start("d", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0);
+  const auto a = kernel();
+  std::deque<std::weak_ptr<const ArgumentSet>> alive;
+  size_t most = 0;
+  for (uint32_t c = 0; c < 3000; ++c) {
+    KernelWork work = map_kernel(in, out, c);
+    work.kernel = a;
+    work.shape.global[0] = kGroup;  // short ones are measured rarely
+    alive.push_back(work.arguments);
+    ASSERT_TRUE(enqueue(*stream, std::move(work)));  // its event is released at once
+    // The device is done, and the engine does not know.
+    for (auto* queue : stream->existing_queues()) EXPECT_TRUE(queue->finish());
+    std::erase_if(alive, [](const auto& arguments) { return arguments.expired(); });
+    most = std::max(most, alive.size());
+  }
+  EXPECT_LT(most, 100);
+  EXPECT_EQ(read(*stream, out), with_group(filled(0), 0, 1 * 3 + 2999 % 256));
 }
 
 TEST_F(EngineAgain, OthersWaitForWhatIsBeingLaunched) {
