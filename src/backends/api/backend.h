@@ -190,6 +190,11 @@ class Queue {
                                      WaitList wait) = 0;
   virtual Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                                       WaitList wait) = 0;
+  /// As write, where nobody will ask for its own end (Launch::observed).
+  virtual Result<CompletionPtr> write_unobserved(Memory& to, uint64_t offset, uint64_t size,
+                                                 const void* from, WaitList wait) {
+    return write(to, offset, size, from, wait);
+  }
   /// As write, but returns when `from` may be reused or freed.
   virtual Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) = 0;
   /// As read, but returns when `to` holds the data. In an in-order queue: all before it has ended.

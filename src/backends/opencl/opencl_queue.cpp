@@ -33,7 +33,7 @@ Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueNDRangeKernel");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
-  const bool wants_event = launch.observed || !cl_.clEnqueueMarkerWithWaitList;
+  const bool wants_event = launch.observed || !has_markers();
   const uint64_t before = wants_event ? calls_before() : 0;
   cl_event event = nullptr;
   TUTTI_TRY(
@@ -65,13 +65,25 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
 
 Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t size,
                                          const void* from, WaitList wait) {
+  return enqueue_write(to, offset, size, from, wait, true);
+}
+
+Result<CompletionPtr> OpenClQueue::write_unobserved(Memory& to, uint64_t offset, uint64_t size,
+                                                    const void* from, WaitList wait) {
+  return enqueue_write(to, offset, size, from, wait, !has_markers());
+}
+
+Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, uint64_t size,
+                                                 const void* from, WaitList wait,
+                                                 bool wants_event) {
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
-  const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size,
-                                               from, events.count(), events.events(), &event);
+  const cl_int code =
+      cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size, from,
+                               events.count(), events.events(), wants_event ? &event : nullptr);
   return completion("clEnqueueWriteBuffer", code, event, before);
 }
 

@@ -21,6 +21,8 @@ class OpenClQueue final : public Queue {
                              WaitList wait) override;
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                               WaitList wait) override;
+  Result<CompletionPtr> write_unobserved(Memory& to, uint64_t offset, uint64_t size,
+                                         const void* from, WaitList wait) override;
   Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) override;
   Status read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) override;
   Status write_rows(Memory& to, const BufferRows& rows, const void* from) override;
@@ -47,6 +49,10 @@ class OpenClQueue final : public Queue {
   /// Sets the arguments that changed and launches, under the kernel's lock. `event` may be null.
   [[gnu::always_inline]] inline Status enqueue_launch(const Launch& launch, cl_uint wait_count,
                                                       const cl_event* wait, cl_event* event);
+  Result<CompletionPtr> enqueue_write(Memory& to, uint64_t offset, uint64_t size, const void* from,
+                                      WaitList wait, bool wants_event);
+  /// Whether a marker can do for a command without an event.
+  bool has_markers() const { return cl_.clEnqueueMarkerWithWaitList != nullptr; }
   Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event,
                                    uint64_t before) const;
 

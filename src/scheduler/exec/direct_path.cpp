@@ -102,6 +102,12 @@ struct DirectPath::Submitter {
         {newest, bytes, argument < arguments.size() ? arguments[argument].name : std::string()});
   }
 
+  Result<backends::CompletionPtr> write(backends::Memory& memory, uint64_t begin, uint64_t size,
+                                        const void* from, bool own_end) const {
+    return own_end ? queue.write(memory, begin, size, from, wait)
+                   : queue.write_unobserved(memory, begin, size, from, wait);
+  }
+
   Status send_missing(const BufferUse& use, const KernelWork& work) {
     LogicalBuffer& buffer = *use.buffer;
     const Place place = buffer.place_on(backend);
@@ -119,8 +125,8 @@ struct DirectPath::Submitter {
                                                  shape->slice_pitch, wait));
         }
       } else {
-        TUTTI_ASSIGN(newest, queue.write(*memory, segment.begin, segment.end - segment.begin,
-                                         host + segment.begin, wait));
+        TUTTI_ASSIGN(newest, write(*memory, segment.begin, segment.end - segment.begin,
+                                   host + segment.begin, trace != nullptr));
       }
       if (newest) note_sent(segment.end - segment.begin, work, use.argument);
       buffer.add_copy(place, segment.begin, segment.end);
@@ -173,7 +179,7 @@ struct DirectPath::Submitter {
   Result<backends::CompletionPtr> operator()(const WriteWork& work) {
     TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
     const uint64_t begin = work.to.origin + work.offset;
-    TUTTI_ASSIGN(auto completion, queue.write(*memory, begin, work.size, work.from, wait));
+    TUTTI_ASSIGN(auto completion, write(*memory, begin, work.size, work.from, observed));
     written_now(work.to, begin, begin + work.size);
     return completion;
   }

@@ -314,6 +314,23 @@ TEST_P(RealVendor, LaunchesThatNobodyObserves) {
   for (cl_uint i = 0; i < 64; ++i) EXPECT_EQ(data[i], i << 6);
 }
 
+TEST_P(RealVendor, WritesThatNobodyObserves) {
+  auto queue = device_->create_queue({.profiling = true}).value();
+  auto other = device_->create_queue({}).value();
+  auto memory = iota(64);
+  const cl_uint values[2] = {7, 8}, more[2] = {9, 10};
+  const auto first = queue->write_unobserved(*memory, 0, 8, values, {}).value();
+  EXPECT_TRUE(first->wait());
+  EXPECT_EQ(first->poll(), CL_COMPLETE);
+  EXPECT_FALSE(first->times());  // it has no event of its own
+  // Another queue waits for one.
+  const auto second = queue->write_unobserved(*memory, 8, 8, more, {}).value();
+  cl_uint data[5]{};
+  ASSERT_TRUE(other->read(*memory, 0, sizeof data, data, {{second}}).value()->wait());
+  EXPECT_THAT(data, testing::ElementsAre(7, 8, 9, 10, 4));
+  EXPECT_EQ(second->poll(), CL_COMPLETE);
+}
+
 TEST_P(RealVendor, TimesAreOrderedAndReal) {
   constexpr size_t kWords = 1 << 20;
   auto memory = iota(kWords);
