@@ -13,7 +13,9 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 
 #include "cl_objects.h"
 
@@ -21,14 +23,18 @@ namespace tutti::bench {
 namespace {
 
 constexpr std::size_t kItems = 64;
-constexpr int kLaunches = 1000;
+constexpr cl_uint kLaunches = 1000;
 
 constexpr const char* kSource = R"(
 __kernel void tiny(__global uint* counters) { counters[get_global_id(0)] += 1u; }
+__kernel void add(__global uint* counters, uint number) { counters[get_global_id(0)] += number; }
+__kernel void add_from(__global uint* counters, __global const uint* number) {
+  counters[get_global_id(0)] += *number;
+}
 )";
 
-/// One platform's side: counters that every launch of the tiny kernel increments, so that lost or
-/// doubled launches show.
+/// One platform's side: counters that every launch adds to, so that lost, doubled or misplaced
+/// launches show.
 class Side {
  public:
   Side(std::string name, const std::string& platform, const std::string& device)
@@ -36,28 +42,57 @@ class Side {
         session_(choose_device(platform, device)),
         // An option of its own keeps the drivers' program caches of the two sides apart.
         program_(session_.build(kSource, "-cl-std=CL1.2 -DSIDE_" + name_)),
-        kernel_(make_kernel(program_, "tiny")),
-        counters_(session_, CL_MEM_READ_WRITE, kItems),
+        tiny_(make_kernel(program_, "tiny")),
+        add_(make_kernel(program_, "add")),
+        add_from_(make_kernel(program_, "add_from")),
+        arrays_{DeviceArray<cl_uint>(session_, CL_MEM_READ_WRITE, kItems),
+                DeviceArray<cl_uint>(session_, CL_MEM_READ_WRITE, kItems)},
+        number_(session_, CL_MEM_READ_ONLY, 1),
         scratch_(session_, CL_MEM_READ_WRITE, kItems) {
-    set_args(kernel_, counters_);
-    counters_.fill(session_, 0);
+    std::iota(numbers_.begin(), numbers_.end(), 1u);
+    for (const auto& array : arrays_) array.fill(session_, 0);
     scratch_.fill(session_, 0);
-    launch();  // compiles, where the driver does so lazily
+    choose(0);
+    set_args(add_, arrays_[0], cl_uint{0});
+    set_args(add_from_, arrays_[0], number_);
+    add(1);  // compiles, where the driver does so lazily
+    add_from(1);
+    launch();
     session_.finish();
   }
 
   const std::string& name() const { return name_; }
   const DeviceChoice& choice() const { return session_.choice(); }
 
-  void launch() {
-    // Raw and without allocation: the call itself is what is measured.
-    static constexpr std::size_t kGlobal = kItems;
-    check(clEnqueueNDRangeKernel(session_.queue(), kernel_.get(), 1, nullptr, &kGlobal, &kGlobal, 0,
-                                 nullptr, nullptr),
-          "clEnqueueNDRangeKernel");
-    ++launches_;
+  void launch(cl_event* event = nullptr) {
+    enqueue(tiny_, event);
+    ++expected_[target_];
   }
+  /// With another number than before: one argument is set.
+  void add(cl_uint number) {
+    detail::set_arg(add_.get(), 1, number);
+    enqueue(add_, nullptr);
+    expected_[0] += number;
+  }
+  /// With a number, at most kLaunches, that a small write without an event brings.
+  void add_from(cl_uint number) {
+    number_.write(session_, std::span(numbers_).subspan(number - 1, 1));
+    enqueue(add_from_, nullptr);
+    expected_[0] += number;
+  }
+  /// Whose counters launch() adds to.
+  void choose(std::size_t target) {
+    if (target == target_) return;
+    set_args(tiny_, arrays_[target]);
+    target_ = target;
+  }
+  void release(cl_event event) { check(clReleaseEvent(event), "clReleaseEvent"); }
   void finish() { session_.finish(); }
+  void read_counter() {
+    check(clEnqueueReadBuffer(session_.queue(), arrays_[target_].get(), CL_TRUE, 0, sizeof(cl_uint),
+                              host_.data(), 0, nullptr, nullptr),
+          "clEnqueueReadBuffer");
+  }
   void read() {
     check(clEnqueueReadBuffer(session_.queue(), scratch_.get(), CL_TRUE, 0, sizeof(host_),
                               host_.data(), 0, nullptr, nullptr),
@@ -71,21 +106,37 @@ class Side {
 
   /// Whether every launch was computed exactly once.
   bool counters_are_right() {
-    std::vector<cl_uint> found(kItems);
-    counters_.read(session_, found);
-    session_.finish();
-    return std::all_of(found.begin(), found.end(), [&](cl_uint v) { return v == launches_; });
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      std::vector<cl_uint> found(kItems);
+      arrays_[i].read(session_, found);
+      session_.finish();
+      if (std::any_of(found.begin(), found.end(), [&](cl_uint v) { return v != expected_[i]; })) {
+        return false;
+      }
+    }
+    return true;
   }
 
  private:
+  /// Raw and without allocation: the call itself is what is measured.
+  void enqueue(const Kernel& kernel, cl_event* event) {
+    static constexpr std::size_t kGlobal = kItems;
+    check(clEnqueueNDRangeKernel(session_.queue(), kernel.get(), 1, nullptr, &kGlobal, &kGlobal, 0,
+                                 nullptr, event),
+          "clEnqueueNDRangeKernel");
+  }
+
   std::string name_;
   Session session_;
   Program program_;
-  Kernel kernel_;
-  DeviceArray<cl_uint> counters_;
+  Kernel tiny_, add_, add_from_;
+  std::array<DeviceArray<cl_uint>, 2> arrays_;
+  DeviceArray<cl_uint> number_;
   DeviceArray<cl_uint> scratch_;
   std::array<cl_uint, 16> host_{};
-  cl_uint launches_ = 0;
+  std::array<cl_uint, kLaunches> numbers_{};
+  std::array<cl_uint, 2> expected_{};
+  std::size_t target_ = SIZE_MAX;
 };
 
 struct Measurement {
@@ -93,17 +144,55 @@ struct Measurement {
   void (*once)(Side&);
 };
 
+/// `once`, kLaunches times with 1, 2, …, and then a finish.
+template <typename Once>
+void in_a_row(Side& side, Once once) {
+  for (cl_uint i = 1; i <= kLaunches; ++i) once(side, i);
+  side.finish();
+}
+
 const Measurement kMeasurements[] = {
     {"enqueue_finish",
      [](Side& side) {
        side.launch();
        side.finish();
      }},
-    {"launch_1000_finish",
+    {"enqueue_read_4_bytes",
      [](Side& side) {
-       for (int i = 0; i < kLaunches; ++i) side.launch();
-       side.finish();
+       side.launch();
+       side.read_counter();
      }},
+    {"launch_1000_finish",
+     [](Side& side) { in_a_row(side, [](Side& s, cl_uint) { s.launch(); }); }},
+    {"launch_1000_numbers",
+     [](Side& side) { in_a_row(side, [](Side& s, cl_uint i) { s.add(i); }); }},
+    {"launch_1000_kernels",
+     [](Side& side) {
+       in_a_row(side, [](Side& s, cl_uint i) {
+         if (i % 2 == 0) {
+           s.launch();
+         } else {
+           s.add(1);
+         }
+       });
+     }},
+    {"launch_1000_buffers",
+     [](Side& side) {
+       in_a_row(side, [](Side& s, cl_uint i) {
+         s.choose(i % 2);
+         s.launch();
+       });
+     }},
+    {"launch_1000_events",
+     [](Side& side) {
+       in_a_row(side, [](Side& s, cl_uint) {
+         cl_event event = nullptr;
+         s.launch(&event);
+         s.release(event);
+       });
+     }},
+    {"launch_1000_writes",
+     [](Side& side) { in_a_row(side, [](Side& s, cl_uint i) { s.add_from(i); }); }},
     {"read_64_bytes", [](Side& side) { side.read(); }},
     {"write_64_bytes", [](Side& side) { side.write(); }},
 };
@@ -155,13 +244,13 @@ class Collector : public benchmark::ConsoleReporter {
 };
 
 void print_comparison(const Collector& collector) {
-  std::printf("\n%-20s %12s %12s %14s %8s\n", "medians, us", "native", "virtual", "difference",
+  std::printf("\n%-22s %12s %12s %14s %8s\n", "medians, us", "native", "virtual", "difference",
               "ratio");
   for (const Measurement& measurement : kMeasurements) {
     const auto native = collector.median(std::string("native/") + measurement.name);
     const auto other = collector.median(std::string("virtual/") + measurement.name);
     if (!native || !other) continue;  // left out by --benchmark_filter
-    std::printf("%-20s %12.3f %12.3f %14.3f %8.3f\n", measurement.name, *native, *other,
+    std::printf("%-22s %12.3f %12.3f %14.3f %8.3f\n", measurement.name, *native, *other,
                 *other - *native, *other / *native);
   }
 }

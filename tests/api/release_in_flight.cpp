@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Objects released while commands that use them wait or run: what is needed lives on.
+#include <atomic>
+
 #include "fixtures.h"
 
 namespace tutti::api_tests {
@@ -112,6 +114,33 @@ TEST_F(ReleaseInFlight, BuffersOfLaunchesThatWereWaitedFor) {
     }
     EXPECT_TRUE(freed.wait());
   }
+}
+
+TEST_F(ReleaseInFlight, NothingPilesUpWhereNobodyWaits) {
+  // Buffers that are released behind what uses them are freed while the application goes on.
+  static std::atomic<size_t> freed;  // the last callback may still be at it at the end
+  freed = 0;
+  const auto count = [](cl_mem, void*) {
+    ++freed;
+    freed.notify_one();
+  };
+  const Kernel add = kernel("add_one");
+  const std::vector<cl_int> ones(64, 1);
+  size_t made = 0;
+  while (freed < 1000 && made < 100'000) {
+    const Buffer data = make_buffer(256);
+    ASSERT_SUCCESS(clSetMemObjectDestructorCallback(data, count, nullptr));
+    ASSERT_SUCCESS(
+        clEnqueueWriteBuffer(queue_, data, CL_FALSE, 0, 256, ones.data(), 0, nullptr, nullptr));
+    set_args(add, data);
+    ASSERT_SUCCESS(launch(add, 64, 64));
+    if (++made % 100 == 0) {
+      ASSERT_SUCCESS(clFlush(queue_));
+    }
+  }
+  EXPECT_GE(freed, 1000u);
+  ASSERT_SUCCESS(clFinish(queue_));
+  for (size_t seen = freed; seen < made; seen = freed) freed.wait(seen);
 }
 
 TEST_F(ReleaseInFlight, ContextLast) {

@@ -56,7 +56,36 @@ Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context c
   return sampler;
 }
 
-// Completions ---------------------------------------------------------------------------------
+// Queues' tracks and completions
+// ---------------------------------------------------------------------------------
+
+void QueueTrack::set_milestone(const VendorDevice& device) {
+  constexpr uint32_t kDistance = 32;
+  if (unmarked_.fetch_add(1, std::memory_order_relaxed) + 1 < kDistance) return;
+  MutexLock lock(marking);
+  const uint64_t known = ended.load(std::memory_order_acquire);
+  while (!milestones_.empty() && milestones_.front().calls_before <= known) milestones_.pop_front();
+  const uint64_t calls_before = enqueued.load(std::memory_order_acquire);
+  cl_event marker = nullptr;
+  const cl_int code = device.cl->clEnqueueMarkerWithWaitList(queue.get(), 0, nullptr, &marker);
+  if (code != CL_SUCCESS) return;  // the next call tries again
+  unmarked_.store(0, std::memory_order_relaxed);
+  milestones_.push_back({{marker, device.cl->clReleaseEvent}, calls_before});
+}
+
+void QueueTrack::look_at_milestones(const VendorDevice& device, uint64_t number) {
+  MutexLock lock(marking);
+  if (milestones_.empty() || milestones_.back().calls_before < number) return;
+  while (!milestones_.empty()) {
+    const Milestone& next = milestones_.front();
+    cl_int status = CL_QUEUED;
+    const cl_int code = device.cl->clGetEventInfo(
+        next.marker.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    if (code != CL_SUCCESS || status > CL_COMPLETE) return;
+    if (status == CL_COMPLETE) note_ended(next.calls_before);  // who waits is told of failures
+    milestones_.pop_front();
+  }
+}
 
 cl_int OpenClCompletion::poll() {
   const cl_int seen = status_.load(std::memory_order_acquire);
@@ -64,7 +93,10 @@ cl_int OpenClCompletion::poll() {
   if (ended_unseen()) return CL_COMPLETE;
   if (vendors_gone()) return CL_OUT_OF_RESOURCES;
   const cl_event event = event_.load(std::memory_order_acquire);
-  if (event == nullptr) return CL_SUBMITTED;
+  if (event == nullptr) {
+    track_->look_at_milestones(device_, number_.load(std::memory_order_acquire));
+    return ended_unseen() ? CL_COMPLETE : CL_SUBMITTED;
+  }
   cl_int status = CL_QUEUED;
   const cl_int code = device_.cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
                                                  sizeof status, &status, nullptr);

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -88,7 +89,8 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
 
 /// A vendor's in-order queue and how far it is known to have come. Shared by the queue and its
 /// completions, which may outlive it.
-struct QueueTrack {
+class QueueTrack {
+ public:
   explicit QueueTrack(OwnedQueue owned) : queue(std::move(owned)) {}
   const OwnedQueue queue;
   std::atomic<uint64_t> enqueued{0};  // calls that have returned, without blocking reads
@@ -102,6 +104,21 @@ struct QueueTrack {
     while (known < count && !ended.compare_exchange_weak(known, count, std::memory_order_acq_rel)) {
     }
   }
+
+  /// A call has returned that has no event: behind some of these a milestone is set, by which one
+  /// learns of their end without waiting. Within the device's turn.
+  void set_milestone(const VendorDevice& device);
+  /// Notes the end of what lies before milestones that the queue has passed, if one of them comes
+  /// after the first `number` calls.
+  void look_at_milestones(const VendorDevice& device, uint64_t number);
+
+ private:
+  struct Milestone {
+    OwnedEvent marker;
+    uint64_t calls_before = 0;
+  };
+  std::atomic<uint32_t> unmarked_{0};  // calls without an event since the last milestone
+  std::deque<Milestone> milestones_ TUTTI_GUARDED_BY(marking);  // in the queue's order
 };
 
 class OpenClCompletion final : public Completion {

@@ -11,7 +11,9 @@ namespace tutti::backends {
 Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_event event,
                                               uint64_t before) const {
   if (code != CL_SUCCESS) return device_.failure(call, code);
-  return std::make_shared<OpenClCompletion>(device_, track_, event, before);
+  auto made = std::make_shared<OpenClCompletion>(device_, track_, event, before);
+  if (event == nullptr) track_->set_milestone(device_);
+  return made;
 }
 
 Status OpenClQueue::enqueue_launch(const Launch& launch, cl_uint wait_count, const cl_event* wait,

@@ -121,7 +121,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     return decision;
   }
   if (!possible) return decision;
-  if (backends.traits(backend).reads_ahead && log.meets_in_host_memory(stream, work)) {
+  if (backends.traits(backend).reads_ahead && log.reads_what_is_written(stream, work)) {
     return decision;
   }
   if (plan && direct.sends(decision.uses, backend)) {

@@ -99,12 +99,13 @@ class Stream : public RefCounted {
   std::atomic<Command*> leased_{nullptr};
 
   // Guarded by the log's lock.
-  std::deque<Ref<Command>>
-      outstanding_;                   // in the order of enqueueing; done ones are dropped lazily
-  Ref<Command> last_;                 // in-order: the newest command
-  Ref<Command> barrier_;              // out-of-order: the newest barrier
-  Ref<Command> sampled_;              // the newest direct command whose own end is measured
-  cl_int unseen_error_ = CL_SUCCESS;  // of a command that nobody has an event of
+  // In the order of enqueueing; done ones are dropped lazily.
+  std::deque<Ref<Command>> outstanding_;
+  std::deque<Ref<Command>> host_writers_;  // those that write the application's memory
+  Ref<Command> last_;                      // in-order: the newest command
+  Ref<Command> barrier_;                   // out-of-order: the newest barrier
+  Ref<Command> sampled_;                   // the newest direct command whose own end is measured
+  cl_int unseen_error_ = CL_SUCCESS;       // of a command that nobody has an event of
 };
 
 }  // namespace tutti::scheduler

@@ -48,9 +48,10 @@ std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* c
 }
 
 void CommandLog::drop_done(Stream& stream) {
-  auto& outstanding = stream.outstanding_;
-  while (!outstanding.empty() && outstanding.front()->state_ == Command::State::kDone) {
-    outstanding.pop_front();
+  for (auto* commands : {&stream.outstanding_, &stream.host_writers_}) {
+    while (!commands->empty() && commands->front()->state_ == Command::State::kDone) {
+      commands->pop_front();
+    }
   }
 }
 
@@ -60,6 +61,7 @@ void CommandLog::append(Stream& stream, const Ref<Command>& command, bool barrie
   stream.lease_.store(0, std::memory_order_relaxed);
   drop_done(stream);
   stream.outstanding_.push_back(command);
+  if (host_use_of(command->work_).writes) stream.host_writers_.push_back(command);
   if (!stream.options().out_of_order) {
     stream.last_ = command;
   } else if (barrier) {
@@ -122,9 +124,10 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
   return needed;
 }
 
-bool CommandLog::meets_in_host_memory(const Stream& stream, const Work& work) {
+bool CommandLog::reads_what_is_written(const Stream& stream, const Work& work) {
   const HostUse host = host_use_of(work);
-  return std::any_of(stream.outstanding_.begin(), stream.outstanding_.end(),
+  if (host.begin == host.end || host.writes) return false;
+  return std::any_of(stream.host_writers_.begin(), stream.host_writers_.end(),
                      [&](const auto& before) {
                        return before->state_ != Command::State::kDone &&
                               keep_order(host, host_use_of(before->work_));

@@ -51,9 +51,8 @@ class CommandLog {
                                                  std::span<const Edge> edges,
                                                  std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);
-  /// Whether something unfinished in the stream uses the same memory of the application as `work`,
-  /// and one of them writes it.
-  bool meets_in_host_memory(const Stream& stream, const Work& work) TUTTI_REQUIRES(mutex_);
+  /// Whether something unfinished in the stream writes memory of the application that `work` reads.
+  bool reads_what_is_written(const Stream& stream, const Work& work) TUTTI_REQUIRES(mutex_);
   /// For a command that is appended next: it is not done before those it overtakes. One of these
   /// may be added to `watch`.
   void overtake(Stream& stream, Command& command, std::vector<Ref<Command>>& watch)

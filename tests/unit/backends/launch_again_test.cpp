@@ -3,6 +3,8 @@
 // what becomes of errors.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "backends/opencl/opencl_backend.h"
 #include "memory_argument.h"
 #include "stub_fixture.h"
@@ -119,6 +121,34 @@ TEST_F(LaunchAgain, ErrorsLeaveTheCompletionAsItIs) {
   script("");
   EXPECT_TRUE(run_->wait());
   EXPECT_THAT(read(), Each(10u));
+}
+
+TEST_F(LaunchAgain, WhatNobodyAsksForIsKnownToEndAllTheSame) {
+  start();
+  const cl_uint one = 1;
+  const auto write_many = [&] {
+    std::vector<CompletionPtr> written;
+    for (int i = 0; i < 200; ++i) {
+      written.push_back(queue_->write_unobserved(*memory_, 0, sizeof one, &one, {}).value());
+    }
+    return written;
+  };
+  const auto ended = [](const std::vector<CompletionPtr>& written) {
+    return std::count_if(written.begin(), written.end(),
+                         [](const auto& write) { return write->poll() == CL_COMPLETE; });
+  };
+  const auto waits = [&] { return calls("clFinish") + calls("clWaitForEvents"); };
+  const uint64_t waits_before = waits();
+  const auto written = write_many();
+  EXPECT_GT(ended(written), 100);
+  EXPECT_EQ(written.back()->poll(), CL_SUBMITTED);
+  EXPECT_LT(calls("clEnqueueMarkerWithWaitList"), 10u);
+  EXPECT_EQ(waits(), waits_before);
+  // Failures are for who waits.
+  script("event:-5");
+  const auto failed = write_many();
+  EXPECT_EQ(ended(failed), 0);
+  EXPECT_FALSE(failed.front()->wait());
 }
 
 TEST_F(LaunchAgain, WithoutMarkersEachHasItsEvent) {
