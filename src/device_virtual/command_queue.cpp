@@ -50,6 +50,19 @@ Status CommandQueue::enqueue(scheduler::KernelWork&& work, const Submission& sub
   return enqueue_any(std::move(work), submission);
 }
 
+std::optional<Status> CommandQueue::launch_again(const scheduler::LaunchableKernel& kernel,
+                                                 const scheduler::LaunchShape& shape,
+                                                 bool local_given,
+                                                 scheduler::ArgumentSource& arguments,
+                                                 cl_command_type type, cl_event* event) {
+  if (profiling()) return std::nullopt;
+  scheduler::Engine::Observer observer{type};
+  auto launched =
+      context_->engine().launch_again(*stream_, kernel, shape, local_given, arguments, &observer);
+  if (launched && *launched) *event = (new Event(*this, std::move(observer.command)))->handle();
+  return launched;
+}
+
 namespace {
 
 /// Maps what `mapping` says; its pointer is filled in. `discard`: nothing of it need be made valid.

@@ -51,10 +51,12 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
 
   /// Launches what the queue has launched of late but for numbers; absent: it is no such launch.
   /// `shape` need not have been checked: nothing is launched that was not found valid before.
+  /// `event` may be null.
   std::optional<Status> launch_again(CommandQueue& queue, const scheduler::LaunchShape& shape,
-                                     bool local_given) {
+                                     bool local_given, cl_command_type type, cl_event* event) {
     if (!local_given && suggested_.load(std::memory_order_relaxed)) return std::nullopt;
-    return queue.launch_again(*executable_, shape, local_given, *arguments_);
+    if (event == nullptr) return queue.launch_again(*executable_, shape, local_given, *arguments_);
+    return queue.launch_again(*executable_, shape, local_given, *arguments_, type, event);
   }
 
   /// clGetKernelSuggestedLocalWorkSizeKHR: fills in shape.local. From then on it is what launches

@@ -182,9 +182,9 @@ class Queue {
   virtual ~Queue() = default;
   /// Sets the arguments that changed and launches, under the kernel's lock.
   virtual Result<CompletionPtr> launch(const Launch& launch, WaitList wait) = 0;
-  /// The same, of a launch that nobody observes and that waits for nothing, behind another such one
-  /// of this queue. `run` is the completion of that one, for which nobody has waited yet nor does
-  /// meanwhile; it becomes this one's, and may stay the same object.
+  /// The same, of a launch that nobody observes and that waits for nothing, behind another one of
+  /// this queue. `run` is the completion of that one and becomes this one's. It may stay the same
+  /// object unless that one is observed; else nobody has waited for it yet, nor does meanwhile.
   virtual Status launch_again(const Launch& launch, CompletionPtr& run);
   virtual Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
                                      WaitList wait) = 0;

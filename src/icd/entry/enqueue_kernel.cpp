@@ -15,9 +15,9 @@ cl_int enqueue_kernel(const char* name, cl_command_type type, cl_command_queue q
                       const cl_event* events, cl_event* event) {
   return entry(name, [&]() -> Status {
     validate::GivenLaunch given;
-    if (validate::may_repeat(queue, kernel, range, num_events, events, event, given)) {
+    if (validate::may_repeat(queue, kernel, range, num_events, events, given)) {
       const auto& [shape, local_given] = given.range;
-      auto again = given.kernel->launch_again(*given.queue, shape, local_given);
+      auto again = given.kernel->launch_again(*given.queue, shape, local_given, type, event);
       if (again) return *std::move(again);
     }
     validate::KernelLaunch launch;

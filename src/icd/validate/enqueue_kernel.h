@@ -83,12 +83,11 @@ struct KernelLaunch : GivenLaunch {
 Status kernel_launch(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
                      cl_uint num_events, const cl_event* events, KernelLaunch& launch,
                      WaitList& wait_list);
-/// Whether the launch may be one that repeats another, which was found valid: it has no events.
-/// Fills `launch`.
+/// Whether the launch may be one that repeats another, which was found valid: it waits for no
+/// events. Fills `launch`.
 inline bool may_repeat(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
-                       cl_uint num_events, const cl_event* events, const cl_event* event,
-                       GivenLaunch& launch) {
-  if (num_events != 0 || events != nullptr || event != nullptr) return false;
+                       cl_uint num_events, const cl_event* events, GivenLaunch& launch) {
+  if (num_events != 0 || events != nullptr) return false;
   launch.queue = device_virtual::from_handle<device_virtual::CommandQueue>(queue);
   launch.kernel = device_virtual::from_handle<device_virtual::Kernel>(kernel);
   if (launch.queue == nullptr || launch.kernel == nullptr) return false;

@@ -232,12 +232,14 @@ Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& str
 
 Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Stream& stream,
                                                    uint32_t backend,
-                                                   std::span<const BufferUse> uses,
+                                                   std::span<const BufferUse> uses, bool observed,
                                                    VendorLaunch& made) {
   TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
-  Submitter submitter{backends_, *turn.queue, backend, {}, false, nullptr, uses, &made};
+  Submitter submitter{backends_, *turn.queue, backend, {}, observed, nullptr, uses, &made};
   if (turn.after) submitter.wait = {&turn.after, 1};
-  return note(submitter(work), submitter, stream, turn);
+  auto submitted = submitter(work);
+  made.launch.observed = false;  // the next one need not be
+  return note(std::move(submitted), submitter, stream, turn);
 }
 
 }  // namespace tutti::scheduler

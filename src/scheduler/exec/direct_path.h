@@ -39,17 +39,24 @@ class DirectPath {
   };
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
                                          backends::WaitList wait, Wanted wanted);
-  /// Of a launch that nobody observes. `made` gets what the vendor got.
+  /// Of a launch of a train; `observed`: its own end is. `made` gets what the vendor got.
   Result<backends::CompletionPtr> submit(const KernelWork& work, Stream& stream, uint32_t backend,
-                                         std::span<const BufferUse> uses, VendorLaunch& made);
+                                         std::span<const BufferUse> uses, bool observed,
+                                         VendorLaunch& made);
   /// What such a launch made, again, on data that nobody has touched since; nothing else has gone
   /// to the stream's queues on that device. `run` becomes its completion.
   [[gnu::always_inline]] static Status launch_again(Stream& stream, uint32_t backend,
-                                                    const VendorLaunch& made,
+                                                    const VendorLaunch& made, bool observed,
                                                     backends::CompletionPtr& run) {
-    const backends::Completion* before = run.get();
-    TUTTI_TRY(made.queue->launch_again(made.launch, run));
-    if (run.get() == before) return {};
+    if (observed) {
+      backends::Launch launch = made.launch;
+      launch.observed = true;
+      TUTTI_ASSIGN(run, made.queue->launch(launch, {}));
+    } else {
+      const backends::Completion* before = run.get();
+      TUTTI_TRY(made.queue->launch_again(made.launch, run));
+      if (run.get() == before) return {};
+    }
     Stream::Turn turn;  // of a queue that does not measure, as in submit()
     turn.queue = made.queue;
     stream.submitted(backend, turn, run);

@@ -57,26 +57,33 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
     MutexLock lock(log.mutex());
     stream = command->stream_;
   }
-  if (!finish_one(command, status) || !stream) return;
+  if (!finish_one(command, status) || !stream || rest_train(*stream)) return;
   for (;;) {
     const Ref<Command> oldest = log.oldest_direct(*stream);
-    const auto completion = oldest ? log.completion_of(*oldest) : nullptr;
-    if (!completion) return;
-    const cl_int ended = completion->poll();
-    if (ended > CL_COMPLETE || !finish_one(oldest, ended)) return;
+    const auto end = oldest ? ended(*oldest) : std::nullopt;
+    if (!end || !finish_one(oldest, *end)) return;
   }
 }
 
+std::optional<cl_int> Engine::Impl::ended(Command& command) {
+  const auto status = [](const backends::CompletionPtr& completion) -> std::optional<cl_int> {
+    const cl_int polled = completion ? completion->poll() : CL_QUEUED;
+    return polled > CL_COMPLETE ? std::nullopt : std::optional(polled);
+  };
+  if (command.is_train_ && !status(log.completion_so_far(command))) return std::nullopt;
+  return status(log.completion_of(command));
+}
+
 void Engine::Impl::finish_if_ended(const Ref<Command>& command) {
-  const auto completion = log.completion_of(*command);
-  const cl_int status = completion ? completion->poll() : CL_QUEUED;
-  if (status <= CL_COMPLETE) finish_direct(command, status);
+  if (const auto status = ended(*command)) finish_direct(command, *status);
 }
 
 bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
+  bool timed = command->trace_ != nullptr;
   {
     MutexLock lock(log.mutex());
     if (command->state_ == Command::State::kDone) return false;
+    timed |= command->stream_ && command->stream_->options().profiling;
     const bool again = command->state_ == Command::State::kEnded;
     planner.ended(std::exchange(command->expected_, {}));
     // The sample is taken while the work is still there; a second thread may do the same.
@@ -84,7 +91,7 @@ bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
       const auto& work = std::get<KernelWork>(command->work_);
       const uint64_t key = model_key(work);
       const std::string name = work.kernel->summary().name;
-      const uint64_t items = work.shape.global[0] * work.shape.global[1] * work.shape.global[2];
+      const uint64_t items = work.shape.items();
       lock.unlock();
       if (const auto times = command->completion_->times()) {
         model.add(key, command->backend_, items,
@@ -94,7 +101,7 @@ bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
       lock.lock();
     }
   }
-  command->read_vendor_times();
+  if (timed) command->read_vendor_times();
   if (command->trace_ && status == CL_COMPLETE) {
     trace.ended_direct(*command->trace_, command->backend_,
                        {command->queued_.load(std::memory_order_relaxed),
@@ -298,16 +305,24 @@ Result<Ref<Command>> Engine::enqueue(Stream& stream, Work&& work, const EnqueueO
   return append(stream, std::move(work), options);
 }
 
+bool Engine::joins_trains(const Stream& stream, const EnqueueOptions& options) const {
+  const StreamOptions& how = stream.options();
+  return !options.blocking && options.wait_list.empty() && !how.out_of_order &&
+         !(options.observed && how.profiling) && !impl_->trace.wants_all();
+}
+
 Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
                                      const EnqueueOptions& options) {
-  if (!options.observed && !options.blocking && options.wait_list.empty() &&
-      !stream.options().out_of_order && !impl_->trace.wants_all()) {
-    return impl_->enqueue_unobserved(stream, std::move(work), options);
+  if (joins_trains(stream, options)) {
+    return impl_->enqueue_launch(stream, std::move(work), options);
   }
   return append(stream, std::move(work), options);
 }
 
 Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOptions& options) {
+  if (joins_trains(stream, options)) {
+    if (auto joined = impl_->write_behind(stream, work, options)) return *std::move(joined);
+  }
   auto command = make_ref<Command>(*this, options.type, std::move(work));
   if (impl_->trace.wants_all()) {
     command->trace_ = impl_->trace.begin(command->work_, stream.number(),

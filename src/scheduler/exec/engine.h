@@ -56,13 +56,17 @@ class Engine {
   Result<Ref<Command>> enqueue(Stream& stream, Work&& work, const EnqueueOptions& options);
   Result<Ref<Command>> enqueue(Stream& stream, KernelWork&& work, const EnqueueOptions& options);
 
-  /// A launch that nobody observes and that waits for nothing but its turn, if it differs from one
-  /// that the in-order stream has had of late in numbers among its arguments only, and nobody has
-  /// touched its buffers since. Absent: it is none, and was not enqueued. Nothing of it need be
-  /// checked: that was found valid then.
+  /// A launch that waits for nothing but its turn, if it differs from one that the in-order stream
+  /// has had of late in numbers among its arguments only, and nobody has touched its buffers since.
+  /// Absent: it is none, and was not enqueued. Nothing of it need be checked: that was found valid
+  /// then. `observer`: null when nobody observes it.
+  struct Observer {
+    cl_command_type type = 0;
+    Ref<Command> command{};  // what is observed
+  };
   std::optional<Status> launch_again(Stream& stream, const LaunchableKernel& kernel,
                                      const LaunchShape& shape, bool local_given,
-                                     ArgumentSource& arguments);
+                                     ArgumentSource& arguments, Observer* observer = nullptr);
 
   Ref<Command> create_user_command();
   /// status: CL_COMPLETE or negative. CL_INVALID_OPERATION when it was set already.
@@ -81,6 +85,8 @@ class Engine {
   Impl& impl() { return *impl_; }
 
  private:
+  /// Whether it may be one of a train, going by how it is enqueued.
+  bool joins_trains(const Stream& stream, const EnqueueOptions& options) const;
   Result<Ref<Command>> append(Stream& stream, Work&& work, const EnqueueOptions& options);
 
   BackendSet& backends_;

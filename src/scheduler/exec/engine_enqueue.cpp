@@ -140,8 +140,8 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   return decision;
 }
 
-Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
-                            const KernelPlan* plan) {
+Result<Ref<Command>> Engine::Impl::submit(const Ref<Command>& command, Stream& stream,
+                                          const Decision& decision, const KernelPlan* plan) {
   command->submitted_.store(now_ns(), std::memory_order_relaxed);
   backends::CompletionPtr completion = decision.completion;
   for (const auto& other : decision.flush) {
@@ -173,16 +173,27 @@ Status Engine::Impl::submit(const Ref<Command>& command, Stream& stream, const D
     summary.launched_whole(work.kernel->summary().name, *plan, decision.backend);
   }
   bool somebody_waits = false;
+  Ref<Command> observed = command;
+  // What has overtaken others shows its end with theirs, which a passenger knows nothing of.
+  const bool alone = command->observed_ && command->overtook_;
+  if (command->is_train_ && command->observed_ && !alone) {
+    observed = make_ref<Command>(engine, command->type_, MarkerWork{});
+  }
   // An application that launches and launches would otherwise let the log grow until it waits.
   Ref<Command> before;
   {
     MutexLock lock(log.mutex());
+    if (observed != command) {
+      log.take_passenger(stream, *observed, decision.backend, completion);
+      command->observed_ = false;
+    }
+    if (alone) command->open_ = false;
     somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
     before = command->sampled_ ? log.exchange_sampled(stream, command) : log.in_a_crowd(stream);
   }
   if (somebody_waits) watch(command);
   if (before) finish_if_ended(before);
-  return {};
+  return observed;
 }
 
 bool Engine::Impl::behind_split(std::span<const Edge> edges, const KernelPlan* plan) {
@@ -294,8 +305,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
         trace.decided(*command->trace_, std::get<KernelWork>(command->work_), *plan,
                       command->queued_.load(std::memory_order_relaxed), planned_ns);
       }
-      TUTTI_TRY(submit(command, stream, decision, plan_or_null));
-      break;
+      return submit(command, stream, decision, plan_or_null);
     case Path::kInline:
       log.set_running(command);
       if (decision.to_host) executor.overwrite_at_host(command->work_);

@@ -35,23 +35,31 @@ struct Engine::Impl : LogSink {
   /// `plan` of a kernel, where it is known already.
   Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command, const EnqueueOptions& options,
                                std::optional<KernelPlan> plan = {});
-  /// A launch that nobody observes on an in-order stream. The command is null when the launch has
-  /// joined the one before.
-  Result<Ref<Command>> enqueue_unobserved(Stream& stream, KernelWork&& work,
-                                          const EnqueueOptions& options);
+  /// A launch on an in-order stream that waits for its turn only. The command is null when nobody
+  /// observes the launch and it has joined the one before.
+  Result<Ref<Command>> enqueue_launch(Stream& stream, KernelWork&& work,
+                                      const EnqueueOptions& options);
+  /// Whether the launch is known to take so short that nobody would begin something beside it.
+  bool is_brief(const KernelWork& work, uint32_t backend);
   /// What is expected of a launch that has joined and is on its way.
   Expectation joined(const KernelWork& work, const KernelPlan& plan);
   /// The train is direct again, and ends with `completion`; the launch that joined may be repeated,
-  /// unless null.
+  /// unless null. `passenger`: what is observed of it, or null.
   void settle(Stream& stream, Command& train, uint32_t backend, const Expectation& expected,
-              backends::CompletionPtr completion, Command::Kind* repeatable);
+              backends::CompletionPtr completion, Command::Kind* repeatable,
+              Command* passenger = nullptr);
+  /// What is observed of a command that joins a train; null when nobody observes it.
+  Ref<Command> new_passenger(const EnqueueOptions& options);
+  /// Whether nothing but what the vendor's queue sees to stands in the way.
+  bool may_join(const Command& train, std::span<const BufferUse> uses) TUTTI_REQUIRES(log.mutex());
   /// The stream's train on `backend`, which a launch has joined that uses `uses`; null: it may not.
   Ref<Command> join_train(Stream& stream, const KernelWork& work, uint32_t backend,
                           std::span<BufferUse> uses) TUTTI_REQUIRES(log.mutex());
-  /// Null, as of enqueue_unobserved(). `kind`: what it belongs to, if its plan lasts; or null.
+  /// As enqueue_launch(). `kind`: what it belongs to, if its plan lasts; or null.
   Result<Ref<Command>> submit_to_train(const Ref<Command>& train, Stream& stream,
                                        const KernelWork& work, const KernelPlan& plan,
-                                       std::span<const BufferUse> uses, Command::Kind* kind);
+                                       std::span<const BufferUse> uses, Command::Kind* kind,
+                                       const EnqueueOptions& options);
   Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
                                     const EnqueueOptions& options);
   /// In the conductor's thread: every dependency is done.
@@ -83,6 +91,10 @@ struct Engine::Impl : LogSink {
   /// Runs a small blocking read behind what its in-order stream has on the device that holds the
   /// data, outside the log's order: the vendor's queue keeps it. Nothing: it takes the usual way.
   std::optional<Status> read_behind(Stream& stream, const Ref<Command>& command);
+  /// A small write, likewise, that waits for its turn only in an in-order stream: it joins the
+  /// train that it comes after. As enqueue_launch().
+  std::optional<Result<Ref<Command>>> write_behind(Stream& stream, const Work& work,
+                                                   const EnqueueOptions& options);
   /// Ends what rests in the stream, or null: everywhere, since the application has released
   /// something.
   void end_resting(const Stream* stream);
@@ -149,12 +161,16 @@ struct Engine::Impl : LogSink {
   /// Whether a launch behind `edges` is a short whole one that may be chained when its turn comes.
   bool behind_split(std::span<const Edge> edges, const KernelPlan* plan)
       TUTTI_REQUIRES(log.mutex());
+  /// How the command has ended as far as the vendor knows; nothing: it goes on. A train that does
+  /// may still be joined.
+  std::optional<cl_int> ended(Command& command);
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Command>& command, cl_int status);
   Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
                   const KernelPlan* plan, bool overtakes = false) TUTTI_REQUIRES(log.mutex());
-  Status submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
-                const KernelPlan* plan);
+  /// The command that is observed: itself, or the passenger of a train.
+  Result<Ref<Command>> submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
+                              const KernelPlan* plan);
   /// wait() of this command alone, whatever it overtook.
   cl_int wait_alone(const Ref<Command>& command);
   /// Of a direct command; false: it is none.

@@ -95,7 +95,7 @@ void RunTrace::decided(CommandTrace& command, const KernelWork& work, const Kern
   command.kernel = summary.name;
   if (energy_.on()) command.under_way = energy_.under_way();
   const LaunchShape& shape = plan.shape;
-  command.items = shape.global[0] * shape.global[1] * shape.global[2];
+  command.items = shape.items();
   if (!trace::on()) return;
   const bool judged = plan.access != nullptr;
   trace::Args args;

@@ -407,8 +407,7 @@ double SplitRun::learn(std::vector<PackageRecord> packages) {
   std::sort(packages.begin(), packages.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   const auto& shape = plan_.shape;
-  const auto items =
-      static_cast<double>(shape.global[0] * shape.global[1] * shape.global[2] / slices_);
+  const auto items = static_cast<double>(shape.items() / slices_);
   double speed = 0;
   for (const uint32_t device : devices()) {
     std::vector<Sample> samples;

@@ -14,7 +14,9 @@
 //
 // A train is a direct kernel launch that nobody observes, and the launches that followed it at
 // once: one command for all, which goes from direct to submitting and back for each that joins.
-// Whoever wants its completion closes it first (CommandLog::completion_of).
+// Whoever wants its completion closes it first (CommandLog::completion_of). One of these launches
+// may be observed nevertheless: a command of its own, a passenger, is what is known of its end. It
+// holds nothing, is not in its stream's order, and need not ever be done.
 #pragma once
 
 #include <CL/cl.h>
@@ -145,6 +147,7 @@ class Command : public RefCounted {
     KernelWork work;
     std::shared_ptr<const KernelPlan> plan;  // null: each launch is planned
     uint32_t left = 0;                       // so many more launches need no plan
+    bool brief = false;                      // as their plan says
     // Its buffers were where the launch has left them when the last one joined: one of this kind
     // needs no look at them.
     bool unchanged = false;

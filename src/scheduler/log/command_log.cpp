@@ -274,6 +274,11 @@ backends::CompletionPtr CommandLog::completion_of(Command& command) {
   return command.completion_;
 }
 
+backends::CompletionPtr CommandLog::completion_so_far(const Command& command) {
+  MutexLock lock(mutex_);
+  return command.state_ == Command::State::kDirect ? command.completion_ : nullptr;
+}
+
 void CommandLog::set_running(const Ref<Command>& command) {
   std::vector<Command::PendingCallback> due;
   {

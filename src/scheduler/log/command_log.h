@@ -82,7 +82,7 @@ class CommandLog {
   bool set_direct(Command& command, uint32_t backend, backends::CompletionPtr completion)
       TUTTI_REQUIRES(mutex_);
   /// The stream's newest command, when it is a train on `backend` that a launch may join.
-  Ref<Command> open_train(Stream& stream, uint32_t backend) TUTTI_REQUIRES(mutex_);
+  Ref<Command> open_train(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// A plan by which a launch of that kernel and shape has begun or joined the stream's newest
   /// train, and that will do for `work`; null: there is none, or it has done for many.
   std::shared_ptr<const KernelPlan> planned_before(Stream& stream, const KernelWork& work)
@@ -92,12 +92,17 @@ class CommandLog {
   Command::Kind& kind_of(Command& train, const KernelWork& work,
                          std::shared_ptr<const KernelPlan> plan, uint32_t launches, bool anew)
       TUTTI_REQUIRES(mutex_);
-  /// A launch that uses `uses` joins the train, which is no more direct until set_direct().
-  void join(Command& train, const KernelWork& work, std::span<const BufferUse> uses)
-      TUTTI_REQUIRES(mutex_);
+  /// What uses `uses` joins the train, which is no more direct until set_direct().
+  void join(Command& train, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+  /// What a launch that has joined needs beside its buffers lives on with the train.
+  static void keep(Command& train, const KernelWork& work);
   /// A launch of this kind has joined, and is on its way: the next one may repeat it, until
   /// something else uses the train's buffers.
   void may_repeat(Stream& stream, Command& train, Command::Kind& kind) TUTTI_REQUIRES(mutex_);
+
+  /// Somebody observes a launch of a train of the stream, which ends with `completion`.
+  void take_passenger(Stream& stream, Command& passenger, uint32_t backend,
+                      backends::CompletionPtr completion) TUTTI_REQUIRES(mutex_);
 
   /// A launch that repeats another one of its train.
   struct Repeat {
@@ -106,9 +111,10 @@ class CommandLog {
     uint64_t lease = 0;  // 0: the train is submitting, as of join()
   };
   /// A launch like that joins the stream's newest train, which one like it, but for numbers, has
-  /// joined before. Between begin() and end() it is made.
+  /// joined before. Between begin() and end() it is made. `brief`: only if it is.
   Repeat begin_repeat(Stream& stream, const LaunchableKernel& kernel, const LaunchShape& shape,
-                      bool local_given, ArgumentSource& arguments) TUTTI_EXCLUDES(mutex_);
+                      bool local_given, ArgumentSource& arguments, bool brief)
+      TUTTI_EXCLUDES(mutex_);
   /// It is on its way, with the completion that the train has now. False: the train has still to be
   /// made direct.
   bool end_repeat(const Repeat& repeat) TUTTI_EXCLUDES(mutex_) {
@@ -139,6 +145,8 @@ class CommandLog {
 
   /// What to ask for a direct command's end; closes a train. Null while a launch is joining.
   backends::CompletionPtr completion_of(Command& command) TUTTI_EXCLUDES(mutex_);
+  /// The same, but of a train what its launches so far end with: more may join.
+  backends::CompletionPtr completion_so_far(const Command& command) TUTTI_EXCLUDES(mutex_);
 
   /// State kRunning and status CL_RUNNING; calls back through the sink after the lock is gone.
   void set_running(const Ref<Command>& command) TUTTI_EXCLUDES(mutex_);
@@ -176,7 +184,7 @@ class CommandLog {
   static void reopen(Command& train);
   static Command::Kind* find_kind(Command& train, const LaunchableKernel& kernel,
                                   const LaunchShape& shape, bool local_given,
-                                  ArgumentSource& arguments);
+                                  ArgumentSource& arguments, bool brief);
 
   LogSink& sink_;
   LogMutex mutex_;

@@ -14,9 +14,9 @@ bool CommandLog::joinable(const Command& train) {
          train.used_buffers_.size() < kMost;
 }
 
-Ref<Command> CommandLog::open_train(Stream& stream, uint32_t backend) {
+Ref<Command> CommandLog::open_train(Stream& stream) {
   const Command* last = stream.last_.get();
-  return last && last->backend_ == backend && joinable(*last) ? stream.last_ : Ref<Command>();
+  return last && joinable(*last) ? stream.last_ : Ref<Command>();
 }
 
 std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream,
@@ -87,10 +87,10 @@ void CommandLog::may_repeat(Stream& stream, Command& train, Command::Kind& kind)
 
 Command::Kind* CommandLog::find_kind(Command& train, const LaunchableKernel& kernel,
                                      const LaunchShape& shape, bool local_given,
-                                     ArgumentSource& arguments) {
+                                     ArgumentSource& arguments, bool brief) {
   for (Command::Kind& kind : train.kinds_->kinds) {
-    if (kind.unchanged && kind.left > 0 && kind.has_shape(&kernel, shape, local_given) &&
-        arguments.give_numbers(kind.arguments)) {
+    if (kind.unchanged && kind.left > 0 && (!brief || kind.brief) &&
+        kind.has_shape(&kernel, shape, local_given) && arguments.give_numbers(kind.arguments)) {
       --kind.left;
       return &kind;
     }
@@ -100,12 +100,13 @@ Command::Kind* CommandLog::find_kind(Command& train, const LaunchableKernel& ker
 
 CommandLog::Repeat CommandLog::begin_repeat(Stream& stream, const LaunchableKernel& kernel,
                                             const LaunchShape& shape, bool local_given,
-                                            ArgumentSource& arguments) {
+                                            ArgumentSource& arguments, bool brief) {
   const uint64_t lease = stream.lease_.load(std::memory_order_acquire);
   if (lease == 0) return {};
   Command* const leased = stream.leased_.load(std::memory_order_relaxed);
   if (mutex_.enter(lease)) {
-    const Repeat repeat{leased, find_kind(*leased, kernel, shape, local_given, arguments), lease};
+    const Repeat repeat{leased, find_kind(*leased, kernel, shape, local_given, arguments, brief),
+                        lease};
     if (repeat.kind) return repeat;
     if (end_repeat(repeat)) return {};
     bool watched = false;
@@ -121,20 +122,29 @@ CommandLog::Repeat CommandLog::begin_repeat(Stream& stream, const LaunchableKern
   MutexLock lock(mutex_);
   Command* const last = stream.last_.get();
   if (!last || !last->kinds_ || last->kinds_->touched || !joinable(*last)) return {};
-  const Repeat repeat{last, find_kind(*last, kernel, shape, local_given, arguments)};
+  const Repeat repeat{last, find_kind(*last, kernel, shape, local_given, arguments, brief)};
   if (!repeat.kind) return {};
   if (last->rests_) wake(*last);
   reopen(*last);
   return repeat;
 }
 
-void CommandLog::join(Command& train, const KernelWork& work, std::span<const BufferUse> uses) {
+void CommandLog::take_passenger(Stream& stream, Command& passenger, uint32_t backend,
+                                backends::CompletionPtr completion) {
+  passenger.stream_ = Ref<Stream>(&stream);
+  set_direct(passenger, backend, std::move(completion));
+}
+
+void CommandLog::join(Command& train, std::span<const BufferUse> uses) {
   if (train.rests_) wake(train);
   reopen(train);
   if (train.kinds_ && std::exchange(train.kinds_->touched, false)) {
     for (Command::Kind& kind : train.kinds_->kinds) kind.unchanged = false;
   }
   hold(train, uses);
+}
+
+void CommandLog::keep(Command& train, const KernelWork& work) {
   // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
   // sets a number for the next launch need not leave the old one here.
   const bool objects = std::any_of(work.arguments->begin(), work.arguments->end(),

@@ -175,7 +175,7 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
     }
   }
   if (plan.objective != Objective::kTime) return choose_by_energy(work, plan);
-  const auto items = static_cast<double>(items_of(work.shape));
+  const auto items = static_cast<double>(work.shape.items());
   const auto compute = [&](size_t i) {
     return measured ? plan.costs[i].seconds(items) : 1 / plan.costs[i].rate;
   };
@@ -221,7 +221,7 @@ void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan)
   plan.whole_seconds += plan.wait_seconds;
   const double margin = std::max(kWorthMovingSeconds, kWorthMovingPart * plan.whole_seconds);
   if (plan.wait_seconds < margin) return;
-  const auto items = static_cast<double>(items_of(work.shape));
+  const auto items = static_cast<double>(work.shape.items());
   const LaunchAccess* exact = exact_access(plan);
   const uint32_t home = plan.backend;
   double latest = plan.whole_seconds - margin;
@@ -269,7 +269,7 @@ void Planner::ended(const Expectation& expected) {
 }
 
 void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
-  const auto items = static_cast<double>(items_of(work.shape));
+  const auto items = static_cast<double>(work.shape.items());
   double least = 0;
   for (size_t i = 0; i < plan.participants.size(); ++i) {
     const double busy = plan.costs[i].seconds(items);
@@ -307,7 +307,7 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   };
   if (plan.participants.size() < 2) return whole(KernelPlan::Why::kOneDevice);
   const bool force = settings_.split == SplitMode::kForce;
-  const uint64_t items = items_of(work.shape);
+  const uint64_t items = work.shape.items();
   const bool measured = costs_.compute(model_key(work), items, plan.participants, plan.costs);
   if (settings_.objective != Objective::kTime && measured) {
     plan.power = backends_.power().launch_power(plan.participants);
@@ -410,7 +410,7 @@ bool Planner::keep_common_atomics(KernelPlan& plan) const {
 std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const auto items_per_slice =
-      static_cast<double>(std::max<uint64_t>(1, items_of(plan.shape) / slices));
+      static_cast<double>(std::max<uint64_t>(1, plan.shape.items() / slices));
   std::vector<BalancerDevice> devices;
   for (size_t i = 0; i < plan.participants.size(); ++i) {
     BalancerDevice device;
@@ -439,12 +439,12 @@ void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vect
   const double expected = std::max(plan.priced_seconds, balanced);
   std::optional<double> surplus;
   if (seconds) surplus = (*seconds - expected) * plan.priced_seconds / expected;
-  boundaries_.remember(model_key(work), items_of(plan.shape), plan.participants, std::move(slices),
+  boundaries_.remember(model_key(work), plan.shape.items(), plan.participants, std::move(slices),
                        surplus);
 }
 
 void Planner::remember_whole(const KernelWork& work, uint32_t backend, double seconds) {
-  boundaries_.remember_whole(model_key(work), items_of(work.shape), backend, seconds);
+  boundaries_.remember_whole(model_key(work), work.shape.items(), backend, seconds);
 }
 
 }  // namespace tutti::scheduler

@@ -88,6 +88,7 @@ struct KernelPlan {
   double whole_joules = 0, split_joules = 0;  // expected; 0: not known
   LaunchShape shape;                          // split: with the local size decided
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
+  bool brief = false;  // whole: takes too short for anybody to begin something beside it
   bool exact = false;  // `access` says all that the launch touches, also if it runs whole
   std::string reason() const;
   /// Where the launch runs.

@@ -20,10 +20,6 @@ inline bool is_gpu(const backends::DeviceTraits& traits) {
   return (traits.type & CL_DEVICE_TYPE_GPU) != 0 && !traits.shares_host_memory;
 }
 
-inline uint64_t items_of(const LaunchShape& shape) {
-  return shape.global[0] * shape.global[1] * shape.global[2];
-}
-
 /// What a whole launch touches, where that is known; else null.
 inline const LaunchAccess* exact_access(const KernelPlan& plan) {
   return plan.exact ? plan.access.get() : nullptr;

@@ -93,13 +93,13 @@ uint64_t Planner::min_package(const KernelPlan& plan, size_t participant) const 
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const uint64_t group_items = plan.shape.local[0] * plan.shape.local[1] * plan.shape.local[2];
   const uint64_t groups_per_slice =
-      std::max<uint64_t>(1, items_of(plan.shape) / slices / group_items);
+      std::max<uint64_t>(1, plan.shape.items() / slices / group_items);
   uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
   if (is_gpu(traits)) groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / group_items);
   const uint64_t filling = (groups + groups_per_slice - 1) / groups_per_slice;
   // A package shorter than the device's start-up would cost more than it computes. But an irregular
   // launch is no less divided for that than it must be.
-  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
+  const double items = static_cast<double>(plan.shape.items()) / static_cast<double>(slices);
   const auto worthwhile = static_cast<uint64_t>(cost.startup * cost.rate / items);
   const uint64_t most = slices / ((irregular(plan) ? 8 : 1) * plan.participants.size());
   return std::max({uint64_t{1}, filling, cost.measured ? std::min(worthwhile, most) : 0});
@@ -109,7 +109,7 @@ uint64_t Planner::worthwhile_package(const KernelPlan& plan, size_t participant)
   const ComputeCost& cost = plan.costs[participant];
   if (!cost.measured) return 1;
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
+  const double items = static_cast<double>(plan.shape.items()) / static_cast<double>(slices);
   const double times = irregular(plan) ? kWorthStartingIrregular : kWorthStarting;
   const auto worthwhile = static_cast<uint64_t>(times * cost.startup * cost.rate / items);
   return std::clamp<uint64_t>(worthwhile, 1, slices);
@@ -118,7 +118,7 @@ uint64_t Planner::worthwhile_package(const KernelPlan& plan, size_t participant)
 uint64_t Planner::least_help(const KernelWork& work, const KernelPlan& plan,
                              std::span<const uint64_t> shares) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
+  const double items = static_cast<double>(plan.shape.items()) / static_cast<double>(slices);
   const auto transfers = [&](uint64_t first, uint64_t count, uint32_t backend) {
     return costs_.package_transfers(*work.arguments, *plan.access, first, count, backend);
   };
@@ -144,7 +144,7 @@ uint64_t Planner::least_help(const KernelWork& work, const KernelPlan& plan,
 std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const KernelPlan& plan,
                                              std::span<const uint64_t> shares) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
-  const double items = static_cast<double>(items_of(plan.shape)) / static_cast<double>(slices);
+  const double items = static_cast<double>(plan.shape.items()) / static_cast<double>(slices);
   std::vector<DeviceCost> result;
   uint64_t first = 0;
   for (size_t i = 0; i < plan.participants.size(); ++i) {
@@ -167,7 +167,7 @@ std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const Kerne
 }
 
 std::optional<double> Planner::surplus(uint64_t key, const KernelPlan& plan) const {
-  const auto known = boundaries_.surplus(key, items_of(plan.shape), plan.participants);
+  const auto known = boundaries_.surplus(key, plan.shape.items(), plan.participants);
   return known ? std::optional(std::max(0.0, *known)) : std::nullopt;
 }
 
@@ -189,7 +189,7 @@ void Planner::leave_out_costly(const KernelWork& work, KernelPlan& plan, SplitPr
             kWorthSplitting * (price.seconds + *with)) {
       return;
     }
-    if (boundaries_.try_again(key, items_of(work.shape), plan.participants, fewer.seconds,
+    if (boundaries_.try_again(key, work.shape.items(), plan.participants, fewer.seconds,
                               price.seconds + *with)) {
       return;
     }
@@ -228,7 +228,7 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
       return false;
     }
     bool resident = false;  // the shares are the last launch's, so the data lie where they were
-    const auto last = boundaries_.shares(key, items_of(plan.shape), plan.participants);
+    const auto last = boundaries_.shares(key, plan.shape.items(), plan.participants);
     const auto close = [&](uint64_t a, uint64_t b) {
       return static_cast<double>(a > b ? a - b : b - a) < kSameShare * static_cast<double>(slices);
     };
@@ -259,7 +259,7 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
       plan.split_gather =
           std::max(plan.split_gather, costs_.gather(work, plan.participants[i], part));
     }
-    const uint64_t items = items_of(plan.shape);
+    const uint64_t items = plan.shape.items();
     // Shares of an irregular kernel say little of the whole: once it is tried, and then compared.
     if (const double whole = boundaries_.whole(key, items, plan.backend); whole > 0) {
       plan.whole_seconds =

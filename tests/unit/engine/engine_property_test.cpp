@@ -155,9 +155,11 @@ class Program {
     const size_t kind = work.index();
     auto command = engine_.enqueue(*stream_, std::move(work), options);
     ASSERT_TRUE(command) << command.error().message;
-    if (!observed) return;  // it may be one with others
-    last_ = *command;
-    commands_.emplace_back(kind, *command);
+    if (observed) note(kind, *command);  // else it may be one with others
+  }
+  void note(size_t kind, const Ref<Command>& command) {
+    last_ = command;
+    commands_.emplace_back(kind, command);
   }
 
   void write(bool blocking) {
@@ -167,7 +169,8 @@ class Program {
     std::copy(kept_.back().begin(), kept_.back().end(),
               model_[b].begin() + static_cast<long>(begin));
     const auto [window, offset] = view(b, begin);
-    enqueue(WriteWork{window, offset, size, kept_.back().data()}, blocking);
+    const bool observed = blocking || setup_.out_of_order || pick(0, 1) == 1;
+    enqueue(WriteWork{window, offset, size, kept_.back().data()}, blocking, observed);
   }
   void read(bool blocking) {
     const uint32_t b = static_cast<uint32_t>(pick(0, kBuffers - 1));
@@ -265,19 +268,24 @@ class Program {
     uint64_t begin = 0;
   };
   void kernel() {
-    // Many that nobody observes, with new numbers each, become one command with those before them.
+    // Many with new numbers each become one command with those before them, and so do small writes.
     if (!setup_.out_of_order && pick(0, 2) == 0) {
       for (Launch& run : runs_) {
         if (run.n == 0 || pick(0, 2) == 0) run = some_launch();
       }
+      const bool brief = pick(0, 1) == 1;
+      const uint64_t observed = pick(0, 2), written = pick(0, 1);
       for (uint64_t times = pick(1, 20); times > 0; --times) {
         const Launch& run = runs_[pick(0, 3) == 0 ? 1 : 0];
-        launch(run, run_kernel(run.form), false);
+        launch(run, run_kernel(run.form), pick(0, 2) < observed, brief ? 1e-6 : 0);
+        if (pick(0, 3) < written) write(false);
       }
       return;
     }
     const Launch one = some_launch();
-    launch(one, fake_kernel(one.form, engine_.backends().count()), true);
+    // Of known times, so that launches are placed where they end first.
+    const double seconds = pick(0, 1) == 1 ? 1e-3 * static_cast<double>(pick(1, 20)) : 0;
+    launch(one, fake_kernel(one.form, engine_.backends().count()), true, seconds);
   }
   Launch some_launch() {
     Launch one;
@@ -293,7 +301,9 @@ class Program {
     if (!kernel) kernel = fake_kernel(form, engine_.backends().count());
     return kernel;
   }
-  void launch(const Launch& one, std::shared_ptr<FakeKernel> kernel, bool observed) {
+  /// Known to take `seconds`, 0: what it takes.
+  void launch(const Launch& one, std::shared_ptr<FakeKernel> kernel, bool observed,
+              double seconds) {
     const auto& [form, from, to, n, begin] = one;
     const uint32_t c = static_cast<uint32_t>(pick(0, 255));
     auto arguments = std::make_shared<ArgumentSet>();
@@ -314,14 +324,16 @@ class Program {
     for (uint32_t i = 0; i < n; ++i) {
       apply(form, before.data(), model_[to].data() + begin, i, n, c);
     }
-    // Of known times, so that launches are placed where they end first.
-    if (const uint32_t devices = engine_.backends().count(); observed && pick(0, 1) == 1) {
-      for (uint32_t device = 0; device < devices; ++device) {
-        const double seconds = 1e-3 * static_cast<double>(pick(1, 20));
-        engine_.backends().model().add(model_key(work), device, work.shape.global[0], seconds);
-      }
+    for (uint32_t device = 0; seconds > 0 && device < engine_.backends().count(); ++device) {
+      engine_.backends().model().add(model_key(work), device, work.shape.items(),
+                                     seconds * static_cast<double>(pick(1, 3)));
     }
-    if (!observed && launch_again(engine_, *stream_, work)) return;
+    Engine::Observer observer{CL_COMMAND_NDRANGE_KERNEL};
+    if (!setup_.out_of_order &&
+        launch_again(engine_, *stream_, work, observed ? &observer : nullptr)) {
+      if (observed) note(Work(work).index(), observer.command);
+      return;
+    }
     enqueue(work, false, observed);
   }
 

@@ -85,7 +85,8 @@ class FakeKernel : public scheduler::LaunchableKernel {
 
 /// As the application's kernel object launches what repeats an earlier launch; false: it does not.
 inline bool launch_again(scheduler::Engine& engine, scheduler::Stream& stream,
-                         const scheduler::KernelWork& work) {
+                         const scheduler::KernelWork& work,
+                         scheduler::Engine::Observer* observer = nullptr) {
   struct Arguments final : scheduler::ArgumentSource {
     explicit Arguments(const scheduler::ArgumentSet& now) : set(now) {}
     bool give_numbers(scheduler::LaunchedArguments& launched) override {
@@ -94,7 +95,7 @@ inline bool launch_again(scheduler::Engine& engine, scheduler::Stream& stream,
     const scheduler::ArgumentSet& set;
   } arguments(*work.arguments);
   const auto again =
-      engine.launch_again(stream, *work.kernel, work.shape, work.local_given, arguments);
+      engine.launch_again(stream, *work.kernel, work.shape, work.local_given, arguments, observer);
   return again && *again;
 }
 

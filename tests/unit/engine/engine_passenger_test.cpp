@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// What joins a train and is observed nevertheless, and small writes that join: what their events
+// tell, who waits for them, and what they compute.
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <latch>
+#include <thread>
+
+#include "engine_fixture.h"
+
+namespace tutti::testing {
+namespace {
+
+using namespace scheduler;
+
+class EnginePassenger : public EngineTest {
+ protected:
+  /// A launch out[i] = in[i] * 3 + c with an event, of a kernel that is known to be brief. `again`
+  /// counts those that repeat another one.
+  Ref<Command> launch(Stream& stream, const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out,
+                      uint32_t c) {
+    KernelWork work = map_kernel(in, out, c);
+    if (!kernel_) {
+      kernel_ = std::make_shared<FakeKernel>(
+          summary_of(KernelForm::kMap),
+          [this](const FakeItem& item) {
+            if (item.global_id[0] == 0) before_each_();
+            uint32_t number = 0;
+            std::memcpy(&number, item.launch->arguments[3].bytes.data(), 4);
+            apply(KernelForm::kMap, item.memory(0), item.memory(1),
+                  static_cast<uint32_t>(item.global_id[0]), kBytes, number);
+          },
+          set->count());
+    }
+    work.kernel = kernel_;
+    for (uint32_t device = 0; device < set->count(); ++device) {
+      set->model().add(model_key(work), device, kBytes, 1e-6);
+    }
+    Engine::Observer observer{CL_COMMAND_NDRANGE_KERNEL};
+    if (launch_again(*engine, stream, work, &observer)) {
+      ++again;
+      EXPECT_EQ(observer.command->type(), static_cast<cl_command_type>(CL_COMMAND_NDRANGE_KERNEL));
+      return observer.command;
+    }
+    auto command = enqueue(stream, std::move(work));
+    EXPECT_TRUE(command);
+    return *command;
+  }
+  /// Nobody observes it.
+  void write(Stream& stream, const Ref<LogicalBuffer>& to, uint64_t size, const std::byte* from) {
+    EnqueueOptions options;
+    options.type = CL_COMMAND_WRITE_BUFFER;
+    options.observed = false;
+    EXPECT_TRUE(engine->enqueue(stream, WriteWork{whole(to), 0, size, from}, options));
+  }
+  Status wait(const Ref<Command>& command) {
+    Command* one = command.get();
+    return engine->wait({&one, 1});
+  }
+  static std::vector<std::byte> mapped(uint32_t in, uint32_t c) {
+    return filled(static_cast<uint8_t>(in * 3 + c));
+  }
+
+  int again = 0;
+  std::shared_ptr<FakeKernel> kernel_;
+  std::function<void()> before_each_ = [] {};
+};
+
+TEST_F(EnginePassenger, LaunchesWithEventsRepeat) {
+  for (const char* devices : {"d", "g", "h", "gd"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    auto stream = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(0);
+    std::vector<Ref<Command>> events;
+    for (uint32_t c = 0; c < 200; ++c) events.push_back(launch(*stream, in, out, c));
+    EXPECT_GT(again, 150) << devices;
+    EXPECT_TRUE(wait(events[100]));
+    for (uint32_t c = 0; c <= 100; ++c) EXPECT_EQ(events[c]->status(), CL_COMPLETE) << c;
+    EXPECT_TRUE(engine->finish(*stream));
+    for (const auto& event : events) {
+      EXPECT_EQ(event->status(), CL_COMPLETE);
+      EXPECT_EQ(event->references(), 1u);  // nothing but the application keeps it
+    }
+    EXPECT_EQ(read(*stream, out), mapped(1, 199)) << devices;
+  }
+}
+
+TEST_F(EnginePassenger, WaitsEndWithTheirOwnLaunch) {
+  // The device is held up in the launch after the one that is waited for.
+  start("d", SplitMode::kNever);
+  auto stream = engine->create_stream({}), other = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0), far = buffer(7);
+  for (uint32_t c = 0; c < 20; ++c) ASSERT_TRUE(wait(launch(*stream, in, out, c)));
+  std::latch held(1);
+  int started = 0;
+  before_each_ = [&] {
+    if (++started == 2) held.wait();
+  };
+  const Ref<Command> first = launch(*stream, in, out, 50), second = launch(*stream, in, out, 51),
+                     third = launch(*stream, in, out, 52);
+  EXPECT_GT(again, 10);
+  ASSERT_TRUE(wait(first));
+  EXPECT_EQ(first->status(), CL_COMPLETE);
+  EXPECT_GT(second->status(), CL_COMPLETE);
+  // Another stream's work, a callback and a thread hear of it, each once it has ended.
+  std::atomic<int> called{0};
+  std::latch heard(1);
+  second->add_callback(CL_COMPLETE, [&](cl_int status) {
+    called = status == CL_COMPLETE ? 1 : -1;
+    heard.count_down();
+  });
+  const auto behind =
+      enqueue(*other, CopyWork{whole(out), whole(far), 0, 0, kBytes}, {third.get()});
+  ASSERT_TRUE(behind);
+  std::thread waits([&] { EXPECT_TRUE(wait(third)); });
+  EXPECT_GT((*behind)->status(), CL_COMPLETE);
+  EXPECT_EQ(called, 0);
+  held.count_down();
+  waits.join();
+  heard.wait();
+  EXPECT_EQ(called, 1);
+  EXPECT_EQ(second->status(), CL_COMPLETE);
+  EXPECT_EQ(read(*other, far), mapped(1, 52));
+  EXPECT_TRUE(engine->finish(*stream));
+}
+
+TEST_F(EnginePassenger, EachThatIsWaitedForIsRepeated) {
+  start("g", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0);
+  for (uint32_t c = 0; c < 100; ++c) {
+    const Ref<Command> event = launch(*stream, in, out, c);
+    if (c % 2 == 0) {
+      ASSERT_TRUE(wait(event));
+    } else {
+      ASSERT_TRUE(engine->finish(*stream));
+    }
+    EXPECT_EQ(event->status(), CL_COMPLETE);
+  }
+  EXPECT_GT(again, 70);
+  EXPECT_EQ(read(*stream, out), mapped(1, 99));
+}
+
+TEST_F(EnginePassenger, LongOnesAreCommandsOfTheirOwn) {
+  // Others may want to begin something behind one of them while the next one runs.
+  start("d", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0);
+  const KernelWork known = known_kernel(KernelForm::kMap, in, out, 1e-3, [](const FakeItem& item) {
+    run_item(KernelForm::kMap, item);
+  });
+  for (int i = 0; i < 50; ++i) {
+    set->model().add(model_key(known), 0, kBytes, 1e-3);
+    Engine::Observer observer{CL_COMMAND_NDRANGE_KERNEL};
+    ASSERT_FALSE(launch_again(*engine, *stream, known, &observer));
+    ASSERT_TRUE(enqueue(*stream, known));
+  }
+  EXPECT_EQ(read(*stream, out), mapped(1, 1));
+}
+
+TEST_F(EnginePassenger, RefusedLaunchesHaveNoEvent) {
+  start("d", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0);
+  for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
+  fakes[0]->refuse_launches = 1;
+  KernelWork work = map_kernel(in, out, 99);
+  work.kernel = kernel_;
+  Engine::Observer observer{CL_COMMAND_NDRANGE_KERNEL};
+  EXPECT_FALSE(launch_again(*engine, *stream, work, &observer));
+  EXPECT_FALSE(observer.command);
+  EXPECT_EQ(fakes[0]->refuse_launches, 0);
+  for (uint32_t c = 0; c < 5; ++c) launch(*stream, in, out, c + 30);
+  EXPECT_EQ(read(*stream, out), mapped(1, 34));
+}
+
+TEST_F(EnginePassenger, SmallWritesJoin) {
+  for (const char* devices : {"d", "g", "h", "e", "dd"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    auto stream = engine->create_stream({}), other = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(0);
+    std::deque<std::vector<std::byte>> kept;
+    for (uint32_t c = 0; c < 200; ++c) {
+      kept.push_back(filled(static_cast<uint8_t>(c)));
+      write(*stream, in, kBytes, kept.back().data());
+      const auto event = launch(*stream, in, out, 5);
+      if (c % 10 == 9) {
+        EXPECT_EQ(read(*stream, out), mapped(c, 5)) << devices;
+        EXPECT_EQ(event->status(), CL_COMPLETE);
+      }
+      // What others have changed is looked at.
+      if (c % 50 == 49) {
+        const auto content = filled(77);
+        ASSERT_TRUE(
+            enqueue(*other, WriteWork{whole(in), 0, kBytes, content.data()}, {event.get()}, true));
+        launch(*stream, in, out, 6);
+        EXPECT_EQ(read(*stream, out), mapped(77, 6)) << devices;
+      }
+    }
+    EXPECT_GT(again, 100) << devices;
+    EXPECT_TRUE(engine->finish(*stream));
+  }
+}
+
+TEST_F(EnginePassenger, AWriteOfWhatIsStillBeingReadWaits) {
+  // The device takes what it writes at once, also when the read before has not ended.
+  start("e", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0), other = buffer(0);
+  for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
+  EXPECT_GT(again, 5);
+  std::latch held(1);
+  before_each_ = [&] { held.wait(); };
+  launch(*stream, in, out, 40);
+  auto bytes = filled(0);
+  ASSERT_TRUE(enqueue(*stream, ReadWork{whole(out), 0, kBytes, bytes.data()}));
+  launch(*stream, in, other, 41);
+  write(*stream, other, kBytes, bytes.data());
+  held.count_down();
+  EXPECT_EQ(read(*stream, other), mapped(1, 40));
+  EXPECT_TRUE(engine->finish(*stream));
+}
+
+}  // namespace
+}  // namespace tutti::testing
