@@ -73,11 +73,14 @@ class FakeCompletion : public Completion {
  public:
   cl_int poll() override {
     const std::lock_guard lock(mutex_);
-    return newest_ ? newest_->poll() : status_;
+    if (newest_) return newest_->poll();
+    seen_ |= status_ == CL_COMPLETE;
+    return status_;
   }
   bool known_complete() const override {
     const std::lock_guard lock(mutex_);
-    return newest_ ? newest_->known_complete() : status_ == CL_COMPLETE;
+    if (newest_) return newest_->known_complete();
+    return observed_ ? seen_ : status_ == CL_COMPLETE;
   }
   Status wait() override {
     std::unique_lock lock(mutex_);
@@ -87,6 +90,7 @@ class FakeCompletion : public Completion {
       return newest->wait();
     }
     ended_.wait(lock, [&] { return status_ <= CL_COMPLETE; });
+    seen_ |= status_ == CL_COMPLETE;
     if (status_ < 0) return fail(status_, "the fake device failed");
     return {};
   }
@@ -123,6 +127,7 @@ class FakeCompletion : public Completion {
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   cl_int status_ = CL_SUBMITTED;
+  bool seen_ = false;  // somebody has asked since it is complete
   CompletionPtr newest_;
   VendorTimes times_;
 };
