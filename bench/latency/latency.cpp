@@ -80,6 +80,14 @@ class Side {
     enqueue(add_from_, nullptr);
     expected_[0] += number;
   }
+  /// The same, behind a blocking write.
+  void add_from_at_once(cl_uint number) {
+    check(clEnqueueWriteBuffer(session_.queue(), number_.get(), CL_TRUE, 0, sizeof number, &number,
+                               0, nullptr, nullptr),
+          "clEnqueueWriteBuffer");
+    enqueue(add_from_, nullptr);
+    expected_[0] += number;
+  }
   /// Whose counters launch() adds to.
   void choose(std::size_t target) {
     if (target == target_) return;
@@ -193,6 +201,8 @@ const Measurement kMeasurements[] = {
      }},
     {"launch_1000_writes",
      [](Side& side) { in_a_row(side, [](Side& s, cl_uint i) { s.add_from(i); }); }},
+    {"launch_1000_blocking_writes",
+     [](Side& side) { in_a_row(side, [](Side& s, cl_uint i) { s.add_from_at_once(i); }); }},
     {"read_64_bytes", [](Side& side) { side.read(); }},
     {"write_64_bytes", [](Side& side) { side.write(); }},
 };
@@ -244,13 +254,13 @@ class Collector : public benchmark::ConsoleReporter {
 };
 
 void print_comparison(const Collector& collector) {
-  std::printf("\n%-22s %12s %12s %14s %8s\n", "medians, us", "native", "virtual", "difference",
+  std::printf("\n%-27s %12s %12s %14s %8s\n", "medians, us", "native", "virtual", "difference",
               "ratio");
   for (const Measurement& measurement : kMeasurements) {
     const auto native = collector.median(std::string("native/") + measurement.name);
     const auto other = collector.median(std::string("virtual/") + measurement.name);
     if (!native || !other) continue;  // left out by --benchmark_filter
-    std::printf("%-22s %12.3f %12.3f %14.3f %8.3f\n", measurement.name, *native, *other,
+    std::printf("%-27s %12.3f %12.3f %14.3f %8.3f\n", measurement.name, *native, *other,
                 *other - *native, *other / *native);
   }
 }

@@ -242,4 +242,15 @@ Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Strea
   return note(std::move(submitted), submitter, stream, turn);
 }
 
+Status DirectPath::write_blocking(const WriteWork& work, Stream& stream, uint32_t backend) {
+  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
+  if (turn.after) TUTTI_TRY(turn.after->wait());
+  LogicalBuffer& buffer = *work.to.buffer;
+  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+  const uint64_t begin = work.to.origin + work.offset;
+  TUTTI_TRY(turn.queue->write_blocking(*memory, begin, work.size, work.from));
+  buffer.set_exclusive(buffer.place_on(backend), begin, begin + work.size);
+  return {};
+}
+
 }  // namespace tutti::scheduler

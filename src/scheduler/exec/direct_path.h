@@ -43,6 +43,8 @@ class DirectPath {
   Result<backends::CompletionPtr> submit(const KernelWork& work, Stream& stream, uint32_t backend,
                                          std::span<const BufferUse> uses, bool observed,
                                          VendorLaunch& made);
+  /// Behind all that the stream has on the device, as Queue::write_blocking().
+  static Status write_blocking(const WriteWork& work, Stream& stream, uint32_t backend);
   /// What such a launch made, again, on data that nobody has touched since; nothing else has gone
   /// to the stream's queues on that device. `run` becomes its completion.
   [[gnu::always_inline]] static Status launch_again(Stream& stream, uint32_t backend,

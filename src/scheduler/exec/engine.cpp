@@ -307,8 +307,8 @@ Result<Ref<Command>> Engine::enqueue(Stream& stream, Work&& work, const EnqueueO
 
 bool Engine::joins_trains(const Stream& stream, const EnqueueOptions& options) const {
   const StreamOptions& how = stream.options();
-  return !options.blocking && options.wait_list.empty() && !how.out_of_order &&
-         !(options.observed && how.profiling) && !impl_->trace.wants_all();
+  return options.wait_list.empty() && !how.out_of_order && !(options.observed && how.profiling) &&
+         !impl_->trace.wants_all();
 }
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,

@@ -88,11 +88,12 @@ struct Engine::Impl : LogSink {
   /// Lets the train rest that is all of the stream and known to have ended well. False: there is
   /// none.
   bool rest_train(Stream& stream);
-  /// Runs a small blocking read behind what its in-order stream has on the device that holds the
-  /// data, outside the log's order: the vendor's queue keeps it. Nothing: it takes the usual way.
+  /// Runs a small blocking read behind what its stream has on the device that holds the data, if it
+  /// has anything, outside the log's order: the vendor's queue keeps it. Nothing: it takes the
+  /// usual way.
   std::optional<Status> read_behind(Stream& stream, const Ref<Command>& command);
-  /// A small write, likewise, that waits for its turn only in an in-order stream: it joins the
-  /// train that it comes after. As enqueue_launch().
+  /// A small write that waits for its turn only in an in-order stream joins the train that it comes
+  /// after. As enqueue_launch().
   std::optional<Result<Ref<Command>>> write_behind(Stream& stream, const Work& work,
                                                    const EnqueueOptions& options);
   /// Ends what rests in the stream, or null: everywhere, since the application has released

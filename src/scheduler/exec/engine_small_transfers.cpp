@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shortest ways of small transfers between launches. A blocking read goes behind what its
 // stream has launched on the device that holds the data, so that the application waits once for
-// both. A write that need not be waited for joins the train that it comes after.
+// both. A write joins the train that it comes after.
 #include "scheduler/exec/engine_impl.h"
 
 namespace tutti::scheduler {
@@ -24,12 +24,15 @@ std::optional<Status> Engine::Impl::read_behind(Stream& stream, const Ref<Comman
   {
     MutexLock lock(log.mutex());
     before = log.newest_direct(stream);
-    if (!before) return std::nullopt;
-    backend = before->backend_;
-    at_host = before->rests_ && buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end);
+    if (!before && !log.is_idle(stream)) return std::nullopt;
+    at_host =
+        (!before || before->rests_) && buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end);
+    const Place place = executor.preferred_place(buffer, uses[0].begin, uses[0].end);
+    if (!before && !at_host && place == kHostPlace) return std::nullopt;
+    if (!at_host) backend = before ? before->backend_ : place - 1;
     if (!(at_host ||
           (direct.possible(command->work_, backend) && allocated(uses, {&backend, 1}))) ||
-        !log.hold_behind(*before, command, uses)) {
+        !log.hold_behind(stream, before.get(), command, uses)) {
       return std::nullopt;
     }
   }
@@ -45,7 +48,7 @@ std::optional<Status> Engine::Impl::read_behind(Stream& stream, const Ref<Comman
   };
   const Status status = run();
   log.finish(command, code_of(status));
-  if (!rest_train(stream)) finish_if_ended(before);
+  if (before && !rest_train(stream)) finish_if_ended(before);
   return status;
 }
 
@@ -53,6 +56,7 @@ std::optional<Result<Ref<Command>>> Engine::Impl::write_behind(Stream& stream, c
                                                                const EnqueueOptions& options) {
   const auto* write = std::get_if<WriteWork>(&work);
   if (!write || write->size > kSmallBytes) return std::nullopt;
+  if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the train
   const auto uses = uses_of(work, nullptr);
   Ref<Command> train;
   uint32_t backend = 0;
@@ -61,7 +65,12 @@ std::optional<Result<Ref<Command>>> Engine::Impl::write_behind(Stream& stream, c
     train = log.open_train(stream);
     if (!train) return std::nullopt;
     backend = train->backend_;
-    const LogicalBuffer& buffer = *write->to.buffer;
+    LogicalBuffer& buffer = *write->to.buffer;
+    // The host's copy takes it at once.
+    if (train->rests_ &&
+        executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace) {
+      return std::nullopt;
+    }
     // Where another device may want it next it need not wait here.
     if ((backends.real_count() > 1 &&
          buffer.valid_places(uses[0].begin, uses[0].end) != place_bit(buffer.place_on(backend))) ||
@@ -72,7 +81,9 @@ std::optional<Result<Ref<Command>>> Engine::Impl::write_behind(Stream& stream, c
     log.join(*train, uses);
   }
   auto submitted =
-      direct.submit(work, stream, backend, {}, {.times = false, .own_end = options.observed});
+      options.blocking
+          ? direct.write_blocking(*write, stream, backend).map([&] { return train->completion_; })
+          : direct.submit(work, stream, backend, {}, {.times = false, .own_end = options.observed});
   if (!submitted) {
     settle(stream, *train, backend, {}, train->completion_, nullptr);
     return tl::unexpected<Error>(std::move(submitted).error());

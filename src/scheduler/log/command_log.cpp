@@ -234,12 +234,17 @@ bool CommandLog::ahead_of(const Command& command, const Command& other) {
          other.state_ == Command::State::kDirect && !other.after_;
 }
 
-bool CommandLog::hold_behind(const Command& before, const Ref<Command>& read,
+bool CommandLog::is_idle(Stream& stream) {
+  drop_done(stream);
+  return stream.outstanding_.empty();
+}
+
+bool CommandLog::hold_behind(Stream& stream, const Command* before, const Ref<Command>& read,
                              std::span<const BufferUse> uses) {
   for (const auto& other : conflicts(*read, uses)) {
-    if (!ahead_of(before, *other)) return false;
+    if (!before || !ahead_of(*before, *other)) return false;
   }
-  read->stream_ = before.stream_;
+  read->stream_ = Ref<Stream>(&stream);
   hold(*read, uses);
   return true;
 }

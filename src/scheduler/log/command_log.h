@@ -126,10 +126,12 @@ class CommandLog {
   /// Whether the vendor's queue keeps the order between `command`, which is in it or is to be, and
   /// `other`, for which it would otherwise have to wait.
   static bool ahead_of(const Command& command, const Command& other);
+  /// Nothing of the stream is unfinished.
+  static bool is_idle(Stream& stream);
   /// For a read that is not part of its stream's order, which the vendor's queue keeps: holds what
-  /// it uses if nothing stands in its way but what is ahead of it in the queue of `before`.
-  bool hold_behind(const Command& before, const Ref<Command>& read, std::span<const BufferUse> uses)
-      TUTTI_REQUIRES(mutex_);
+  /// it uses if nothing stands in its way but what is ahead of it in the queue of `before`, if any.
+  bool hold_behind(Stream& stream, const Command* before, const Ref<Command>& read,
+                   std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
 
   /// The stream's only unfinished command, if it is a train that may rest once everything of it has
   /// ended: the application has released nothing since it began. Null: there is none.

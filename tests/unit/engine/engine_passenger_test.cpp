@@ -48,10 +48,12 @@ class EnginePassenger : public EngineTest {
     return *command;
   }
   /// Nobody observes it.
-  void write(Stream& stream, const Ref<LogicalBuffer>& to, uint64_t size, const std::byte* from) {
+  void write(Stream& stream, const Ref<LogicalBuffer>& to, uint64_t size, const std::byte* from,
+             bool blocking = false) {
     EnqueueOptions options;
     options.type = CL_COMMAND_WRITE_BUFFER;
     options.observed = false;
+    options.blocking = blocking;
     EXPECT_TRUE(engine->enqueue(stream, WriteWork{whole(to), 0, size, from}, options));
   }
   Status wait(const Ref<Command>& command) {
@@ -187,7 +189,8 @@ TEST_F(EnginePassenger, SmallWritesJoin) {
     std::deque<std::vector<std::byte>> kept;
     for (uint32_t c = 0; c < 200; ++c) {
       kept.push_back(filled(static_cast<uint8_t>(c)));
-      write(*stream, in, kBytes, kept.back().data());
+      write(*stream, in, kBytes, kept.back().data(), c % 3 == 0);
+      if (c % 3 == 0) kept.back() = filled(99);  // it is the application's again
       const auto event = launch(*stream, in, out, 5);
       if (c % 10 == 9) {
         EXPECT_EQ(read(*stream, out), mapped(c, 5)) << devices;
