@@ -127,5 +127,74 @@ TEST_F(InOrderQueue, ReadAndWriteThroughTheSameHostMemory) {
   }
 }
 
+TEST_F(InOrderQueue, SmallLaunchesWithEventsAndWritesBetween) {
+  constexpr size_t kItems = 64, kLaunches = 600, kEach = 50;
+  const size_t global = kItems;
+  const Queue other = make_queue();
+  const Program program = build(R"(
+      kernel void add(global int* total, global const int* term) {
+        total[get_global_id(0)] += term[get_global_id(0)];
+      })");
+  const Kernel add = kernel("add_scalar"), sum = make_kernel(program, "add");
+  const Buffer total = make_buffer_of(std::vector<cl_int>(kItems, 0));
+  const Buffer term = make_buffer_of(std::vector<cl_int>(kItems, 0));
+  const Buffer seen = make_buffer(kLaunches / kEach * sizeof(cl_int));
+  set_args(sum, total, term);
+  Latch called(kLaunches / kEach);
+  const auto count_down = [](cl_event, cl_int status, void* latch) {
+    EXPECT_EQ(status, CL_COMPLETE);
+    static_cast<Latch*>(latch)->count_down();
+  };
+  std::vector<std::vector<cl_int>> written(kLaunches, std::vector<cl_int>(kItems, 0));
+  std::vector<cl_int> wanted;
+  std::vector<Event> events;
+  cl_int expected = 0;
+  for (size_t i = 0; i < kLaunches; ++i) {
+    const auto number = static_cast<cl_int>(i % 9);
+    Event event;
+    if (i % 3 == 0) {
+      // Every other of these as an event, and some of them blocking.
+      std::fill(written[i].begin(), written[i].end(), number);
+      Event write;
+      ASSERT_SUCCESS(clEnqueueWriteBuffer(queue_, term, i % 4 == 0 ? CL_TRUE : CL_FALSE, 0,
+                                          kItems * sizeof(cl_int), written[i].data(), 0, nullptr,
+                                          i % 2 == 0 ? write.out() : nullptr));
+      if (i % 2 == 0) events.push_back(std::move(write));
+      ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue_, sum, 1, nullptr, &global, &global, 0, nullptr,
+                                            event.out()));
+    } else {
+      set_args(add, total, number);
+      ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue_, add, 1, nullptr, &global, &global, 0, nullptr,
+                                            event.out()));
+    }
+    expected += number;
+    EXPECT_EQ(value_of<cl_command_type>(query_of(event.get(), CL_EVENT_COMMAND_TYPE)),
+              static_cast<cl_command_type>(CL_COMMAND_NDRANGE_KERNEL));
+    if (i % kEach == kEach - 1) {
+      // What another queue sees behind this event, before the next launch.
+      Event copied;
+      wanted.push_back(expected);
+      ASSERT_SUCCESS(clSetEventCallback(event, CL_COMPLETE, count_down, &called));
+      ASSERT_SUCCESS(clEnqueueCopyBuffer(other, total, seen, 0, i / kEach * sizeof(cl_int),
+                                         sizeof(cl_int), 1, event.list(), copied.out()));
+      ASSERT_SUCCESS(clFlush(other));
+      ASSERT_SUCCESS(clWaitForEvents(1, copied.list()));
+      EXPECT_EQ(status(event), CL_COMPLETE);
+    }
+    if (i % 4 != 3) events.push_back(std::move(event));  // else it is released at once
+    if (i % 70 == 60) {
+      check_order(events);
+      if (HasFatalFailure()) return;
+    }
+  }
+  ASSERT_SUCCESS(clWaitForEvents(1, events[events.size() / 2].list()));
+  EXPECT_EQ(status(events[events.size() / 2 - 1]), CL_COMPLETE);
+  ASSERT_SUCCESS(clFinish(queue_));
+  for (const Event& event : events) EXPECT_EQ(status(event), CL_COMPLETE);
+  EXPECT_TRUE(called.wait());
+  EXPECT_EQ(read_all<cl_int>(total, kItems), std::vector<cl_int>(kItems, expected));
+  EXPECT_EQ(read_all<cl_int>(seen, wanted.size()), wanted);
+}
+
 }  // namespace
 }  // namespace tutti::api_tests
