@@ -175,19 +175,18 @@ Result<Ref<Command>> Engine::Impl::submit(const Ref<Command>& command, Stream& s
   bool somebody_waits = false;
   Ref<Command> observed = command;
   // What has overtaken others shows its end with theirs, which a passenger knows nothing of.
-  const bool alone = command->observed_ && command->overtook_;
-  if (command->is_train_ && command->observed_ && !alone) {
-    observed = make_ref<Command>(engine, command->type_, MarkerWork{});
-  }
+  const bool apart = command->is_train_ && command->observed_ && !command->overtook_;
+  if (apart) observed = make_ref<Command>(engine, command->type_, MarkerWork{});
   // An application that launches and launches would otherwise let the log grow until it waits.
   Ref<Command> before;
   {
     MutexLock lock(log.mutex());
-    if (observed != command) {
-      log.take_passenger(stream, *observed, decision.backend, completion);
+    if (apart) {
+      log.take_passenger(stream, *command, *observed, decision.backend, completion);
       command->observed_ = false;
+    } else if (command->observed_) {
+      command->open_ = false;  // its end is asked for
     }
-    if (alone) command->open_ = false;
     somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
     before = command->sampled_ ? log.exchange_sampled(stream, command) : log.in_a_crowd(stream);
   }

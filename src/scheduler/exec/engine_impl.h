@@ -52,8 +52,8 @@ struct Engine::Impl : LogSink {
   Ref<Command> new_passenger(const EnqueueOptions& options);
   /// Whether nothing but what the vendor's queue sees to stands in the way.
   bool may_join(const Command& train, std::span<const BufferUse> uses) TUTTI_REQUIRES(log.mutex());
-  /// The stream's train on `backend`, which a launch has joined that uses `uses`; null: it may not.
-  Ref<Command> join_train(Stream& stream, const KernelWork& work, uint32_t backend,
+  /// The stream's train, which a launch of this plan has joined that uses `uses`; null: it may not.
+  Ref<Command> join_train(Stream& stream, const KernelWork& work, const KernelPlan& plan,
                           std::span<BufferUse> uses) TUTTI_REQUIRES(log.mutex());
   /// As enqueue_launch(). `kind`: what it belongs to, if its plan lasts; or null.
   Result<Ref<Command>> submit_to_train(const Ref<Command>& train, Stream& stream,

@@ -48,10 +48,12 @@ bool Engine::Impl::may_join(const Command& train, std::span<const BufferUse> use
                      [&](const auto& other) { return CommandLog::ahead_of(train, *other); });
 }
 
-Ref<Command> Engine::Impl::join_train(Stream& stream, const KernelWork& work, uint32_t backend,
-                                      std::span<BufferUse> uses) {
+Ref<Command> Engine::Impl::join_train(Stream& stream, const KernelWork& work,
+                                      const KernelPlan& plan, std::span<BufferUse> uses) {
+  const uint32_t backend = plan.backend;
   Ref<Command> train = log.open_train(stream);
   if (!train || train->backend_ != backend || !direct.possible(uses, backend)) return {};
+  if (train->has_passengers_ && !plan.brief) return {};
   if (direct.sends(uses, backend)) {
     for (BufferUse& use : uses) use.writes = true;
   }
@@ -78,7 +80,7 @@ void Engine::Impl::settle(Stream& stream, Command& train, uint32_t backend,
   Ref<Command> awaited;  // nothing else may hold the train once the lock is gone
   {
     MutexLock lock(log.mutex());
-    if (passenger) log.take_passenger(stream, *passenger, backend, completion);
+    if (passenger) log.take_passenger(stream, train, *passenger, backend, completion);
     if (expected.devices != 0) train.expected_ = expected;
     if (log.set_direct(train, backend, std::move(completion))) {
       awaited = Ref<Command>(&train);
@@ -186,7 +188,7 @@ Result<Ref<Command>> Engine::Impl::enqueue_launch(Stream& stream, KernelWork&& w
     uses = uses_of(work, nullptr);
     // Data that lie elsewhere are reason enough to think again.
     if (lasting && (!options.observed || lasting->brief) && !direct.sends(uses, lasting->backend)) {
-      train = join_train(stream, work, lasting->backend, uses);
+      train = join_train(stream, work, *lasting, uses);
       if (train) {
         kind = &log.kind_of(*train, work, lasting, launches_by(*lasting), false);
         kind->brief = lasting->brief;
@@ -209,7 +211,7 @@ Result<Ref<Command>> Engine::Impl::enqueue_launch(Stream& stream, KernelWork&& w
   if (fits_a_train) {
     if (plan.exact) uses = uses_of(work, &plan);
     MutexLock lock(log.mutex());
-    train = join_train(stream, work, plan.backend, uses);
+    train = join_train(stream, work, plan, uses);
     if (train) {
       kind = &log.kind_of(*train, work, lasting, launches_by(plan), true);
       kind->brief = plan.brief;

@@ -138,10 +138,11 @@ class Command : public RefCounted {
     std::shared_ptr<const ArgumentSet> arguments;  // null: nothing of them has to live on
   };
   bool is_train_ = false;
-  bool open_ = false;          // further launches may join
-  bool rests_ = false;         // CommandLog::rest()
-  uint64_t releases_ = 0;      // of the log, when it was appended
-  std::vector<Rider> riders_;  // kept alive until the end
+  bool open_ = false;            // further launches may join
+  bool rests_ = false;           // CommandLog::rest()
+  bool has_passengers_ = false;  // only what is brief may join
+  uint64_t releases_ = 0;        // of the log, when it was appended
+  std::vector<Rider> riders_;    // kept alive until the end
   // Of the launches that have joined, the last ones that differ in more than numbers.
   struct Kind {
     KernelWork work;

@@ -100,8 +100,8 @@ class CommandLog {
   /// something else uses the train's buffers.
   void may_repeat(Stream& stream, Command& train, Command::Kind& kind) TUTTI_REQUIRES(mutex_);
 
-  /// Somebody observes a launch of a train of the stream, which ends with `completion`.
-  void take_passenger(Stream& stream, Command& passenger, uint32_t backend,
+  /// Somebody observes what has joined the train last, which ends with `completion`.
+  void take_passenger(Stream& stream, Command& train, Command& passenger, uint32_t backend,
                       backends::CompletionPtr completion) TUTTI_REQUIRES(mutex_);
 
   /// A launch that repeats another one of its train.

@@ -88,6 +88,7 @@ void CommandLog::may_repeat(Stream& stream, Command& train, Command::Kind& kind)
 Command::Kind* CommandLog::find_kind(Command& train, const LaunchableKernel& kernel,
                                      const LaunchShape& shape, bool local_given,
                                      ArgumentSource& arguments, bool brief) {
+  brief |= train.has_passengers_;
   for (Command::Kind& kind : train.kinds_->kinds) {
     if (kind.unchanged && kind.left > 0 && (!brief || kind.brief) &&
         kind.has_shape(&kernel, shape, local_given) && arguments.give_numbers(kind.arguments)) {
@@ -129,8 +130,9 @@ CommandLog::Repeat CommandLog::begin_repeat(Stream& stream, const LaunchableKern
   return repeat;
 }
 
-void CommandLog::take_passenger(Stream& stream, Command& passenger, uint32_t backend,
-                                backends::CompletionPtr completion) {
+void CommandLog::take_passenger(Stream& stream, Command& train, Command& passenger,
+                                uint32_t backend, backends::CompletionPtr completion) {
+  train.has_passengers_ = true;
   passenger.stream_ = Ref<Stream>(&stream);
   set_direct(passenger, backend, std::move(completion));
 }

@@ -163,6 +163,53 @@ TEST_F(EnginePassenger, LongOnesAreCommandsOfTheirOwn) {
   EXPECT_EQ(read(*stream, out), mapped(1, 1));
 }
 
+TEST_F(EnginePassenger, LongOnesBehindThemHoldUpNobody) {
+  // Whoever wants the results of a launch with an event does not wait for a long one after it.
+  for (const char* devices : {"d", "g"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    auto stream = engine->create_stream({}), other = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(0), in2 = buffer(2), out2 = buffer(0);
+    std::atomic<std::latch*> held{nullptr};
+    const KernelWork known =
+        known_kernel(KernelForm::kMap, in2, out2, 1e-3, [&held](const FakeItem& item) {
+          if (std::latch* latch = held.load(); latch && item.global_id[0] == 0) latch->wait();
+          run_item(KernelForm::kMap, item);
+        });
+    EnqueueOptions unobserved;
+    unobserved.type = CL_COMMAND_NDRANGE_KERNEL;
+    unobserved.observed = false;
+    for (uint32_t c = 0; c < 40; ++c) {
+      // Both kinds have been in one train, and in several.
+      launch(*stream, in, out, c);
+      for (uint32_t i = 0; i < c % 3; ++i) {
+        KernelWork work = known;
+        if (!launch_again(*engine, *stream, work)) {
+          ASSERT_TRUE(engine->enqueue(*stream, std::move(work), unobserved));
+        }
+      }
+      if (c % 5 == 4) {
+        ASSERT_TRUE(engine->finish(*stream));
+      }
+      set->model().add(model_key(known), 0, kBytes, 1e-3);
+    }
+    const Ref<Command> event = launch(*stream, in, out, 50);
+    std::latch latch(1);
+    held = &latch;
+    KernelWork work = known;
+    if (!launch_again(*engine, *stream, work)) {
+      ASSERT_TRUE(engine->enqueue(*stream, std::move(work), unobserved));
+    }
+    std::vector<std::byte> bytes(kBytes);
+    ASSERT_TRUE(
+        enqueue(*other, ReadWork{whole(out), 0, kBytes, bytes.data()}, {event.get()}, true));
+    EXPECT_EQ(bytes, mapped(1, 50)) << devices;
+    latch.count_down();
+    EXPECT_EQ(read(*stream, out2), mapped(2, 1)) << devices;
+    EXPECT_TRUE(engine->finish(*stream));
+  }
+}
+
 TEST_F(EnginePassenger, RefusedLaunchesHaveNoEvent) {
   start("d", SplitMode::kNever);
   auto stream = engine->create_stream({});
