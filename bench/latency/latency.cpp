@@ -64,8 +64,8 @@ class Side {
   const std::string& name() const { return name_; }
   const DeviceChoice& choice() const { return session_.choice(); }
 
-  void launch(cl_event* event = nullptr) {
-    enqueue(tiny_, event);
+  void launch(cl_event* event = nullptr, const cl_event* after = nullptr) {
+    enqueue(tiny_, event, after);
     ++expected_[target_];
   }
   /// With another number than before: one argument is set.
@@ -127,10 +127,10 @@ class Side {
 
  private:
   /// Raw and without allocation: the call itself is what is measured.
-  void enqueue(const Kernel& kernel, cl_event* event) {
+  void enqueue(const Kernel& kernel, cl_event* event, const cl_event* after = nullptr) {
     static constexpr std::size_t kGlobal = kItems;
-    check(clEnqueueNDRangeKernel(session_.queue(), kernel.get(), 1, nullptr, &kGlobal, &kGlobal, 0,
-                                 nullptr, event),
+    check(clEnqueueNDRangeKernel(session_.queue(), kernel.get(), 1, nullptr, &kGlobal, &kGlobal,
+                                 after ? 1 : 0, after, event),
           "clEnqueueNDRangeKernel");
   }
 
@@ -198,6 +198,17 @@ const Measurement kMeasurements[] = {
          s.launch(&event);
          s.release(event);
        });
+     }},
+    {"launch_1000_chained",
+     [](Side& side) {
+       cl_event last = nullptr;
+       in_a_row(side, [&last](Side& s, cl_uint) {
+         cl_event event = nullptr;
+         s.launch(&event, last ? &last : nullptr);
+         if (last != nullptr) s.release(last);
+         last = event;
+       });
+       side.release(last);
      }},
     {"launch_1000_writes",
      [](Side& side) { in_a_row(side, [](Side& s, cl_uint i) { s.add_from(i); }); }},

@@ -305,10 +305,14 @@ Result<Ref<Command>> Engine::enqueue(Stream& stream, Work&& work, const EnqueueO
   return append(stream, std::move(work), options);
 }
 
-bool Engine::joins_trains(const Stream& stream, const EnqueueOptions& options) const {
+bool Engine::waits_for_turn_only(const Stream& stream, const EnqueueOptions& options) {
+  return options.wait_list.empty() || impl_->log.are_ahead(stream, options.wait_list);
+}
+
+bool Engine::joins_trains(const Stream& stream, const EnqueueOptions& options) {
   const StreamOptions& how = stream.options();
-  return options.wait_list.empty() && !how.out_of_order && !(options.observed && how.profiling) &&
-         !impl_->trace.wants_all();
+  return !how.out_of_order && !(options.observed && how.profiling) && !impl_->trace.wants_all() &&
+         waits_for_turn_only(stream, options);
 }
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
@@ -320,7 +324,7 @@ Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
 }
 
 Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOptions& options) {
-  if (joins_trains(stream, options)) {
+  if (std::holds_alternative<WriteWork>(work) && joins_trains(stream, options)) {
     if (auto joined = impl_->write_behind(stream, work, options)) return *std::move(joined);
   }
   auto command = make_ref<Command>(*this, options.type, std::move(work));
@@ -330,9 +334,10 @@ Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOp
   }
   command->observed_ = options.observed || options.blocking;
   if (options.blocking) {
-    const bool alone = options.wait_list.empty() && !options.barrier && !command->trace_;
+    const bool alone = !options.barrier && !command->trace_ && waits_for_turn_only(stream, options);
     if (const auto done = alone ? impl_->read_behind(stream, command) : std::nullopt) {
       if (!*done) return tl::unexpected<Error>(done->error());
+      TUTTI_TRY(wait(options.wait_list));  // they have ended: well?
       return command;
     }
     return impl_->run_blocking(stream, std::move(command), options);

@@ -239,6 +239,17 @@ bool CommandLog::is_idle(Stream& stream) {
   return stream.outstanding_.empty();
 }
 
+bool CommandLog::are_ahead(const Stream& stream, std::span<Command* const> commands) {
+  MutexLock lock(mutex_);
+  return std::all_of(commands.begin(), commands.end(), [&](const Command* command) {
+    if (command->state_ == Command::State::kDone) {
+      return command->status_.load(std::memory_order_relaxed) == CL_COMPLETE;
+    }
+    return command->state_ == Command::State::kDirect && !command->after_ &&
+           command->stream_.get() == &stream && !stream.options().out_of_order;
+  });
+}
+
 bool CommandLog::hold_behind(Stream& stream, const Command* before, const Ref<Command>& read,
                              std::span<const BufferUse> uses) {
   for (const auto& other : conflicts(*read, uses)) {

@@ -146,6 +146,53 @@ TEST_F(EnginePassenger, EachThatIsWaitedForIsRepeated) {
   EXPECT_EQ(read(*stream, out), mapped(1, 99));
 }
 
+TEST_F(EnginePassenger, WaitListsOfWhatIsAheadAnyway) {
+  start("g", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0);
+  for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
+  // Launches, writes and reads that name the one before join like those that name nothing.
+  Ref<Command> last = launch(*stream, in, out, 30);
+  std::deque<std::vector<std::byte>> kept;
+  for (uint32_t c = 0; c < 50; ++c) {
+    kept.push_back(filled(static_cast<uint8_t>(c)));
+    auto written =
+        enqueue(*stream, WriteWork{whole(in), 0, kBytes, kept.back().data()}, {last.get()});
+    ASSERT_TRUE(written);
+    KernelWork work = map_kernel(in, out, c);
+    work.kernel = kernel_;
+    auto launched = enqueue(*stream, std::move(work), {last.get(), written->get()});
+    ASSERT_TRUE(launched);
+    last = *launched;
+    // A command of its own would be kept by its stream.
+    if (c % 7 == 3) {
+      EXPECT_EQ((*written)->references(), 1u);
+    }
+    if (c % 7 != 6) continue;
+    std::vector<std::byte> bytes(kBytes);
+    ASSERT_TRUE(
+        enqueue(*stream, ReadWork{whole(out), 0, kBytes, bytes.data()}, {last.get()}, true));
+    EXPECT_EQ(bytes, mapped(c, c));
+    EXPECT_EQ(last->status(), CL_COMPLETE);
+  }
+  // One that waits for somebody else does wait, and one that names a failure fails.
+  const Ref<Command> gate = engine->create_user_command();
+  KernelWork work = map_kernel(in, out, 60);
+  work.kernel = kernel_;
+  auto behind = enqueue(*stream, work, {gate.get(), last.get()});
+  ASSERT_TRUE(behind);
+  EXPECT_GT((*behind)->status(), CL_SUBMITTED);
+  EXPECT_TRUE(engine->set_user_status(*gate, -7));
+  EXPECT_FALSE(wait(*behind));
+  auto failed = enqueue(*stream, work, {behind->get()});
+  ASSERT_TRUE(failed);
+  EXPECT_FALSE(wait(*failed));
+  std::vector<std::byte> bytes(kBytes);
+  EXPECT_FALSE(
+      enqueue(*stream, ReadWork{whole(out), 0, kBytes, bytes.data()}, {failed->get()}, true));
+  EXPECT_EQ(read(*stream, out), mapped(49, 49));
+}
+
 TEST_F(EnginePassenger, LongOnesAreCommandsOfTheirOwn) {
   // Others may want to begin something behind one of them while the next one runs.
   start("d", SplitMode::kNever);

@@ -151,7 +151,7 @@ class Program {
     options.type = std::holds_alternative<KernelWork>(work) ? CL_COMMAND_NDRANGE_KERNEL
                                                             : CL_COMMAND_READ_BUFFER;
     Command* last = last_.get();
-    if (setup_.out_of_order && last) options.wait_list = {&last, 1};
+    if (last && (setup_.out_of_order || pick(0, 3) == 0)) options.wait_list = {&last, 1};
     const size_t kind = work.index();
     auto command = engine_.enqueue(*stream_, std::move(work), options);
     ASSERT_TRUE(command) << command.error().message;
