@@ -200,28 +200,36 @@ class Setting:
             chosen.append(Kernel(name, int(size or 0)))
         return chosen
 
-    def configurations(self, arguments):
-        bench = [str(self.bench), "--json", f"--repeat={self.launches}"]
-        native = self.native(self.vendors)
-        made = []
-        for device in self.devices:
-            platform, number = device.native.split("/")
-            made.append(Configuration(f"device {device.index}", "device",
-                                      [*bench, "--platform", platform, "--device", number],
-                                      native, self.timeout))
+    def native_on(self, device, launches=None):
+        """The device alone, without Tutti; `launches`: measured ones in place of the usual number."""
+        platform, number = device.native.split("/")
+        return Configuration(f"device {device.index}", "device",
+                             [*self.bench_command(launches), "--platform", platform, "--device",
+                              number], self.native(self.vendors), self.timeout)
+
+    def behind_tutti(self, name, devices, **variables):
+        """All of `devices` as one; `variables`: Tutti's own, beyond those of this process."""
         summary = self.folder / "summary.json"
-        for balancer in arguments.balancers.split(","):
-            environment = {**self.environment, "TUTTI_BALANCER": balancer,
-                           "TUTTI_DEVICES": ",".join(str(device.index) for device in self.devices),
-                           "TUTTI_SUMMARY": str(summary),
-                           "TUTTI_ENERGY": "off"}  # it would time every launch
-            made.append(Configuration(f"tutti {balancer}", "tutti",
-                                      [str(self.tutti), "run", "--", *bench, "--platform", "Tutti"],
-                                      environment, self.timeout, summary))
+        environment = {**self.environment, **variables,
+                       "TUTTI_DEVICES": ",".join(str(device.index) for device in devices),
+                       "TUTTI_SUMMARY": str(summary),
+                       "TUTTI_ENERGY": "off"}  # it would time every launch
+        return Configuration(name, "tutti", [str(self.tutti), "run", "--", *self.bench_command(),
+                                             "--platform", "Tutti"],
+                             environment, self.timeout, summary)
+
+    def bench_command(self, launches=None):
+        return [str(self.bench), "--json", f"--repeat={launches or self.launches}"]
+
+    def configurations(self, arguments):
+        bench = self.bench_command()
+        made = [self.native_on(device) for device in self.devices]
+        made += [self.behind_tutti(f"tutti {balancer}", self.devices, TUTTI_BALANCER=balancer)
+                 for balancer in arguments.balancers.split(",")]
         if not arguments.no_hand_split and len(self.devices) > 1:
             places = ",".join(device.native for device in self.devices)
             made.append(Configuration("hand split", "hand", [*bench, "--hand-split", places],
-                                      native, self.timeout))
+                                      self.native(self.vendors), self.timeout))
         library = arguments.socl or next((Path(one) for one in SOCL_LIBRARIES
                                           if os.path.exists(one)), None)
         if arguments.socl and not arguments.socl.exists():

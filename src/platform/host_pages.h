@@ -14,7 +14,10 @@ namespace tutti {
 /// Zeroed when allocated.
 class HostPages {
  public:
-  /// Rounded up to whole pages. CL_OUT_OF_HOST_MEMORY.
+  /// Rounded up to whole pages, and at the begin of one. Large allocations do not begin at equal
+  /// addresses modulo a huge page, nor do 32 consecutive ones modulo 128 KiB: arrays that a loop
+  /// walks side by side would share the few places of a cache that such addresses fall on.
+  /// CL_OUT_OF_HOST_MEMORY.
   static Result<HostPages> allocate(uint64_t size);
   HostPages(HostPages&& other) noexcept;
   HostPages& operator=(HostPages&&) = delete;

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace tutti {
 namespace {
@@ -17,14 +20,24 @@ TEST(HostPages, AreAlignedTouchedAndZero) {
     const auto pages = HostPages::allocate(size);
     ASSERT_TRUE(pages);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(pages->data()) % 4096, 0u);
-    if (size >= 2 << 20) {
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(pages->data()) % (2 << 20), 0u);
-    }
     pages->touch();
     std::byte* const end = pages->data() + size;
     EXPECT_TRUE(std::all_of(pages->data(), end, [](std::byte b) { return b == std::byte{0}; }));
     std::fill(pages->data(), end, std::byte{255});
   }
+}
+
+TEST(HostPages, LargeOnesDoNotBeginAtEqualPlacesOfACache) {
+  constexpr uint64_t kCacheWay = 128 << 10;
+  std::vector<HostPages> all;
+  std::set<uintptr_t> places;
+  for (int i = 0; i < 32; ++i) {
+    auto pages = HostPages::allocate((uint64_t{2} << 20) + i);
+    ASSERT_TRUE(pages);
+    places.insert(reinterpret_cast<uintptr_t>(pages->data()) % kCacheWay);
+    all.push_back(std::move(*pages));
+  }
+  EXPECT_EQ(places.size(), 32u);
 }
 
 TEST(HostPages, TooMuchIsAnError) {
