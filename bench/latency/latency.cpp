@@ -226,6 +226,16 @@ void measure(benchmark::State& state, Side& side, const Measurement& measurement
   }
 }
 
+/// Whether a run ended by SkipWithError: Google Benchmark 1.8 renamed the member.
+template <typename Run>
+bool was_skipped(const Run& run) {
+  if constexpr (requires { run.skipped; }) {
+    return static_cast<bool>(run.skipped);
+  } else {
+    return run.error_occurred;
+  }
+}
+
 /// Keeps each repetition's time in µs, and prints of Google Benchmark's lines the medians and their
 /// coefficients of variation only.
 class Collector : public benchmark::ConsoleReporter {
@@ -235,7 +245,7 @@ class Collector : public benchmark::ConsoleReporter {
   void ReportRuns(const std::vector<Run>& runs) override {
     std::vector<Run> shown;
     for (const Run& run : runs) {
-      if (run.error_occurred) {
+      if (was_skipped(run)) {
         failed_ = true;
         shown.push_back(run);
       } else if (run.run_type == Run::RT_Aggregate) {

@@ -7,7 +7,9 @@
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
-// What its headers declare and leave to the library.
+// What its headers declare and leave to the library; fmt 9 does not leave the first to it.
+template void vformat_to(buffer<char>&, string_view, basic_format_args<buffer_context<char>>,
+                         locale_ref);
 template auto dragonbox::to_decimal(float) noexcept -> dragonbox::decimal_fp<float>;
 template auto dragonbox::to_decimal(double) noexcept -> dragonbox::decimal_fp<double>;
 template locale_ref::locale_ref(const std::locale&);

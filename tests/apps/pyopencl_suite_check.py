@@ -8,6 +8,7 @@ usage: pyopencl_suite_check.py FOLDER      keeps the archive there
 
 import hashlib
 import html.parser
+import importlib.metadata
 import os
 import ssl
 import subprocess
@@ -23,8 +24,13 @@ from pathlib import Path
 
 import split_report
 
-ARCHIVE = "pyopencl-2022.3.1.tar.gz"
-SHA256 = "4a3db0fe61b5cdc95267526deebd71a7e1d795694d4b0fe2761f0630bcca3621"
+# The versions that the releases of Debian have, and their archives' SHA-256.
+ARCHIVES = {
+    "2022.3.1": "4a3db0fe61b5cdc95267526deebd71a7e1d795694d4b0fe2761f0630bcca3621",
+    "2025.1": "0116736d7f7920f87b8db4b66a03f27b1d930d2e37ddd14518407cc22dd24779",
+}
+VERSION = importlib.metadata.version("pyopencl")
+ARCHIVE = f"pyopencl-{VERSION}.tar.gz"
 PUBLIC_INDEX = "https://pypi.org/simple"
 TRIES = 3
 
@@ -92,8 +98,11 @@ def read(address):
 
 def fetch(folder):
     """The archive's path; it is fetched when it is not there or is another."""
+    expected = ARCHIVES.get(VERSION)
+    if not expected:
+        sys.exit(f"PyOpenCL {VERSION} is installed; known are the archives of {', '.join(ARCHIVES)}")
     archive = folder / ARCHIVE
-    if archive.exists() and hashlib.sha256(archive.read_bytes()).hexdigest() == SHA256:
+    if archive.exists() and hashlib.sha256(archive.read_bytes()).hexdigest() == expected:
         return archive
     page = f"{index_address()}/pyopencl/"
     try:
@@ -107,8 +116,8 @@ def fetch(folder):
         sys.exit(f"PyOpenCL's tests cannot be fetched from the package index: {error}\n"
                  f"Set PIP_INDEX_URL to one within reach, or put {ARCHIVE} into {folder}")
     digest = hashlib.sha256(content).hexdigest()
-    if digest != SHA256:
-        sys.exit(f"{ARCHIVE} from the package index has the SHA-256 {digest}, not {SHA256}")
+    if digest != expected:
+        sys.exit(f"{ARCHIVE} from the package index has the SHA-256 {digest}, not {expected}")
     folder.mkdir(parents=True, exist_ok=True)
     part = archive.with_suffix(f".{os.getpid()}")
     part.write_bytes(content)

@@ -58,8 +58,8 @@ Result<VendorFunctions> read_vendor_functions(cl_platform_id platform) {
 }
 
 Result<std::vector<cl_platform_id>> vendor_platforms(void* get_extension_function) {
-  const auto address =
-      reinterpret_cast<cl_api_clGetExtensionFunctionAddress>(get_extension_function);
+  const auto address = reinterpret_cast<decltype(cl_icd_dispatch::clGetExtensionFunctionAddress)>(
+      get_extension_function);
   const auto get = reinterpret_cast<clIcdGetPlatformIDsKHR_fn>(address("clIcdGetPlatformIDsKHR"));
   if (!get) return fail(CL_INVALID_PLATFORM, "not an ICD (no clIcdGetPlatformIDsKHR)");
   cl_uint count = 0;

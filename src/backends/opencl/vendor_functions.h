@@ -15,7 +15,7 @@
 namespace tutti::backends {
 
 struct VendorFunctions {
-#define TUTTI_VENDOR_FUNCTION(name, version, need) cl_api_##name name = nullptr;
+#define TUTTI_VENDOR_FUNCTION(name, version, need) decltype(cl_icd_dispatch::name) name = nullptr;
 #include "backends/opencl/vendor_functions.def"
 #undef TUTTI_VENDOR_FUNCTION
   uint32_t version = 10;  // of the platform: 10 * major + minor

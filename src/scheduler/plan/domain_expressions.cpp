@@ -301,7 +301,8 @@ Form DomainBuilder::bits_or(const Form& a, const Form& b, unsigned width, bool e
   if (b.is_constant()) {
     const uint64_t bits = static_cast<uint64_t>(b.constant()) & mask_of(width);
     if (bits == mask_of(width)) return exclusive ? a.times(-1).plus(-1) : Form(-1);
-    const auto length = std::bit_width(bits);
+    // An int in newer libraries, of the argument's type in older ones.
+    const auto length = static_cast<unsigned>(std::bit_width(bits));
     if (bits == 0) return a;
     if (length < width && length <= 61) {
       // Only the low bits change.

@@ -117,10 +117,10 @@ void query_loader() {
     pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(dlsym(handle, name));
     return pointer != nullptr;
   };
-  cl_api_clGetPlatformIDs get_platforms = nullptr;
-  cl_api_clGetPlatformInfo platform_info = nullptr;
-  cl_api_clGetDeviceIDs get_devices = nullptr;
-  cl_api_clGetDeviceInfo device_info = nullptr;
+  decltype(cl_icd_dispatch::clGetPlatformIDs) get_platforms = nullptr;
+  decltype(cl_icd_dispatch::clGetPlatformInfo) platform_info = nullptr;
+  decltype(cl_icd_dispatch::clGetDeviceIDs) get_devices = nullptr;
+  decltype(cl_icd_dispatch::clGetDeviceInfo) device_info = nullptr;
   if (!function(get_platforms, "clGetPlatformIDs") ||
       !function(platform_info, "clGetPlatformInfo") || !function(get_devices, "clGetDeviceIDs") ||
       !function(device_info, "clGetDeviceInfo")) {

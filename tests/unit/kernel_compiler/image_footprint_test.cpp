@@ -394,7 +394,7 @@ TEST_F(ImageFootprint, SizesAreKnown) {
 }
 
 TEST_F(ImageFootprint, MipmapsAndOtherFunctionsOfImages) {
-  const auto& kernel =
+  const auto kernel =
       kernel_of(compiled("kernel void k(read_only image2d_t in, global float4* out) {\n"
                          "  out[get_global_id(0)] = read_imagef(in, (int2)(0, get_global_id(0)));\n"
                          "  out[0].x = get_image_channel_order(in);\n}"));

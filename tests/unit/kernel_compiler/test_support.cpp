@@ -53,7 +53,7 @@ CompileOutput compiled(const std::string& source, const std::string& options) {
   return compiled(request_for(source, options));
 }
 
-const KernelSummary& kernel_of(const CompileOutput& output, const std::string& name) {
+const KernelSummary& kernel_of(const CompileOutput& output, std::string_view name) {
   static const KernelSummary kNone;
   for (const KernelSummary& kernel : output.summary.kernels) {
     if (kernel.name == name || (name.empty() && output.summary.kernels.size() == 1)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernel_compiler/compiler_client.h"
@@ -18,8 +19,7 @@ CompileOutput compiled(const std::string& source, const std::string& options = {
 CompileOutput compiled(const CompileRequest& request);
 
 /// The kernel named, or the only one. Must exist.
-const scheduler::KernelSummary& kernel_of(const CompileOutput& output,
-                                          const std::string& name = {});
+const scheduler::KernelSummary& kernel_of(const CompileOutput& output, std::string_view name = {});
 
 /// An expression as text: "(4*gid0 + 16)". Names: gid0 lid0 group0 gsize0 lsize0 ngroups0 goff0 for
 /// the work-item functions, k0 for loop counters, the arguments' own names (with "@offset" inside
