@@ -25,11 +25,17 @@ class EventList {
     for (const CompletionPtr& completion : wait) {
       const auto& vendor = static_cast<const OpenClCompletion&>(*completion);
       if (vendor.queue() == queue || vendor.known_complete()) continue;
-      const cl_event event = vendor.event();
-      vendor.flush_queue();
-      if (event != nullptr) out[count_++] = event;
+      if (const cl_event event = vendor.event()) {
+        vendor.flush_queue();
+        out[count_++] = event;
+      } else if (code_ == CL_SUCCESS) {
+        code_ = vendor.finish_queue();
+      }
     }
   }
+  /// Of a clFinish, where a vendor gave no event to wait for: what it waits for has not ended unless
+  /// this is CL_SUCCESS.
+  cl_int code() const { return code_; }
   cl_uint count() const { return count_; }
   const cl_event* events() const { return count_ ? events_ : nullptr; }
 
@@ -38,6 +44,7 @@ class EventList {
   std::vector<cl_event> many_;
   const cl_event* events_ = nullptr;
   cl_uint count_ = 0;
+  cl_int code_ = CL_SUCCESS;
 };
 
 }  // namespace tutti::backends

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/opencl_backend.h"
 
-#include "backends/opencl/host_sharing.h"
+#include "backends/opencl/device_trial.h"
 #include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/pinned_memory.h"
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_loader.h"
 #include "platform/cl_error_name.h"
+#include "platform/keep_forever.h"
 #include "platform/log.h"
 
 namespace tutti::backends {
 namespace {
 
-VendorDevice with_turns(VendorDevice device) {
-  if (device.quirks.one_at_a_time) device.enqueuing = std::make_shared<std::mutex>();
-  return device;
+/// What drivers tell beside their codes: NVIDIA's why a context was lost, for example.
+void CL_CALLBACK note_context_error(const char* text, const void*, size_t, void* name) {
+  log(LogLevel::kInfo, "{}: {}", static_cast<const std::string*>(name)->c_str(),
+      text != nullptr ? text : "an error without words");
 }
 
 }  // namespace
@@ -22,25 +24,35 @@ VendorDevice with_turns(VendorDevice device) {
 OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
                              OwnedDevice part)
     : part_(std::move(part)),
-      device_(with_turns(device)),
+      device_(device),
       traits_(std::move(traits)),
       number_(number) {
-  if (traits_.type == CL_DEVICE_TYPE_CPU) {
-    // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
-    if (auto made = context()) {
-      traits_.shares_host_memory = shares_host_memory(*device_.cl, device_.device, *made);
-    } else {
-      log(LogLevel::kInfo, "{}", made.error().message);
-    }
-  }
+  try_out();
   traits_.pins_host_memory = (traits_.type & CL_DEVICE_TYPE_GPU) != 0;
   log(LogLevel::kDebug, "{}: {} units, host memory {}", device_.name, traits_.compute_units,
       traits_.shares_host_memory ? "shared" : "apart");
 }
 
+void OpenClBackend::try_out() {
+  const bool native = !device_.quirks.synchronous && runs_native_kernels(device_);
+  // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
+  const bool host = traits_.type == CL_DEVICE_TYPE_CPU;
+  if (native || host) {
+    if (auto made = context()) {
+      if (native) {
+        device_.quirks = quirks_of(traits_, runs_in_enqueuing_thread(device_, *made));
+        describe_quirks(device_.quirks, traits_);
+      }
+      traits_.shares_host_memory = host && shares_host_memory(device_, *made);
+    }
+  }
+  if (device_.quirks.one_at_a_time) device_.enqueuing = std::make_shared<std::mutex>();
+}
+
 OpenClBackend::~OpenClBackend() {
   if (cl_context context = context_.load(); context && !vendors_gone()) {
-    device_.cl->clReleaseContext(context);
+    const cl_int code = device_.cl->clReleaseContext(context);
+    if (code != CL_SUCCESS) device_.note("clReleaseContext", code);
   }
 }
 
@@ -53,8 +65,10 @@ Result<cl_context> OpenClBackend::context() {
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
   cl_int code = CL_SUCCESS;
-  cl_context made =
-      device_.cl->clCreateContext(properties, 1, &device_.device, nullptr, nullptr, &code);
+  // The name stays: a driver may call from a thread of its own.
+  if (!context_name_) context_name_ = keep_forever(std::make_unique<std::string>(device_.name));
+  cl_context made = device_.cl->clCreateContext(properties, 1, &device_.device,
+                                                &note_context_error, context_name_, &code);
   if (code != CL_SUCCESS || !made) {
     return device_.failure("clCreateContext", code ? code : CL_OUT_OF_RESOURCES);
   }
@@ -190,7 +204,11 @@ std::string OpenClBackend::build_log(cl_program program) {
     return device_.cl->clGetProgramBuildInfo(program, device_.device, CL_PROGRAM_BUILD_LOG, size,
                                              value, size_ret);
   });
-  return log ? text_of(*log) : std::string();
+  if (!log) {
+    device_.note("clGetProgramBuildInfo(CL_PROGRAM_BUILD_LOG)", log.error().code);
+    return {};
+  }
+  return text_of(*log);
 }
 
 void OpenClBackend::compiler_used() {
@@ -203,8 +221,7 @@ BuildResult OpenClBackend::build_program(OwnedProgram program, const std::string
   compiler_used();
   std::string log = build_log(program.get());
   if (code != CL_SUCCESS) {
-    const Error error = device_.error("clBuildProgram", code);
-    return {nullptr, error.code, log.empty() ? error.message : std::move(log)};
+    return device_.build_failure<BuildResult>("clBuildProgram", code, std::move(log));
   }
   auto module = std::make_unique<OpenClModule>(device_, std::move(program), log);
   return {std::move(module), CL_SUCCESS, std::move(log)};
@@ -228,8 +245,8 @@ BuildResult OpenClBackend::load(std::span<const std::byte> binary) {
                        device_.cl->clReleaseProgram);
   if (code == CL_SUCCESS) code = status;
   if (code != CL_SUCCESS || !program.get()) {
-    const Error error = device_.error("clCreateProgramWithBinary", code ? code : CL_INVALID_BINARY);
-    return {nullptr, error.code, error.message};
+    return device_.build_failure<BuildResult>("clCreateProgramWithBinary",
+                                              code ? code : CL_INVALID_BINARY, {});
   }
   return build_program(std::move(program), {});
 }
@@ -248,8 +265,7 @@ ObjectResult OpenClBackend::compile(const std::string& source, const std::string
   compiler_used();
   std::string log = build_log(program->get());
   if (code != CL_SUCCESS) {
-    const Error error = device_.error("clCompileProgram", code);
-    return {nullptr, error.code, log.empty() ? error.message : std::move(log)};
+    return device_.build_failure<ObjectResult>("clCompileProgram", code, std::move(log));
   }
   return {std::make_unique<OpenClObject>(std::move(*program)), CL_SUCCESS, std::move(log)};
 }
@@ -277,14 +293,17 @@ BuildResult OpenClBackend::link(std::span<Object* const> objects, const std::str
   };
   OwnedProgram program = link_with(options);
   // PoCL 3.1 refuses all of a linker's options. They only allow optimisations.
-  if (code == CL_INVALID_LINKER_OPTIONS && !options.empty()) program = link_with({});
-  std::string log = program.get() ? build_log(program.get()) : std::string();
-  if (code != CL_SUCCESS || !program.get()) {
-    const Error error = device_.error("clLinkProgram", code ? code : CL_LINK_PROGRAM_FAILURE);
-    return {nullptr, error.code, log.empty() ? error.message : std::move(log)};
+  if (code == CL_INVALID_LINKER_OPTIONS && !options.empty()) {
+    log(LogLevel::kInfo, "{}: clLinkProgram refuses {}: linked without", device_.name, options);
+    program = link_with({});
   }
-  auto module = std::make_unique<OpenClModule>(device_, std::move(program), log);
-  return {std::move(module), CL_SUCCESS, std::move(log)};
+  std::string text = program.get() ? build_log(program.get()) : std::string();
+  if (code != CL_SUCCESS || !program.get()) {
+    return device_.build_failure<BuildResult>(
+        "clLinkProgram", code ? code : CL_LINK_PROGRAM_FAILURE, std::move(text));
+  }
+  auto module = std::make_unique<OpenClModule>(device_, std::move(program), text);
+  return {std::move(module), CL_SUCCESS, std::move(text)};
 }
 
 Result<std::vector<std::unique_ptr<Backend>>> OpenClBackend::divide(std::span<const uint32_t> units,
@@ -314,8 +333,7 @@ Result<std::vector<std::unique_ptr<Backend>>> OpenClBackend::divide(std::span<co
   for (uint32_t i = 0; i < count; ++i) {
     TUTTI_ASSIGN(DeviceTraits traits, read_traits(cl, device_.platform, devices[i]));
     traits.index = traits_.index;
-    VendorDevice part = device_;
-    part.device = devices[i];
+    VendorDevice part{&cl, device_.platform, devices[i], device_.name, quirks_of(traits)};
     parts.push_back(
         std::make_unique<OpenClBackend>(part, std::move(traits), first_number + i,
                                         cl.clReleaseDevice ? std::move(owned[i]) : OwnedDevice()));

@@ -14,8 +14,8 @@ namespace tutti::backends {
 
 class OpenClBackend final : public Backend {
  public:
-  /// `number` is distinct for each device of the process. Tries out whether the device shares the
-  /// host's memory, where that can be. `part`: the device, where it is a vendor's sub-device that
+  /// `number` is distinct for each device of the process. Tries out what the device does, where
+  /// that can be (device_trial.h). `part`: the device, where it is a vendor's sub-device that
   /// is given back in the end.
   OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
                 OwnedDevice part = {});
@@ -40,6 +40,8 @@ class OpenClBackend final : public Backend {
   BuildResult link(std::span<Object* const> objects, const std::string& options) override;
 
  private:
+  /// Completes quirks and traits by what the device does.
+  void try_out();
   Result<cl_context> context();
   /// `buffer` may be null: an image of its own.
   Result<std::unique_ptr<Memory>> create_image(cl_mem buffer, const ImageShape& shape);
@@ -50,11 +52,12 @@ class OpenClBackend final : public Backend {
   void compiler_used();
 
   const OwnedDevice part_;  // first, so that it outlives the context
-  const VendorDevice device_;
-  DeviceTraits traits_;  // constant once constructed
+  VendorDevice device_;  // constant once constructed, as the traits
+  DeviceTraits traits_;
   const uint32_t number_;
   Mutex mutex_;
   std::atomic<cl_context> context_{nullptr};  // written under mutex_, once
+  std::string* context_name_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // never freed
   std::atomic<bool> built_{false};
 };
 

@@ -4,11 +4,18 @@
 #include <cstring>
 
 #include "platform/cl_error_name.h"
+#include "platform/log.h"
 
 namespace tutti::backends {
 
 Error VendorDevice::error(const char* call, cl_int code) const {
-  return Error{code, name + ": " + call + ": " + cl_error_name(code)};
+  Error error{code, name + ": " + call + ": " + cl_error_name(code)};
+  log(LogLevel::kInfo, "{}", error.message);
+  return error;
+}
+
+void VendorDevice::log_text(const char* call, const std::string& text) const {
+  if (!text.empty()) log(LogLevel::kInfo, "{}: what {} says:\n{}", name, call, text);
 }
 
 tl::unexpected<Error> VendorDevice::gone(const char* call) const {
@@ -68,7 +75,10 @@ void QueueTrack::set_milestone(const VendorDevice& device) {
   const uint64_t calls_before = enqueued.load(std::memory_order_acquire);
   cl_event marker = nullptr;
   const cl_int code = device.cl->clEnqueueMarkerWithWaitList(queue.get(), 0, nullptr, &marker);
-  if (code != CL_SUCCESS) return;  // the next call tries again
+  if (code != CL_SUCCESS) {
+    device.note("clEnqueueMarkerWithWaitList", code);
+    return;  // the next call tries again
+  }
   unmarked_.store(0, std::memory_order_relaxed);
   milestones_.push_back({{marker, device.cl->clReleaseEvent}, calls_before});
 }
@@ -81,8 +91,13 @@ void QueueTrack::look_at_milestones(const VendorDevice& device, uint64_t number)
     cl_int status = CL_QUEUED;
     const cl_int code = device.cl->clGetEventInfo(
         next.marker.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    if (code != CL_SUCCESS) device.note("clGetEventInfo", code);
     if (code != CL_SUCCESS || status > CL_COMPLETE) return;
-    if (status == CL_COMPLETE) note_ended(next.calls_before);  // who waits is told of failures
+    if (status == CL_COMPLETE) {
+      note_ended(next.calls_before);
+    } else {
+      device.note("command", status);  // who waits is told, too
+    }
     milestones_.pop_front();
   }
 }
@@ -100,7 +115,11 @@ cl_int OpenClCompletion::poll() {
   cl_int status = CL_QUEUED;
   const cl_int code = device_.cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
                                                  sizeof status, &status, nullptr);
-  if (code != CL_SUCCESS) return code < 0 ? code : CL_OUT_OF_RESOURCES;
+  if (code != CL_SUCCESS) {
+    device_.note("clGetEventInfo", code);
+    return code < 0 ? code : CL_OUT_OF_RESOURCES;
+  }
+  if (status < CL_COMPLETE) device_.note("command", status);  // only its code goes further
   if (status <= CL_COMPLETE) {
     status_.store(status, std::memory_order_release);
     track_->note_ended(before_);  // the queue is in-order
@@ -110,7 +129,9 @@ cl_int OpenClCompletion::poll() {
 
 OpenClCompletion::~OpenClCompletion() {
   const cl_event event = event_.load(std::memory_order_acquire);
-  if (event && !vendors_gone()) device_.cl->clReleaseEvent(event);
+  if (!event || vendors_gone()) return;
+  const cl_int code = device_.cl->clReleaseEvent(event);
+  if (code != CL_SUCCESS) device_.note("clReleaseEvent", code);
 }
 
 cl_event OpenClCompletion::event() const {
@@ -119,9 +140,24 @@ cl_event OpenClCompletion::event() const {
   if (const cl_event made = event_.load(std::memory_order_relaxed)) return made;
   cl_event marker = nullptr;
   const cl_int code = device_.cl->clEnqueueMarkerWithWaitList(queue(), 0, nullptr, &marker);
-  if (code != CL_SUCCESS) return nullptr;
+  if (code != CL_SUCCESS) {
+    device_.note("clEnqueueMarkerWithWaitList", code);
+    return nullptr;
+  }
   event_.store(marker, std::memory_order_release);
   return marker;
+}
+
+cl_int OpenClCompletion::finish_queue() const {
+  const uint64_t before = track_->enqueued.load(std::memory_order_acquire);
+  const cl_int code = device_.cl->clFinish(queue());
+  if (code == CL_SUCCESS) track_->note_ended(before);
+  return code;
+}
+
+void OpenClCompletion::flush_queue() const {
+  const cl_int code = device_.cl->clFlush(queue());
+  if (code != CL_SUCCESS) device_.note("clFlush", code);
 }
 
 Status OpenClCompletion::wait() {
@@ -131,9 +167,8 @@ Status OpenClCompletion::wait() {
     const auto turn = device_.turn();
     const cl_event ending = event();
     if (ending == nullptr) {
-      const cl_int code = device_.cl->clFinish(queue());
+      const cl_int code = finish_queue();
       if (code != CL_SUCCESS) return device_.failure("clFinish", code);
-      status_.store(CL_COMPLETE, std::memory_order_release);
       return {};
     }
     flush_queue();
@@ -153,8 +188,7 @@ Status OpenClCompletion::wait() {
 }
 
 std::optional<VendorTimes> OpenClCompletion::times() {
-  if (!own_event_ || device_.quirks.fake_times || poll() != CL_COMPLETE || vendors_gone())
-    return std::nullopt;
+  if (!own_event_ || poll() != CL_COMPLETE || vendors_gone()) return std::nullopt;
   VendorTimes times;
   const std::pair<cl_profiling_info, uint64_t*> queries[] = {
       {CL_PROFILING_COMMAND_QUEUED, &times.queued},
@@ -163,11 +197,19 @@ std::optional<VendorTimes> OpenClCompletion::times() {
       {CL_PROFILING_COMMAND_END, &times.ended}};
   for (const auto& [what, value] : queries) {
     cl_ulong time = 0;
-    if (device_.cl->clGetEventProfilingInfo(event_.load(), what, sizeof time, &time, nullptr) !=
-        CL_SUCCESS) {
+    const cl_int code =
+        device_.cl->clGetEventProfilingInfo(event_.load(), what, sizeof time, &time, nullptr);
+    if (code != CL_SUCCESS) {
+      // The answer of queues that do not measure.
+      if (code != CL_PROFILING_INFO_NOT_AVAILABLE) device_.note("clGetEventProfilingInfo", code);
       return std::nullopt;
     }
     *value = time;
+  }
+  // Mesa 22.3 on llvmpipe gives consecutive numbers, whatever ran.
+  if (times.submitted == times.queued + 1 && times.started == times.submitted + 1 &&
+      times.ended == times.started + 1) {
+    return std::nullopt;
   }
   return times;
 }

@@ -34,10 +34,22 @@ struct VendorDevice {
   Quirks quirks;
   std::shared_ptr<std::mutex> enqueuing{};  // made where quirks.one_at_a_time
 
-  /// The error of a vendor's call: "DEVICE: CALL: CL_…".
+  /// Every error of a vendor goes through one of these, and so to the log. The error of a call is
+  /// "DEVICE: CALL: CL_…". Who gets it tells the user of it, where there is something to tell, so
+  /// that it is at the level `info` here.
   Error error(const char* call, cl_int code) const;
   tl::unexpected<Error> failure(const char* call, cl_int code) const {
     return tl::unexpected<Error>(error(call, code));
+  }
+  /// An error that nobody else hears of, since the work goes on without. A warning, once for each
+  /// call and code.
+  void note(const char* call, cl_int code) const { note_vendor_error(name, call, code); }
+  /// Of a program: with the compiler's log, which is what the application gets, where there is one.
+  template <typename Result>
+  Result build_failure(const char* call, cl_int code, std::string log) const {
+    Error failed = error(call, code);
+    log_text(call, log);
+    return {nullptr, failed.code, log.empty() ? std::move(failed.message) : std::move(log)};
   }
   /// Held over whatever may run commands (enqueues, flushes, waits) or touches what they use
   /// (allocating and releasing memory). Nothing but a word where the device takes all comers.
@@ -46,6 +58,9 @@ struct VendorDevice {
   }
   /// What calls answer once vendors_gone().
   tl::unexpected<Error> gone(const char* call) const;
+
+ private:
+  void log_text(const char* call, const std::string& text) const;
 };
 
 /// Owns one reference to a vendor's object.
@@ -63,7 +78,10 @@ class Owned {
     return *this;
   }
   ~Owned() {
-    if (handle_ && !vendors_gone()) release_(handle_);
+    if (!handle_ || vendors_gone()) return;
+    if (const cl_int code = release_(handle_); code != CL_SUCCESS) {
+      note_vendor_error("a vendor", "release", code);
+    }
   }
   Handle get() const { return handle_; }
 
@@ -145,7 +163,10 @@ class OpenClCompletion final : public Completion {
   bool known_complete() const override {
     return status_.load(std::memory_order_acquire) == CL_COMPLETE || ended_unseen();
   }
-  void flush_queue() const { device_.cl->clFlush(queue()); }
+  void flush_queue() const;
+  /// Waits for all of its queue, and so for this: what to do where event() is null. Within the
+  /// device's turn.
+  cl_int finish_queue() const;
 
   /// Of a launch without an event of its own: nobody has asked for its end yet, so that a marker
   /// behind a later one will do for it, too.

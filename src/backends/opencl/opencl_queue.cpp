@@ -35,6 +35,7 @@ Result<CompletionPtr> OpenClQueue::launch(const Launch& launch, WaitList wait) {
   if (vendors_gone()) return device_.gone("clEnqueueNDRangeKernel");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const bool wants_event = launch.observed || !has_markers();
   const uint64_t before = wants_event ? calls_before() : 0;
   cl_event event = nullptr;
@@ -58,6 +59,7 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
@@ -81,6 +83,7 @@ Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, ui
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code =
@@ -149,6 +152,7 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
         part.pitch, 0, part.pitch, 0, host, 0, nullptr, nullptr);
     if (code == CL_INVALID_VALUE) {
       // Refused before anything was done: row by row, each in a turn of its own.
+      (void)device_.error("clEnqueueWriteBufferRect", code);
       if (turn) turn.unlock();
       return Queue::write_rows(to, part, host);
     }
@@ -171,6 +175,7 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
         box.region.data(), part.pitch, 0, part.pitch, 0, host, 0, nullptr, nullptr);
     if (code == CL_INVALID_VALUE) {
       // Refused before anything was done: row by row, each in a turn of its own.
+      (void)device_.error("clEnqueueReadBufferRect", code);
       if (turn) turn.unlock();
       return Queue::read_rows(from, part, host);
     }
@@ -184,6 +189,7 @@ Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memo
   if (vendors_gone()) return device_.gone("clEnqueueCopyBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code =
@@ -200,6 +206,7 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
   }
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
   if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {

@@ -36,6 +36,7 @@ Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box,
   if (!cl_.clEnqueueReadImage) return device_.failure("clEnqueueReadImage", CL_INVALID_OPERATION);
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const VendorPitches pitch = vendor_pitches(from, second_pitch, third_pitch);
   const uint64_t before = calls_before();
   cl_event event = nullptr;
@@ -52,6 +53,7 @@ Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, 
   if (!cl_.clEnqueueWriteImage) return device_.failure("clEnqueueWriteImage", CL_INVALID_OPERATION);
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const VendorPitches pitch = vendor_pitches(to, second_pitch, third_pitch);
   const uint64_t before = calls_before();
   cl_event event = nullptr;
@@ -67,6 +69,7 @@ Result<CompletionPtr> OpenClQueue::copy_image(Memory& from, const ImageBox& box,
   if (!cl_.clEnqueueCopyImage) return device_.failure("clEnqueueCopyImage", CL_INVALID_OPERATION);
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueCopyImage(queue_.get(), handle_of(from), handle_of(to),
@@ -81,6 +84,7 @@ Result<CompletionPtr> OpenClQueue::fill_image(Memory& to, const ImageBox& box,
   if (!cl_.clEnqueueFillImage) return device_.failure("clEnqueueFillImage", CL_INVALID_OPERATION);
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
+  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   // Vendors read the colour as vectors: give it their alignment.
   alignas(16) std::byte aligned[16];
   std::copy(color.begin(), color.end(), aligned);

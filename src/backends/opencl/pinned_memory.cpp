@@ -4,6 +4,17 @@
 #include "backends/opencl/opencl_queue.h"
 
 namespace tutti::backends {
+namespace {
+
+void unmap(const VendorDevice& device, cl_command_queue queue, cl_mem memory, void* data) {
+  cl_int code = device.cl->clEnqueueUnmapMemObject(queue, memory, data, 0, nullptr, nullptr);
+  if (code != CL_SUCCESS) device.note("clEnqueueUnmapMemObject", code);
+  code = device.cl->clFinish(queue);
+  if (code != CL_SUCCESS) device.note("clFinish", code);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<PinnedMemory>> OpenClPinnedMemory::create(const VendorDevice& device,
                                                                  cl_context context,
                                                                  uint64_t size) {
@@ -26,8 +37,7 @@ Result<std::unique_ptr<PinnedMemory>> OpenClPinnedMemory::create(const VendorDev
     return device.failure("clEnqueueMapBuffer", code ? code : CL_MAP_FAILURE);
   }
   if (data != pages.data()) {
-    cl.clEnqueueUnmapMemObject(queue.get(), memory.get(), data, 0, nullptr, nullptr);
-    cl.clFinish(queue.get());
+    unmap(device, queue.get(), memory.get(), data);
     return device.failure("clEnqueueMapBuffer, which does not use our memory", CL_MAP_FAILURE);
   }
   return std::unique_ptr<PinnedMemory>(
@@ -36,8 +46,7 @@ Result<std::unique_ptr<PinnedMemory>> OpenClPinnedMemory::create(const VendorDev
 
 OpenClPinnedMemory::~OpenClPinnedMemory() {
   if (vendors_gone()) return;
-  device_.cl->clEnqueueUnmapMemObject(queue_.get(), memory_.get(), data(), 0, nullptr, nullptr);
-  device_.cl->clFinish(queue_.get());
+  unmap(device_, queue_.get(), memory_.get(), data());
 }
 
 }  // namespace tutti::backends

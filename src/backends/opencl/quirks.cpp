@@ -2,6 +2,7 @@
 #include "backends/opencl/quirks.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <string_view>
 #include <thread>
 
@@ -20,6 +21,12 @@ bool is_oclgrind(const DeviceTraits& traits) {
 
 }  // namespace
 
+DriverVersion driver_version_of(const std::string& text) {
+  DriverVersion version;
+  if (std::sscanf(text.c_str(), "%u.%u", &version.major, &version.minor) < 1) return {};
+  return version;
+}
+
 Quirks quirks_of(const DeviceTraits& traits) {
   Quirks quirks;
   // An interpreter (Oclgrind) has locks of its own instead.
@@ -31,26 +38,16 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // "pocl_release_dlhandle_cache: Assertion `found->ref_count > 0' failed". A distinct option
     // gives each device a cache entry, and so a binary, of its own.
     quirks.distinct_builds = true;
-    // PoCL 3.1. The `basic` device has no thread of its own: commands run where they are enqueued
-    // or flushed, and one that waits for an unfinished user event never returns.
-    quirks.synchronous = traits.device_name.starts_with("basic");
-    // PoCL 3.1 `basic`. When a command ends that others wait for, its thread locks each of them and
-    // runs it, which locks it again: the thread hangs in pocl_update_event_running. It takes two
-    // threads that enqueue at the same time, since alone every command has ended when its enqueue
-    // returns.
-    quirks.one_at_a_time = quirks.synchronous;
     // PoCL 3.1. Four times of the clock: a third of what launching a tiny kernel takes on `basic`.
     quirks.costly_profiling = true;
   }
   if (is_rusticl(traits)) {
-    // Mesa 22.3. clLinkProgram fails with "Conflicting SPIR-V versions: 1.0 … vs 1.4" when some
+    // Mesa 22.3 and 25.0. clLinkProgram fails with "Conflicting SPIR-V versions: 1.0 … vs 1.4" when some
     // units have signed arithmetic (whose decoration 1.4 brought) and others have none.
     quirks.uniform_units = true;
-    // Mesa 22.3. Every kernel answers CL_KERNEL_WORK_GROUP_SIZE with its lanes (32 on llvmpipe),
-    // while groups up to the device's maximum are accepted and computed rightly.
-    quirks.understates_group_size = true;
-    // Mesa 22.3 on llvmpipe. QUEUED, SUBMIT, START and END lie one nanosecond apart, whatever ran.
-    quirks.fake_times = true;
+    // Mesa 22.3; not 25.0. Every kernel answers CL_KERNEL_WORK_GROUP_SIZE with its lanes (32 on
+    // llvmpipe), while groups up to the device's maximum are accepted and computed rightly.
+    quirks.understates_group_size = driver_version_of(traits.driver_version) < DriverVersion{25, 0};
     // Mesa 22.3. clCreateImage of CL_MEM_OBJECT_IMAGE1D_BUFFER: CL_INVALID_OPERATION.
     quirks.no_buffer_images = true;
   }
@@ -76,6 +73,35 @@ Quirks quirks_of(const DeviceTraits& traits) {
     quirks.equal_binaries = true;
   }
   return quirks;
+}
+
+Quirks quirks_of(const DeviceTraits& traits, std::optional<bool> runs_in_enqueuing_thread) {
+  Quirks quirks = quirks_of(traits);
+  // PoCL's device without threads (`basic` until 3.1, `cpu-minimal` since 4.0): commands run where
+  // they are enqueued or flushed, and one that waits for an unfinished user event never returns.
+  // When such a command ends that others wait for, its thread locks each of them and runs it, which
+  // locks it again: the thread hangs in pocl_update_event_running (3.1). Or another thread's
+  // clWaitForEvents returns while the command still runs (6.0). It takes two threads that enqueue
+  // at the same time, since alone every command has ended when its enqueue returns.
+  if (runs_in_enqueuing_thread.value_or(is_pocl(traits))) {
+    quirks.synchronous = true;
+    quirks.one_at_a_time = true;
+  }
+  return quirks;
+}
+
+void describe_quirks(const Quirks& quirks, DeviceTraits& traits) {
+  traits.synchronous = quirks.synchronous;
+  traits.costly_profiling = quirks.costly_profiling;
+  traits.reads_ahead = quirks.reads_ahead;
+  traits.host_atomics = quirks.host_atomics;
+  traits.buffer_images = !quirks.no_buffer_images;
+  if (quirks.equal_binaries) {
+    traits.binary_kind =
+        traits.platform_name + "/" + traits.device_name + "/" + traits.driver_version;
+  }
+  if (quirks.narrow_offsets) traits.max_offset = INT32_MAX;
+  traits.overlaps_launches = (traits.type & CL_DEVICE_TYPE_GPU) != 0 && !traits.synchronous;
 }
 
 double nominal_gflops(const DeviceTraits& traits) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What vendors do otherwise than one would expect, all in one place: each quirk with its symptom
-// and the versions where it was seen, so that it can be checked again and dropped. Pure functions.
+// and the versions where it was seen, so that it can be checked again and dropped. They are known
+// by the driver and its version, or by what a device does in a trial (device_trial.h), never by the
+// device's name, which a vendor may change. Pure functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "backends/api/backend.h"
@@ -31,13 +34,26 @@ struct Quirks {
   bool no_buffer_images = false;
   /// Devices of equal names load each other's binaries, which is faster than to build.
   bool equal_binaries = false;
-  /// Profiling times are consecutive numbers, no times.
-  bool fake_times = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.
   bool understates_group_size = false;
 };
 
+/// "6.0+debian" is {6, 0}; {0, 0} where the text does not begin with numbers.
+struct DriverVersion {
+  unsigned major = 0, minor = 0;
+  auto operator<=>(const DriverVersion&) const = default;
+};
+DriverVersion driver_version_of(const std::string& text);
+
+/// What is known of the driver and its version.
 Quirks quirks_of(const DeviceTraits& traits);
+
+/// The same, where a trial has shown whether commands run in the thread that enqueues them (empty:
+/// it could not be made).
+Quirks quirks_of(const DeviceTraits& traits, std::optional<bool> runs_in_enqueuing_thread);
+
+/// What the quirks are to the scheduler.
+void describe_quirks(const Quirks& quirks, DeviceTraits& traits);
 
 /// A rough peak, in GFLOP/s of single precision: units x clock x operations per cycle and unit.
 double nominal_gflops(const DeviceTraits& traits);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "platform/cl_error_name.h"
+#include "platform/log.h"
 
 namespace tutti::backends {
 
@@ -69,6 +70,15 @@ Result<std::vector<cl_platform_id>> vendor_platforms(void* get_extension_functio
   if (code == CL_SUCCESS && count > 0) code = get(count, platforms.data(), nullptr);
   if (code != CL_SUCCESS) return fail(code, "clIcdGetPlatformIDsKHR: " + cl_error_name(code));
   return platforms;
+}
+
+void note_vendor_error(const std::string& vendor, const char* call, cl_int code) noexcept {
+  if (!log_enabled(LogLevel::kWarning)) return;
+  try {
+    const std::string text = vendor + ": " + call + ": " + cl_error_name(code);
+    log_once(text, LogLevel::kWarning, "{}", text);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a line of the log
+  }
 }
 
 }  // namespace tutti::backends

@@ -42,6 +42,10 @@ Result<std::vector<std::byte>> query_bytes(const char* call, Query query) {
   return value;
 }
 
+/// Tells the log of an error that nobody else hears of: `vendor: call: CL_…`, a warning, once for
+/// each.
+void note_vendor_error(const std::string& vendor, const char* call, cl_int code) noexcept;
+
 /// A text from clGet…Info, without the terminating zero and blanks at its ends.
 std::string text_of(const std::vector<std::byte>& bytes);
 

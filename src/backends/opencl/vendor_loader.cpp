@@ -82,11 +82,14 @@ std::string unusable(const VendorFunctions& cl, cl_device_id device, const Devic
 }
 
 // Into how many parts of any sizes the vendor can cut the device.
-uint32_t max_parts(const VendorFunctions& cl, cl_device_id device) {
+uint32_t max_parts(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
   if (!cl.clCreateSubDevices || cl.version < 12) return 1;
   const auto ways = query_bytes("clGetDeviceInfo", [&](size_t size, void* value, size_t* size_ret) {
     return cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_PROPERTIES, size, value, size_ret);
   });
+  if (!ways) {
+    note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_PARTITION_PROPERTIES)", ways.error().code);
+  }
   bool by_counts = false;
   using Property = cl_device_partition_property;
   for (size_t at = 0; ways && at + sizeof(Property) <= ways->size(); at += sizeof(Property)) {
@@ -94,18 +97,24 @@ uint32_t max_parts(const VendorFunctions& cl, cl_device_id device) {
     std::memcpy(&way, ways->data() + at, sizeof way);
     by_counts |= way == CL_DEVICE_PARTITION_BY_COUNTS;
   }
+  if (!by_counts) return 1;
   cl_uint most = 0;
-  if (!by_counts || cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most,
-                                       &most, nullptr) != CL_SUCCESS) {
-    return 1;
-  }
-  return std::max(most, 1u);
+  const cl_int code = cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most,
+                                         &most, nullptr);
+  if (code == CL_SUCCESS) return std::max(most, 1u);
+  note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_PARTITION_MAX_SUB_DEVICES)", code);
+  return 1;
 }
 
 // "0000:3b:00.0", as the kernel and NVML write it; empty where the vendor does not say.
-std::string pci_address(const VendorFunctions& cl, cl_device_id device) {
+std::string pci_address(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
   const auto answer = [&](cl_device_info what, auto& value) {
-    return cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS;
+    const cl_int code = cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr);
+    // The answer to questions that a driver does not know.
+    if (code != CL_SUCCESS && code != CL_INVALID_VALUE) {
+      note_vendor_error(name, "clGetDeviceInfo of the PCI address", code);
+    }
+    return code == CL_SUCCESS;
   };
   const auto address = [](cl_uint domain, cl_uint bus, cl_uint slot, cl_uint function) {
     return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, slot, function);
@@ -156,20 +165,9 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.max_work_group = query.value<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
   traits.memory_alignment = std::max(1u, query.value<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   TUTTI_TRY(query.status());
-  traits.pci_address = pci_address(cl, device);
-  traits.max_parts = max_parts(cl, device);
-  const Quirks quirks = quirks_of(traits);
-  traits.synchronous = quirks.synchronous;
-  traits.costly_profiling = quirks.costly_profiling;
-  traits.reads_ahead = quirks.reads_ahead;
-  traits.host_atomics = quirks.host_atomics;
-  traits.buffer_images = !quirks.no_buffer_images;
-  if (quirks.equal_binaries) {
-    traits.binary_kind =
-        traits.platform_name + "/" + traits.device_name + "/" + traits.driver_version;
-  }
-  if (quirks.narrow_offsets) traits.max_offset = INT32_MAX;
-  traits.overlaps_launches = (traits.type & CL_DEVICE_TYPE_GPU) != 0 && !traits.synchronous;
+  traits.pci_address = pci_address(cl, device, traits.device_name);
+  traits.max_parts = max_parts(cl, device, traits.device_name);
+  describe_quirks(quirks_of(traits), traits);
   traits.nominal_gflops = nominal_gflops(traits);
   return traits;
 }
