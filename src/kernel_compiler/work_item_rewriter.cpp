@@ -31,10 +31,12 @@ bool is_builtin(const FunctionDecl* callee) {
   return !callee->isDefined() && (callee->isImplicit() || callee->getBuiltinID() != 0);
 }
 
-/// What the function answers for dimensions that a launch does not have; 0 for other functions.
-int64_t default_size(const std::string& name) {
+/// What the function answers for dimensions that a launch does not have; empty for functions that
+/// are not asked by dimension.
+std::optional<int64_t> default_answer(const std::string& name) {
+  if (name == "get_enqueued_local_size") return 1;
   const auto leaf = work_item_leaf(name);
-  return leaf ? leaf->default_value : name == "get_enqueued_local_size" ? 1 : 0;
+  return leaf ? std::optional(leaf->default_value) : std::nullopt;
 }
 
 /// One of the functions replaced.
@@ -160,11 +162,25 @@ std::string helper_head(uint32_t language) {
   return language >= 120 ? "static size_t __tutti_" : "size_t __tutti_";
 }
 
-/// The sizes of dimensions that a launch does not have are 1; PoCL 3.1 and Oclgrind say 0.
+/// The function's answer for dimension d, which may be any number known at run time, from its
+/// answers for constant ones. Those are asked without branches: where LLVM may choose between them
+/// by control flow, it makes one load from a table of addresses, which PoCL cannot resolve
+/// ("undefined symbol: _num_groups_y", 3.1 to 6.0; the process ends). Sizes of dimensions that a
+/// launch does not have are 1; PoCL until 6.0 and Oclgrind say 0 to numbers above 2.
+std::string answer_for(const std::string& name, int64_t otherwise) {
+  std::string text;
+  for (const char* d : {"0", "1", "2"}) {
+    text += (text.empty() ? "" : "|") + ('(' + name + '(' + d + ")&-(size_t)(d==" + d + "u))");
+  }
+  return otherwise == 0 ? text : text + "|(size_t)(d>2u)";
+}
+
+/// Functions that ask for a dimension which is no constant, or does not exist.
 std::string guards(const std::set<std::string>& used, uint32_t language) {
   std::string text;
   for (const std::string& name : used) {
-    text += helper_head(language) + "any_" + name + "(uint d){return d<3u?" + name + "(d):1ul;}\n";
+    text += helper_head(language) + "any_" + name + "(uint d){return " +
+            answer_for(name, default_answer(name).value_or(0)) + ";}\n";
   }
   return text;
 }
@@ -181,9 +197,7 @@ std::string prelude(const std::set<std::string>& used, uint32_t language) {
               ":d==1u?nd." + y + ":d==2u?nd." + z + ':' + otherwise + "ul);}\n";
     }
   };
-  // The dimension goes on to the vendor's function as it is: choosing between get_group_id(0), (1)
-  // and (2) ends in PoCL 3.1 with an unresolved symbol.
-  table("get_group_id", "s0", "s1", "s2", "0", "get_group_id(d)+");
+  table("get_group_id", "s0", "s1", "s2", "0", '(' + answer_for("get_group_id", 0) + ")+");
   table("get_num_groups", "s3", "s4", "s5", "1");
   table("get_global_size", "s6", "s7", "s8", "1");
   table("get_global_offset", "s9", "sa", "sb", "0");
@@ -209,7 +223,7 @@ class Rewriting {
   }
 
   RewriteResult run() {
-    guard_sizes();
+    guard_dimensions();
     find_affected();
     for (const FunctionDecl* function : affected_) {
       const FunctionDecl* definition = function->getDefinition();
@@ -293,19 +307,19 @@ class Rewriting {
     return begin;
   }
 
-  /// Calls that ask for the size of a dimension that may not exist go through a guard, in both
-  /// variants; what the sub-range variant replaces answers them itself.
-  void guard_sizes() {
+  /// Calls that ask for a dimension known at run time, or for the size of one that does not exist,
+  /// go through a guard, in both variants; what the sub-range variant replaces answers them itself.
+  void guard_dimensions() {
     if (names_are_taken() || without_helpers()) {
       return;
     }
     std::set<std::string> used;
     for (const Call& call : collector_.calls_) {
       const std::string name = name_of(call.callee);
-      if (!is_builtin(call.callee) || default_size(name) != 1 ||
-          call.expression->getNumArgs() != 1 || exists(call.expression->getArg(0))) {
-        continue;
-      }
+      const auto otherwise = default_answer(name);
+      if (!is_builtin(call.callee) || !otherwise || call.expression->getNumArgs() != 1) continue;
+      const auto dimension = constant(call.expression->getArg(0));
+      if (dimension && (*dimension < 3 || *otherwise == 0)) continue;
       const auto begin = name_offset(call);
       if (!begin) {
         continue;
@@ -322,10 +336,11 @@ class Rewriting {
     }
   }
 
-  /// The dimension is a constant that every launch has an answer for.
-  bool exists(const clang::Expr* dimension) const {
+  /// The value of a dimension that is a constant; numbers that are too large are all alike.
+  std::optional<uint64_t> constant(const clang::Expr* dimension) const {
     clang::Expr::EvalResult value;
-    return dimension->EvaluateAsInt(value, context_) && value.Val.getInt().ult(3);
+    if (!dimension->EvaluateAsInt(value, context_)) return std::nullopt;
+    return value.Val.getInt().getLimitedValue();
   }
 
   void check_names() {

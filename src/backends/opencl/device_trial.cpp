@@ -72,8 +72,7 @@ bool shares(const VendorDevice& device, cl_context context, cl_command_queue que
   const Trial trial(device);
   const auto first = std::byte{0x11}, second = std::byte{0x5a}, third = std::byte{0xc3};
   std::memset(host, 0x11, kBytes);
-  const OwnedMemory shared =
-      trial.buffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host);
+  const OwnedMemory shared = trial.buffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host);
   const OwnedMemory other = trial.buffer(context, CL_MEM_READ_WRITE, nullptr);
   if (!shared.get() || !other.get()) return false;
 
@@ -137,10 +136,10 @@ std::optional<bool> try_native_kernel(const VendorDevice& device, cl_context con
   const Trial trial(device);
   auto ran_in = std::make_unique<RanIn>();
   RanIn* argument = ran_in.get();
-  if (!trial.succeeds("clEnqueueNativeKernel",
-                      cl.clEnqueueNativeKernel(queue.get(), &note_thread, &argument,
-                                               sizeof argument, 0, nullptr, nullptr, 0, nullptr,
-                                               nullptr))) {
+  if (!trial.succeeds(
+          "clEnqueueNativeKernel",
+          cl.clEnqueueNativeKernel(queue.get(), &note_thread, &argument, sizeof argument, 0,
+                                   nullptr, nullptr, 0, nullptr, nullptr))) {
     return std::nullopt;
   }
   const bool flushed = trial.succeeds("clFlush", cl.clFlush(queue.get()));

@@ -33,8 +33,8 @@ class EventList {
       }
     }
   }
-  /// Of a clFinish, where a vendor gave no event to wait for: what it waits for has not ended unless
-  /// this is CL_SUCCESS.
+  /// Of a clFinish, where a vendor gave no event to wait for: what it waits for has not ended
+  /// unless this is CL_SUCCESS.
   cl_int code() const { return code_; }
   cl_uint count() const { return count_; }
   const cl_event* events() const { return count_ ? events_ : nullptr; }

@@ -15,7 +15,9 @@ namespace {
 
 /// What drivers tell beside their codes: NVIDIA's why a context was lost, for example.
 void CL_CALLBACK note_context_error(const char* text, const void*, size_t, void* name) {
-  log(LogLevel::kInfo, "{}: {}", static_cast<const std::string*>(name)->c_str(),
+  // Oclgrind 21.10 gives no user data back.
+  log(LogLevel::kInfo, "{}: {}",
+      name != nullptr ? *static_cast<const std::string*>(name) : "a vendor",
       text != nullptr ? text : "an error without words");
 }
 
@@ -23,10 +25,7 @@ void CL_CALLBACK note_context_error(const char* text, const void*, size_t, void*
 
 OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
                              OwnedDevice part)
-    : part_(std::move(part)),
-      device_(device),
-      traits_(std::move(traits)),
-      number_(number) {
+    : part_(std::move(part)), device_(device), traits_(std::move(traits)), number_(number) {
   try_out();
   traits_.pins_host_memory = (traits_.type & CL_DEVICE_TYPE_GPU) != 0;
   log(LogLevel::kDebug, "{}: {} units, host memory {}", device_.name, traits_.compute_units,
@@ -67,8 +66,8 @@ Result<cl_context> OpenClBackend::context() {
   cl_int code = CL_SUCCESS;
   // The name stays: a driver may call from a thread of its own.
   if (!context_name_) context_name_ = keep_forever(std::make_unique<std::string>(device_.name));
-  cl_context made = device_.cl->clCreateContext(properties, 1, &device_.device,
-                                                &note_context_error, context_name_, &code);
+  cl_context made = device_.cl->clCreateContext(properties, 1, &device_.device, &note_context_error,
+                                                context_name_, &code);
   if (code != CL_SUCCESS || !made) {
     return device_.failure("clCreateContext", code ? code : CL_OUT_OF_RESOURCES);
   }

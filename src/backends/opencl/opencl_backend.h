@@ -52,11 +52,11 @@ class OpenClBackend final : public Backend {
   void compiler_used();
 
   const OwnedDevice part_;  // first, so that it outlives the context
-  VendorDevice device_;  // constant once constructed, as the traits
+  VendorDevice device_;     // constant once constructed, as the traits
   DeviceTraits traits_;
   const uint32_t number_;
   Mutex mutex_;
-  std::atomic<cl_context> context_{nullptr};  // written under mutex_, once
+  std::atomic<cl_context> context_{nullptr};                      // written under mutex_, once
   std::string* context_name_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // never freed
   std::atomic<bool> built_{false};
 };

@@ -178,7 +178,9 @@ Status OpenClCompletion::wait() {
     if (code != CL_SUCCESS && status >= CL_COMPLETE) {
       return device_.failure("clWaitForEvents", code);
     }
-    if (status > CL_COMPLETE) return device_.failure("clWaitForEvents", CL_INVALID_EVENT);
+    if (status > CL_COMPLETE) {
+      return device_.failure("clWaitForEvents", code != CL_SUCCESS ? code : CL_INVALID_EVENT);
+    }
   }
   if (status < CL_COMPLETE) {
     if (vendors_gone()) return device_.gone("clWaitForEvents");

@@ -63,6 +63,24 @@ struct VendorDevice {
   void log_text(const char* call, const std::string& text) const;
 };
 
+/// The vendors' functions that take references back.
+template <typename Handle>
+inline constexpr const char* kReleaseCall = nullptr;
+template <>
+inline constexpr const char* kReleaseCall<cl_device_id> = "clReleaseDevice";
+template <>
+inline constexpr const char* kReleaseCall<cl_event> = "clReleaseEvent";
+template <>
+inline constexpr const char* kReleaseCall<cl_mem> = "clReleaseMemObject";
+template <>
+inline constexpr const char* kReleaseCall<cl_command_queue> = "clReleaseCommandQueue";
+template <>
+inline constexpr const char* kReleaseCall<cl_program> = "clReleaseProgram";
+template <>
+inline constexpr const char* kReleaseCall<cl_kernel> = "clReleaseKernel";
+template <>
+inline constexpr const char* kReleaseCall<cl_sampler> = "clReleaseSampler";
+
 /// Owns one reference to a vendor's object.
 template <typename Handle>
 class Owned {
@@ -80,7 +98,7 @@ class Owned {
   ~Owned() {
     if (!handle_ || vendors_gone()) return;
     if (const cl_int code = release_(handle_); code != CL_SUCCESS) {
-      note_vendor_error("a vendor", "release", code);
+      note_vendor_error("a vendor", kReleaseCall<Handle>, code);
     }
   }
   Handle get() const { return handle_; }

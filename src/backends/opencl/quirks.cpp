@@ -42,8 +42,8 @@ Quirks quirks_of(const DeviceTraits& traits) {
     quirks.costly_profiling = true;
   }
   if (is_rusticl(traits)) {
-    // Mesa 22.3 and 25.0. clLinkProgram fails with "Conflicting SPIR-V versions: 1.0 … vs 1.4" when some
-    // units have signed arithmetic (whose decoration 1.4 brought) and others have none.
+    // Mesa 22.3 and 25.0. clLinkProgram fails with "Conflicting SPIR-V versions: 1.0 … vs 1.4" when
+    // some units have signed arithmetic (whose decoration 1.4 brought) and others have none.
     quirks.uniform_units = true;
     // Mesa 22.3; not 25.0. Every kernel answers CL_KERNEL_WORK_GROUP_SIZE with its lanes (32 on
     // llvmpipe), while groups up to the device's maximum are accepted and computed rightly.

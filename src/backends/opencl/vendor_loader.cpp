@@ -99,8 +99,8 @@ uint32_t max_parts(const VendorFunctions& cl, cl_device_id device, const std::st
   }
   if (!by_counts) return 1;
   cl_uint most = 0;
-  const cl_int code = cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most,
-                                         &most, nullptr);
+  const cl_int code =
+      cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most, nullptr);
   if (code == CL_SUCCESS) return std::max(most, 1u);
   note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_PARTITION_MAX_SUB_DEVICES)", code);
   return 1;

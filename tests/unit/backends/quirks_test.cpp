@@ -23,23 +23,57 @@ DeviceTraits device(const char* platform, const char* name, cl_device_type type,
 TEST(Quirks, PoclBuildsAreDistinctPerDevice) {
   const auto pocl = device("Portable Computing Language", "basic-x", CL_DEVICE_TYPE_CPU, 1);
   EXPECT_TRUE(quirks_of(pocl).distinct_builds);
-  EXPECT_TRUE(quirks_of(pocl).synchronous);
   const std::string first = vendor_build_options(quirks_of(pocl), "-DA=1", 0);
   EXPECT_EQ(first, "-DA=1 -D TUTTI_DEVICE_0");
   EXPECT_NE(first, vendor_build_options(quirks_of(pocl), "-DA=1", 1));
-  const auto pthread = device("Portable Computing Language", "pthread-x", CL_DEVICE_TYPE_CPU, 2);
-  EXPECT_FALSE(quirks_of(pthread).synchronous);
 }
 
-TEST(Quirks, RusticlUnderstatesGroupSizesAndMeasuresNothing) {
+TEST(Quirks, WhatATrialShowsCountsMoreThanNames) {
+  for (const char* name : {"basic-x", "cpu-minimal-x", "cpu-x", "what will be"}) {
+    const auto pocl = device("Portable Computing Language", name, CL_DEVICE_TYPE_CPU, 1);
+    EXPECT_FALSE(quirks_of(pocl).synchronous) << name;
+    EXPECT_FALSE(quirks_of(pocl, false).synchronous) << name;
+    EXPECT_FALSE(quirks_of(pocl, false).one_at_a_time) << name;
+    EXPECT_TRUE(quirks_of(pocl, true).synchronous) << name;
+    EXPECT_TRUE(quirks_of(pocl, true).one_at_a_time) << name;
+    // A trial that failed: the careful way.
+    EXPECT_TRUE(quirks_of(pocl, std::nullopt).one_at_a_time) << name;
+  }
+  const auto other = device("Other", "x", CL_DEVICE_TYPE_CPU, 1);
+  EXPECT_TRUE(quirks_of(other, true).one_at_a_time);
+  EXPECT_FALSE(quirks_of(other, std::nullopt).one_at_a_time);
+}
+
+TEST(Quirks, SynchronousDevicesDoNotOverlapLaunches) {
+  auto traits = device("Portable Computing Language", "x", CL_DEVICE_TYPE_GPU, 1);
+  describe_quirks(quirks_of(traits, false), traits);
+  EXPECT_TRUE(traits.overlaps_launches);
+  describe_quirks(quirks_of(traits, true), traits);
+  EXPECT_TRUE(traits.synchronous);
+  EXPECT_FALSE(traits.overlaps_launches);
+}
+
+TEST(Quirks, VersionsOfDrivers) {
+  EXPECT_EQ(driver_version_of("6.0+debian"), (DriverVersion{6, 0}));
+  EXPECT_EQ(driver_version_of("25.0.7-2+deb13u1"), (DriverVersion{25, 0}));
+  EXPECT_EQ(driver_version_of("8.0-pre main-0-g5066640dc"), (DriverVersion{8, 0}));
+  EXPECT_EQ(driver_version_of("580"), (DriverVersion{580, 0}));
+  EXPECT_EQ(driver_version_of("stub"), DriverVersion{});
+  EXPECT_LT((DriverVersion{3, 1}), (DriverVersion{4, 0}));
+  EXPECT_LT((DriverVersion{22, 3}), (DriverVersion{25, 0}));
+}
+
+TEST(Quirks, RusticlUnderstatedGroupSizes) {
   DeviceTraits rusticl;
   rusticl.platform_name = "rusticl";
+  rusticl.driver_version = "22.3.6";
   EXPECT_TRUE(quirks_of(rusticl).understates_group_size);
-  EXPECT_TRUE(quirks_of(rusticl).fake_times);
   EXPECT_TRUE(quirks_of(rusticl).no_buffer_images);
+  rusticl.driver_version = "25.0.7-2+deb13u1";
+  EXPECT_FALSE(quirks_of(rusticl).understates_group_size);
+  rusticl.driver_version = "3.1";
   rusticl.platform_name = "Portable Computing Language";
   EXPECT_FALSE(quirks_of(rusticl).understates_group_size);
-  EXPECT_FALSE(quirks_of(rusticl).fake_times);
 }
 
 TEST(Quirks, WhoseAtomicsAreTheProcessors) {

@@ -10,11 +10,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 struct Handle {
@@ -26,6 +29,7 @@ struct _cl_device_id : Handle {};
 struct _cl_context : Handle {};
 struct _cl_command_queue : Handle {
   cl_command_queue_properties properties = 0;
+  std::vector<std::function<void()>> waiting;  // native kernels of "native:wait"
 };
 struct _cl_mem : Handle {
   std::byte* data = nullptr;
@@ -196,8 +200,13 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
     case CL_DEVICE_NAME:
       return give(option("device", "stub-device"), size, out, size_ret);
     case CL_DEVICE_VENDOR:
-    case CL_DRIVER_VERSION:
       return give(std::string("stub"), size, out, size_ret);
+    case CL_DRIVER_VERSION:
+      return give(option("driver", "stub"), size, out, size_ret);
+    case CL_DEVICE_EXECUTION_CAPABILITIES:
+      return give_value<cl_device_exec_capabilities>(
+          CL_EXEC_KERNEL | (option("native", "").empty() ? 0 : CL_EXEC_NATIVE_KERNEL), size, out,
+          size_ret);
     case CL_DEVICE_VERSION:
       return give(version_text(), size, out, size_ret);
     case CL_DEVICE_OPENCL_C_VERSION:
@@ -230,9 +239,12 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
 }
 
 cl_context CL_API_CALL clCreateContext(const cl_context_properties*, cl_uint, const cl_device_id*,
-                                       void(CL_CALLBACK*)(const char*, const void*, size_t, void*),
-                                       void*, cl_int* errcode) {
+                                       void(CL_CALLBACK* notify)(const char*, const void*, size_t,
+                                                                 void*),
+                                       void* notify_data, cl_int* errcode) {
   ENTER_CREATE()
+  const std::string words = option("notify", "");
+  if (notify && !words.empty()) notify(words.c_str(), nullptr, 0, notify_data);
   if (errcode) *errcode = CL_SUCCESS;
   return make<_cl_context>();
 }
@@ -411,11 +423,16 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info wha
   if (!(event->queue->properties & CL_QUEUE_PROFILING_ENABLE)) {
     return CL_PROFILING_INFO_NOT_AVAILABLE;
   }
-  return give_value<cl_ulong>(event->time + (what - CL_PROFILING_COMMAND_QUEUED), size, out,
+  const cl_ulong step = has("equal-times") ? 1 : 10;
+  return give_value<cl_ulong>(event->time + step * (what - CL_PROFILING_COMMAND_QUEUED), size, out,
                               size_ret);
 }
 cl_int CL_API_CALL clFlush(cl_command_queue) { ENTER() return CL_SUCCESS; }
-cl_int CL_API_CALL clFinish(cl_command_queue) { ENTER() return CL_SUCCESS; }
+cl_int CL_API_CALL clFinish(cl_command_queue queue) {
+  ENTER()
+  for (const auto& work : std::exchange(queue->waiting, {})) work();
+  return CL_SUCCESS;
+}
 
 // Ends an enqueue call: runs the command unless the script has it fail, and makes its event.
 template <typename Work>
@@ -442,6 +459,25 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, c
                                         const cl_event*, cl_event* event) {
   ENTER()
   return enqueue(queue, event, [&] { std::memcpy(memory->data + offset, from, size); });
+}
+cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK* function)(void*),
+                                         void* arguments, size_t size, cl_uint, const cl_mem*,
+                                         const void**, cl_uint, const cl_event*, cl_event* event) {
+  ENTER()
+  const auto* bytes = static_cast<std::byte*>(arguments);
+  const std::function<void()> work = [function, copy = std::vector(bytes, bytes + size)]() mutable {
+    function(copy.data());
+  };
+  const std::string where = option("native", "here");
+  return enqueue(queue, event, [&] {
+    if (where == "here") {
+      work();
+    } else if (where == "thread") {
+      std::thread(work).join();
+    } else {
+      queue->waiting.emplace_back(work);
+    }
+  });
 }
 void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem memory, cl_bool, cl_map_flags,
                                      size_t offset, size_t, cl_uint, const cl_event*,
@@ -512,7 +548,8 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                       X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)               \
                                           X(clEnqueueNDRangeKernel) X(clEnqueueMapBuffer)         \
                                               X(clEnqueueUnmapMemObject)                          \
-                                                  X(clEnqueueMarkerWithWaitList)
+                                                  X(clEnqueueMarkerWithWaitList)                  \
+                                                      X(clEnqueueNativeKernel)
 // clang-format on
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,

@@ -8,12 +8,18 @@
 //   crash:FUNCTION           the function ends the process with SIGSEGV
 //   hang:FUNCTION            the function never returns
 //   error:FUNCTION:CODE      the function returns CODE (also clBuildProgram, clCreate…, clEnqueue…)
-//   null:FUNCTION            the slot in the dispatch table is null; read when platforms are asked
-//   for event:CODE               enqueued commands do nothing, and their events end with CODE
+//   null:FUNCTION            the slot in the dispatch table is null; read when platforms are asked for
+//   event:CODE               enqueued commands do nothing, and their events end with CODE (from 1
+//                            on: they do not end)
 //   no-platforms, no-devices
 //   platform:NAME, device:NAME, devices:N, type:cpu|gpu|accelerator|custom, units:N, version:1.1,
 //   c-version:1.1, unavailable, no-compiler, address-bits:N
 //   host-copy                CL_MEM_USE_HOST_PTR buffers are copies
+//   driver:VERSION           CL_DRIVER_VERSION
+//   native:here|thread|wait  the device runs native kernels: in the thread that enqueues them, in
+//                            one of its own, or in the one that waits (clFinish)
+//   equal-times              profiling times are consecutive numbers, as on llvmpipe of Mesa 22.3
+//   notify:WORD              the context tells its callback WORD when it is made
 //
 // Kernels, whatever the source says, as long as it contains their name: `add_one` adds 1 to each
 // uint of argument 0 at the global ids; `scale` multiplies it by the uint argument 1. A source with
