@@ -44,6 +44,12 @@ foreach(line IN LISTS tutti_lines)
   endif()
 endforeach()
 
+# PoCL's devices with one core and without threads, and with all cores: the names that POCL_DEVICES
+# takes in every version. The devices themselves are called cpu-minimal and cpu since PoCL 4.
+set(TUTTI_POCL_ONE "POCL_DEVICES=basic")
+set(TUTTI_POCL_TWO "POCL_DEVICES=basic basic")
+set(TUTTI_POCL_THREADS "POCL_DEVICES=pthread")
+
 # Oclgrind has a driver library, but Debian installs no .icd file for it.
 find_library(TUTTI_OCLGRIND_ICD NAMES oclgrind-rt-icd PATH_SUFFIXES oclgrind)
 if("oclgrind" IN_LIST tutti_unavailable)
@@ -59,17 +65,17 @@ set(tutti_test_folder "${CMAKE_BINARY_DIR}/tests")
 file(WRITE "${tutti_test_folder}/empty.toml" "# The tests must not depend on the user's settings.\n")
 file(MAKE_DIRECTORY "${tutti_test_folder}/no-vendors" "${tutti_test_folder}/cache")
 
-set(tutti_devices_pocl1 "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "POCL_DEVICES=basic")
-set(tutti_devices_pocl2 "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "POCL_DEVICES=basic basic")
-set(tutti_devices_pthread "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "POCL_DEVICES=pthread")
+set(tutti_devices_pocl1 "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "${TUTTI_POCL_ONE}")
+set(tutti_devices_pocl2 "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "${TUTTI_POCL_TWO}")
+set(tutti_devices_pthread "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd" "${TUTTI_POCL_THREADS}")
 set(tutti_devices_mixed3
     "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd:${TUTTI_TEST_VENDORS}/rusticl.icd"
-    "POCL_DEVICES=basic basic" "RUSTICL_ENABLE=llvmpipe")
+    "${TUTTI_POCL_TWO}" "RUSTICL_ENABLE=llvmpipe")
 set(tutti_devices_rusticl "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/rusticl.icd"
     "RUSTICL_ENABLE=llvmpipe")
 set(tutti_devices_oclgrind "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}" "OCLGRIND_NUM_THREADS=1")
 set(tutti_devices_checked "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}:${TUTTI_TEST_VENDORS}/pocl.icd"
-    "POCL_DEVICES=basic" "OCLGRIND_NUM_THREADS=1")
+    "${TUTTI_POCL_ONE}" "OCLGRIND_NUM_THREADS=1")
 set(tutti_devices_interpreted
     "TUTTI_VENDORS=${TUTTI_OCLGRIND_ICD}:${TUTTI_TEST_VENDORS}/rusticl.icd"
     "OCLGRIND_NUM_THREADS=1" "RUSTICL_ENABLE=llvmpipe")
@@ -146,7 +152,7 @@ function(tutti_add_unit_test target)
   string(REGEX REPLACE "^tutti-(.*)-tests?$" "unit.\\1" name "${target}")
   add_test(NAME "${name}" COMMAND ${target})
   set_tests_properties("${name}" PROPERTIES
-    ENVIRONMENT "POCL_DEVICES=basic basic;RUSTICL_ENABLE=llvmpipe;LP_NUM_THREADS=1;\
+    ENVIRONMENT "${TUTTI_POCL_TWO};RUSTICL_ENABLE=llvmpipe;LP_NUM_THREADS=1;\
 OCLGRIND_NUM_THREADS=1;POCL_CACHE_DIR=${cache}/pocl;TUTTI_CACHE=${cache}/tutti;TUTTI_MODEL=process"
     TIMEOUT ${timeout}
     LABELS unit)
