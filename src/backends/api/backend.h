@@ -176,7 +176,7 @@ struct BufferRows {
 };
 
 /// A vendor queue, in-order. Calls never wait for the device, except where
-/// the vendor executes in the calling thread (PoCL `basic`).
+/// the vendor executes in the calling thread (DeviceTraits::synchronous).
 class Queue {
  public:
   virtual ~Queue() = default;

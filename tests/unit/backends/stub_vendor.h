@@ -8,9 +8,8 @@
 //   crash:FUNCTION           the function ends the process with SIGSEGV
 //   hang:FUNCTION            the function never returns
 //   error:FUNCTION:CODE      the function returns CODE (also clBuildProgram, clCreate…, clEnqueue…)
-//   null:FUNCTION            the slot in the dispatch table is null; read when platforms are asked for
-//   event:CODE               enqueued commands do nothing, and their events end with CODE (from 1
-//                            on: they do not end)
+//   null:FUNCTION            the slot in the dispatch table is null; read with the platforms
+//   event:CODE               commands do nothing; their events end with CODE, or from 1 on never
 //   no-platforms, no-devices
 //   platform:NAME, device:NAME, devices:N, type:cpu|gpu|accelerator|custom, units:N, version:1.1,
 //   c-version:1.1, unavailable, no-compiler, address-bits:N
