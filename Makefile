@@ -8,6 +8,9 @@
 #   make package    .deb, RPM and tarball        make check-package  install them in a clean root
 #   make format     rewrite the sources' format  make tidy      lint
 #   make setup      install packages (apt-get)   make clean     remove all build folders
+#   make test-debian13   the same in a root of Debian 13, as root: also demo-debian13,
+#                   package-debian13, check-package-debian13; and with Debian 12: test-debian12, …
+# CTEST_ARGS="-L unit" chooses tests; CMAKE_ARGS are cmake's.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -15,9 +18,10 @@ BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SETUP ?= yes
 CMAKE_ARGS ?=
+CTEST_ARGS ?=
 
 CONFIGURE = cmake -S . -G Ninja -Wno-dev $(CMAKE_ARGS)
-CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
+CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS) $(CTEST_ARGS)
 setup = $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
 
 .PHONY: all setup build build-tests test demo bench install package check-package format check-format tidy \
@@ -27,7 +31,7 @@ setup = $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
 all: build
 
 setup:
-	@$(call setup,build run test dev package)
+	@$(call setup,build run test dev package root)
 
 build:
 	@$(call setup,build)
@@ -53,7 +57,7 @@ bench: build
 install: build
 	cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"
 
-export DESTDIR
+export DESTDIR CMAKE_ARGS CTEST_ARGS
 
 # The sanitizers' settings: scripts/sanitize.sh. One folder each, so that both stay up to date.
 CONFIGURE_SANITIZED = $(CONFIGURE) -B $(BUILD)-$* -DBUILD_TESTING=ON \
@@ -88,7 +92,20 @@ package: $(if $(filter ci,$(MAKECMDGOALS)),,build)
 
 # Without root, what needs none; it says what it leaves out.
 check-package: package
+	@$(call setup,root)
 	packaging/check-package $(if $(filter 0,$(shell id -u)),,--no-chroot) $(BUILD)/packages
+
+# ---- other releases of Debian than this machine's ------------------------------------------------
+
+define in_release
+%-$(1):
+	@$$(call setup,root)
+	scripts/in_release.sh $(2) make BUILD=build-$(1) JOBS=$$(JOBS) $$*
+endef
+$(eval $(call in_release,debian12,bookworm))
+$(eval $(call in_release,debian13,trixie))
+
+# ---- the sources ---------------------------------------------------------------------------------
 
 check-layers:
 	python3 scripts/check_layers.py

@@ -14,7 +14,12 @@ computed by all of them together, where that is proven safe and pays.
 .
 The command tutti starts applications on it, lists and measures the devices,
 finds out what is wrong, and explains what is done with a kernel.")
-set(CPACK_PACKAGE_FILE_NAME "tutti-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR}")
+# Packages built on different releases depend on different libraries: 1~deb12 is older than 1~deb13,
+# and both are older than a distribution's own 1.
+cmake_host_system_information(RESULT tutti_release QUERY DISTRIB_INFO)
+string(REPLACE "debian" "deb" tutti_release "${tutti_release_ID}${tutti_release_VERSION_ID}")
+set(CPACK_PACKAGE_FILE_NAME
+    "tutti-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR}-${tutti_release}")
 set(CPACK_PACKAGE_DIRECTORY "${CMAKE_BINARY_DIR}/packages")
 set(CPACK_PACKAGE_CHECKSUM SHA256)
 set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_SOURCE_DIR}/LICENSE")
@@ -27,7 +32,7 @@ set(CPACK_PACKAGE_RELOCATABLE OFF)
 set(CPACK_THREADS 0)
 
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_RELEASE "1~${tutti_release}")
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # The loader is opened by applications, not by the driver: no library names it.
@@ -41,6 +46,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_LIST_DIR}/conffiles")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_PACKAGE_RELEASE "1~${tutti_release}")
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none")
 set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
 set(CPACK_RPM_PACKAGE_GROUP "System/Libraries")
