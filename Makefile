@@ -26,7 +26,10 @@ setup = $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
 
 .PHONY: all setup build build-tests test demo bench install package check-package format check-format tidy \
         sanitize sanitize-asan sanitize-tsan sanitize-core core-asan core-tsan check-layers ci clean
+# Only `make ci` runs goals beside each other, on what it has built.
+ifndef TOGETHER
 .NOTPARALLEL:
+endif
 
 all: build
 
@@ -85,7 +88,7 @@ core-asan core-tsan: core-%:
 
 sanitize-core: core-asan core-tsan
 
-package: $(if $(filter ci,$(MAKECMDGOALS)),,build)
+package: $(if $(TOGETHER),,build)
 	@$(call setup,build run package)
 	rm -rf $(BUILD)/packages
 	cd $(BUILD) && cpack
@@ -98,6 +101,10 @@ check-package: package
 # ---- other releases of Debian than this machine's ------------------------------------------------
 
 define in_release
+root-$(1):
+	@$$(call setup,root)
+	scripts/in_release.sh $(2)
+
 %-$(1):
 	@$$(call setup,root)
 	scripts/in_release.sh $(2) make BUILD=build-$(1) JOBS=$$(JOBS) $$*
@@ -119,9 +126,15 @@ tidy:
 	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=ON
 	scripts/tidy.sh $(BUILD) $(JOBS)
 
-# Cheap checks first. Warnings are errors here, and only here.
+# Cheap checks first. Warnings are errors here, and only here. What waits for the network, or ends with
+# one long test, runs beside what compiles; tests that reckon with time have the cores alone.
+together = $(MAKE) TOGETHER=yes SETUP=no -j 2 --output-sync=target
 ci: CMAKE_ARGS += -DTUTTI_WERROR=ON
-ci: setup check-layers check-format test check-package sanitize-core
+ci: setup check-layers check-format
+	$(together) build-tests root-debian13
+	$(MAKE) SETUP=no test
+	$(together) core-asan check-package core-tsan build-tests-debian13
+	$(MAKE) SETUP=no test-debian13 CTEST_ARGS="-L 'unit|api|bench'"
 
 clean:
-	rm -rf build build-asan build-tsan build-debug
+	rm -rf build build-*/

@@ -5,4 +5,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: scripts/tidy.sh BUILD_FOLDER [JOBS]}
+command -v run-clang-tidy-14 >/dev/null ||
+  { echo "tidy: clang-tidy-14 is not installed (make setup, on Debian 12)" >&2; exit 1; }
 exec run-clang-tidy-14 -quiet -p "$build" -j "${2:-$(nproc)}" "$PWD/(src|bench|demo)/.*\.cpp"
