@@ -64,9 +64,10 @@ scheduler::EnergySettings energy_settings(const Config& config) {
   return settings;
 }
 
-scheduler::EngineSettings engine_settings(const Config& config) {
+scheduler::EngineSettings engine_settings(const Config& config,
+                                          const std::vector<backends::DeviceReport>& report) {
   scheduler::EngineSettings settings;
-  if (auto spec = scheduler::parse_balancer(config.balancer.value)) {
+  if (auto spec = chosen_balancer(config, report)) {
     settings.balancer = std::move(*spec);
   } else {
     log(LogLevel::kWarning, "{} ({}); the default is used", spec.error().message,
@@ -114,7 +115,7 @@ const Composition* compose() {
   made->backends = new scheduler::BackendSet(
       std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20);
   auto capabilities = merged(*made->backends, made->backends->real_devices());
-  made->engine = new scheduler::Engine(*made->backends, engine_settings(config));
+  made->engine = new scheduler::Engine(*made->backends, engine_settings(config, report));
   the_engine = made->engine;
   set_exit_hook([] {
     the_engine->shut_down();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/composition_devices.h"
 
+#include <fmt/format.h>
+
 #include "platform/log.h"
 
 namespace tutti::device_virtual {
@@ -34,6 +36,26 @@ std::vector<std::unique_ptr<backends::Backend>> choose_devices(
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(entry->index));
   }
   return list;
+}
+
+Result<scheduler::BalancerSpec> chosen_balancer(const Config& config,
+                                                const std::vector<backends::DeviceReport>& report) {
+  TUTTI_ASSIGN(scheduler::BalancerSpec spec, scheduler::parse_balancer(config.balancer.value));
+  if (spec.name != "single" || spec.parameters.empty()) return spec;
+  std::string& device = spec.parameters.front();
+  if (const auto index = backends::find_device(device, report)) {
+    device = std::to_string(*index);
+    return spec;
+  }
+  std::string known;
+  for (const backends::DeviceReport& entry : report) {
+    if (!entry.used) continue;
+    known += fmt::format("{}{} = {} / {}", known.empty() ? "" : ", ", entry.index, entry.platform,
+                         entry.name);
+  }
+  return fail(CL_INVALID_VALUE,
+              fmt::format("balancer 'single:{}' names no device that takes part; there are: {}",
+                          device, known.empty() ? "none (tutti doctor says why)" : known));
 }
 
 }  // namespace tutti::device_virtual

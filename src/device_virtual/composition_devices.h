@@ -9,6 +9,7 @@
 
 #include "backends/opencl/create_backends.h"
 #include "device_virtual/capability_merger.h"
+#include "scheduler/balance/balancer.h"
 
 namespace tutti::device_virtual {
 
@@ -17,6 +18,11 @@ namespace tutti::device_virtual {
 /// indices. Warnings go to the log.
 std::vector<std::unique_ptr<backends::Backend>> choose_devices(
     const Config& config, std::vector<backends::DeviceReport>& report);
+
+/// The balancer that the options name; a device that `single` names is given by its index. The
+/// error names the balancers that there are, or the devices that take part.
+Result<scheduler::BalancerSpec> chosen_balancer(const Config& config,
+                                                const std::vector<backends::DeviceReport>& report);
 
 /// `list` as the merger sees it; valid as long as the backends.
 std::vector<DeviceFacts> facts_of(std::span<const backends::Backend* const> list);

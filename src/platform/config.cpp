@@ -16,6 +16,7 @@
 #include <toml++/toml.h>
 
 #include "platform/lower_case.h"
+#include "platform/nearest.h"
 
 extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
 
@@ -172,31 +173,53 @@ bool acceptable(std::string_view key, std::string_view text) {
   return true;
 }
 
-std::string list_of(bool keys) {
+/// That the name is unknown, and which ones there are.
+std::string unknown_option(const std::string& name, std::string_view written, bool keys) {
+  std::vector<std::string> known;
   std::string list;
   for (const OptionInfo& option : option_table()) {
-    if (!list.empty()) list += ", ";
-    list += keys ? option.key : option.variable;
+    known.emplace_back(keys ? option.key : option.variable);
+    list += (list.empty() ? "" : ", ") + known.back();
   }
-  return list;
+  return fmt::format("{} is not an option{} accepted: {}. It is ignored.", name,
+                     did_you_mean(written, known), list);
+}
+
+/// The single words among the accepted values: "sigmoid[:k_r]" is the word "sigmoid".
+std::vector<std::string> words_of(std::string_view accepted) {
+  std::vector<std::string> words;
+  while (!accepted.empty()) {
+    const size_t comma = std::min(accepted.find(", "), accepted.size());
+    const std::string_view item = accepted.substr(0, comma);
+    if (item.find(' ') == std::string_view::npos) {
+      words.emplace_back(item.substr(0, item.find_first_of("[:")));
+    }
+    accepted.remove_prefix(std::min(comma + 2, accepted.size()));
+  }
+  return words;
+}
+
+/// `setting`: as a person wrote it.
+std::string not_understood(const std::string& setting, std::string_view text,
+                           std::string_view accepted) {
+  return fmt::format("{} is not understood{} accepted: {}", setting,
+                     did_you_mean(text, words_of(accepted)), accepted);
 }
 
 /// Sets the option called `key`; false when there is none. `name` is what the person wrote.
 bool set_option(LoadedConfig& loaded, std::string_view key, std::string_view text,
                 const std::string& name, const std::string& origin) {
   size_t index = 0;
-#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help) \
-  if (option_keys()[index++] == key) {                                 \
-    auto parsed = parse_option(text, Tag<type>{});                     \
-    if (parsed && acceptable(key, text)) {                             \
-      loaded.config.field = {std::move(*parsed), origin};              \
-    } else {                                                           \
-      loaded.warnings.push_back(                                       \
-          fmt::format("{}={} is not understood; accepted: {}. It is "  \
-                      "ignored.",                                      \
-                      name, text, accepted));                          \
-    }                                                                  \
-    return true;                                                       \
+#define TUTTI_OPTION(field, NAME, type, default_value, accepted, help)                             \
+  if (option_keys()[index++] == key) {                                                             \
+    auto parsed = parse_option(text, Tag<type>{});                                                 \
+    if (parsed && acceptable(key, text)) {                                                         \
+      loaded.config.field = {std::move(*parsed), origin};                                          \
+    } else {                                                                                       \
+      loaded.warnings.push_back(not_understood(fmt::format("{}={}", name, text), text, accepted) + \
+                                ". It is ignored.");                                               \
+    }                                                                                              \
+    return true;                                                                                   \
   }
 #include "platform/config.def"
 #undef TUTTI_OPTION
@@ -241,8 +264,7 @@ void read_file(LoadedConfig& loaded, const std::string& path, bool must_exist) {
       continue;
     }
     if (key.str() == "config" || !set_option(loaded, key.str(), text, name, path)) {
-      loaded.warnings.push_back(
-          fmt::format("{} is not an option; accepted: {}. It is ignored.", name, list_of(true)));
+      loaded.warnings.push_back(unknown_option(name, key.str(), true));
     }
   }
 }
@@ -278,6 +300,17 @@ std::vector<OptionText> option_texts(const Config& config) {
 #include "platform/config.def"
 #undef TUTTI_OPTION
   };
+}
+
+std::string value_problem(std::string_view variable, std::string_view text) {
+  for (const OptionInfo& option : option_table()) {
+    if (option.variable != variable) continue;
+    LoadedConfig tried;
+    set_option(tried, option.key, text, {}, {});
+    if (tried.warnings.empty()) return {};
+    return not_understood(fmt::format("'{}'", text), text, option.accepted);
+  }
+  return {};
 }
 
 std::vector<std::string> configuration_files(const ConfigSources& sources) {
@@ -321,8 +354,7 @@ LoadedConfig load_config(const ConfigSources& sources) {
       return option.variable == name;
     });
     if (known == table.end()) {
-      loaded.warnings.push_back(
-          fmt::format("{} is not an option; accepted: {}. It is ignored.", name, list_of(false)));
+      loaded.warnings.push_back(unknown_option(name, name, false));
     } else if (!value.empty()) {  // NAME= unsets, as is usual
       set_option(loaded, known->key, value, name, name);
     }

@@ -85,6 +85,11 @@ struct LoadedConfig {
 };
 LoadedConfig load_config(const ConfigSources& sources);
 
+/// Why the driver would not take `text` for the option `variable` ("TUTTI_SPLIT"), in words that
+/// name what is accepted; empty: it would. (Which balancers and devices there are is known
+/// elsewhere.)
+std::string value_problem(std::string_view variable, std::string_view text);
+
 /// The files that load_config() looks at, the one that wins last, whether they exist or not.
 std::vector<std::string> configuration_files(const ConfigSources& sources);
 

@@ -18,7 +18,8 @@ struct RunningProbe {
   int pipe = -1;
 };
 
-/// `subject`: a driver's library, or "--loader" for the ICD loader. `without_vendors`: a copy of
+/// `subject`: a driver's library, "--loader" for the ICD loader, or "--kernel" for a kernel on the
+/// Tutti device. `without_vendors`: a copy of
 /// Tutti in that process offers no platform (kInsideProbe).
 RunningProbe start_probe(const std::string& program, const std::string& subject, int seconds,
                          bool without_vendors);

@@ -16,6 +16,7 @@
 
 #include "platform/cl_error_name.h"
 #include "platform/log.h"
+#include "platform/output_file.h"
 #include "platform/task_thread.h"
 
 namespace tutti::trace {
@@ -86,6 +87,9 @@ void Sink::start(const std::string& path) {
   struct stat before {};
   if (stat(path.c_str(), &before) == 0 && S_ISFIFO(before.st_mode)) {
     return refuse(path, "it is a pipe, not a file");  // to open it might wait for ever
+  }
+  if (holds_something_else(path, {"["})) {
+    return refuse(path, "it exists and is no trace; it stays as it is");
   }
   // Not cut before it is known to be ours alone.
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);

@@ -5,7 +5,10 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "device_virtual/composition_devices.h"
 #include "kernel_compiler/compiler_client.h"
@@ -17,7 +20,6 @@
 namespace tutti::tools {
 namespace {
 
-constexpr int kNotFoundByApplications = 1;
 constexpr const char* kSeverityNames[] = {"ok", "note", "warning", "problem"};
 
 const char* name_of(Severity severity) { return kSeverityNames[static_cast<size_t>(severity)]; }
@@ -27,6 +29,7 @@ struct Diagnosis {
   bool known = true;       // what follows could be asked
   bool with_run = false;   // an application that tutti run starts finds the device
   bool by_itself = false;  // any application does
+  bool builds = false;     // and can run kernels on it
 };
 
 void check_system(Findings& findings) {
@@ -85,15 +88,83 @@ void check_application(const Result<TuttiAlone>& alone, const LoaderView& in_run
   }
 }
 
+/// What the options name that does not exist.
+std::vector<std::string> unknown_names(const Config& config,
+                                       const std::vector<backends::DeviceReport>& devices) {
+  std::vector<std::string> problems = backends::selection_problems(config);
+  if (const auto spec = device_virtual::chosen_balancer(config, devices); !spec) {
+    problems.push_back(fmt::format("{} ({})", spec.error().message, config.balancer.origin));
+  }
+  return problems;
+}
+
+/// As long as it lives, the environment of an application that leaves no traces: what `config` says
+/// stands in variables, but for what is written and remembered.
+class TrialEnvironment {
+ public:
+  explicit TrialEnvironment(const Config& config) {
+    const std::vector<OptionText> texts = option_texts(config);
+    const auto table = option_table();
+    for (size_t i = 0; i < table.size(); ++i) {
+      const bool writes = table[i].key == "trace" || table[i].key == "summary" ||
+                          table[i].key == "record" || table[i].key == "log";
+      set(std::string(table[i].variable), writes ? "" : texts[i].value);
+    }
+    set("TUTTI_CONFIG", "/dev/null");
+    set("TUTTI_MODEL", "process");
+    set("TUTTI_PROGRAMS", "off");
+  }
+  ~TrialEnvironment() {
+    for (const auto& [name, value] : before_) put(name, value);
+  }
+  TrialEnvironment(const TrialEnvironment&) = delete;
+  TrialEnvironment& operator=(const TrialEnvironment&) = delete;
+  /// An empty value unsets.
+  void set(const std::string& name, const std::string& value) {
+    const char* old = getenv(name.c_str());
+    before_.emplace(name, old ? std::optional<std::string>(old) : std::nullopt);
+    put(name, value.empty() ? std::nullopt : std::optional(value));
+  }
+
+ private:
+  static void put(const std::string& name, const std::optional<std::string>& value) {
+    if (value) {
+      setenv(name.c_str(), value->c_str(), 1);
+    } else {
+      unsetenv(name.c_str());
+    }
+  }
+  std::map<std::string, std::optional<std::string>> before_;
+};
+
+void try_kernels(const std::string& probe, TrialEnvironment& environment,
+                 const std::vector<backends::DeviceReport>& devices, Diagnosis& diagnosis) {
+  const KernelTrial all = try_kernel(probe);
+  diagnosis.builds = all.asked && all.error.empty();
+  std::vector<std::pair<backends::DeviceReport, KernelTrial>> alone;
+  const auto used = std::count_if(devices.begin(), devices.end(),
+                                  [](const backends::DeviceReport& device) { return device.used; });
+  for (const backends::DeviceReport& device : devices) {
+    if (!device.used || used < 2 || !all.asked) continue;
+    environment.set("TUTTI_DEVICES", std::to_string(device.index));
+    alone.emplace_back(device, try_kernel(probe));
+  }
+  check_kernels(all, alone, diagnosis.findings);
+}
+
 Diagnosis diagnose() {
   Diagnosis diagnosis;
   Findings& findings = diagnosis.findings;
   const std::string probe = find_probe_program();
   check_system(findings);
   const ConfigSources sources = ConfigSources::of_process();
-  check_configuration(sources, load_config(sources), findings);
+  const LoadedConfig loaded = load_config(sources);
+  check_configuration(sources, loaded, findings);
   check_environment(sources.environment, findings);
-  const LoaderView as_is = ask_loader(probe);
+  const LoaderView as_is = [&] {
+    const TrialEnvironment environment(loaded.config);
+    return ask_loader(probe);
+  }();
   check_loader(as_is, findings);
   // From here on as in an application that tutti run starts: its environment changes the options.
   const auto alone = show_tutti_alone();
@@ -106,13 +177,16 @@ Diagnosis diagnose() {
   check_drivers(drivers, config.vendors.value, findings);
   check_llvm(llvm_of(drivers), findings);
   check_devices(devices, findings);
+  check_names(unknown_names(config, devices), findings);
   check_graphics_cards("/sys/bus/pci/devices", devices, findings);
   check_device_nodes("/dev", findings);
   check_cache(cache_folder(config), findings);
+  TrialEnvironment environment(config);
   const LoaderView in_run = ask_loader(probe);
   diagnosis.known = in_run.asked;
   diagnosis.with_run = alone && in_run.shows_tutti();
   diagnosis.by_itself = as_is.shows_tutti();
+  if (diagnosis.with_run) try_kernels(probe, environment, devices, diagnosis);
   check_application(alone, in_run, diagnosis);
   return diagnosis;
 }
@@ -124,6 +198,7 @@ void print_json(const Diagnosis& diagnosis) {
   nlohmann::ordered_json output{{"version", TUTTI_VERSION},
                                 {"found", if_known(diagnosis.with_run)},
                                 {"found_without_run", if_known(diagnosis.by_itself)},
+                                {"runs_kernels", if_known(diagnosis.builds)},
                                 {"findings", nlohmann::ordered_json::array()}};
   for (const Finding& finding : diagnosis.findings) {
     output["findings"].push_back({{"severity", name_of(finding.severity)},
@@ -144,10 +219,11 @@ void print_text(const Diagnosis& diagnosis) {
     return std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
                          [severity](const Finding& f) { return f.severity == severity; });
   };
-  fmt::print("\nAn application {} the Tutti device; problems: {}, warnings: {}.\n",
+  fmt::print("\nAn application {} the Tutti device{}; problems: {}, warnings: {}.\n",
              !diagnosis.known     ? "may or may not find"
              : diagnosis.with_run ? "finds"
                                   : "does not find",
+             diagnosis.with_run && !diagnosis.builds ? ", but cannot run kernels on it" : "",
              count(Severity::kProblem), count(Severity::kWarning));
 }
 
@@ -160,7 +236,10 @@ int doctor(bool json) {
   } else {
     print_text(diagnosis);
   }
-  return diagnosis.with_run ? 0 : kNotFoundByApplications;
+  const bool sound =
+      std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                   [](const Finding& finding) { return finding.severity == Severity::kProblem; });
+  return diagnosis.with_run && diagnosis.builds && sound ? 0 : kFailed;
 }
 
 }  // namespace tutti::tools

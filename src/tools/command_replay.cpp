@@ -129,13 +129,7 @@ int replay(const ReplayOptions& options) {
     fmt::print(stderr, "tutti replay: {}\n", warning);
   }
   setenv("TUTTI_RECORD", "", 1);  // no record of the replay
-  const std::pair<const char*, const std::string*> settings[] = {
-      {"TUTTI_DEVICES", &options.devices},
-      {"TUTTI_BALANCER", &options.balancer},
-      {"TUTTI_SUMMARY", &options.summary}};
-  for (const auto& [name, value] : settings) {
-    if (!value->empty()) setenv(name, value->c_str(), 1);
-  }
+  set_environment(options.settings);
   const auto platform = load_driver();
   if (!platform) {
     fmt::print(stderr, "tutti replay: {}\n", platform.error().message);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "platform/output_file.h"
 #include "platform/progress_line.h"
 #include "tools/commands.h"
 #include "tools/report_output.h"
@@ -14,11 +15,9 @@
 namespace tutti::tools {
 namespace {
 
-constexpr int kFailed = 1;
-
-int complain(const std::string& message) {
+int complain(const std::string& message, int code = kFailed) {
   fmt::print(stderr, "tutti report: {}\n", message);
-  return kFailed;
+  return code;
 }
 
 /// An error's text, or empty.
@@ -48,6 +47,9 @@ int report(const ReportOptions& options) {
   std::string output = options.output;
   if (output.empty()) {
     output = options.text ? "-" : std::filesystem::path(source).replace_extension(".html").string();
+  }
+  if (std::string refused = overwrites_input(output, {options.trace}); !refused.empty()) {
+    return complain(refused + "; name another file after -o", kBadUsage);
   }
   const std::string content = options.text
                                   ? report_text(*trace, numbers)

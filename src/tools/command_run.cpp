@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
+#include "device_virtual/composition_devices.h"
+#include "platform/config.h"
+#include "platform/output_file.h"
 #include "tools/commands.h"
 #include "tools/run_environment.h"
 
@@ -17,18 +23,105 @@ int complain(int code, const std::string& message) {
   return code;
 }
 
+std::string from(const std::string& origin) {
+  return origin.starts_with('/') ? " (" + origin + ")" : std::string();
+}
+
+/// What is wrong with the devices that the options name. Vendors' drivers are loaded for it.
+std::string find_device_problem(const Config& config) {
+  const std::vector<std::string> problems = backends::selection_problems(config);
+  if (!problems.empty()) return problems.front() + from(config.devices.origin);
+  if (!config.balancer.value.starts_with("single:")) return {};
+  std::vector<backends::DeviceReport> report;
+  const auto kept = device_virtual::choose_devices(config, report);
+  const auto spec = device_virtual::chosen_balancer(config, report);
+  return spec ? std::string() : spec.error().message + from(config.balancer.origin);
+}
+
+/// The same, found by a child process: the application starts without the vendors' drivers, their
+/// threads and what they print. Empty where the child does not answer; the driver will say why.
+std::string device_problem(const Config& config) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  const pid_t child = fork();
+  if (child == 0) {
+    const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (const int stream : {0, 1, 2}) dup2(nowhere, stream);
+    const std::string problem = find_device_problem(config);
+    (void)!write(ends[1], problem.data(), problem.size());
+    _exit(0);  // no driver's destructors
+  }
+  close(ends[1]);
+  std::string answer;
+  if (child > 0) {
+    std::array<char, 1024> block{};
+    for (;;) {
+      const ssize_t count = read(ends[0], block.data(), block.size());
+      if (count > 0) answer.append(block.data(), static_cast<size_t>(count));
+      if (count == 0 || (count < 0 && errno != EINTR)) break;
+    }
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  close(ends[0]);
+  return answer;
+}
+
+/// Names of balancers and devices that do not exist. The driver would warn and go on with others;
+/// who starts an application by hand wants to be asked.
+std::string name_problem(const Config& config) {
+  if (const auto spec = scheduler::parse_balancer(config.balancer.value); !spec) {
+    return spec.error().message + from(config.balancer.origin);
+  }
+  const bool names_devices =
+      !config.devices.value.empty() || config.balancer.value.starts_with("single:");
+  return names_devices ? device_problem(config) : std::string();
+}
+
+/// Why one of the files that the run writes must not be written.
+std::string output_problem(const Config& config, const std::vector<std::string>& command) {
+  struct Output {
+    const char* variable;
+    std::string file;
+    std::vector<std::string> beginnings;  // of what an earlier run has left there; empty: anything
+  };
+  const Output outputs[] = {
+      {"TUTTI_TRACE", config.trace.value, {"["}},
+      {"TUTTI_SUMMARY", config.summary.value == "-" ? "" : config.summary.value, {"{"}},
+      {"TUTTI_LOG", config.log.value.file, {}}};
+  std::vector<std::string> read = command;
+  for (const Output& output : outputs) {
+    if (output.file.empty()) continue;
+    if (std::string refused = overwrites_input(output.file, read); !refused.empty()) {
+      return fmt::format("{}: {}", output.variable, refused);
+    }
+    if (!output.beginnings.empty() && holds_something_else(output.file, output.beginnings)) {
+      return fmt::format(
+          "{}: {} exists and is nothing that Tutti has written; remove it, or name "
+          "another file",
+          output.variable, output.file);
+    }
+    read.push_back(output.file);  // nor may two be written to one file
+  }
+  return {};
+}
+
 }  // namespace
+
+void set_environment(const Settings& settings) {
+  for (const auto& [name, value] : settings) {
+    if (!value.empty()) setenv(name.c_str(), value.c_str(), 1);
+  }
+}
 
 int run(const RunOptions& options) {
   const auto alone = show_tutti_alone();
   if (!alone) return complain(kSetUpBroken, alone.error().message);
-  const std::pair<const char*, const std::string*> settings[] = {
-      {"TUTTI_DEVICES", &options.devices},
-      {"TUTTI_BALANCER", &options.balancer},
-      {"TUTTI_SUMMARY", &options.summary},
-      {"TUTTI_TRACE", &options.trace}};
-  for (const auto& [name, value] : settings) {
-    if (!value->empty()) setenv(name, value->c_str(), 1);
+  set_environment(options.settings);
+  const Config config = load_config(ConfigSources::of_process()).config;
+  for (const std::string& problem :
+       {name_problem(config), output_problem(config, options.command)}) {
+    if (!problem.empty()) return complain(kBadUsage, problem);
   }
   std::vector<char*> arguments;
   for (const std::string& argument : options.command) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,14 +18,17 @@ inline constexpr int kSetUpBroken = 125;  // as env(1): we failed, not the appli
 inline constexpr int kCannotExecute = 126;
 inline constexpr int kNotFound = 127;
 
+/// Variables of the driver that the command line sets; an empty value leaves the environment's.
+using Settings = std::map<std::string, std::string>;
+/// Puts them into this process's environment.
+void set_environment(const Settings& settings);
+
 struct RunOptions {
-  std::string devices;   // empty: leave the environment's
-  std::string balancer;  // empty: leave the environment's
-  std::string summary;   // empty: leave the environment's
-  std::string trace;     // empty: leave the environment's
+  Settings settings;
   std::vector<std::string> command;
 };
-/// Replaces this process by the application, so that it sees Tutti alone; returns on failure only.
+/// Replaces this process by the application, so that it sees Tutti alone; returns on failure only:
+/// also where a balancer or a device is named that does not exist, or a file would be overwritten.
 int run(const RunOptions& options);
 
 struct ExplainOptions {
@@ -100,7 +104,7 @@ int record_show(const RecordShowOptions& options);
 
 struct ReplayOptions {
   std::string folder;
-  std::string devices, balancer, summary;  // as RunOptions'
+  Settings settings;
   double tolerance = 0;
   bool json = false;
 };

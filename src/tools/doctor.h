@@ -44,6 +44,20 @@ LoaderView ask_loader(const std::string& probe_program);
 /// `as_is`: without `tutti run`.
 void check_loader(const LoaderView& as_is, Findings& findings);
 
+/// What became of a small kernel that was built and run on the Tutti device, as by an application.
+struct KernelTrial {
+  bool asked = true;  // false: tutti-probe, which tries, cannot be started
+  std::string error;  // empty: its result was right
+};
+/// Tries it in a process of its own, with this process's environment.
+KernelTrial try_kernel(const std::string& probe_program);
+/// `all`: on all devices together; `alone`: on each of them, where there are several.
+void check_kernels(const KernelTrial& all,
+                   const std::vector<std::pair<backends::DeviceReport, KernelTrial>>& alone,
+                   Findings& findings);
+
+/// Names in the options that mean nothing on this machine.
+void check_names(const std::vector<std::string>& problems, Findings& findings);
 void check_configuration(const ConfigSources& sources, const LoadedConfig& loaded,
                          Findings& findings);
 /// Variables that change which drivers and devices there are. NAME and value.

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
+#include "platform/cl_error_name.h"
 #include "platform/lower_case.h"
 #include "platform/probe_process.h"
 #include "tools/doctor.h"
@@ -70,6 +72,55 @@ LoaderView ask_loader(const std::string& probe_program) {
   }
   if (view.error.empty() && !outcome.verdict.safe) view.error = outcome.verdict.reason;
   return view;
+}
+
+KernelTrial try_kernel(const std::string& probe_program) {
+  KernelTrial trial;
+  const RunningProbe running = start_probe(probe_program, "--kernel", kLoaderSeconds, false);
+  if (running.pid < 0) {
+    trial.asked = false;
+    trial.error = "tutti-probe cannot be started";
+    return trial;
+  }
+  const ProbeOutcome outcome = finish_probe(running);
+  std::istringstream answer(outcome.answer);
+  bool right = false;
+  for (std::string line; std::getline(answer, line);) {
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields[0] == "kernel") right = true;
+    if (fields[0] != "error") continue;
+    const int code = std::atoi(fields[2].c_str());
+    trial.error = fields[1];
+    if (code != 0) trial.error += fmt::format(": {}", cl_error_name(code));
+    if (!fields[3].empty()) trial.error += ": " + fields[3];
+  }
+  if (!right && trial.error.empty()) {
+    trial.error = outcome.verdict.safe ? "there was no answer" : outcome.verdict.reason;
+  }
+  return trial;
+}
+
+void check_kernels(const KernelTrial& all,
+                   const std::vector<std::pair<backends::DeviceReport, KernelTrial>>& alone,
+                   Findings& findings) {
+  if (!all.asked) return;  // said where applications are
+  if (all.error.empty()) {
+    findings.push_back({Severity::kOk, "kernels", "a small kernel was built and run", {}});
+  } else {
+    findings.push_back({Severity::kProblem, "kernels",
+                        "no application can build and run a kernel: " + all.error,
+                        "put right what is said of the driver and the devices; TUTTI_LOG=debug "
+                        "tutti run -- APP says more"});
+  }
+  for (const auto& [device, trial] : alone) {
+    if (trial.error.empty()) continue;
+    findings.push_back(
+        {Severity::kWarning, "kernels",
+         fmt::format("{}  {} ({}) cannot build and run a kernel: {}", device.index, device.name,
+                     device.platform, trial.error),
+         fmt::format("update or reinstall its driver; TUTTI_DEVICES=-{} leaves it out",
+                     device.index)});
+  }
 }
 
 void check_loader(const LoaderView& as_is, Findings& findings) {

@@ -145,6 +145,13 @@ std::string why_not_writable(const fs::path& folder) {
 
 }  // namespace
 
+void check_names(const std::vector<std::string>& problems, Findings& findings) {
+  for (const std::string& problem : problems) {
+    findings.push_back({Severity::kWarning, "configuration", problem,
+                        "tutti devices lists the devices, docs/balancers.md the balancers"});
+  }
+}
+
 void check_configuration(const ConfigSources& sources, const LoadedConfig& loaded,
                          Findings& findings) {
   for (const std::string& warning : loaded.warnings) {

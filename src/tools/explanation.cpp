@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "scheduler/plan/pricing.h"
 #include "tools/expression_text.h"
 
 namespace tutti::tools {
@@ -114,6 +115,9 @@ class Explainer {
     result.file = kernel_.file;
     result.verdict = access_.verdict();
     result.split = result.verdict.mode != MergeMode::kWhole;
+    if (launch_.shape.items() < scheduler::kWorthSplittingItems) {
+      result.unprofitable = scheduler::kTooShort;
+    }
     result.analysed = kernel_.whole_reason.empty();
     result.needs_rewrite = kernel_.needs_rewrite;
     result.shape = launch_.shape;

@@ -63,7 +63,8 @@ struct KernelExplanation {
   std::string file;  // that `line` counts in; empty: the file given
   scheduler::Verdict verdict;
   bool split = false;
-  bool analysed = true;  // false: kept whole before all its accesses were looked at
+  std::string unprofitable;  // why a first launch would run whole all the same; empty: it would not
+  bool analysed = true;      // false: kept whole before all its accesses were looked at
   bool needs_rewrite = false;
   scheduler::LaunchShape shape;
   bool global_given = false;

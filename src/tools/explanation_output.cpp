@@ -279,14 +279,13 @@ ordered_json sizes_json(const std::array<uint64_t, 3>& values, uint32_t dims) {
 
 ordered_json kernel_json(const KernelExplanation& kernel, SourceFiles& sources) {
   const auto& verdict = kernel.verdict;
-  ordered_json result{{"name", kernel.name},
-                      {"mode", scheduler::merge_mode_name(verdict.mode)},
-                      {"reason", verdict.reason},
-                      {"dimension", nullptr},
-                      {"file", sources.shown(kernel.file)},
-                      {"line", nullptr},
-                      {"source", nullptr}};
+  ordered_json result{
+      {"name", kernel.name},      {"mode", scheduler::merge_mode_name(verdict.mode)},
+      {"reason", verdict.reason}, {"unprofitable", nullptr},
+      {"dimension", nullptr},     {"file", sources.shown(kernel.file)},
+      {"line", nullptr},          {"source", nullptr}};
   if (kernel.split) result["dimension"] = verdict.dimension;
+  if (!kernel.unprofitable.empty()) result["unprofitable"] = kernel.unprofitable;
   if (verdict.line != 0) {
     result["line"] = verdict.line;
     if (const auto line = sources.line(kernel.file, verdict.line)) result["source"] = *line;
@@ -347,6 +346,11 @@ std::string explanation_text(const KernelExplanation& kernel, SourceFiles& sourc
       both = place + ":\n             " + *line;
     }
     text += "           " + both + "\n";
+  }
+  if (!kernel.unprofitable.empty()) {
+    text += paragraph("  besides  ",
+                      fmt::format("{}: {} work-items, of a kernel that is not known to be slow",
+                                  kernel.unprofitable, shape.items()));
   }
   std::string launch = fmt::format("global {}{}, local {}{}", sizes(shape.global, shape.dims),
                                    given_text(kernel.global_given), sizes(shape.local, shape.dims),

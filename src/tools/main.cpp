@@ -7,8 +7,11 @@
 #include <algorithm>
 
 #include "platform/config.h"
+#include "platform/output_file.h"
 #include "tools/commands.h"
 #include "tools/documentation.h"
+#include "tools/settings.h"
+#include "tools/usage.h"
 
 namespace {
 
@@ -137,28 +140,13 @@ const CLI::App* add_replay(CLI::App& app, tutti::tools::ReplayOptions& options) 
       "the record is damaged; 2 when there is no record.");
   command->add_option("FOLDER", options.folder, "A record, made by TUTTI_RECORD=FOLDER")
       ->required();
-  command->add_option("--devices", options.devices, "Which devices take part, as TUTTI_DEVICES");
-  command->add_option("--balancer", options.balancer, "How work is shared out, as TUTTI_BALANCER");
-  command->add_flag("--summary{-}", options.summary,
-                    "Summary at exit on stderr, or with --summary=FILE.json as JSON in a file");
+  tutti::tools::add_settings(*command, {"devices", "balancer", "summary"}, options.settings);
   command
       ->add_option("--tolerance", options.tolerance,
                    "Data that differ, taken as 32-bit floats, may do so by this relative error")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options.json, "As JSON");
   return command;
-}
-
-// Where the application begins among the arguments of `run` (index 2 and on): at the first that is
-// neither an option nor an option's value, or after "--". What follows is not ours to parse.
-int application_start(const CLI::App& run_command, int argc, char** argv) {
-  for (int i = 2; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--" || !argument.starts_with("-")) return i;
-    const CLI::Option* option = run_command.get_option_no_throw(argument);
-    if (option && option->get_items_expected_max() > 0) ++i;  // its value is the next one
-  }
-  return argc;
 }
 
 }  // namespace
@@ -169,22 +157,16 @@ int main(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "Print this help and that of all commands and exit");
   app.set_version_flag("--version", "tutti " TUTTI_VERSION);
   app.require_subcommand(1);
+  app.formatter(help_formatter());
   app.footer(options_help);
 
   RunOptions run_options;
   CLI::App* run_command =
       app.add_subcommand("run", "Run an application so that it sees Tutti alone");
   run_command->footer("After the options: [--] APP [ARGS...]");
-  run_command->add_option("--devices", run_options.devices,
-                          "Which devices take part, as TUTTI_DEVICES");
-  run_command->add_option("--balancer", run_options.balancer,
-                          "How work is shared out, as TUTTI_BALANCER");
-  // A flag, so that only --summary=FILE takes a value: the next word is the application.
-  run_command->add_flag("--summary{-}", run_options.summary,
-                        "Summary at exit on stderr, or with --summary=FILE.json as JSON in a file");
-
-  run_command->add_option("--trace", run_options.trace,
-                          "File for a timeline of the run, as TUTTI_TRACE; see tutti report");
+  add_settings(*run_command,
+               {"devices", "balancer", "summary", "trace", "verify", "split", "objective", "log"},
+               run_options.settings);
 
   CLI::App* devices_command = app.add_subcommand(
       "devices", "Show the vendor drivers and devices, used or left out and why");
@@ -197,7 +179,9 @@ int main(int argc, char** argv) {
       "doctor", "Show what keeps applications from finding Tutti, and what helps");
   bool doctor_json = false;
   doctor_command->add_flag("--json", doctor_json, "As JSON");
-  doctor_command->footer("Exit code: 0 when an application finds the Tutti device, else 1.");
+  doctor_command->footer(
+      "Exit code: 0 when an application finds the Tutti device and can run kernels on it, and\n"
+      "there is no other problem; else 1.");
 
   ConfigOptions config_options;
   const CLI::App* config_command = add_config(app, config_options);
@@ -207,9 +191,10 @@ int main(int argc, char** argv) {
       "report", "Make a page of a trace: what ran when and where, why, and how well");
   report_command->add_option("TRACE", report_options.trace, "What tutti run --trace has written")
       ->required();
-  report_command->add_option(
-      "-o,--output", report_options.output,
-      "The page's file, - for stdout; else TRACE's name with .html, beside it");
+  report_command
+      ->add_option("-o,--output", report_options.output,
+                   "The page's file, - for stdout; else TRACE's name with .html, beside it")
+      ->check([](const std::string& name) { return tutti::output_name_problem(name, true); });
   report_command->add_flag("--text", report_options.text, "As text, on stdout");
 
   ModelOptions model_options;
@@ -238,20 +223,24 @@ int main(int argc, char** argv) {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
-  if (argc > 1 && std::string_view(argv[1]) == "run") {
-    int first = application_start(*run_command, argc, argv);
-    words.resize(static_cast<size_t>(first) - 1);
-    if (first < argc && std::string_view(argv[first]) == "--") ++first;
-    run_options.command.assign(argv + first, argv + argc);
+  if (!words.empty() && words.front() == "run") {
+    // What follows is the application's, and not ours to parse.
+    const size_t first = std::min(application_start(*run_command, words), words.size());
+    const bool mark = first < words.size() && words[first] == "--";
+    const auto begin = words.begin() + static_cast<std::ptrdiff_t>(first);
+    run_options.command.assign(begin + (mark ? 1 : 0), words.end());
+    words.erase(begin, words.end());
   }
   if (!words.empty() && words.front() == "explain") {
     explain_options.build_options = take_build_options(words);
   }
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
-    app.parse(words);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 takes them
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kBadUsage;
+    const std::string unknown = unknown_word(app, words);  // also where help is asked for
+    if (unknown.empty()) return app.exit(error) == 0 ? 0 : kBadUsage;
+    fmt::print(stderr, "{}\n", unknown);
+    return kBadUsage;
   }
   if (documentation_command->parsed()) return print_documentation(app, form);
   if (config_command->parsed()) return config(config_options);

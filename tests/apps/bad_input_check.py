@@ -41,6 +41,7 @@ def unknown_balancer(bench):
     status, text = run(bench, TUTTI_BALANCER="sigmoyd")
     expect(status == 0, "the default balancer to run", text)
     expect("sigmoyd" in text, "a warning that names the value", text)
+    expect("did you mean sigmoid?" in text, "the nearest name", text)
     for name in ("single", "static", "dynamic", "hguided", "autotune", "adaptive", "model",
                  "sigmoid"):
         expect(name in text.replace("sigmoyd", ""), f"the accepted name {name}", text)
@@ -58,6 +59,7 @@ def unknown_option(bench):
     expect(status == 0, "a normal run", text)
     expect("TUTTI_BALANCR" in text and "TUTTI_BALANCER" in text.replace("TUTTI_BALANCR", ""),
            "a warning that names the accepted options", text)
+    expect("did you mean TUTTI_BALANCER?" in text, "the nearest name", text)
 
 
 def broken_kernel(bench):

@@ -256,10 +256,16 @@ struct QueueOptions {
   bool profiling = false;
 };
 
+/// Bytes that a device's queues were told to move so far.
+struct Traffic {
+  uint64_t to_device = 0, to_host = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual const DeviceTraits& traits() const = 0;
+  virtual Traffic traffic() const { return {}; }
   /// The raw answer of clGetDeviceInfo.
   virtual Result<std::vector<std::byte>> device_info(cl_device_info what) const = 0;
   virtual Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) = 0;

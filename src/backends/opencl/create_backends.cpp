@@ -41,6 +41,15 @@ FoundDevice without_host_cores(const FoundDevice& whole, uint32_t keep) {
   return part;
 }
 
+Selection select(const Config& config) {
+  std::vector<SelectableDevice> selectable;
+  for (const FoundDevice& device : vendor_loader(config).devices()) {
+    selectable.push_back(
+        {device.traits.platform_name, device.traits.device_name, device.reason.empty()});
+  }
+  return select_devices(config.devices.value, selectable);
+}
+
 }  // namespace
 
 const char* device_type_name(cl_device_type type) {
@@ -71,19 +80,31 @@ const VendorLoader& vendor_loader(const Config& config) {
   return *loader;
 }
 
+std::vector<std::string> selection_problems(const Config& config) {
+  return select(config).warnings;
+}
+
+std::optional<size_t> find_device(std::string_view text, const std::vector<DeviceReport>& devices) {
+  std::vector<SelectableDevice> selectable;
+  for (const DeviceReport& device : devices) {
+    selectable.push_back({device.platform, device.name, device.used});
+  }
+  const Selection selection = select_devices(text, selectable);
+  if (!selection.warnings.empty() || selection.devices.empty()) return std::nullopt;
+  return selection.devices.front();
+}
+
 std::vector<std::unique_ptr<Backend>> create_backends(const Config& config,
                                                       std::vector<DeviceReport>* report) {
   const std::vector<FoundDevice>& found = vendor_loader(config).devices();
-  std::vector<SelectableDevice> selectable;
   std::vector<DeviceReport> lines;
   for (size_t i = 0; i < found.size(); ++i) {
     const DeviceTraits& traits = found[i].traits;
-    selectable.push_back({traits.platform_name, traits.device_name, found[i].reason.empty()});
     lines.push_back({i, traits.platform_name, traits.device_name, traits.type, false,
                      found[i].reason.empty() ? "not in TUTTI_DEVICES" : found[i].reason,
                      traits.compute_units, traits.global_memory, traits.device_version});
   }
-  const Selection selection = select_devices(config.devices.value, selectable);
+  const Selection selection = select(config);
   for (const std::string& warning : selection.warnings) log(LogLevel::kWarning, "{}", warning);
   std::vector<std::unique_ptr<Backend>> backends;
   for (const size_t index : selection.devices) {

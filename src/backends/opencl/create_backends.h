@@ -4,7 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/api/backend.h"
@@ -28,6 +30,14 @@ struct DeviceReport {
 
 /// The drivers and devices that `config` leads to. Never destroyed.
 const VendorLoader& vendor_loader(const Config& config);
+
+/// What is wrong with TUTTI_DEVICES, a sentence each: items that match no device, or none that can
+/// be used.
+std::vector<std::string> selection_problems(const Config& config);
+
+/// The device, among those in use, that a text means as an item of TUTTI_DEVICES does; absent:
+/// none.
+std::optional<size_t> find_device(std::string_view text, const std::vector<DeviceReport>& devices);
 
 /// A backend for each device that takes part, in the order of TUTTI_DEVICES. `report`, where given,
 /// takes a line per device found, in the order of their indices. Warnings go to the log.

@@ -34,6 +34,7 @@ bool matches(std::string_view selector, size_t index, const SelectableDevice& de
 }
 
 std::string list_of(const std::vector<SelectableDevice>& devices) {
+  if (devices.empty()) return "none (tutti doctor says why)";
   std::string list;
   for (size_t i = 0; i < devices.size(); ++i) {
     if (i) list += ", ";

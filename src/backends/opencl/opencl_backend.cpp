@@ -91,8 +91,8 @@ Result<std::unique_ptr<Queue>> OpenClBackend::create_queue(QueueOptions options)
   if (options.profiling) properties |= CL_QUEUE_PROFILING_ENABLE;
   auto queue = create_vendor_queue(*device_.cl, made, device_.device, properties);
   if (!queue) return device_.failure(queue.error().message.c_str(), queue.error().code);
-  return std::make_unique<OpenClQueue>(device_,
-                                       OwnedQueue(*queue, device_.cl->clReleaseCommandQueue));
+  return std::make_unique<OpenClQueue>(
+      device_, OwnedQueue(*queue, device_.cl->clReleaseCommandQueue), traffic_);
 }
 
 Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* host) {

@@ -23,6 +23,7 @@ class OpenClBackend final : public Backend {
   ~OpenClBackend() override;
 
   const DeviceTraits& traits() const override { return traits_; }
+  Traffic traffic() const override { return traffic_.sums(); }
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
@@ -55,6 +56,7 @@ class OpenClBackend final : public Backend {
   VendorDevice device_;     // constant once constructed, as the traits
   DeviceTraits traits_;
   const uint32_t number_;
+  TrafficCount traffic_;
   Mutex mutex_;
   std::atomic<cl_context> context_{nullptr};                      // written under mutex_, once
   std::string* context_name_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // never freed

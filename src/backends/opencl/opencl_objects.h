@@ -63,6 +63,14 @@ struct VendorDevice {
   void log_text(const char* call, const std::string& text) const;
 };
 
+/// What all queues of a device have moved.
+struct TrafficCount {
+  std::atomic<uint64_t> to_device{0}, to_host{0};
+  Traffic sums() const {
+    return {to_device.load(std::memory_order_relaxed), to_host.load(std::memory_order_relaxed)};
+  }
+};
+
 /// The vendors' functions that take references back.
 template <typename Handle>
 inline constexpr const char* kReleaseCall = nullptr;

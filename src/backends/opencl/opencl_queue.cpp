@@ -64,6 +64,7 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
                                               to, events.count(), events.events(), &event);
+  if (code == CL_SUCCESS) count_to_host(size);
   return completion("clEnqueueReadBuffer", code, event, before);
 }
 
@@ -89,6 +90,7 @@ Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, ui
   const cl_int code =
       cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size, from,
                                events.count(), events.events(), wants_event ? &event : nullptr);
+  if (code == CL_SUCCESS) count_to_device(size);
   return completion("clEnqueueWriteBuffer", code, event, before);
 }
 
@@ -98,6 +100,7 @@ Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, c
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
                                                from, 0, nullptr, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBuffer", code);
+  count_to_device(size);
   track_->note_call();
   return {};
 }
@@ -109,6 +112,7 @@ Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, 
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_TRUE, offset, size,
                                               to, 0, nullptr, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBuffer", code);
+  count_to_host(size);
   track_->note_ended(before);  // the queue is in-order
   return {};
 }
@@ -157,6 +161,7 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
       return Queue::write_rows(to, part, host);
     }
     if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBufferRect", code);
+    count_to_device(part.length * part.count);
     track_->note_call();
     return {};
   });
@@ -180,6 +185,7 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
       return Queue::read_rows(from, part, host);
     }
     if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBufferRect", code);
+    count_to_host(part.length * part.count);
     return {};
   });
 }

@@ -9,8 +9,9 @@ namespace tutti::backends {
 
 class OpenClQueue final : public Queue {
  public:
-  OpenClQueue(const VendorDevice& device, OwnedQueue queue)
-      : device_(device),
+  OpenClQueue(const VendorDevice& device, OwnedQueue queue, TrafficCount& traffic)
+      : traffic_(traffic),
+        device_(device),
         cl_(*device.cl),
         track_(std::make_shared<QueueTrack>(std::move(queue))),
         queue_(track_->queue) {}
@@ -55,7 +56,14 @@ class OpenClQueue final : public Queue {
   bool has_markers() const { return cl_.clEnqueueMarkerWithWaitList != nullptr; }
   Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event,
                                    uint64_t before) const;
+  void count_to_device(uint64_t bytes) const {
+    traffic_.to_device.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  void count_to_host(uint64_t bytes) const {
+    traffic_.to_host.fetch_add(bytes, std::memory_order_relaxed);
+  }
 
+  TrafficCount& traffic_;
   const VendorDevice& device_;
   const VendorFunctions& cl_;
   const std::shared_ptr<QueueTrack> track_;

@@ -43,6 +43,9 @@ Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box,
   const cl_int code = cl_.clEnqueueReadImage(
       queue_.get(), handle_of(from), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
       pitch.slice, to, events.count(), events.events(), &event);
+  if (code == CL_SUCCESS) {
+    count_to_host(from.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2]);
+  }
   return completion("clEnqueueReadImage", code, event, before);
 }
 
@@ -60,6 +63,9 @@ Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, 
   const cl_int code = cl_.clEnqueueWriteImage(
       queue_.get(), handle_of(to), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
       pitch.slice, from, events.count(), events.events(), &event);
+  if (code == CL_SUCCESS) {
+    count_to_device(to.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2]);
+  }
   return completion("clEnqueueWriteImage", code, event, before);
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "platform/nearest.h"
 #include "scheduler/balance/balancers.h"
 
 namespace tutti::scheduler {
@@ -68,7 +69,9 @@ Result<BalancerSpec> parse_balancer(std::string_view text) {
   const Kind* kind = find_kind(spec.name);
   const std::string given = '\'' + std::string(text) + '\'';
   if (kind == nullptr) {
-    return fail(CL_INVALID_VALUE, "unknown balancer " + given + "; accepted are: " + accepted());
+    return fail(CL_INVALID_VALUE, "unknown balancer " + given +
+                                      did_you_mean(spec.name, balancer_names()) +
+                                      " accepted are: " + accepted());
   }
   const bool wants_numbers = kind->make != nullptr && kind->parameters > 0;
   if (spec.parameters.size() > kind->parameters || (wants_numbers && !numbers(spec)) ||

@@ -11,6 +11,7 @@
 #include "platform/log.h"
 #include "platform/lower_case.h"
 #include "platform/nvml.h"
+#include "platform/paragraph.h"
 #include "platform/rapl.h"
 #include "platform/trace.h"
 #include "scheduler/exec/transfer_trace.h"
@@ -21,6 +22,7 @@ namespace {
 // Readings after which the planner hears what was learned.
 constexpr uint32_t kRefresh = 8;
 constexpr const char* kCounter = "power";
+constexpr size_t kColumns = 80;  // of the summary
 
 /// Devices with the same key have the same sensor; empty: no sensor is known for such devices.
 std::string sensor_key(const backends::DeviceTraits& traits) {
@@ -207,7 +209,7 @@ void EnergyMonitor::trace_power(const SensorInfo& info, uint64_t time_ns, double
 }
 
 void EnergyMonitor::say_absent() const {
-  const std::string text = absent_text();
+  const std::string text = absent_text(true);
   if (text.empty()) return;
   if (trace::on()) trace::note("tutti_energy_absent", trace::Args().add("why", text));
   if (objective_ != Objective::kTime) {
@@ -227,22 +229,27 @@ std::string EnergyMonitor::device_names(const std::vector<uint32_t>& devices) co
   return names;
 }
 
-std::string EnergyMonitor::absent_text() const {
+std::string EnergyMonitor::absent_text(bool names) const {
   std::map<std::string, std::vector<uint32_t>> reasons;
   for (uint32_t i = 0; i < absent_.size(); ++i) {
     if (!absent_[i].empty()) reasons[absent_[i]].push_back(i);
   }
   std::string text;
   for (const auto& [why, devices] : reasons) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", device_names(devices), why);
+    std::string list;
+    for (const uint32_t device : devices) {
+      if (!list.empty()) list += ", ";
+      list += names ? device_names({device}) : std::to_string(backends_.traits(device).index);
+    }
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", list, why);
   }
   return text;
 }
 
 std::string EnergyMonitor::text() const {
   if (!settings_.wanted) return {};
-  const std::string absent = absent_text();
-  if (!on()) return fmt::format("  energy: not measured of {}\n", absent);
+  const std::string absent = absent_text(false);
+  if (!on()) return paragraph("  ", "energy: not measured of " + absent, 4, kColumns);
   MutexLock lock(book_->mutex);
   const EnergyTotals totals = book_->account.totals();
   std::string text =
@@ -260,7 +267,7 @@ std::string EnergyMonitor::text() const {
                           found->second.joules, found->second.busy_seconds);
     }
   }
-  if (!absent.empty()) text += fmt::format("    not measured of {}\n", absent);
+  if (!absent.empty()) text += paragraph("    ", "not measured of " + absent, 6, kColumns);
   return text;
 }
 

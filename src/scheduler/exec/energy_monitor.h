@@ -74,8 +74,8 @@ class EnergyMonitor {
   void trace_power(const SensorInfo& info, uint64_t time_ns, double watts) const;
   void say_absent() const;
   std::string device_names(const std::vector<uint32_t>& devices) const;
-  /// The devices without a sensor, by reason.
-  std::string absent_text() const;
+  /// The devices without a sensor, by reason; as numbers, or with their names.
+  std::string absent_text(bool names) const;
 
   BackendSet& backends_;
   const EnergySettings& settings_;

@@ -87,16 +87,22 @@ bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
     const bool again = command->state_ == Command::State::kEnded;
     planner.ended(std::exchange(command->expected_, {}));
     // The sample is taken while the work is still there; a second thread may do the same.
-    if (status == CL_COMPLETE && command->sampled_ && !again) {
-      const auto& work = std::get<KernelWork>(command->work_);
+    const auto* kernel = std::get_if<KernelWork>(&command->work_);
+    const bool told = command->sampled_ || (command->trace_ && summary.enabled());
+    if (status == CL_COMPLETE && kernel && told && !again) {
+      const KernelWork& work = *kernel;
+      const bool sampled = command->sampled_;
       const uint64_t key = model_key(work);
       const std::string name = work.kernel->summary().name;
       const uint64_t items = work.shape.items();
       lock.unlock();
       if (const auto times = command->completion_->times()) {
-        model.add(key, command->backend_, items,
-                  static_cast<double>(times->ended - times->started) * 1e-9, name);
-        learned();
+        const double seconds = static_cast<double>(times->ended - times->started) * 1e-9;
+        summary.measured_whole(name, key, items, command->backend_, seconds);
+        if (sampled) {
+          model.add(key, command->backend_, items, seconds, name);
+          learned();
+        }
       }
       lock.lock();
     }

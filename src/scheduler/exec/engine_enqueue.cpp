@@ -170,7 +170,7 @@ Result<Ref<Command>> Engine::Impl::submit(const Ref<Command>& command, Stream& s
   }
   if (plan && summary.enabled()) {
     const auto& work = std::get<KernelWork>(command->work_);
-    summary.launched_whole(work.kernel->summary().name, *plan, decision.backend);
+    summary.launched_whole(work, *plan, decision.backend);
   }
   bool somebody_waits = false;
   Ref<Command> observed = command;

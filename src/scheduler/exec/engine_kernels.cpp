@@ -52,7 +52,9 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
   };
   const Status status = run();
   if (status && summary.enabled()) {
-    summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
+    summary.launched_whole(work, plan, plan.backend);
+    summary.measured_whole(work.kernel->summary().name, model_key(work), work.shape.items(),
+                           plan.backend, seconds_between(ran.start_ns, ran.end_ns));
   }
   if (status && command->trace_) trace.ran(*command->trace_, ran);
   whole_ended(command, plan, status, ran);

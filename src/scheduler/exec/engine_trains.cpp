@@ -68,9 +68,7 @@ Ref<Command> Engine::Impl::new_passenger(const EnqueueOptions& options) {
 }
 
 Expectation Engine::Impl::joined(const KernelWork& work, const KernelPlan& plan) {
-  if (summary.enabled()) {
-    summary.launched_whole(work.kernel->summary().name, plan, plan.backend);
-  }
+  if (summary.enabled()) summary.launched_whole(work, plan, plan.backend);
   return planner.begin(work, plan);
 }
 

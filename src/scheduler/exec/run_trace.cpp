@@ -98,12 +98,18 @@ void RunTrace::decided(CommandTrace& command, const KernelWork& work, const Kern
   command.items = shape.items();
   if (!trace::on()) return;
   const bool judged = plan.access != nullptr;
+  const Verdict* verdict = plan.verdict();
   trace::Args args;
   args.add("command", command.number).add("kernel", summary.name).add("split", plan.split);
   args.add("mode", plan.split ? merge_mode_name(plan.access->verdict().mode)
                               : merge_mode_name(MergeMode::kWhole));
   args.add("reason", plan.reason());
-  if (judged && plan.access->verdict().line != 0) args.add("line", plan.access->verdict().line);
+  if (!plan.split) {
+    const WholeReasons reasons = plan.whole_reasons();
+    if (!reasons.forbids.empty()) args.add("forbids", reasons.forbids);
+    if (!reasons.unprofitable.empty()) args.add("unprofitable", reasons.unprofitable);
+  }
+  if (verdict && verdict->line != 0) args.add("line", verdict->line);
   if (plan.split) {
     const uint32_t dimension = plan.access->verdict().dimension;
     args.add("dimension", dimension).add("slices", shape.groups(dimension));

@@ -495,11 +495,16 @@ void SplitRun::finish() {
     balanced = learn(packages);
     std::sort(packages.begin(), packages.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
-    const std::string& name = work_.kernel->summary().name;
     if (whole()) {
-      parts_.summary.launched_whole(name, plan_, plan_.backend);
+      parts_.summary.launched_whole(work_, plan_, plan_.backend);
+      for (const PackageRecord& package : packages) {
+        parts_.summary.measured_whole(work_.kernel->summary().name, model_key(work_),
+                                      work_.shape.items(), package.device,
+                                      seconds_between(package.start_ns, package.end_ns));
+      }
     } else {
-      parts_.summary.launched_split(name, plan_, packages, repeated_);
+      parts_.summary.launched_split(work_, plan_, packages, seconds_between(begun_ns, now_ns()),
+                                    repeated_);
     }
   }
   std::shared_ptr<SplitRun> next;

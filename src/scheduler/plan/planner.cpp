@@ -9,6 +9,7 @@
 #include <set>
 
 #include "platform/log.h"
+#include "platform/trace.h"
 #include "scheduler/memory/image_boxes.h"
 #include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"
@@ -23,8 +24,6 @@ constexpr double kWorthMovingSeconds = 2 * kSplitSeconds;
 constexpr double kWorthMovingPart = 0.1;
 // What lies elsewhere of smaller arguments moves sooner than is found out what of it is needed.
 constexpr uint64_t kWorthLooking = 64 * 1024;
-// With nothing known of a kernel, launches of fewer work-items than this are not split.
-constexpr uint64_t kWorthSplittingItems = 2048;
 
 /// Arguments as the evaluation wants them. Lives as long as that takes.
 struct ArgumentValues {
@@ -90,49 +89,72 @@ uint64_t bytes_of_buffers(const ArgumentSet& arguments) {
 
 }  // namespace
 
-std::string KernelPlan::reason() const {
-  if (split) return access->verdict().reason;
+std::string WholeReasons::text() const {
+  std::string text = forbids;
+  if (!unprofitable.empty()) text += (forbids.empty() ? "" : "; besides, ") + unprofitable;
+  if (!otherwise.empty()) text += (text.empty() ? "" : "; otherwise: ") + otherwise;
+  return text;
+}
+
+WholeReasons KernelPlan::whole_reasons() const {
+  WholeReasons reasons;
+  if (const Verdict* known = verdict()) {
+    (known->mode == MergeMode::kWhole ? reasons.forbids : reasons.otherwise) = known->reason;
+  }
+  std::string& against = reasons.unprofitable;
   switch (why) {
     case Why::kOneDevice:
-      return "only one device can run it";
+      against = "only one device can run it";
+      break;
     case Why::kSingle:
-      return "TUTTI_BALANCER=single";
+      against = "TUTTI_BALANCER=single";
+      break;
     case Why::kNever:
-      return "TUTTI_SPLIT=never";
+      against = "TUTTI_SPLIT=never";
+      break;
     case Why::kSmall:
-      return "too short to gain from a split";
+      against = kTooShort;
+      break;
     case Why::kFewGroups:
-      return "too few work-groups to divide";
+      against = "too few work-groups to divide";
+      break;
     case Why::kFarOffsets:
-      return "a device cannot begin a package so far from the first work-item";
+      against = "a device cannot begin a package so far from the first work-item";
+      break;
     case Why::kMerge:
-      return "merging would take longer than a split gains; otherwise: " + access->verdict().reason;
+      against = "merging would take longer than a split gains";
+      break;
     case Why::kAtomics:
-      return "a device shares the host's memory, but not its atomics";
+      against = "a device shares the host's memory, but not its atomics";
+      break;
     case Why::kTrial:
-      return "runs whole once, to compare; otherwise: " + access->verdict().reason;
+      against = "runs whole once, to compare";
+      break;
     case Why::kDearer:
-      if (whole_seconds <= 0) return "the other devices are too slow to help";
-      if (objective != Objective::kTime) {
-        return fmt::format(
+      if (whole_seconds <= 0) {
+        against = "the other devices are too slow to help";
+      } else if (objective != Objective::kTime) {
+        against = fmt::format(
             "TUTTI_OBJECTIVE={}: one device alone is expected to take {:.3g} ms and {:.3g} J, "
-            "several together {:.3g} ms and {:.3g} J; otherwise: {}",
+            "several together {:.3g} ms and {:.3g} J",
             objective_name(objective), whole_seconds * 1e3, whole_joules, split_seconds * 1e3,
-            split_joules, access->verdict().reason);
+            split_joules);
+      } else {
+        against =
+            fmt::format("one device alone is expected to take {:.3g} ms, all together {:.3g}{}",
+                        whole_until_read() * 1e3, split_until_read() * 1e3,
+                        whole_gather + split_gather > 0 ? ", results fetched" : "");
       }
-      return fmt::format(
-          "one device alone is expected to take {:.3g} ms, all together {:.3g}{}; otherwise: {}",
-          whole_until_read() * 1e3, split_until_read() * 1e3,
-          whole_gather + split_gather > 0 ? ", results fetched" : "", access->verdict().reason);
+      break;
     case Why::kObjective:
-      return fmt::format(
-          "TUTTI_OBJECTIVE={}: one device alone is expected to be best, at {:.3g} ms and {:.3g} J; "
-          "otherwise: {}",
-          objective_name(objective), whole_seconds * 1e3, whole_joules, access->verdict().reason);
+      against = fmt::format(
+          "TUTTI_OBJECTIVE={}: one device alone is expected to be best, at {:.3g} ms and {:.3g} J",
+          objective_name(objective), whole_seconds * 1e3, whole_joules);
+      break;
     case Why::kVerdict:
       break;
   }
-  return access ? access->verdict().reason : std::string();
+  return reasons;
 }
 
 Planner::Planner(BackendSet& backends, const EngineSettings& settings)
@@ -167,10 +189,11 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
   const auto& devices = plan.participants;
   if (settings_.balancer.name == "single" && !settings_.balancer.parameters.empty()) {
     const std::string& text = settings_.balancer.parameters.front();
-    uint32_t wanted = 0;
+    uint32_t wanted = 0;  // an index of all devices
     std::from_chars(text.data(), text.data() + text.size(), wanted);
-    if (std::find(devices.begin(), devices.end(), wanted) != devices.end()) {
-      plan.backend = wanted;
+    for (const uint32_t device : devices) {
+      if (backends_.traits(device).index != wanted) continue;
+      plan.backend = device;
       return;
     }
   }
@@ -303,6 +326,10 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   plan.backend = plan.participants.front();
   auto whole = [&](KernelPlan::Why why) -> Result<KernelPlan> {
     plan.why = why;
+    if (!plan.access && (!settings_.summary.empty() || trace::on())) {
+      LaunchShape shape = plan.shape;
+      plan.judged = look_at(work, plan, shape);
+    }
     return std::move(plan);
   };
   if (plan.participants.size() < 2) return whole(KernelPlan::Why::kOneDevice);
@@ -356,23 +383,29 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   return plan;
 }
 
-void Planner::evaluate(const KernelWork& work, KernelPlan& plan) const {
-  if (plan.access) return;
+std::shared_ptr<const LaunchAccess> Planner::look_at(const KernelWork& work, const KernelPlan& plan,
+                                                     LaunchShape& shape) const {
   if (!work.local_given) {
     uint64_t max_group = UINT64_MAX;
     for (const uint32_t i : plan.participants) {
       max_group = std::min(max_group, backends_.traits(i).max_work_group);
     }
-    choose_local(plan.shape, max_group);
+    choose_local(shape, max_group);
   }
   const ArgumentValues arguments(*work.arguments);
-  std::string launch = arguments.launch(plan.shape);
-  plan.access = work.kernel->evaluated().find(launch);
-  if (!plan.access) {
-    plan.access = std::make_shared<LaunchAccess>(LaunchAccess::evaluate(
-        work.kernel->summary(), plan.shape, arguments.values, settings_.distrust_races));
-    work.kernel->evaluated().keep(std::move(launch), plan.access);
+  std::string launch = arguments.launch(shape);
+  std::shared_ptr<const LaunchAccess> access = work.kernel->evaluated().find(launch);
+  if (!access) {
+    access = std::make_shared<LaunchAccess>(LaunchAccess::evaluate(
+        work.kernel->summary(), shape, arguments.values, settings_.distrust_races));
+    work.kernel->evaluated().keep(std::move(launch), access);
   }
+  return access;
+}
+
+void Planner::evaluate(const KernelWork& work, KernelPlan& plan) const {
+  if (plan.access) return;
+  plan.access = look_at(work, plan, plan.shape);
   plan.exact = plan.access->exact() && (work.local_given || !plan.access->by_groups());
 }
 

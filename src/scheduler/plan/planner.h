@@ -46,6 +46,15 @@ struct EngineSettings {
   EnergySettings energy;
 };
 
+/// Why a launch runs whole, in words. Both may hold: a kernel that no device can share may be too
+/// short besides. Empty: no such reason.
+struct WholeReasons {
+  std::string forbids;       // what the kernel does, whatever the devices
+  std::string unprofitable;  // what speaks against a split that is allowed: times, devices, options
+  std::string otherwise;     // how it would be split
+  std::string text() const;
+};
+
 struct KernelPlan {
   enum class Why : uint8_t {
     kOneDevice,
@@ -88,9 +97,19 @@ struct KernelPlan {
   double whole_joules = 0, split_joules = 0;  // expected; 0: not known
   LaunchShape shape;                          // split: with the local size decided
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
+  // Where a reader of the reasons wants to know what `access` would say; nothing is planned by it.
+  std::shared_ptr<const LaunchAccess> judged;
   bool brief = false;  // whole: takes too short for anybody to begin something beside it
   bool exact = false;  // `access` says all that the launch touches, also if it runs whole
-  std::string reason() const;
+  /// Of `access` or `judged`; null where neither is there.
+  const Verdict* verdict() const {
+    const LaunchAccess* known = access ? access.get() : judged.get();
+    return known ? &known->verdict() : nullptr;
+  }
+  /// Of a whole run.
+  WholeReasons whole_reasons() const;
+  /// How it is split, or why it is not.
+  std::string reason() const { return split ? access->verdict().reason : whole_reasons().text(); }
   /// Where the launch runs.
   std::span<const uint32_t> devices() const {
     return split ? std::span<const uint32_t>(participants) : std::span(&backend, 1);
@@ -132,6 +151,9 @@ class Planner {
 
  private:
   Expectation begin_at_its_time(const KernelWork& work, const KernelPlan& plan);
+  /// The evaluation for plan.participants; sets `shape`'s local size where that is open.
+  std::shared_ptr<const LaunchAccess> look_at(const KernelWork& work, const KernelPlan& plan,
+                                              LaunchShape& shape) const;
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
   /// Whether it matters to a whole launch on plan.backend which parts of its buffers it touches.
   bool touches_matter(const KernelWork& work, const KernelPlan& plan) const;

@@ -12,6 +12,11 @@
 
 namespace tutti::scheduler {
 
+// With nothing known of a kernel, launches of fewer work-items than this are not split.
+inline constexpr uint64_t kWorthSplittingItems = 2048;
+/// Why not, in words.
+inline constexpr char kTooShort[] = "too short to gain from a split";
+
 /// One device's part in a launch: t(x) = fixed + max(x, min_package) · per_slice.
 struct DeviceCost {
   double fixed = 0;      // start-up, and transfers that do not depend on its share

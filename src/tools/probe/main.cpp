@@ -7,6 +7,10 @@
 // tutti-probe --loader SECONDS: asks the ICD loader, as an application would, and writes what it
 // shows before the verdict, a line each, fields separated by tabs (tools/doctor_loader.cpp reads
 // them): "loader PATH NAME VERSION VENDOR", "platform NAME", "device NAME", or "error TEXT".
+//
+// tutti-probe --kernel SECONDS: builds and runs a kernel on the Tutti device that the ICD loader
+// shows, as an application would. Writes "kernel" when its result is right, else "error CALL CODE
+// LOG".
 #include <CL/cl_icd.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,6 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -110,13 +115,24 @@ std::string text_of(Query query) {
 // What both loaders answer, after the extension cl_loader_info; older ones do not know it.
 constexpr cl_uint kLoaderVersion = 2, kLoaderName = 3, kLoaderVendor = 4;
 
-void query_loader() {
-  void* handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return tell({"error", dlerror()});
-  const auto function = [handle](auto*& pointer, const char* name) {
-    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(dlsym(handle, name));
+/// Functions of the loader that applications are linked with.
+class Loader {
+ public:
+  Loader() : handle_(dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL)) {}
+  explicit operator bool() const { return handle_ != nullptr; }
+  template <typename Function>
+  bool operator()(Function*& pointer, const char* name) const {
+    pointer = reinterpret_cast<Function*>(dlsym(handle_, name));
     return pointer != nullptr;
-  };
+  }
+
+ private:
+  void* const handle_;
+};
+
+void query_loader() {
+  const Loader function;
+  if (!function) return tell({"error", dlerror()});
   decltype(cl_icd_dispatch::clGetPlatformIDs) get_platforms = nullptr;
   decltype(cl_icd_dispatch::clGetPlatformInfo) platform_info = nullptr;
   decltype(cl_icd_dispatch::clGetDeviceIDs) get_devices = nullptr;
@@ -164,6 +180,101 @@ void query_loader() {
   }
 }
 
+/// The first device of the platform "Tutti"; null: there is none.
+cl_device_id tutti_device(const Loader& function) {
+  decltype(cl_icd_dispatch::clGetPlatformIDs) get_platforms = nullptr;
+  decltype(cl_icd_dispatch::clGetPlatformInfo) platform_info = nullptr;
+  decltype(cl_icd_dispatch::clGetDeviceIDs) get_devices = nullptr;
+  if (!function(get_platforms, "clGetPlatformIDs") ||
+      !function(platform_info, "clGetPlatformInfo") || !function(get_devices, "clGetDeviceIDs")) {
+    return nullptr;
+  }
+  std::array<cl_platform_id, 64> platforms{};
+  cl_uint count = 0;
+  if (get_platforms(static_cast<cl_uint>(platforms.size()), platforms.data(), &count) !=
+      CL_SUCCESS) {
+    return nullptr;
+  }
+  for (size_t i = 0; i < std::min<size_t>(count, platforms.size()); ++i) {
+    const std::string name = text_of([&](size_t size, void* value, size_t* size_ret) {
+      return platform_info(platforms[i], CL_PLATFORM_NAME, size, value, size_ret);
+    });
+    cl_device_id device = nullptr;
+    if (name == "Tutti" &&
+        get_devices(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, nullptr) == CL_SUCCESS) {
+      return device;
+    }
+  }
+  return nullptr;
+}
+
+void run_kernel() {
+  constexpr const char* kSource =
+      "kernel void add_one(global uint* x) { x[get_global_id(0)] += 1; }\n";
+  constexpr size_t kItems = 4096;
+  const Loader function;
+  if (!function) return tell({"error", "dlopen", "0", dlerror()});
+  decltype(cl_icd_dispatch::clCreateContext) create_context = nullptr;
+  decltype(cl_icd_dispatch::clCreateCommandQueue) create_queue = nullptr;
+  decltype(cl_icd_dispatch::clCreateProgramWithSource) create_program = nullptr;
+  decltype(cl_icd_dispatch::clBuildProgram) build = nullptr;
+  decltype(cl_icd_dispatch::clGetProgramBuildInfo) build_info = nullptr;
+  decltype(cl_icd_dispatch::clCreateKernel) create_kernel = nullptr;
+  decltype(cl_icd_dispatch::clCreateBuffer) create_buffer = nullptr;
+  decltype(cl_icd_dispatch::clSetKernelArg) set_argument = nullptr;
+  decltype(cl_icd_dispatch::clEnqueueNDRangeKernel) launch = nullptr;
+  decltype(cl_icd_dispatch::clEnqueueReadBuffer) read = nullptr;
+  if (!function(create_context, "clCreateContext") ||
+      !function(create_queue, "clCreateCommandQueue") ||
+      !function(create_program, "clCreateProgramWithSource") ||
+      !function(build, "clBuildProgram") || !function(build_info, "clGetProgramBuildInfo") ||
+      !function(create_kernel, "clCreateKernel") || !function(create_buffer, "clCreateBuffer") ||
+      !function(set_argument, "clSetKernelArg") || !function(launch, "clEnqueueNDRangeKernel") ||
+      !function(read, "clEnqueueReadBuffer")) {
+    return tell({"error", "dlsym", "0", "libOpenCL.so.1 lacks OpenCL's functions"});
+  }
+  cl_device_id device = tutti_device(function);
+  if (!device) return tell({"error", "clGetDeviceIDs", "0", "there is no Tutti device"});
+  cl_int code = CL_SUCCESS;
+  const auto failed = [&code](const char* call, const std::string& log = {}) {
+    if (code != CL_SUCCESS) tell({"error", call, std::to_string(code), log});
+    return code != CL_SUCCESS;
+  };
+  cl_context context = create_context(nullptr, 1, &device, nullptr, nullptr, &code);
+  if (failed("clCreateContext")) return;
+  cl_command_queue queue = create_queue(context, device, 0, &code);
+  if (failed("clCreateCommandQueue")) return;
+  const char* source = kSource;
+  cl_program program = create_program(context, 1, &source, nullptr, &code);
+  if (failed("clCreateProgramWithSource")) return;
+  code = build(program, 1, &device, "", nullptr, nullptr);
+  if (code != CL_SUCCESS) {
+    const std::string log = text_of([&](size_t size, void* value, size_t* size_ret) {
+      return build_info(program, device, CL_PROGRAM_BUILD_LOG, size, value, size_ret);
+    });
+    failed("clBuildProgram", log);
+    return;
+  }
+  cl_kernel kernel = create_kernel(program, "add_one", &code);
+  if (failed("clCreateKernel")) return;
+  std::vector<cl_uint> data(kItems);
+  for (size_t i = 0; i < kItems; ++i) data[i] = static_cast<cl_uint>(i);
+  const size_t bytes = kItems * sizeof(cl_uint);
+  cl_mem buffer =
+      create_buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, data.data(), &code);
+  if (failed("clCreateBuffer")) return;
+  code = set_argument(kernel, 0, sizeof buffer, &buffer);
+  if (failed("clSetKernelArg")) return;
+  code = launch(queue, kernel, 1, nullptr, &kItems, nullptr, 0, nullptr, nullptr);
+  if (failed("clEnqueueNDRangeKernel")) return;
+  code = read(queue, buffer, CL_TRUE, 0, bytes, data.data(), 0, nullptr, nullptr);
+  if (failed("clEnqueueReadBuffer")) return;
+  for (size_t i = 0; i < kItems; ++i) {
+    if (data[i] != i + 1) return tell({"error", "add_one", "0", "its result is wrong"});
+  }
+  tell({"kernel"});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -181,6 +292,8 @@ int main(int argc, char** argv) {
   alarm(static_cast<unsigned>(seconds));
   if (std::string_view(argv[1]) == "--loader") {
     query_loader();
+  } else if (std::string_view(argv[1]) == "--kernel") {
+    run_kernel();
   } else {
     query_driver(argv[1]);
   }

@@ -91,13 +91,14 @@ TEST_F(EngineFailure, TheSummaryNamesPackagesAndReasons) {
   RunSummary summary(*set, "-", engine->impl().energy);
   KernelPlan plan;
   plan.why = KernelPlan::Why::kSingle;
-  summary.launched_whole("whole", plan, 1);
+  auto in = buffer(2), out = buffer(0);
+  summary.launched_whole(map_kernel(in, out, 1), plan, 1);
   const auto json = nlohmann::json::parse(summary.json());
-  EXPECT_EQ(json["kernels"][0]["name"], "whole");
+  EXPECT_EQ(json["kernels"][0]["name"], "fake");
   EXPECT_EQ(json["kernels"][0]["mode"], "whole");
   EXPECT_EQ(json["kernels"][0]["reason"], "TUTTI_BALANCER=single");
   EXPECT_EQ(json["kernels"][0]["whole"][0]["device"], 1);
-  EXPECT_NE(summary.text().find("ran on 1 fake 1"), std::string::npos);
+  EXPECT_NE(summary.text().find("1 whole, not measured on 1 fake 1"), std::string::npos);
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ class FakeBackend : public backends::Backend {
   std::atomic<int64_t> memory_left{INT64_MAX};  // bytes
   std::atomic<uint32_t> allocations{0};
   std::atomic<uint64_t> pins{0}, unpins{0};
+  backends::Traffic traffic() const override { return {bytes_in, bytes_out}; }
   std::atomic<uint64_t> bytes_in{0}, bytes_out{0}, launches{0};
   std::atomic<uint32_t> launching_queues{0};  // queues that got a launch
 

@@ -202,6 +202,14 @@ TEST_F(TraceTest, SaysWhenTheFileCannotBeOpened) {
   EXPECT_THAT(text_of(log_), HasSubstr("it is a pipe, not a file"));
 }
 
+TEST_F(TraceTest, WhatIsNoTraceIsNotOverwritten) {
+  std::ofstream(file_) << "dear diary\n";
+  trace::start(file_);
+  EXPECT_FALSE(trace::on());
+  EXPECT_EQ(text_of(file_), "dear diary\n");
+  EXPECT_THAT(text_of(log_), HasSubstr("it exists and is no trace"));
+}
+
 TEST_F(TraceTest, AFullDiskEndsTheTraceOnly) {
   trace::start("/dev/full");
   ASSERT_TRUE(trace::on());

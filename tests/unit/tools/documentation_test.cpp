@@ -41,7 +41,8 @@ class DocumentationTest : public ToolsTest {
     }
     // Else nothing would be looked for.
     ASSERT_THAT(options_[""], ElementsAre("--help", "--help-all", "--version"));
-    ASSERT_THAT(options_["run"], ElementsAre("--devices", "--balancer", "--summary", "--trace"));
+    ASSERT_THAT(options_["run"],
+                IsSupersetOf({"--devices", "--balancer", "--summary", "--trace", "--log"}));
     ASSERT_THAT(options_["explain"], IsSupersetOf({"--kernel", "--arg", "--json"}));
     ASSERT_GE(options_.size(), 6u);
   }

@@ -91,6 +91,26 @@ TEST_F(ReportTest, ThePageIsOneFileBesideTheTrace) {
   EXPECT_EQ(report("-o - " + trace).output, page);
 }
 
+TEST_F(ReportTest, TheTraceIsNotOverwritten) {
+  const std::string trace = folder_.write("t.json", trace_text());
+  const std::string link = folder_ / "link.json", hard = folder_ / "hard.json";
+  std::filesystem::create_symlink(trace, link);
+  std::filesystem::create_hard_link(trace, hard);
+  const std::string page = folder_.write("page.html", trace_text());  // its report's own name
+  for (const std::string& words :
+       {"-o " + trace + " " + trace, "-o " + link + " " + trace, "-o " + trace + " " + hard,
+        "-o " + link + " " + hard, "--text -o " + link + " " + trace, page}) {
+    const Outcome outcome = report(words);
+    EXPECT_EQ(outcome.code, 2) << words;
+    EXPECT_THAT(outcome.output, HasSubstr("would be overwritten")) << words;
+  }
+  EXPECT_EQ(text_of(trace), trace_text());
+  EXPECT_EQ(text_of(page), trace_text());
+  for (const std::string& words : {"-o --text " + trace, "-o -x " + trace, "-o -- " + trace}) {
+    EXPECT_EQ(report(words).code, 2) << words;
+  }
+}
+
 TEST_F(ReportTest, AcceptsATraceThatIsCutAnywhere) {
   const Outcome uncut = report_of(trace_text(false));
   EXPECT_EQ(uncut.code, 0);

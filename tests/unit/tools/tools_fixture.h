@@ -23,9 +23,9 @@ class ToolsTest : public ::testing::Test {
     fs::copy_file(TUTTI_TEST_TOOL, tree_ / "bin/tutti");
     fs::copy_file(TUTTI_TEST_PROBE, tree_ / "libexec/tutti/tutti-probe");
     fs::copy_file(TUTTI_TEST_STUB_LIBRARY, tree_ / "stub.so");
-    for (const char* name :
-         {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES", "TUTTI_VENDORS",
-          "TUTTI_DEVICES", "TUTTI_BALANCER", "TUTTI_SUMMARY", "TUTTI_LOG"}) {
+    for (const char* name : {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES",
+                             "TUTTI_VENDORS", "TUTTI_DEVICES", "TUTTI_BALANCER", "TUTTI_SUMMARY",
+                             "TUTTI_LOG", "TUTTI_TRACE", "TUTTI_TEST_STUB"}) {
       unsetenv(name);
     }
     setenv("TUTTI_CACHE", (tree_ / "cache").c_str(), 1);
@@ -39,6 +39,11 @@ class ToolsTest : public ::testing::Test {
   }
   void install_icd(const std::string& folder) {
     tree_.write(folder + "/tutti.icd", (tree_ / "stub.so") + "\n");
+  }
+  /// The stub driver is the only vendor's, with so many devices.
+  void show_vendors(int devices) {
+    setenv("TUTTI_VENDORS", (tree_ / "stub.so").c_str(), 1);
+    setenv("TUTTI_TEST_STUB", ("devices:" + std::to_string(devices)).c_str(), 1);
   }
   TemporaryFolder tree_;
 };

@@ -2,8 +2,10 @@
 // Runs `tutti` in trees made up for the test, where a stub driver stands for Tutti or for a vendor.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "platform/config.h"
 #include "tools_fixture.h"
 
 namespace tutti {
@@ -63,11 +65,158 @@ TEST_F(ToolsTest, RunGivesArgumentsAndExitCodeAsTheyAre) {
 
 TEST_F(ToolsTest, RunSetsTheOptions) {
   install_icd("etc/OpenCL/vendors");
+  show_vendors(8);
   const std::string show = " -- sh -c 'echo \"$TUTTI_DEVICES|$TUTTI_BALANCER|$TUTTI_SUMMARY\"'";
   EXPECT_EQ(shell(tool() + " run --devices 0,-1 --balancer=static --summary" + show).output,
             "0,-1|static|-\n");
   EXPECT_EQ(shell(tool() + " run --summary=x.json --devices=-1" + show).output, "-1||x.json\n");
   EXPECT_EQ(shell("TUTTI_DEVICES=7 TUTTI_SUMMARY=- " + tool() + " run" + show).output, "7||-\n");
+}
+
+TEST_F(ToolsTest, RunSetsEachOptionsVariable) {
+  install_icd("etc/OpenCL/vendors");
+  const std::pair<const char*, const char*> options[] = {
+      {"--verify", "TUTTI_VERIFY=1"},
+      {"--verify=1:1e-6", "TUTTI_VERIFY=1:1e-6"},
+      {"--split never", "TUTTI_SPLIT=never"},
+      {"--log debug:x.log", "TUTTI_LOG=debug:x.log"},
+      {"--objective edp", "TUTTI_OBJECTIVE=edp"},
+      {"--balancer hguided:3", "TUTTI_BALANCER=hguided:3"},
+      {"--trace t.json", "TUTTI_TRACE=t.json"},
+      {"--summary", "TUTTI_SUMMARY=-"}};
+  for (const auto& [option, variable] : options) {
+    const std::string expected = variable;
+    const Outcome outcome = shell(tool() + " run " + option + " env");
+    EXPECT_EQ(outcome.code, 0) << option;
+    EXPECT_THAT(outcome.output, HasSubstr("\n" + expected + "\n")) << option;
+  }
+}
+
+TEST_F(ToolsTest, RunsHelpNamesTheAcceptedValues) {
+  const std::string help = shell(tool() + " run --help").output;
+  std::string words;  // as the lines were before they were broken
+  for (const char c : help) {
+    if (c != '\n' && (c != ' ' || !words.ends_with(' '))) words += c;
+    if (c == '\n' && !words.ends_with(' ')) words += ' ';
+  }
+  for (const char* key :
+       {"devices", "balancer", "summary", "trace", "verify", "split", "objective", "log"}) {
+    const auto table = option_table();
+    const auto option = std::find_if(table.begin(), table.end(),
+                                     [key](const OptionInfo& info) { return info.key == key; });
+    EXPECT_THAT(words, HasSubstr("Accepted: " + std::string(option->accepted) + " (" +
+                                 std::string(option->variable) + ")"));
+  }
+  for (size_t begin = 0; begin < help.size();) {
+    const size_t end = help.find('\n', begin);
+    EXPECT_LE(end - begin, 80u) << help.substr(begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+TEST_F(ToolsTest, RunStartsNothingWithValuesThatAreNotAccepted) {
+  install_icd("etc/OpenCL/vendors");
+  show_vendors(2);
+  const std::string touched = tree_ / "touched";
+  const auto refused = [&](const std::string& before, const std::string& options) {
+    const Outcome outcome =
+        shell(before + " " + tool() + " run " + options + " -- touch " + touched);
+    EXPECT_EQ(outcome.code, 2) << before << " " << options << ": " << outcome.output;
+    EXPECT_FALSE(std::filesystem::exists(touched)) << before << " " << options;
+    return outcome.output;
+  };
+  EXPECT_THAT(refused("", "--balancer sigmod"),
+              AllOf(HasSubstr("did you mean sigmoid?"), HasSubstr("hguided[:C]")));
+  EXPECT_THAT(refused("", "--balancer static:abc"), HasSubstr("it is written static"));
+  EXPECT_THAT(refused("TUTTI_BALANCER=dynamc", ""), HasSubstr("did you mean dynamic?"));
+  EXPECT_THAT(refused("TUTTI_BALANCER=dynamic:no", ""), HasSubstr("dynamic[:packages]"));
+  EXPECT_THAT(refused("", "--devices voodoo"),
+              AllOf(HasSubstr("voodoo matches no device"), HasSubstr("1 = Stub / stub-device")));
+  EXPECT_THAT(refused("", "--devices 0,7"), HasSubstr("7 matches no device"));
+  EXPECT_THAT(refused("", "--devices=-7"), HasSubstr("-7 matches no device"));
+  EXPECT_THAT(refused("TUTTI_DEVICES=voodoo", ""), HasSubstr("voodoo matches no device"));
+  EXPECT_THAT(refused("", "--balancer single:2"),
+              AllOf(HasSubstr("single:2"), HasSubstr("1 = Stub / stub-device")));
+  EXPECT_THAT(refused("", "--balancer single:voodoo"), HasSubstr("single:voodoo"));
+  EXPECT_THAT(refused("", "--split forse"),
+              AllOf(HasSubstr("did you mean force?"), HasSubstr("auto, force, never")));
+  EXPECT_THAT(refused("", "--verify=2"), HasSubstr("1:TOLERANCE"));
+  EXPECT_THAT(refused("", "--log loud"), HasSubstr("error, warning"));
+  EXPECT_THAT(refused("", "--objective joules"), HasSubstr("time, energy, edp"));
+  EXPECT_THAT(refused("", "--summary=text"), HasSubstr(".json"));
+  const std::string file = tree_.write("wrong.toml", "balancer = 'statik'\n");
+  EXPECT_THAT(refused("TUTTI_CONFIG=" + file, ""),
+              AllOf(HasSubstr("did you mean static?"), HasSubstr(file)));
+  for (const char* good : {"--devices 1,0", "--devices=-1", "--devices stub", "--balancer single:1",
+                           "--balancer single:stub-device", "--balancer dynamic:64"}) {
+    EXPECT_EQ(shell(tool() + " run " + good + " true").code, 0) << good;
+  }
+  EXPECT_EQ(shell("TUTTI_BALANCR=x " + tool() + " run true").code, 0);  // the driver warns
+}
+
+TEST_F(ToolsTest, RunOverwritesNothingByMistake) {
+  install_icd("etc/OpenCL/vendors");
+  const std::string application = tree_.write("application", "#!/bin/sh\ntouch ran\n");
+  chmod(application.c_str(), 0755);
+  const std::string data = tree_.write("data.json", "[1, 2, 3]\n");
+  const std::string notes = tree_.write("notes", "dear diary\n");
+  std::filesystem::create_symlink(data, tree_ / "link.json");
+  std::filesystem::create_hard_link(data, tree_ / "hard.json");
+  const auto refused = [&](const std::string& options, const std::string& before = {}) {
+    const Outcome outcome =
+        shell("cd " + tree_.path() + " && " + before + " " + tool() + " run " + options);
+    EXPECT_EQ(outcome.code, 2) << options << ": " << outcome.output;
+    EXPECT_FALSE(std::filesystem::exists(tree_ / "ran")) << options;
+    return outcome.output;
+  };
+  // The file's name was forgotten.
+  EXPECT_THAT(refused("--trace -- ./application"), HasSubstr("name is missing before '--'"));
+  EXPECT_THAT(refused("--trace --summary ./application"), HasSubstr("before '--summary'"));
+  EXPECT_THAT(refused("--trace=-x ./application"), HasSubstr("./-x"));
+  EXPECT_THAT(refused("--summary=-x.json ./application"), HasSubstr("./-x.json"));
+  for (const char* option : {"--devices", "--balancer", "--split", "--objective", "--log"}) {
+    EXPECT_THAT(refused(option + std::string(" -- ./application")), HasSubstr("'--'")) << option;
+  }
+  // So that another word is taken for it.
+  EXPECT_THAT(refused("--trace ./application ./application"), HasSubstr("would be overwritten"));
+  EXPECT_THAT(refused("--trace notes ./application"),
+              HasSubstr("notes exists and is nothing that"));
+  EXPECT_THAT(refused("--summary=data.json ./application"), HasSubstr("data.json exists"));
+  EXPECT_THAT(refused("--trace data.json ./application data.json"), HasSubstr("is read as well"));
+  EXPECT_THAT(refused("--trace link.json ./application data.json"), HasSubstr("data.json would"));
+  EXPECT_THAT(refused("--trace hard.json ./application link.json"), HasSubstr("overwritten"));
+  EXPECT_THAT(refused("--log debug:notes ./application notes"), HasSubstr("TUTTI_LOG: notes"));
+  EXPECT_THAT(refused("./application data.json", "TUTTI_TRACE=data.json"),
+              HasSubstr("TUTTI_TRACE: data.json"));
+  EXPECT_EQ(shell("cat " + data + " " + notes).output, "[1, 2, 3]\ndear diary\n");
+  // What an earlier run has left may be written anew, and what is no file at all.
+  tree_.write("old.json", "[\n{}");
+  tree_.write("empty", "");
+  for (const char* file : {"old.json", "empty", "new.json", "/dev/null", "./-x.json"}) {
+    EXPECT_EQ(shell("cd " + tree_.path() + " && " + tool() + " run --trace " + file + " true").code,
+              0)
+        << file;
+  }
+}
+
+TEST_F(ToolsTest, WordsThatDoNotExistHaveNeighbours) {
+  const auto said = [&](const std::string& words) {
+    const Outcome outcome = shell(tool() + " " + words);
+    EXPECT_EQ(outcome.code, 2) << words;
+    return outcome.output;
+  };
+  EXPECT_THAT(said("device"), HasSubstr("there is no command 'device'; did you mean devices?"));
+  EXPECT_THAT(said("dcotor"), HasSubstr("did you mean doctor?"));
+  EXPECT_THAT(said("help device"), HasSubstr("did you mean devices?"));
+  EXPECT_THAT(said("record shwo"), HasSubstr("tutti record: there is no command 'shwo'; did you"));
+  EXPECT_THAT(said("model clean"), HasSubstr("did you mean clear?"));
+  EXPECT_THAT(said("devices --jason"), HasSubstr("there is no option '--jason'; did you mean"));
+  EXPECT_THAT(said("run --balancr=static true"), HasSubstr("did you mean --balancer?"));
+  EXPECT_THAT(said("report --outptu x t.json"), HasSubstr("did you mean --output?"));
+  EXPECT_THAT(said("--versoin"), HasSubstr("did you mean --version?"));
+  const std::string far = said("zebra");
+  EXPECT_THAT(far, AllOf(HasSubstr("commands: run, devices"), Not(HasSubstr("did you mean"))));
+  EXPECT_THAT(far, Not(HasSubstr("documentation")));  // hidden
 }
 
 TEST_F(ToolsTest, RunHandsTheLoadersVendorsOn) {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are written where a person named them: none is overwritten by mistake. Thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti {
+
+/// Why a word is taken for a forgotten name ("--", "--summary"), or empty where it names a file.
+/// `dash`: "-" stands for a stream.
+std::string output_name_problem(std::string_view name, bool dash);
+
+/// Both names lead to one file that exists, also through links.
+bool same_file(const std::string& a, const std::string& b);
+
+/// Why `output` must not be written: it is one of `inputs`, which are read; or empty.
+std::string overwrites_input(const std::string& output, const std::vector<std::string>& inputs);
+
+/// Whether a file of some content lies there that does not begin with one of `beginnings`, blanks
+/// aside: whoever named it meant another.
+bool holds_something_else(const std::string& output, const std::vector<std::string>& beginnings);
+
+}  // namespace tutti

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names that are nearly right, text in lines, and files that are not overwritten.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "platform/nearest.h"
+#include "platform/output_file.h"
+#include "platform/paragraph.h"
+#include "temporary_folder.h"
+
+namespace tutti {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Nearest, TheDistanceIsTheFewestMistakes) {
+  EXPECT_EQ(edit_distance("", ""), 0u);
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("abc", ""), 3u);
+  EXPECT_EQ(edit_distance("Static", "static"), 0u);
+  EXPECT_EQ(edit_distance("statik", "static"), 1u);
+  EXPECT_EQ(edit_distance("sttaic", "static"), 1u);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(edit_distance("ca", "abc"), 3u);  // no letter is moved twice
+}
+
+TEST(Nearest, NamesWhatIsNear) {
+  const std::vector<std::string> known = {"run", "devices", "doctor", "record", "report", "replay"};
+  EXPECT_THAT(nearest("device", known), ElementsAre("devices"));
+  EXPECT_THAT(nearest("dev", known), ElementsAre("devices"));
+  EXPECT_THAT(nearest("reprot", known), ElementsAre("report"));
+  EXPECT_THAT(nearest("zebra", known), IsEmpty());
+  EXPECT_THAT(nearest("x", known), IsEmpty());
+  EXPECT_THAT(nearest("", known), IsEmpty());
+  EXPECT_THAT(nearest(std::string(1 << 20, 'x'), known), IsEmpty());  // nobody waits for that
+  EXPECT_EQ(did_you_mean("device", known), "; did you mean devices?");
+  EXPECT_EQ(did_you_mean("recort", {"record", "report"}), "; did you mean record or report?");
+  EXPECT_EQ(did_you_mean("zebra", known), ";");
+}
+
+TEST(Paragraph, BreaksAtWords) {
+  EXPECT_EQ(paragraph("  ", "one two three", 4, 10), "  one two\n    three\n");
+  EXPECT_EQ(paragraph("head  ", "one two", 6, 80), "head  one two\n");
+  EXPECT_EQ(paragraph("", "", 0, 80), "\n");
+  EXPECT_EQ(paragraph("  ", "averyveryverylongword two", 4, 10),
+            "  averyveryverylongword\n    two\n");
+  EXPECT_EQ(paragraph("  ", "über größe", 2, 12), "  über größe\n");  // characters count, not bytes
+}
+
+TEST(OutputFile, IsNotAWordThatFollowsByMistake) {
+  EXPECT_EQ(output_name_problem("t.json", false), "");
+  EXPECT_EQ(output_name_problem("./-t.json", false), "");
+  EXPECT_EQ(output_name_problem("-", true), "");
+  for (const char* word : {"--", "--text", "-o", "-"}) {
+    EXPECT_THAT(output_name_problem(word, false), HasSubstr(word)) << word;
+  }
+  EXPECT_THAT(output_name_problem("--", true), HasSubstr("./--"));
+}
+
+TEST(OutputFile, IsNotWhatIsRead) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "x"), other = folder.write("other", "x");
+  std::filesystem::create_symlink(file, folder / "link");
+  std::filesystem::create_hard_link(file, folder / "hard");
+  EXPECT_EQ(overwrites_input(file, {other, folder / "missing", ""}), "");
+  EXPECT_EQ(overwrites_input(folder / "missing", {folder / "missing"}), "");
+  EXPECT_EQ(overwrites_input("/dev/null", {"/dev/null"}), "");
+  for (const char* name : {"file", "link", "hard"}) {
+    EXPECT_THAT(overwrites_input(folder / name, {other, file}), HasSubstr("overwritten")) << name;
+    EXPECT_THAT(overwrites_input(file, {folder / name}), HasSubstr("overwritten")) << name;
+  }
+}
+
+TEST(OutputFile, HoldsWhatWasWrittenThereBefore) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(holds_something_else(folder / "missing", {"["}));
+  EXPECT_FALSE(holds_something_else(folder.write("empty", " \n"), {"["}));
+  EXPECT_FALSE(holds_something_else(folder.write("trace", "\n[1]"), {"{", "["}));
+  EXPECT_TRUE(holds_something_else(folder.write("text", "x["), {"{", "["}));
+  EXPECT_TRUE(holds_something_else(folder.write("binary", std::string("\0[", 2)), {"["}));
+  EXPECT_FALSE(holds_something_else("/dev/null", {"["}));
+  EXPECT_FALSE(holds_something_else(folder.path(), {"["}));
+}
+
+}  // namespace
+}  // namespace tutti
