@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "platform/accepted_words.h"
 #include "platform/config.h"
 
 namespace tutti::tools {
@@ -150,24 +151,6 @@ std::string variable_of(const CLI::Option& option) {
   std::smatch found;
   if (!std::regex_search(description, found, pattern)) return {};
   return accepted_by(found[2]).empty() ? std::string() : found[2].str();
-}
-
-std::vector<std::string> accepted_words(std::string_view accepted) {
-  constexpr std::string_view kList = "one of ";
-  if (const size_t list = accepted.find(kList); list != accepted.npos) {
-    accepted.remove_prefix(list + kList.size());
-  }
-  static const std::regex pattern(R"(([a-z]+)(\[\S*\])?)");
-  std::vector<std::string> words;
-  for (std::string rest(accepted); !rest.empty();) {
-    const size_t comma = std::min(rest.find(", "), rest.size());
-    const std::string item = rest.substr(0, comma);
-    std::smatch found;
-    if (!std::regex_match(item, found, pattern)) return {};
-    words.push_back(found[1]);
-    rest.erase(0, comma + 2);
-  }
-  return words;
 }
 
 std::vector<std::string> values_of(const CLI::Option& option) {

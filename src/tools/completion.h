@@ -26,10 +26,6 @@ std::vector<std::string> values_of(const CLI::Option& option);
 /// The variable TUTTI_NAME that an option stands for; empty: none.
 std::string variable_of(const CLI::Option& option);
 
-/// The words that a text of config.def accepts: "auto, force, never"; also those after "one of",
-/// and what stands before brackets. None where it is prose.
-std::vector<std::string> accepted_words(std::string_view accepted);
-
 struct Candidate {
   std::string text;  // the whole word
   std::string description;

@@ -5,8 +5,8 @@
 #include <regex>
 #include <sstream>
 
+#include "platform/accepted_words.h"
 #include "platform/config.h"
-#include "tools/completion.h"
 #include "tools_fixture.h"
 
 namespace tutti {
@@ -170,8 +170,9 @@ TEST_F(DocumentationTest, CompletesRecords) {
 
 TEST_F(DocumentationTest, CompletesDevicesAndNeverHangs) {
   const std::string cache = "TUTTI_CACHE=" + (tree_ / "cache") + " ";
-  const Outcome known = shell(cache + "TUTTI_VENDORS=" TUTTI_TEST_POCL " POCL_DEVICES='basic basic' " +
-                              tool() + " complete -- run --devices 1,");
+  const Outcome known =
+      shell(cache + "TUTTI_VENDORS=" TUTTI_TEST_POCL " POCL_DEVICES='basic basic' " + tool() +
+            " complete -- run --devices 1,");
   EXPECT_THAT(known.output, AllOf(HasSubstr("\n1,0\tPortable"), HasSubstr("\n1,1\tPortable")));
   // A folder of drivers that does not answer: reading a pipe that nobody writes.
   tree_.write("vendors/readme", "");
@@ -183,14 +184,14 @@ TEST_F(DocumentationTest, CompletesDevicesAndNeverHangs) {
 }
 
 TEST_F(DocumentationTest, WordsOfOptionsAreAccepted) {
-  EXPECT_THAT(tools::accepted_words("sigmoid[:k_r[:k_i[:p]]], model[:tail], static"),
+  EXPECT_THAT(accepted_words("sigmoid[:k_r[:k_i[:p]]], model[:tail], static"),
               ElementsAre("sigmoid", "model", "static"));
-  EXPECT_THAT(tools::accepted_words("LEVEL or LEVEL:FILE, the level one of off, error, info"),
+  EXPECT_THAT(accepted_words("LEVEL or LEVEL:FILE, the level one of off, error, info"),
               ElementsAre("off", "error", "info"));
-  EXPECT_THAT(tools::accepted_words("a file name"), ElementsAre());
+  EXPECT_THAT(accepted_words("a file name"), ElementsAre());
   size_t lists = 0;
   for (const OptionInfo& option : option_table()) {
-    for (const std::string& word : tools::accepted_words(option.accepted)) {
+    for (const std::string& word : accepted_words(option.accepted)) {
       ++lists;
       ConfigSources sources;
       sources.environment = {{std::string(option.variable), word}};
