@@ -86,6 +86,10 @@ _tutti() {
       compadd -f -S '' -- $values
       ;;
     *)
+      if [[ "$lines" != *$'\t'* ]]; then
+        compadd -- $lines
+        return
+      fi
       for line in $lines; do
         value=${${line%%$'\t'*}//:/\\:}
         [[ $line == *$'\t'* ]] && value+=":${line#*$'\t'}"
