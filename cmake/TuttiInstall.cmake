@@ -8,7 +8,8 @@
 #   PREFIX/libexec/tutti/tutti-probe        tries a vendor driver in a process of its own
 #   PREFIX/etc/OpenCL/vendors/tutti.icd     for ICD loaders; /etc/OpenCL/vendors with PREFIX=/usr
 #   PREFIX/share/tutti/vendors/tutti.icd    a folder with Tutti alone, for `tutti run`
-#   PREFIX/share/man/man1/tutti.1.gz        the manual page, and completions for bash, zsh and fish
+#   PREFIX/share/man/man1/tutti*.1.gz       the manual pages; completions for bash, zsh and fish
+#   PREFIX/share/doc/tutti/                 README.md, CHANGELOG.md, docs/
 #   /etc/tutti/tutti.toml                   every option, commented out; with PREFIX=/usr only, since
 #                                           the driver looks there. Otherwise share/doc/tutti/
 
@@ -20,6 +21,7 @@ include(GNUInstallDirs)
 # Where src/tools writes the manual page and the completions.
 set(TUTTI_DOCUMENTATION_FOLDER "${CMAKE_BINARY_DIR}/share")
 find_program(TUTTI_GZIP gzip)
+find_program(TUTTI_PYTHON3 python3 REQUIRED)
 
 # Writes an .icd file at configure time; leaves it alone when it is right already.
 function(tutti_write_icd file library)
@@ -59,13 +61,11 @@ function(tutti_install)
   set(packaging "${CMAKE_SOURCE_DIR}/packaging")
   if(TARGET tutti-documentation)
     set(folder "${TUTTI_DOCUMENTATION_FOLDER}")
-    set(pages "${folder}/tutti.1" "${packaging}/tutti-bench.1")
     set(changes "${CMAKE_SOURCE_DIR}/CHANGELOG.md" "${packaging}/changelog.Debian")
     if(TUTTI_GZIP)
-      tutti_compress(pages "${folder}" ${pages})
       tutti_compress(changes "${folder}" ${changes})
     endif()
-    install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    install(DIRECTORY "${folder}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
     set(data "${CMAKE_INSTALL_DATADIR}")
     install(FILES "${folder}/tutti.bash" DESTINATION "${data}/bash-completion/completions"
             RENAME tutti)
@@ -74,6 +74,19 @@ function(tutti_install)
     install(CODE "set(tutti_toml \"${folder}/tutti.toml\")
 set(tutti_changes \"${changes}\")")
   endif()
+  # The documents, with links that lead somewhere where they are installed.
+  file(GLOB documents RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md")
+  list(PREPEND documents README.md CHANGELOG.md)
+  set(script "${CMAKE_SOURCE_DIR}/scripts/installed_documents.py")
+  set(written "${CMAKE_BINARY_DIR}/share/documents.written")
+  add_custom_command(OUTPUT "${written}"
+    COMMAND "${TUTTI_PYTHON3}" "${script}" "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/share/documents"
+            ${documents}
+    COMMAND "${CMAKE_COMMAND}" -E touch "${written}"
+    DEPENDS "${script}" ${documents} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}" VERBATIM)
+  add_custom_target(tutti-documents ALL DEPENDS "${written}")
+  install(DIRECTORY "${CMAKE_BINARY_DIR}/share/documents/"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tutti")
   install(FILES "${packaging}/copyright" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tutti")
 
   # `cmake --install --prefix` may change the prefix, so the .icd files are written then. /usr is

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the demo's picture on every real device alone, then on all of them together, and says
-who computed what, how long it took and whether the pictures are the same.
+"""Renders the demo's picture on real devices alone and on all of them together, in turns, and says
+who computed what, how long it took, whether the pictures are the same, and whether the machine was
+quiet enough for the times to be believed.
 
 Needs a finished build (bin/tutti, bin/tutti-demo) and nothing but Python's standard library.
-README.md documents the two JSON formats that are read here.
+README.md documents the two JSON formats that are read here, and how devices are chosen.
 
 Exit status: 0 all right; 1 something failed or a pixel is wrong; 2 wrong usage.
 """
@@ -12,18 +13,15 @@ Exit status: 0 all right; 1 something failed or a pixel is wrong; 2 wrong usage.
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
+import device_choice
+import machine
+
 HERE = Path(__file__).resolve().parent
-# What takes part unless the user says otherwise: two one-core PoCL devices and llvmpipe on one
-# core, besides every other driver that is installed.
-DEFAULT_ENVIRONMENT = {
-    "POCL_DEVICES": "basic basic",
-    "RUSTICL_ENABLE": "llvmpipe",
-    "LP_NUM_THREADS": "1",
-}
 
 
 class DemoError(Exception):
@@ -37,17 +35,21 @@ def parse_arguments():
     parser.add_argument("--out", type=Path, default=HERE / "out",
                         help="folder for the pictures (default: %(default)s)")
     parser.add_argument("--size", default="1920x1080", help="pixels (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=2,
-                        help="launches per run, of which the best counts (default: %(default)s)")
+    parser.add_argument("--repeat", type=int, default=1,
+                        help="launches per run, of which the median counts (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5,
+                        help="runs of each set of devices, in turns; as many again where the "
+                             "machine is busy (default: %(default)s)")
     arguments = parser.parse_args()
     try:
         width, height = (int(part) for part in arguments.size.split("x"))
     except ValueError:
         parser.error(f"--size wants WxH, not {arguments.size}")
-    if not (0 < width <= 32768 and 0 < height <= 32768):
-        parser.error("--size wants 1 to 32768 pixels each way")
-    if arguments.repeat < 1:
-        parser.error("--repeat wants at least 1")
+    if not (0 < width <= 16384 and 0 < height <= 16384):
+        parser.error("--size wants 1 to 16384 pixels each way")
+    for name in ("repeat", "rounds"):
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name} wants at least 1")
     arguments.width, arguments.height = width, height
     return arguments
 
@@ -84,11 +86,28 @@ class Demo:
             if not path.exists():
                 raise DemoError(f"{path} does not exist: run make build first")
         self.out.mkdir(parents=True, exist_ok=True)
+        self.cores = machine.usable_cores()
         self.environment = dict(os.environ)
-        for key, value in DEFAULT_ENVIRONMENT.items():
-            self.environment.setdefault(key, value)
+        if not {"POCL_DEVICES", "RUSTICL_ENABLE", "TUTTI_DEVICES"} & set(os.environ):
+            for key, value in device_choice.settings(self.listed(), self.cores).items():
+                self.environment.setdefault(key, value)
 
-    def devices(self):
+    def choose_devices(self):
+        """(all devices, those that take part, {index: why another one does not})."""
+        listed = self.listed()
+        chosen, left_out = device_choice.choose(listed, self.environment, self.cores)
+        if os.environ.get("TUTTI_DEVICES"):  # the user's own choice, and its order, stand
+            chosen = [device for device in listed if device["used"]]
+            for device in chosen:
+                left_out.pop(device["index"], None)
+        else:
+            self.environment["TUTTI_DEVICES"] = ",".join(str(d["index"]) for d in chosen)
+        return listed, chosen, left_out
+
+    def cores_used(self, devices):
+        return device_choice.cores_used(devices, self.environment, self.cores)
+
+    def listed(self):
         text = run([self.tutti, "devices", "--json"], self.environment)
         try:
             return json.loads(text)["devices"]
@@ -96,16 +115,18 @@ class Demo:
             raise DemoError(f"tutti devices --json printed something unexpected: {error}")
 
     def render(self, name, extra):
-        """One run of the demo program under Tutti: (its report, its pixels)."""
+        """One run of the demo program under Tutti: (its report, its pixels, the load)."""
         raw = self.out / f"{name}.raw"
         raw.unlink(missing_ok=True)
+        watch = machine.Watch()
         text = run([self.tutti, "run", "--", self.program, "--size", self.size, "--repeat",
                     self.repeat, "--raw", raw], {**self.environment, **extra})
+        load = watch.read()
         pixels = raw.read_bytes()
         raw.unlink()
         if len(pixels) != 4 * self.width * self.height:
             raise DemoError(f"{raw} has {len(pixels)} bytes")
-        return last_json_line(text, "tutti-demo"), pixels
+        return last_json_line(text, "tutti-demo"), pixels, load
 
     def render_alone(self, device):
         index = device["index"]
@@ -113,13 +134,13 @@ class Demo:
                            {"TUTTI_DEVICES": str(index), "TUTTI_BALANCER": "single"})
 
     def render_together(self):
-        """All devices: (report, pixels, the summary's entry of the kernel)."""
+        """All devices: (report, pixels, load, the summary's entry of the kernel)."""
         path = self.out / "summary.json"
         path.unlink(missing_ok=True)
-        report, pixels = self.render("together", {"TUTTI_SUMMARY": str(path)})
+        rendered = self.render("together", {"TUTTI_SUMMARY": str(path)})
         try:
             kernels = json.loads(path.read_text())["kernels"]
-            return report, pixels, next(k for k in kernels if k["name"] == "render")
+            return *rendered, next(k for k in kernels if k["name"] == "render")
         except (OSError, json.JSONDecodeError, KeyError, StopIteration) as error:
             raise DemoError(f"no summary of kernel render in {path}: {error!r}")
 
@@ -210,74 +231,146 @@ def print_shares(devices, kernel, rows, height):
               f"packages, busy {busy.get(device['index'], 0) / 1e9:.3f} s   {device['name']}")
 
 
-def demo(arguments):
-    job = Demo(arguments)
-    listed = job.devices()
-    print("Devices:")
-    for device in listed:
-        state = "" if device["used"] else f"   left out: {device.get('reason') or 'no reason given'}"
-        print(f"  {device['index']}: {device['platform']} / {device['name']}{state}")
-    used = [device for device in listed if device["used"]]
-    if not used:
-        raise DemoError("no device is used")
+def picture_seconds(report):
+    return statistics.median(report["picture_s_all"])
 
-    print(f"\nRendering {job.size}, best of {job.repeat}, launch to pixels in host memory:",
-          flush=True)
-    seconds, alone = {}, {}
-    failed = False
-    for device in used:
+
+def warm_up(job, chosen):
+    """A run of each device alone, which is not timed: drivers compile, and Tutti gets to know the
+    kernel. ({index: pixels}, whether one failed)."""
+    alone, failed = {}, False
+    for device in chosen:
         try:
-            report, alone[device["index"]] = job.render_alone(device)
+            alone[device["index"]] = job.render_alone(device)[1]
         except DemoError as error:
             failed = True
             print(f"  device {device['index']} alone FAILED: {error}", flush=True)
-            continue
-        seconds[device["index"]] = report["picture_s"]
-        print(f"  device {device['index']} alone      {report['picture_s']:8.3f} s   "
-              f"{device['name']}", flush=True)
-    if not seconds:
+    if not alone:
         raise DemoError("no device could render alone")
-    report, together, kernel = job.render_together()
-    best = min(seconds, key=seconds.get)
-    print(f"  all together        {report['picture_s']:8.3f} s   {report['platform']} / "
-          f"{report['device']}")
+    return alone, failed
 
+
+def take_turns(job, devices, rounds):
+    """Rounds of each device alone, then all together; as many again while too few are quiet."""
+    taken, last = [], None
+    while len(taken) < rounds or (len(taken) < 2 * rounds and
+                                  sum(not one.disturbances for one in taken) < rounds):
+        if sys.stderr.isatty():
+            print(f"\r  round {len(taken) + 1} …", end="", file=sys.stderr, flush=True)
+        alone, disturbances = {}, []
+        for device in devices:
+            report, _, load = job.render_alone(device)
+            alone[device["index"]] = picture_seconds(report)
+            disturbances += load.disturbances(job.cores, job.cores_used([device]))
+        report, pixels, load, kernel = job.render_together()
+        disturbances += load.disturbances(job.cores, job.cores_used(devices))
+        taken.append(machine.Round(alone, picture_seconds(report), disturbances))
+        last = report, pixels, kernel
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return taken, *last
+
+
+def print_times(devices, rounds, report):
+    def line(title, seconds, name):
+        print(f"  {title:16} {statistics.median(seconds):8.3f} s  ({min(seconds):.3f} to "
+              f"{max(seconds):.3f})   {name}")
+
+    for device in devices:
+        line(f"device {device['index']} alone", [one.alone[device["index"]] for one in rounds],
+             device["name"])
+    line("all together", [one.together for one in rounds],
+         f"{report['platform']} / {report['device']}")
+
+
+def print_verdict(verdict, rounds):
+    """Of several devices: how much faster all together are, or why nobody can say."""
+    if verdict.doubts:
+        print("\nHow much faster all together are, these times do not tell:")
+        for doubt in verdict.doubts:
+            print(f"  {doubt}")
+        print("  Try again when nothing else runs on the machine.")
+        return
+    print(f"\nAll together are {verdict.factor:.2f} times as fast as the best device alone (device "
+          f"{verdict.best}); {verdict.low:.2f} to {verdict.high:.2f} in the middle half of "
+          f"{verdict.rounds} rounds.")
+    best = statistics.median(one.alone[verdict.best] for one in rounds)
+    ideal = best * sum(1 / statistics.median(one.alone[index] for one in rounds)
+                       for index in rounds[0].alone)
+    print(f"If none waited for another it would be {ideal:.2f}: the sum of the devices' speeds.")
+
+
+def check_together(rows, together, alone, best, width):
+    """Says how the common picture compares with those of single devices. True: it is right."""
+    count, largest = difference(together, alone[best], width)
+    if count == 0:
+        print(f"Results: identical to device {best} alone, byte for byte.")
+    else:
+        print(f"Results: not identical: {count} of {len(together) // 4} pixels differ from "
+              f"device {best} alone, by up to {largest} of 255.")
+    wrong = check_rows(rows, together, alone, width)
+    if wrong:
+        print("WRONG: " + "\nWRONG: ".join(wrong))
+    elif count and rows:
+        print("  Each row is, byte for byte, what its device computes alone: the devices themselves "
+              "round differently.")
+    elif count:
+        wrong = True
+        print("WRONG: nothing explains the difference")
+    return not wrong
+
+
+def render_on_one(job, device, alone):
+    """Nothing to compare: through Tutti the only device computes all of it."""
+    print(f"\nOne device takes part ({job.cores} core{'s' if job.cores > 1 else ''} and no GPU "
+          "that an OpenCL driver shows): there is nothing to share out, so no\ncomparison. "
+          "`tutti devices` shows what was found, `tutti doctor` what may be missing.")
+    report, pixels, _ = job.render("together", {})
+    print(f"  device {device['index']} {picture_seconds(report):8.3f} s   {device['name']}")
+    rows = [{"device": device["name"], "index": device["index"], "first_row": 0,
+             "last_row": job.height - 1}]
+    right = check_together(rows, pixels, alone, device["index"], job.width)
+    print(f"Picture: {job.draw(pixels, rows)}")
+    return right
+
+
+def demo(arguments):
+    job = Demo(arguments)
+    listed, chosen, left_out = job.choose_devices()
+    print("Devices:")
+    for device in listed:
+        why = left_out.get(device["index"])
+        print(f"  {device['index']}: {device['platform']} / {device['name']}"
+              f"{f'   left out: {why}' if why else ''}")
+    if not chosen:
+        raise DemoError("no device is used (`tutti doctor` says why)")
+    print(f"\nRendering {job.size}, launch to pixels in host memory:", flush=True)
+    alone, failed = warm_up(job, chosen)
+    devices = [device for device in chosen if device["index"] in alone]
+    if len(devices) == 1:
+        return 0 if render_on_one(job, devices[0], alone) and not failed else 1
+
+    rounds, report, together, kernel = take_turns(job, devices, arguments.rounds)
+    print(f"  median of {len(rounds)} rounds (lowest to highest)")
+    print_times(devices, rounds, report)
     rows = package_rows(kernel, job.height)
     if rows is None:
         print(f"\nThe launch was split along dimension {kernel.get('dimension')}: no strip of rows.")
         rows = []
     else:
         check_coverage(rows, job.height)
-        print_shares(used, kernel, rows, job.height)
+        print_shares(devices, kernel, rows, job.height)
     mode, reason = kernel.get("mode", "?"), kernel.get("reason") or "no reason given"
     if len({package["device"] for package in kernel["last"]["packages"]}) < 2:
         print(f"  The last launch ran on one device only: {mode}, {reason}")
 
-    print(f"\nBest single device: {seconds[best]:.3f} s (device {best}); all together: "
-          f"{report['picture_s']:.3f} s; {seconds[best] / report['picture_s']:.2f} times as fast.")
-    if len(seconds) > 1:
-        ideal = 1 / sum(1 / value for value in seconds.values())
-        print(f"The sum of all devices, if none waited or competed for a core: {ideal:.3f} s.")
-
-    count, largest = difference(together, alone[best], job.width)
-    if count == 0:
-        print(f"Results: identical to device {best} alone, byte for byte.")
-    else:
-        print(f"Results: not identical: {count} of {job.width * job.height} pixels differ from "
-              f"device {best} alone, by up to {largest} of 255.")
-    wrong = check_rows(rows, together, alone, job.width)
-    if wrong:
-        failed = True
-        print("WRONG: " + "\nWRONG: ".join(wrong))
-    elif count and rows:
-        print("  Each row is, byte for byte, what its device computes alone: the devices themselves "
-              "round differently.")
-    elif count:
-        failed = True
-        print("WRONG: nothing explains the difference")
-
+    verdict = machine.judge(rounds)
+    print_verdict(verdict, rounds)
+    if job.cores_used(devices) < sum(job.cores_used([device]) for device in devices):
+        print(f"These devices compete for {job.cores} cores, as TUTTI_DEVICES has chosen them.")
+    right = check_together(rows, together, alone, verdict.best, job.width)
     print(f"Picture: {job.draw(together, rows)}")
-    return 1 if failed else 0
+    return 0 if right and not failed else 1
 
 
 def main():

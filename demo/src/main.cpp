@@ -52,8 +52,10 @@ Size parse_size(const std::string& text) {
   Size size;
   char rest = 0;
   if (std::sscanf(text.c_str(), "%zux%zu%c", &size.width, &size.height, &rest) != 2 ||
-      size.width == 0 || size.height == 0 || size.width > 32768 || size.height > 32768) {
-    throw CLI::ValidationError("--size", "wants WxH with 1 to 32768 pixels each, not " + text);
+      size.width == 0 || size.height == 0 || size.width > kMostPixels ||
+      size.height > kMostPixels) {
+    throw CLI::ValidationError("--size", "wants WxH with 1 to " + std::to_string(kMostPixels) +
+                                             " pixels each, not " + text);
   }
   return size;
 }
@@ -123,13 +125,7 @@ Picture compute(const Arguments& arguments, Size size, nlohmann::ordered_json& r
   report["picture_s_all"] = all;
   report["total_s"] = seconds_since(start);
 
-  Picture picture(size.width, size.height);
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    for (std::size_t channel = 0; channel < 4; ++channel) {
-      picture.rgba[4 * i + channel] = static_cast<std::uint8_t>(pixels[i] >> (8 * channel));
-    }
-  }
-  return picture;
+  return {size.width, size.height, std::move(pixels)};
 }
 
 int run(int argc, char** argv) {
@@ -175,7 +171,14 @@ int run(int argc, char** argv) {
     report["raw"] = arguments.raw;
   }
   if (!arguments.out.empty()) {
-    write_png(packages.empty() ? picture : with_strip(picture, packages), arguments.out);
+    Surface surface;
+    if (packages.empty()) {
+      surface = make_surface(picture.width, picture.height);
+      put(picture, surface.get());
+    } else {
+      surface = with_strip(picture, packages);
+    }
+    write_png(surface.get(), arguments.out);
     report["out"] = arguments.out;
   }
   std::cout << report.dump() << '\n';

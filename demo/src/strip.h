@@ -21,7 +21,7 @@ struct Package {
 /// that array as "packages". Throws std::runtime_error that says what is wrong.
 std::vector<Package> read_packages(const std::string& path);
 
-/// The picture with the strip and its legend at the right.
-Picture with_strip(const Picture& picture, const std::vector<Package>& packages);
+/// The picture, and at its right the strip and its legend.
+Surface with_strip(const Picture& picture, const std::vector<Package>& packages);
 
 }  // namespace tutti::demo

@@ -3,29 +3,75 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "platform/config.h"
-#include "scheduler/balance/balancer.h"
+#include "tools/completion.h"
 
 namespace tutti::tools {
 namespace {
 
+/// What a command line cannot tell of itself. Commands may be missing here, and have less to say.
+struct Example {
+  std::string_view line, effect;
+};
+constexpr Example kExamples[] = {
+    {"tutti config", "The options that hold, and where each value came from."},
+    {"tutti config --toml > ~/.config/tutti/tutti.toml", "A file to begin with."},
+    {"tutti devices", "The devices of this machine, those left out and why."},
+    {"tutti devices --measure", "And how fast they are."},
+    {"tutti doctor", "What is wrong or missing, and what helps."},
+    {"tutti explain kernel.cl", "Which kernels of a file are split, and why the others are not."},
+    {"tutti explain kernel.cl --kernel blur --global 4096,4096 -DTILE=16",
+     "One kernel, at one size, compiled with an option."},
+    {"tutti model show", "What is known of the kernels' speeds."},
+    {"tutti model clear", "Forget it, as after a change of the machine."},
+    {"tutti record show recorded", "The calls of a record."},
+    {"tutti replay --devices 0 recorded", "Repeat it on the first device alone, and compare."},
+    {"tutti report t.json", "Make t.html of a trace, for any browser."},
+    {"tutti report --text t.json", "The same in the terminal."},
+    {"tutti run --summary -- clinfo",
+     "An application on all devices together; afterwards, which kernels were split, and why not."},
+    {"tutti run --trace t.json -- clinfo", "A timeline of the run, for tutti\\-report(1)."},
+    {"tutti run --devices 0,1 --balancer static -- clinfo", "On two devices, in fixed shares."},
+    {"tutti simulate --devices 2,8,64", "All balancers on 2, 8 and 64 simulated devices."},
+};
+
+struct File {
+  std::string_view command, file, what;  // no command: concerns all
+};
+constexpr File kFiles[] = {
+    {"", "/etc/tutti/tutti.toml", "The system's configuration."},
+    {"", "~/.config/tutti/tutti.toml", "The user's, which wins."},
+    {"devices", "/etc/OpenCL/vendors/*.icd", "The vendors' drivers, one line each: the library."},
+    {"doctor", "/etc/OpenCL/vendors/*.icd", "The vendors' drivers, one line each: the library."},
+    {"run", "/etc/OpenCL/vendors/*.icd", "The vendors' drivers, one line each: the library."},
+    {"model", "~/.cache/tutti", "What is remembered. It may be removed at any time."},
+    {"run", "~/.cache/tutti", "What is remembered. It may be removed at any time."},
+};
+
+/// Installed in share/doc/tutti; every command's pages name README.md.
+struct Document {
+  std::string_view command, file;
+};
+constexpr Document kDocuments[] = {
+    {"config", "docs/options.md"},  {"explain", "docs/splitting.md"},
+    {"model", "docs/balancers.md"}, {"run", "docs/balancers.md"},
+    {"run", "docs/splitting.md"},   {"simulate", "docs/balancers.md"},
+};
+
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  std::vector<const CLI::App*> commands;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!command->get_group().empty()) commands.push_back(command);  // others are hidden
-  }
-  return commands;
+  // Those without a group are hidden.
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }
 
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   // --help-all is known to every command, and says the same everywhere.
   const CLI::Option* everywhere = app.get_parent() ? app.get_help_all_ptr() : nullptr;
   return app.get_options([everywhere](const CLI::Option* option) {
-    return option->nonpositional() && option != everywhere;
+    return option->nonpositional() && option != everywhere && !option->get_group().empty();
   });
 }
 std::vector<const CLI::Option*> arguments_of(const CLI::App& app) {
@@ -40,49 +86,12 @@ std::vector<std::string> spellings(const CLI::Option& option) {
   return all;
 }
 
-bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
-
-/// Its options and those of its own commands.
-std::vector<const CLI::Option*> all_options_of(const CLI::App& command) {
-  std::vector<const CLI::Option*> options = options_of(command);
-  for (const CLI::App* nested : commands_of(command)) {
-    for (const CLI::Option* option : options_of(*nested)) {
-      if (option != nested->get_help_ptr()) options.push_back(option);
-    }
-  }
-  return options;
-}
-
 template <typename List, typename Text>
 std::string joined(const List& list, std::string_view separator, Text text) {
   std::string all;
-  for (const auto& item : list) {
-    const std::string next = text(item);
-    if (next.empty()) continue;
-    if (!all.empty()) all += separator;
-    all += next;
-  }
+  for (const auto& item : list) all += (all.empty() ? "" : std::string(separator)) + text(item);
   return all;
 }
-std::string joined(const std::vector<std::string>& list, std::string_view separator) {
-  return joined(list, separator, [](const std::string& item) { return item; });
-}
-
-/// What may be written after an option, where that is a short list.
-std::vector<std::string> values_of(const CLI::Option& option) {
-  return option.check_lname("balancer") ? scheduler::balancer_names() : std::vector<std::string>();
-}
-
-std::string names_of(const std::vector<const CLI::App*>& commands) {
-  return joined(commands, " ", [](const CLI::App* command) { return command->get_name(); });
-}
-
-std::string all_spellings(const CLI::App& app) {
-  return joined(app.get_parent() ? all_options_of(app) : options_of(app), " ",
-                [](const CLI::Option* option) { return joined(spellings(*option), " "); });
-}
-
-// ---- man(7) -------------------------------------------------------------------------------------
 
 /// Text as roff prints it: no line may begin with its control characters.
 std::string roff(std::string_view text) {
@@ -93,6 +102,12 @@ std::string roff(std::string_view text) {
       made += "\\e";
     } else if (text[i] == '-') {
       made += "\\-";
+    } else if (text[i] == '~') {
+      made += "\\(ti";
+    } else if (text[i] == '^') {
+      made += "\\(ha";
+    } else if (text[i] == '`') {
+      made += "\\(ga";
     } else {
       made += text[i];
     }
@@ -100,96 +115,200 @@ std::string roff(std::string_view text) {
   return made;
 }
 
-std::string roff_option(const CLI::Option& option) {
-  std::string line = joined(spellings(option), ", ",
-                            [](const std::string& name) { return "\\fB" + roff(name) + "\\fR"; });
-  if (takes_value(option)) line += " \\fI" + roff(option.get_type_name()) + "\\fR";
-  return fmt::format(".TP\n{}\n{}\n", line, roff(option.get_description()));
+std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
+
+std::string sentence(std::string text) {
+  if (!text.empty() && text.find_last_of(".!?") != text.size() - 1) text += '.';
+  return text;
 }
 
-std::string roff_command(const CLI::App& command, const std::string& name) {
-  std::string text =
-      fmt::format(".SS \"tutti {}\"\n{}.\n", roff(name), roff(command.get_description()));
+/// "explain" or "record show".
+std::string name_of(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent && parent->get_parent() ? name_of(*parent) + " " + command.get_name()
+                                        : command.get_name();
+}
+
+/// Of a command of tutti's own: what stands in a table for it.
+std::string_view command_of(std::string_view line) {
+  line.remove_prefix(line.find(' ') + 1);
+  return line.substr(0, line.find(' '));
+}
+
+std::string values_sentence(const CLI::Option& option) {
+  const std::vector<std::string> values = values_of(option);
+  const std::string variable = variable_of(option);
+  std::string text;
+  if (!variable.empty()) {
+    text = "See " + bold(variable) + " below.";
+  } else if (!values.empty()) {
+    text = "One of " + joined(values, ", ", [](const std::string& value) { return bold(value); }) +
+           ".";
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string roff_option(const CLI::Option& option) {
+  std::string line = joined(spellings(option), ", ", bold);
+  if (option.get_items_expected_max() > 0) {
+    const std::string type = option.get_type_name();
+    line += " " + italic(type.substr(0, type.find(":{")));
+  }
+  return fmt::format(".TP\n{}\n{}\n{}", line, roff(sentence(option.get_description())),
+                     values_sentence(option));
+}
+
+/// "Exit code: …" of a footer, and what else it says.
+struct Footer {
+  std::string exit_status, rest;
+};
+Footer footer_of(const CLI::App& command) {
+  constexpr std::string_view kExit = "Exit code: ";
+  Footer footer{{}, command.get_footer()};
+  if (const size_t at = footer.rest.find(kExit); at != footer.rest.npos) {
+    footer.exit_status = footer.rest.substr(at + kExit.size());
+    footer.rest.erase(at);
+  }
+  while (footer.rest.ends_with('\n')) footer.rest.pop_back();
+  return footer;
+}
+
+std::string synopsis(const CLI::App& command) {
+  if (const auto nested = commands_of(command); !nested.empty()) {
+    return joined(nested, ".br\n", [](const CLI::App* one) { return synopsis(*one); });
+  }
+  std::string line = ".B tutti " + roff(name_of(command)) + "\n[" + italic("OPTIONS") + "]";
   for (const CLI::Option* argument : arguments_of(command)) {
-    text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(argument->get_name(true)),
-                        roff(argument->get_description()));
+    const bool application = is_completed_by(*argument, Completion::kApplication);
+    const bool several = !application && argument->get_items_expected_max() > 1;
+    std::string text = italic(argument->get_name(true)) + (several ? "..." : "");
+    if (application) text = "[\\-\\-] " + text + " [" + italic("ARGS") + "...]";
+    line += " " + (argument->get_required() || application ? text : "[" + text + "]");
   }
-  for (const CLI::Option* option : options_of(command)) {
-    if (option != command.get_help_ptr()) text += roff_option(*option);
+  return line + "\n";
+}
+
+/// Arguments and options; those of a command's own commands under their names.
+std::string roff_options(const CLI::App& command) {
+  std::string text;
+  for (const CLI::Option* argument : arguments_of(command)) {
+    text += fmt::format(".TP\n{}\n{}\n{}", italic(argument->get_name(true)),
+                        roff(sentence(argument->get_description())), values_sentence(*argument));
   }
-  // The lines of a footer stay as they are.
-  if (const std::string footer = command.get_footer(); !footer.empty()) {
-    text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(footer));
-  }
+  for (const CLI::Option* option : options_of(command)) text += roff_option(*option);
   for (const CLI::App* nested : commands_of(command)) {
-    text += roff_command(*nested, name + " " + nested->get_name());
+    text += fmt::format(".SS \"tutti {}\"\n{}\n", roff(name_of(*nested)),
+                        roff(sentence(nested->get_description())));
+    if (const std::string rest = footer_of(*nested).rest; !rest.empty()) {
+      text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(rest));
+    }
+    text += roff_options(*nested);
   }
   return text;
 }
 
-constexpr std::string_view kExamples[][2] = {
-    {"tutti doctor", "What is wrong or missing, and what helps."},
-    {"tutti devices --measure", "The devices of this machine and how fast they are."},
-    {"tutti run --summary -- clinfo",
-     "An application on all devices together; afterwards, which kernels were split, and why not."},
-    {"tutti explain kernel.cl --kernel blur --global 4096,4096",
-     "What would be done with a kernel, without running it."},
-};
-
-// ---- shells -------------------------------------------------------------------------------------
-
-/// Inside single quotes.
-std::string shell_quoted(std::string_view text) {
-  std::string made = "'";
-  for (const char c : text) made += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return made + "'";
-}
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-/// zsh's _arguments gives brackets and colons a meaning.
-std::string zsh_text(const std::string& text) {
-  std::string made;
-  for (const char c : first_line(text)) {
-    if (c == '[' || c == ']' || c == ':' || c == '\\') made += '\\';
-    made += c;
+void add_variables(const CLI::App& command, std::vector<std::string>& variables) {
+  for (const CLI::Option* option : command.get_options()) {
+    variables.push_back(variable_of(*option));
   }
-  return made;
+  for (const CLI::App* nested : commands_of(command)) add_variables(*nested, variables);
 }
 
-std::string zsh_options(const CLI::App& app) {
-  std::string lines;
-  for (const CLI::Option* option : app.get_parent() ? all_options_of(app) : options_of(app)) {
-    for (const std::string& name : spellings(*option)) {
-      std::string spec = name + (takes_value(*option) ? "=" : "") + "[" +
-                         zsh_text(option->get_description()) + "]";
-      if (takes_value(*option)) {
-        spec += ":value:(" + joined(values_of(*option), " ") + ")";
-      }
-      lines += "    " + shell_quoted(spec) + " \\\n";
-    }
+/// `command`: null for all variables.
+std::string environment(const CLI::App* command) {
+  std::vector<std::string> named;
+  if (command) add_variables(*command, named);
+  std::string text;
+  const std::vector<OptionText> defaults = option_texts(Config{});
+  for (size_t i = 0; i < option_table().size(); ++i) {
+    const OptionInfo& option = option_table()[i];
+    if (command && std::find(named.begin(), named.end(), option.variable) == named.end()) continue;
+    const std::string& value = defaults[i].default_value;
+    text += fmt::format(".TP\n.B {}\n{}\nAccepted: {}{}\n", roff(option.variable),
+                        roff(sentence(std::string(option.help))),
+                        roff(sentence(std::string(option.accepted))),
+                        value.empty() ? "" : "\nDefault: " + roff(value) + ".");
   }
-  return lines;
+  text =
+      "Every option of the driver is a variable. The same keys, in lower case and without\n"
+      "TUTTI_, may stand in the configuration files; the environment wins.\n" +
+      text;
+  if (command) text += ".PP\nAll others: \\fBtutti\\fR(1).\n";
+  return ".SH ENVIRONMENT\n" + text;
 }
 
-}  // namespace
+std::string files(std::string_view command) {
+  std::string text = ".SH FILES\n";
+  for (const File& file : kFiles) {
+    if (!file.command.empty() && file.command != (command.empty() ? "run" : command)) continue;
+    text += fmt::format(".TP\n.I {}\n{}\n", roff(file.file), roff(file.what));
+  }
+  return text;
+}
 
-std::string manual_page(const CLI::App& app) {
-  const std::vector<const CLI::App*> commands = commands_of(app);
-  std::string text = fmt::format(
+std::string examples(std::string_view command) {
+  std::string text;
+  for (const Example& example : kExamples) {
+    if (!command.empty() && command_of(example.line) != command) continue;
+    text += fmt::format(".TP\n.B {}\n{}\n", roff(example.line), example.effect);
+  }
+  return text.empty() ? text : ".SH EXAMPLES\n" + text;
+}
+
+std::string see_also(const CLI::App& app, std::string_view command) {
+  std::vector<std::string> pages;
+  if (!command.empty()) pages.push_back("tutti");
+  for (const CLI::App* other : commands_of(app)) {
+    if (other->get_name() != command) pages.push_back("tutti-" + other->get_name());
+  }
+  pages.push_back("tutti-bench");
+  pages.push_back("clinfo");
+  std::string text = ".SH SEE ALSO\n";
+  for (const std::string& page : pages) {
+    text += ".BR " + roff(page) + " (1)" + (page == pages.back() ? "\n" : ",\n");
+  }
+  text += ".PP\nIn share/doc/tutti:";
+  for (const Document& document : kDocuments) {
+    if (document.command == command) text += " " + italic(document.file) + ",";
+  }
+  return text + " " + italic("README.md") + ".\n";
+}
+
+std::string head(const std::string& page, std::string summary) {
+  if (summary.size() > 1 && summary[1] >= 'a' && summary[1] <= 'z') {
+    summary[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(summary[0])));
+  }
+  std::string title = page;
+  for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return fmt::format(
       ".\\\" Written by `tutti documentation man`.\n"
-      ".TH TUTTI 1 \"\" \"Tutti " TUTTI_VERSION
+      ".TH {} 1 \"\" \"Tutti " TUTTI_VERSION
       "\" \"User Commands\"\n"
-      ".SH NAME\ntutti \\- all OpenCL devices of a machine as one device\n.SH SYNOPSIS\n");
-  for (const CLI::App* command : commands) {
-    text += fmt::format(
-        ".B tutti {}\n[\\fIOPTIONS\\fR]{}\n.br\n", roff(command->get_name()),
-        joined(arguments_of(*command), "", [](const CLI::Option* argument) {
-          return " \\fI" + roff(argument->get_name(true)) + "\\fR";
-        }) + (command->get_name() == "run" ? " [\\-\\-] \\fIAPP\\fR [\\fIARGS\\fR...]" : ""));
-  }
-  text +=
-      ".B tutti help\n[\\fICOMMAND\\fR]\n"
+      ".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n",
+      roff(title), roff(page), roff(summary));
+}
+
+std::string page_of(const CLI::App& app, const CLI::App& command) {
+  const Footer footer = footer_of(command);
+  const std::string name = command.get_name();
+  std::string text = head("tutti-" + name, command.get_description()) + synopsis(command) +
+                     ".SH DESCRIPTION\n" + roff(sentence(command.get_description())) + "\n";
+  // The lines of a footer stay as they are.
+  if (!footer.rest.empty()) text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(footer.rest));
+  text += ".SH OPTIONS\n" + roff_options(command) + ".SH EXIT STATUS\n";
+  text += footer.exit_status.empty()
+              ? "0 on success, 1 when the command's subject is at fault, 2 for bad usage.\n"
+              : roff(sentence("Of " + name + ": " + footer.exit_status)) + "\n";
+  return text + environment(&command) + files(name) + examples(name) + see_also(app, name);
+}
+
+std::string main_page(const CLI::App& app) {
+  std::string text =
+      head("tutti", "all OpenCL devices of a machine as one device") + ".B tutti\n" +
+      italic("COMMAND") + " [" + italic("OPTIONS") + "] [" + italic("ARGUMENTS") + "]\n.br\n" +
+      ".B tutti help\n[" + italic("COMMAND") +
+      "]\n"
       ".SH DESCRIPTION\n"
       "Tutti is an OpenCL installable client driver. It shows applications one platform with one\n"
       "device; behind it stand the machine's devices, each with its vendor's driver. A kernel "
@@ -198,206 +317,26 @@ std::string manual_page(const CLI::App& app) {
       "This command starts applications on it, and shows what it finds and does.\n"
       ".SH OPTIONS\n";
   for (const CLI::Option* option : options_of(app)) text += roff_option(*option);
-  text += ".SH COMMANDS\n";
-  for (const CLI::App* command : commands) text += roff_command(*command, command->get_name());
-  text +=
-      ".SH EXIT STATUS\n"
-      "0 on success, 1 when the command's subject is at fault, 2 for bad usage. \\fBtutti run\\fR "
-      "gives\n"
-      "the application's, or 125 when Tutti is not complete, 126 when the application cannot be\n"
-      "executed, 127 when it is not found.\n"
-      ".SH ENVIRONMENT\n"
-      "The same keys, in lower case and without TUTTI_, may stand in the configuration files; the\n"
-      "environment wins.\n";
-  const std::vector<OptionText> defaults = option_texts(Config{});
-  for (size_t i = 0; i < option_table().size(); ++i) {
-    const OptionInfo& option = option_table()[i];
-    const std::string& value = defaults[i].default_value;
-    text +=
-        fmt::format(".TP\n.B {}\n{}.\nAccepted: {}.{}\n", roff(option.variable), roff(option.help),
-                    roff(option.accepted), value.empty() ? "" : "\nDefault: " + roff(value) + ".");
-  }
-  text +=
-      ".SH FILES\n"
-      ".TP\n.I /etc/tutti/tutti.toml\nThe system's configuration.\n"
-      ".TP\n.I ~/.config/tutti/tutti.toml\nThe user's, which wins.\n"
-      ".TP\n.I /etc/OpenCL/vendors/*.icd\nThe vendors' drivers, one line each: the library.\n"
-      ".TP\n.I ~/.cache/tutti\nWhat is remembered. It may be removed at any time.\n"
-      ".SH EXAMPLES\n";
-  for (const auto& [command, effect] : kExamples) {
-    text += fmt::format(".TP\n.B {}\n{}\n", roff(command), roff(effect));
-  }
-  return text + ".SH SEE ALSO\n.BR clinfo (1)\n";
-}
-
-std::string bash_completion(const CLI::App& app) {
-  const std::vector<const CLI::App*> commands = commands_of(app);
-  const std::string names = names_of(commands);
-  std::string cases, values;
-  std::set<std::string> with_value, without_list;  // several commands may have an option
-  for (const CLI::App* command : commands) {
-    const std::string name = command->get_name();
-    const bool file = !arguments_of(*command).empty();
-    cases += fmt::format(
-        "    {})\n      words={}\n{}      ;;\n", name,
-        shell_quoted(
-            joined(std::vector{names_of(commands_of(*command)), all_spellings(*command)}, " ")),
-        name == "run" ? "      _tutti_run && return\n"
-        : file        ? "      [[ $cur == -* ]] || files=yes\n"
-                      : "");
-    for (const CLI::Option* option : all_options_of(*command)) {
-      if (!takes_value(*option)) continue;
-      const std::vector<std::string> known = values_of(*option);
-      const std::string pattern = joined(spellings(*option), "|");
-      const bool first = with_value.insert(pattern).second;
-      if (known.empty()) {
-        without_list.insert(pattern);
-      } else if (first) {
-        values += fmt::format("    {}) words={} ;;\n", pattern, shell_quoted(joined(known, " ")));
-      }
-    }
-  }
-  const auto pattern = [](const std::string& item) { return item; };
-  return fmt::format(R"(# bash completion for tutti. Written by `tutti documentation bash`.
-
-# After `tutti run`: where the application begins, its own completion goes on.
-_tutti_run() {{
-  local at
-  for ((at = command_at + 1; at < COMP_CWORD; at++)); do
-    case ${{COMP_WORDS[at]}} in
-      --)
-        ((at++))
-        break
-        ;;
-      {with_value})
-        [[ ${{COMP_WORDS[at + 1]}} == = ]] && ((at++))
-        ((at++))
-        ;;
-      -* | =) ;;
-      *) break ;;
-    esac
-  done
-  ((at <= COMP_CWORD)) || return 1
-  if ((at == COMP_CWORD)); then
-    [[ $cur == -* ]] && return 1
-    mapfile -t COMPREPLY < <(compgen -c -- "$cur")
-  elif declare -F _command_offset >/dev/null; then
-    _command_offset "$at"
-  else
-    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-  fi
-}}
-
-_tutti() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}}
-  local command='' command_at words='' files=''
-  COMPREPLY=()
-  # --option=value comes as three words.
-  if [[ $cur == = ]]; then
-    cur=''
-  elif [[ $prev == = ]]; then
-    prev=${{COMP_WORDS[COMP_CWORD - 2]}}
-  fi
-  for ((command_at = 1; command_at < COMP_CWORD; command_at++)); do
-    if [[ ${{COMP_WORDS[command_at]}} != -* ]]; then
-      command=${{COMP_WORDS[command_at]}}
-      break
-    fi
-  done
-  case $command in
-    '') words={top} ;;
-    help) words={names} ;;
-{cases}  esac
-  case $prev in
-{values}    {without_list}) return ;;
-  esac
-  if [[ $files ]]; then
-    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-    compopt -o filenames 2>/dev/null
-  else
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
-  fi
-}}
-complete -F _tutti tutti
-)",
-                     fmt::arg("with_value", joined(with_value, "|", pattern)),
-                     fmt::arg("top", shell_quoted(names + " help " + all_spellings(app))),
-                     fmt::arg("names", shell_quoted(names)), fmt::arg("cases", cases),
-                     fmt::arg("values", values),
-                     fmt::arg("without_list", joined(without_list, "|", pattern)));
-}
-
-std::string zsh_completion(const CLI::App& app) {
-  std::string commands, cases;
+  text += ".SH COMMANDS\nEach has a page of its own.\n";
   for (const CLI::App* command : commands_of(app)) {
-    const std::string name = command->get_name();
-    commands +=
-        fmt::format("    {}\n", shell_quoted(name + ":" + zsh_text(command->get_description())));
-    const std::string nested = names_of(commands_of(*command));
-    const std::string rest = name == "run"                    ? "'*::application:_normal'"
-                             : !nested.empty()                ? "'1:command:(" + nested + ")'"
-                             : arguments_of(*command).empty() ? "'*::nothing:'"
-                                                              : "'*:file:_files'";
-    cases +=
-        fmt::format("      {}) _arguments \\\n{}    {} ;;\n", name, zsh_options(*command), rest);
+    text += fmt::format(".TP\n.BR tutti\\-{} (1)\n{}\n", roff(command->get_name()),
+                        roff(sentence(command->get_description())));
   }
-  return fmt::format(R"(#compdef tutti
-# Written by `tutti documentation zsh`.
-_tutti() {{
-  local -a commands
-  local state line
-  commands=(
-{commands}    'help:Show the help of a command'
-  )
-  _arguments -C \
-{options}    '1:command:->command' '*::argument:->argument'
-  case $state in
-    command) _describe command commands ;;
-    argument)
-      case $words[1] in
-      help) _describe command commands ;;
-{cases}      esac ;;
-  esac
-}}
-_tutti "$@"
-)",
-                     fmt::arg("commands", commands), fmt::arg("options", zsh_options(app)),
-                     fmt::arg("cases", cases));
+  return text +
+         ".SH EXIT STATUS\n"
+         "0 on success, 1 when the command's subject is at fault, 2 for bad usage.\n"
+         "\\fBtutti run\\fR gives the application's: see \\fBtutti\\-run\\fR(1).\n" +
+         environment(nullptr) + files("") + examples("") + see_also(app, "");
 }
 
-std::string fish_completion(const CLI::App& app) {
-  std::string text = "# Written by `tutti documentation fish`.\n";
-  const auto add_options = [&text](const CLI::App& of, const std::string& condition) {
-    for (const CLI::Option* option : of.get_parent() ? all_options_of(of) : options_of(of)) {
-      text += fmt::format("complete -c tutti -n {}", shell_quoted(condition));
-      for (const std::string& name : option->get_snames()) text += " -s " + name;
-      for (const std::string& name : option->get_lnames()) text += " -l " + name;
-      if (takes_value(*option)) {
-        text += " -x";
-        const std::string values = joined(values_of(*option), " ");
-        if (!values.empty()) text += " -a " + shell_quoted(values);
-      }
-      text += " -d " + shell_quoted(first_line(option->get_description())) + "\n";
-    }
-  };
-  text += "complete -c tutti -n __fish_use_subcommand -f\n";
-  add_options(app, "__fish_use_subcommand");
+}  // namespace
+
+std::vector<ManualPage> manual_pages(const CLI::App& app) {
+  std::vector<ManualPage> pages{{"tutti.1", main_page(app)}};
   for (const CLI::App* command : commands_of(app)) {
-    const std::string name = command->get_name();
-    text += fmt::format("complete -c tutti -n __fish_use_subcommand -f -a {} -d {}\n", name,
-                        shell_quoted(first_line(command->get_description())));
-    add_options(*command, "__fish_seen_subcommand_from " + name);
-    if (const std::string nested = names_of(commands_of(*command)); !nested.empty()) {
-      text += fmt::format("complete -c tutti -n '__fish_seen_subcommand_from {}' -f -a '{}'\n",
-                          name, nested);
-    }
-    if (name == "run") {
-      text +=
-          "complete -c tutti -n '__fish_seen_subcommand_from run' -a "
-          "'(__fish_complete_subcommand)'\n";
-    }
+    pages.push_back({"tutti-" + command->get_name() + ".1", page_of(app, *command)});
   }
-  return text;
+  return pages;
 }
 
 }  // namespace tutti::tools

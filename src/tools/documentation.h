@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manual page and the shells' completions, made from the command line's own description, so
-// that they cannot differ from it. Pure functions.
+// The manual pages, made from the command line's own description, so that they cannot differ from
+// it. Pure functions.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace tutti::tools {
 
-/// tutti(1), in the language of man(7).
-std::string manual_page(const CLI::App& app);
+struct ManualPage {
+  std::string file;  // "tutti-run.1"
+  std::string text;  // in the language of man(7)
+};
 
-std::string bash_completion(const CLI::App& app);
-std::string zsh_completion(const CLI::App& app);
-std::string fish_completion(const CLI::App& app);
+/// tutti(1), and a page for each command that is not hidden: tutti-run(1) and so on.
+std::vector<ManualPage> manual_pages(const CLI::App& app);
 
 }  // namespace tutti::tools

@@ -5,10 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
 
 #include "platform/config.h"
 #include "platform/output_file.h"
 #include "tools/commands.h"
+#include "tools/completion.h"
 #include "tools/documentation.h"
 #include "tools/settings.h"
 #include "tools/usage.h"
@@ -43,13 +45,14 @@ CLI::App* add_explain(CLI::App& app, tutti::tools::ExplainOptions& options) {
   command->add_option("FILE", options.file, "OpenCL C source")->required();
   const auto many = [&](const char* name, std::vector<std::string>& values, const char* type,
                         const char* help) {
-    command->add_option(name, values, help)
+    return command->add_option(name, values, help)
         ->type_name(type)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
   };
-  many("--kernel", options.kernels, "NAME", "Only this kernel; may be repeated");
+  many("--kernel", options.kernels, "NAME", "Only this kernel; may be repeated")
+      ->check(tutti::tools::completes(tutti::tools::Completion::kKernel));
   command->add_option("--global", options.global, "Global size")->type_name("X[,Y[,Z]]");
   command->add_option("--local", options.local, "Local size")->type_name("X[,Y[,Z]]");
   command->add_option("--offset", options.offset, "Global offset")->type_name("X[,Y[,Z]]");
@@ -105,21 +108,43 @@ const CLI::App* add_config(CLI::App& app, tutti::tools::ConfigOptions& options) 
 }
 
 // For the build and for packagers: not in the help.
-CLI::App* add_documentation(CLI::App& app, std::string& form) {
-  CLI::App* command = app.add_subcommand("documentation", "Print the manual page or completions");
+struct DocumentationOptions {
+  std::string form, folder;
+};
+CLI::App* add_documentation(CLI::App& app, DocumentationOptions& options) {
+  CLI::App* command = app.add_subcommand("documentation", "Print a manual page or completions");
   command->group("");
-  command->add_option("FORM", form, "man, bash, zsh or fish")
+  command->add_option("FORM", options.form, "man, bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+  command
+      ->add_option("FOLDER", options.folder, "Write all manual pages to it, in place of tutti(1)")
+      ->check(CLI::ExistingDirectory);
   return command;
 }
 
-int print_documentation(const CLI::App& app, const std::string& form) {
+int print_documentation(const CLI::App& app, const DocumentationOptions& options) {
   using namespace tutti::tools;
-  fmt::print("{}", form == "man"    ? manual_page(app)
-                   : form == "bash" ? bash_completion(app)
-                   : form == "zsh"  ? zsh_completion(app)
-                                    : fish_completion(app));
+  if (options.form != "man") {
+    fmt::print("{}", options.form == "bash"  ? bash_completion()
+                     : options.form == "zsh" ? zsh_completion()
+                                             : fish_completion());
+    return 0;
+  }
+  const std::vector<ManualPage> pages = manual_pages(app);
+  if (options.folder.empty()) {
+    fmt::print("{}", pages.front().text);
+    return 0;
+  }
+  for (const ManualPage& page : pages) {
+    std::ofstream file(options.folder + "/" + page.file, std::ios::binary);
+    file << page.text;
+    file.close();
+    if (!file) {
+      fmt::print(stderr, "tutti documentation: cannot write {}/{}\n", options.folder, page.file);
+      return kFailed;
+    }
+  }
   return 0;
 }
 
@@ -127,7 +152,9 @@ void add_record(CLI::App& app, tutti::tools::RecordShowOptions& options) {
   CLI::App* command = app.add_subcommand("record", "Show what TUTTI_RECORD=FOLDER has recorded");
   command->require_subcommand(1);
   CLI::App* show = command->add_subcommand("show", "List the calls");
-  show->add_option("FOLDER", options.folder, "A record")->required();
+  show->add_option("FOLDER", options.folder, "A record")
+      ->required()
+      ->check(tutti::tools::completes(tutti::tools::Completion::kRecord));
   show->add_option("--source", options.source, "Only the source of the program of this number");
 }
 
@@ -139,7 +166,8 @@ const CLI::App* add_replay(CLI::App& app, tutti::tools::ReplayOptions& options) 
       "or\n"
       "the record is damaged; 2 when there is no record.");
   command->add_option("FOLDER", options.folder, "A record, made by TUTTI_RECORD=FOLDER")
-      ->required();
+      ->required()
+      ->check(tutti::tools::completes(tutti::tools::Completion::kRecord));
   tutti::tools::add_settings(*command, {"devices", "balancer", "summary"}, options.settings);
   command
       ->add_option("--tolerance", options.tolerance,
@@ -163,7 +191,13 @@ int main(int argc, char** argv) {
   RunOptions run_options;
   CLI::App* run_command =
       app.add_subcommand("run", "Run an application so that it sees Tutti alone");
-  run_command->footer("After the options: [--] APP [ARGS...]");
+  run_command->footer(
+      "After the options: [--] APP [ARGS...]\n"
+      "Exit code: the application's; 125 when Tutti is not complete, 126 when the application\n"
+      "cannot be executed, 127 when it is not found, 2 for bad usage.");
+  // Never parsed: what follows it is not ours.
+  run_command->add_option("APP", run_options.command, "The application, and its arguments")
+      ->check(completes(Completion::kApplication));
   add_settings(*run_command,
                {"devices", "balancer", "summary", "trace", "verify", "split", "objective", "log"},
                run_options.settings);
@@ -210,8 +244,8 @@ int main(int argc, char** argv) {
 
   SimulateOptions simulate_options;
   const CLI::App* simulate_command = add_simulate(app, simulate_options);
-  std::string form;
-  const CLI::App* documentation_command = add_documentation(app, form);
+  DocumentationOptions documentation_options;
+  const CLI::App* documentation_command = add_documentation(app, documentation_options);
 
   RecordShowOptions record_options;
   add_record(app, record_options);
@@ -219,6 +253,9 @@ int main(int argc, char** argv) {
   const CLI::App* replay_command = add_replay(app, replay_options);
 
   std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "complete") {  // for the shells: not in the help
+    return print_completions(app, {words.begin() + 1, words.end()});
+  }
   if (!words.empty() && words.front() == "help") {  // "help explain" is "explain --help"
     words.erase(words.begin());
     words.emplace_back("--help");
@@ -242,7 +279,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", unknown);
     return kBadUsage;
   }
-  if (documentation_command->parsed()) return print_documentation(app, form);
+  if (documentation_command->parsed()) return print_documentation(app, documentation_options);
   if (config_command->parsed()) return config(config_options);
   if (doctor_command->parsed()) return doctor(doctor_json);
   if (devices_command->parsed()) return devices(devices_options);

@@ -9,13 +9,18 @@ import os
 import pathlib
 import subprocess
 import sys
+import re
 import tempfile
+
+from completion_check import check_completions
 
 FILES = ("bin/tutti", "bin/tutti-bench", "lib/tutti/libtutti.so",
          "lib/tutti/libtutti-compiler.so", "libexec/tutti/tutti-probe",
          "share/bash-completion/completions/tutti", "share/doc/tutti/copyright",
          "share/fish/vendor_completions.d/tutti.fish", "share/man/man1/tutti.1.gz",
-         "share/man/man1/tutti-bench.1.gz", "share/tutti/vendors/tutti.icd",
+         "share/man/man1/tutti-bench.1.gz", "share/man/man1/tutti-run.1.gz",
+         "share/doc/tutti/README.md", "share/doc/tutti/CHANGELOG.md",
+         "share/doc/tutti/docs/options.md", "share/tutti/vendors/tutti.icd",
          "share/zsh/vendor-completions/_tutti")
 
 
@@ -41,12 +46,37 @@ def check_files(prefix, library, settings, icd):
     expect(lines and all(not line or line[0] == "#" for line in lines), f"only comments in {settings}")
 
 
+def check_documents(prefix):
+    """Links lead somewhere; manual pages are as man wants them, and name each other."""
+    documents = sorted((prefix / "share/doc/tutti").rglob("*.md"))
+    links = [(document, target) for document in documents
+             for target in re.findall(r"\]\(([^()#:\s]+)(?:#[^()]*)?\)", document.read_text())]
+    expect(len(links) > 20, f"links in {documents}")
+    for document, target in links:
+        expect((document.parent / target).exists(), f"{document}: {target} to exist")
+    pages = sorted((prefix / "share/man/man1").iterdir())
+    commands = re.findall(r"^  ([a-z]+) ", run(prefix / "bin/tutti", "--help").split(
+        "Subcommands:")[1].split("Environment")[0], re.MULTILINE)
+    expect({f"tutti-{name}.1.gz" for name in commands} < {page.name for page in pages},
+           f"a page for each of {commands}: {pages}")
+    for page in pages:
+        text = run("gzip", "-dc", page)
+        complaints = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8"], input=text, text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+        expect(not complaints, f"{page} to be sound: {complaints}")
+        for other in re.findall(r"^\.BR (tutti\S*) \(1\)", text, re.MULTILINE):
+            name = other.replace("\\", "")
+            expect((page.parent / f"{name}.1.gz").is_file(), f"{page}: {name}(1) to exist")
+
+
 def check_own_prefix(cmake, build, clinfo, folder):
     """A tree anywhere, found by PATH: for `tutti run`, or by OCL_ICD_VENDORS."""
     prefix = folder / "prefix"
     run(cmake, "--install", build, "--prefix", prefix)
     check_files(prefix, prefix / "lib/tutti/libtutti.so", prefix / "share/doc/tutti/tutti.toml",
                 prefix / "etc/OpenCL/vendors/tutti.icd")
+    check_documents(prefix)
+    check_completions(prefix, folder)
     path = f"{prefix / 'bin'}:{os.environ['PATH']}"
     expect("Platform #0: Tutti" in run("tutti", "run", "--", clinfo, "-l", PATH=path),
            "clinfo to show Tutti")
