@@ -50,6 +50,15 @@ struct ReportOptions {
 /// Makes a report of a trace. 1 when the trace cannot be read or the report not written.
 int report(const ReportOptions& options);
 
+struct TopOptions {
+  bool once = false;  // prints what one interval tells, and ends
+  bool json = false;  // the same as JSON
+  double interval = 1;  // seconds
+};
+/// Shows what running processes do with their devices, again and again until `q` is pressed; where
+/// there is no terminal, once.
+int top(const TopOptions& options);
+
 struct SimulateOptions {
   std::string scenario;  // a TOML file; empty: none. What is given below wins over it
   std::string devices;   // "8", or "2,4,8": equal ones, one scenario for each number

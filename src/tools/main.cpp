@@ -101,6 +101,20 @@ const CLI::App* add_config(CLI::App& app, tutti::tools::ConfigOptions& options) 
   return command;
 }
 
+const CLI::App* add_top(CLI::App& app, tutti::tools::TopOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("top", "Show what running processes do with their devices, live");
+  command->footer(
+      "Busy: the share of the time with something of the process in the device's queues. Watts are\n"
+      "of the whole device or package. Processes of this user that run with TUTTI_TOP=on (the\n"
+      "default) are seen.");
+  command->add_flag("--once", options.once, "Print one interval's numbers and end");
+  command->add_flag("--json", options.json, "The same as JSON");
+  command->add_option("--interval", options.interval, "Seconds between two pictures")
+      ->check(CLI::Range(0.05, 3600.0));
+  return command;
+}
+
 // For the build and for packagers: not in the help.
 CLI::App* add_documentation(CLI::App& app, std::string& form) {
   CLI::App* command = app.add_subcommand("documentation", "Print the manual page or completions");
@@ -212,6 +226,9 @@ int main(int argc, char** argv) {
       "The page's file, - for stdout; else TRACE's name with .html, beside it");
   report_command->add_flag("--text", report_options.text, "As text, on stdout");
 
+  TopOptions top_options;
+  const CLI::App* top_command = add_top(app, top_options);
+
   ModelOptions model_options;
   CLI::App* model_command =
       app.add_subcommand("model", "Show or forget what is remembered of kernels' speeds");
@@ -258,6 +275,7 @@ int main(int argc, char** argv) {
   if (doctor_command->parsed()) return doctor(doctor_json);
   if (devices_command->parsed()) return devices(devices_options);
   if (report_command->parsed()) return report(report_options);
+  if (top_command->parsed()) return top(top_options);
   if (model_command->parsed()) {
     model_options.clear = clear_model->parsed();
     return model(model_options);

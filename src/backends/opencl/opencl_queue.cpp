@@ -28,6 +28,7 @@ Status OpenClQueue::enqueue_launch(const Launch& launch, cl_uint wait_count, con
       queue_.get(), kernel.handle(), launch.dims, shifted ? offset.data() : nullptr,
       launch.global.data(), launch.local ? launch.local->data() : nullptr, wait_count, wait, event);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueNDRangeKernel", code);
+  kernel.count_launch();
   return {};
 }
 
@@ -61,6 +62,7 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
   const EventList events(wait, queue_.get());
   if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
+  count_to_host(size);
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
                                               to, events.count(), events.events(), &event);
@@ -85,6 +87,7 @@ Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, ui
   const EventList events(wait, queue_.get());
   if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
+  count_to_device(size);
   cl_event event = nullptr;
   const cl_int code =
       cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size, from,
@@ -95,6 +98,7 @@ Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, ui
 Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
   const auto turn = device_.turn();
+  count_to_device(size);
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
                                                from, 0, nullptr, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBuffer", code);
@@ -106,6 +110,7 @@ Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, 
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
   const uint64_t before = calls_before();
   const auto turn = device_.turn();
+  count_to_host(size);
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_TRUE, offset, size,
                                               to, 0, nullptr, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBuffer", code);
@@ -157,6 +162,7 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
       return Queue::write_rows(to, part, host);
     }
     if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBufferRect", code);
+    count_to_device(part.length * part.count);
     track_->note_call();
     return {};
   });
@@ -180,6 +186,7 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
       return Queue::read_rows(from, part, host);
     }
     if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBufferRect", code);
+    count_to_host(part.length * part.count);
     return {};
   });
 }

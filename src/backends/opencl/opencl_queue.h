@@ -12,7 +12,7 @@ class OpenClQueue final : public Queue {
   OpenClQueue(const VendorDevice& device, OwnedQueue queue)
       : device_(device),
         cl_(*device.cl),
-        track_(std::make_shared<QueueTrack>(std::move(queue))),
+        track_(std::make_shared<QueueTrack>(std::move(queue), device.live)),
         queue_(track_->queue) {}
 
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
@@ -51,6 +51,12 @@ class OpenClQueue final : public Queue {
                                                       const cl_event* wait, cl_event* event);
   Result<CompletionPtr> enqueue_write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                                       WaitList wait, bool wants_event);
+  void count_to_device(uint64_t bytes) const {
+    if (device_.live) live::add(device_.live->bytes_to_device, bytes);
+  }
+  void count_to_host(uint64_t bytes) const {
+    if (device_.live) live::add(device_.live->bytes_to_host, bytes);
+  }
   /// Whether a marker can do for a command without an event.
   bool has_markers() const { return cl_.clEnqueueMarkerWithWaitList != nullptr; }
   Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event,

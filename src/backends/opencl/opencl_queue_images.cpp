@@ -39,6 +39,7 @@ Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box,
   if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const VendorPitches pitch = vendor_pitches(from, second_pitch, third_pitch);
   const uint64_t before = calls_before();
+  count_to_host(from.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2]);
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueReadImage(
       queue_.get(), handle_of(from), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
@@ -56,6 +57,7 @@ Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, 
   if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const VendorPitches pitch = vendor_pitches(to, second_pitch, third_pitch);
   const uint64_t before = calls_before();
+  count_to_device(to.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2]);
   cl_event event = nullptr;
   const cl_int code = cl_.clEnqueueWriteImage(
       queue_.get(), handle_of(to), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
