@@ -219,12 +219,22 @@ int main(int argc, char** argv) {
   ReportOptions report_options;
   CLI::App* report_command = app.add_subcommand(
       "report", "Make a page of a trace: what ran when and where, why, and how well");
-  report_command->add_option("TRACE", report_options.trace, "What tutti run --trace has written")
-      ->required();
+  auto* report_trace =
+      report_command->add_option("TRACE", report_options.trace, "What tutti run --trace has written");
   report_command->add_option(
       "-o,--output", report_options.output,
       "The page's file, - for stdout; else TRACE's name with .html, beside it");
-  report_command->add_flag("--text", report_options.text, "As text, on stdout");
+  auto* report_text =
+      report_command->add_flag("--text", report_options.text, "As text, on stdout");
+  report_command->add_flag("--json", report_options.json, "The numbers as JSON, on stdout")
+      ->excludes(report_text);
+  report_command
+      ->add_option("--compare", report_options.compare,
+                   "Two traces, or summaries (tutti run --summary=FILE.json), side by side: as text, "
+                   "or with -o as a page")
+      ->type_name("A B")
+      ->expected(2)
+      ->excludes(report_trace);
 
   TopOptions top_options;
   const CLI::App* top_command = add_top(app, top_options);

@@ -137,11 +137,13 @@ class QueueTrack {
   Mutex marking;                      // a leaf: held while a marker is enqueued
 
   /// The number of a call that has returned, counted from 1.
-  uint64_t note_call() {
-    const uint64_t number = enqueued.fetch_add(1, std::memory_order_acq_rel) + 1;
+  uint64_t note_call() { return enqueued.fetch_add(1, std::memory_order_acq_rel) + 1; }
+  /// A call begins, in which some devices run the command already.
+  void begin_call() {
     if (live_ && !busy_.load(std::memory_order_relaxed)) begin_busy();
-    return number;
   }
+  /// It is over, and is none of those counted: it has failed, or was a blocking read.
+  void end_call() { note_idle(ended.load(std::memory_order_relaxed)); }
   void note_ended(uint64_t count) {
     uint64_t known = ended.load(std::memory_order_relaxed);
     while (known < count && !ended.compare_exchange_weak(known, count, std::memory_order_acq_rel)) {

@@ -51,6 +51,11 @@ class OpenClQueue final : public Queue {
                                                       const cl_event* wait, cl_event* event);
   Result<CompletionPtr> enqueue_write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                                       WaitList wait, bool wants_event);
+  /// The failure of a call that was begun.
+  tl::unexpected<Error> dropped(const char* call, cl_int code) const {
+    track_->end_call();
+    return device_.failure(call, code);
+  }
   void count_to_device(uint64_t bytes) const {
     if (device_.live) live::add(device_.live->bytes_to_device, bytes);
   }
