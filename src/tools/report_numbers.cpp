@@ -211,7 +211,7 @@ struct Counter {
     }
     if (const uint64_t best = alone(launch, numbers); best != 0) {
       kernel.alone_ns += best;
-      kernel.compared_ns += launch.end - launch.begin;
+      kernel.compared_ns += own_time(launch, parts[index]);
     }
     auto same = std::find_if(
         kernel.verdicts.begin(), kernel.verdicts.end(), [&](const VerdictNumbers& verdict) {
@@ -279,6 +279,25 @@ struct Counter {
       best = std::min(best, static_cast<uint64_t>(static_cast<double>(launch.items) / speed * 1e9));
     }
     return best;
+  }
+
+  /// What a launch took of its own: one that began behind others that it waited for has not ended
+  /// before them, however short it is. But not less than a device computed for it.
+  uint64_t own_time(const TraceLaunch& launch, const Parts& did) const {
+    uint64_t begin = launch.begin;
+    const auto command = std::lower_bound(
+        trace.commands.begin(), trace.commands.end(), launch.command,
+        [](const TraceCommand& entry, uint64_t number) { return entry.number < number; });
+    if (command != trace.commands.end() && command->number == launch.command) {
+      for (const TraceWait& wait : command->waits) {
+        const auto before = by_command.find(wait.on);
+        if (before == by_command.end()) continue;
+        begin = std::max(begin, std::min(trace.launches[before->second].end, launch.end));
+      }
+    }
+    uint64_t computed = 0;
+    for (const auto& [device, part] : did) computed = std::max(computed, part.busy_ns);
+    return std::max(launch.end - begin, std::min(computed, launch.end - launch.begin));
   }
 
   void finish_shares() {
