@@ -88,8 +88,7 @@ const Names<ModelMemory>& names_of(Tag<ModelMemory>) {
 }
 
 const Names<TopChoice>& names_of(Tag<TopChoice>) {
-  static const auto* names =
-      new Names<TopChoice>{{"on", TopChoice::kOn}, {"off", TopChoice::kOff}};
+  static const auto* names = new Names<TopChoice>{{"on", TopChoice::kOn}, {"off", TopChoice::kOff}};
   return *names;
 }
 

@@ -35,7 +35,7 @@ static_assert(sizeof(Header) == 256 && sizeof(Device) == 264 && sizeof(Kernel) =
               "another layout is another version");
 
 std::atomic<File*> the_file{nullptr};
-Mutex adding;     // records
+Mutex adding;      // records
 std::string path;  // of the file; constant once there is one
 
 template <size_t kSize>

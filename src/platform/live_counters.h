@@ -53,8 +53,8 @@ class Busy {
     uint64_t before = state_.load(std::memory_order_relaxed);
     do {
       if (before >> kTimeBits == 0) return;
-    } while (!state_.compare_exchange_weak(
-        before, before >> kTimeBits == 1 ? 0 : before - one(), std::memory_order_relaxed));
+    } while (!state_.compare_exchange_weak(before, before >> kTimeBits == 1 ? 0 : before - one(),
+                                           std::memory_order_relaxed));
     if (before >> kTimeBits == 1) add(ended_us_, since(before, now_ns()));
   }
   /// Microseconds, by `at_ns`. For a copy of the words that a reader has.

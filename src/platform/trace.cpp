@@ -39,7 +39,8 @@ constexpr size_t kLostDigits = 20;
 
 std::string lost_line(uint64_t events) {
   return fmt::format(
-      "[\n{{\"ph\":\"M\",\"pid\":{},\"tid\":0,\"name\":\"tutti_trace_lost\",\"args\":{{\"events\":{:<{}}}}}}",
+      "[\n{{\"ph\":\"M\",\"pid\":{},\"tid\":0,\"name\":\"tutti_trace_lost\",\"args\":{{\"events\":{"
+      ":<{}}}}}}",
       kTutti, events, kLostDigits);
 }
 
@@ -48,7 +49,8 @@ constexpr std::string_view kBetween = ",\n";
 
 uint64_t count_events(std::string_view text) {
   uint64_t events = 0;
-  for (size_t at = text.find(kBetween); at != std::string_view::npos; at = text.find(kBetween, at)) {
+  for (size_t at = text.find(kBetween); at != std::string_view::npos;
+       at = text.find(kBetween, at)) {
     ++events;
     at += kBetween.size();
   }
@@ -82,7 +84,7 @@ class Sink {
   bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
   int file_ TUTTI_GUARDED_BY(mutex_) = -1;
   std::string path_ TUTTI_GUARDED_BY(mutex_);
-  uint64_t lost_ TUTTI_GUARDED_BY(mutex_) = 0;  // events that are not in the file
+  uint64_t lost_ TUTTI_GUARDED_BY(mutex_) = 0;       // events that are not in the file
   uint64_t lost_told_ TUTTI_GUARDED_BY(mutex_) = 0;  // as the file says
   off_t end_ = 0;  // of what the file holds for good; the writer's
   bool warned_ TUTTI_GUARDED_BY(mutex_) = false;
@@ -301,8 +303,9 @@ void Sink::write_events(std::string& text) {
     if (std::exchange(warned_, true)) return;
     path = path_;
   }
-  log(LogLevel::kWarning, "TUTTI_TRACE={}: {}; events of the trace are lost, the application runs on",
-      path, std::strerror(error));
+  log(LogLevel::kWarning,
+      "TUTTI_TRACE={}: {}; events of the trace are lost, the application runs on", path,
+      std::strerror(error));
 }
 
 void Sink::tell_lost(int file) {

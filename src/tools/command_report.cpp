@@ -70,8 +70,10 @@ int compare(const ReportOptions& options) {
 int report(const ReportOptions& options) {
   if (!options.compare.empty()) return compare(options);
   if (options.trace.empty()) {
-    return complain("no trace is named\nUsage: tutti report [OPTIONS] TRACE, or tutti report "
-                    "--compare A B", kBadUsage);
+    return complain(
+        "no trace is named\nUsage: tutti report [OPTIONS] TRACE, or tutti report "
+        "--compare A B",
+        kBadUsage);
   }
   ProgressLine progress;
   progress.show("reading " + options.trace);

@@ -262,10 +262,11 @@ int top(const TopOptions& options) {
     const auto event = screen.wait(milliseconds);
     if (event == TerminalScreen::Event::kEnd) break;
     if (event == TerminalScreen::Event::kTime) sampler.take();
-    std::vector<std::string> lines = lines_of(sampler.processes(), sampler.readings(),
-                                              screen.columns());
-    lines.insert(lines.begin(), cut(fmt::format("tutti top: the last {:.2g} s; q ends",
-                                                sampler.seconds()), screen.columns()));
+    std::vector<std::string> lines =
+        lines_of(sampler.processes(), sampler.readings(), screen.columns());
+    lines.insert(lines.begin(),
+                 cut(fmt::format("tutti top: the last {:.2g} s; q ends", sampler.seconds()),
+                     screen.columns()));
     screen.draw(lines);
   }
   return screen.end();

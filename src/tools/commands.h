@@ -49,12 +49,13 @@ struct ReportOptions {
   std::string output;  // empty: the trace's name with .html, beside it; "-": stdout
   bool text = false;   // for a terminal, and to stdout when no output is named
 };
-/// Makes a report of a trace, or of two side by side. 1 when the trace cannot be read or the report not written.
+/// Makes a report of a trace, or of two side by side. 1 when the trace cannot be read or the report
+/// not written.
 int report(const ReportOptions& options);
 
 struct TopOptions {
-  bool once = false;  // prints what one interval tells, and ends
-  bool json = false;  // the same as JSON
+  bool once = false;    // prints what one interval tells, and ends
+  bool json = false;    // the same as JSON
   double interval = 1;  // seconds
 };
 /// Shows what running processes do with their devices, again and again until `q` is pressed; where

@@ -98,10 +98,8 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
   into.waiting = TUTTI_U64(header, Header, waiting);
   into.waited = TUTTI_U64(header, Header, waited);
   into.waited_ns = TUTTI_U64(header, Header, waited_ns);
-  const uint64_t devices =
-      std::min<uint64_t>(TUTTI_U32(header, Header, devices), device_records);
-  const uint64_t kernels =
-      std::min<uint64_t>(TUTTI_U32(header, Header, kernels), kernel_records);
+  const uint64_t devices = std::min<uint64_t>(TUTTI_U32(header, Header, devices), device_records);
+  const uint64_t kernels = std::min<uint64_t>(TUTTI_U32(header, Header, kernels), kernel_records);
   std::vector<uint32_t> last;
   for (uint64_t i = 0; i < devices; ++i) {
     const Copy<Device> record(content, header_bytes + i * device_bytes, device_bytes);
@@ -190,9 +188,9 @@ std::vector<TopProcess> compare(const LiveSample& before, const LiveSample& now)
     // What still waits has not been added up yet.
     top.waiting = std::max(share(waits, seconds), static_cast<double>(process.waiting));
     for (const LiveDevice& device : process.devices) {
-      const auto known = std::find_if(
-          from.devices.begin(), from.devices.end(),
-          [&](const LiveDevice& other) { return other.index == device.index; });
+      const auto known =
+          std::find_if(from.devices.begin(), from.devices.end(),
+                       [&](const LiveDevice& other) { return other.index == device.index; });
       static const LiveDevice kNoDevice;
       const LiveDevice& old = known == from.devices.end() ? kNoDevice : *known;
       TopDevice entry;
@@ -229,11 +227,11 @@ std::string printable(std::string_view text) {
     const size_t bytes = utf8_bytes(text, at);
     const std::string_view character = text.substr(at, bytes);
     // C1 controls; marks of direction and lines, and the byte order mark.
-    const bool hidden = (bytes == 2 && lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0) ||
-                        (character >= "\xe2\x80\x8b" && character <= "\xe2\x80\x8f") ||
-                        (character >= "\xe2\x80\xa8" && character <= "\xe2\x80\xae") ||
-                        (character >= "\xe2\x81\xa0" && character <= "\xe2\x81\xaf") ||
-                        character == "\xef\xbb\xbf";
+    const bool hidden =
+        (bytes == 2 && lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0) ||
+        (character >= "\xe2\x80\x8b" && character <= "\xe2\x80\x8f") ||
+        (character >= "\xe2\x80\xa8" && character <= "\xe2\x80\xae") ||
+        (character >= "\xe2\x81\xa0" && character <= "\xe2\x81\xaf") || character == "\xef\xbb\xbf";
     if (bytes == 0 || lead < 0x20 || lead == 0x7f || hidden) {
       shown += '?';
     } else {

@@ -105,7 +105,8 @@ const CLI::App* add_top(CLI::App& app, tutti::tools::TopOptions& options) {
   CLI::App* command =
       app.add_subcommand("top", "Show what running processes do with their devices, live");
   command->footer(
-      "Busy: the share of the time with something of the process in the device's queues. Watts are\n"
+      "Busy: the share of the time with something of the process in the device's queues. Watts "
+      "are\n"
       "of the whole device or package. Processes of this user that run with TUTTI_TOP=on (the\n"
       "default) are seen.");
   command->add_flag("--once", options.once, "Print one interval's numbers and end");
@@ -219,19 +220,19 @@ int main(int argc, char** argv) {
   ReportOptions report_options;
   CLI::App* report_command = app.add_subcommand(
       "report", "Make a page of a trace: what ran when and where, why, and how well");
-  auto* report_trace =
-      report_command->add_option("TRACE", report_options.trace, "What tutti run --trace has written");
+  auto* report_trace = report_command->add_option("TRACE", report_options.trace,
+                                                  "What tutti run --trace has written");
   report_command->add_option(
       "-o,--output", report_options.output,
       "The page's file, - for stdout; else TRACE's name with .html, beside it");
-  auto* report_text =
-      report_command->add_flag("--text", report_options.text, "As text, on stdout");
+  auto* report_text = report_command->add_flag("--text", report_options.text, "As text, on stdout");
   report_command->add_flag("--json", report_options.json, "The numbers as JSON, on stdout")
       ->excludes(report_text);
   report_command
-      ->add_option("--compare", report_options.compare,
-                   "Two traces, or summaries (tutti run --summary=FILE.json), side by side: as text, "
-                   "or with -o as a page")
+      ->add_option(
+          "--compare", report_options.compare,
+          "Two traces, or summaries (tutti run --summary=FILE.json), side by side: as text, "
+          "or with -o as a page")
       ->type_name("A B")
       ->expected(2)
       ->excludes(report_trace);

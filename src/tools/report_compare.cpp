@@ -49,8 +49,7 @@ std::optional<Run> summary_of(const std::string& path) {
     const auto name = entry.is_object() ? entry.find("name") : entry.end();
     if (!entry.is_object() || name == entry.end() || !name->is_string()) return std::nullopt;
     run.kernels.push_back({name->get<std::string>(), count(entry, "launches"),
-                           count(entry, "split"), number(entry, "seconds"),
-                           number(entry, "gain")});
+                           count(entry, "split"), number(entry, "seconds"), number(entry, "gain")});
   }
   return run;
 }
@@ -196,18 +195,17 @@ std::string comparison_text(const Comparison& comparison) {
   for (const ComparedKernel& kernel : comparison.kernels) {
     width = std::clamp(printable(kernel.name).size(), width, size_t{40});
   }
-  text += fmt::format("\n{:<{}}  {:>10} {:>10} {:>7}  {:>10} {:>10} {:>7}  {:>11} {:>11}\n",
-                      "kernel", width, "A", "B", "B/A", "A, each", "B, each", "B/A", "A split",
-                      "B split");
+  text +=
+      fmt::format("\n{:<{}}  {:>10} {:>10} {:>7}  {:>10} {:>10} {:>7}  {:>11} {:>11}\n", "kernel",
+                  width, "A", "B", "B/A", "A, each", "B, each", "B/A", "A split", "B split");
   for (const ComparedKernel& kernel : comparison.kernels) {
     const auto part = [](const std::optional<RunKernel>& of, bool each) {
       return of ? seconds_text(each ? of->each() : of->seconds) : std::string("-");
     };
     text += fmt::format("{:<{}}  {:>10} {:>10} {:>7}  {:>10} {:>10} {:>7}  {:>11} {:>11}  {}\n",
-                        printable(kernel.name), width, part(kernel.a, false),
-                        part(kernel.b, false), ratio_text(kernel.ratio), part(kernel.a, true),
-                        part(kernel.b, true), ratio_text(kernel.each), split_text(kernel.a),
-                        split_text(kernel.b),
+                        printable(kernel.name), width, part(kernel.a, false), part(kernel.b, false),
+                        ratio_text(kernel.ratio), part(kernel.a, true), part(kernel.b, true),
+                        ratio_text(kernel.each), split_text(kernel.a), split_text(kernel.b),
                         !kernel.a   ? "in B only"
                         : !kernel.b ? "in A only"
                                     : verdict(kernel.each));

@@ -16,9 +16,9 @@ namespace tutti::tools {
 struct RunKernel {
   std::string name;
   uint64_t launches = 0, split = 0;
-  std::optional<double> seconds;  // of all launches
-  std::optional<double> gain;     // against the best single device
-  double split_share() const;     // of the launches
+  std::optional<double> seconds;       // of all launches
+  std::optional<double> gain;          // against the best single device
+  double split_share() const;          // of the launches
   std::optional<double> each() const;  // seconds
 };
 
@@ -43,7 +43,7 @@ struct ComparedKernel {
 
 struct Comparison {
   Run a, b;
-  std::vector<ComparedKernel> kernels;  // the largest difference of time first
+  std::vector<ComparedKernel> kernels;                // the largest difference of time first
   std::optional<double> a_seconds, b_seconds, ratio;  // of the kernels that are in both
 };
 

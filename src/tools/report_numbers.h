@@ -89,8 +89,8 @@ struct KernelNumbers {
   double efficiency = 0;         // ideal_ns / split_ns; 0: unknown
   double median_efficiency = 0;  // of the launches
   uint32_t best_device = 0;      // the one that is fastest most often
-  double share = 0;      // of all kernels' total_ns
-  double run_share = 0;  // of the whole traced time: when some launch of it was under way
+  double share = 0;              // of all kernels' total_ns
+  double run_share = 0;          // of the whole traced time: when some launch of it was under way
   // Against the best single device, over the launches of which it is known: what they took, and
   // what that device would have needed for each. gain < 1: Tutti lost by its choice. 0: unknown.
   uint64_t compared_ns = 0, alone_ns = 0;
@@ -121,9 +121,9 @@ struct CommandNumbers {
 
 struct ReportNumbers {
   std::vector<DeviceNumbers> devices;
-  std::vector<KernelNumbers> kernels;  // the one that took longest first
-  std::vector<MovedNumbers> moved;     // for the application's own commands, not for kernels
-  std::vector<AskedNumbers> asked;     // those commands
+  std::vector<KernelNumbers> kernels;    // the one that took longest first
+  std::vector<MovedNumbers> moved;       // for the application's own commands, not for kernels
+  std::vector<AskedNumbers> asked;       // those commands
   std::vector<CommandNumbers> commands;  // by number
   uint64_t lost = 0;                     // events that are not in the trace
   uint64_t launches = 0, split = 0;

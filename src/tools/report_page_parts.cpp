@@ -34,8 +34,8 @@ std::vector<const char*> scripts_of(PageKind kind) {
     return {report_words_js, report_table_js, report_compare_js};
   }
   return {report_words_js,   report_table_js,   report_timeline_js, report_details_js,
-          report_search_js,  report_measure_js, report_input_js,   report_devices_js,  report_kernels_js,
-          report_graph_js,   report_begin_js};
+          report_search_js,  report_measure_js, report_input_js,    report_devices_js,
+          report_kernels_js, report_graph_js,   report_begin_js};
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ std::string page_of(PageKind kind, std::string data) {
   std::string script = "\"use strict\";\n(() => {\n";
   for (const char* part : scripts_of(kind)) script += part;
   script += "})();\n";
-  std::string page = kind == PageKind::kReport ? embedded::report_page_html
-                                               : embedded::report_compare_html;
+  std::string page =
+      kind == PageKind::kReport ? embedded::report_page_html : embedded::report_compare_html;
   // The data last: nothing of theirs may be taken for a mark.
   put_in(page, "@STYLE@", embedded::report_page_css);
   put_in(page, "@SCRIPT@", script);

@@ -128,8 +128,8 @@ std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
   if (kernel.unfinished > 0) {
     text += fmt::format("    {} had not ended when the trace stops\n", kernel.unfinished);
   }
-  text += fmt::format("    {:.3g} % of the kernels' time, {:.3g} % of the whole time", 100 * kernel.share,
-                      100 * kernel.run_share);
+  text += fmt::format("    {:.3g} % of the kernels' time, {:.3g} % of the whole time",
+                      100 * kernel.share, 100 * kernel.run_share);
   if (kernel.gain > 0) {
     text += fmt::format("; {:.3g} times as fast as the best single device{}", kernel.gain,
                         kernel.gain < 1 ? ": lost" : "");

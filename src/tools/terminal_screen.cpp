@@ -100,9 +100,8 @@ TerminalScreen::Event TerminalScreen::wait(int milliseconds) {
       char keys[64];
       const ssize_t count = read(STDIN_FILENO, keys, sizeof keys);
       if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) return Event::kEnd;
-      if (count > 0 && std::any_of(keys, keys + count, [](char key) {
-            return key == 'q' || key == 'Q';
-          })) {
+      if (count > 0 &&
+          std::any_of(keys, keys + count, [](char key) { return key == 'q' || key == 'Q'; })) {
         return Event::kEnd;
       }
     }

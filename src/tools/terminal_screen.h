@@ -3,10 +3,10 @@
 // the end, also when a signal ends the program or stops it (Ctrl-Z). One at a time, one thread.
 #pragma once
 
+#include <termios.h>
 #include <csignal>
 #include <cstddef>
 #include <string>
-#include <termios.h>
 #include <vector>
 
 namespace tutti::tools {

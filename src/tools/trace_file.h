@@ -90,8 +90,8 @@ struct TraceWait {
 /// A command as it was enqueued.
 struct TraceCommand {
   uint64_t number = 0;
-  uint32_t queue = 0;              // 0: of none, as a user event is
-  uint32_t what = 0, kernel = 0;   // texts
+  uint32_t queue = 0;             // 0: of none, as a user event is
+  uint32_t what = 0, kernel = 0;  // texts
   uint64_t enqueued = 0;
   std::vector<TraceWait> waits;
 };
@@ -110,8 +110,8 @@ struct TraceFile {
   std::vector<TraceSlice> slices;  // by row, then by begin
   std::vector<TraceArrow> arrows;
   std::vector<TraceCommand> commands;  // by number
-  std::vector<TraceLaunch> launches;  // in the order of their decisions
-  std::vector<std::string> texts;     // number 0 is empty
+  std::vector<TraceLaunch> launches;   // in the order of their decisions
+  std::vector<std::string> texts;      // number 0 is empty
 };
 
 /// The error's message is for a person, and names the file.

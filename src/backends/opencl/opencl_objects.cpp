@@ -74,7 +74,8 @@ void QueueTrack::end_busy(uint64_t count) {
   if (!busy_.exchange(false, std::memory_order_relaxed)) return;
   live_->busy.end();
   count_calls();
-  if (enqueued.load(std::memory_order_relaxed) > count) begin_busy();  // another thread's, meanwhile
+  if (enqueued.load(std::memory_order_relaxed) > count)
+    begin_busy();  // another thread's, meanwhile
 }
 
 void QueueTrack::count_calls() {

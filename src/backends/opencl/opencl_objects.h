@@ -129,8 +129,7 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
 /// completions, which may outlive it.
 class QueueTrack {
  public:
-  QueueTrack(OwnedQueue owned, live::Device* counters)
-      : queue(std::move(owned)), live_(counters) {}
+  QueueTrack(OwnedQueue owned, live::Device* counters) : queue(std::move(owned)), live_(counters) {}
   const OwnedQueue queue;
   std::atomic<uint64_t> enqueued{0};  // calls that have returned, without blocking reads
   std::atomic<uint64_t> ended{0};     // of those the first so many have ended

@@ -38,9 +38,7 @@ class TraceTest : public ::testing::Test {
     start_log(LogLevel::kWarning);
   }
   /// Events of that category.
-  std::vector<json> events(const std::string& category) {
-    return events(category, text_of(file_));
-  }
+  std::vector<json> events(const std::string& category) { return events(category, text_of(file_)); }
   static std::vector<json> events(const std::string& category, const std::string& text) {
     std::vector<json> found;
     for (const json& event : json::parse(text)) {

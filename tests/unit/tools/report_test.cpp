@@ -81,8 +81,8 @@ TEST_F(ReportTest, TellsTheNumbers) {
 }
 
 TEST_F(ReportTest, SaysWhatWonAndWhatLost) {
-  // Of the split launch device 0 alone would have needed what it took. v lost: once it ran on device
-  // 1, and on device 0 it was twice as fast.
+  // Of the split launch device 0 alone would have needed what it took. v lost: once it ran on
+  // device 1, and on device 0 it was twice as fast.
   std::string content = trace_text(false);
   const auto whole = [&content](int command, int device, int begin, int length) {
     content += fmt::format(
@@ -105,9 +105,8 @@ TEST_F(ReportTest, CountsLostEvents) {
   EXPECT_THAT(report_of(trace_text()).output, HasSubstr("\n0 events lost while tracing\n"));
   std::string content = trace_text();
   content.insert(
-      2,
-      R"({"ph":"M","pid":2,"tid":0,"name":"tutti_trace_lost","args":{"events":17      }},)"
-      "\n");
+      2, R"({"ph":"M","pid":2,"tid":0,"name":"tutti_trace_lost","args":{"events":17      }},)"
+         "\n");
   EXPECT_THAT(report_of(content).output, HasSubstr("\n17 events lost while tracing\n"));
   const Outcome page = report(folder_.write("lost.json", content));
   EXPECT_THAT(page.output, HasSubstr("17 events of"));
@@ -129,8 +128,7 @@ TEST_F(ReportTest, ComparesTwoRuns) {
   EXPECT_EQ(text.code, 0) << text.output;
   EXPECT_THAT(
       text.output,
-      AllOf(ContainsRegex(
-                "w +1.00 ms +1.50 ms +1.500 +1.00 ms +1.50 ms +1.500 +0/1 +0/1  slower"),
+      AllOf(ContainsRegex("w +1.00 ms +1.50 ms +1.500 +1.00 ms +1.50 ms +1.500 +0/1 +0/1  slower"),
             ContainsRegex("k +10.0 ms +- +- .* 1/1 +-  in A only"),
             ContainsRegex("other .* in B only"), ContainsRegex("in both +1.00 ms +1.50 ms")));
   const Outcome json = report("--json --compare " + a + " " + b);
@@ -150,9 +148,8 @@ TEST_F(ReportTest, ComparesTwoRuns) {
 
 TEST_F(ReportTest, ComparesSummariesToo) {
   const auto summary = [&](const char* name, const std::string& seconds) {
-    return folder_.write(
-        name, R"({"devices":[],"kernels":[{"name":"w","launches":4,"split":2,)" + seconds +
-                  R"("mode":"whole","reason":""}]})");
+    return folder_.write(name, R"({"devices":[],"kernels":[{"name":"w","launches":4,"split":2,)" +
+                                   seconds + R"("mode":"whole","reason":""}]})");
   };
   const std::string a = summary("a.json", R"("seconds":2.0,)");
   const std::string b = summary("b.json", R"("seconds":1.0,)");
@@ -173,8 +170,8 @@ TEST_F(ReportTest, WaitsOfADamagedTrace) {
        {R"("command":1,"queue":1,"what":"kernel","named":[2,1,9,0],"enqueued_ns":5)",
         R"("command":2,"queue":1,"what":"kernel","order":[1,1],"named":"x","enqueued_ns":7)",
         R"("command":0,"queue":1)", R"("command":2,"data":[1])"}) {
-    content += std::string(",\n") +
-               R"({"ph":"M","pid":2,"tid":0,"name":"tutti_command","args":{)" + args + "}}";
+    content += std::string(",\n") + R"({"ph":"M","pid":2,"tid":0,"name":"tutti_command","args":{)" +
+               args + "}}";
   }
   const Outcome outcome = report("--json " + folder_.write("t.json", content + "\n]\n"));
   EXPECT_EQ(outcome.code, 0);
