@@ -14,6 +14,7 @@
 #include "platform/clock.h"
 #include "platform/config.h"
 #include "platform/discovery.h"
+#include "platform/live_counters.h"
 #include "platform/log.h"
 #include "platform/process_exit.h"
 #include "platform/trace.h"
@@ -105,9 +106,11 @@ const Composition* compose() {
   const Config& config = process_config();
   const uint64_t begun_ns = now_ns();
   std::vector<backends::DeviceReport> report;
+  if (config.top.value == TopChoice::kOn) live::start(live::folder(cache_folder(config)));
   auto list = choose_devices(config, report);
   if (list.empty()) {
     explain_absence(config, report);
+    live::stop();
     return nullptr;
   }
   trace::start(config.trace.value);
@@ -120,6 +123,7 @@ const Composition* compose() {
   set_exit_hook([] {
     the_engine->shut_down();
     trace::stop();
+    live::stop();
   });
   made->platform = new Platform;
   log(LogLevel::kInfo, "{}: {} devices", capabilities->name, made->backends->count());

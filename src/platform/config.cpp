@@ -88,6 +88,11 @@ const Names<ModelMemory>& names_of(Tag<ModelMemory>) {
   return *names;
 }
 
+const Names<TopChoice>& names_of(Tag<TopChoice>) {
+  static const auto* names = new Names<TopChoice>{{"on", TopChoice::kOn}, {"off", TopChoice::kOff}};
+  return *names;
+}
+
 const Names<ProgramMemory>& names_of(Tag<ProgramMemory>) {
   static const auto* names =
       new Names<ProgramMemory>{{"disk", ProgramMemory::kDisk}, {"off", ProgramMemory::kOff}};

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,11 +14,13 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <new>
 
 #include "platform/cl_error_name.h"
 #include "platform/log.h"
 #include "platform/output_file.h"
 #include "platform/task_thread.h"
+#include "platform/utf8.h"
 
 namespace tutti::trace {
 
@@ -31,6 +34,30 @@ namespace {
 // disk that does not keep up must not cost memory without end.
 constexpr size_t kManyBytes = 1 << 20;
 constexpr size_t kMostBytes = 64 << 20;
+// The first line says how many events were lost. It is rewritten in place, so that it can be told
+// on a full disk, too: the number stands left in so much room.
+constexpr size_t kLostDigits = 20;
+
+std::string lost_line(uint64_t events) {
+  return fmt::format(
+      "[\n{{\"ph\":\"M\",\"pid\":{},\"tid\":0,\"name\":\"tutti_trace_lost\",\"args\":{{\"events\":{"
+      ":<{}}}}}}",
+      kTutti, events, kLostDigits);
+}
+
+/// Every event, but for that line, begins with this; none has a line break within.
+constexpr std::string_view kBetween = ",\n";
+
+uint64_t count_events(std::string_view text) {
+  uint64_t events = 0;
+  for (size_t at = text.find(kBetween); at != std::string_view::npos;
+       at = text.find(kBetween, at)) {
+    ++events;
+    at += kBetween.size();
+  }
+  return events;
+}
+
 // How many slices of a lane are remembered: one that is noticed later than so many others may
 // overlap.
 constexpr size_t kLaneMemory = 256;
@@ -41,11 +68,13 @@ class Sink {
   void start(const std::string& path);
   void stop();
   void append(const fmt::memory_buffer& line);
+  void note_lost() TUTTI_EXCLUDES(mutex_);
   uint32_t session() const { return session_.load(std::memory_order_relaxed); }
 
  private:
   void drain();  // the writer's task
-  bool write_all(const std::string& text);
+  void write_events(std::string& text);
+  void tell_lost(int file) TUTTI_REQUIRES(mutex_);
   bool wake_writer() TUTTI_REQUIRES(mutex_);  // false: there is no thread to be had
 
   Mutex mutex_;
@@ -54,9 +83,12 @@ class Sink {
   std::string writing_;  // the writer's; they take turns, so that their memory is got once
   bool draining_ TUTTI_GUARDED_BY(mutex_) = false;  // the writer's task is posted or runs
   bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
-  bool begun_ TUTTI_GUARDED_BY(mutex_) = false;  // some event was appended
   int file_ TUTTI_GUARDED_BY(mutex_) = -1;
   std::string path_ TUTTI_GUARDED_BY(mutex_);
+  uint64_t lost_ TUTTI_GUARDED_BY(mutex_) = 0;       // events that are not in the file
+  uint64_t lost_told_ TUTTI_GUARDED_BY(mutex_) = 0;  // as the file says
+  off_t end_ = 0;  // of what the file holds for good; the writer's
+  bool warned_ TUTTI_GUARDED_BY(mutex_) = false;
   pid_t process_ TUTTI_GUARDED_BY(mutex_) = 0;  // that start()ed
   std::atomic<uint32_t> session_{0};            // of start(): threads name their rows in each
   TaskThread* writer_ TUTTI_GUARDED_BY(mutex_) = nullptr;
@@ -74,6 +106,37 @@ void forget_in_child() {
   detail::on.store(false, std::memory_order_relaxed);
   const int file = open_file.exchange(-1, std::memory_order_relaxed);
   if (file >= 0) close(file);
+}
+
+/// How many bytes could be written; the error where that is not all.
+size_t write_some(int file, const std::string& text, int& error) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const ssize_t count = write(file, text.data() + at, text.size() - at);
+    if (count > 0) {
+      at += static_cast<size_t>(count);
+    } else if (count == 0 || errno != EINTR) {
+      error = count == 0 ? EIO : errno;
+      break;
+    }
+  }
+  return at;
+}
+
+/// The same in a thread of the application, which must not get the signal of a file that may not
+/// grow.
+size_t write_quietly(int file, const std::string& text, int& error) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const size_t written = write_some(file, text, error);
+  const timespec none{};
+  if (written < text.size() && sigismember(&before, SIGXFSZ) == 0) {
+    sigtimedwait(&blocked, nullptr, &none);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return written;
 }
 
 void refuse(const std::string& path, const std::string& why) {
@@ -101,13 +164,21 @@ void Sink::start(const std::string& path) {
                   "process's number)");
   }
   (void)!ftruncate(file, 0);  // a device cannot be cut, and need not be
+  int error = 0;
+  const std::string head = lost_line(0);
+  if (write_quietly(file, head, error) != head.size()) {
+    close(file);
+    return refuse(path, std::strerror(error));
+  }
   static const int forked = pthread_atfork(nullptr, nullptr, forget_in_child);
   (void)forked;
   file_ = file;
   open_file.store(file, std::memory_order_relaxed);
   path_ = path;
   process_ = getpid();
-  begun_ = stopping_ = false;
+  stopping_ = warned_ = false;
+  lost_ = lost_told_ = 0;
+  end_ = static_cast<off_t>(head.size());
   pending_.clear();
   writer_ = new TaskThread("tutti-trace");
   session_.fetch_add(1, std::memory_order_relaxed);
@@ -148,15 +219,32 @@ bool Sink::wake_writer() {
 void Sink::append(const fmt::memory_buffer& line) {
   MutexLock lock(mutex_);
   if (file_ < 0 || stopping_) return;
-  while (pending_.size() > kMostBytes && !stopping_ && file_ >= 0) changed_.wait(mutex_);
-  pending_ += begun_ ? ",\n" : "[\n";
-  begun_ = true;
-  pending_.append(line.data(), line.size());
+  while (pending_.size() > kMostBytes && draining_ && !stopping_ && file_ >= 0) {
+    changed_.wait(mutex_);
+  }
+  if (pending_.size() > kMostBytes) {  // and nobody writes
+    lost_ += 1 + count_events({line.data(), line.size()});
+    wake_writer();
+    return;
+  }
+  const size_t before = pending_.size();
+  try {
+    pending_ += kBetween;
+    pending_.append(line.data(), line.size());
+  } catch (const std::bad_alloc&) {
+    pending_.resize(before);
+    lost_ += 1 + count_events({line.data(), line.size()});
+  }
   if (!draining_) {
     wake_writer();  // where there is no thread now, the next event tries again
-  } else if (pending_.size() > kManyBytes && pending_.size() - line.size() <= kManyBytes) {
+  } else if (pending_.size() > kManyBytes && before <= kManyBytes) {
     changed_.notify_all();
   }
+}
+
+void Sink::note_lost() {
+  MutexLock lock(mutex_);
+  if (file_ >= 0) ++lost_;
 }
 
 void Sink::drain() {
@@ -165,16 +253,15 @@ void Sink::drain() {
     // Events come in crowds: they are collected for a moment, and written together.
     if (!stopping_ && pending_.size() < kManyBytes) changed_.wait_for(mutex_, kFlushMilliseconds);
     const bool last = stopping_;
-    if (last) pending_ += begun_ ? "\n]\n" : "[]\n";
-    if (pending_.empty()) break;
+    if (pending_.empty() && !last) break;
     writing_.swap(pending_);
     lock.unlock();
-    const bool written = write_all(writing_);
+    write_events(writing_);
     writing_.clear();
     if (writing_.capacity() > 4 * kManyBytes) writing_.shrink_to_fit();  // after a burst
     lock.lock();
-    if (!written || last) {
-      detail::on.store(false, std::memory_order_relaxed);
+    tell_lost(file_);
+    if (last) {
       open_file.store(-1, std::memory_order_relaxed);
       close(file_);
       file_ = -1;
@@ -187,25 +274,52 @@ void Sink::drain() {
 }
 
 // In the writer's thread, which blocks the signals that a write may raise.
-bool Sink::write_all(const std::string& text) {
+void Sink::write_events(std::string& text) {
   int file = -1;
-  std::string path;
+  bool last = false;
   {
     MutexLock lock(mutex_);
     file = file_;
-    path = path_;
+    last = stopping_;
   }
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t count = write(file, text.data() + at, text.size() - at);
-    if (count > 0) {
-      at += static_cast<size_t>(count);
-    } else if (count == 0 || errno != EINTR) {
-      log(LogLevel::kWarning, "TUTTI_TRACE={}: {}; the trace ends here, the application runs on",
-          path, std::strerror(count == 0 ? EIO : errno));
-      return false;
+  int error = 0;
+  size_t kept = write_some(file, text, error);
+  uint64_t lost = 0;
+  if (kept < text.size()) {
+    // Up to the last event that is whole; later ones may find room again.
+    kept = kept == 0 ? 0 : text.rfind(kBetween, kept - 1);
+    if (kept == std::string::npos) kept = 0;
+    lost = count_events(std::string_view(text).substr(kept));
+    if (ftruncate(file, end_ + static_cast<off_t>(kept)) == 0) {
+      (void)!lseek(file, end_ + static_cast<off_t>(kept), SEEK_SET);
     }
   }
-  return true;
+  end_ += static_cast<off_t>(kept);
+  if (last) {
+    int ignored = 0;  // a trace without its end can be read
+    write_some(file, "\n]\n", ignored);
+  }
+  if (lost == 0) return;
+  std::string path;
+  {
+    MutexLock lock(mutex_);
+    lost_ += lost;
+    if (std::exchange(warned_, true)) return;
+    path = path_;
+  }
+  log(LogLevel::kWarning,
+      "TUTTI_TRACE={}: {}; events of the trace are lost, the application runs on", path,
+      std::strerror(error));
+}
+
+void Sink::tell_lost(int file) {
+  if (lost_ == lost_told_) return;
+  const std::string head = lost_line(lost_);
+  if (pwrite(file, head.data(), head.size(), 0) == static_cast<ssize_t>(head.size())) {
+    lost_told_ = lost_;
+  } else if (stopping_) {
+    log(LogLevel::kWarning, "TUTTI_TRACE={}: {} events are lost", path_, lost_);
+  }
 }
 
 // ---- text ---------------------------------------------------------------------------------------
@@ -220,22 +334,6 @@ void put_number(fmt::memory_buffer& to, T value) {
   to.append(text.data(), text.data() + text.size());
 }
 
-/// How many bytes the character at `at` has; 0 where it is not UTF-8.
-size_t character_bytes(std::string_view text, size_t at) {
-  const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  if (lead < 0x80) return 1;
-  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || at + bytes > text.size()) return 0;
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(at + 1);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool beyond = (lead == 0xed && second >= 0xa0) || (lead == 0xf4 && second >= 0x90);
-  return overlong || beyond ? 0 : bytes;
-}
-
 /// A JSON text. What vendors and kernels are called need not be UTF-8.
 void put_quoted(fmt::memory_buffer& to, std::string_view text) {
   to.push_back('"');
@@ -248,7 +346,7 @@ void put_quoted(fmt::memory_buffer& to, std::string_view text) {
     return;
   }
   for (size_t at = 0; at < text.size();) {
-    const size_t bytes = character_bytes(text, at);
+    const size_t bytes = utf8_bytes(text, at);
     const char c = text[at];
     if (bytes == 0) {
       put(to, "\\ufffd");
@@ -486,7 +584,8 @@ void CallScope::write() const noexcept {
     Args args;
     if (code_ != 0) args.add("error", cl_error_name(code_));
     slice(thread_row(kApplication), "api", name_, begin_ns_, end, args);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for an event
+  } catch (...) {  // no memory for an event
+    sink().note_lost();
   }
 }
 

@@ -6,7 +6,8 @@
 // Events are appended to a buffer in memory, which a thread of its own writes to the file all
 // kFlushMilliseconds: the application never waits for a disk, and when it crashes only the last
 // moment is lost. The array is then not closed, which every reader of the format accepts. When the
-// file takes no more (full disk) there is a warning, the trace ends, and the application goes on.
+// file takes no more (full disk) there is a warning, and the application goes on: what cannot be
+// written is lost, and counted in the file's first event ("tutti_trace_lost").
 // Thread-safe. Off, a call costs one relaxed load.
 #pragma once
 

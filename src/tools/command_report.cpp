@@ -10,6 +10,7 @@
 #include "platform/output_file.h"
 #include "platform/progress_line.h"
 #include "tools/commands.h"
+#include "tools/report_compare.h"
 #include "tools/report_output.h"
 
 namespace tutti::tools {
@@ -32,9 +33,58 @@ std::string write_file(const std::string& path, const std::string& content) {
   return {};
 }
 
+/// To the file, or to stdout ("-").
+int put(const std::string& output, const std::string& content) {
+  if (output == "-") {
+    fmt::print("{}", content);
+    if (std::fflush(stdout) != 0) return complain(std::strerror(errno));
+    return 0;
+  }
+  if (const std::string error = write_file(output, content); !error.empty()) {
+    return complain(fmt::format("{}: {}", output, error));
+  }
+  return 0;
+}
+
+/// Why the page must not go there; empty: it may.
+std::string refuses(const std::string& output, const std::vector<std::string>& inputs) {
+  const std::string reason = overwrites_input(output, inputs);
+  return reason.empty() ? reason : reason + "; name another file after -o";
+}
+
+int compare(const ReportOptions& options) {
+  const std::string output = options.output.empty() ? "-" : options.output;
+  if (const std::string refused = refuses(output, options.compare); !refused.empty()) {
+    return complain(refused, kBadUsage);
+  }
+  ProgressLine progress;
+  std::vector<Run> runs;
+  for (const std::string& file : options.compare) {
+    progress.show("reading " + file);
+    auto run = read_run(file);
+    progress.end();
+    if (!run) return complain(run.error().message);
+    runs.push_back(std::move(*run));
+  }
+  const Comparison comparison = compare_runs(std::move(runs[0]), std::move(runs[1]));
+  const bool page = !options.output.empty() && !options.text && !options.json;
+  const int code = put(output, options.json ? comparison_json(comparison)
+                               : page       ? comparison_page(comparison)
+                                            : comparison_text(comparison));
+  if (code == 0 && output != "-") fmt::print("{}\n", output);
+  return code;
+}
+
 }  // namespace
 
 int report(const ReportOptions& options) {
+  if (!options.compare.empty()) return compare(options);
+  if (options.trace.empty()) {
+    return complain(
+        "no trace is named\nUsage: tutti report [OPTIONS] TRACE, or tutti report "
+        "--compare A B",
+        kBadUsage);
+  }
   ProgressLine progress;
   progress.show("reading " + options.trace);
   const Result<TraceFile> trace = read_trace(options.trace);
@@ -46,27 +96,26 @@ int report(const ReportOptions& options) {
   const std::filesystem::path source(options.trace);
   std::string output = options.output;
   if (output.empty()) {
-    output = options.text ? "-" : std::filesystem::path(source).replace_extension(".html").string();
+    output = options.text || options.json
+                 ? "-"
+                 : std::filesystem::path(source).replace_extension(".html").string();
   }
-  if (std::string refused = overwrites_input(output, {options.trace}); !refused.empty()) {
-    return complain(refused + "; name another file after -o", kBadUsage);
+  if (const std::string refused = refuses(output, {options.trace}); !refused.empty()) {
+    return complain(refused, kBadUsage);
   }
-  const std::string content = options.text
-                                  ? report_text(*trace, numbers)
-                                  : report_page(*trace, numbers, source.filename().string());
-  if (output == "-") {
-    fmt::print("{}", content);
-    if (std::fflush(stdout) != 0) return complain(std::strerror(errno));
-    return 0;
-  }
-  if (const std::string error = write_file(output, content); !error.empty()) {
-    return complain(fmt::format("{}: {}", output, error));
-  }
+  const int code =
+      put(output, options.json   ? report_json(*trace, numbers)
+                  : options.text ? report_text(*trace, numbers)
+                                 : report_page(*trace, numbers, source.filename().string()));
+  if (code != 0 || output == "-") return code;
   if (!trace->complete) {
     fmt::print(stderr,
                "tutti report: {} breaks off: the application crashed, was killed, or still "
                "runs. The report is of what is there.\n",
                options.trace);
+  }
+  if (trace->lost > 0) {
+    fmt::print(stderr, "tutti report: {} events of {} are lost\n", trace->lost, options.trace);
   }
   fmt::print("{}\n", output);
   return 0;

@@ -47,12 +47,24 @@ int explain(const ExplainOptions& options);
 std::vector<std::string> take_build_options(std::vector<std::string>& arguments);
 
 struct ReportOptions {
+  std::vector<std::string> compare;  // two traces or summaries; else none
+  bool json = false;
   std::string trace;   // the file that TUTTI_TRACE named
   std::string output;  // empty: the trace's name with .html, beside it; "-": stdout
   bool text = false;   // for a terminal, and to stdout when no output is named
 };
-/// Makes a report of a trace. 1 when the trace cannot be read or the report not written.
+/// Makes a report of a trace, or of two side by side. 1 when the trace cannot be read or the report
+/// not written.
 int report(const ReportOptions& options);
+
+struct TopOptions {
+  bool once = false;    // prints what one interval tells, and ends
+  bool json = false;    // the same as JSON
+  double interval = 1;  // seconds
+};
+/// Shows what running processes do with their devices, again and again until `q` is pressed; where
+/// there is no terminal, once.
+int top(const TopOptions& options);
 
 struct SimulateOptions {
   std::string scenario;  // a TOML file; empty: none. What is given below wins over it

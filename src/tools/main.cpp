@@ -107,6 +107,21 @@ const CLI::App* add_config(CLI::App& app, tutti::tools::ConfigOptions& options) 
   return command;
 }
 
+const CLI::App* add_top(CLI::App& app, tutti::tools::TopOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("top", "Show what running processes do with their devices, live");
+  command->footer(
+      "Busy: the share of the time with something of the process in the device's queues. Watts "
+      "are\n"
+      "of the whole device or package. Processes of this user that run with TUTTI_TOP=on (the\n"
+      "default) are seen.");
+  command->add_flag("--once", options.once, "Print one interval's numbers and end");
+  command->add_flag("--json", options.json, "The same as JSON");
+  command->add_option("--interval", options.interval, "Seconds between two pictures")
+      ->check(CLI::Range(0.05, 3600.0));
+  return command;
+}
+
 // For the build and for packagers: not in the help.
 struct DocumentationOptions {
   std::string form, folder;
@@ -223,13 +238,26 @@ int main(int argc, char** argv) {
   ReportOptions report_options;
   CLI::App* report_command = app.add_subcommand(
       "report", "Make a page of a trace: what ran when and where, why, and how well");
-  report_command->add_option("TRACE", report_options.trace, "What tutti run --trace has written")
-      ->required();
+  auto* report_trace = report_command->add_option("TRACE", report_options.trace,
+                                                  "What tutti run --trace has written");
   report_command
       ->add_option("-o,--output", report_options.output,
                    "The page's file, - for stdout; else TRACE's name with .html, beside it")
       ->check([](const std::string& name) { return tutti::output_name_problem(name, true); });
-  report_command->add_flag("--text", report_options.text, "As text, on stdout");
+  auto* report_text = report_command->add_flag("--text", report_options.text, "As text, on stdout");
+  report_command->add_flag("--json", report_options.json, "The numbers as JSON, on stdout")
+      ->excludes(report_text);
+  report_command
+      ->add_option(
+          "--compare", report_options.compare,
+          "Two traces, or summaries (tutti run --summary=FILE.json), side by side: as text, "
+          "or with -o as a page")
+      ->type_name("A B")
+      ->expected(2)
+      ->excludes(report_trace);
+
+  TopOptions top_options;
+  const CLI::App* top_command = add_top(app, top_options);
 
   ModelOptions model_options;
   CLI::App* model_command =
@@ -284,6 +312,7 @@ int main(int argc, char** argv) {
   if (doctor_command->parsed()) return doctor(doctor_json);
   if (devices_command->parsed()) return devices(devices_options);
   if (report_command->parsed()) return report(report_options);
+  if (top_command->parsed()) return top(top_options);
   if (model_command->parsed()) {
     model_options.clear = clear_model->parsed();
     return model(model_options);

@@ -209,6 +209,10 @@ struct Counter {
       kernel.ideal_ns += numbers.ideal_ns;
       kernel.best_ns += numbers.best_ns;
     }
+    if (const uint64_t best = alone(launch, numbers); best != 0) {
+      kernel.alone_ns += best;
+      kernel.compared_ns += own_time(launch, parts[index]);
+    }
     auto same = std::find_if(
         kernel.verdicts.begin(), kernel.verdicts.end(), [&](const VerdictNumbers& verdict) {
           return verdict.mode == launch.mode && verdict.reason == launch.reason;
@@ -261,6 +265,99 @@ struct Counter {
     }
   }
 
+  /// What the best single device would have needed; 0: not known. Of a whole launch the one that it
+  /// ran on counts by that launch, and others by how fast they were in the trace.
+  uint64_t alone(const TraceLaunch& launch, const LaunchNumbers& numbers) {
+    if (!launch.ended || launch.failed || launch.end <= launch.begin) return 0;
+    if (launch.split) return numbers.best_ns;
+    uint64_t best = launch.end - launch.begin;
+    const auto& ran = parts[by_command.at(launch.command)];
+    for (const auto& [index, entry] : kernel_devices[text(launch.kernel)]) {
+      if (ran.contains(index)) continue;
+      const double speed = speed_of(entry.items, entry.busy_ns);
+      if (speed == 0) continue;
+      best = std::min(best, static_cast<uint64_t>(static_cast<double>(launch.items) / speed * 1e9));
+    }
+    return best;
+  }
+
+  /// What a launch took of its own: one that began behind others that it waited for has not ended
+  /// before them, however short it is. But not less than a device computed for it.
+  uint64_t own_time(const TraceLaunch& launch, const Parts& did) const {
+    uint64_t begin = launch.begin;
+    const auto command = std::lower_bound(
+        trace.commands.begin(), trace.commands.end(), launch.command,
+        [](const TraceCommand& entry, uint64_t number) { return entry.number < number; });
+    if (command != trace.commands.end() && command->number == launch.command) {
+      for (const TraceWait& wait : command->waits) {
+        const auto before = by_command.find(wait.on);
+        if (before == by_command.end()) continue;
+        begin = std::max(begin, std::min(trace.launches[before->second].end, launch.end));
+      }
+    }
+    uint64_t computed = 0;
+    for (const auto& [device, part] : did) computed = std::max(computed, part.busy_ns);
+    return std::max(launch.end - begin, std::min(computed, launch.end - launch.begin));
+  }
+
+  void finish_shares() {
+    uint64_t all = 0;
+    for (const KernelNumbers& kernel : report.kernels) all += kernel.total_ns;
+    for (KernelNumbers& kernel : report.kernels) {
+      kernel.share = ratio(kernel.total_ns, all);
+      kernel.gain = ratio(kernel.alone_ns, kernel.compared_ns);
+      for (const MovedNumbers& entry : kernel.moved) kernel.moved_bytes += entry.bytes;
+      std::vector<std::pair<uint64_t, uint64_t>> times;
+      for (const LaunchNumbers& launch : kernel.all) {
+        if (launch.ended) times.emplace_back(launch.begin, launch.end);
+      }
+      std::sort(times.begin(), times.end());
+      uint64_t covered = 0, until = 0;
+      for (const auto& [begin, end] : times) {
+        if (end <= until) continue;
+        covered += end - std::max(begin, until);
+        until = end;
+      }
+      kernel.run_share = ratio(covered, trace.duration);
+    }
+  }
+
+  void take_commands() {
+    std::unordered_map<uint64_t, size_t> place;
+    for (const TraceCommand& command : trace.commands) {
+      place[command.number] = report.commands.size();
+      CommandNumbers& entry = report.commands.emplace_back();
+      entry.number = command.number;
+      entry.queue = command.queue;
+      entry.what = text(command.what);
+      entry.kernel = text(command.kernel);
+      entry.enqueued = command.enqueued;
+      for (const TraceWait& wait : command.waits) {
+        if (place.contains(wait.on)) entry.waits.push_back(wait);
+      }
+    }
+    for (const TraceSlice& slice : trace.slices) {
+      if (slice.kind == SliceKind::kApi || slice.kind == SliceKind::kDecision) continue;
+      const auto found = place.find(slice.command);
+      if (found == place.end()) continue;
+      CommandNumbers& entry = report.commands[found->second];
+      entry.begin = entry.end == 0 ? slice.begin : std::min(entry.begin, slice.begin);
+      entry.end = std::max(entry.end, slice.end);
+    }
+    const auto last = std::max_element(report.commands.begin(), report.commands.end(),
+                                       [](const auto& a, const auto& b) { return a.end < b.end; });
+    CommandNumbers* on = last == report.commands.end() ? nullptr : &*last;
+    while (on) {  // each waits for earlier ones only
+      on->critical = true;
+      CommandNumbers* before = nullptr;
+      for (const TraceWait& wait : on->waits) {
+        CommandNumbers& other = report.commands[place.at(wait.on)];
+        if (!before || other.end > before->end) before = &other;
+      }
+      on = before;
+    }
+  }
+
   ReportNumbers count() {
     for (const TraceDevice& entry : trace.devices) report.devices.push_back({.device = entry});
     take_slices();
@@ -285,6 +382,9 @@ struct Counter {
     std::stable_sort(report.kernels.begin(), report.kernels.end(),
                      [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
     finish_devices();
+    finish_shares();
+    take_commands();
+    report.lost = trace.lost;
     add_energy(trace, report);
     return std::move(report);
   }

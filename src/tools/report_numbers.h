@@ -89,6 +89,13 @@ struct KernelNumbers {
   double efficiency = 0;         // ideal_ns / split_ns; 0: unknown
   double median_efficiency = 0;  // of the launches
   uint32_t best_device = 0;      // the one that is fastest most often
+  double share = 0;              // of all kernels' total_ns
+  double run_share = 0;          // of the whole traced time: when some launch of it was under way
+  // Against the best single device, over the launches of which it is known: what they took, and
+  // what that device would have needed for each. gain < 1: Tutti lost by its choice. 0: unknown.
+  uint64_t compared_ns = 0, alone_ns = 0;
+  double gain = 0;
+  uint64_t moved_bytes = 0;
   // Of all devices while they computed it; joules times the seconds of all launches. 0: not known.
   double joules = 0, energy_delay = 0;
 };
@@ -100,11 +107,25 @@ struct AskedNumbers {
   uint64_t commands = 0, bytes = 0, ns = 0;
 };
 
+/// A command in the graph of who waited for whom.
+struct CommandNumbers {
+  uint64_t number = 0;
+  uint32_t queue = 0;        // 0: of none
+  std::string what, kernel;  // "kernel", "read", "marker" …
+  uint64_t enqueued = 0;
+  // From its first work to its last, packages, transfers and merges alike; both 0: it has none.
+  uint64_t begin = 0, end = 0;
+  std::vector<TraceWait> waits;  // for commands that are in the list
+  bool critical = false;         // on the chain that ended last
+};
+
 struct ReportNumbers {
   std::vector<DeviceNumbers> devices;
-  std::vector<KernelNumbers> kernels;  // the one that took longest first
-  std::vector<MovedNumbers> moved;     // for the application's own commands, not for kernels
-  std::vector<AskedNumbers> asked;     // those commands
+  std::vector<KernelNumbers> kernels;    // the one that took longest first
+  std::vector<MovedNumbers> moved;       // for the application's own commands, not for kernels
+  std::vector<AskedNumbers> asked;       // those commands
+  std::vector<CommandNumbers> commands;  // by number
+  uint64_t lost = 0;                     // events that are not in the trace
   uint64_t launches = 0, split = 0;
   uint64_t bytes_to_device = 0, bytes_to_host = 0;
   std::vector<SensorNumbers> sensors;                       // none: energy is not known

@@ -11,6 +11,7 @@
 namespace tutti::tools {
 
 std::string report_text(const TraceFile& trace, const ReportNumbers& numbers);
+std::string report_json(const TraceFile& trace, const ReportNumbers& numbers);
 /// `source` is what the trace is called in the page.
 std::string report_page(const TraceFile& trace, const ReportNumbers& numbers,
                         const std::string& source);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "platform/trace.h"
-#include "report/page.css.h"
-#include "report/page.html.h"
-#include "report/page.js.h"
 #include "tools/report_output.h"
+#include "tools/report_page_parts.h"
 
 namespace tutti::tools {
 namespace {
@@ -15,6 +14,7 @@ using Json = nlohmann::ordered_json;
 
 // More slices than this make a browser slow; the shortest ones would not be seen anyway.
 constexpr size_t kMostSlices = 300'000;
+constexpr size_t kMostCommands = 100'000;
 
 Json moved_json(const std::vector<MovedNumbers>& moved) {
   Json list = Json::array();
@@ -101,6 +101,12 @@ Json kernel_json(const KernelNumbers& kernel) {
           {"best_device", kernel.best_device},
           {"efficiency", kernel.efficiency},
           {"median_efficiency", kernel.median_efficiency},
+          {"share", kernel.share},
+          {"run_share", kernel.run_share},
+          {"gain", kernel.gain},
+          {"compared_ns", kernel.compared_ns},
+          {"alone_ns", kernel.alone_ns},
+          {"moved_bytes", kernel.moved_bytes},
           {"joules", kernel.joules},
           {"energy_delay", kernel.energy_delay}};
 }
@@ -170,6 +176,47 @@ Json rows_json(const TraceFile& trace, uint64_t& omitted) {
   return rows;
 }
 
+/// The texts of the page: the trace's, and after them what else is said of commands.
+class Texts {
+ public:
+  explicit Texts(const TraceFile& trace) : list_(trace.texts) {
+    for (uint32_t i = 0; i < list_.size(); ++i) numbers_.emplace(list_[i], i);
+  }
+  uint32_t number(const std::string& text) {
+    const auto [entry, added] = numbers_.try_emplace(text, static_cast<uint32_t>(list_.size()));
+    if (added) list_.push_back(text);
+    return entry->second;
+  }
+  const std::vector<std::string>& list() const { return list_; }
+
+ private:
+  std::vector<std::string> list_;
+  std::unordered_map<std::string, uint32_t> numbers_;
+};
+
+/// Eight numbers a command, and three for each that it waited for (graph.js names them).
+void put_commands(Json& page, const ReportNumbers& numbers, Texts& texts) {
+  Json commands = Json::array(), waits = Json::array();
+  const size_t shown = std::min(numbers.commands.size(), kMostCommands);
+  for (size_t i = 0; i < shown; ++i) {
+    const CommandNumbers& command = numbers.commands[i];
+    for (const uint64_t value :
+         {command.number, uint64_t{command.queue}, uint64_t{texts.number(command.what)},
+          uint64_t{texts.number(command.kernel)}, command.enqueued, command.begin, command.end,
+          uint64_t{command.critical ? 1u : 0u}}) {
+      commands.push_back(value);
+    }
+    for (const TraceWait& wait : command.waits) {
+      waits.push_back(command.number);
+      waits.push_back(wait.on);
+      waits.push_back(static_cast<int>(wait.kind));
+    }
+  }
+  page["commands"] = std::move(commands);
+  page["waits"] = std::move(waits);
+  page["omitted_commands"] = numbers.commands.size() - shown;
+}
+
 Json page_data(const TraceFile& trace, const ReportNumbers& numbers, const std::string& source) {
   Json devices = Json::array(), kernels = Json::array(), asked = Json::array();
   for (const DeviceNumbers& entry : numbers.devices) devices.push_back(device_json(entry));
@@ -189,48 +236,76 @@ Json page_data(const TraceFile& trace, const ReportNumbers& numbers, const std::
   }
   uint64_t omitted = 0;
   Json rows = rows_json(trace, omitted);
-  return {{"program", trace.program},
-          {"process", trace.process},
-          {"source", source},
-          {"complete", trace.complete},
-          {"duration", trace.duration},
-          {"launches", numbers.launches},
-          {"split", numbers.split},
-          {"bytes_to_device", numbers.bytes_to_device},
-          {"bytes_to_host", numbers.bytes_to_host},
-          {"calls", numbers.calls},
-          {"call_ns", numbers.call_ns},
-          {"devices", std::move(devices)},
-          {"kernels", std::move(kernels)},
-          {"asked", std::move(asked)},
-          {"moved", moved_json(numbers.moved)},
-          {"energy", energy_json(numbers)},
-          {"texts", trace.texts},
-          {"rows", std::move(rows)},
-          {"arrows", std::move(arrows)},
-          {"omitted", omitted}};
-}
-
-void put_in(std::string& page, std::string_view mark, const std::string& text) {
-  page.replace(page.find(mark), mark.size(), text);
+  Texts texts(trace);
+  Json page = {{"program", trace.program},
+               {"process", trace.process},
+               {"source", source},
+               {"complete", trace.complete},
+               {"duration", trace.duration},
+               {"launches", numbers.launches},
+               {"split", numbers.split},
+               {"bytes_to_device", numbers.bytes_to_device},
+               {"bytes_to_host", numbers.bytes_to_host},
+               {"calls", numbers.calls},
+               {"call_ns", numbers.call_ns},
+               {"devices", std::move(devices)},
+               {"kernels", std::move(kernels)},
+               {"asked", std::move(asked)},
+               {"moved", moved_json(numbers.moved)},
+               {"energy", energy_json(numbers)},
+               {"lost", numbers.lost},
+               {"rows", std::move(rows)},
+               {"arrows", std::move(arrows)},
+               {"omitted", omitted}};
+  put_commands(page, numbers, texts);
+  page["texts"] = texts.list();
+  return page;
 }
 
 }  // namespace
 
+std::string report_json(const TraceFile& trace, const ReportNumbers& numbers) {
+  Json kernels = Json::array(), devices = Json::array(), commands = Json::array();
+  for (const DeviceNumbers& entry : numbers.devices) devices.push_back(device_json(entry));
+  for (const KernelNumbers& kernel : numbers.kernels) kernels.push_back(kernel_json(kernel));
+  constexpr const char* kKinds[kWaitKinds] = {"event", "order", "data"};
+  for (const CommandNumbers& command : numbers.commands) {
+    Json waits = Json::array();
+    for (const TraceWait& wait : command.waits) {
+      waits.push_back({{"command", wait.on}, {"why", kKinds[static_cast<size_t>(wait.kind)]}});
+    }
+    commands.push_back({{"command", command.number},
+                        {"queue", command.queue},
+                        {"what", command.what},
+                        {"kernel", command.kernel},
+                        {"enqueued_ns", command.enqueued},
+                        {"begin_ns", command.begin},
+                        {"end_ns", command.end},
+                        {"waited_for", std::move(waits)},
+                        {"critical", command.critical}});
+  }
+  const Json report{{"program", trace.program},
+                    {"process", trace.process},
+                    {"complete", trace.complete},
+                    {"lost", numbers.lost},
+                    {"duration_ns", trace.duration},
+                    {"launches", numbers.launches},
+                    {"split", numbers.split},
+                    {"bytes_to_device", numbers.bytes_to_device},
+                    {"bytes_to_host", numbers.bytes_to_host},
+                    {"devices", std::move(devices)},
+                    {"kernels", std::move(kernels)},
+                    {"commands", std::move(commands)},
+                    {"moved", moved_json(numbers.moved)},
+                    {"energy", energy_json(numbers)}};
+  return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 std::string report_page(const TraceFile& trace, const ReportNumbers& numbers,
                         const std::string& source) {
-  std::string data = page_data(trace, numbers, source)
-                         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // No text may end the element that the data stand in.
-  for (size_t at = data.find('<'); at != std::string::npos; at = data.find('<', at)) {
-    data.replace(at, 1, "\\u003c");
-  }
-  std::string page = embedded::report_page_html;
-  // The data last: nothing of theirs may be taken for a mark.
-  put_in(page, "@STYLE@", embedded::report_page_css);
-  put_in(page, "@SCRIPT@", embedded::report_page_js);
-  put_in(page, "@DATA@", data);
-  return page;
+  return page_of(PageKind::kReport,
+                 page_data(trace, numbers, source)
+                     .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace tutti::tools

@@ -13,10 +13,11 @@ constexpr size_t kBarColumns = 60;
 
 std::string scaled(double value, double step, std::initializer_list<const char*> units) {
   size_t unit = 0;
-  while (value >= step && unit + 1 < units.size()) value /= step, ++unit;
+  // What would be rounded up to the next unit is in that.
+  while (value >= step - 0.5 && unit + 1 < units.size()) value /= step, ++unit;
   const int decimals = unit == 0 && value == static_cast<double>(static_cast<uint64_t>(value)) ? 0
-                       : value < 10                                                            ? 2
-                       : value < 100                                                           ? 1
+                       : value < 9.995                                                         ? 2
+                       : value < 99.95                                                         ? 1
                                                                                                : 0;
   return fmt::format("{:.{}f} {}", value, decimals, units.begin()[unit]);
 }
@@ -127,6 +128,13 @@ std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
   if (kernel.unfinished > 0) {
     text += fmt::format("    {} had not ended when the trace stops\n", kernel.unfinished);
   }
+  text += fmt::format("    {:.3g} % of the kernels' time, {:.3g} % of the whole time",
+                      100 * kernel.share, 100 * kernel.run_share);
+  if (kernel.gain > 0) {
+    text += fmt::format("; {:.3g} times as fast as the best single device{}", kernel.gain,
+                        kernel.gain < 1 ? ": lost" : "");
+  }
+  text += '\n';
   for (const VerdictNumbers& verdict : kernel.verdicts) {
     text += fmt::format("    {} x {}: {}\n", verdict.launches, verdict.mode,
                         verdict.reason.empty() ? "no reason was needed" : verdict.reason);
@@ -185,6 +193,7 @@ std::string report_text(const TraceFile& trace, const ReportNumbers& numbers) {
   if (!trace.complete) {
     text += "The trace breaks off: the application crashed, was killed, or still runs.\n";
   }
+  text += fmt::format("{} event{} lost while tracing\n", numbers.lost, plural(numbers.lost));
   text += "\nDevices\n";
   for (const DeviceNumbers& entry : numbers.devices) {
     text +=

@@ -83,6 +83,7 @@ class Reader {
   void take_decision(uint64_t begin, const json& args);
   void take_flow(const json& event, bool begins);
   void take_counter(const json& event, const json& args);
+  void take_command(const json& args);
   void take_launch(const json& event, bool begins, const json& args);
   TraceLaunch& launch_of(uint64_t command);
   void order_rows();
@@ -96,6 +97,7 @@ class Reader {
   std::map<uint32_t, std::string> process_names_;
   std::map<uint64_t, TraceSensor> sensors_;                                 // by number
   std::map<uint32_t, std::vector<std::pair<uint64_t, double>>> power_;      // by process
+  std::map<uint64_t, TraceCommand> commands_;                               // by number
   std::unordered_map<uint64_t, size_t> launches_;                           // by command
   std::unordered_map<uint64_t, std::pair<uint32_t, uint64_t>> open_flows_;  // by id
 };
@@ -158,6 +160,10 @@ void Reader::take_note(const json& event, const std::string& name, const json& a
     sensor.name = text(args, "name");
     sensor.devices = numbers<uint32_t>(args, "devices");
     sensor.process = small(args, "row");
+  } else if (name == "tutti_command") {
+    take_command(args);
+  } else if (name == "tutti_trace_lost") {
+    file_.lost = number(args, "events");
   } else if (name == "tutti_energy_absent") {
     file_.energy_absent = text(args, "why");
   } else if (name == "process_name") {
@@ -195,6 +201,31 @@ void Reader::take_slice(const json& event, SliceKind kind, const json& args) {
     launch.ended = true;
   }
   file_.slices.push_back(slice);
+}
+
+void Reader::take_command(const json& args) {
+  const uint64_t named = number(args, "command");
+  if (named == 0) return;
+  TraceCommand& command = commands_[named];
+  command.number = named;
+  // The second note of a command only says what else it waited for.
+  if (args.contains("what")) {
+    command.queue = small(args, "queue");
+    command.what = text_number(text(args, "what"));
+    command.kernel = text_number(text(args, "kernel"));
+    command.enqueued = number(args, "enqueued_ns");
+    if (command.enqueued != 0) first_ = std::min(first_, command.enqueued);
+  }
+  constexpr std::pair<const char*, WaitKind> kWaits[] = {
+      {"named", WaitKind::kNamed}, {"order", WaitKind::kOrder}, {"data", WaitKind::kData}};
+  for (const auto& [key, kind] : kWaits) {
+    for (const uint64_t on : numbers<uint64_t>(args, key)) {
+      const bool known = std::any_of(command.waits.begin(), command.waits.end(),
+                                     [&](const TraceWait& wait) { return wait.on == on; });
+      // Nothing waits for a later one, whatever a damaged trace says.
+      if (!known && on != 0 && on < named) command.waits.push_back({on, kind});
+    }
+  }
 }
 
 TraceLaunch& Reader::launch_of(uint64_t command) {
@@ -291,6 +322,10 @@ void Reader::shift_times() {
   for (TraceSlice& slice : file_.slices) shift(slice.begin), shift(slice.end);
   for (TraceLaunch& launch : file_.launches) shift(launch.begin), shift(launch.end);
   for (TraceArrow& arrow : file_.arrows) shift(arrow.from), shift(arrow.to);
+  for (auto& [number, command] : commands_) {
+    shift(command.enqueued);
+    file_.commands.push_back(std::move(command));
+  }
   for (auto& [number, sensor] : sensors_) {
     sensor.power = std::move(power_[sensor.process]);
     std::stable_sort(sensor.power.begin(), sensor.power.end(),

@@ -78,20 +78,40 @@ struct TraceLaunch {
   uint64_t expected_whole = 0, expected_split = 0;
 };
 
+enum class WaitKind : uint8_t { kNamed, kOrder, kData };
+inline constexpr size_t kWaitKinds = 3;
+
+/// That a command waited for another one.
+struct TraceWait {
+  uint64_t on = 0;
+  WaitKind kind = WaitKind::kNamed;
+};
+
+/// A command as it was enqueued.
+struct TraceCommand {
+  uint64_t number = 0;
+  uint32_t queue = 0;             // 0: of none, as a user event is
+  uint32_t what = 0, kernel = 0;  // texts
+  uint64_t enqueued = 0;
+  std::vector<TraceWait> waits;
+};
+
 struct TraceFile {
   std::string program;
   uint64_t process = 0;
   bool complete = false;             // the application ended in good order
   uint64_t begin = 0;                // nanoseconds of the machine's steady clock
   uint64_t duration = 0;             // to the last event's end
+  uint64_t lost = 0;                 // events that could not be written
   std::vector<TraceDevice> devices;  // by index
   std::vector<TraceSensor> sensors;
   std::string energy_absent;       // of which devices no energy is known, and why
   std::vector<TraceRow> rows;      // in the order in which they are shown
   std::vector<TraceSlice> slices;  // by row, then by begin
   std::vector<TraceArrow> arrows;
-  std::vector<TraceLaunch> launches;  // in the order of their decisions
-  std::vector<std::string> texts;     // number 0 is empty
+  std::vector<TraceCommand> commands;  // by number
+  std::vector<TraceLaunch> launches;   // in the order of their decisions
+  std::vector<std::string> texts;      // number 0 is empty
 };
 
 /// The error's message is for a person, and names the file.

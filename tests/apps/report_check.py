@@ -6,7 +6,9 @@ usage: report_check.py TUTTI BENCH CHROMIUM FOLDER      page and pictures stay i
 """
 
 import collections
+import csv
 import html.parser
+import io
 import os
 import pathlib
 import shutil
@@ -33,11 +35,47 @@ const press = (keys) => {
 };
 press(["ArrowDown", "ArrowRight"]);
 document.body.dataset.keys = changes(() => press(["+", "+", "+"]));
-document.body.dataset.wheel = changes(() => {
+const wheel = (ctrlKey) => {
   const box = rows.getBoundingClientRect();
-  rows.dispatchEvent(new WheelEvent("wheel", {deltaY: -50, clientX: box.left + 200,
-                                              clientY: box.top + 9, cancelable: true}));
-});
+  const event = new WheelEvent("wheel", {deltaY: -50, clientX: box.left + 200, ctrlKey,
+                                         clientY: box.top + 9, cancelable: true});
+  rows.dispatchEvent(event);
+  return event.defaultPrevented;
+};
+document.body.dataset.wheel = changes(() => wheel(true));
+let taken = true;
+document.body.dataset.scrolls = !changes(() => { taken = wheel(false); }) && !taken;
+
+// Shift and a drag measure; the numbers are those of the range.
+const box = rows.getBoundingClientRect();
+const pointer = (type, x) => rows.dispatchEvent(new PointerEvent(type, {
+  clientX: box.left + x, clientY: box.top + 9, shiftKey: true, pointerId: 1, bubbles: true}));
+rows.setPointerCapture = () => {};
+press(["0"]);
+pointer("pointerdown", 0);
+pointer("pointermove", box.width / 2);
+pointer("pointerup", box.width / 2);
+const duration = JSON.parse(document.getElementById("data").textContent).duration;
+const measured = document.querySelector('[data-key="measured"]').dataset.value;
+document.body.dataset.measured = measured / duration;
+
+// Each column sorts both ways, and says how.
+const head = document.querySelector("#kernel-table th:nth-child(2)");
+const names = () => [...document.querySelectorAll("#kernel-table tbody tr")].map((r) => r.dataset.kernel).join(" ");
+const before = [head.getAttribute("aria-sort"), names()];
+head.querySelector("button").click();
+document.body.dataset.sorts = before[0] === "descending" && head.getAttribute("aria-sort") === "ascending" &&
+    names() === before[1].split(" ").reverse().join(" ");
+document.body.dataset.csv = decodeURIComponent(document.querySelector("a[download]").href.split(",").slice(1).join(","));
+
+const search = document.getElementById("search");
+search.value = "groupsum";
+search.dispatchEvent(new Event("input"));
+document.body.dataset.found = [...document.querySelectorAll("#kernel-table tbody tr:not([hidden])")]
+    .map((r) => r.dataset.kernel).join(" ");
+const node = document.querySelector("#graph .node");
+node.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+document.body.dataset.node = document.querySelector("#graph .node.chosen").dataset.command === node.dataset.command;
 """
 
 
@@ -178,6 +216,7 @@ def check_page(page, trace, source):
     for device in (0, 1):
         near(page.number(None, str(device), "busy_ns"), busy[device], "busy", 1e-5)
     expect(page.tags["rect"] >= len(kernels), "no picture of packages")
+    expect(page.texts["card lost"].startswith("0"), f"lost events: {page.texts['card lost']}")
 
 
 def check_picture(path):
@@ -215,6 +254,14 @@ def main():
            f"no details of the event chosen by keys: {page.texts['details']}")
     for means in ("keys", "wheel"):
         expect(page.body.get(f"data-{means}") == "true", f"no zoom by {means}")
+    for what in ("scrolls", "sorts", "node"):
+        expect(page.body.get(f"data-{what}") == "true", f"{what}: {page.body.get(f'data-{what}')}")
+    near(float(page.body["data-measured"]) * 1e6, 5e5, "the measured half", 0.01)
+    expect(page.body["data-found"] == "groupsum", f"found: {page.body['data-found']}")
+    kernels = {d["args"]["kernel"] for d in trace.decisions.values()}
+    lines = list(csv.DictReader(io.StringIO(page.body["data-csv"])))
+    expect({line["kernel"] for line in lines} == kernels, f"the CSV file: {lines}")
+    expect(sum(int(line["launches"]) for line in lines) == len(trace.decisions), f"launches: {lines}")
     print(f"{page_file}: as the trace says")
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TUTTI_TRACE on whole applications: what is in the trace, against the summary and what is known.
 
-usage: trace_check.py bench|bytes|kill|unwritable TUTTI BENCH
+usage: trace_check.py bench|bytes|kill|unwritable|waits TUTTI BENCH
 """
 
 import collections
@@ -63,6 +63,35 @@ cl.enqueue_copy(queue, found, data)
 rows = np.pad(values.reshape(96, 64), ((2, 2), (0, 0)), 'edge')
 assert (found.reshape(96, 64) == sum(rows[i:i + 96] for i in range(5))).all()
 """
+# Two queues. What each command must be said to have waited for stands beside it; a user event holds
+# all of it back until everything is enqueued, so that nothing has ended before.
+WAITS = r"""
+import numpy as np
+import pyopencl as cl
+context = cl.create_some_context(interactive=False)
+one, two = cl.CommandQueue(context), cl.CommandQueue(context)
+program = cl.Program(context, '''
+kernel void first(global float* a) { a[get_global_id(0)] += 1.0f; }
+kernel void second(global const float* a, global float* b) {
+  b[get_global_id(0)] = 2.0f * a[get_global_id(0)];
+}
+''').build()
+n = 4096
+a, b = (cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * n) for _ in range(2))
+values, found = np.arange(n, dtype=np.float32), np.empty(n, np.float32)
+begin = cl.UserEvent(context)                                                    # 1
+written = cl.enqueue_copy(one, a, values, is_blocking=False, wait_for=[begin])   # 2: 1
+first = program.first(one, (n,), (64,), a)                                       # 3: 2, order
+second = program.second(two, (n,), (64,), a, b, wait_for=[first])                # 4: 3
+both = cl.enqueue_marker(one, wait_for=[second])                                 # 5: 4; 3, order
+read = cl.enqueue_copy(two, found, b, is_blocking=False, wait_for=[both])        # 6: 5; 4, order
+one.flush()
+two.flush()
+begin.set_status(cl.command_execution_status.COMPLETE)
+read.wait()
+assert (found == 2 * (values + 1)).all()
+late = cl.enqueue_copy(two, found, b, is_blocking=True, wait_for=[first])        # 7: 3, which has ended
+"""
 ROW = 64 * 4
 PIXELS = 96 * ROW
 
@@ -119,6 +148,8 @@ def bench(tutti, program, folder):
     check_packages(trace, complete=True)
     check_arrows(trace)
     compare_with_summary(trace, json.loads(summary_file.read_text()))
+    lost, = (e["args"]["events"] for e in trace.events if e["name"] == "tutti_trace_lost")
+    expect(lost == 0, f"{lost} events lost")
     merged = {e["args"]["command"] for e in trace.slices["merge"]}
     merging = {c for c, d in trace.decisions.items() if d["args"]["mode"] in ("atomic", "diff")}
     expect(merged == merging and merging, f"merges of {merged}, not of {merging}")
@@ -181,6 +212,38 @@ def check_bytes(tutti, _program, folder):
     expect(all(f": {why}" in text for why, _, _ in reasons), f"not all of {reasons} in\n{text}")
 
 
+def waits(tutti, _program, folder):
+    """Who waited for whom, as the application enqueued it."""
+    trace_file = folder / "trace.json"
+    execute([sys.executable, "-c", WAITS], trace_file)
+    notes = collections.defaultdict(dict)
+    for event in read(trace_file, complete=True):
+        if event["name"] == "tutti_command":
+            for key, value in event["args"].items():
+                notes[event["args"]["command"]].setdefault(key, value)
+    expect([notes[i].get("what") for i in range(1, 8)] ==
+           ["user event", "write", "kernel", "kernel", "marker", "read", "read"], notes)
+    named = {1: None, 2: [1], 3: None, 4: [3], 5: [4], 6: [5], 7: [3]}
+    order = {2: None, 3: [2], 4: None, 5: [3], 6: [4], 7: None}
+    for command, expected in named.items():
+        expect(notes[command].get("named") == expected, f"{command}: {notes[command]}")
+    for command, expected in order.items():
+        expect(notes[command].get("order") == expected, f"{command}: {notes[command]}")
+    expect(notes[3]["kernel"] == "first" and notes[4]["kernel"] == "second", notes)
+    expect(notes[3]["queue"] == notes[5]["queue"] != notes[4]["queue"] == notes[6]["queue"], notes)
+    process = subprocess.run([tutti, "report", "--json", str(trace_file)], text=True, check=True,
+                             stdout=subprocess.PIPE)
+    numbers = json.loads(process.stdout)
+    expect(numbers["lost"] == 0 and numbers["complete"], numbers)
+    told = {c["command"]: {(w["command"], w["why"]) for w in c["waited_for"]}
+            for c in numbers["commands"]}
+    expect(told[5] == {(4, "event"), (3, "order")}, told)
+    ended = {c["command"]: c["end_ns"] for c in numbers["commands"]}
+    began = {c["command"]: c["begin_ns"] for c in numbers["commands"]}
+    expect(ended[3] <= began[4] + 1000, f"second began before first had ended: {numbers}")
+    expect({c["command"] for c in numbers["commands"] if c["critical"]} >= {3, 7}, numbers)
+
+
 def kill(tutti, program, folder):
     """What was traced before an application is killed can be read."""
     trace_file = folder / "trace.json"
@@ -216,7 +279,8 @@ def unwritable(_tutti, program, folder):
                text)
 
 
-CASES = {"bench": bench, "bytes": check_bytes, "kill": kill, "unwritable": unwritable}
+CASES = {"bench": bench, "bytes": check_bytes, "kill": kill, "unwritable": unwritable,
+         "waits": waits}
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:

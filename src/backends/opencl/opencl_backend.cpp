@@ -21,11 +21,20 @@ void CL_CALLBACK note_context_error(const char* text, const void*, size_t, void*
       text != nullptr ? text : "an error without words");
 }
 
+VendorDevice with_counters(VendorDevice device, const DeviceTraits& traits) {
+  device.live = live::device({traits.index, static_cast<uint32_t>(traits.type), traits.device_name,
+                              traits.platform_name, traits.vendor, traits.pci_address});
+  return device;
+}
+
 }  // namespace
 
 OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
                              OwnedDevice part)
-    : part_(std::move(part)), device_(device), traits_(std::move(traits)), number_(number) {
+    : part_(std::move(part)),
+      device_(with_counters(device, traits)),
+      traits_(std::move(traits)),
+      number_(number) {
   try_out();
   traits_.pins_host_memory = (traits_.type & CL_DEVICE_TYPE_GPU) != 0;
   log(LogLevel::kDebug, "{}: {} units, host memory {}", device_.name, traits_.compute_units,

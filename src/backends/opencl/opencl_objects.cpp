@@ -66,6 +66,27 @@ Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context c
 // Queues' tracks and completions
 // ---------------------------------------------------------------------------------
 
+void QueueTrack::begin_busy() {
+  if (!busy_.exchange(true, std::memory_order_relaxed)) live_->busy.begin();
+}
+
+void QueueTrack::end_busy(uint64_t count) {
+  if (!busy_.exchange(false, std::memory_order_relaxed)) return;
+  live_->busy.end();
+  count_calls();
+  if (enqueued.load(std::memory_order_relaxed) > count)
+    begin_busy();  // another thread's, meanwhile
+}
+
+void QueueTrack::count_calls() {
+  const uint64_t calls = enqueued.load(std::memory_order_relaxed);
+  uint64_t before = counted_.load(std::memory_order_relaxed);
+  while (before < calls &&
+         !counted_.compare_exchange_weak(before, calls, std::memory_order_relaxed)) {
+  }
+  if (before < calls) live::add(live_->commands, calls - before);
+}
+
 void QueueTrack::set_milestone(const VendorDevice& device) {
   constexpr uint32_t kDistance = 32;
   if (unmarked_.fetch_add(1, std::memory_order_relaxed) + 1 < kDistance) return;
@@ -80,6 +101,7 @@ void QueueTrack::set_milestone(const VendorDevice& device) {
     return;  // the next call tries again
   }
   unmarked_.store(0, std::memory_order_relaxed);
+  if (live_) count_calls();
   milestones_.push_back({{marker, device.cl->clReleaseEvent}, calls_before});
 }
 
@@ -123,6 +145,7 @@ cl_int OpenClCompletion::poll() {
   if (status <= CL_COMPLETE) {
     status_.store(status, std::memory_order_release);
     track_->note_ended(before_);  // the queue is in-order
+    track_->note_idle(number_.load(std::memory_order_relaxed));
   }
   return status;
 }
@@ -274,10 +297,13 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
 
 // Kernels -------------------------------------------------------------------------------------
 
-OpenClKernel::OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count)
+OpenClKernel::OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count,
+                           const std::string& name)
     : device_(device),
       kernel_(std::move(kernel)),
       number_(next_number()),
+      live_(live::kernel(device.live, name)),
+      live_number_(live::number_of(live_)),
       arguments_(argument_count) {}
 
 Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_group_info what) {
@@ -398,7 +424,7 @@ Result<std::unique_ptr<Kernel>> OpenClModule::create_kernel(const std::string& n
   code =
       device_.cl->clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clGetKernelInfo", code);
-  return std::make_unique<OpenClKernel>(device_, std::move(kernel), count);
+  return std::make_unique<OpenClKernel>(device_, std::move(kernel), count, name);
 }
 
 Result<std::vector<std::byte>> OpenClModule::binary() {

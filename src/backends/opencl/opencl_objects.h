@@ -19,6 +19,7 @@
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_functions.h"
 #include "platform/config.h"
+#include "platform/live_counters.h"
 #include "platform/process_exit.h"
 #include "platform/small_bytes.h"
 #include "platform/thread_annotations.h"
@@ -33,6 +34,7 @@ struct VendorDevice {
   std::string name;  // for messages
   Quirks quirks;
   std::shared_ptr<std::mutex> enqueuing{};  // made where quirks.one_at_a_time
+  live::Device* live = nullptr;             // null: nobody counts
 
   /// Every error of a vendor goes through one of these, and so to the log. The error of a call is
   /// "DEVICE: CALL: CL_…". Who gets it tells the user of it, where there is something to tell, so
@@ -135,7 +137,7 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
 /// completions, which may outlive it.
 class QueueTrack {
  public:
-  explicit QueueTrack(OwnedQueue owned) : queue(std::move(owned)) {}
+  QueueTrack(OwnedQueue owned, live::Device* counters) : queue(std::move(owned)), live_(counters) {}
   const OwnedQueue queue;
   std::atomic<uint64_t> enqueued{0};  // calls that have returned, without blocking reads
   std::atomic<uint64_t> ended{0};     // of those the first so many have ended
@@ -143,9 +145,23 @@ class QueueTrack {
 
   /// The number of a call that has returned, counted from 1.
   uint64_t note_call() { return enqueued.fetch_add(1, std::memory_order_acq_rel) + 1; }
+  /// A call begins, in which some devices run the command already.
+  void begin_call() {
+    if (live_ && !busy_.load(std::memory_order_relaxed)) begin_busy();
+  }
+  /// It is over, and is none of those counted: it has failed, or was a blocking read.
+  void end_call() { note_idle(ended.load(std::memory_order_relaxed)); }
   void note_ended(uint64_t count) {
     uint64_t known = ended.load(std::memory_order_relaxed);
     while (known < count && !ended.compare_exchange_weak(known, count, std::memory_order_acq_rel)) {
+    }
+    note_idle(count);
+  }
+  /// The first `count` calls have ended, as far as the counters need to know.
+  void note_idle(uint64_t count) {
+    if (live_ && busy_.load(std::memory_order_relaxed) &&
+        count >= enqueued.load(std::memory_order_relaxed)) {
+      end_busy(count);
     }
   }
 
@@ -161,6 +177,14 @@ class QueueTrack {
     OwnedEvent marker;
     uint64_t calls_before = 0;
   };
+  void begin_busy();
+  void end_busy(uint64_t count);
+  /// Counts the calls that are not counted yet: not one by one, which would cost each something.
+  void count_calls();
+
+  live::Device* const live_;
+  std::atomic<bool> busy_{false};      // not all that was called has ended; only counted
+  std::atomic<uint64_t> counted_{0};   // calls
   std::atomic<uint32_t> unmarked_{0};  // calls without an event since the last milestone
   std::deque<Milestone> milestones_ TUTTI_GUARDED_BY(marking);  // in the queue's order
 };
@@ -259,13 +283,20 @@ class OpenClMemory final : public Memory {
 
 class OpenClKernel final : public Kernel {
  public:
-  OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count);
+  OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count,
+               const std::string& name);
 
   Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) override;
 
   Mutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
   cl_kernel handle() const { return kernel_.get(); }
   uint64_t number() const { return number_; }  // which no other kernel of the process ever has
+  /// It is launched.
+  void count_launch() TUTTI_REQUIRES(mutex_) {
+    if (!live_) return;
+    live::add_alone(live_->launches, 1);
+    device_.live->last_kernel.store(live_number_, std::memory_order_relaxed);
+  }
   /// Sets the arguments that differ from what the vendor has.
   Status set_arguments(std::span<const Argument> arguments) TUTTI_REQUIRES(mutex_);
 
@@ -298,6 +329,8 @@ class OpenClKernel final : public Kernel {
   const VendorDevice& device_;
   const OwnedKernel kernel_;
   const uint64_t number_;
+  live::Kernel* const live_;  // null: nobody counts
+  const uint32_t live_number_;
   Mutex mutex_;
   std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);
   // Kept with the kernel: launches in flight may use them. There are a few possible states only.

@@ -10,7 +10,7 @@
 namespace tutti::backends {
 Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_event event,
                                               uint64_t before) const {
-  if (code != CL_SUCCESS) return device_.failure(call, code);
+  if (code != CL_SUCCESS) return dropped(call, code);
   auto made = std::make_shared<OpenClCompletion>(device_, track_, event, before);
   if (event == nullptr) track_->set_milestone(device_);
   return made;
@@ -24,10 +24,12 @@ Status OpenClQueue::enqueue_launch(const Launch& launch, cl_uint wait_count, con
   const bool shifted = (offset[0] | offset[1] | offset[2]) != 0;
   MutexLock lock(kernel.mutex());
   TUTTI_TRY(kernel.set_arguments(launch.arguments));
+  track_->begin_call();
   const cl_int code = cl_.clEnqueueNDRangeKernel(
       queue_.get(), kernel.handle(), launch.dims, shifted ? offset.data() : nullptr,
       launch.global.data(), launch.local ? launch.local->data() : nullptr, wait_count, wait, event);
-  if (code != CL_SUCCESS) return device_.failure("clEnqueueNDRangeKernel", code);
+  if (code != CL_SUCCESS) return dropped("clEnqueueNDRangeKernel", code);
+  kernel.count_launch();
   return {};
 }
 
@@ -62,6 +64,7 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
   if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
+  track_->begin_call();
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
                                               to, events.count(), events.events(), &event);
   if (code == CL_SUCCESS) count_to_host(size);
@@ -87,6 +90,7 @@ Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, ui
   if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
+  track_->begin_call();
   const cl_int code =
       cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size, from,
                                events.count(), events.events(), wants_event ? &event : nullptr);
@@ -97,9 +101,10 @@ Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, ui
 Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
   if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
   const auto turn = device_.turn();
+  track_->begin_call();
   const cl_int code = cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
                                                from, 0, nullptr, nullptr);
-  if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBuffer", code);
+  if (code != CL_SUCCESS) return dropped("clEnqueueWriteBuffer", code);
   count_to_device(size);
   track_->note_call();
   return {};
@@ -109,9 +114,10 @@ Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, 
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
   const uint64_t before = calls_before();
   const auto turn = device_.turn();
+  track_->begin_call();
   const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_TRUE, offset, size,
                                               to, 0, nullptr, nullptr);
-  if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBuffer", code);
+  if (code != CL_SUCCESS) return dropped("clEnqueueReadBuffer", code);
   count_to_host(size);
   track_->note_ended(before);  // the queue is in-order
   return {};
@@ -151,6 +157,7 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
     const auto* host = static_cast<const std::byte*>(from) + skipped;
     const Rectangle box(part);
     auto turn = device_.turn();
+    track_->begin_call();
     const cl_int code = cl_.clEnqueueWriteBufferRect(
         queue_.get(), handle_of(to), CL_TRUE, box.buffer.data(), box.host.data(), box.region.data(),
         part.pitch, 0, part.pitch, 0, host, 0, nullptr, nullptr);
@@ -158,9 +165,10 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
       // Refused before anything was done: row by row, each in a turn of its own.
       (void)device_.error("clEnqueueWriteBufferRect", code);
       if (turn) turn.unlock();
+      track_->end_call();
       return Queue::write_rows(to, part, host);
     }
-    if (code != CL_SUCCESS) return device_.failure("clEnqueueWriteBufferRect", code);
+    if (code != CL_SUCCESS) return dropped("clEnqueueWriteBufferRect", code);
     count_to_device(part.length * part.count);
     track_->note_call();
     return {};
@@ -175,6 +183,7 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
     auto* host = static_cast<std::byte*>(to) + skipped;
     const Rectangle box(part);
     auto turn = device_.turn();
+    track_->begin_call();
     const cl_int code = cl_.clEnqueueReadBufferRect(
         queue_.get(), handle_of(from), CL_TRUE, box.buffer.data(), box.host.data(),
         box.region.data(), part.pitch, 0, part.pitch, 0, host, 0, nullptr, nullptr);
@@ -182,10 +191,12 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
       // Refused before anything was done: row by row, each in a turn of its own.
       (void)device_.error("clEnqueueReadBufferRect", code);
       if (turn) turn.unlock();
+      track_->end_call();
       return Queue::read_rows(from, part, host);
     }
-    if (code != CL_SUCCESS) return device_.failure("clEnqueueReadBufferRect", code);
+    if (code != CL_SUCCESS) return dropped("clEnqueueReadBufferRect", code);
     count_to_host(part.length * part.count);
+    track_->end_call();  // blocking reads are not counted
     return {};
   });
 }
@@ -198,6 +209,7 @@ Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memo
   if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
+  track_->begin_call();
   const cl_int code =
       cl_.clEnqueueCopyBuffer(queue_.get(), handle_of(from), handle_of(to), from_offset, to_offset,
                               size, events.count(), events.events(), &event);
@@ -216,6 +228,7 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
   const uint64_t before = calls_before();
   cl_event event = nullptr;
   if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {
+    track_->begin_call();
     const cl_int code =
         cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(), pattern.size(), offset,
                                 size, events.count(), events.events(), &event);
@@ -226,6 +239,7 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
   for (size_t at = 0; at < size; at += pattern.size()) {
     std::memcpy(bytes.data() + at, pattern.data(), pattern.size());
   }
+  track_->begin_call();
   const cl_int code =
       cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size, bytes.data(),
                                events.count(), events.events(), &event);

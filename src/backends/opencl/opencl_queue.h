@@ -13,7 +13,7 @@ class OpenClQueue final : public Queue {
       : traffic_(traffic),
         device_(device),
         cl_(*device.cl),
-        track_(std::make_shared<QueueTrack>(std::move(queue))),
+        track_(std::make_shared<QueueTrack>(std::move(queue), device.live)),
         queue_(track_->queue) {}
 
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
@@ -52,15 +52,22 @@ class OpenClQueue final : public Queue {
                                                       const cl_event* wait, cl_event* event);
   Result<CompletionPtr> enqueue_write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                                       WaitList wait, bool wants_event);
+  /// The failure of a call that was begun.
+  tl::unexpected<Error> dropped(const char* call, cl_int code) const {
+    track_->end_call();
+    return device_.failure(call, code);
+  }
   /// Whether a marker can do for a command without an event.
   bool has_markers() const { return cl_.clEnqueueMarkerWithWaitList != nullptr; }
   Result<CompletionPtr> completion(const char* call, cl_int code, cl_event event,
                                    uint64_t before) const;
   void count_to_device(uint64_t bytes) const {
     traffic_.to_device.fetch_add(bytes, std::memory_order_relaxed);
+    if (device_.live) live::add(device_.live->bytes_to_device, bytes);
   }
   void count_to_host(uint64_t bytes) const {
     traffic_.to_host.fetch_add(bytes, std::memory_order_relaxed);
+    if (device_.live) live::add(device_.live->bytes_to_host, bytes);
   }
 
   TrafficCount& traffic_;

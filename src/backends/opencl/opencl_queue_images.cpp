@@ -40,6 +40,7 @@ Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box,
   const VendorPitches pitch = vendor_pitches(from, second_pitch, third_pitch);
   const uint64_t before = calls_before();
   cl_event event = nullptr;
+  track_->begin_call();
   const cl_int code = cl_.clEnqueueReadImage(
       queue_.get(), handle_of(from), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
       pitch.slice, to, events.count(), events.events(), &event);
@@ -60,6 +61,7 @@ Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, 
   const VendorPitches pitch = vendor_pitches(to, second_pitch, third_pitch);
   const uint64_t before = calls_before();
   cl_event event = nullptr;
+  track_->begin_call();
   const cl_int code = cl_.clEnqueueWriteImage(
       queue_.get(), handle_of(to), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
       pitch.slice, from, events.count(), events.events(), &event);
@@ -78,6 +80,7 @@ Result<CompletionPtr> OpenClQueue::copy_image(Memory& from, const ImageBox& box,
   if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const uint64_t before = calls_before();
   cl_event event = nullptr;
+  track_->begin_call();
   const cl_int code = cl_.clEnqueueCopyImage(queue_.get(), handle_of(from), handle_of(to),
                                              box.origin.data(), origin.data(), box.extent.data(),
                                              events.count(), events.events(), &event);
@@ -96,6 +99,7 @@ Result<CompletionPtr> OpenClQueue::fill_image(Memory& to, const ImageBox& box,
   std::copy(color.begin(), color.end(), aligned);
   const uint64_t before = calls_before();
   cl_event event = nullptr;
+  track_->begin_call();
   const cl_int code =
       cl_.clEnqueueFillImage(queue_.get(), handle_of(to), aligned, box.origin.data(),
                              box.extent.data(), events.count(), events.events(), &event);

@@ -168,6 +168,13 @@ bool Engine::Impl::wait_for_vendor(const Ref<Command>& command) {
   return true;
 }
 
+Awaited Engine::Impl::awaited(std::span<const Edge> edges, std::span<Command* const> wait_list) {
+  Awaited found;
+  for (const Command* before : wait_list) found.add(before->trace_.get(), Waits::kNamed);
+  for (const Edge& edge : edges) found.add(edge.command->trace_.get(), edge.waits);
+  return found;
+}
+
 Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> command,
                                                 const EnqueueOptions& options) {
   std::vector<Edge> edges;
@@ -191,6 +198,7 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
     splitting = split_before(command->work_, edges);
   }
   if (splitting) conductor.post([this, splitting] { read_early(splitting); });
+  if (command->trace_) trace.enqueued(*command->trace_, awaited(edges, options.wait_list));
   for (const Edge& edge : edges) {
     if (edge.command->direct_.load(std::memory_order_acquire)) wait(edge.command);
   }
@@ -208,6 +216,11 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
         log.hold(*command, uses);
         break;
       }
+    }
+    if (command->trace_) {
+      Awaited found;
+      for (const auto& other : conflicts) found.add(other->trace_.get(), Waits::kData);
+      trace.held_up(*command->trace_, found);
     }
     for (const auto& other : conflicts) wait_for_data(other);
   }
@@ -233,10 +246,10 @@ void Engine::Impl::start(const Ref<Command>& command) {
   }
   const auto uses = uses_of(command->work_, plan ? &*plan : nullptr);
   std::vector<Ref<Command>> to_watch;
+  std::vector<Edge> edges;
   bool again = false, wait_for_others = false;
   {
     MutexLock lock(log.mutex());
-    std::vector<Edge> edges;
     for (auto& other : log.conflicts(*command, uses))
       edges.push_back({std::move(other), Waits::kData});
     if (edges.empty()) {
@@ -254,6 +267,7 @@ void Engine::Impl::start(const Ref<Command>& command) {
   }
   for (auto& other : to_watch) watch(std::move(other));
   if (wait_for_others) {
+    if (command->trace_) trace.held_up(*command->trace_, awaited(edges));
     if (again) ready(command);
     return;
   }
@@ -354,6 +368,7 @@ Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOp
 Ref<Command> Engine::create_user_command() {
   auto command = make_ref<Command>(*this, CL_COMMAND_USER, MarkerWork{});
   command->status_.store(CL_SUBMITTED, std::memory_order_release);
+  command->trace_ = impl_->trace.user_event();
   MutexLock lock(impl_->log.mutex());
   command->state_ = Command::State::kWaiting;
   command->unfinished_ = 1;

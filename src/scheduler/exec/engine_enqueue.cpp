@@ -227,6 +227,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   Decision decision;
   bool start_now = false;
   Ref<Command> splitting;  // which the command might be chained to
+  Awaited waits;           // of a traced command
   if (log.any_resting()) end_resting(&stream);
   for (bool polled = false, tried = false, planned_again = false;;) {
     cl_int error = CL_SUCCESS;
@@ -235,6 +236,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
     if (error != CL_SUCCESS) {
       log.append(stream, command, options.barrier);
       lock.unlock();
+      if (command->trace_) trace.enqueued(*command->trace_, awaited(edges, options.wait_list));
       log.finish(command, error);
       return command;
     }
@@ -281,6 +283,14 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       tried = true;
       continue;
     }
+    if (command->trace_) {
+      waits = awaited(edges, options.wait_list);
+      if (decision.path == Path::kDirect) {
+        for (const auto& other : log.conflicts(*command, decision.uses)) {
+          waits.add(other->trace_.get(), Waits::kData);
+        }
+      }
+    }
     if (overtakes) log.overtake(stream, *command, to_watch);
     if (decision.path == Path::kConducted) {
       log.append(stream, command, options.barrier);
@@ -297,6 +307,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
     }
     break;
   }
+  if (command->trace_) trace.enqueued(*command->trace_, waits);
   for (auto& before : to_watch) watch(std::move(before));
   switch (decision.path) {
     case Path::kDirect:

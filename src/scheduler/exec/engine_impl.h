@@ -62,6 +62,9 @@ struct Engine::Impl : LogSink {
                                        const EnqueueOptions& options);
   Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
                                     const EnqueueOptions& options);
+  /// What a command waits for, for the trace: `edges`, and what the application named, though it
+  /// may have ended.
+  static Awaited awaited(std::span<const Edge> edges, std::span<Command* const> wait_list = {});
   /// In the conductor's thread: every dependency is done.
   void start(const Ref<Command>& command);
   void start_kernel(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "platform/clock.h"
+
 namespace tutti::scheduler {
 namespace {
 
@@ -53,7 +55,28 @@ struct DeedOf {
   Deed operator()(const KernelWork&) const { return {}; }
 };
 
+std::atomic<uint64_t> last_number{0};
+uint64_t next_number() { return last_number.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+void note_command(trace::Args& args, const Awaited& awaited) {
+  if (!awaited.named.empty()) args.add("named", std::span(awaited.named));
+  if (!awaited.order.empty()) args.add("order", std::span(awaited.order));
+  if (!awaited.data.empty()) args.add("data", std::span(awaited.data));
+  trace::note("tutti_command", args);
+}
+
 }  // namespace
+
+void Awaited::add(const CommandTrace* before, Waits waits) {
+  if (!before) return;
+  for (const auto* numbers : {&named, &order, &data}) {
+    if (std::find(numbers->begin(), numbers->end(), before->number) != numbers->end()) return;
+  }
+  (waits == Waits::kNamed   ? named
+   : waits == Waits::kOrder ? order
+                            : data)
+      .push_back(before->number);
+}
 
 RunTrace::RunTrace(BackendSet& backends, EnergyMonitor& energy)
     : backends_(backends), energy_(energy) {
@@ -79,13 +102,47 @@ trace::Lane& RunTrace::queue(uint32_t backend, uint32_t stream) {
 std::shared_ptr<CommandTrace> RunTrace::begin(const Work& work, uint32_t stream,
                                               uint64_t called_ns) const {
   if (!wants_all()) return nullptr;
-  static std::atomic<uint64_t> last{0};
   auto command = std::make_shared<CommandTrace>();
-  command->number = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  command->number = next_number();
   command->stream = stream;
   command->caller = trace::thread_row(trace::kApplication);
   command->called_ns = called_ns;
   command->deed = std::visit(DeedOf{}, work);
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+    command->launches = kernel->kernel->summary().name;
+  }
+  return command;
+}
+
+void RunTrace::enqueued(const CommandTrace& command, const Awaited& awaited) const {
+  if (!trace::on()) return;
+  trace::Args args;
+  args.add("command", command.number).add("queue", command.stream);
+  if (!command.launches.empty()) {
+    args.add("what", "kernel").add("kernel", command.launches);
+  } else {
+    args.add("what", command.deed.name ? command.deed.name : "marker");
+  }
+  args.add("enqueued_ns", command.called_ns);
+  note_command(args, awaited);
+}
+
+void RunTrace::held_up(const CommandTrace& command, const Awaited& awaited) const {
+  if (!trace::on() || awaited.empty()) return;
+  trace::Args args;
+  args.add("command", command.number);
+  note_command(args, awaited);
+}
+
+std::shared_ptr<CommandTrace> RunTrace::user_event() const {
+  if (!trace::on()) return nullptr;
+  auto command = std::make_shared<CommandTrace>();
+  command->number = next_number();
+  command->called_ns = now_ns();
+  trace::Args args;
+  args.add("command", command->number).add("queue", 0).add("what", "user event");
+  args.add("enqueued_ns", command->called_ns);
+  note_command(args, {});
   return command;
 }
 

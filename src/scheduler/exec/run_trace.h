@@ -8,7 +8,9 @@
 //                     launches ("kernel"), packages of split ones ("package"), transfers
 //
 // Arrows lead from the call to the decision, and from there to each package. Events of one command
-// have its number as argument "command". Devices are numbered as `tutti devices` does.
+// have its number as argument "command". Devices are numbered as `tutti devices` does. A note
+// "tutti_command" tells each command's queue and what it waited for; one that waits for data once
+// its turn has come has two, which add up.
 // Energy is counted by the same runs, so what is told here goes to the EnergyMonitor, too.
 // Thread-safe. With both off, a command has no CommandTrace and nothing else is done.
 #pragma once
@@ -45,6 +47,13 @@ struct Deed {
   Direction direction = Direction::kOnDevice;
 };
 
+/// The numbers of those that a command waits for, by why.
+struct Awaited {
+  std::vector<uint64_t> named, order, data;
+  void add(const CommandTrace* before, Waits waits);  // null: it is not traced
+  bool empty() const { return named.empty() && order.empty() && data.empty(); }
+};
+
 /// What the trace knows of one command.
 struct CommandTrace {
   uint64_t number = 0;
@@ -53,6 +62,7 @@ struct CommandTrace {
   uint64_t called_ns = 0;
   uint64_t decided_ns = 0;  // within the decision as drawn
   Deed deed;
+  std::string launches;            // the kernel that it launches; empty: none
   std::string kernel;              // once it was decided on; empty: none
   uint64_t items = 0;              // of the launch
   std::vector<SentTransfer> sent;  // direct path, ahead of the kernel
@@ -69,6 +79,12 @@ class RunTrace {
   bool wants_all() const { return trace::on() || energy_.on(); }
   /// For a command that the calling thread enqueues; null when nobody wants to be told.
   std::shared_ptr<CommandTrace> begin(const Work& work, uint32_t stream, uint64_t called_ns) const;
+  /// It is enqueued, and waits for these; named ones count though they have ended.
+  void enqueued(const CommandTrace& command, const Awaited& awaited) const;
+  /// Its turn has come, and others use its data.
+  void held_up(const CommandTrace& command, const Awaited& awaited) const;
+  /// A user event; null when nothing is traced.
+  std::shared_ptr<CommandTrace> user_event() const;
   /// The planner took from begin to end to choose.
   void decided(CommandTrace& command, const KernelWork& work, const KernelPlan& plan,
                uint64_t begin_ns, uint64_t end_ns);

@@ -71,6 +71,7 @@ void CommandLog::append(Stream& stream, const Ref<Command>& command, bool barrie
 
 void CommandLog::link(Command& command, std::span<const Edge> edges,
                       std::vector<Ref<Command>>& watch) {
+  if (live_ && command.state_ != Command::State::kWaiting) live::add(live_->waiting, 1);
   command.state_ = Command::State::kWaiting;
   command.unfinished_ = 1 + static_cast<uint32_t>(edges.size());  // +1: the guard while linking
   for (const Edge& edge : edges) {
@@ -300,8 +301,9 @@ void CommandLog::set_running(const Ref<Command>& command) {
   {
     MutexLock lock(mutex_);
     if (command->state_ == Command::State::kDone) return;  // a chained one, meanwhile
-    command->state_ = Command::State::kRunning;
     const uint64_t now = now_ns();
+    if (live_ && command->state_ == Command::State::kWaiting) count_wait(*command, now);
+    command->state_ = Command::State::kRunning;
     command->submitted_.store(now, std::memory_order_relaxed);
     command->started_.store(now, std::memory_order_relaxed);
     // What overtook others has not begun as far as one can see.
@@ -317,6 +319,13 @@ void CommandLog::set_running(const Ref<Command>& command) {
   std::stable_sort(due.begin(), due.end(),
                    [](const auto& a, const auto& b) { return a.type > b.type; });
   for (auto& pending : due) sink_.call_back(std::move(pending.callback), pending.type);
+}
+
+void CommandLog::count_wait(const Command& command, uint64_t now) {
+  live::add(live_->waiting, UINT64_MAX);  // one less
+  live::add(live_->waited, 1);
+  const uint64_t queued = command.queued_.load(std::memory_order_relaxed);
+  live::add(live_->waited_ns, now - std::min(now, queued));
 }
 
 void CommandLog::note_end(Command& command) {
@@ -349,6 +358,9 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
       MutexLock lock(mutex_);
       if (command->state_ == Command::State::kDone) continue;
       if (command->rests_) wake(*command);
+      if (live_ && command->state_ == Command::State::kWaiting && command->stream_) {
+        count_wait(*command, now_ns());
+      }
       if (command->state_ != Command::State::kEnded) note_end(*command);
       buffers.swap(command->used_buffers_);
       const bool shown = !command->after_;

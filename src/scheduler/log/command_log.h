@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "platform/live_counters.h"
 #include "platform/thread_annotations.h"
 #include "scheduler/exec/buffer_uses.h"
 #include "scheduler/exec/stream.h"
@@ -176,6 +177,7 @@ class CommandLog {
   std::vector<Ref<Command>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
 
  private:
+  void count_wait(const Command& command, uint64_t now) TUTTI_REQUIRES(mutex_);
   void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
   void note_end(Command& command) TUTTI_REQUIRES(mutex_);
   void wake(Command& train) TUTTI_REQUIRES(mutex_);
@@ -192,6 +194,7 @@ class CommandLog {
                                   ArgumentSource& arguments, bool brief);
 
   LogSink& sink_;
+  live::Header* const live_ = live::process();  // null: nobody counts
   LogMutex mutex_;
   uint64_t last_use_ TUTTI_GUARDED_BY(mutex_) = 0;  // of any buffer
   uint64_t releases_ TUTTI_GUARDED_BY(mutex_) = 0;  // of anything that commands use

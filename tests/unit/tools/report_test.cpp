@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tutti report` on traces written by hand: the numbers that it must find, and what it says of
 // traces that are damaged.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "platform/temporary_folder.h"
 #include "shell.h"
@@ -12,6 +14,7 @@ namespace tutti {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -75,6 +78,108 @@ TEST_F(ReportTest, TellsTheNumbers) {
               AllOf(HasSubstr("2.00 KiB to 1 Slow: used by a kernel, argument 'a<b' (1 transfer"),
                     HasSubstr("w: 1 launch, 0 split, 1.00 ms in all"),
                     HasSubstr("1 x whole: too short </script>"), Not(HasSubstr("breaks off"))));
+}
+
+TEST_F(ReportTest, SaysWhatWonAndWhatLost) {
+  // Of the split launch device 0 alone would have needed what it took. v lost: once it ran on
+  // device 1, and on device 0 it was twice as fast.
+  std::string content = trace_text(false);
+  const auto whole = [&content](int command, int device, int begin, int length) {
+    content += fmt::format(
+        R"(,
+{{"ph":"X","pid":2,"tid":1,"cat":"decision","name":"whole v","ts":{0},"dur":1,"args":{{"command":{1},"kernel":"v","split":false,"mode":"whole","reason":"r","device":{2},"items":10,"global":[10],"candidates":[0,1]}}}},
+{{"ph":"X","pid":1{2},"tid":2,"cat":"kernel","name":"v","ts":{0},"dur":{3},"args":{{"command":{1},"kernel":"v","device":{2},"items":10}}}})",
+        begin, command, device, length);
+  };
+  whole(5, 0, 20000, 1000);
+  whole(6, 1, 22000, 2000);
+  const Outcome outcome = report_of(content + "\n]\n");
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("; 1 times as fast as the best single device\n    1 x disjoint"),
+                    // 1 ms by 1 ms, and 1 ms by 2 ms.
+                    HasSubstr("; 0.667 times as fast as the best single device: lost\n"),
+                    HasSubstr("71.4 % of the kernels' time, 43.5 % of the whole time")));
+}
+
+TEST_F(ReportTest, CountsLostEvents) {
+  EXPECT_THAT(report_of(trace_text()).output, HasSubstr("\n0 events lost while tracing\n"));
+  std::string content = trace_text();
+  content.insert(
+      2, R"({"ph":"M","pid":2,"tid":0,"name":"tutti_trace_lost","args":{"events":17      }},)"
+         "\n");
+  EXPECT_THAT(report_of(content).output, HasSubstr("\n17 events lost while tracing\n"));
+  const Outcome page = report(folder_.write("lost.json", content));
+  EXPECT_THAT(page.output, HasSubstr("17 events of"));
+  EXPECT_THAT(text_of(folder_ / "lost.html"), HasSubstr(R"("lost":17)"));
+}
+
+TEST_F(ReportTest, ComparesTwoRuns) {
+  const std::string a = folder_.write("a.json", trace_text());
+  std::string slower = trace_text();
+  const auto put = [&slower](const std::string& before, const std::string& after) {
+    for (size_t at = slower.find(before); at != std::string::npos; at = slower.find(before)) {
+      slower.replace(at, before.size(), after);
+    }
+  };
+  put(R"("name":"w","ts":12000.000,"dur":1000.000)", R"("name":"w","ts":12000.000,"dur":1500.000)");
+  put(R"("kernel":"k")", R"("kernel":"other")");
+  const std::string b = folder_.write("b.json", slower);
+  const Outcome text = report("--compare " + a + " " + b);
+  EXPECT_EQ(text.code, 0) << text.output;
+  EXPECT_THAT(
+      text.output,
+      AllOf(ContainsRegex("w +1.00 ms +1.50 ms +1.500 +1.00 ms +1.50 ms +1.500 +0/1 +0/1  slower"),
+            ContainsRegex("k +10.0 ms +- +- .* 1/1 +-  in A only"),
+            ContainsRegex("other .* in B only"), ContainsRegex("in both +1.00 ms +1.50 ms")));
+  const Outcome json = report("--json --compare " + a + " " + b);
+  const auto content = nlohmann::json::parse(json.output);
+  EXPECT_EQ(content["kernels"].size(), 3u);
+  for (const auto& kernel : content["kernels"]) {
+    if (kernel["name"] != "w") continue;
+    EXPECT_DOUBLE_EQ(kernel["ratio"].get<double>(), 1.5);
+    EXPECT_EQ(kernel["verdict"], "slower");
+    EXPECT_EQ(kernel["a"]["launches"], 1);
+  }
+  const Outcome page = report("-o " + (folder_ / "c.html") + " --compare " + a + " " + b);
+  EXPECT_EQ(page.code, 0) << page.output;
+  EXPECT_THAT(text_of(folder_ / "c.html"),
+              AllOf(HasSubstr("Two runs side by side"), HasSubstr(R"("each_ratio":1.5)")));
+}
+
+TEST_F(ReportTest, ComparesSummariesToo) {
+  const auto summary = [&](const char* name, const std::string& seconds) {
+    return folder_.write(name, R"({"devices":[],"kernels":[{"name":"w","launches":4,"split":2,)" +
+                                   seconds + R"("mode":"whole","reason":""}]})");
+  };
+  const std::string a = summary("a.json", R"("seconds":2.0,)");
+  const std::string b = summary("b.json", R"("seconds":1.0,)");
+  EXPECT_THAT(report("--compare " + a + " " + b).output,
+              ContainsRegex("w +2.00 s +1.00 s +0.500 +500 ms +250 ms +0.500 +2/4 +2/4  faster"));
+  EXPECT_THAT(report("--compare " + a + " " + summary("c.json", "")).output,
+              ContainsRegex("w +2.00 s +- +- "));
+  for (const char* damaged : {"{}", R"({"devices":0,"kernels":[1]})", "{"}) {
+    EXPECT_EQ(report("--compare " + a + " " + folder_.write("d.json", damaged)).code, 1);
+  }
+  EXPECT_EQ(report("").code, 2);
+}
+
+// What a damaged trace says of waiting makes no circle and nothing that is not there.
+TEST_F(ReportTest, WaitsOfADamagedTrace) {
+  std::string content = trace_text(false);
+  for (const char* args :
+       {R"("command":1,"queue":1,"what":"kernel","named":[2,1,9,0],"enqueued_ns":5)",
+        R"("command":2,"queue":1,"what":"kernel","order":[1,1],"named":"x","enqueued_ns":7)",
+        R"("command":0,"queue":1)", R"("command":2,"data":[1])"}) {
+    content += std::string(",\n") + R"({"ph":"M","pid":2,"tid":0,"name":"tutti_command","args":{)" +
+               args + "}}";
+  }
+  const Outcome outcome = report("--json " + folder_.write("t.json", content + "\n]\n"));
+  EXPECT_EQ(outcome.code, 0);
+  const auto commands = nlohmann::json::parse(outcome.output)["commands"];
+  ASSERT_EQ(commands.size(), 2u);
+  EXPECT_TRUE(commands[0]["waited_for"].empty());
+  ASSERT_EQ(commands[1]["waited_for"].size(), 1u);
+  EXPECT_EQ(commands[1]["waited_for"][0]["why"], "order");
 }
 
 TEST_F(ReportTest, ThePageIsOneFileBesideTheTrace) {

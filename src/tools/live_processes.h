@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `tutti top` reads and computes: the files of platform/live_counters.h as plain data. They
+// are copied, bounded and checked before anything is believed: a file that is damaged, of another
+// user or of a process that is gone counts as none. Pure functions but for read_processes().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tutti::tools {
+
+struct LiveKernel {
+  std::string name;
+  uint64_t launches = 0;
+};
+
+struct LiveDevice {
+  uint32_t index = 0, type = 0;
+  std::string name, platform, vendor, pci_address;
+  uint64_t busy_us = 0, commands = 0, bytes_to_device = 0, bytes_to_host = 0;
+  std::vector<LiveKernel> kernels;
+  std::string last_kernel;  // empty: none yet
+};
+
+struct LiveProcess {
+  int process = 0;
+  uint64_t start_ticks = 0;
+  std::string program;
+  uint64_t published_ns = 0;
+  uint64_t waiting = 0, waited = 0, waited_ns = 0;
+  std::vector<LiveDevice> devices;
+};
+
+/// All processes of this user that publish, by number; and when that was, by now_ns().
+struct LiveSample {
+  uint64_t at_ns = 0;
+  std::vector<LiveProcess> processes;
+};
+
+/// Removes what processes left that are gone.
+LiveSample read_processes(const std::string& folder);
+/// One file's content. False: it is damaged.
+bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into);
+
+/// What happened between two samples; of a process that is new, since it began to publish.
+struct TopDevice {
+  LiveDevice device;
+  double busy = 0;      // share of the time
+  double commands = 0;  // per second, as are the next
+  double bytes_to_device = 0, bytes_to_host = 0;
+  std::vector<std::pair<std::string, double>> kernels;  // launches per second, the most first
+};
+struct TopProcess {
+  LiveProcess process;
+  double waiting = 0;       // commands that waited for others, on average over the time
+  double wait_seconds = 0;  // each of those that have begun, on average
+  std::vector<TopDevice> devices;
+};
+std::vector<TopProcess> compare(const LiveSample& before, const LiveSample& now);
+
+/// Without what a terminal would obey or could not show: control characters, bytes that are no
+/// UTF-8, and what changes the direction of text become '?'.
+std::string printable(std::string_view text);
+
+}  // namespace tutti::tools
