@@ -56,6 +56,7 @@ struct KernelPlan {
     kFarOffsets,
     kMerge,
     kAtomics,
+    kNotBuilt,
     kDearer,
     kTrial,
     kObjective,
@@ -78,6 +79,7 @@ struct KernelPlan {
   double split_gather = 0;         // likewise
   double whole_until_read() const { return whole_seconds + whole_gather; }
   double split_until_read() const { return split_seconds + split_gather; }
+  double expected_seconds() const { return split ? split_until_read() : whole_until_read(); }
   uint64_t from_ns = 0;       // both count from then on, when the data are there; 0: not known
   double wait_seconds = 0;    // of whole_seconds: until the device is free
   bool moved = false;         // whole: another device would be better, if it were free as early
@@ -88,6 +90,11 @@ struct KernelPlan {
   double whole_joules = 0, split_joules = 0;  // expected; 0: not known
   LaunchShape shape;                          // split: with the local size decided
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
+  // Devices where a better plan would run, were the program built there: in what variant, and how
+  // many seconds it would gain; 0: that is not known.
+  BackendMask lacking = 0;
+  KernelVariant lacking_variant = KernelVariant::kUntouched;
+  double foregone = 0;
   bool brief = false;  // whole: takes too short for anybody to begin something beside it
   bool exact = false;  // `access` says all that the launch touches, also if it runs whole
   std::string reason() const;
@@ -131,6 +138,12 @@ class Planner {
   void remember_whole(const KernelWork& work, uint32_t backend, double seconds);
 
  private:
+  /// plan() on these devices, split over `splitting` only, whatever builds that takes.
+  /// `compared`: also where there is but one, what is expected of it is asked for.
+  Result<KernelPlan> plan_on(const KernelWork& work, BackendMask allowed, BackendMask splitting,
+                             uint64_t ready_ns, bool compared) const;
+  /// The user has said which devices are to compute.
+  bool devices_are_given() const;
   Expectation begin_at_its_time(const KernelWork& work, const KernelPlan& plan);
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
   /// Whether it matters to a whole launch on plan.backend which parts of its buffers it touches.
