@@ -152,7 +152,8 @@ bool make_first(scheduler::BackendSet& backends, const BackendGroups& groups, co
     const bool able = std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& verdict) {
       return verdict.ok && (group >> (&verdict - verdicts.data()) & 1) != 0;
     });
-    if (!able) others |= group & ~(first & ~(load ? 0 : loading));
+    const bool spared = !load && (group & first & ~loading) == 0;
+    if (!able && !(spared && (first & ~loading) != 0)) others |= group & ~(first & ~loading);
   }
   on_all(others, ask);
   return judge(backends, verdicts, codes, outcome);

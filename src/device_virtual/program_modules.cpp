@@ -98,7 +98,9 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
 
 backends::BuildResult ProgramModules::make(uint32_t backend, KernelVariant variant) {
   const backends::DeviceTraits& traits = backends_.traits(backend);
-  const BackendMask there = ready(variant);
+  BackendMask there = ready(variant);
+  // The first of a kind that is used makes the sub-range variant for all.
+  if (there == 0) there = ready(KernelVariant::kUntouched) & (backend_bit(backend) - 1);
   for (uint32_t i = 0; i < backend_end(); ++i) {
     if ((there & backend_bit(i)) == 0 || !loads(traits, backends_.traits(i))) continue;
     const auto made = get(i, variant);
