@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/built_program.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <bit>
 #include <system_error>
@@ -37,10 +34,6 @@ void on_all(scheduler::BackendMask wanted, const Work& work) {
   }
   if (wanted != 0) work(first);
   for (std::thread& thread : threads) thread.join();
-}
-
-std::string device_title(const backends::DeviceTraits& traits) {
-  return traits.device_name + " (" + traits.platform_name + ")";
 }
 
 void append_paragraph(std::string& log, const std::string& text) {
@@ -119,103 +112,76 @@ BuildOutcome failed(cl_int code, std::string log) {
   return outcome;
 }
 
-/// One variant of a program on one backend.
-backends::BuildResult make_module(scheduler::BackendSet& backends, uint32_t index,
-                                  const ProgramTexts& texts, KernelVariant variant) {
-  const auto rewritten = [&](const ProgramTexts::Unit& unit) {
-    return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
-  };
-  backends::Backend& backend = backends.at(index);
-  if (!texts.linked()) {
-    const ProgramTexts::Unit& unit = texts.units.front();
-    return vendor_build(backend, rewritten(unit) ? unit.rewritten : unit.text, unit.options);
+/// Asks `make(i)` of the best backend of each group, and where that fails of the group's others. It
+/// returns why it failed, if it did. Without `load`, backends that can load what another one makes
+/// need none of their own. Puts the verdicts into the outcome; true when some could.
+template <typename Best, typename Make>
+bool make_first(scheduler::BackendSet& backends, const BackendGroups& groups, const Best& best,
+                const Make& make, bool load, const FailureCodes& codes, BuildOutcome& outcome) {
+  scheduler::BackendMask first = 0, all = 0;
+  for (const scheduler::BackendMask group : groups) {
+    all |= group;
+    if (group != 0) first |= scheduler::backend_bit(best(group));
   }
-  std::vector<backends::Object*> objects;
-  std::vector<std::unique_ptr<backends::Object>> own;
-  for (size_t i = 0; i < texts.units.size(); ++i) {
-    const ProgramTexts::Unit& unit = texts.units[i];
-    if (rewritten(unit)) {
-      backends::ObjectResult made = vendor_compile(backend, unit.rewritten, unit.options);
-      if (made.object == nullptr) return {nullptr, made.code, std::move(made.log)};
-      objects.push_back(made.object.get());
-      own.push_back(std::move(made.object));
-    } else {
-      const auto object = texts.objects[i]->object(backends, index, unit.text);
-      if (!object) return {nullptr, object.error().code, object.error().message};
-      objects.push_back(*object);
-    }
-  }
-  return vendor_link(backend, objects, texts.link_options);
-}
-
-/// The first of these backends that makes what `index` can load: itself, where there is no other.
-uint32_t maker_for(const scheduler::BackendSet& backends, scheduler::BackendMask built,
-                   uint32_t index) {
-  const std::string& kind = backends.traits(index).binary_kind;
-  for (uint32_t i = 0; i < index && !kind.empty(); ++i) {
-    if ((built & scheduler::backend_bit(i)) != 0 && backends.traits(i).binary_kind == kind)
-      return i;
-  }
-  return index;
-}
-
-/// Those of the wanted backends that cannot load what another one of them makes.
-scheduler::BackendMask makers(const scheduler::BackendSet& backends,
-                              scheduler::BackendMask wanted) {
-  scheduler::BackendMask found = 0;
-  for (uint32_t i = 0; i < list_size(wanted); ++i) {
-    const bool asked = (wanted & scheduler::backend_bit(i)) != 0;
-    if (asked && maker_for(backends, wanted, i) == i) found |= scheduler::backend_bit(i);
-  }
-  return found;
-}
-
-/// The same as `made`, which another backend of the same kind has; without a module where that
-/// cannot be had.
-backends::BuildResult load_module(backends::Backend& backend, backends::Module& made) {
-  const auto binary = made.binary();
-  if (!binary || binary->empty()) return {nullptr, CL_INVALID_BINARY, {}};
-  backends::BuildResult loaded = vendor_load(backend, *binary);
-  if (loaded.module == nullptr) {
-    log(LogLevel::kInfo, "{} does not load the binary of a like device: {}",
-        device_title(backend.traits()), loaded.log);
-  }
-  return loaded;
-}
-
-/// All wanted backends; `log` is what the front end said.
-BuildOutcome make_executable(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
-                             ProgramTexts texts, std::string log, const FailureCodes& codes) {
-  BuildOutcome outcome;
-  outcome.log = std::move(log);
-  std::vector<Verdict> verdicts(list_size(wanted));
-  std::vector<std::unique_ptr<backends::Module>> modules(verdicts.size());
-  const auto make = [&](uint32_t i) noexcept {
+  std::vector<Verdict> verdicts(list_size(all));
+  const auto ask = [&](uint32_t i) noexcept {
     verdicts[i].asked = true;
     try {
-      const uint32_t maker = maker_for(backends, wanted, i);
-      backends::BuildResult made;
-      if (maker != i && modules[maker]) made = load_module(backends.at(i), *modules[maker]);
-      if (!made.module) made = make_module(backends, i, texts, KernelVariant::kUntouched);
-      modules[i] = std::move(made.module);
-      verdicts[i] = {true, modules[i] != nullptr, made.code, std::move(made.log)};
+      const std::optional<Error> error = make(i);
+      verdicts[i].ok = !error;
+      if (error) verdicts[i] = {true, false, error->code, error->message};
     } catch (...) {
       verdicts[i].code = CL_OUT_OF_HOST_MEMORY;
     }
   };
-  const scheduler::BackendMask first = makers(backends, wanted);
-  on_all(first, make);
-  on_all(wanted & ~first, make);
-  if (judge(backends, verdicts, codes, outcome)) {
-    outcome.program =
-        std::make_shared<BuiltProgram>(backends, std::move(texts), std::move(modules));
+  // Where devices load each other's binaries, one of them builds.
+  scheduler::BackendMask loading = 0;
+  for (uint32_t i = 0; i < list_size(first); ++i) {
+    const auto like = [&](uint32_t j) {
+      const std::string& kind = backends.traits(j).binary_kind;
+      return (first >> j & 1) != 0 && !kind.empty() && kind == backends.traits(i).binary_kind;
+    };
+    for (uint32_t j = 0; j < i && (first >> i & 1) != 0; ++j) {
+      if (like(j)) loading |= scheduler::backend_bit(i);
+    }
+  }
+  on_all(first & ~loading, ask);
+  if (load) on_all(loading, ask);
+  scheduler::BackendMask others = 0;
+  for (const scheduler::BackendMask group : groups) {
+    const bool able = std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& verdict) {
+      return verdict.ok && (group >> (&verdict - verdicts.data()) & 1) != 0;
+    });
+    const bool spared = !load && (group & first & ~loading) == 0;
+    if (!able && !(spared && (first & ~loading) != 0)) others |= group & ~(first & ~loading);
+  }
+  on_all(others, ask);
+  return judge(backends, verdicts, codes, outcome);
+}
+
+/// `log` is what the front end said.
+BuildOutcome make_executable(scheduler::BackendSet& backends, const BackendGroups& wanted,
+                             ProgramTexts texts, std::string log, const FailureCodes& codes) {
+  BuildOutcome outcome;
+  outcome.log = std::move(log);
+  scheduler::BackendMask all = 0;
+  for (const scheduler::BackendMask group : wanted) all |= group;
+  const auto modules = std::make_shared<ProgramModules>(backends, std::move(texts), all);
+  const auto make = [&](uint32_t i) -> std::optional<Error> {
+    auto made = modules->get(i, KernelVariant::kUntouched);
+    return made ? std::nullopt : std::optional(std::move(made).error());
+  };
+  const auto best = [&](scheduler::BackendMask group) { return modules->best(group); };
+  if (make_first(backends, wanted, best, make, true, codes, outcome)) {
+    modules->build_what_gained();
+    outcome.program = std::make_shared<BuiltProgram>(modules);
   }
   return outcome;
 }
 
-/// The vendors' objects are made at once, so that what a vendor has to say is said where the
+/// A vendor's object is made at once, so that what a vendor has to say is said where the
 /// application listens.
-BuildOutcome make_unit(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
+BuildOutcome make_unit(scheduler::BackendSet& backends, const BackendGroups& wanted,
                        kernel_compiler::CompileOutput compiled) {
   BuildOutcome outcome;
   outcome.log = std::move(compiled.log);
@@ -223,20 +189,16 @@ BuildOutcome make_unit(scheduler::BackendSet& backends, scheduler::BackendMask w
   const std::string text = compiled.preprocessed;
   const auto unit =
       std::make_shared<CompiledUnit>(std::move(source), std::move(compiled.vendor_options));
-  // The others need none, unless what is linked of it does not load there.
-  const scheduler::BackendMask asked = makers(backends, wanted);
-  std::vector<Verdict> verdicts(list_size(asked));
-  on_all(asked, [&](uint32_t i) noexcept {
-    verdicts[i].asked = true;
-    try {
-      const auto object = unit->object(backends, i, text);
-      verdicts[i].ok = object.has_value();
-      if (!object) verdicts[i] = {true, false, object.error().code, object.error().message};
-    } catch (...) {
-      verdicts[i].code = CL_OUT_OF_HOST_MEMORY;
-    }
-  });
-  if (judge(backends, verdicts, kCompileCodes, outcome)) outcome.units.push_back(unit);
+  const auto make = [&](uint32_t i) -> std::optional<Error> {
+    auto object = unit->object(backends, i, text);
+    return object ? std::nullopt : std::optional(std::move(object).error());
+  };
+  const auto best = [](scheduler::BackendMask group) {
+    return static_cast<uint32_t>(std::countr_zero(group));
+  };
+  if (make_first(backends, wanted, best, make, false, kCompileCodes, outcome)) {
+    outcome.units.push_back(unit);
+  }
   return outcome;
 }
 
@@ -262,21 +224,6 @@ ProgramTexts texts_of(kernel_compiler::CompileOutput compiled) {
   return texts;
 }
 
-BuiltProgram::BuiltProgram(scheduler::BackendSet& backends, ProgramTexts texts,
-                           std::vector<std::unique_ptr<backends::Module>> modules)
-    : backends_(backends),
-      texts_(std::move(texts)),
-      modules_(std::move(modules)),
-      rewritten_(modules_.size()) {
-  for (size_t i = 0; i < modules_.size(); ++i) {
-    if (modules_[i] != nullptr) built_on_ |= uint64_t{1} << i;
-  }
-  for (const ProgramTexts::Unit& unit : texts_.units) {
-    key_ = XXH3_64bits_withSeed(unit.text.data(), unit.text.size(), key_);
-    key_ = XXH3_64bits_withSeed(unit.options.data(), unit.options.size(), key_);
-  }
-}
-
 std::optional<uint32_t> BuiltProgram::find(std::string_view kernel) const {
   const auto& kernels = summary().kernels;
   for (uint32_t i = 0; i < kernels.size(); ++i) {
@@ -286,40 +233,17 @@ std::optional<uint32_t> BuiltProgram::find(std::string_view kernel) const {
 }
 
 uint64_t BuiltProgram::kernel_key(std::string_view kernel) const {
-  return XXH3_64bits_withSeed(kernel.data(), kernel.size(), key_);
+  return modules_->kernel_key(kernel);
 }
 
 Result<std::unique_ptr<backends::Kernel>> BuiltProgram::create_kernel(uint32_t backend,
                                                                       KernelVariant variant,
                                                                       const std::string& kernel) {
-  if (backend >= modules_.size() || modules_[backend] == nullptr) {
-    return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built on this device");
-  }
-  if (variant == KernelVariant::kUntouched) return modules_[backend]->create_kernel(kernel);
-  TUTTI_ASSIGN(backends::Module * module, rewritten_module(backend));
+  TUTTI_ASSIGN(backends::Module * module, modules_->get(backend, variant));
   return module->create_kernel(kernel);
 }
 
-Result<backends::Module*> BuiltProgram::rewritten_module(uint32_t backend) {
-  return rewritten_.get(backend, [&] {
-    backends::BuildResult result;
-    if (const uint32_t maker = maker_for(backends_, built_on_, backend); maker != backend) {
-      const auto made = rewritten_module(maker);
-      if (made) result = load_module(backends_.at(backend), **made);
-    }
-    if (!result.module) {
-      result = make_module(backends_, backend, texts_, KernelVariant::kSubRange);
-    }
-    if (result.module == nullptr) {
-      // One device less for splits of this program, not an error of the application's.
-      log(LogLevel::kWarning, "{} cannot build the sub-range variant of a program: {}",
-          device_title(backends_.traits(backend)), result.log);
-    }
-    return std::pair(std::move(result.module), Error{result.code, std::move(result.log)});
-  });
-}
-
-BuildOutcome build_program(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
+BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
                            const kernel_compiler::CompileRequest& request) {
   const FailureCodes& codes = request.unit ? kCompileCodes : kBuildCodes;
   auto compiled = front_end(request);
@@ -331,7 +255,7 @@ BuildOutcome build_program(scheduler::BackendSet& backends, scheduler::BackendMa
   return make_executable(backends, wanted, texts_of(std::move(*compiled)), std::move(log), codes);
 }
 
-BuildOutcome link_program(scheduler::BackendSet& backends, scheduler::BackendMask wanted,
+BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
                           kernel_compiler::CompileRequest request, const CompiledUnits& units,
                           const std::string& link_options, bool in_one_go) {
   const FailureCodes& codes = in_one_go ? kBuildCodes : kLinkCodes;

@@ -31,8 +31,10 @@ KernelExecutable::KernelExecutable(std::shared_ptr<BuiltProgram> program, uint32
       index_(index),
       summary_(program_->summary().kernels[index_]),
       model_key_(program_->kernel_key(summary().name)),
-      vendor_kernels_(new std::atomic<backends::Kernel*>[kVariants * program_->backend_end()]) {
+      vendor_kernels_(new std::atomic<backends::Kernel*>[kVariants * program_->backend_end()]),
+      most_in_group_(new std::atomic<uint64_t>[program_->backend_end()]) {
   for (size_t i = 0; i < kVariants * program_->backend_end(); ++i) vendor_kernels_[i] = nullptr;
+  for (size_t i = 0; i < program_->backend_end(); ++i) most_in_group_[i] = UINT64_MAX;
 }
 
 KernelExecutable::~KernelExecutable() {
@@ -45,13 +47,16 @@ Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, Kern
   if (backend >= program_->backend_end()) {
     return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built on this device");
   }
-  if (!summary().needs_rewrite) variant = KernelVariant::kUntouched;
+  variant = variant_of(variant);
   const size_t slot = (variant == KernelVariant::kSubRange ? program_->backend_end() : 0) + backend;
   if (backends::Kernel* kernel = vendor_kernels_[slot].load(std::memory_order_acquire)) {
     return kernel;
   }
   // Two threads may both make one; the second gives its own back. No lock while the vendor works.
   TUTTI_ASSIGN(auto made, program_->create_kernel(backend, variant, summary().name));
+  if (const auto most = ask<size_t>(*made, CL_KERNEL_WORK_GROUP_SIZE); most && *most > 0) {
+    most_in_group_[backend].store(*most, std::memory_order_relaxed);
+  }
   backends::Kernel* expected = nullptr;
   if (vendor_kernels_[slot].compare_exchange_strong(expected, made.get(),
                                                     std::memory_order_acq_rel)) {
@@ -62,10 +67,15 @@ Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, Kern
 
 template <typename Use>
 Status KernelExecutable::for_each_vendor(Use&& use) {
-  for (uint32_t i = 0; i < program_->backend_end(); ++i) {
-    if ((built_on() >> i & 1) == 0) continue;
-    TUTTI_ASSIGN(backends::Kernel * kernel, vendor_kernel(i, KernelVariant::kUntouched));
-    use(i, *kernel);
+  const ProgramModules& modules = program_->modules();
+  for (const KernelVariant variant : {KernelVariant::kUntouched, KernelVariant::kSubRange}) {
+    uint64_t ready = modules.ready(variant) & built_on();
+    if (variant == KernelVariant::kSubRange) ready &= ~modules.ready(KernelVariant::kUntouched);
+    for (uint32_t i = 0; i < program_->backend_end(); ++i) {
+      if ((ready >> i & 1) == 0) continue;
+      TUTTI_ASSIGN(backends::Kernel * kernel, vendor_kernel(i, variant));
+      use(i, *kernel);
+    }
   }
   return {};
 }
@@ -73,10 +83,14 @@ Status KernelExecutable::for_each_vendor(Use&& use) {
 Result<size_t> KernelExecutable::max_work_group_size() {
   if (const size_t known = max_work_group_size_.load(std::memory_order_relaxed)) return known;
   size_t smallest = 0;
-  TUTTI_TRY(for_each_vendor([&](uint32_t backend, backends::Kernel& kernel) {
-    const size_t size = ask<size_t>(kernel, CL_KERNEL_WORK_GROUP_SIZE)
-                            .value_or(program_->backends().traits(backend).max_work_group);
+  const auto consider = [&](size_t size) {
     if (size != 0 && (smallest == 0 || size < smallest)) smallest = size;
+  };
+  for (uint32_t i = 0; i < program_->backend_end(); ++i) {
+    if ((built_on() >> i & 1) != 0) consider(program_->backends().traits(i).max_work_group);
+  }
+  TUTTI_TRY(for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
+    consider(ask<size_t>(kernel, CL_KERNEL_WORK_GROUP_SIZE).value_or(0));
   }));
   max_work_group_size_.store(smallest, std::memory_order_relaxed);
   return smallest;
@@ -94,8 +108,9 @@ Result<size_t> KernelExecutable::preferred_multiple() {
 
 Result<uint64_t> KernelExecutable::static_local_memory() {
   uint64_t largest = 0;
+  const uint64_t ready = program_->modules().ready(KernelVariant::kUntouched);
   for (uint32_t i = 0; i < program_->backend_end(); ++i) {
-    if ((built_on() >> i & 1) == 0) continue;
+    if ((ready >> i & 1) == 0) continue;
     // A vendor counts the local memory arguments of the last launch in: ask one never launched.
     TUTTI_ASSIGN(const auto fresh,
                  program_->create_kernel(i, KernelVariant::kUntouched, summary().name));

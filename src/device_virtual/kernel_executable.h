@@ -31,9 +31,25 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
   uint64_t model_key() const override { return model_key_; }
+  uint64_t ready_on(scheduler::KernelVariant variant) const override {
+    return program_->modules().ready(variant_of(variant));
+  }
+  double seconds_until_ready(uint64_t backends, scheduler::KernelVariant variant) const override {
+    return program_->modules().seconds_until_ready(backends, variant_of(variant));
+  }
+  void note_gain(double seconds, uint64_t backends, scheduler::KernelVariant variant) override {
+    program_->modules().note_gain(seconds, backends, variant_of(variant));
+  }
+  bool build_if_worth(uint64_t backends, scheduler::KernelVariant variant) override {
+    return program_->modules().build_if_worth(backends, variant_of(variant));
+  }
+  uint64_t most_in_group(uint32_t backend) const override {
+    return most_in_group_[backend].load(std::memory_order_relaxed);
+  }
 
-  // What clGetKernelWorkGroupInfo answers, over all backends on which the program was built.
-  /// No backend takes more work-items in a group. Asked of the vendors once.
+  // What clGetKernelWorkGroupInfo answers, over all backends that have built the program by then.
+  /// None of them takes more work-items in a group, nor does a device that may build it later; of
+  /// those, kernels with fewer run elsewhere. Asked of the vendors once.
   Result<size_t> max_work_group_size();
   Result<size_t> preferred_multiple();
   /// Bytes, the largest need; without the kernel's local memory arguments.
@@ -42,7 +58,11 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   Result<uint64_t> private_memory();
 
  private:
-  /// Calls `use(backend, kernel)` with the vendor kernel of every backend.
+  /// A kernel that needs no rewriting has one variant.
+  scheduler::KernelVariant variant_of(scheduler::KernelVariant wanted) const {
+    return summary_.needs_rewrite ? wanted : scheduler::KernelVariant::kUntouched;
+  }
+  /// Calls `use(backend, kernel)` with a vendor kernel of every backend that has built the program.
   template <typename Use>
   Status for_each_vendor(Use&& use);
 
@@ -52,6 +72,8 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   const uint64_t model_key_;
   // [variant * backends + backend]; null until first used, then owned and constant.
   const std::unique_ptr<std::atomic<backends::Kernel*>[]> vendor_kernels_;
+  // By backend: work-items in a group, no more than which the vendor allows; UINT64_MAX: not known.
+  const std::unique_ptr<std::atomic<uint64_t>[]> most_in_group_;
   std::atomic<size_t> max_work_group_size_{0};  // 0: not asked yet
 };
 

@@ -60,13 +60,13 @@ bool Program::built_for(const Device& device) const {
                      [&device](const Ref<Device>& one) { return device.belongs_to(*one); });
 }
 
-scheduler::BackendMask Program::backends_to_build_on() {
+BackendGroups Program::backends_to_build_on() {
   const std::lock_guard lock(mutex_);
-  scheduler::BackendMask mask = 0;
+  BackendGroups groups;
   for (const Ref<Device>& device : devices_) {
-    if (built_for(*device)) mask |= device->backends();
+    if (built_for(*device)) groups.push_back(device->backends());
   }
-  return mask;
+  return groups;
 }
 
 Result<Program*> Program::create_from_binaries(Context& context, Devices devices, cl_uint count,

@@ -96,7 +96,7 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   /// What CL_PROGRAM_BINARIES answers; empty when there is none.
   std::vector<std::byte> binary(const Device& device);
   Status begin_build(Devices devices, const std::string& options);
-  scheduler::BackendMask backends_to_build_on();
+  BackendGroups backends_to_build_on();
   bool built_for(const Device& device) const;  // mutex_ is held
   void end_build(BuildOutcome outcome) noexcept;
   Status end_build_with_status(BuildOutcome outcome);

@@ -66,7 +66,8 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   decision.uses = uses_of(work, plan);
   // A trial is measured as a split is: by its own end.
   if (plan && (plan->split || plan->why == KernelPlan::Why::kTrial)) return decision;
-  if (plan && plan->participants.size() > 1 && backends.traits(plan->backend).synchronous &&
+  const bool others = plan && (plan->participants.size() > 1 || plan->lacking != 0);
+  if (others && backends.traits(plan->backend).synchronous &&
       (overtakes || plan->whole_seconds > kTooLongForTheCaller)) {
     return decision;
   }

@@ -45,10 +45,25 @@ class LaunchableKernel {
  public:
   virtual ~LaunchableKernel() = default;
   virtual const KernelSummary& summary() const = 0;
-  /// Backends on which the program was built, as bits.
+  /// Backends on which the program was built, or can be for all that is known, as bits.
   virtual uint64_t built_on() const = 0;
+  /// Those where launches of the variant need no build any more.
+  virtual uint64_t ready_on(KernelVariant /*variant*/) const { return built_on(); }
+  /// How long it is expected to take to make the others of `backends` ready, first launches
+  /// included.
+  virtual double seconds_until_ready(uint64_t /*backends*/, KernelVariant /*variant*/) const {
+    return 0;
+  }
+  /// A launch gains so many seconds by the variant's being ready on `backends`; if it is not: it
+  /// would have.
+  virtual void note_gain(double /*seconds*/, uint64_t /*backends*/, KernelVariant /*variant*/) {}
+  /// Makes it ready there, in this thread, if so much was foregone that it is worth while; true:
+  /// something has changed.
+  virtual bool build_if_worth(uint64_t /*backends*/, KernelVariant /*variant*/) { return false; }
+  /// The work-items of a group that the backend takes, as far as its vendor was asked.
+  virtual uint64_t most_in_group(uint32_t /*backend*/) const { return UINT64_MAX; }
   /// Cheap after the first call. Owned by this object. A kernel that needs no rewriting has one
-  /// variant only. kSubRange builds the rewritten program on that backend at first use.
+  /// variant only. Builds the variant on that backend at first use.
   virtual Result<backends::Kernel*> vendor_kernel(uint32_t backend, KernelVariant variant) = 0;
   /// Equal for equal source, options and name: the key under which speeds are remembered.
   virtual uint64_t model_key() const = 0;

@@ -18,7 +18,8 @@ constexpr uint32_t kLongestInterval = 8192;
 // second one is this much faster.
 constexpr double kOutlier = 1.5;
 constexpr uint64_t kFlushInterval = 1'000'000'000;  // ns
-constexpr size_t kMostUnwritten = 64;               // samples of one kernel on one device
+constexpr const char* kGainOf = "gain of several devices: ";
+constexpr size_t kMostUnwritten = 64;  // samples of one kernel on one device
 
 }  // namespace
 
@@ -164,6 +165,21 @@ std::optional<double> PerformanceModel::experience(uint32_t device, uint32_t oth
   return known.value;
 }
 
+void PerformanceModel::note_gain(uint64_t key, double seconds, const std::string& name) {
+  if (!kept_.load(std::memory_order_relaxed) || seconds <= 0) return;
+  MutexLock lock(mutex_);
+  Gain& gain = unwritten_gains_[key];
+  gain.seconds += seconds;
+  if (gain.name.empty()) gain.name = kGainOf + name;
+  if (unwritten_since_ == 0) unwritten_since_ = now_ns();
+}
+
+double PerformanceModel::expected_gain(uint64_t key) {
+  MutexLock lock(mutex_);
+  const TimeFit::Sums& known = history(key, 0).fit.sums();
+  return known.n > 0 ? known.t / known.n : 0;
+}
+
 std::optional<PowerSums> PerformanceModel::stored_power(uint32_t device) {
   MutexLock lock(mutex_);
   if (!kept_.load(std::memory_order_relaxed) || device >= devices_.size()) return std::nullopt;
@@ -196,6 +212,12 @@ void PerformanceModel::flush() {
     MutexLock lock(mutex_);
     unwritten_since_ = 0;
     power.swap(unwritten_power_);
+    for (auto& [key, gain] : unwritten_gains_) {
+      if (devices_.empty()) break;
+      unwritten.push_back(
+          {key, devices_.front(), gain.name, {{.size = 1, .seconds = gain.seconds}}});
+    }
+    unwritten_gains_.clear();
     for (auto& [key, known] : histories_) {
       if (known.unwritten.empty() || key.device >= devices_.size()) continue;
       unwritten.push_back({key.kernel, devices_[key.device], known.name, {}});

@@ -56,6 +56,12 @@ class PerformanceModel {
   /// where there are none.
   std::optional<double> experience(uint32_t device, uint32_t other);
 
+  /// A launch of the program gained so many seconds by something that had to be made ready first,
+  /// or would have. `key` stands for both.
+  void note_gain(uint64_t key, double seconds, const std::string& name);
+  /// What was gained so in earlier processes, on average of each of the last ones; 0: nothing.
+  double expected_gain(uint64_t key);
+
   /// What earlier runs have seen of the device's power.
   std::optional<PowerSums> stored_power(uint32_t device);
   /// What this run has seen of it: added to the store at the next flush().
@@ -108,6 +114,11 @@ class PerformanceModel {
   std::unordered_map<Key, Ratio, Hash> ratios_ TUTTI_GUARDED_BY(mutex_);
   uint64_t total_samples_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> devices_ TUTTI_GUARDED_BY(mutex_);
+  struct Gain {
+    double seconds = 0;
+    std::string name;
+  };
+  std::unordered_map<uint64_t, Gain> unwritten_gains_ TUTTI_GUARDED_BY(mutex_);
   std::vector<ModelStore::Power> unwritten_power_ TUTTI_GUARDED_BY(mutex_);
   uint64_t unwritten_since_ TUTTI_GUARDED_BY(mutex_) = 0;  // ns; 0: nothing is unwritten
   std::atomic<bool> kept_{false};                          // there is a file to write to

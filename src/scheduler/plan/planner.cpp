@@ -24,6 +24,8 @@ constexpr double kWorthMovingSeconds = 2 * kSplitSeconds;
 constexpr double kWorthMovingPart = 0.1;
 // What lies elsewhere of smaller arguments moves sooner than is found out what of it is needed.
 constexpr uint64_t kWorthLooking = 64 * 1024;
+// Seconds of builds, for which a launch of a kernel never seen before is split all the same.
+constexpr double kNextToNothing = 5e-3;
 
 /// Arguments as the evaluation wants them. Lives as long as that takes.
 struct ArgumentValues {
@@ -71,6 +73,18 @@ struct ArgumentValues {
   std::vector<ImageLayout> layouts;
   std::vector<SamplerLayout> samplers;
 };
+
+/// Of launches that are split.
+KernelVariant split_variant(const KernelWork& work) {
+  return work.kernel->summary().needs_rewrite ? KernelVariant::kSubRange
+                                              : KernelVariant::kUntouched;
+}
+
+BackendMask mask_of(std::span<const uint32_t> devices) {
+  BackendMask mask = 0;
+  for (const uint32_t device : devices) mask |= backend_bit(device);
+  return mask;
+}
 
 const char* objective_name(Objective objective) {
   return objective == Objective::kEnergy ? "energy" : "edp";
@@ -127,6 +141,9 @@ WholeReasons KernelPlan::whole_reasons() const {
     case Why::kAtomics:
       against = "a device shares the host's memory, but not its atomics";
       break;
+    case Why::kNotBuilt:
+      against = "building it for other devices would take longer than they gain";
+      break;
     case Why::kTrial:
       against = "runs whole once, to compare";
       break;
@@ -180,7 +197,8 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
                       (traits.shares_host_memory || all <= backends_.memory(i).capacity() ||
                        bytes_of_buffers(*work.arguments) <= backends_.memory(i).capacity());
     const bool knows = traits.buffer_images || !buffer_images;
-    if (fits && knows && group <= traits.max_work_group) result.push_back(i);
+    const uint64_t most = std::min(traits.max_work_group, work.kernel->most_in_group(i));
+    if (fits && knows && group <= most) result.push_back(i);
   }
   return result;
 }
@@ -264,6 +282,12 @@ void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan)
 }
 
 Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan& plan) {
+  if (plan.foregone > 0) {
+    work.kernel->note_gain(plan.foregone, plan.lacking, plan.lacking_variant);
+  } else if (plan.split && plan.whole_seconds > 0) {
+    work.kernel->note_gain(plan.whole_until_read() - plan.split_until_read(),
+                           mask_of(plan.participants), split_variant(work));
+  }
   Expectation expected;
   const auto after = [](uint64_t from_ns, double seconds) {
     return from_ns + static_cast<uint64_t>(std::max(0.0, seconds) * 1e9);
@@ -308,8 +332,42 @@ void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
   }
 }
 
+bool Planner::devices_are_given() const {
+  return settings_.split == SplitMode::kForce || settings_.objective != Objective::kTime ||
+         (settings_.balancer.name == "single" && !settings_.balancer.parameters.empty());
+}
+
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
                                  uint64_t ready_ns) const {
+  const LaunchableKernel& kernel = *work.kernel;
+  const BackendMask usable = allowed & kernel.built_on();
+  const BackendMask built = usable & kernel.ready_on(KernelVariant::kUntouched);
+  const BackendMask splitting = usable & kernel.ready_on(split_variant(work));
+  auto best = plan_on(work, usable, usable, ready_ns, false);
+  if (!best || (built & splitting) == usable || built == 0 || devices_are_given()) return best;
+  const KernelVariant variant = best->split ? split_variant(work) : KernelVariant::kUntouched;
+  const BackendMask lacking = mask_of(best->devices()) & ~kernel.ready_on(variant);
+  if (lacking == 0) return best;
+  // Nobody waits for a build that takes longer than it gains this launch.
+  const double builds = kernel.seconds_until_ready(lacking, variant);
+  if (best->split && builds < kNextToNothing) return best;
+  if (work.kernel->build_if_worth(lacking, variant)) return plan(work, allowed, ready_ns);
+  auto now = plan_on(work, built, splitting, ready_ns, true);
+  if (!now) return best;
+  now->lacking = lacking;
+  now->lacking_variant = variant;
+  if (!now->split) now->why = KernelPlan::Why::kNotBuilt;
+  // The first launch of a process may have been slow for other reasons.
+  if (!backends_.model().settled(model_key(work), now->backend)) return now;
+  const double gain = now->expected_seconds() - best->expected_seconds();
+  if (gain <= 0 || best->expected_seconds() <= 0) return now;
+  if (best->split && gain > builds) return best;
+  now->foregone = gain;
+  return now;
+}
+
+Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
+                                    BackendMask splitting, uint64_t ready_ns, bool compared) const {
   KernelPlan plan;
   plan.participants = candidates(work, allowed);
   if (plan.participants.empty()) {
@@ -332,7 +390,7 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
     }
     return std::move(plan);
   };
-  if (plan.participants.size() < 2) return whole(KernelPlan::Why::kOneDevice);
+  if (plan.participants.size() < 2 && !compared) return whole(KernelPlan::Why::kOneDevice);
   const bool force = settings_.split == SplitMode::kForce;
   const uint64_t items = work.shape.items();
   const bool measured = costs_.compute(model_key(work), items, plan.participants, plan.costs);
@@ -354,6 +412,14 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   }
   if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
   if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);
+  const auto can_split = [&](uint32_t i) { return (splitting & backend_bit(i)) != 0; };
+  if (!std::all_of(plan.participants.begin(), plan.participants.end(), can_split)) {
+    if (!can_split(plan.backend)) return whole(KernelPlan::Why::kNotBuilt);
+    std::vector<uint64_t> kept;
+    for (const uint32_t i : plan.participants) kept.push_back(can_split(i));
+    keep_participants(plan, kept);
+  }
+  if (plan.participants.size() < 2) return whole(KernelPlan::Why::kNotBuilt);
   if (!force && (measured ? plan.whole_until_read() - plan.wait_seconds < 2 * kSplitSeconds
                           : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);

@@ -65,6 +65,7 @@ struct KernelPlan {
     kFarOffsets,
     kMerge,
     kAtomics,
+    kNotBuilt,
     kDearer,
     kTrial,
     kObjective,
@@ -87,6 +88,7 @@ struct KernelPlan {
   double split_gather = 0;         // likewise
   double whole_until_read() const { return whole_seconds + whole_gather; }
   double split_until_read() const { return split_seconds + split_gather; }
+  double expected_seconds() const { return split ? split_until_read() : whole_until_read(); }
   uint64_t from_ns = 0;       // both count from then on, when the data are there; 0: not known
   double wait_seconds = 0;    // of whole_seconds: until the device is free
   bool moved = false;         // whole: another device would be better, if it were free as early
@@ -99,6 +101,11 @@ struct KernelPlan {
   std::shared_ptr<const LaunchAccess> access;  // absent where it was not needed
   // Where a reader of the reasons wants to know what `access` would say; nothing is planned by it.
   std::shared_ptr<const LaunchAccess> judged;
+  // Devices where a better plan would run, were the program built there: in what variant, and how
+  // many seconds it would gain; 0: that is not known.
+  BackendMask lacking = 0;
+  KernelVariant lacking_variant = KernelVariant::kUntouched;
+  double foregone = 0;
   bool brief = false;  // whole: takes too short for anybody to begin something beside it
   bool exact = false;  // `access` says all that the launch touches, also if it runs whole
   /// Of `access` or `judged`; null where neither is there.
@@ -150,6 +157,12 @@ class Planner {
   void remember_whole(const KernelWork& work, uint32_t backend, double seconds);
 
  private:
+  /// plan() on these devices, split over `splitting` only, whatever builds that takes.
+  /// `compared`: also where there is but one, what is expected of it is asked for.
+  Result<KernelPlan> plan_on(const KernelWork& work, BackendMask allowed, BackendMask splitting,
+                             uint64_t ready_ns, bool compared) const;
+  /// The user has said which devices are to compute.
+  bool devices_are_given() const;
   Expectation begin_at_its_time(const KernelWork& work, const KernelPlan& plan);
   /// The evaluation for plan.participants; sets `shape`'s local size where that is open.
   std::shared_ptr<const LaunchAccess> look_at(const KernelWork& work, const KernelPlan& plan,

@@ -153,12 +153,19 @@ class BuiltProgramTest : public testing::Test {
     output.summary.kernels.resize(1);
     output.summary.kernels[0].name = "k";
     output.summary.kernels[0].needs_rewrite = needs_rewrite;
-    std::vector<std::unique_ptr<backends::Module>> modules;
-    for (FakeBackend* fake : fakes_) {
-      modules.push_back(fake->build(output.preprocessed, output.vendor_options).module);
+    const auto modules =
+        std::make_shared<ProgramModules>(*set_, texts_of(std::move(output)), everywhere());
+    for (uint32_t i = 0; i < fakes_.size(); ++i) {
+      EXPECT_TRUE(modules->get(i, KernelVariant::kUntouched));
     }
-    return std::make_shared<BuiltProgram>(*set_, texts_of(std::move(output)), std::move(modules));
+    return std::make_shared<BuiltProgram>(modules);
   }
+
+  scheduler::BackendMask everywhere() const { return set_->real_devices(); }
+  /// Behind one device.
+  BackendGroups together() const { return {everywhere()}; }
+  /// Each behind a device of its own.
+  BackendGroups apart() const { return {1, 2}; }
 
   kernel_compiler::CompileRequest request(const char* source) {
     kernel_compiler::CompileRequest result;
@@ -239,7 +246,7 @@ constexpr const char* kGoodSource = "kernel void k(global int* a) { a[get_global
 TEST_F(BuiltProgramTest, AllBackendsGetThePreprocessedSource) {
   auto asked = request("#define NAME k\nkernel void NAME(global int* a) { a[0] = N; }\n");
   asked.options = "-DN=4 -cl-mad-enable";
-  const BuildOutcome outcome = build_program(*set_, set_->real_devices(), asked);
+  const BuildOutcome outcome = build_program(*set_, apart(), asked);
   ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
   EXPECT_EQ(outcome.program->built_on(), 3u);
   EXPECT_TRUE(outcome.program->find("k"));
@@ -251,7 +258,7 @@ TEST_F(BuiltProgramTest, AllBackendsGetThePreprocessedSource) {
 
 TEST_F(BuiltProgramTest, LikeDevicesLoadWhatOneHasBuilt) {
   make_devices("like");
-  BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  BuildOutcome outcome = build_program(*set_, apart(), request(kGoodSource));
   ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
   EXPECT_EQ(outcome.program->built_on(), 3u);
   EXPECT_EQ(fakes_[0]->builds, 1);
@@ -264,18 +271,18 @@ TEST_F(BuiltProgramTest, LikeDevicesLoadWhatOneHasBuilt) {
   EXPECT_EQ(fakes_[1]->builds, 0);
   // Where it does not load, or there is nothing to load, it is built.
   fakes_[1]->load_failure = CL_INVALID_BINARY;
-  outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  outcome = build_program(*set_, apart(), request(kGoodSource));
   EXPECT_EQ(outcome.program->built_on(), 3u);
   EXPECT_EQ(fakes_[1]->builds, 1);
   fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
-  outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  outcome = build_program(*set_, apart(), request(kGoodSource));
   EXPECT_EQ(outcome.program->built_on(), 2u);
   EXPECT_EQ(fakes_[1]->builds, 2);
 }
 
 TEST_F(BuiltProgramTest, BackendThatCannotBuildIsLeftOut) {
   fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
-  const BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  const BuildOutcome outcome = build_program(*set_, apart(), request(kGoodSource));
   ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
   EXPECT_EQ(outcome.program->built_on(), 2u);
   EXPECT_NE(outcome.log.find("device 0 (Fake) is left out"), std::string::npos) << outcome.log;
@@ -287,7 +294,7 @@ TEST_F(BuiltProgramTest, BackendThatCannotBuildIsLeftOut) {
 
 TEST_F(BuiltProgramTest, WhenAllFailTheLogIsTheVendors) {
   fakes_[0]->failure = fakes_[1]->failure = CL_BUILD_PROGRAM_FAILURE;
-  const BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  const BuildOutcome outcome = build_program(*set_, apart(), request(kGoodSource));
   EXPECT_EQ(outcome.code, CL_BUILD_PROGRAM_FAILURE);
   EXPECT_EQ(outcome.program, nullptr);
   EXPECT_NE(outcome.log.find("device 0 says no"), std::string::npos) << outcome.log;
@@ -296,14 +303,14 @@ TEST_F(BuiltProgramTest, WhenAllFailTheLogIsTheVendors) {
 
 TEST_F(BuiltProgramTest, ExceptionsOfABackendAreAFailedBuild) {
   fakes_[1]->on_build = [] { throw std::bad_alloc(); };
-  const BuildOutcome outcome = build_program(*set_, set_->real_devices(), request(kGoodSource));
+  const BuildOutcome outcome = build_program(*set_, apart(), request(kGoodSource));
   ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
   EXPECT_EQ(outcome.program->built_on(), 1u);
 }
 
 TEST_F(BuiltProgramTest, SourceErrorsNeverReachAVendor) {
   const BuildOutcome outcome =
-      build_program(*set_, set_->real_devices(), request("kernel void k() { oops; }\n"));
+      build_program(*set_, apart(), request("kernel void k() { oops; }\n"));
   EXPECT_EQ(outcome.code, CL_BUILD_PROGRAM_FAILURE);
   EXPECT_NE(outcome.log.find("oops"), std::string::npos) << outcome.log;
   EXPECT_EQ(fakes_[0]->builds + fakes_[1]->builds, 0);
@@ -312,11 +319,82 @@ TEST_F(BuiltProgramTest, SourceErrorsNeverReachAVendor) {
 TEST_F(BuiltProgramTest, InvalidOptions) {
   auto asked = request(kGoodSource);
   asked.options = "-no-such-option";
-  EXPECT_EQ(build_program(*set_, set_->real_devices(), asked).code, CL_INVALID_BUILD_OPTIONS);
+  EXPECT_EQ(build_program(*set_, apart(), asked).code, CL_INVALID_BUILD_OPTIONS);
   EXPECT_EQ(check_options(asked).code, CL_INVALID_BUILD_OPTIONS);
   asked.source = "broken {";
   asked.options = "-w";
   EXPECT_EQ(check_options(asked).code, CL_SUCCESS);
+}
+
+// ---- what is built when
+// --------------------------------------------------------------------------
+
+TEST_F(BuiltProgramTest, OneVariantOnOneDeviceIsBuiltUntilMoreIsNeeded) {
+  const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  KernelExecutable kernel(outcome.program, 0);
+  EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
+  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);  // device 1 takes no more
+  EXPECT_TRUE(kernel.preferred_multiple());
+  EXPECT_TRUE(kernel.static_local_memory());
+  EXPECT_EQ(fakes_[0]->builds, 1);
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+  EXPECT_EQ(kernel.ready_on(KernelVariant::kUntouched), 1u);
+  EXPECT_GT(kernel.seconds_until_ready(3, KernelVariant::kUntouched), 0);
+  EXPECT_TRUE(kernel.vendor_kernel(1, KernelVariant::kUntouched));
+  EXPECT_EQ(fakes_[1]->builds, 1);
+  EXPECT_EQ(kernel.ready_on(KernelVariant::kUntouched), 3u);
+  EXPECT_EQ(kernel.seconds_until_ready(3, KernelVariant::kUntouched), 0);
+}
+
+TEST_F(BuiltProgramTest, SplitsNeedTheSubRangeVariantOnly) {
+  const BuildOutcome outcome = build_program(
+      *set_, together(),
+      request("kernel void k(global int* a) { a[get_global_id(0)] = get_group_id(0); }\n"));
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  KernelExecutable kernel(outcome.program, 0);
+  EXPECT_TRUE(kernel.vendor_kernel(1, KernelVariant::kSubRange));
+  EXPECT_EQ(fakes_[1]->builds, 1);
+  EXPECT_EQ(kernel.ready_on(KernelVariant::kUntouched), 1u);
+  EXPECT_EQ(kernel.ready_on(KernelVariant::kSubRange), 2u);
+}
+
+TEST_F(BuiltProgramTest, ErrorsOfADeviceThatBuildsLaterLeaveItOut) {
+  fakes_[1]->failure = CL_BUILD_PROGRAM_FAILURE;
+  const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  KernelExecutable kernel(outcome.program, 0);
+  EXPECT_FALSE(kernel.vendor_kernel(1, KernelVariant::kUntouched));
+  EXPECT_EQ(outcome.program->built_on(), 1u);
+}
+
+TEST_F(BuiltProgramTest, WhereTheFirstCannotTheOthersAreAskedAtOnce) {
+  fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
+  const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 2u);
+  EXPECT_NE(outcome.log.find("device 0 (Fake) is left out"), std::string::npos) << outcome.log;
+  fakes_[1]->failure = CL_BUILD_PROGRAM_FAILURE;
+  const BuildOutcome none = build_program(*set_, together(), request(kGoodSource));
+  EXPECT_EQ(none.code, CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_NE(none.log.find("device 0 says no"), std::string::npos) << none.log;
+  EXPECT_NE(none.log.find("device 1 says no"), std::string::npos) << none.log;
+}
+
+TEST_F(BuiltProgramTest, OthersBuildOnceLaunchesHaveForegoneTwiceWhatItTakes) {
+  const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  KernelExecutable kernel(outcome.program, 0);
+  const double builds = kernel.seconds_until_ready(3, KernelVariant::kUntouched);
+  kernel.note_gain(1.9 * builds, 3, KernelVariant::kUntouched);
+  EXPECT_FALSE(kernel.build_if_worth(3, KernelVariant::kUntouched));
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  kernel.note_gain(0.2 * builds, 3, KernelVariant::kUntouched);
+  EXPECT_TRUE(kernel.build_if_worth(3, KernelVariant::kUntouched));
+  EXPECT_EQ(fakes_[1]->builds, 1);
+  EXPECT_FALSE(kernel.build_if_worth(3, KernelVariant::kUntouched));
 }
 
 // ---- compiled in parts --------------------------------------------------------------------------
@@ -330,7 +408,7 @@ class LinkedProgramTest : public BuiltProgramTest {
   CompiledUnits unit(const char* source) {
     auto asked = request(source);
     asked.unit = true;
-    const BuildOutcome outcome = build_program(*set_, set_->real_devices(), asked);
+    const BuildOutcome outcome = build_program(*set_, apart(), asked);
     EXPECT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
     EXPECT_EQ(outcome.program, nullptr);
     EXPECT_EQ(outcome.units.size(), 1u);
@@ -346,8 +424,7 @@ class LinkedProgramTest : public BuiltProgramTest {
 TEST_F(LinkedProgramTest, ObjectsAreMadeOnceAndLinkedOnEveryBackend) {
   const CompiledUnits units = both();
   for (int round = 0; round < 2; ++round) {
-    const BuildOutcome outcome =
-        link_program(*set_, set_->real_devices(), request(""), units, "-cl-mad-enable");
+    const BuildOutcome outcome = link_program(*set_, apart(), request(""), units, "-cl-mad-enable");
     ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
     EXPECT_EQ(outcome.program->built_on(), 3u);
     EXPECT_TRUE(outcome.program->summary().kernels.at(0).needs_rewrite);
@@ -364,13 +441,13 @@ TEST_F(LinkedProgramTest, LikeDevicesLoadWhatOneHasLinked) {
   make_devices("like");
   const CompiledUnits units = both();
   EXPECT_EQ(fakes_[1]->compilations, 0);
-  BuildOutcome outcome = link_program(*set_, set_->real_devices(), request(""), units, "");
+  BuildOutcome outcome = link_program(*set_, apart(), request(""), units, "");
   ASSERT_NE(outcome.program, nullptr) << outcome.log;
   EXPECT_EQ(outcome.program->built_on(), 3u);
   EXPECT_EQ(fakes_[1]->loads, 1);
   EXPECT_TRUE(fakes_[1]->linked_objects.empty());
   fakes_[1]->load_failure = CL_INVALID_BINARY;
-  outcome = link_program(*set_, set_->real_devices(), request(""), units, "");
+  outcome = link_program(*set_, apart(), request(""), units, "");
   EXPECT_EQ(outcome.program->built_on(), 3u);
   EXPECT_EQ(fakes_[1]->linked_objects.size(), 2u);
   EXPECT_EQ(fakes_[1]->compilations, 2);
@@ -379,7 +456,7 @@ TEST_F(LinkedProgramTest, LikeDevicesLoadWhatOneHasLinked) {
 TEST_F(LinkedProgramTest, RewrittenVariantLinksTheUnitsThatChange) {
   CompiledUnits units = both();
   units.push_back(unit("kernel void other(global int* o) { o[0] = 1; }\n").front());
-  const BuildOutcome outcome = link_program(*set_, set_->real_devices(), request(""), units, "");
+  const BuildOutcome outcome = link_program(*set_, apart(), request(""), units, "");
   ASSERT_NE(outcome.program, nullptr);
   const std::vector<backends::Object*> untouched = fakes_[0]->linked_objects;
   ASSERT_TRUE(outcome.program->create_kernel(0, KernelVariant::kSubRange, "k"));
@@ -395,7 +472,7 @@ TEST_F(LinkedProgramTest, RewrittenVariantLinksTheUnitsThatChange) {
 TEST_F(LinkedProgramTest, BackendThatCannotLinkIsLeftOut) {
   const CompiledUnits units = both();
   fakes_[1]->link_failure = CL_LINK_PROGRAM_FAILURE;
-  const BuildOutcome outcome = link_program(*set_, set_->real_devices(), request(""), units, "");
+  const BuildOutcome outcome = link_program(*set_, apart(), request(""), units, "");
   ASSERT_NE(outcome.program, nullptr);
   EXPECT_EQ(outcome.program->built_on(), 1u);
   EXPECT_NE(outcome.log.find("device 1"), std::string::npos) << outcome.log;
@@ -404,22 +481,20 @@ TEST_F(LinkedProgramTest, BackendThatCannotLinkIsLeftOut) {
 TEST_F(LinkedProgramTest, WhenNoneCanTheCodeIsTheEntryPoints) {
   const CompiledUnits units = both();
   for (FakeBackend* fake : fakes_) fake->link_failure = CL_OUT_OF_RESOURCES;
-  EXPECT_EQ(link_program(*set_, set_->real_devices(), request(""), units, "").code,
-            CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(link_program(*set_, apart(), request(""), units, "").code, CL_OUT_OF_RESOURCES);
   for (FakeBackend* fake : fakes_) fake->link_failure = CL_BUILD_PROGRAM_FAILURE;
-  EXPECT_EQ(link_program(*set_, set_->real_devices(), request(""), units, "").code,
-            CL_LINK_PROGRAM_FAILURE);
+  EXPECT_EQ(link_program(*set_, apart(), request(""), units, "").code, CL_LINK_PROGRAM_FAILURE);
   for (FakeBackend* fake : fakes_) fake->failure = CL_INVALID_BUILD_OPTIONS;
   auto asked = request(kHelperUnit);
   asked.unit = true;
-  EXPECT_EQ(build_program(*set_, set_->real_devices(), asked).code, CL_INVALID_COMPILER_OPTIONS);
+  EXPECT_EQ(build_program(*set_, apart(), asked).code, CL_INVALID_COMPILER_OPTIONS);
 }
 
 TEST_F(LinkedProgramTest, LibrariesNeverReachAVendor) {
   const CompiledUnits units = both();
   auto asked = request("");
   asked.library = true;
-  const BuildOutcome outcome = link_program(*set_, set_->real_devices(), asked, units, "");
+  const BuildOutcome outcome = link_program(*set_, apart(), asked, units, "");
   EXPECT_EQ(outcome.code, CL_SUCCESS);
   EXPECT_EQ(outcome.units, units);
   EXPECT_TRUE(fakes_[0]->linked_objects.empty());
@@ -427,8 +502,7 @@ TEST_F(LinkedProgramTest, LibrariesNeverReachAVendor) {
 
 TEST_F(LinkedProgramTest, InOneGoVendorsBuild) {
   const CompiledUnits units{std::make_shared<CompiledUnit>(kGoodSource, "-cl-mad-enable")};
-  const BuildOutcome outcome =
-      link_program(*set_, set_->real_devices(), request(""), units, "", true);
+  const BuildOutcome outcome = link_program(*set_, apart(), request(""), units, "", true);
   ASSERT_NE(outcome.program, nullptr) << outcome.log;
   EXPECT_FALSE(outcome.program->texts().linked());
   EXPECT_EQ(fakes_[0]->builds, 1);

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/program_modules.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "platform/clock.h"
+#include "platform/log.h"
+#include "scheduler/plan/launch_costs.h"
+
+namespace tutti::device_virtual {
+namespace {
+
+using scheduler::backend_bit;
+using scheduler::BackendMask;
+using scheduler::KernelVariant;
+
+// Loading a like device's binary takes this part of a build.
+constexpr double kLoading = 1.0 / 8;
+// First launches, beside builds: PoCL compiles once more for each local size.
+constexpr double kWithFirstLaunch = 1.5;
+// Builds begin when launches have foregone so many times what they take: should the program end
+// then, they were a small part of it.
+constexpr double kForegone = 2;
+// A program's kernels that tell where it runs best.
+constexpr size_t kKernelsLookedAt = 16;
+constexpr double kClearlyFaster = 1.1;
+
+bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& other) {
+  return !traits.binary_kind.empty() && traits.binary_kind == other.binary_kind;
+}
+
+}  // namespace
+
+std::string device_title(const backends::DeviceTraits& traits) {
+  return traits.device_name + " (" + traits.platform_name + ")";
+}
+
+ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts texts,
+                               BackendMask wanted)
+    : backends_(backends),
+      texts_(std::move(texts)),
+      wanted_(wanted),
+      modules_{MadeOnce<backends::Module>(std::bit_width(wanted)),
+               MadeOnce<backends::Module>(std::bit_width(wanted))} {
+  for (const ProgramTexts::Unit& unit : texts_.units) {
+    key_ = XXH3_64bits_withSeed(unit.text.data(), unit.text.size(), key_);
+    key_ = XXH3_64bits_withSeed(unit.options.data(), unit.options.size(), key_);
+  }
+}
+
+uint64_t ProgramModules::kernel_key(std::string_view kernel) const {
+  return XXH3_64bits_withSeed(kernel.data(), kernel.size(), key_);
+}
+
+BackendMask ProgramModules::usable() const {
+  const auto load = [](const Mask& mask) { return mask.load(std::memory_order_acquire); };
+  // Who cannot build the sub-range variant is not asked for the other one if it has none.
+  const BackendMask half = load(failed_[index(KernelVariant::kSubRange)]) &
+                           ~load(ready_[index(KernelVariant::kUntouched)]);
+  return wanted_ & ~load(failed_[index(KernelVariant::kUntouched)]) & ~half;
+}
+
+BackendMask ProgramModules::ready(KernelVariant variant) const {
+  return ready_[index(variant)].load(std::memory_order_acquire);
+}
+
+Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant variant) {
+  if (backend >= backend_end() || (wanted_ >> backend & 1) == 0) {
+    return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built on this device");
+  }
+  return modules_[index(variant)].get(backend, [&] {
+    const uint64_t begun = now_ns();
+    backends::BuildResult result = make(backend, variant);
+    if (result.module != nullptr) {
+      double none = 0;
+      build_seconds_.compare_exchange_strong(none, seconds_between(begun, now_ns()));
+      ready_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
+    } else {
+      failed_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
+      // One device less for this program, or for its splits, not an error of the application's.
+      if (ready(KernelVariant::kUntouched) != 0) {
+        log(LogLevel::kWarning, "{} is left out for {} that it cannot build ({}): {}",
+            device_title(backends_.traits(backend)),
+            variant == KernelVariant::kSubRange ? "splits of a program" : "a program", result.code,
+            result.log);
+      }
+    }
+    return std::pair(std::move(result.module), Error{result.code, std::move(result.log)});
+  });
+}
+
+backends::BuildResult ProgramModules::make(uint32_t backend, KernelVariant variant) {
+  const backends::DeviceTraits& traits = backends_.traits(backend);
+  BackendMask there = ready(variant);
+  // The first of a kind that is used makes the sub-range variant for all.
+  if (there == 0) there = ready(KernelVariant::kUntouched) & (backend_bit(backend) - 1);
+  for (uint32_t i = 0; i < backend_end(); ++i) {
+    if ((there & backend_bit(i)) == 0 || !loads(traits, backends_.traits(i))) continue;
+    const auto made = get(i, variant);
+    if (!made) continue;
+    const auto binary = (*made)->binary();
+    if (!binary || binary->empty()) continue;
+    backends::BuildResult loaded = vendor_load(backends_.at(backend), *binary);
+    if (loaded.module != nullptr) return loaded;
+    log(LogLevel::kInfo, "{} does not load the binary of a like device: {}", device_title(traits),
+        loaded.log);
+    break;
+  }
+  return build(backend, variant);
+}
+
+backends::BuildResult ProgramModules::build(uint32_t index, KernelVariant variant) {
+  const auto rewritten = [&](const ProgramTexts::Unit& unit) {
+    return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
+  };
+  backends::Backend& backend = backends_.at(index);
+  if (!texts_.linked()) {
+    const ProgramTexts::Unit& unit = texts_.units.front();
+    return vendor_build(backend, rewritten(unit) ? unit.rewritten : unit.text, unit.options);
+  }
+  std::vector<backends::Object*> objects;
+  std::vector<std::unique_ptr<backends::Object>> own;
+  for (size_t i = 0; i < texts_.units.size(); ++i) {
+    const ProgramTexts::Unit& unit = texts_.units[i];
+    if (rewritten(unit)) {
+      backends::ObjectResult made = vendor_compile(backend, unit.rewritten, unit.options);
+      if (made.object == nullptr) return {nullptr, made.code, std::move(made.log)};
+      objects.push_back(made.object.get());
+      own.push_back(std::move(made.object));
+    } else {
+      const auto object = texts_.objects[i]->object(backends_, index, unit.text);
+      if (!object) return {nullptr, object.error().code, object.error().message};
+      objects.push_back(*object);
+    }
+  }
+  return vendor_link(backend, objects, texts_.link_options);
+}
+
+uint32_t ProgramModules::best(BackendMask wanted) const {
+  std::vector<uint32_t> devices;
+  for (uint32_t i = 0; i < backend_end(); ++i) {
+    if ((wanted & backend_bit(i)) != 0) devices.push_back(i);
+  }
+  if (devices.size() < 2) return devices.empty() ? 0 : devices.front();
+  const scheduler::LaunchCosts costs(backends_);
+  std::vector<size_t> votes(devices.size());
+  std::vector<scheduler::ComputeCost> known;
+  const auto& kernels = texts_.summary.kernels;
+  for (size_t k = 0; k < std::min(kernels.size(), kKernelsLookedAt); ++k) {
+    (void)costs.compute(kernel_key(kernels[k].name), 1, devices, known);
+    size_t fastest = 0;
+    for (size_t i = 1; i < devices.size(); ++i) {
+      if (known[i].rate > kClearlyFaster * known[fastest].rate) fastest = i;
+    }
+    ++votes[fastest];
+  }
+  return devices[static_cast<size_t>(std::max_element(votes.begin(), votes.end()) - votes.begin())];
+}
+
+double ProgramModules::seconds_until_ready(BackendMask wanted, KernelVariant variant) const {
+  BackendMask there = ready(variant);
+  double builds = 0;
+  for (uint32_t i = 0; i < backend_end(); ++i) {
+    if ((wanted & ~there & backend_bit(i)) == 0) continue;
+    bool loaded = false;
+    for (uint32_t j = 0; j < backend_end() && !loaded; ++j) {
+      loaded = (there & backend_bit(j)) != 0 && loads(backends_.traits(i), backends_.traits(j));
+    }
+    builds += loaded ? kLoading : 1;
+    there |= backend_bit(i);
+  }
+  return builds * kWithFirstLaunch * build_seconds_.load(std::memory_order_relaxed);
+}
+
+uint64_t ProgramModules::gain_key(KernelVariant variant) const {
+  return XXH3_64bits_withSeed("gain", 4, key_ + index(variant));
+}
+
+void ProgramModules::note_gain(double seconds, BackendMask wanted, KernelVariant variant) {
+  const auto& kernels = texts_.summary.kernels;
+  backends_.model().note_gain(gain_key(variant), seconds,
+                              kernels.empty() ? std::string() : kernels.front().name);
+  if ((wanted & usable() & ~ready(variant)) != 0) foregone_.fetch_add(seconds);
+}
+
+bool ProgramModules::build_if_worth(BackendMask wanted, KernelVariant variant) {
+  const BackendMask lacking = wanted & usable() & ~ready(variant);
+  if (lacking == 0) return false;
+  const double foregone = foregone_.load(std::memory_order_relaxed);
+  if (foregone < kForegone * seconds_until_ready(lacking, variant)) return false;
+  foregone_.store(0);
+  build_on(lacking, variant);
+  return true;
+}
+
+void ProgramModules::build_what_gained() {
+  const auto& kernels = texts_.summary.kernels;
+  for (const KernelVariant variant : {KernelVariant::kUntouched, KernelVariant::kSubRange}) {
+    const bool used = std::any_of(kernels.begin(), kernels.end(), [&](const auto& kernel) {
+      return kernel.needs_rewrite || variant == KernelVariant::kUntouched;
+    });
+    const BackendMask lacking = usable() & ~ready(variant);
+    if (!used || lacking == 0) continue;
+    const double gained = backends_.model().expected_gain(gain_key(variant));
+    if (gained > seconds_until_ready(lacking, variant)) build_on(lacking, variant);
+  }
+}
+
+void ProgramModules::build_on(BackendMask wanted, KernelVariant variant) {
+  std::vector<std::thread> threads;
+  const auto work = [this, variant](uint32_t i) noexcept {
+    try {
+      (void)get(i, variant);
+    } catch (...) {
+      // Memory was lacking: whoever needs it will ask again.
+    }
+  };
+  for (; wanted != 0; wanted &= wanted - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(wanted));
+    if ((wanted & (wanted - 1)) == 0) {
+      work(i);
+      break;
+    }
+    try {
+      threads.emplace_back(work, i);
+    } catch (const std::system_error&) {
+      work(i);  // no thread to be had: one after the other, then
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace tutti::device_virtual

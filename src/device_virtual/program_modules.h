@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vendors' modules of one program: per backend and variant, each made when it is first needed.
+// Which are ready, what making others is expected to take, and whether that is worth while: a build
+// takes as long as many launches do (docs/platform-notes.md). Thread-safe; no lock is held while a
+// vendor builds.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "device_virtual/compiled_unit.h"
+#include "platform/result.h"
+#include "scheduler/exec/backend_set.h"
+#include "scheduler/exec/work.h"
+
+namespace tutti::device_virtual {
+
+using CompiledUnits = std::vector<std::shared_ptr<CompiledUnit>>;
+
+/// What vendors make an executable of.
+struct ProgramTexts {
+  struct Unit {
+    std::string source;     // as a binary keeps it and the front end reads it again
+    std::string text;       // as vendors compile it
+    std::string rewritten;  // the sub-range variant; empty where it is the same as `text`
+    std::string options;    // for vendors' compilers
+  };
+  std::vector<Unit> units;
+  CompiledUnits objects;     // of clLinkProgram: one per unit; empty: one unit, built in one go
+  std::string link_options;  // for vendors' linkers
+  scheduler::ProgramSummary summary;
+
+  bool linked() const { return !objects.empty(); }
+};
+
+/// For messages.
+std::string device_title(const backends::DeviceTraits& traits);
+
+class ProgramModules {
+ public:
+  /// Makes nothing yet.
+  ProgramModules(scheduler::BackendSet& backends, ProgramTexts texts,
+                 scheduler::BackendMask wanted);
+
+  scheduler::BackendSet& backends() const { return backends_; }
+  const ProgramTexts& texts() const { return texts_; }
+  /// Backends from this number on are not wanted.
+  uint32_t backend_end() const { return static_cast<uint32_t>(std::bit_width(wanted_)); }
+  /// Equal for equal preprocessed sources and options.
+  uint64_t key() const { return key_; }
+  /// Equal if the kernel's name is, too.
+  uint64_t kernel_key(std::string_view kernel) const;
+  /// All wanted but those that are known not to build the program.
+  scheduler::BackendMask usable() const;
+  /// Where the variant is there already.
+  scheduler::BackendMask ready(scheduler::KernelVariant variant) const;
+  /// The untouched variant, with what the vendor says of it. A backend of the kind that another
+  /// one is of that is ready loads its binary.
+  Result<backends::Module*> get(uint32_t backend, scheduler::KernelVariant variant);
+
+  /// Of `wanted`, the backend where the program's kernels are expected to run fastest.
+  uint32_t best(scheduler::BackendMask wanted) const;
+
+  /// Seconds that it is expected to take until the variant is ready on all of them, by what the
+  /// first build of the program took, and first launches, for which some vendors compile again.
+  double seconds_until_ready(scheduler::BackendMask wanted, scheduler::KernelVariant variant) const;
+  /// A launch gains so much by the variant's being ready on `wanted`, or would if it were.
+  void note_gain(double seconds, scheduler::BackendMask wanted, scheduler::KernelVariant variant);
+  /// Builds what is lacking of `wanted` if so much was foregone that it would have paid twice.
+  /// True when something was built.
+  bool build_if_worth(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
+  /// Builds what has gained more in earlier processes than it takes.
+  void build_what_gained();
+
+ private:
+  using Mask = std::atomic<scheduler::BackendMask>;
+  static size_t index(scheduler::KernelVariant variant) { return static_cast<size_t>(variant); }
+  backends::BuildResult make(uint32_t backend, scheduler::KernelVariant variant);
+  backends::BuildResult build(uint32_t backend, scheduler::KernelVariant variant);
+  void build_on(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
+  uint64_t gain_key(scheduler::KernelVariant variant) const;
+
+  scheduler::BackendSet& backends_;
+  const ProgramTexts texts_;
+  const scheduler::BackendMask wanted_;
+  uint64_t key_ = 0;  // constant
+  std::array<MadeOnce<backends::Module>, 2> modules_;
+  std::array<Mask, 2> ready_{}, failed_{};
+  std::atomic<double> build_seconds_{0};  // of the first one
+  std::atomic<double> foregone_{0};       // seconds, since something was last built for that
+};
+
+}  // namespace tutti::device_virtual
