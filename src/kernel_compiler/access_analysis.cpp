@@ -87,7 +87,7 @@ void check_variables(const llvm::Function& kernel, KernelSummary& summary) {
 
 /// How many steps it took.
 uint64_t analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::string>& foreign,
-             KernelSummary& summary) {
+                 KernelSummary& summary) {
   const uint32_t line = kernel.getSubprogram() != nullptr ? kernel.getSubprogram()->getLine() : 0;
   const bool matched = read_arguments(kernel, summary.arguments);
   if (!matched) {
@@ -113,7 +113,7 @@ uint64_t analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std:
 }  // namespace
 
 uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
-                      std::vector<KernelSummary>& kernels) {
+                          std::vector<KernelSummary>& kernels) {
   Analyses analyses;
   uint64_t steps = 0;
   prepare_module(module, analyses, foreign);

@@ -19,6 +19,6 @@ namespace tutti::kernel_compiler {
 /// as from foreign_functions(). Where a kernel is to be kept whole, its list of accesses may be
 /// incomplete. Returns how many steps the analysis took, which grows with the kernels' length.
 uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
-                      std::vector<scheduler::KernelSummary>& kernels);
+                          std::vector<scheduler::KernelSummary>& kernels);
 
 }  // namespace tutti::kernel_compiler

@@ -241,8 +241,7 @@ const Conditions& ControlAnalysis::of(BasicBlock* block) {
   result.guards.assign(way.guards.rbegin(), way.guards.rend());  // outermost first
   // What suffices has to be among what is told.
   result.exact =
-      way.sufficient &&
-      std::all_of(way.needed.begin(), way.needed.end(), [&](const Guard& guard) {
+      way.sufficient && std::all_of(way.needed.begin(), way.needed.end(), [&](const Guard& guard) {
         return std::find(way.guards.begin(), way.guards.end(), guard) != way.guards.end();
       });
   for (const Loop* loop = scope; loop != nullptr; loop = loop->getParentLoop()) {

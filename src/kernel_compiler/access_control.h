@@ -48,8 +48,8 @@ class ControlAnalysis {
  private:
   /// What is known of the way to a block from its immediate dominator, and above.
   struct Link {
-    std::vector<scheduler::Guard> own;  // what the branch before the block says
-    bool own_complete = false;          // all that it says
+    std::vector<scheduler::Guard> own;     // what the branch before the block says
+    bool own_complete = false;             // all that it says
     std::vector<scheduler::Guard> guards;  // these and those above, nearest first
     // Where `sufficient`, the block runs whenever all of these hold.
     std::vector<scheduler::Guard> needed;

@@ -234,8 +234,7 @@ int AtomicResults::weight_of(const BasicBlock* block) {
     const BasicBlock* from = (*node)->getIDom()->getBlock();
     const auto* branch = llvm::dyn_cast<llvm::BranchInst>(from->getTerminator());
     for (unsigned side = 0; branch != nullptr && branch->isConditional() && side < 2; ++side) {
-      if (branch->getSuccessor(side) == to &&
-          tree_.dominates(llvm::BasicBlockEdge(from, to), to)) {
+      if (branch->getSuccessor(side) == to && tree_.dominates(llvm::BasicBlockEdge(from, to), to)) {
         // Enough is enough; the sum cannot overflow.
         sum = std::min(kSeldom, sum + weight(branch->getCondition(), side == 0));
       }

@@ -39,7 +39,7 @@ class AtomicResults {
   llvm::Function& kernel_;
   llvm::DominatorTree& tree_;
   llvm::LoopInfo& loops_;
-  std::optional<llvm::PostDominatorTree> post_;  // made at first use
+  std::optional<llvm::PostDominatorTree> post_;                                 // made at first use
   std::map<std::pair<const llvm::Loop*, const llvm::Value*>, bool> decisions_;  // by object
   std::map<const llvm::BasicBlock*, int> weights_;
 };

@@ -91,9 +91,9 @@ constexpr Parameter kParameters[] = {
 };
 
 const Parameter* find(std::string_view call, size_t index) {
-  const auto* at = std::find_if(
-      std::begin(kParameters), std::end(kParameters),
-      [&](const Parameter& each) { return each.call == call && each.index == index; });
+  const auto* at =
+      std::find_if(std::begin(kParameters), std::end(kParameters),
+                   [&](const Parameter& each) { return each.call == call && each.index == index; });
   return at == std::end(kParameters) ? nullptr : at;
 }
 

@@ -285,10 +285,10 @@ int compile_file(const std::string& file, const ExplainOptions& options, Explain
 void print_brief(const std::vector<KernelExplanation>& explanations, const std::string& file) {
   for (const KernelExplanation& kernel : explanations) {
     const auto& verdict = kernel.verdict;
-    const std::string what = kernel.split ? fmt::format("split along dimension {} ({})",
-                                                        verdict.dimension,
-                                                        scheduler::merge_mode_name(verdict.mode))
-                                          : std::string("whole");
+    const std::string what = kernel.split
+                                 ? fmt::format("split along dimension {} ({})", verdict.dimension,
+                                               scheduler::merge_mode_name(verdict.mode))
+                                 : std::string("whole");
     fmt::print("{}: {}: {}: {}\n", file, kernel.name, what, verdict.reason);
   }
 }
@@ -312,7 +312,8 @@ int explain(const ExplainOptions& options) {
     all.insert(all.end(), file.kernels.begin(), file.kernels.end());
   }
   if (files.empty()) return code;
-  const bool checked = check_kernels(options, all) && check_names(wishes, select_kernels(options, all));
+  const bool checked =
+      check_kernels(options, all) && check_names(wishes, select_kernels(options, all));
   if (!checked) return code == 0 ? kBadUsage : code;
   std::string json;
   ProgressLine progress;

@@ -93,10 +93,7 @@ std::vector<bool> unknown_expressions(const KernelSummary& kernel) {
 class Explainer {
  public:
   Explainer(const KernelSummary& kernel, const ChosenLaunch& launch, const LaunchAccess& access)
-      : kernel_(kernel),
-        launch_(launch),
-        access_(access),
-        unknown_(unknown_expressions(kernel)) {}
+      : kernel_(kernel), launch_(launch), access_(access), unknown_(unknown_expressions(kernel)) {}
 
   KernelExplanation run() {
     KernelExplanation result;

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-
 #include "test_support.h"
 
 namespace tutti::kernel_compiler {
@@ -22,18 +21,23 @@ const Shape kShapes[] = {
      [](int n) { return fmt::format("if (d[i] == {}) o[i + {}] = {};", 7 * n, n, n); }},
     {"elses of two", " else ",
      [](int n) { return fmt::format("if (i > {} && n < {}) o[i] = {};", n, 3 * n, n); }},
-    {"ifs", "\n", [](int n) { return fmt::format("if (i < n - {}) o[i + n * {}] = {};", n, n, n); }},
-    {"returns", "\n", [](int n) { return fmt::format("if (n == {}) return; o[i + {}] = 1;", n, n); }},
+    {"ifs", "\n",
+     [](int n) { return fmt::format("if (i < n - {}) o[i + n * {}] = {};", n, n, n); }},
+    {"returns", "\n",
+     [](int n) { return fmt::format("if (n == {}) return; o[i + {}] = 1;", n, n); }},
     {"stores", "\n", [](int n) { return fmt::format("o[i + {}] = d[i + {}];", n, 3 * n); }},
-    {"atomics", "\n", [](int n) { return fmt::format("if (d[i] > {}) atomic_inc(&o[{}]);", n, n); }},
-    {"cases", "\n", [](int n) { return fmt::format("switch (n) {{ case {}: o[i * {}] = 1; }}", n, n); }},
+    {"atomics", "\n",
+     [](int n) { return fmt::format("if (d[i] > {}) atomic_inc(&o[{}]);", n, n); }},
+    {"cases", "\n",
+     [](int n) { return fmt::format("switch (n) {{ case {}: o[i * {}] = 1; }}", n, n); }},
     {"loops", "\n",
      [](int n) { return fmt::format("for (int q = 0; q < n; ++q) o[i * n + q] += d[{}];", n); }},
 };
 
 uint64_t steps_of(const Shape& shape, int count) {
-  std::string source = "kernel void k(global int* o, global const int* d, int n) {\n"
-                       "  int i = get_global_id(0);\n";
+  std::string source =
+      "kernel void k(global int* o, global const int* d, int n) {\n"
+      "  int i = get_global_id(0);\n";
   for (int n = 0; n < count; ++n) source += (n > 0 ? shape.separator : "") + shape.part(n);
   return compiled(source + "\n}\n").analysis_steps;
 }
