@@ -85,13 +85,14 @@ void check_variables(const llvm::Function& kernel, KernelSummary& summary) {
   }
 }
 
-void analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::string>& foreign,
-             KernelSummary& summary) {
+/// How many steps it took.
+uint64_t analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::string>& foreign,
+                 KernelSummary& summary) {
   const uint32_t line = kernel.getSubprogram() != nullptr ? kernel.getSubprogram()->getLine() : 0;
   const bool matched = read_arguments(kernel, summary.arguments);
   if (!matched) {
     keep_whole(summary, "arguments that are not understood", line);
-    return;
+    return 0;
   }
   check_arguments(kernel, summary, line);
   check_variables(kernel, summary);
@@ -100,19 +101,21 @@ void analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::str
   if (llvm::containsIrreducibleCFG<llvm::BasicBlock*>(order, loops)) {
     // Loops that LoopInfo does not see: "the current iteration" would mean nothing.
     keep_whole(summary, "jumps into the middle of a loop", line);
-    return;
+    return 0;
   }
-  AccessCollector(summary, kernel,
-                  analyses.functions.getResult<llvm::DominatorTreeAnalysis>(kernel), loops,
-                  analyses.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel), foreign)
-      .run();
+  AccessCollector collector(
+      summary, kernel, analyses.functions.getResult<llvm::DominatorTreeAnalysis>(kernel), loops,
+      analyses.functions.getResult<llvm::ScalarEvolutionAnalysis>(kernel), foreign);
+  collector.run();
+  return collector.steps();
 }
 
 }  // namespace
 
-void analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
-                      std::vector<KernelSummary>& kernels) {
+uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
+                          std::vector<KernelSummary>& kernels) {
   Analyses analyses;
+  uint64_t steps = 0;
   prepare_module(module, analyses, foreign);
   for (KernelSummary& summary : kernels) {
     llvm::Function* kernel = module.getFunction(summary.name);
@@ -120,8 +123,9 @@ void analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign
       keep_whole(summary, "no code was generated", 0);
       continue;
     }
-    analyse(*kernel, analyses, foreign, summary);
+    steps += analyse(*kernel, analyses, foreign, summary);
   }
+  return steps;
 }
 
 }  // namespace tutti::kernel_compiler

@@ -17,8 +17,8 @@ namespace tutti::kernel_compiler {
 
 /// Fills in everything of `kernels` that comes from IR (the rest is kernel_signature's). `foreign`
 /// as from foreign_functions(). Where a kernel is to be kept whole, its list of accesses may be
-/// incomplete.
-void analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
-                      std::vector<scheduler::KernelSummary>& kernels);
+/// incomplete. Returns how many steps the analysis took, which grows with the kernels' length.
+uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
+                          std::vector<scheduler::KernelSummary>& kernels);
 
 }  // namespace tutti::kernel_compiler

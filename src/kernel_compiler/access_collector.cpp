@@ -98,6 +98,7 @@ void AccessCollector::run() {
       continue;
     }
     for (llvm::Instruction& instruction : block) {
+      ++steps_;
       visit(instruction);
       if (summary_.accesses.size() > kMostAccesses) {
         keep_whole(instruction, "more memory accesses than can be analysed");
@@ -130,17 +131,20 @@ bool AccessCollector::touches_objects(Value* pointer, llvm::Instruction& at) {
 
 void AccessCollector::append(Access access) {
   // The same access may stand in several places (inlined helpers); lines are for people only.
-  const auto same = [&](const Access& other) {
-    if (other.offset != access.offset || other.argument != access.argument) {
-      return false;
-    }
-    Access copy = other;
-    copy.line = access.line;
-    return copy == access;
-  };
-  if (std::none_of(summary_.accesses.begin(), summary_.accesses.end(), same)) {
-    summary_.accesses.push_back(std::move(access));
+  std::vector<uint32_t> key = {access.argument, access.offset, access.size};
+  for (const scheduler::Guard& guard : access.guards) {
+    key.insert(key.end(), {static_cast<uint32_t>(guard.compare), guard.left, guard.right});
   }
+  std::vector<uint32_t>& alike = alike_[std::move(key)];
+  const uint32_t line = access.line;
+  for (const uint32_t index : alike) {
+    ++steps_;
+    access.line = summary_.accesses[index].line;
+    if (summary_.accesses[index] == access) return;
+  }
+  access.line = line;
+  alike.push_back(static_cast<uint32_t>(summary_.accesses.size()));
+  summary_.accesses.push_back(std::move(access));
 }
 
 void AccessCollector::record(const Site& site, const Repetition* repetition) {

@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernel_compiler/access_control.h"
 #include "kernel_compiler/access_expr.h"
@@ -36,6 +37,9 @@ class AccessCollector {
                   llvm::ScalarEvolution& evolution, const std::set<std::string>& foreign);
 
   void run();
+
+  /// How much has been looked at: grows with the kernel's length, and no faster.
+  uint64_t steps() const { return steps_ + control_.steps() + summary_.exprs.size(); }
 
  private:
   /// One access to record. `offset` and `loop` extend it for asynchronous copies.
@@ -94,6 +98,9 @@ class AccessCollector {
   AtomicResults results_;
   PrivateFunctions private_;
   std::map<std::pair<unsigned, uint32_t>, uint32_t> image_loops_;
+  // Accesses that differ in few things, by argument, offset, size and guards.
+  std::map<std::vector<uint32_t>, std::vector<uint32_t>> alike_;
+  uint64_t steps_ = 0;
   bool has_variables_ = false;  // the program has writable variables in global memory
 };
 

@@ -23,6 +23,9 @@ using scheduler::Guard;
 // Long chains of tests (generated code) tell little and cost much.
 constexpr int kDeepestCondition = 32;
 constexpr size_t kMostGuards = 32;
+// Blocks that are searched for ways past others, by kernel. Beyond, no more is claimed to be passed
+// for certain.
+constexpr uint64_t kMostVisited = 200'000;
 
 std::optional<Compare> compare_of(llvm::CmpInst::Predicate predicate) {
   switch (predicate) {
@@ -56,7 +59,12 @@ std::optional<Compare> compare_of(llvm::CmpInst::Predicate predicate) {
 ControlAnalysis::ControlAnalysis(const scheduler::KernelSummary& summary, ExprBuilder& builder,
                                  llvm::DominatorTree& tree, llvm::LoopInfo& loops,
                                  llvm::ScalarEvolution& evolution)
-    : summary_(summary), builder_(builder), tree_(tree), loops_(loops), evolution_(evolution) {}
+    : summary_(summary),
+      builder_(builder),
+      tree_(tree),
+      loops_(loops),
+      evolution_(evolution),
+      post_(*tree.getRoot()->getParent()) {}
 
 bool ControlAnalysis::add_guard(const Guard& guard, std::vector<Guard>& guards) {
   // A bound that may be any of several values bounds nothing for certain.
@@ -124,7 +132,7 @@ void ControlAnalysis::add_loop_bound(const Loop* loop, const Loop* scope,
 /// Adds what follows from `condition` being `truth`; returns whether that is all that it says.
 bool ControlAnalysis::add_condition(Value* condition, bool truth, const Loop* scope,
                                     std::vector<Guard>& guards, int depth) {
-  if (depth > kDeepestCondition) {
+  if (depth > kDeepestCondition || guards.size() >= kMostGuards) {
     return false;
   }
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(condition)) {
@@ -188,6 +196,9 @@ bool ControlAnalysis::add_branch(BasicBlock* from, BasicBlock* to, const Loop* s
   if (choice->getDefaultDest() == to) {
     bool complete = true;
     for (auto entry : choice->cases()) {
+      if (guards.size() >= kMostGuards) {
+        return false;
+      }
       if (entry.getCaseSuccessor() == to) {
         complete = false;  // this value comes here as well
       } else {
@@ -198,9 +209,25 @@ bool ControlAnalysis::add_branch(BasicBlock* from, BasicBlock* to, const Loop* s
     }
     return complete;
   }
-  llvm::ConstantInt* value = choice->findCaseDest(to);  // null where several values come here
+  llvm::ConstantInt* value = only_case(*choice, to);
   return value != nullptr &&
          add_compare(choice->getCondition(), value, Compare::kEq, where, scope, guards);
+}
+
+/// The value that alone leads to `to`; null where several do.
+llvm::ConstantInt* ControlAnalysis::only_case(llvm::SwitchInst& choice, const BasicBlock* to) {
+  const auto [entry, added] = cases_.try_emplace(&choice);
+  Cases& cases = entry->second;
+  if (added) {
+    for (auto each : choice.cases()) {
+      const auto [known, first] = cases.emplace(each.getCaseSuccessor(), each.getCaseValue());
+      if (!first) {
+        known->second = nullptr;
+      }
+    }
+  }
+  const auto known = cases.find(to);
+  return known == cases.end() ? nullptr : known->second;
 }
 
 const Conditions& ControlAnalysis::of(BasicBlock* block) {
@@ -210,71 +237,127 @@ const Conditions& ControlAnalysis::of(BasicBlock* block) {
   const Loop* scope = loops_.getLoopFor(block);
   Conditions result;
   result.loops = builder_.enclosing(scope);
-  Forced forced;
-  // A branch edge that dominates the block was the last one taken from its branch before the
-  // block ran, in the same iteration of every loop around both: its condition holds. Conditions
-  // over counters of ended loops do not translate (access_expr.h).
-  for (auto* node = tree_.getNode(block); node != nullptr && node->getIDom() != nullptr;
-       node = node->getIDom()) {
-    BasicBlock* from = node->getIDom()->getBlock();
-    for (BasicBlock* to : llvm::successors(from)) {
-      if (from->getTerminator()->getNumSuccessors() > 1 &&
-          tree_.dominates(llvm::BasicBlockEdge(from, to), block)) {
-        if (add_branch(from, to, scope, result.guards)) {
-          forced[from] = to;
-        }
-        break;
-      }
-    }
-  }
-  std::reverse(result.guards.begin(), result.guards.end());  // outermost first
+  const Link& way = link(block, scope);
+  result.guards.assign(way.guards.rbegin(), way.guards.rend());  // outermost first
+  // What suffices has to be among what is told.
+  result.exact =
+      way.sufficient && std::all_of(way.needed.begin(), way.needed.end(), [&](const Guard& guard) {
+        return std::find(way.guards.begin(), way.guards.end(), guard) != way.guards.end();
+      });
   for (const Loop* loop = scope; loop != nullptr; loop = loop->getParentLoop()) {
     if (!summary_.loops[builder_.loop_index(loop)].exact) {
       add_loop_bound(loop, scope, result.guards);
+      result.exact = false;  // it need not run to its `last`
     }
   }
-  result.exact = always_reached(block, forced);
   return known_.emplace(block, std::move(result)).first->second;
 }
 
-bool ControlAnalysis::always_reached(BasicBlock* block, const Forced& forced) const {
-  std::vector<const Loop*> around;
-  for (const Loop* loop = loops_.getLoopFor(block); loop != nullptr; loop = loop->getParentLoop()) {
-    around.push_back(loop);
-  }
-  std::reverse(around.begin(), around.end());
-  const Loop* region = nullptr;
-  const BasicBlock* start = &block->getParent()->getEntryBlock();
-  for (const Loop* loop : around) {
-    // The loop is entered in every iteration of the one outside it, and runs to its `last`.
-    if (!summary_.loops[builder_.loop_index(loop)].exact ||
-        !reaches(start, loop->getHeader(), region, forced)) {
-      return false;
+/// What leads to `block`, in terms of the loops around `scope`, which contains it.
+///
+/// A branch edge that dominates the block was the last one taken from its branch before the block
+/// ran, in the same iteration of every loop around both: its condition holds. Conditions over
+/// counters of ended loops do not translate (access_expr.h). A loop of the scope that contains a
+/// dominator contains the dominators below it as well; so above a block only the loops around it
+/// matter, and a block has no more links than loops around it.
+const ControlAnalysis::Link& ControlAnalysis::link(BasicBlock* block, const Loop* scope) {
+  static const Link kNothing;
+  const Link* above = &kNothing;
+  std::vector<Place> open;  // a loop, not recursion: there may be thousands
+  BasicBlock* at = block;
+  for (auto* node = tree_.getNode(block); node->getIDom() != nullptr; node = node->getIDom()) {
+    at = node->getBlock();
+    while (scope != nullptr && !scope->contains(at)) scope = scope->getParentLoop();
+    if (const auto it = links_.find({at, scope}); it != links_.end()) {
+      above = &it->second;
+      break;
     }
-    region = loop;
-    start = loop->getHeader();
+    open.emplace_back(at, scope);
   }
-  return reaches(start, block, region, forced);
+  for (auto place = open.rbegin(); place != open.rend(); ++place) {
+    auto* to = const_cast<BasicBlock*>(place->first);
+    BasicBlock* from = tree_.getNode(to)->getIDom()->getBlock();
+    const Loop* region = place->second;
+    while (region != nullptr && !region->contains(from)) region = region->getParentLoop();
+    above = &links_.emplace(*place, make_link(from, to, region, *above)).first->second;
+  }
+  return *above;
 }
 
-/// Whether every path from `start`, taking forced branches as forced, comes to `target` before it
-/// ends the function, or leaves the region's loop or its current iteration.
-bool ControlAnalysis::reaches(const BasicBlock* start, const BasicBlock* target, const Loop* region,
-                              const Forced& forced) const {
-  if (start == target) {
+/// Whether control comes to `to`, which `from` dominates immediately, by this edge alone.
+bool ControlAnalysis::dominates(BasicBlock* from, BasicBlock* to) const {
+  return from->getTerminator()->getNumSuccessors() > 1 &&
+         std::find(llvm::pred_begin(to), llvm::pred_end(to), from) != llvm::pred_end(to) &&
+         tree_.dominates(llvm::BasicBlockEdge(from, to), to);
+}
+
+ControlAnalysis::Link ControlAnalysis::make_link(BasicBlock* from, BasicBlock* to,
+                                                 const Loop* region, const Link& above) {
+  Link result;
+  result.own_complete = dominates(from, to) && add_branch(from, to, region, result.own);
+  const auto add_all = [](const std::vector<Guard>& from_list, std::vector<Guard>& list) {
+    for (const Guard& guard : from_list) {
+      if (std::find(list.begin(), list.end(), guard) != list.end()) continue;
+      if (list.size() >= kMostGuards) return false;
+      list.push_back(guard);
+    }
     return true;
+  };
+  result.guards = result.own;
+  add_all(above.guards, result.guards);
+  result.needed = above.needed;
+  std::vector<Guard> on_the_way;
+  const bool passed = passes(from, to, region, on_the_way);
+  result.sufficient = above.sufficient && (passed || result.own_complete) &&
+                      add_all(passed ? on_the_way : result.own, result.needed);
+  return result;
+}
+
+/// Tests above `from` that have one outcome only, as guards tell, in loops that have ended when
+/// `region` goes on.
+ControlAnalysis::Forced ControlAnalysis::forced_in_ended_loops(BasicBlock* from,
+                                                               const Loop* region) {
+  Forced forced;
+  const Loop* ended = loops_.getLoopFor(from);
+  while (ended->getParentLoop() != region) ended = ended->getParentLoop();
+  for (auto* node = tree_.getNode(from);
+       ended->contains(node->getBlock()) && node->getIDom() != nullptr; node = node->getIDom()) {
+    ++visited_;
+    const auto known = links_.find({node->getBlock(), region});
+    if (known != links_.end() && known->second.own_complete) {
+      forced[node->getIDom()->getBlock()] = node->getBlock();
+    }
   }
-  std::set<const BasicBlock*> seen = {start};
-  std::vector<const BasicBlock*> open = {start};
+  return forced;
+}
+
+/// Whether every path from `from` comes to `to`, which it dominates immediately, before it ends the
+/// function, or leaves the region's loop or its current iteration; where guards are `needed` for
+/// that, they are added.
+bool ControlAnalysis::passes(BasicBlock* from, const BasicBlock* to, const Loop* region,
+                             std::vector<Guard>& needed) {
+  if (visited_ >= kMostVisited) return false;
+  Forced forced;
+  if (loops_.getLoopFor(from) != region) {
+    forced = forced_in_ended_loops(from, region);
+  } else if (!post_.dominates(to, from)) {
+    return false;
+  }
+  std::set<const BasicBlock*> seen = {from};
+  std::vector<const BasicBlock*> open = {from};
   while (!open.empty()) {
     const BasicBlock* block = open.back();
     open.pop_back();
-    if (llvm::succ_empty(block)) {
+    if (llvm::succ_empty(block) || ++visited_ >= kMostVisited) {
       return false;
     }
     const auto only = forced.find(block);
+    if (only != forced.end()) {
+      const auto& own = links_.at({only->second, region}).own;
+      needed.insert(needed.end(), own.begin(), own.end());
+    }
     for (const BasicBlock* next : llvm::successors(block)) {
-      if (next == target || (only != forced.end() && next != only->second)) {
+      if (next == to || (only != forced.end() && next != only->second)) {
         continue;
       }
       if (region != nullptr && (next == region->getHeader() || !region->contains(next))) {

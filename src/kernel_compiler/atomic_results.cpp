@@ -208,25 +208,44 @@ bool AtomicResults::decides_loop(const Instruction& atomic) {
   if (loop == nullptr) return false;
   if (!post_) post_.emplace(kernel_);
   for (; loop != nullptr; loop = loop->getParentLoop()) {
-    if (decides(atomic, *loop)) return true;
+    // The atomic is one of those in the loop, of which none makes a difference to the others.
+    const auto [known, added] =
+        decisions_.try_emplace({loop, object_of(atomic.getOperand(0))}, false);
+    if (added) known->second = decides(atomic, *loop);
+    if (known->second) return true;
   }
   return false;
 }
 
-bool AtomicResults::is_seldom(const Instruction& atomic) const {
-  const BasicBlock* block = atomic.getParent();
+/// How much the tests on the way to a block say against its running, from the entry on.
+int AtomicResults::weight_of(const BasicBlock* block) {
+  std::vector<const llvm::DomTreeNode*> open;  // a loop, not recursion: there may be thousands
   int sum = 0;
-  for (auto* node = tree_.getNode(block); node != nullptr && node->getIDom() != nullptr;
+  for (const auto* node = tree_.getNode(block); node->getIDom() != nullptr;
        node = node->getIDom()) {
-    const BasicBlock* from = node->getIDom()->getBlock();
-    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(from->getTerminator());
-    if (branch == nullptr || !branch->isConditional()) continue;
-    for (unsigned side = 0; side < 2; ++side) {
-      const llvm::BasicBlockEdge edge(from, branch->getSuccessor(side));
-      if (tree_.dominates(edge, block)) sum += weight(branch->getCondition(), side == 0);
+    if (const auto known = weights_.find(node->getBlock()); known != weights_.end()) {
+      sum = known->second;
+      break;
     }
+    open.push_back(node);
   }
-  return sum >= kSeldom;
+  for (auto node = open.rbegin(); node != open.rend(); ++node) {
+    const BasicBlock* to = (*node)->getBlock();
+    const BasicBlock* from = (*node)->getIDom()->getBlock();
+    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(from->getTerminator());
+    for (unsigned side = 0; branch != nullptr && branch->isConditional() && side < 2; ++side) {
+      if (branch->getSuccessor(side) == to && tree_.dominates(llvm::BasicBlockEdge(from, to), to)) {
+        // Enough is enough; the sum cannot overflow.
+        sum = std::min(kSeldom, sum + weight(branch->getCondition(), side == 0));
+      }
+    }
+    weights_.emplace(to, sum);
+  }
+  return sum;
+}
+
+bool AtomicResults::is_seldom(const Instruction& atomic) {
+  return weight_of(atomic.getParent()) >= kSeldom;
 }
 
 }  // namespace tutti::kernel_compiler

@@ -16,7 +16,9 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
+#include <map>
 #include <optional>
+#include <utility>
 
 namespace tutti::kernel_compiler {
 
@@ -28,15 +30,18 @@ class AtomicResults {
   bool decides_loop(const llvm::Instruction& atomic);
   /// Behind a test that two values are equal, of which one comes from memory and neither is a
   /// constant, or behind many tests of what memory holds: a search that seldom finds.
-  bool is_seldom(const llvm::Instruction& atomic) const;
+  bool is_seldom(const llvm::Instruction& atomic);
 
  private:
   bool decides(const llvm::Instruction& atomic, const llvm::Loop& loop);
+  int weight_of(const llvm::BasicBlock* block);
 
   llvm::Function& kernel_;
   llvm::DominatorTree& tree_;
   llvm::LoopInfo& loops_;
-  std::optional<llvm::PostDominatorTree> post_;  // made at first use
+  std::optional<llvm::PostDominatorTree> post_;                                 // made at first use
+  std::map<std::pair<const llvm::Loop*, const llvm::Value*>, bool> decisions_;  // by object
+  std::map<const llvm::BasicBlock*, int> weights_;
 };
 
 }  // namespace tutti::kernel_compiler

@@ -70,6 +70,7 @@ struct CompileOutput {
   std::string rewritten;          // the sub-range variant; empty where no kernel needs it
   std::vector<UnitOutput> units;  // one per unit of the request; the texts above are empty then
   scheduler::ProgramSummary summary;
+  uint64_t analysis_steps = 0;  // how much the analysis looked at; tells nothing of the program
   // Where `repeatable`, the same request has the same output as long as these find the same; else
   // the output depends on more, such as the time of day.
   std::vector<FileLookup> files;

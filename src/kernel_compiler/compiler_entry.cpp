@@ -134,7 +134,7 @@ void compile(const CompileRequest& request, CompileOutput& output) {
   if (request.unit) {
     output.summary = {};
   } else {
-    analyse_accesses(*module, foreign, output.summary.kernels);
+    output.analysis_steps = analyse_accesses(*module, foreign, output.summary.kernels);
     adopt_rewriting(settings, std::move(rewriting), output);
   }
   output.ok = true;
@@ -243,7 +243,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
     return function != nullptr && !function->isDeclaration();
   });
   rewrite_for_others(request, units);
-  analyse_accesses(*module, declared, output.summary.kernels);
+  output.analysis_steps = analyse_accesses(*module, declared, output.summary.kernels);
   if (!contradiction.empty()) {
     for (auto& kernel : output.summary.kernels) {
       kernel.whole_reason = "a unit of the program defines " + contradiction + " anew";

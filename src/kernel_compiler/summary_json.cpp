@@ -498,6 +498,7 @@ std::string encode_output(const CompileOutput& output) {
                {"preprocessed", output.preprocessed},
                {"original", output.original},
                {"vendor_options", output.vendor_options},
+               {"analysis_steps", output.analysis_steps},
                {"rewritten", output.rewritten},
                {"units", std::move(units)},
                {"files", std::move(files)},
@@ -514,6 +515,8 @@ Result<CompileOutput> decode_output(std::string_view text) {
     output.preprocessed = reader.string(value, "preprocessed");
     output.original = reader.string(value, "original");
     output.vendor_options = reader.string(value, "vendor_options");
+    output.analysis_steps =
+        reader.number<uint64_t>(reader.find(value, "analysis_steps"), "analysis_steps");
     output.rewritten = reader.string(value, "rewritten");
     reader.array(reader.find(value, "units"), "units", [&](const json& row) {
       output.units.push_back({reader.string(row, "preprocessed"), reader.string(row, "rewritten")});

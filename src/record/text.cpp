@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "platform/cl_error_name.h"
+#include "record/constants.h"
 
 namespace tutti::record {
 namespace {
@@ -97,7 +99,16 @@ std::string text_of(const Call& call) {
   }
   std::string out = call.name + "(";
   for (size_t i = 0; i < call.arguments.size(); ++i) {
-    out += (i > 0 ? ", " : "") + text_of(call.arguments[i]);
+    const Value& value = call.arguments[i];
+    std::string text;
+    if (value.type == Value::Type::kNumber) text = constant_text(call.name, i, value.number);
+    if (value.type == Value::Type::kNumbers) text = constant_text(call.name, i, value.numbers);
+    if (value.type == Value::Type::kBytes && value.texts.front().size() == 8) {  // a format
+      uint32_t parts[2];
+      std::memcpy(parts, value.texts.front().data(), sizeof(parts));
+      text = constant_text(call.name, i, {parts[0], parts[1]});
+    }
+    out += (i > 0 ? ", " : "") + (text.empty() ? text_of(value) : text);
   }
   out += ")";
   if (!call.created.empty()) {

@@ -10,7 +10,7 @@ namespace tutti::record {
 
 std::string text_of(Object object);
 std::string text_of(const Value& value);
-/// "clCreateBuffer(context 2, 1, 4096, null) = buffer 5", without number and time.
+/// "clCreateBuffer(context 2, CL_MEM_READ_WRITE, 4096, null) = memory 5", without number and time.
 std::string text_of(const Call& call);
 
 }  // namespace tutti::record

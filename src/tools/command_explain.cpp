@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "kernel_compiler/compiler_client.h"
@@ -38,12 +40,13 @@ std::string quoted(const std::string& word) {
 
 /// A device that offers everything: what a kernel does to memory does not depend on the device, and
 /// the command works without any.
-CompileRequest request_for(const std::string& source, const ExplainOptions& options) {
+CompileRequest request_for(const std::string& file, const std::string& source,
+                           const ExplainOptions& options) {
   CompileRequest request;
   request.source = source;
   for (const std::string& word : options.build_options) request.options += quoted(word) + ' ';
   // As for an application that runs in the file's folder; last, so that it hides nothing.
-  const std::string folder = std::filesystem::path(options.file).parent_path().string();
+  const std::string folder = std::filesystem::path(file).parent_path().string();
   if (!folder.empty()) request.options += "-I " + quoted(folder);
   request.extensions = {"cl_khr_byte_addressable_store",
                         "cl_khr_fp64",
@@ -79,6 +82,19 @@ std::string with_file_name(std::string log, const std::string& file) {
     log.replace(at, kOurs.size() - 1, file);
   }
   return log;
+}
+
+/// At most kMostErrors errors with what belongs to them, and how many more there are.
+std::string with_few_errors(const std::string& log) {
+  constexpr size_t kMostErrors = 20;
+  constexpr std::string_view kError = ": error: ";
+  size_t count = 0;
+  size_t shown_end = log.size();
+  for (size_t at = 0; (at = log.find(kError, at)) != std::string::npos; at += kError.size()) {
+    if (++count == kMostErrors + 1) shown_end = log.rfind('\n', at) + 1;
+  }
+  if (count <= kMostErrors) return log;
+  return log.substr(0, shown_end) + fmt::format("… and {} more errors\n", count - kMostErrors);
 }
 
 /// "4096,16" as numbers; false on anything else, on zero where that means nothing, and on overflow.
@@ -121,23 +137,30 @@ bool read_wishes(const ExplainOptions& options, LaunchWishes& wishes) {
   return true;
 }
 
-/// The kernels asked for, in source order; false and a complaint when one does not exist.
-bool select_kernels(const ExplainOptions& options, const std::vector<KernelSummary>& all,
-                    std::vector<const KernelSummary*>& selected) {
-  for (const std::string& wanted : options.kernels) {
-    const auto is_wanted = [&](const KernelSummary& kernel) { return kernel.name == wanted; };
-    if (std::any_of(all.begin(), all.end(), is_wanted)) continue;
-    std::string known;
-    for (const KernelSummary& kernel : all) known += (known.empty() ? "" : ", ") + kernel.name;
-    complain(kBadUsage, fmt::format("no kernel '{}' in {}; there are: {}", wanted, options.file,
-                                    known.empty() ? "none" : known));
-    return false;
-  }
+/// The kernels asked for, in source order.
+std::vector<const KernelSummary*> select_kernels(const ExplainOptions& options,
+                                                 const std::vector<KernelSummary>& all) {
+  std::vector<const KernelSummary*> selected;
   for (const KernelSummary& kernel : all) {
     if (options.kernels.empty() || std::find(options.kernels.begin(), options.kernels.end(),
                                              kernel.name) != options.kernels.end()) {
       selected.push_back(&kernel);
     }
+  }
+  return selected;
+}
+
+/// Each --kernel is in one of the files.
+bool check_kernels(const ExplainOptions& options, const std::vector<KernelSummary>& all) {
+  for (const std::string& wanted : options.kernels) {
+    const auto is_wanted = [&](const KernelSummary& kernel) { return kernel.name == wanted; };
+    if (std::any_of(all.begin(), all.end(), is_wanted)) continue;
+    std::string known;
+    for (const KernelSummary& kernel : all) known += (known.empty() ? "" : ", ") + kernel.name;
+    complain(kBadUsage,
+             fmt::format("no kernel '{}' in {}; there are: {}", wanted,
+                         fmt::join(options.files, ", "), known.empty() ? "none" : known));
+    return false;
   }
   return true;
 }
@@ -210,51 +233,116 @@ std::vector<std::string> take_build_options(std::vector<std::string>& arguments)
   return taken;
 }
 
+namespace {
+
+constexpr const char* kStandardInput = "<stdin>";
+
+/// A source file and what became of it.
+struct ExplainedFile {
+  std::string name, source, log;
+  std::vector<KernelSummary> kernels;
+};
+
+/// A file's text, or that of standard input.
+Result<std::string> read_source(const std::string& file) {
+  std::ostringstream content;
+  if (file == "-") {
+    content << std::cin.rdbuf();
+    return content.str();
+  }
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::error_code ignored;
+  if (stream && !std::filesystem::is_directory(file, ignored)) {
+    content << stream.rdbuf();
+    return content.str();
+  }
+  return fail(CL_INVALID_VALUE, fmt::format("{} cannot be read: {}", file,
+                                            errno != 0 ? strerror(errno) : "not a file"));
+}
+
+/// 0, or an exit code after a complaint.
+int compile_file(const std::string& file, const ExplainOptions& options, ExplainedFile& result) {
+  auto source = read_source(file);
+  if (!source) return complain(kFailed, source.error().message);
+  result.name = file == "-" ? kStandardInput : file;
+  result.source = std::move(*source);
+  ProgressLine progress;
+  progress.show("compiling " + result.name);
+  Result<CompileOutput> output =
+      kernel_compiler::compile(request_for(file == "-" ? "" : file, result.source, options));
+  progress.end();
+  if (!output) return complain(kSetUpBroken, output.error().message);
+  result.log = with_few_errors(with_file_name(std::move(output->log), result.name));
+  if (!options.json || !output->ok) fmt::print(stderr, "{}", result.log);
+  if (output->invalid_options) return kBadUsage;
+  if (!output->ok) return kFailed;
+  result.kernels = std::move(output->summary.kernels);
+  return 0;
+}
+
+/// One line per kernel.
+void print_brief(const std::vector<KernelExplanation>& explanations, const std::string& file) {
+  for (const KernelExplanation& kernel : explanations) {
+    const auto& verdict = kernel.verdict;
+    const std::string what = kernel.split
+                                 ? fmt::format("split along dimension {} ({})", verdict.dimension,
+                                               scheduler::merge_mode_name(verdict.mode))
+                                 : std::string("whole");
+    fmt::print("{}: {}: {}: {}\n", file, kernel.name, what, verdict.reason);
+  }
+}
+
+}  // namespace
+
 int explain(const ExplainOptions& options) {
   LaunchWishes wishes;
   if (!read_wishes(options, wishes)) return kBadUsage;
-  errno = 0;
-  std::ifstream stream(options.file, std::ios::binary);
-  std::ostringstream content;
-  if (stream) content << stream.rdbuf();
-  std::error_code ignored;
-  if (!stream || std::filesystem::is_directory(options.file, ignored)) {
-    return complain(kFailed, fmt::format("{} cannot be read: {}", options.file,
-                                         errno != 0 ? strerror(errno) : "not a file"));
+  // What is wrong with one file keeps nobody from the others.
+  int code = 0;
+  std::vector<ExplainedFile> files;
+  for (const std::string& file : options.files) {
+    ExplainedFile compiled;
+    const int error = compile_file(file, options, compiled);
+    if (error == 0) files.push_back(std::move(compiled));
+    if (code == 0) code = error;
   }
-  const std::string source = content.str();
+  std::vector<KernelSummary> all;
+  for (const ExplainedFile& file : files) {
+    all.insert(all.end(), file.kernels.begin(), file.kernels.end());
+  }
+  if (files.empty()) return code;
+  const bool checked =
+      check_kernels(options, all) && check_names(wishes, select_kernels(options, all));
+  if (!checked) return code == 0 ? kBadUsage : code;
+  std::string json;
   ProgressLine progress;
-  progress.show("compiling " + options.file);
-  Result<CompileOutput> output = kernel_compiler::compile(request_for(source, options));
-  progress.end();
-  if (!output) return complain(kSetUpBroken, output.error().message);
-  const std::string log = with_file_name(std::move(output->log), options.file);
-  if (!options.json || !output->ok) fmt::print(stderr, "{}", log);
-  if (output->invalid_options) return kBadUsage;
-  if (!output->ok) return kFailed;
-
-  std::vector<const KernelSummary*> kernels;
-  if (!select_kernels(options, output->summary.kernels, kernels) || !check_names(wishes, kernels)) {
-    return kBadUsage;
-  }
-  std::vector<KernelExplanation> explanations;
-  for (const KernelSummary* kernel : kernels) {
-    progress.count("kernels", explanations.size(), kernels.size());
-    const auto launch = choose_launch(*kernel, wishes);
-    if (!launch) {
-      progress.end();
-      return complain(kBadUsage, launch.error().message);
+  for (const ExplainedFile& file : files) {
+    const std::vector<const KernelSummary*> kernels = select_kernels(options, file.kernels);
+    std::vector<KernelExplanation> explanations;
+    for (const KernelSummary* kernel : kernels) {
+      progress.count("kernels", explanations.size(), kernels.size());
+      const auto launch = choose_launch(*kernel, wishes);
+      if (!launch) {
+        progress.end();
+        return complain(kBadUsage, launch.error().message);
+      }
+      explanations.push_back(explain(*kernel, *launch));
     }
-    explanations.push_back(explain(*kernel, *launch));
+    progress.end();
+    SourceFiles sources(file.name, file.source);
+    if (options.json) {
+      json += (json.empty() ? "" : ",\n") + explanation_json(explanations, sources, file.log);
+    } else if (options.brief) {
+      print_brief(explanations, file.name);
+    } else {
+      print_text(explanations, sources);
+    }
   }
-  progress.end();
-  SourceFiles sources(options.file, source);
-  if (options.json) {
-    fmt::print("{}", explanation_json(explanations, sources, log));
-  } else {
-    print_text(explanations, sources);
-  }
-  return 0;
+  // One file named: the object itself.
+  if (options.json && options.files.size() == 1) fmt::print("{}", json);
+  if (options.json && options.files.size() > 1) fmt::print("{{\"files\": [\n{}]}}\n", json);
+  return code;
 }
 
 }  // namespace tutti::tools

@@ -32,14 +32,15 @@ struct RunOptions {
 int run(const RunOptions& options);
 
 struct ExplainOptions {
-  std::string file;
+  std::vector<std::string> files;          // "-": standard input
   std::vector<std::string> build_options;  // words, as clBuildProgram's
   std::vector<std::string> kernels;        // empty: all
   std::string global, local, offset;       // "4096,16"; empty: assumed
   std::vector<std::string> arguments;      // NAME=VALUE
   bool json = false;
+  bool brief = false;  // one line per kernel
 };
-/// Prints what Tutti does with the kernels of a file: how they are split, or why not.
+/// Prints what Tutti does with the kernels of files: how they are split, or why not.
 int explain(const ExplainOptions& options);
 
 /// Takes the options of OpenCL's compiler (-DX, -I folder, -cl-std=…) out of the command line's
@@ -110,7 +111,15 @@ int model(const ModelOptions& options);
 struct RecordShowOptions {
   std::string folder;
   std::optional<uint64_t> source;  // the number of a program whose source is wanted
+  bool sources = false;            // list the programs that have one
 };
+struct RecordOptions {
+  std::string folder;  // empty: APP.record beside the working folder's files, the first that is new
+  std::vector<std::string> command;
+};
+/// Runs an application as run() does, and records its calls; never into a folder that holds a
+/// record already. Returns on failure only.
+int record_run(const RecordOptions& options);
 /// Prints a record (TUTTI_RECORD) as readable calls.
 int record_show(const RecordShowOptions& options);
 

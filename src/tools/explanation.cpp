@@ -2,6 +2,8 @@
 #include "tools/explanation.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "scheduler/plan/pricing.h"
 #include "tools/expression_text.h"
@@ -76,38 +78,22 @@ SliceUse describe_slices(const std::vector<Sample>& samples) {
   return use;
 }
 
-bool depends_on_unknown(const KernelSummary& kernel, const Access& access) {
-  if (access.size == 0) return true;
-  std::vector<uint32_t> open = {access.offset};
-  std::vector<bool> seen(kernel.exprs.size());
-  while (!open.empty()) {
-    const uint32_t index = open.back();
-    open.pop_back();
-    if (seen[index]) continue;
-    seen[index] = true;
-    const scheduler::Expr& expr = kernel.exprs[index];
-    if (expr.kind == ExprKind::kUnknown) return true;
-    open.insert(open.end(), expr.operands.begin(), expr.operands.end());
+/// By expression, whether it depends on something unknown. Operands come before their users.
+std::vector<bool> unknown_expressions(const KernelSummary& kernel) {
+  std::vector<bool> unknown(kernel.exprs.size());
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    const scheduler::Expr& expr = kernel.exprs[i];
+    unknown[i] = expr.kind == ExprKind::kUnknown ||
+                 std::any_of(expr.operands.begin(), expr.operands.end(),
+                             [&](uint32_t operand) { return unknown[operand]; });
   }
-  return false;
-}
-
-void add_touch(const KernelSummary& kernel, const Access& access, uint32_t dims,
-               Direction& direction) {
-  Touch touch;
-  touch.offset = expression_text(kernel, access.offset, dims, kLongestOffset);
-  touch.size = access.size;
-  touch.line = access.line;
-  auto& touches = direction.touches;
-  if (std::find(touches.begin(), touches.end(), touch) == touches.end()) {
-    touches.push_back(std::move(touch));
-  }
+  return unknown;
 }
 
 class Explainer {
  public:
   Explainer(const KernelSummary& kernel, const ChosenLaunch& launch, const LaunchAccess& access)
-      : kernel_(kernel), launch_(launch), access_(access) {}
+      : kernel_(kernel), launch_(launch), access_(access), unknown_(unknown_expressions(kernel)) {}
 
   KernelExplanation run() {
     KernelExplanation result;
@@ -131,6 +117,8 @@ class Explainer {
   }
 
  private:
+  using TouchKey = std::tuple<std::string, uint32_t, uint32_t>;
+
   void choose_slices(KernelExplanation& result) {
     const auto& shape = launch_.shape;
     result.slice_dimension = result.verdict.dimension;
@@ -165,18 +153,20 @@ class Explainer {
       return result;
     }
     result.only_atomics = true;
+    std::set<TouchKey> reads;
+    std::set<TouchKey> writes;
     bool unknown_read = false;
     bool unknown_write = false;
     for (const Access& access : kernel_.accesses) {
       if (access.argument != index) continue;
-      const bool unknown = depends_on_unknown(kernel_, access);
+      const bool unknown = access.size == 0 || unknown_[access.offset];
       if (access.kind != AccessKind::kStore) {
         unknown_read |= unknown;
-        add_touch(kernel_, access, kernel.shape.dims, result.read);
+        add_touch(access, kernel.shape.dims, reads, result.read);
       }
       if (access.kind != AccessKind::kLoad) {
         unknown_write |= unknown;
-        add_touch(kernel_, access, kernel.shape.dims, result.written);
+        add_touch(access, kernel.shape.dims, writes, result.written);
       }
       result.only_atomics &= access.kind == AccessKind::kAtomic;
       result.atomic_results_used |= access.result_used;
@@ -198,6 +188,18 @@ class Explainer {
     }
     result.written.every_byte = result.written.slice && overwritten(index);
     return result;
+  }
+
+  /// Each once.
+  void add_touch(const Access& access, uint32_t dims, std::set<TouchKey>& known,
+                 Direction& direction) const {
+    Touch touch;
+    touch.offset = expression_text(kernel_, access.offset, dims, kLongestOffset);
+    touch.size = access.size;
+    touch.line = access.line;
+    if (known.emplace(touch.offset, touch.size, touch.line).second) {
+      direction.touches.push_back(std::move(touch));
+    }
   }
 
   static const ArgumentUse* find(const std::vector<ArgumentUse>& uses, uint32_t argument) {
@@ -256,6 +258,7 @@ class Explainer {
   const KernelSummary& kernel_;
   const ChosenLaunch& launch_;
   const LaunchAccess& access_;
+  const std::vector<bool> unknown_;  // by expression
   std::vector<std::pair<uint64_t, std::vector<ArgumentUse>>> packages_;
 };
 

@@ -87,7 +87,8 @@ std::string touch_text(const Direction& direction) {
   for (const Touch& touch : direction.touches) {
     if (touch.offset.empty() || touch.offset == "?") {
       more = true;
-    } else if (std::find(offsets.begin(), offsets.end(), touch.offset) == offsets.end()) {
+    } else if (offsets.size() <= kMost &&
+               std::find(offsets.begin(), offsets.end(), touch.offset) == offsets.end()) {
       offsets.push_back(touch.offset);
     }
   }

@@ -42,7 +42,7 @@ CLI::App* add_explain(CLI::App& app, tutti::tools::ExplainOptions& options) {
   CLI::App* command = app.add_subcommand(
       "explain", "Show which kernels of a file are split, how, what they touch, and why not");
   command->footer(kExplainHelp);
-  command->add_option("FILE", options.file, "OpenCL C source")->required();
+  command->add_option("FILE", options.files, "OpenCL C source; - for standard input")->required();
   const auto many = [&](const char* name, std::vector<std::string>& values, const char* type,
                         const char* help) {
     return command->add_option(name, values, help)
@@ -51,6 +51,7 @@ CLI::App* add_explain(CLI::App& app, tutti::tools::ExplainOptions& options) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
   };
+  command->add_flag("--brief", options.brief, "One line per kernel");
   many("--kernel", options.kernels, "NAME", "Only this kernel; may be repeated")
       ->check(tutti::tools::completes(tutti::tools::Completion::kKernel));
   command->add_option("--global", options.global, "Global size")->type_name("X[,Y[,Z]]");
@@ -163,14 +164,20 @@ int print_documentation(const CLI::App& app, const DocumentationOptions& options
   return 0;
 }
 
-void add_record(CLI::App& app, tutti::tools::RecordShowOptions& options) {
-  CLI::App* command = app.add_subcommand("record", "Show what TUTTI_RECORD=FOLDER has recorded");
-  command->require_subcommand(1);
+CLI::App* add_record(CLI::App& app, tutti::tools::RecordShowOptions& options, std::string& output) {
+  CLI::App* command = app.add_subcommand(
+      "record", "Record an application's OpenCL calls, or show what was recorded");
+  command->require_subcommand(0, 1);
+  command->footer("After the options: -- APP [ARGS...]");
+  command->add_option("-o,--output", output,
+                      "The record's folder, which must be new or empty; else APP.record");
   CLI::App* show = command->add_subcommand("show", "List the calls");
   show->add_option("FOLDER", options.folder, "A record")
       ->required()
       ->check(tutti::tools::completes(tutti::tools::Completion::kRecord));
   show->add_option("--source", options.source, "Only the source of the program of this number");
+  show->add_flag("--sources", options.sources, "Only the list of programs that have a source");
+  return command;
 }
 
 const CLI::App* add_replay(CLI::App& app, tutti::tools::ReplayOptions& options) {
@@ -275,8 +282,9 @@ int main(int argc, char** argv) {
   DocumentationOptions documentation_options;
   const CLI::App* documentation_command = add_documentation(app, documentation_options);
 
-  RecordShowOptions record_options;
-  add_record(app, record_options);
+  RecordShowOptions record_show_options;
+  RecordOptions record_options;
+  CLI::App* record_command = add_record(app, record_show_options, record_options.folder);
   ReplayOptions replay_options;
   const CLI::App* replay_command = add_replay(app, replay_options);
 
@@ -288,13 +296,20 @@ int main(int argc, char** argv) {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
-  if (!words.empty() && words.front() == "run") {
-    // What follows is the application's, and not ours to parse.
-    const size_t first = std::min(application_start(*run_command, words), words.size());
+  // What follows the options is the application's, and not ours to parse.
+  const auto take_application = [&words](const CLI::App& command) {
+    const size_t first = std::min(application_start(command, words), words.size());
     const bool mark = first < words.size() && words[first] == "--";
     const auto begin = words.begin() + static_cast<std::ptrdiff_t>(first);
-    run_options.command.assign(begin + (mark ? 1 : 0), words.end());
+    std::vector<std::string> application(begin + (mark ? 1 : 0), words.end());
     words.erase(begin, words.end());
+    return application;
+  };
+  if (!words.empty() && words.front() == "run") {
+    run_options.command = take_application(*run_command);
+  }
+  if (words.size() > 1 && words.front() == "record" && words[1] != "show") {
+    record_options.command = take_application(*record_command);
   }
   if (!words.empty() && words.front() == "explain") {
     explain_options.build_options = take_build_options(words);
@@ -319,7 +334,8 @@ int main(int argc, char** argv) {
   }
   if (explain_command->parsed()) return explain(explain_options);
   if (simulate_command->parsed()) return simulate(simulate_options);
-  if (!record_options.folder.empty()) return record_show(record_options);
+  if (!record_show_options.folder.empty()) return record_show(record_show_options);
+  if (record_command->parsed()) return record_run(record_options);
   if (replay_command->parsed()) return replay(replay_options);
   if (run_options.command.empty()) {
     fmt::print(stderr,

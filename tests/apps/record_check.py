@@ -89,11 +89,19 @@ def check_show(tool, folder):
     expect(shown.returncode == 0 and "clEnqueueNDRangeKernel(queue" in shown.stdout
            and ", got 20000 bytes" not in shown.stdout and "  got 20000 bytes" in shown.stdout, shown)
     # Queries with what they answered.
-    expect('clGetPlatformInfo(platform 1, 2306, 6, "Tutti", ' in shown.stdout, shown)
+    expect('clGetPlatformInfo(platform 1, CL_PLATFORM_NAME, 6, "Tutti", ' in shown.stdout, shown)
+    # Flags by name, each number by what its place means.
+    expect("clCreateBuffer(context" in shown.stdout and ", CL_MEM_READ" in shown.stdout, shown)
     line = next(line for line in shown.stdout.splitlines() if "clCreateProgramWithSource" in line)
     source = run([tool, "record", "show", "--source", line.split()[-1], folder])
     expect("kernel void scale" in source.stdout, source)
     expect(run([tool, "record", "show", "--source", "1", folder]).returncode == 2, "no program 1")
+    listed = run([tool, "record", "show", "--sources", folder]).stdout
+    expect(f" {line.split()[-1]}  source" in listed and "scale" in listed, listed)
+    # Never into what is there.
+    again = run([tool, "record", "-o", folder, "--", "true"])
+    expect(again.returncode == 2 and "is there already" in again.stderr, again)
+    expect(run([tool, "record"]).returncode == 2, "no application")
 
 
 def check_damage(tool, folder):

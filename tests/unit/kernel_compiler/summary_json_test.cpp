@@ -73,10 +73,18 @@ TEST(SummaryJson, RequestsAndOutputsComeBackEqual) {
   ASSERT_TRUE(request_back) << request_back.error().message;
   EXPECT_EQ(*request_back, request);
 
-  CompileOutput output{
-      true, false,       "log", "text",       "original",
-      "-w", "rewritten", {},    {{sample()}}, {{"inc/a.h", "absent"}, {"b.h", "folder"}},
-      false};
+  CompileOutput output{true,
+                       false,
+                       "log",
+                       "text",
+                       "original",
+                       "-w",
+                       "rewritten",
+                       {},
+                       {{sample()}},
+                       17,
+                       {{"inc/a.h", "absent"}, {"b.h", "folder"}},
+                       false};
   output.units = {{"a", "b"}, {"c", ""}};
   const auto output_back = decode_output(encode_output(output));
   ASSERT_TRUE(output_back) << output_back.error().message;
