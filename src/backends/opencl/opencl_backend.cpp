@@ -13,7 +13,7 @@ namespace tutti::backends {
 namespace {
 
 VendorDevice with_turns(VendorDevice device) {
-  if (device.quirks.one_at_a_time) device.enqueuing = std::make_shared<std::mutex>();
+  if (device.quirks.one_at_a_time) device.enqueuing = std::make_shared<FairMutex>();
   return device;
 }
 

@@ -19,6 +19,7 @@
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_functions.h"
 #include "platform/config.h"
+#include "platform/fair_mutex.h"
 #include "platform/process_exit.h"
 #include "platform/small_bytes.h"
 #include "platform/thread_annotations.h"
@@ -32,7 +33,7 @@ struct VendorDevice {
   cl_device_id device = nullptr;
   std::string name;  // for messages
   Quirks quirks;
-  std::shared_ptr<std::mutex> enqueuing{};  // made where quirks.one_at_a_time
+  std::shared_ptr<FairMutex> enqueuing{};  // made where quirks.one_at_a_time
 
   /// The error of a vendor's call: "DEVICE: CALL: CL_…".
   Error error(const char* call, cl_int code) const;
@@ -41,8 +42,10 @@ struct VendorDevice {
   }
   /// Held over whatever may run commands (enqueues, flushes, waits) or touches what they use
   /// (allocating and releasing memory). Nothing but a word where the device takes all comers.
-  std::unique_lock<std::mutex> turn() const {
-    return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<std::mutex>();
+  /// Turns come in the order in which they were asked for: what another device needs waits for the
+  /// package that runs, not for all that its device computes.
+  std::unique_lock<FairMutex> turn() const {
+    return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<FairMutex>();
   }
   /// What calls answer once vendors_gone().
   tl::unexpected<Error> gone(const char* call) const;
