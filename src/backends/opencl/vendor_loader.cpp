@@ -160,6 +160,8 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.max_parts = max_parts(cl, device);
   const Quirks quirks = quirks_of(traits);
   traits.synchronous = quirks.synchronous;
+  // GPUs have engines for transfers beside those that compute. A CPU has its cores for both.
+  traits.serial = traits.synchronous || (traits.type & CL_DEVICE_TYPE_GPU) == 0;
   traits.costly_profiling = quirks.costly_profiling;
   traits.reads_ahead = quirks.reads_ahead;
   traits.host_atomics = quirks.host_atomics;

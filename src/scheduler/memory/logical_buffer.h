@@ -114,6 +114,10 @@ class LogicalBuffer : public RefCounted {
     return make_valid(place, ByteStrips{.range = {begin, end}}, moved);
   }
 
+  /// What `to` lacks of the strips and `from` alone has goes to the host's copy, where it is found
+  /// without asking `from`. Waits for it, and for what is under way to `to`.
+  Status bring_out(Place from, Place to, const ByteStrips& strips);
+
   /// What has no content yet in the range gets one, the same everywhere, and is valid at those of
   /// `places` where there is memory for it. A failure when there is none. Nobody else may use the
   /// range meanwhile.
