@@ -41,6 +41,7 @@ struct DeviceTraits {
   bool host_atomics = false;         // its atomics on the host's memory are the processor's own
   bool buffer_images = true;         // 1-D images can be made from buffers
   bool synchronous = false;          // commands run in the thread that enqueues, flushes or waits
+  bool serial = false;               // one command at a time: transfers wait for kernels that run
   bool costly_profiling = false;     // a queue that measures times launches more slowly
   bool reads_ahead = false;          // a write may read its source while earlier commands still run
   bool overlaps_launches = false;    // launches on two queues fill what each leaves of the device

@@ -54,7 +54,7 @@ void OpenClBackend::try_out() {
       traits_.shares_host_memory = host && shares_host_memory(device_, *made);
     }
   }
-  if (device_.quirks.one_at_a_time) device_.enqueuing = std::make_shared<std::mutex>();
+  if (device_.quirks.one_at_a_time) device_.enqueuing = std::make_shared<FairMutex>();
 }
 
 OpenClBackend::~OpenClBackend() {

@@ -19,6 +19,7 @@
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_functions.h"
 #include "platform/config.h"
+#include "platform/fair_mutex.h"
 #include "platform/live_counters.h"
 #include "platform/process_exit.h"
 #include "platform/small_bytes.h"
@@ -33,8 +34,8 @@ struct VendorDevice {
   cl_device_id device = nullptr;
   std::string name;  // for messages
   Quirks quirks;
-  std::shared_ptr<std::mutex> enqueuing{};  // made where quirks.one_at_a_time
-  live::Device* live = nullptr;             // null: nobody counts
+  std::shared_ptr<FairMutex> enqueuing{};  // made where quirks.one_at_a_time
+  live::Device* live = nullptr;            // null: nobody counts
 
   /// Every error of a vendor goes through one of these, and so to the log. The error of a call is
   /// "DEVICE: CALL: CL_…". Who gets it tells the user of it, where there is something to tell, so
@@ -55,8 +56,10 @@ struct VendorDevice {
   }
   /// Held over whatever may run commands (enqueues, flushes, waits) or touches what they use
   /// (allocating and releasing memory). Nothing but a word where the device takes all comers.
-  std::unique_lock<std::mutex> turn() const {
-    return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<std::mutex>();
+  /// Turns come in the order in which they were asked for: what another device needs waits for the
+  /// package that runs, not for all that its device computes.
+  std::unique_lock<FairMutex> turn() const {
+    return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<FairMutex>();
   }
   /// What calls answer once vendors_gone().
   tl::unexpected<Error> gone(const char* call) const;

@@ -92,6 +92,8 @@ Quirks quirks_of(const DeviceTraits& traits, std::optional<bool> runs_in_enqueui
 
 void describe_quirks(const Quirks& quirks, DeviceTraits& traits) {
   traits.synchronous = quirks.synchronous;
+  // GPUs have engines for transfers beside those that compute. A CPU has its cores for both.
+  traits.serial = traits.synchronous || (traits.type & CL_DEVICE_TYPE_GPU) == 0;
   traits.costly_profiling = quirks.costly_profiling;
   traits.reads_ahead = quirks.reads_ahead;
   traits.host_atomics = quirks.host_atomics;

@@ -36,11 +36,21 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
   }
 }
 
-void BackendSet::note_transfer(uint64_t direction, uint32_t backend, uint64_t bytes,
-                               uint64_t began_ns) {
+TransferTimer::TransferTimer(BackendSet& backends, uint32_t backend)
+    : backends_(backends),
+      backend_(backend),
+      serial_(backends.traits(backend).serial),
+      kernels_begun_(backends.activity(backend).begun),
+      alone_(backends.activity(backend).computing == 0),
+      began_ns_(now_ns()) {}
+
+void TransferTimer::ended(uint64_t direction, uint64_t bytes) const {
   if (bytes < kTelling) return;
-  model_.add(direction, backend, bytes, seconds_between(began_ns, now_ns()),
-             direction == kToDevice ? "transfers to the device" : "transfers to the host");
+  const double seconds = seconds_between(began_ns_, now_ns());
+  if (serial_ && !(alone_ && backends_.activity(backend_).begun == kernels_begun_)) return;
+  backends_.model().add(
+      direction, backend_, bytes, seconds,
+      direction == kToDevice ? "transfers to the device" : "transfers to the host");
 }
 
 void BackendSet::note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns) {

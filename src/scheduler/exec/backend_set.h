@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backends/api/backend.h"
@@ -53,14 +54,18 @@ class BackendSet {
   DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
   /// What is known of the speeds of all of them.
   PerformanceModel& model() { return model_; }
-  /// A transfer (kToDevice or kFromDevice), which began at that time, has ended: what it tells of
-  /// the device's speed.
-  void note_transfer(uint64_t direction, uint32_t backend, uint64_t bytes, uint64_t began_ns);
   /// What the application wrote has come straight to the device, since that time.
   void note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns);
   /// Whether such writes have always taken several times as long as to another device, of late: a
   /// GPU on a few lanes. Nobody wants to wait for it.
   bool slow_link(uint32_t backend) const;
+  /// Kernels that compute on the device, as far as the host's threads wait for them, and how many
+  /// have begun so far.
+  struct Activity {
+    std::atomic<uint32_t> computing{0};
+    std::atomic<uint64_t> begun{0};
+  };
+  Activity& activity(uint32_t backend) { return activities_[backend]; }
   /// And of their power, where sensors tell it.
   PowerModel& power() { return power_; }
   /// The queue for transfers outside any stream, made at first use.
@@ -100,10 +105,49 @@ class BackendSet {
     std::atomic<double> best{0};  // bytes per second: others may have slowed some down
   };
   std::array<Link, kMostBackends> links_;
+  std::array<Activity, kMostBackends> activities_;
   Mutex mutex_;
   Queues transfer_queues_, reading_queues_;  // their content is guarded by mutex_
   Mutex partition_mutex_;  // held over the vendor's call: equal partitions are made once
   std::vector<Partition> partitions_ TUTTI_GUARDED_BY(partition_mutex_);
+};
+
+/// A kernel computes on the device, from construction to destruction.
+class Computing {
+ public:
+  Computing() = default;
+  Computing(BackendSet& backends, uint32_t backend) : activity_(&backends.activity(backend)) {
+    ++activity_->begun;
+    ++activity_->computing;
+  }
+  Computing(Computing&& other) noexcept : activity_(std::exchange(other.activity_, nullptr)) {}
+  Computing& operator=(Computing&& other) noexcept {
+    std::swap(activity_, other.activity_);
+    return *this;
+  }
+  ~Computing() {
+    if (activity_) --activity_->computing;
+  }
+
+ private:
+  BackendSet::Activity* activity_ = nullptr;
+};
+
+/// Measures a transfer from construction to ended(), for the performance model. What a device that
+/// does one thing at a time has done meanwhile is no part of a transfer: such a one tells nothing.
+class TransferTimer {
+ public:
+  TransferTimer(BackendSet& backends, uint32_t backend);
+  /// `direction`: kToDevice or kFromDevice.
+  void ended(uint64_t direction, uint64_t bytes) const;
+
+ private:
+  BackendSet& backends_;
+  const uint32_t backend_;
+  const bool serial_;
+  const uint64_t kernels_begun_;
+  const bool alone_;
+  const uint64_t began_ns_;
 };
 
 }  // namespace tutti::scheduler

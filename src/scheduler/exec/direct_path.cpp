@@ -153,6 +153,7 @@ struct DirectPath::Submitter {
       launch.global[d] = work.shape.global[d];
       if (launch.local) (*launch.local)[d] = work.shape.local[d];
     }
+    const Computing computing(backends, backend);  // a synchronous device does so now
     TUTTI_ASSIGN(auto completion, queue.launch(launch, wait));
     note_changes(uses, backend);
     return completion;

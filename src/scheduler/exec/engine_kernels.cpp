@@ -237,7 +237,15 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
     }
     if (outcome.status) {
       std::optional<double> took;
-      if (!outcome.read_meanwhile) took = seconds_between(outcome.begun_ns, now_ns());
+      uint64_t begun_ns = outcome.begun_ns;
+      if (plan.waits()) {  // for its devices, which were busy with what is no part of it
+        uint64_t first_ns = UINT64_MAX;
+        for (const auto& package : outcome.packages) {
+          first_ns = std::min(first_ns, package.start_ns);
+        }
+        begun_ns = std::max(begun_ns, first_ns);
+      }
+      if (!outcome.read_meanwhile) took = seconds_between(begun_ns, now_ns());
       planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices, took,
                        outcome.balanced_seconds);
       learned();

@@ -80,10 +80,12 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
   if (work.local_given) {
     launch.local = {work.shape.local[0], work.shape.local[1], work.shape.local[2]};
   }
+  std::optional<Computing> computing(std::in_place, backends_, backend);
   const uint64_t start = now_ns();
   TUTTI_ASSIGN(backends::CompletionPtr completion, queue.launch(launch, {}));
   TUTTI_TRY(completion->wait());
   const uint64_t end = now_ns();
+  computing.reset();
   const auto times = completion->times();
   const double seconds = times && times->ended > times->started
                              ? seconds_between(times->started, times->ended)

@@ -63,6 +63,7 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
 SplitRun::~SplitRun() = default;
 
 void SplitRun::take_part(size_t participant) {
+  hand_out(backend(participant));
   work_off(participant, false);
   if (!merges_.empty()) {
     const TransferCause cause("merged", number(), work_, TransferCause::kNoArgument);
@@ -206,6 +207,47 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
   return {};
 }
 
+bool SplitRun::hands_out(uint32_t backend) const {
+  return parts_.backends.traits(backend).serial &&
+         std::any_of(work_.arguments->begin(), work_.arguments->end(), [&](const auto& slot) {
+           return slot.view.buffer && slot.view.buffer->place_on(backend) != kHostPlace;
+         });
+}
+
+void SplitRun::hand_out(uint32_t backend) {
+  if (!hands_out(backend)) return;
+  {
+    MutexLock lock(mutex_);
+    if (regions_.remaining() == 0 || !status_) return;
+    ++starting_;
+  }
+  // What fails here is told to the device that needs it, when it asks.
+  const auto bring_out = [&](const PackageUse& use, const ByteStrips& strips) {
+    const TransferCause cause("used by a kernel on another device", number(), work_, use.argument);
+    const Place here = use.buffer->place_on(backend);
+    if (here == kHostPlace || strips.empty()) return;
+    static_cast<void>(use.buffer->bring_out(here, use.place, strips));
+  };
+  for (const Part& part : parts_of(plan_)) {
+    if (part.backend == backend || part.range.count == 0) continue;
+    const auto uses = uses_of_package(part.backend, part.range);
+    bool in_place = true;  // no earlier launch is about to change it
+    for (auto earlier = before(); earlier && in_place; earlier = earlier->before()) {
+      in_place = !earlier->meets_others(uses, part.backend);
+    }
+    if (!in_place) continue;
+    for (const PackageUse& use : uses) {
+      bring_out(use, {.range = use.read});
+      if (!use.overwrites) bring_out(use, use.write);
+    }
+  }
+  {
+    MutexLock lock(mutex_);
+    --starting_;
+  }
+  show_launched();
+}
+
 std::vector<SplitRun::PackageUse> SplitRun::uses_of_package(uint32_t backend, Range range) const {
   std::vector<PackageUse> uses;
   for (const ArgumentUse& use : plan_.touched(range.first, range.count)) {
@@ -272,8 +314,9 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
     launch.global[dimension_] = range.count * plan_.shape.local[dimension_];
     seat.hidden.set_first_group(dimension_, range.first);
   }
-  InFlight package{range, nullptr, now_ns(), begun};
+  InFlight package{range, nullptr, now_ns(), begun, 0, {}};
   if (moved == 0) package.begun_ns = package.launched_ns;
+  package.computing = Computing(parts_.backends, seat.backend);
   backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
   TUTTI_ASSIGN(package.completion, queue.launch(launch, wait));
   TUTTI_TRY(queue.flush());
@@ -360,9 +403,10 @@ void SplitRun::work_off(size_t participant, bool insist) {
       }
     }
     if (in_flight.empty()) return;
-    const InFlight package = std::move(in_flight.front());
+    InFlight package = std::move(in_flight.front());
     in_flight.pop_front();
     Status status = package.completion->wait();
+    package.computing = {};
     note_written(package.number, !status);
     if (!status) {
       MutexLock lock(mutex_);
@@ -378,7 +422,7 @@ void SplitRun::work_off(size_t participant, bool insist) {
 void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_flight) {
   const auto found = std::find(devices().begin(), devices().end(), backend);
   const auto participant = static_cast<size_t>(found - devices().begin());
-  if (found == devices().end() || seats_[participant]) return;
+  if (found == devices().end() || seats_[participant] || hands_out(backend)) return;
   auto seat = std::make_unique<Seat>();
   if (!sit_down(participant, *seat)) return;  // take_part() will say why
   seat->pending = next_range(participant, false);

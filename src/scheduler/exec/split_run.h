@@ -90,6 +90,7 @@ class SplitRun {
     uint64_t launched_ns = 0;
     uint64_t begun_ns = 0;  // when its data began to move, else when it was launched
     uint64_t number = 0;    // of the package in running_
+    Computing computing;
   };
   /// What a package does to a buffer, in bytes of it.
   struct PackageUse {
@@ -121,6 +122,10 @@ class SplitRun {
   void note_end(size_t participant, Seat& seat, const InFlight& package, uint64_t previous_end)
       TUTTI_EXCLUDES(mutex_);
   Status sit_down(size_t participant, Seat& seat);
+  /// Whether the device must hand out before its packages run what others need of its memory.
+  bool hands_out(uint32_t backend) const;
+  /// Brings what other devices' shares need, and is valid on this one alone, to the host's copy.
+  void hand_out(uint32_t backend) TUTTI_EXCLUDES(mutex_);
   std::vector<PackageUse> uses_of_package(uint32_t backend, Range range) const;
   /// Everything that the package reads is valid where it runs, and what it writes is announced.
   /// `moved`: bytes.
@@ -194,7 +199,8 @@ class SplitRun {
   std::function<void()> start_next_ TUTTI_GUARDED_BY(mutex_);  // until it is called
   bool next_started_ TUTTI_GUARDED_BY(mutex_) = false;
   uint64_t first_ns_ TUTTI_GUARDED_BY(mutex_) = 0;  // when the launch before had ended
-  size_t starting_ TUTTI_GUARDED_BY(mutex_) = 0;    // ranges given out and not yet launched
+  // Ranges given out and not yet launched, and devices that hand out: all that may move data.
+  size_t starting_ TUTTI_GUARDED_BY(mutex_) = 0;
   uint64_t last_number_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<Running> running_ TUTTI_GUARDED_BY(mutex_);  // launched, and not known to have ended
   std::vector<PackageUse> not_shown_ TUTTI_GUARDED_BY(mutex_);  // of packages that have ended

@@ -5,7 +5,6 @@
 #include <array>
 #include <vector>
 
-#include "platform/clock.h"
 #include "scheduler/memory/image_boxes.h"
 #include "scheduler/memory/image_transfer.h"
 
@@ -74,7 +73,7 @@ Status move_between(BackendSet& backends, const DeviceCopy& from, const DeviceCo
   const auto move = [&](const ByteRange& block, Stage& stage, uint64_t first) -> Status {
     TUTTI_TRY(stage.wait());
     std::byte* const memory = stage.memory(first);
-    const uint64_t began = now_ns();
+    const TransferTimer timer(backends, from.backend);
     if (image) {
       const auto boxes = boxes_in(*image, block, memory);
       const size_t second = image->second_pitch(), third = image->slice_pitch;
@@ -82,7 +81,7 @@ Status move_between(BackendSet& backends, const DeviceCopy& from, const DeviceCo
       TUTTI_TRY(enqueue_boxes(*in, *to.memory, true, boxes, second, third, stage.sent));
     } else {
       TUTTI_TRY(out->read_blocking(*from.memory, block.begin, block.size(), memory));
-      backends.note_transfer(kFromDevice, from.backend, block.size(), began);
+      timer.ended(kFromDevice, block.size());
       TUTTI_ASSIGN(auto sent, in->write(*to.memory, block.begin, block.size(), memory, {}));
       stage.sent.push_back(std::move(sent));
     }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "platform/clock.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/memory/device_transfer.h"
 #include "scheduler/memory/image_boxes.h"
@@ -29,6 +28,13 @@ constexpr Place kNobody = kMostBackends;
 uint64_t next_id() {
   static std::atomic<uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+ByteStrips strips_of(const SegmentRows& rows) {
+  return {{rows.first.begin, rows.end()},
+          static_cast<int64_t>(rows.first.begin),
+          rows.pitch,
+          rows.length()};
 }
 
 bool overlap(uint64_t begin_a, uint64_t end_a, uint64_t begin_b, uint64_t end_b) {
@@ -312,7 +318,7 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     }
     transfers_.push_back({place, begin, end});
     lock.unlock();
-    const ByteStrips moving{{begin, end}, static_cast<int64_t>(begin), rows.pitch, rows.length()};
+    const ByteStrips moving = strips_of(rows);
     Status status;
     // Device to device goes by way of the host (facts: the vendors' own path is slower).
     const bool between = place != kHostPlace && !(rows.first.places & place_bit(kHostPlace));
@@ -344,6 +350,24 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     transferred_locked(place, begin, end);
     if (!status) return status;
   }
+}
+
+Status LogicalBuffer::bring_out(Place from, Place to, const ByteStrips& given) {
+  const ByteStrips strips = widened(given);
+  std::vector<ResidencyMap::Segment> only_there;
+  {
+    MutexLock lock(mutex_);
+    transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
+      return !transferring_locked(to, strips.range.begin, strips.range.end);
+    });
+    for (const auto& segment : missing_locked(to, strips)) {
+      if (segment.places == place_bit(from)) only_there.push_back(segment);
+    }
+  }
+  for (const SegmentRows& rows : rows_of(only_there)) {
+    TUTTI_TRY(make_valid(kHostPlace, strips_of(rows)));
+  }
+  return {};
 }
 
 void LogicalBuffer::transferred_locked(Place place, uint64_t begin, uint64_t end) {
@@ -415,11 +439,10 @@ Status LogicalBuffer::fetch_written(uint32_t backend, backends::Queue& queue,
 Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   const Place device = from == kHostPlace ? to : from;
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(device - 1));
-  const uint64_t begin = now_ns();
+  const TransferTimer timer(backends_, device - 1);
   TUTTI_TRY(move(from, to, rows, *queue));
   if (image_) return {};
-  backends_.note_transfer(from == kHostPlace ? kToDevice : kFromDevice, device - 1,
-                          rows.length() * rows.count, begin);
+  timer.ended(from == kHostPlace ? kToDevice : kFromDevice, rows.length() * rows.count);
   return {};
 }
 

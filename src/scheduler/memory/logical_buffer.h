@@ -19,6 +19,7 @@
 #include "platform/ref_counted.h"
 #include "platform/result.h"
 #include "platform/thread_annotations.h"
+#include "scheduler/memory/expected_ends.h"
 #include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
@@ -113,6 +114,10 @@ class LogicalBuffer : public RefCounted {
     return make_valid(place, ByteStrips{.range = {begin, end}}, moved);
   }
 
+  /// What `to` lacks of the strips and `from` alone has goes to the host's copy, where it is found
+  /// without asking `from`. Waits for it, and for what is under way to `to`.
+  Status bring_out(Place from, Place to, const ByteStrips& strips);
+
   /// What has no content yet in the range gets one, the same everywhere, and is valid at those of
   /// `places` where there is memory for it. A failure when there is none. Nobody else may use the
   /// range meanwhile.
@@ -140,8 +145,8 @@ class LogicalBuffer : public RefCounted {
   // Ranges that started commands use: guarded by the engine's lock, not by this object's.
   std::vector<RangeUse> uses;
   uint64_t last_use = 0;  // a count of uses; likewise
-  /// When the last launch that writes here is expected to end, in nanoseconds of the steady clock.
-  std::atomic<uint64_t> written_at{0};
+  /// When launches that write here are expected to end.
+  ExpectedEnds written;
   /// Bytes that the application has read since the last launch that writes here began. It will read
   /// as many of the next one's.
   std::atomic<uint64_t> read_back{0};

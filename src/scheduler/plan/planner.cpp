@@ -26,6 +26,8 @@ constexpr double kWorthMovingPart = 0.1;
 constexpr uint64_t kWorthLooking = 64 * 1024;
 // Seconds of builds, for which a launch of a kernel never seen before is split all the same.
 constexpr double kNextToNothing = 5e-3;
+// Devices become free at the same time where their waits differ by less than this part of a launch.
+constexpr double kSameWait = 0.05;
 
 /// Arguments as the evaluation wants them. Lives as long as that takes.
 struct ArgumentValues {
@@ -245,12 +247,27 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
 }
 
 void Planner::find_waits(const KernelWork& work, KernelPlan& plan, uint64_t ready_ns) const {
-  plan.from_ns = std::max(ready_ns, now_ns());
-  for (const ArgumentSlot& slot : *work.arguments) {
-    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    const auto written = slot.view.buffer->written_at.load(std::memory_order_relaxed);
-    plan.from_ns = std::max(plan.from_ns, written);
+  const uint64_t ready = std::max(ready_ns, now_ns());
+  plan.from_ns = ready;
+  const auto wait_for = [&plan](const BufferView& view, ByteRange range) {
+    range.begin += view.origin;
+    range.end += view.origin;
+    plan.from_ns = std::max(plan.from_ns, view.buffer->written.last(range));
+  };
+  if (const LaunchAccess* exact = exact_access(plan)) {
+    for (const ArgumentUse& use : exact->whole()) {
+      const BufferView& view = (*work.arguments)[use.argument].view;
+      if (!view.buffer) continue;
+      if (!use.read.empty()) wait_for(view, use.read);
+      if (!use.write.empty()) wait_for(view, use.write.range);
+    }
+  } else {
+    for (const ArgumentSlot& slot : *work.arguments) {
+      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+      wait_for(slot.view, {0, slot.view.size});
+    }
   }
+  plan.behind_writes = plan.from_ns > ready;
   for (size_t i = 0; i < plan.participants.size(); ++i) {
     plan.costs[i].wait = load_.wait(plan.participants[i], plan.from_ns);
   }
@@ -301,12 +318,23 @@ Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan&
   }
   for (const uint32_t device : plan.devices()) expected.devices |= backend_bit(device);
   load_.add(expected);
+  const uint64_t now = now_ns();
+  const auto writes = [&](const BufferView& view, const ByteRange& range) {
+    view.buffer->read_back.store(0, std::memory_order_relaxed);
+    view.buffer->written.add({view.origin + range.begin, view.origin + range.end}, expected.end_ns,
+                             now);
+  };
+  if (const LaunchAccess* exact = exact_access(plan)) {
+    for (const ArgumentUse& use : exact->whole()) {
+      const BufferView& view = (*work.arguments)[use.argument].view;
+      if (view.buffer && !use.write.empty()) writes(view, use.write.range);
+    }
+    return expected;
+  }
   const uint64_t written = written_arguments(work.kernel->summary());
   for (size_t i = 0; i < work.arguments->size(); ++i) {
-    LogicalBuffer* buffer = (*work.arguments)[i].view.buffer.get();
-    if (!buffer || !argument_written(written, i)) continue;
-    buffer->read_back.store(0, std::memory_order_relaxed);
-    buffer->written_at.store(expected.end_ns, std::memory_order_relaxed);
+    const BufferView& view = (*work.arguments)[i].view;
+    if (view.buffer && argument_written(written, i)) writes(view, {0, view.size});
   }
   return expected;
 }
@@ -335,6 +363,13 @@ void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
 bool Planner::devices_are_given() const {
   return settings_.split == SplitMode::kForce || settings_.objective != Objective::kTime ||
          (settings_.balancer.name == "single" && !settings_.balancer.parameters.empty());
+}
+
+void Planner::choose_whole(const KernelWork& work, KernelPlan& plan, bool measured,
+                           uint64_t ready_ns) const {
+  if (measured && plan.objective == Objective::kTime) find_waits(work, plan, ready_ns);
+  plan.moved = false;
+  choose_device(work, plan, measured);
 }
 
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
@@ -404,11 +439,12 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
           "idle and busy");
     }
   }
-  if (measured && plan.objective == Objective::kTime) find_waits(work, plan, ready_ns);
-  choose_device(work, plan, measured);
-  if (touches_matter(work, plan)) {
+  choose_whole(work, plan, measured, ready_ns);
+  // Which parts of its buffers it uses says where its data are, and for which writes it waits.
+  const bool worth_it = plan.behind_writes && plan.whole_seconds >= 2 * kSplitSeconds;
+  if (worth_it || touches_matter(work, plan)) {
     evaluate(work, plan);
-    if (plan.exact) choose_device(work, plan, measured);
+    if (plan.exact) choose_whole(work, plan, measured, ready_ns);
   }
   if (settings_.balancer.name == "single") return whole(KernelPlan::Why::kSingle);
   if (settings_.split == SplitMode::kNever) return whole(KernelPlan::Why::kNever);
@@ -528,11 +564,12 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
 void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
                        std::optional<double> seconds, double balanced) {
   if (plan.priced_seconds <= 0) return;  // nothing was expected of it
-  // Others had their part in when it ended.
-  if (std::any_of(plan.costs.begin(), plan.costs.end(),
-                  [](const ComputeCost& cost) { return cost.wait > 0; })) {
-    return;
-  }
+  // Where devices were free at different times, others had their part in who computed what, and in
+  // when it ended.
+  const auto [first, last] = std::minmax_element(
+      plan.costs.begin(), plan.costs.end(),
+      [](const ComputeCost& a, const ComputeCost& b) { return a.wait < b.wait; });
+  if (last->wait - first->wait > kSameWait * plan.priced_seconds) return;
   // A kernel slower than was known would be so without the split, too: what the split cost is kept
   // in the scale of the price, with which it will be compared.
   const double expected = std::max(plan.priced_seconds, balanced);

@@ -86,13 +86,19 @@ struct KernelPlan {
   double split_seconds = 0;        // expected of all together; 0: not known
   double whole_gather = 0;         // beyond that, until the application has read the results
   double split_gather = 0;         // likewise
+  /// Split: other things kept participants busy when it began.
+  bool waits() const {
+    return std::any_of(costs.begin(), costs.end(),
+                       [](const ComputeCost& cost) { return cost.wait > 0; });
+  }
   double whole_until_read() const { return whole_seconds + whole_gather; }
   double split_until_read() const { return split_seconds + split_gather; }
   double expected_seconds() const { return split ? split_until_read() : whole_until_read(); }
-  uint64_t from_ns = 0;       // both count from then on, when the data are there; 0: not known
-  double wait_seconds = 0;    // of whole_seconds: until the device is free
-  bool moved = false;         // whole: another device would be better, if it were free as early
-  double priced_seconds = 0;  // of that: computing and transfers
+  uint64_t from_ns = 0;        // both count from then on, when the data are there; 0: not known
+  double wait_seconds = 0;     // of whole_seconds: until the device is free
+  bool behind_writes = false;  // its data are expected to be written yet
+  bool moved = false;          // whole: another device would be better, if it were free as early
+  double priced_seconds = 0;   // of that: computing and transfers
   // Where energy decides: power of the candidates, then of the participants; else not known.
   LaunchPower power;
   Objective objective = Objective::kTime;     // by which was chosen: time, where power is not known
@@ -148,9 +154,9 @@ class Planner {
   double busy_seconds(uint32_t backend) const { return load_.wait(backend, now_ns()); }
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
   std::vector<BalancerDevice> balancer_devices(const KernelPlan& plan) const;
-  /// A split launch has ended: `slices` that each participant computed; after `seconds`, absent
-  /// where other things have delayed it. `balanced`: what it would have taken had all ended
-  /// together, as fast as they were.
+  /// A split launch has ended: `slices` that each participant computed; `seconds` after it had its
+  /// devices, absent where other things have delayed it. `balanced`: what it would have taken had
+  /// all ended together, as fast as they were.
   void remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
                 std::optional<double> seconds, double balanced);
   /// A whole launch has ended on `backend`.
@@ -174,6 +180,9 @@ class Planner {
   void choose_device(const KernelWork& work, KernelPlan& plan, bool measured) const;
   /// From when on the launch can begin, and how long which device is still busy then.
   void find_waits(const KernelWork& work, KernelPlan& plan, uint64_t ready_ns) const;
+  /// Where and when the whole launch is best, by what is known of its devices and data.
+  void choose_whole(const KernelWork& work, KernelPlan& plan, bool measured,
+                    uint64_t ready_ns) const;
   /// The device where the whole launch ends first, if that is clearly earlier than on the one that
   /// would be best were all free.
   void place_by_earliest_finish(const KernelWork& work, KernelPlan& plan) const;
