@@ -69,7 +69,9 @@ TEST_F(WorkLists, IndependentOnesInOneQueue) {
   for (size_t t = 0; t < kTasks; ++t) tasks.push_back(make_task(program));
   for (cl_uint round = 0; round < kRounds; ++round) {
     for (const Task& task : tasks) enqueue(queue_, task, round);
-    if (round % 2 == 0) EXPECT_SUCCESS(clFinish(queue_));
+    if (round % 2 == 0) {
+      EXPECT_SUCCESS(clFinish(queue_));
+    }
     for (const Task& task : tasks) check(queue_, task, round);
   }
 }
