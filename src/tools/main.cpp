@@ -308,7 +308,7 @@ int main(int argc, char** argv) {
   if (!words.empty() && words.front() == "run") {
     run_options.command = take_application(*run_command);
   }
-  if (words.size() > 1 && words.front() == "record" && words[1] != "show") {
+  if (words.size() > 1 && words.front() == "record" && words[1].starts_with("-")) {
     record_options.command = take_application(*record_command);
   }
   if (!words.empty() && words.front() == "explain") {
