@@ -215,8 +215,8 @@ int main(int argc, char** argv) {
       app.add_subcommand("run", "Run an application so that it sees Tutti alone");
   run_command->footer(
       "After the options: [--] APP [ARGS...]\n"
-      "Exit code: the application's; 125 when Tutti is not complete, 126 when the application\n"
-      "cannot be executed, 127 when it is not found, 2 for bad usage.");
+      "Exit code: the application's; 125 when Tutti is not complete, 126 when the\n"
+      "application cannot be executed, 127 when it is not found, 2 for bad usage.");
   // Never parsed: what follows it is not ours.
   run_command->add_option("APP", run_options.command, "The application, and its arguments")
       ->check(completes(Completion::kApplication));
@@ -255,10 +255,8 @@ int main(int argc, char** argv) {
   report_command->add_flag("--json", report_options.json, "The numbers as JSON, on stdout")
       ->excludes(report_text);
   report_command
-      ->add_option(
-          "--compare", report_options.compare,
-          "Two traces, or summaries (tutti run --summary=FILE.json), side by side: as text, "
-          "or with -o as a page")
+      ->add_option("--compare", report_options.compare,
+                   "Two traces, or summaries in JSON, side by side: as text, or with -o as a page")
       ->type_name("A B")
       ->expected(2)
       ->excludes(report_trace);
