@@ -30,7 +30,7 @@ ALLOWED = {
                         "platform"),
     "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "platform"),
     "icd": ("device_virtual", "record", "scheduler", "backends/api", "platform"),
-    "tools": ("device_virtual/composition_devices.h", "kernel_compiler", "scheduler", "backends",
+    "tools": ("device_virtual/composition_devices.h", "device_virtual/program_binary.h", "kernel_compiler", "scheduler", "backends",
               "record", "platform"),
 }
 

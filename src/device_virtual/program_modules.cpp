@@ -25,9 +25,6 @@ using scheduler::KernelVariant;
 constexpr double kLoading = 1.0 / 8;
 // First launches, beside builds: PoCL compiles once more for each local size.
 constexpr double kWithFirstLaunch = 1.5;
-// Builds begin when launches have foregone so many times what they take: should the program end
-// then, they were a small part of it.
-constexpr double kForegone = 2;
 // A program's kernels that tell where it runs best.
 constexpr size_t kKernelsLookedAt = 16;
 constexpr double kClearlyFaster = 1.1;
@@ -194,7 +191,7 @@ bool ProgramModules::build_if_worth(BackendMask wanted, KernelVariant variant) {
   const BackendMask lacking = wanted & usable() & ~ready(variant);
   if (lacking == 0) return false;
   const double foregone = foregone_.load(std::memory_order_relaxed);
-  if (foregone < kForegone * seconds_until_ready(lacking, variant)) return false;
+  if (foregone < seconds_until_ready(lacking, variant)) return false;
   foregone_.store(0);
   build_on(lacking, variant);
   return true;

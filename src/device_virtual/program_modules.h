@@ -75,7 +75,8 @@ class ProgramModules {
   double seconds_until_ready(scheduler::BackendMask wanted, scheduler::KernelVariant variant) const;
   /// A launch gains so much by the variant's being ready on `wanted`, or would if it were.
   void note_gain(double seconds, scheduler::BackendMask wanted, scheduler::KernelVariant variant);
-  /// Builds what is lacking of `wanted` if so much was foregone that it would have paid twice.
+  /// Builds what is lacking of `wanted` if so much was foregone that it would have paid: whenever
+  /// the program ends, it then lost no more by waiting, or by building, than it needed in any case.
   /// True when something was built.
   bool build_if_worth(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
   /// Builds what has gained more in earlier processes than it takes.
