@@ -11,6 +11,7 @@
 
 #include "platform/cl_error_name.h"
 #include "platform/clock.h"
+#include "platform/fair_mutex.h"
 #include "platform/kept_file.h"
 #include "platform/lower_case.h"
 #include "platform/own_files.h"
@@ -30,6 +31,24 @@ struct Counted : RefCounted {
 struct Derived : Counted {
   using Counted::Counted;
 };
+
+TEST(FairMutex, ServesWhoeverHasWaitedFirst) {
+  FairMutex mutex;
+  for (int i = 0; i < 100; ++i) {
+    bool other_had_it = false;
+    mutex.lock();
+    std::thread other([&] {
+      const MutexLock lock(mutex);
+      other_had_it = true;
+    });
+    while (!mutex.contended()) std::this_thread::yield();
+    mutex.unlock();
+    mutex.lock();  // at once, while the other thread is waking up
+    EXPECT_TRUE(other_had_it);
+    mutex.unlock();
+    other.join();
+  }
+}
 
 TEST(RefCounted, LivesAsLongAsItsReferences) {
   int destroyed = 0;
