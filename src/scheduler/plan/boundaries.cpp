@@ -33,9 +33,19 @@ const Boundaries::Last* Boundaries::find(uint64_t kernel, uint64_t items) const 
   return found != last_.end() ? &found->second : nullptr;
 }
 
-bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double split) {
+bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double split,
+                           double loss) {
   MutexLock lock(mutex_);
-  return enough(entry(kernel, items).ignored, whole, split);
+  Last& last = entry(kernel, items);
+  if (!enough(last.ignored, whole, std::min(split, last.caution * loss))) return false;
+  last.caution = std::min(2 * last.caution, kMostPatience);
+  return true;
+}
+
+void Boundaries::pays(uint64_t kernel, uint64_t items) {
+  MutexLock lock(mutex_);
+  const auto found = last_.find(key(kernel, items));
+  if (found != last_.end()) found->second.caution = 1;
 }
 
 bool Boundaries::try_again(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,

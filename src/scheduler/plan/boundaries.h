@@ -19,9 +19,13 @@ namespace tutti::scheduler {
 class Boundaries {
  public:
   /// A split was priced at `split` seconds and found dearer than the whole launch of `whole`
-  /// seconds. True when it shall be tried all the same: so much time has gone by since the last one
-  /// that the attempt costs next to nothing of it (Kicherer's thesis, 6.4.1).
-  bool try_again(uint64_t kernel, uint64_t items, double whole, double split);
+  /// seconds, by `loss`. True when it shall be tried all the same: so much time has gone by since
+  /// the last one that the attempt costs next to nothing of it (Kicherer's thesis, 6.4.1). At first
+  /// what it may lose counts, since a verdict may be an accident's; after each attempt twice as
+  /// much, up to all that it takes.
+  bool try_again(uint64_t kernel, uint64_t items, double whole, double split, double loss);
+  /// A split was found cheaper.
+  void pays(uint64_t kernel, uint64_t items);
   /// Likewise for a split of `seconds` over these `devices`, where one over fewer of them would be
   /// made, of `fewer` seconds.
   bool try_again(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
@@ -63,6 +67,7 @@ class Boundaries {
     double ignored = 0;   // seconds of whole launches since the last split
     double foregone = 0;  // seconds that splits would have gained, had the data been in place
     double patience = 1;  // how many times a move must have paid
+    double caution = 1;   // how many times its loss an attempt counts for
     uint32_t splits = 0;  // two or more: 2
     std::map<std::vector<uint32_t>, Surplus> surplus;  // by devices
     std::map<uint32_t, double> whole;                  // by device

@@ -284,12 +284,16 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
       const double gain =
           kWorthSplitting * plan.whole_until_read() - (plan.split_until_read() - moving);
       const bool pays = gain > 0 && boundaries_.worth_moving(key, items, gain, moving);
+      // What moves comes back for the next whole launch.
+      const double loss = std::max(
+          kSplitSeconds, plan.split_until_read() - plan.whole_until_read() + std::max(0.0, moving));
       if (!pays && !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
-                                          plan.split_seconds)) {
+                                          plan.split_seconds, loss)) {
         return false;
       }
-    } else if (moving < kInPlace * price.seconds) {
-      boundaries_.move_paid(key, items);
+    } else {
+      boundaries_.pays(key, items);
+      if (moving < kInPlace * price.seconds) boundaries_.move_paid(key, items);
     }
   }
   keep_participants(plan, price.shares);

@@ -20,6 +20,13 @@ class EngineChoice : public EngineTest {
     }
     planner_ = std::make_unique<Planner>(*set, settings_);
   }
+  /// Two devices of 10 ms.
+  void use_two() {
+    start("hh", SplitMode::kAuto);
+    work_ = known_kernel(KernelForm::kMap, buffer(1), buffer(0), 0.01,
+                         [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
+    planner_ = std::make_unique<Planner>(*set, settings_);
+  }
   KernelPlan plan() const { return *planner_->plan(work_, set->real_devices()); }
   /// Split launches of this plan ended `seconds` later than they were priced.
   void ended(const KernelPlan& plan, double seconds) const {
@@ -56,6 +63,72 @@ TEST_F(EngineChoice, OneDeviceWhereEverySplitIsDear) {
   ended(plan(), 0.02);
   ended(plan(), 0.02);
   EXPECT_FALSE(plan().split);
+}
+
+TEST_F(EngineChoice, AVerdictIsTriedAgainSoonAtFirstAndThenMoreSeldom) {
+  use_two();
+  const auto launches_until_tried = [&] {
+    int launches = 1;
+    while (!plan().split && launches < 1000) ++launches;
+    return launches;
+  };
+  // 5 ms priced, and 7 ms more really: a trial loses 2 ms of the 10 that one device takes.
+  const KernelPlan both = plan();
+  ended(both, 0.007);
+  EXPECT_NEAR(launches_until_tried(), 20, 2);  // 1 % of their time
+  EXPECT_NEAR(launches_until_tried(), 40, 4);
+  for (int i = 0; i < 4; ++i) launches_until_tried();
+  EXPECT_NEAR(launches_until_tried(), 120, 12);  // all of its 12 ms count
+  ended(both, 0.0001);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(plan().split);
+}
+
+TEST_F(EngineChoice, WhatKeptDevicesBusyIsNoCostOfASplit) {
+  use_two();
+  KernelPlan busy = plan();
+  busy.costs[1].wait = 0.02;  // one of them was, with something else
+  ended(busy, 0.02);
+  EXPECT_TRUE(plan().split);
+  for (ComputeCost& cost : busy.costs) cost.wait = 0.02;
+  ended(busy, 0.02);  // since all were free
+  EXPECT_FALSE(plan().split);
+}
+
+TEST_F(EngineChoice, PartsOfABufferAreWrittenApart) {
+  // By windows on the buffers, and by offsets in them.
+  for (const bool windows : {true, false}) {
+    start("hh", SplitMode::kAuto);
+    const auto in = buffer(1), out = buffer(0);
+    const auto half = [&](uint64_t number) {
+      KernelWork work = work_;
+      const auto arguments = std::make_shared<ArgumentSet>(*work_.arguments);
+      work.arguments = arguments;
+      work.shape.global[0] = kBytes / 2;
+      if (windows) {
+        for (const size_t i : {0u, 1u}) {
+          BufferView& view = (*arguments)[i].view;
+          view.origin = number * kBytes / 2;
+          view.size = kBytes / 2;
+        }
+      } else {
+        work.shape.offset[0] = number * kBytes / 2;
+      }
+      return work;
+    };
+    work_ = known_kernel(KernelForm::kMap, in, out, 0.01,
+                         [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
+    planner_ = std::make_unique<Planner>(*set, settings_);
+    const auto plan_of = [&](const KernelWork& work) {
+      return *planner_->plan(work, set->real_devices());
+    };
+    const KernelPlan first = plan_of(half(0));
+    ASSERT_TRUE(first.split);
+    planner_->begin(half(0), first);
+    // What comes next on the same half finds its devices free when its data are there.
+    EXPECT_FALSE(plan_of(half(0)).waits());
+    EXPECT_TRUE(plan_of(half(1)).waits());
+    EXPECT_TRUE(plan_of(half(1)).split);
+  }
 }
 
 TEST_F(EngineChoice, AKernelSlowerThanExpectedIsNoCostOfItsSplit) {

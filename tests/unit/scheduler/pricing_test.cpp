@@ -140,8 +140,23 @@ TEST(Boundaries, WholeLaunchesBesideSplits) {
 TEST(Boundaries, ARejectedSplitIsTriedAgainWhenItCostsNextToNothing) {
   Boundaries known;
   int tried = 0;
-  for (int i = 0; i < 1000; ++i) tried += known.try_again(7, 100, 1.0, 1.5);
+  for (int i = 0; i < 1000; ++i) tried += known.try_again(7, 100, 1.0, 1.5, 1.5);
   EXPECT_EQ(tried, 1000 / 150);
+}
+
+TEST(Boundaries, WhatARejectedSplitMayLoseCountsTwiceAsMuchAfterEachAttempt) {
+  Boundaries known;
+  const auto launches_until_tried = [&] {
+    int launches = 1;
+    while (!known.try_again(7, 100, 1.0, 1.5, 0.2)) ++launches;
+    return launches;
+  };
+  for (const int launches : {20, 40, 80, 150, 150}) EXPECT_EQ(launches_until_tried(), launches);
+  const uint32_t devices[] = {0, 1};
+  known.remember(7, 100, devices, {60, 40}, 1);  // it was no better
+  EXPECT_EQ(launches_until_tried(), 150);
+  known.pays(7, 100);
+  EXPECT_EQ(launches_until_tried(), 20);
 }
 
 TEST(Boundaries, DevicesThatWereLeftOutAreTriedAgainToo) {
