@@ -407,7 +407,8 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{"hg", SplitMode::kForce, false}, Scenario{"gg", SplitMode::kAuto, true},
         Scenario{"d", SplitMode::kAuto, false, 2}, Scenario{"d", SplitMode::kAuto, true, 2},
         Scenario{"hd", SplitMode::kNever, true, 2}, Scenario{"dd", SplitMode::kForce, false, 2},
-        Scenario{"ddh", SplitMode::kForce, true, 2}),
+        Scenario{"ddh", SplitMode::kForce, true, 2}, Scenario{"ss", SplitMode::kForce, false},
+        Scenario{"shs", SplitMode::kForce, true}, Scenario{"ss", SplitMode::kForce, false, 2}),
     [](const auto& chosen) {
       const Scenario& setup = chosen.param;
       return setup.devices +

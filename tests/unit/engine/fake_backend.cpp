@@ -181,7 +181,14 @@ class FakeQueue : public Queue {
         }
       }
     };
-    return post(wait, run, launch.observed);
+    ++backend_.unfinished;
+    return post(
+        wait,
+        [this, run] {
+          run();
+          --backend_.unfinished;
+        },
+        launch.observed);
   }
   Status launch_again(const Launch& launch, CompletionPtr& run) override {
     auto& completion = static_cast<FakeCompletion&>(*run);
@@ -193,6 +200,7 @@ class FakeQueue : public Queue {
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
                              WaitList wait) override {
     backend_.bytes_out += size;
+    if (backend_.unfinished > 0) ++backend_.reads_behind;
     return post(wait,
                 [&from, offset, size, to] { std::memcpy(to, bytes_of(from) + offset, size); });
   }
@@ -268,7 +276,8 @@ class FakeQueue : public Queue {
   Result<CompletionPtr> post(WaitList wait, std::function<void()> work, bool observed = true) {
     auto completion = std::make_shared<FakeCompletion>(measures_, observed);
     std::vector<CompletionPtr> before(wait.begin(), wait.end());
-    thread_.post([completion, before, work] {
+    TaskThread& thread = backend_.traits().serial ? backend_.only_thread() : thread_;
+    thread.post([completion, before, work] {
       for (const auto& other : before) static_cast<void>(other->wait());
       completion->run(work);
     });
@@ -298,6 +307,7 @@ FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : k
   if (kind == 'n') traits_.max_offset = 1000;
   traits_.pins_host_memory = kind == 'p';
   traits_.reads_ahead = kind == 'e';
+  traits_.serial = kind == 's';
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;
   traits_.max_allocation = max_allocation;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "platform/task_thread.h"
 #include "scheduler/exec/engine.h"
 
 namespace tutti::testing {
@@ -35,7 +36,8 @@ class FakeBackend : public backends::Backend {
   /// `kind`: 'h' shares the host's memory; 'a' too, and its atomics are the host's; 'd' has memory
   /// of its own; 'g' too, measuring times is costly on it and launches overlap; 'n' too, and takes
   /// offsets up to 1000; 'p' too, and pins host memory; 'e' too, and reads the source of a write
-  /// when that is enqueued; 'r' too, and its images are for reading only.
+  /// when that is enqueued; 'r' too, and its images are for reading only; 's' too, and it does one
+  /// command at a time, whatever the queue.
   FakeBackend(uint32_t index, char kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }
@@ -61,10 +63,14 @@ class FakeBackend : public backends::Backend {
   backends::Traffic traffic() const override { return {bytes_in, bytes_out}; }
   std::atomic<uint64_t> bytes_in{0}, bytes_out{0}, launches{0};
   std::atomic<uint32_t> launching_queues{0};  // queues that got a launch
+  std::atomic<uint32_t> unfinished{0};        // launches
+  std::atomic<uint32_t> reads_behind{0};      // reads that were enqueued while there were such
+  TaskThread& only_thread() { return only_thread_; }
 
  private:
   const char kind_;
   backends::DeviceTraits traits_;
+  TaskThread only_thread_{"fake-device"};  // of a serial one
 };
 
 /// A kernel with a host function for each device and a summary written by hand.
