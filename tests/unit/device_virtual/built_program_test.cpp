@@ -383,12 +383,12 @@ TEST_F(BuiltProgramTest, WhereTheFirstCannotTheOthersAreAskedAtOnce) {
   EXPECT_NE(none.log.find("device 1 says no"), std::string::npos) << none.log;
 }
 
-TEST_F(BuiltProgramTest, OthersBuildOnceLaunchesHaveForegoneTwiceWhatItTakes) {
+TEST_F(BuiltProgramTest, OthersBuildOnceLaunchesHaveForegoneWhatItTakes) {
   const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
   ASSERT_NE(outcome.program, nullptr) << outcome.log;
   KernelExecutable kernel(outcome.program, 0);
   const double builds = kernel.seconds_until_ready(3, KernelVariant::kUntouched);
-  kernel.note_gain(1.9 * builds, 3, KernelVariant::kUntouched);
+  kernel.note_gain(0.9 * builds, 3, KernelVariant::kUntouched);
   EXPECT_FALSE(kernel.build_if_worth(3, KernelVariant::kUntouched));
   EXPECT_EQ(fakes_[1]->builds, 0);
   kernel.note_gain(0.2 * builds, 3, KernelVariant::kUntouched);
