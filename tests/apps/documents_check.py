@@ -288,7 +288,7 @@ class Checker:
             # Not the driver's: of the build, or of a test program.
             found = subprocess.run(
                 ["grep", "-rqw", "--include=*.cpp", "--include=*.cmake", "--include=CMakeLists.txt",
-                 variable, "cmake", "src", "tests", "bench"], cwd=self.sources)
+                 "--include=*.sh", variable, "cmake", "src", "tests", "bench", "scripts"], cwd=self.sources)
             if found.returncode != 0:
                 self.failures.add(name, f"there is no {variable}")
 

@@ -250,7 +250,7 @@ def main():
     played.write_text(text.replace("</head>", f"<script>{AT_ONCE}</script></head>")
                       .replace("</body>", f"<script>{KEYS}</script></body>"))
     page = Page(browse(chromium, folder, played, "--dump-dom"))
-    expect("when" in page.texts["details"] and "device" in page.texts["details"],
+    expect("when" in page.texts["details"] and "command" in page.texts["details"],
            f"no details of the event chosen by keys: {page.texts['details']}")
     for means in ("keys", "wheel"):
         expect(page.body.get(f"data-{means}") == "true", f"no zoom by {means}")

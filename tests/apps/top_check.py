@@ -116,7 +116,7 @@ def files(tutti, program, folder):
                     if p["process"] == os.getpid()]
 
         expect(shown(mine), "this process is not shown: the test knows another layout")
-        evil = bytes(mine).replace(name, b"a\x1b[2Jb\xff\n\0", 1)
+        evil = bytes(mine).replace(name, b"a\x1b[2Jb\xff\n\0\0\0", 1)
         expect(evil != bytes(mine), "there is no name to spoil")
         expect(shown(evil), "a name's characters hide a process")
         text = top(tutti, around, "--once")

@@ -202,7 +202,8 @@ def check_bytes(tutti, _program, folder):
         if run["args"]["kernel"] == "paint":
             painted[run["args"]["device"]] += run["args"].get("count", 1)
     expect(painted, "paint did not run")
-    expect(read_back == PIXELS, f"{read_back} bytes read, not {PIXELS}: {reasons}")
+    # What passed through the host on its way to another device need not be read once more.
+    expect(PIXELS - passed_on <= read_back <= PIXELS, f"{read_back} of {PIXELS} bytes read: {reasons}")
     expect(passed_on == sum(to_device.values()), f"{passed_on} bytes left a device: {to_device}")
     for device, moved in to_device.items():
         expect(moved <= PIXELS - painted[device] * PIXELS // sum(painted.values()),
