@@ -57,14 +57,15 @@ Result<TuttiAlone> show_tutti_alone() {
                 "tutti.icd is neither in ../share/tutti/vendors nor in ../etc/OpenCL/vendors of "
                 "this program; is Tutti installed or built completely?");
   }
-  TuttiAlone made{folder.string(), {}};
+  // The Khronos loader that comes with CUDA 13 appends the files' names to what it is given.
+  TuttiAlone made{folder.string() + '/', {}};
   std::getline(std::ifstream(folder / "tutti.icd"), made.library);
   if (access(made.library.c_str(), R_OK) != 0) {
     return fail(CL_INVALID_VALUE, fmt::format("{} names {}: {}", (folder / "tutti.icd").string(),
                                               made.library, strerror(errno)));
   }
   hand_on_vendors(folder);
-  setenv("OCL_ICD_VENDORS", folder.c_str(), 1);
+  setenv("OCL_ICD_VENDORS", made.folder.c_str(), 1);
   return made;
 }
 

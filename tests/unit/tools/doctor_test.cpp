@@ -81,7 +81,7 @@ TEST_F(DoctorTest, ASoundMachine) {
   EXPECT_EQ(finding(output, "driver", "libtutti-compiler.so")["severity"], "ok");
   EXPECT_EQ(
       finding(output, "application", "does not find it without")["fix"],
-      "set OCL_ICD_VENDORS=" + (tree_ / "etc/OpenCL/vendors") + ", or install with PREFIX=/usr");
+      "set OCL_ICD_VENDORS=" + (tree_ / "etc/OpenCL/vendors/") + ", or install with PREFIX=/usr");
   const Outcome text = shell(tool() + " doctor");
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.output, HasSubstr("An application finds the Tutti device; problems: 0"));

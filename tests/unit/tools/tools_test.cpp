@@ -49,7 +49,7 @@ TEST_F(ToolsTest, RunPrefersTheInstalledPrivateFolder) {
   install_icd("etc/OpenCL/vendors");
   install_icd("share/tutti/vendors");
   EXPECT_EQ(shell(tool() + " run sh -c 'echo $OCL_ICD_VENDORS'").output,
-            (tree_ / "share/tutti/vendors") + "\n");
+            (tree_ / "share/tutti/vendors/") + "\n");  // CUDA's loader needs the last slash
 }
 
 TEST_F(ToolsTest, RunGivesArgumentsAndExitCodeAsTheyAre) {
@@ -223,7 +223,7 @@ TEST_F(ToolsTest, RunHandsTheLoadersVendorsOn) {
   install_icd("etc/OpenCL/vendors");
   const std::string show =
       tool() + " run sh -c 'echo \"$TUTTI_VENDORS|${OCL_ICD_FILENAMES-unset}|$OCL_ICD_VENDORS\"'";
-  const std::string own = tree_ / "etc/OpenCL/vendors";
+  const std::string own = tree_ / "etc/OpenCL/vendors/";
   EXPECT_EQ(shell(show).output, "|unset|" + own + "\n");
   EXPECT_EQ(shell("OCL_ICD_VENDORS=/mine " + show).output, "/mine|unset|" + own + "\n");
   EXPECT_EQ(shell("OPENCL_VENDOR_PATH=/mine " + show).output, "/mine|unset|" + own + "\n");
