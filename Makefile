@@ -26,10 +26,7 @@ setup = $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
 
 .PHONY: all setup build build-tests test demo bench install package check-package format check-format tidy \
         sanitize sanitize-asan sanitize-tsan sanitize-core core-asan core-tsan check-layers ci clean
-# Only `make ci` runs goals beside each other, on what it has built.
-ifndef TOGETHER
 .NOTPARALLEL:
-endif
 
 all: build
 
@@ -88,7 +85,7 @@ core-asan core-tsan: core-%:
 
 sanitize-core: core-asan core-tsan
 
-package: $(if $(TOGETHER),,build)
+package: $(if $(filter ci,$(MAKECMDGOALS)),,build)
 	@$(call setup,build run package)
 	rm -rf $(BUILD)/packages
 	cd $(BUILD) && cpack
@@ -126,13 +123,10 @@ tidy:
 	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=ON
 	scripts/tidy.sh $(BUILD) $(JOBS)
 
-# Cheap checks first. Warnings are errors here, and only here. What waits for the network, or ends with
-# one long test, runs beside what compiles; tests that reckon with time have the cores alone.
-together = $(MAKE) TOGETHER=yes SETUP=no -j 2 --output-sync=target
+# Cheap checks first. Warnings are errors here, and only here. One after the other: tests reckon with
+# time.
 ci: CMAKE_ARGS += -DTUTTI_WERROR=ON
-ci: setup check-layers check-format
-	$(MAKE) SETUP=no test
-	$(together) core-asan check-package core-tsan
+ci: setup check-layers check-format test check-package sanitize-core
 
 clean:
 	rm -rf build build-*/

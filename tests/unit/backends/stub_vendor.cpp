@@ -109,6 +109,12 @@ cl_int enter(const char* function) {
   if (const cl_int scripted = enter(__func__)) { \
     return scripted;                             \
   }
+// An error of a release frees all the same, so that what leaks is the driver's doing.
+#define ENTER_RELEASE(object)                    \
+  if (const cl_int scripted = enter(__func__)) { \
+    (void)release(object);                       \
+    return scripted;                             \
+  }
 #define ENTER_CREATE()                           \
   if (const cl_int scripted = enter(__func__)) { \
     if (errcode) *errcode = scripted;            \
@@ -249,7 +255,7 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties*, cl_uint, co
   return make<_cl_context>();
 }
 cl_int CL_API_CALL clReleaseContext(cl_context context) {
-  ENTER()
+  ENTER_RELEASE(context)
   return release(context);
 }
 
@@ -274,7 +280,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context conte
   return stub::clCreateCommandQueue(context, device, properties, errcode);
 }
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue) {
-  ENTER()
+  ENTER_RELEASE(queue)
   return release(queue);
 }
 
@@ -309,7 +315,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem parent, cl_mem_flags, cl_buffer_crea
   return memory;
 }
 cl_int CL_API_CALL clReleaseMemObject(cl_mem memory) {
-  ENTER()
+  ENTER_RELEASE(memory)
   cl_mem parent = memory->references == 1 ? memory->parent : nullptr;
   release(memory);
   if (parent) release(parent);
@@ -338,7 +344,7 @@ cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint, const cl_device_i
   return CL_SUCCESS;
 }
 cl_int CL_API_CALL clReleaseProgram(cl_program program) {
-  ENTER()
+  ENTER_RELEASE(program)
   return release(program);
 }
 cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device_id,
@@ -372,7 +378,7 @@ cl_kernel CL_API_CALL clCreateKernel(cl_program program, const char* name, cl_in
   return kernel;
 }
 cl_int CL_API_CALL clReleaseKernel(cl_kernel kernel) {
-  ENTER()
+  ENTER_RELEASE(kernel)
   return release(kernel);
 }
 cl_uint argument_count(cl_kernel kernel) { return kernel->name == "scale" ? 2 : 1; }
@@ -414,7 +420,7 @@ cl_int CL_API_CALL clGetEventInfo(cl_event event, cl_event_info what, size_t siz
   return CL_INVALID_VALUE;
 }
 cl_int CL_API_CALL clReleaseEvent(cl_event event) {
-  ENTER()
+  ENTER_RELEASE(event)
   return release(event);
 }
 cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size,

@@ -115,7 +115,8 @@ TEST_F(EngineChoice, PartsOfABufferAreWrittenApart) {
       }
       return work;
     };
-    work_ = known_kernel(KernelForm::kMap, in, out, 0.01,
+    work_ = known_kernel(KernelForm::kMap, in, out, 10,  // seconds: none of this takes as long
+
                          [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
     planner_ = std::make_unique<Planner>(*set, settings_);
     const auto plan_of = [&](const KernelWork& work) {
