@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "platform/keep_forever.h"
 #include "platform/thread_annotations.h"
 
 namespace tutti::backends {
@@ -146,7 +147,7 @@ std::optional<bool> try_native_kernel(const VendorDevice& device, cl_context con
   // Before anybody waits: threads that wait may help drivers that have threads of their own, too.
   const bool here = ran_in->load() == std::this_thread::get_id();
   if (!trial.succeeds("clFinish", cl.clFinish(queue.get()))) {
-    (void)ran_in.release();  // it may still be written to
+    keep_forever(std::move(ran_in));  // it may still be written to
     return std::nullopt;
   }
   if (!flushed || ran_in->load() == std::thread::id()) return std::nullopt;

@@ -315,11 +315,11 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem parent, cl_mem_flags, cl_buffer_crea
   return memory;
 }
 cl_int CL_API_CALL clReleaseMemObject(cl_mem memory) {
-  ENTER_RELEASE(memory)
+  const cl_int scripted = enter(__func__);
   cl_mem parent = memory->references == 1 ? memory->parent : nullptr;
   release(memory);
   if (parent) release(parent);
-  return CL_SUCCESS;
+  return scripted;
 }
 
 cl_program CL_API_CALL clCreateProgramWithSource(cl_context, cl_uint count, const char** texts,
