@@ -89,7 +89,7 @@ class Sink {
   uint64_t lost_told_ TUTTI_GUARDED_BY(mutex_) = 0;  // as the file says
   off_t end_ = 0;  // of what the file holds for good; the writer's
   bool warned_ TUTTI_GUARDED_BY(mutex_) = false;
-  pid_t process_ TUTTI_GUARDED_BY(mutex_) = 0;  // that start()ed
+  std::atomic<pid_t> process_{0};               // that start()ed, until it stops
   std::atomic<uint32_t> session_{0};            // of start(): threads name their rows in each
   TaskThread* writer_ TUTTI_GUARDED_BY(mutex_) = nullptr;
 };
@@ -145,6 +145,8 @@ void refuse(const std::string& path, const std::string& why) {
 }
 
 void Sink::start(const std::string& path) {
+  const pid_t starter = process_.load(std::memory_order_relaxed);
+  if (starter != 0 && starter != getpid()) return;  // as in stop()
   MutexLock lock(mutex_);
   if (writer_) return;
   struct stat before {};
@@ -175,7 +177,7 @@ void Sink::start(const std::string& path) {
   file_ = file;
   open_file.store(file, std::memory_order_relaxed);
   path_ = path;
-  process_ = getpid();
+  process_.store(getpid(), std::memory_order_relaxed);
   stopping_ = warned_ = false;
   lost_ = lost_told_ = 0;
   end_ = static_cast<off_t>(head.size());
@@ -187,10 +189,13 @@ void Sink::start(const std::string& path) {
 
 void Sink::stop() {
   detail::on.store(false, std::memory_order_relaxed);
+  // A forked child has neither thread nor say, and a lock that the writer held at that moment is
+  // held there for ever.
+  if (process_.load(std::memory_order_relaxed) != getpid()) return;
   TaskThread* writer = nullptr;
   {
     MutexLock lock(mutex_);
-    if (!writer_ || process_ != getpid()) return;  // a forked child has neither thread nor say
+    if (!writer_) return;
     stopping_ = true;
     const bool inline_now = !wake_writer();
     changed_.notify_all();
@@ -201,6 +206,7 @@ void Sink::stop() {
     }
     changed_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) { return !draining_; });
     writer = std::exchange(writer_, nullptr);
+    process_.store(0, std::memory_order_relaxed);
   }
   delete writer;
 }

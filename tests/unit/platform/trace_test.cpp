@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -287,6 +288,23 @@ TEST_F(TraceTest, TwoProcessesDoNotWriteOneFile) {
   trace::start(folder_ / "trace.%p.json");
   trace::stop();
   EXPECT_TRUE(std::filesystem::exists(folder_ / ("trace." + std::to_string(getpid()) + ".json")));
+}
+
+// Whatever the writer does at the moment of a fork, its lock among others.
+TEST_F(TraceTest, AForkedChildEndsWhileTheWriterWrites) {
+  trace::start(file_);
+  std::atomic<bool> done{false};
+  std::thread events_come([&] {
+    for (uint64_t i = 0; !done; ++i) trace::slice({1, 1}, "api", "call", 10 * i, 10 * i + 5);
+  });
+  for (int i = 0; i < 200; ++i) {
+    const int status = in_child([] { trace::stop(); });
+    EXPECT_TRUE(WIFEXITED(status));
+  }
+  done = true;
+  events_come.join();
+  trace::stop();
+  EXPECT_TRUE(json::accept(text_of(file_)));
 }
 
 // A child that lives on must not keep the file from the next run.
