@@ -89,8 +89,8 @@ class Sink {
   uint64_t lost_told_ TUTTI_GUARDED_BY(mutex_) = 0;  // as the file says
   off_t end_ = 0;  // of what the file holds for good; the writer's
   bool warned_ TUTTI_GUARDED_BY(mutex_) = false;
-  std::atomic<pid_t> process_{0};               // that start()ed, until it stops
-  std::atomic<uint32_t> session_{0};            // of start(): threads name their rows in each
+  std::atomic<pid_t> process_{0};     // that start()ed, until it stops
+  std::atomic<uint32_t> session_{0};  // of start(): threads name their rows in each
   TaskThread* writer_ TUTTI_GUARDED_BY(mutex_) = nullptr;
 };
 

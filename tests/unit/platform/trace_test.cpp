@@ -297,7 +297,7 @@ TEST_F(TraceTest, AForkedChildEndsWhileTheWriterWrites) {
   std::thread events_come([&] {
     for (uint64_t i = 0; !done; ++i) trace::slice({1, 1}, "api", "call", 10 * i, 10 * i + 5);
   });
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const int status = in_child([] { trace::stop(); });
     EXPECT_TRUE(WIFEXITED(status));
   }
