@@ -36,7 +36,8 @@ inline void add_alone(Count& to, uint64_t more) {
 inline void add(Count& to, uint64_t more) { to.fetch_add(more, std::memory_order_relaxed); }
 
 /// How long something of several was going on. The state is how many there are, and since when, in
-/// microseconds modulo 2^40: one word, so that it is always whole.
+/// microseconds modulo 2^40: one word, so that it is always whole. Measured in the system's ticks:
+/// tiny commands begin and end at each call, and would pay for two looks at the exact clock.
 class Busy {
  public:
   static constexpr uint64_t kTimeBits = 40, kTimeMask = (uint64_t{1} << kTimeBits) - 1;
@@ -44,7 +45,7 @@ class Busy {
     uint64_t before = state_.load(std::memory_order_relaxed);
     uint64_t now = 0;
     do {
-      if (before >> kTimeBits == 0 && now == 0) now = now_ns() / 1000;
+      if (before >> kTimeBits == 0 && now == 0) now = tick_ns() / 1000;
     } while (!state_.compare_exchange_weak(
         before, (before >> kTimeBits) == 0 ? one() | (now & kTimeMask) : before + one(),
         std::memory_order_relaxed));
@@ -55,7 +56,7 @@ class Busy {
       if (before >> kTimeBits == 0) return;
     } while (!state_.compare_exchange_weak(before, before >> kTimeBits == 1 ? 0 : before - one(),
                                            std::memory_order_relaxed));
-    if (before >> kTimeBits == 1) add(ended_us_, since(before, now_ns()));
+    if (before >> kTimeBits == 1) add(ended_us_, since(before, tick_ns()));
   }
   /// Microseconds, by `at_ns`. For a copy of the words that a reader has.
   static uint64_t total(uint64_t ended_us, uint64_t state, uint64_t at_ns) {
