@@ -24,10 +24,11 @@ from pathlib import Path
 
 import split_report
 
-# The versions that the releases of Debian have, and their archives' SHA-256.
+# The versions that the releases of Debian have: their archives' SHA-256, and how many tests must pass
+# at least of those that are selected below.
 ARCHIVES = {
-    "2022.3.1": "4a3db0fe61b5cdc95267526deebd71a7e1d795694d4b0fe2761f0630bcca3621",
-    "2025.1": "0116736d7f7920f87b8db4b66a03f27b1d930d2e37ddd14518407cc22dd24779",
+    "2022.3.1": ("4a3db0fe61b5cdc95267526deebd71a7e1d795694d4b0fe2761f0630bcca3621", 79),
+    "2025.1": ("0116736d7f7920f87b8db4b66a03f27b1d930d2e37ddd14518407cc22dd24779", 74),
 }
 VERSION = importlib.metadata.version("pyopencl")
 ARCHIVE = f"pyopencl-{VERSION}.tar.gz"
@@ -54,8 +55,8 @@ MAY_SKIP = {
     "device does not support": "shared virtual memory: Tutti has none yet",
     "SPIR-V program creation": "Tutti takes no SPIR-V, nor does PoCL",
     "required image format": "CL_RG, which is optional, and which PoCL has not",
+    "AMD-specific test": "copies that only AMD's own platform has",
 }
-LEAST_PASSED = 79
 LEAST_SPLIT = 20
 
 
@@ -98,9 +99,9 @@ def read(address):
 
 def fetch(folder):
     """The archive's path; it is fetched when it is not there or is another."""
-    expected = ARCHIVES.get(VERSION)
-    if not expected:
+    if VERSION not in ARCHIVES:
         sys.exit(f"PyOpenCL {VERSION} is installed; known are the archives of {', '.join(ARCHIVES)}")
+    expected, _ = ARCHIVES[VERSION]
     archive = folder / ARCHIVE
     if archive.exists() and hashlib.sha256(archive.read_bytes()).hexdigest() == expected:
         return archive
@@ -146,8 +147,9 @@ def check(report):
         elif not skipped.get("message", "").startswith(tuple(MAY_SKIP)):
             wrong.append(f"skipped: {name}: {skipped.get('message')}")
     print(f"{passed} passed")
-    if wrong or passed < LEAST_PASSED:
-        sys.exit("\n".join([*wrong, f"at least {LEAST_PASSED} must pass"]))
+    _, least = ARCHIVES[VERSION]
+    if wrong or passed < least:
+        sys.exit("\n".join([*wrong, f"{passed} passed, at least {least} must"]))
 
 
 def main():
