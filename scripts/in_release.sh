@@ -4,8 +4,9 @@
 #   usage: scripts/in_release.sh RELEASE [COMMAND…]     RELEASE: bookworm, trixie; no command: make it
 # The root has what packaging/debian-packages.txt lists. It is made by mmdebstrap once, in
 # ${TUTTI_ROOTS:-~/.cache/tutti/roots} (some 6 GB, three minutes), and anew when that list changes.
-# Needs root, and the network to make it. Inside, the root is read-only but for /tutti (the checkout),
-# /tmp, the home folder, which are gone afterwards, and ccache's folder, which is kept beside the roots.
+# Needs root, and the network to make it. Inside, the root is read-only but for /tutti (the checkout);
+# what programs write to outside of it ($scratch and the home folder), which is empty and gone
+# afterwards; and ccache's folder, which is kept beside the roots.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -66,19 +67,22 @@ fi
 
 own=$(mktemp -d "$roots/run.XXXXXX")
 trap 'rm -rf --one-file-system "$own"' EXIT
-mkdir -p "$own/tmp" "$own/home/.cache/ccache" "$roots/ccache"
-chmod 1777 "$own/tmp"
+# rpm has its locks and its database there, rpmbuild its scripts.
+scratch="tmp var/tmp run var/lib/rpm"
+mkdir -p "$own/run/lock" "$own/home/.cache/ccache" "$roots/ccache"
+for folder in $scratch; do mkdir -p "$own/$folder"; done
+chmod 1777 "$own/tmp" "$own/var/tmp" "$own/run/lock"
 # pip's index outside is that of the tests that fetch something.
 index=${PIP_INDEX_URL:-$(python3 -m pip config get global.index-url 2>/dev/null || true)}
 
 # shellcheck disable=SC2016  # expanded inside
 unshare --mount --pid --fork --kill-child --propagation private bash -euc '
-  root=$1 own=$2 roots=$3 source=$4
-  shift 4
+  root=$1 own=$2 roots=$3 source=$4 scratch=$5
+  shift 5
   mount --bind "$root" "$root"
   mount -o remount,bind,ro "$root"
   mount --bind "$source" "$root/tutti"
-  mount --bind "$own/tmp" "$root/tmp"
+  for folder in $scratch; do mount --bind "$own/$folder" "$root/$folder"; done
   mount --bind "$own/home" "$root/root"
   mount --bind "$roots/ccache" "$root/root/.cache/ccache"
   mount -t proc proc "$root/proc"
@@ -89,7 +93,7 @@ unshare --mount --pid --fork --kill-child --propagation private bash -euc '
     [ ! -e "$file" ] || [ ! -e "$root$file" ] || mount --bind "$(readlink -f "$file")" "$root$file"
   done
   exec chroot "$root" "$@"
-' in_release "$root" "$own" "$roots" "$PWD" \
+' in_release "$root" "$own" "$roots" "$PWD" "$scratch" \
   env --unset=TMPDIR --unset=CCACHE_DIR --unset=CCACHE_BASEDIR --unset=PYTHONPATH \
     HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     ${index:+"PIP_INDEX_URL=$index"} bash -c 'cd /tutti && exec "$@"' in_release "$@"
