@@ -145,7 +145,7 @@ Result<Run> read_run(const std::string& path) {
     // What had not ended when the trace stops has no time.
     run.kernels.push_back({kernel.name, kernel.launches - kernel.unfinished, kernel.split,
                            static_cast<double>(kernel.total_ns) * 1e-9,
-                           kernel.gain > 0 ? std::optional(kernel.gain) : std::nullopt});
+                           quotient(kernel.best_ns, kernel.split_ns)});
   }
   return run;
 }

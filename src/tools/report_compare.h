@@ -17,7 +17,7 @@ struct RunKernel {
   std::string name;
   uint64_t launches = 0, split = 0;
   std::optional<double> seconds;       // of all launches
-  std::optional<double> gain;          // against the best single device
+  std::optional<double> gain;          // of split launches, against the best single device
   double split_share() const;          // of the launches
   std::optional<double> each() const;  // seconds
 };

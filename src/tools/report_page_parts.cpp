@@ -9,6 +9,7 @@
 #include "report/compare.js.h"
 #include "report/details.js.h"
 #include "report/devices.js.h"
+#include "report/frame.html.h"
 #include "report/graph.js.h"
 #include "report/input.js.h"
 #include "report/kernels.js.h"
@@ -47,9 +48,10 @@ std::string page_of(PageKind kind, std::string data) {
   std::string script = "\"use strict\";\n(() => {\n";
   for (const char* part : scripts_of(kind)) script += part;
   script += "})();\n";
-  std::string page =
-      kind == PageKind::kReport ? embedded::report_page_html : embedded::report_compare_html;
+  std::string page = embedded::report_frame_html;
   // The data last: nothing of theirs may be taken for a mark.
+  put_in(page, "@BODY@",
+         kind == PageKind::kReport ? embedded::report_page_html : embedded::report_compare_html);
   put_in(page, "@STYLE@", embedded::report_page_css);
   put_in(page, "@SCRIPT@", script);
   put_in(page, "@DATA@", data);

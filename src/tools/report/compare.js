@@ -35,8 +35,8 @@ const columns = [
   compared("b", "launches", "B launches", (n) => "" + n),
   compared("a", "split", "A split", (n) => "" + n),
   compared("b", "split", "B split", (n) => "" + n),
-  compared("a", "gain", "A gain", ratioText, "Against the best single device"),
-  compared("b", "gain", "B gain", ratioText, "Against the best single device"),
+  compared("a", "gain", "A split gain", ratioText, "Of split launches, against the best single device"),
+  compared("b", "gain", "B split gain", ratioText, "Of split launches, against the best single device"),
 ];
 const made = sortableTable(columns, data.kernels, {caption: "Kernels of both runs; each column sorts",
   sorted: {key: "b_seconds", down: true},

@@ -5,10 +5,12 @@ function shareBar(parts) {  // [device, share]
       "aria-label": parts.map(([d, s]) => deviceName(d) + " " + percent(s)).join(", ")},
       parts.filter(([, share]) => share > 0).map(([device, share]) => element("div", {
         style: `width:${100 * share}%;background:${deviceColor(device)}`,
-        title: deviceName(device) + ": " + percent(share)}, share > 0.05 ? percent(share) : "")));
+        title: deviceName(device) + ": " + percent(share)}, element("span", {}, percent(share)))));
 }
 const named = (index) => [element("i", {class: "dot", style: "background:" + deviceColor(index)}),
                           deviceName(index)];
+$("no-devices").hidden = data.devices.length > 0;
+$("shares").hidden = $("devices").hidden = data.devices.length === 0;
 $("shares").append(shareBar(data.devices.map((d) => [d.index, d.share])),
                    element("p", {class: "quiet"}, "Shares of the devices’ busy time"));
 $("devices").append(...table(
@@ -29,8 +31,8 @@ const joules = (value) => value ? value.toPrecision(4) + " J" : "–";
 const delay = (value) => value ? value.toPrecision(4) + " J s" : "–";
 
 /// The watts that a sensor told, over the whole trace.
-function powerChart(sensor) {
-  const WIDTH = 1000, TALL = 110, LEFT = 60, BOTTOM = 24, TOP = 8;
+function powerChart(sensor, WIDTH) {
+  const TALL = 110, LEFT = 60, BOTTOM = 24, TOP = 8;
   const power = sensor.power, most = Math.max(1e-9, ...power.filter((_, i) => i % 2));
   const x = (t) => LEFT + t / Math.max(1, data.duration) * (WIDTH - LEFT - 8);
   const y = (w) => TOP + (1 - w / most) * (TALL - TOP - BOTTOM);
@@ -62,7 +64,7 @@ if (data.energy.sensors.length || data.energy.absent) {
   for (const sensor of data.energy.sensors) {
     $("energy").append(element("h4", {}, sensor.name), element("p", {class: "quiet"},
         joules(sensor.joules) + ", " + sensor.watts.toPrecision(4) + " W on average, " +
-        joules(sensor.busy_joules) + " of it while kernels ran"), powerChart(sensor));
+        joules(sensor.busy_joules) + " of it while kernels ran"), chart((width) => powerChart(sensor, width)));
     $("energy").append(element("div", {class: "scroll"}, element("table", {}, ...table(
         ["device", "while it computed"],
         data.devices.filter((d) => sensor.devices.includes(d.index)).map((d) => element("tr",

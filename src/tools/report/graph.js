@@ -161,6 +161,7 @@ const turnGraph = (by) => {
 $("graph-before").onclick = () => turnGraph(-GRAPH_MOST);
 $("graph-next").onclick = () => turnGraph(GRAPH_MOST);
 if (!numbers.length) {
+  $("graph-hint").hidden = true;
   $("graph-section").querySelector(".tools").hidden = true;
   $("graph").append(element("p", {class: "quiet"}, "The trace does not tell."));
 }

@@ -16,8 +16,8 @@ for (const row of rows) {
 }
 
 /// One launch's packages: each device's packages over time, as high as they are large.
-function packageChart(launch) {
-  const WIDTH = 1000, LANE = 54, LEFT = 34, BOTTOM = 24;
+function packageChart(launch, WIDTH) {
+  const LANE = 54, LEFT = 34, BOTTOM = 24;
   const packages = packagesOf.get(launch.command) || [];
   const devices = [...new Set(packages.map((p) => field(p.row, p.at, DEVICE)))].sort((a, b) => a - b);
   const tall = Math.max(1, devices.length) * LANE + BOTTOM;
@@ -45,9 +45,10 @@ function packageChart(launch) {
       }
     }
   });
-  for (let i = 0; i <= 4; ++i) {
-    svg.append(element("text", {x: x(from + length * i / 4), y: tall - 7,
-        "text-anchor": i === 0 ? "start" : i === 4 ? "end" : "middle"}, i === 0 ? "0" : time(length * i / 4)));
+  const steps = WIDTH < 420 ? 2 : 4;
+  for (let i = 0; i <= steps; ++i) {
+    svg.append(element("text", {x: x(from + length * i / steps), y: tall - 7,
+        "text-anchor": i === 0 ? "start" : i === steps ? "end" : "middle"}, i === 0 ? "0" : time(length * i / steps)));
   }
   return svg;
 }
@@ -70,7 +71,7 @@ function launchChooser(kernel) {
           const spare = (launch.end - launch.begin) * 0.08 + 100;
           show(launch.begin - spare, launch.end + spare);
           $("timeline-title").scrollIntoView();
-        }}, "Show in the timeline")), packageChart(launch));
+        }}, "Show in the timeline")), chart((width) => packageChart(launch, width)));
   };
   let last = launches.length - 1;
   for (let i = last; i >= 0; --i) if (launches[i].split && launches[i].ended) { last = i; break; }
@@ -103,9 +104,9 @@ function compareBars(kernel) {
     element("b", {"data-key": key, "data-value": ns}, time(ns))]));
 }
 
-function kernelSection(kernel, open) {
-  const section = element("details", {class: "kernel", id: "kernel-" + data.kernels.findIndex((k) => k.name === kernel.name),
-      "data-kernel": kernel.name, open: open ? "" : null},
+function kernelSection(kernel, number) {
+  const section = element("details", {class: "kernel", id: "kernel-" + number,
+      "data-kernel": kernel.name, open: number < 4 ? "" : null},
       element("summary", {}, element("h3", {}, element("code", {}, kernel.name)),
           element("span", {class: "chip " + (kernel.split ? "split" : "whole")},
                   kernel.split === kernel.launches ? "split" : kernel.split === 0 ? "whole"
@@ -117,6 +118,12 @@ function kernelSection(kernel, open) {
                    delay(kernel.energy_delay) : "") +
                   (kernel.failed ? ", " + kernel.failed + " failed" : "") +
                   (kernel.unfinished ? ", " + kernel.unfinished + " not ended" : ""))));
+  // What is closed is made when it is opened: there may be thousands.
+  if (number < 12) fillSection(section, kernel);
+  else section.addEventListener("toggle", () => fillSection(section, kernel), {once: true});
+  return section;
+}
+function fillSection(section, kernel) {
   section.append(element("ul", {class: "verdicts"}, kernel.verdicts.map((v) => element("li",
       {"data-key": "verdict", "data-value": v.mode, "data-launches": v.launches},
       element("b", {}, v.launches + " × " + v.mode), v.reason ? ": " + v.reason : ""))));
@@ -148,14 +155,12 @@ function kernelSection(kernel, open) {
   section.append(element("h4", {}, "Bytes moved, and why"));
   section.append(kernel.moved.length ? movedTable(kernel.moved)
       : element("p", {class: "quiet"}, "None: the data were where they were needed."));
-  return section;
 }
 const lost = (kernel) => kernel.gain > 0 && kernel.gain < 1;
 const kernelColumns = [
   {key: "kernel", title: "kernel", words: true, value: (k) => k.name,
    show: (k) => element("a", {href: "#kernel-" + data.kernels.indexOf(k), onclick: () => {
-     const section = $("kernel-" + data.kernels.indexOf(k));
-     if (section) section.open = true;
+     $("kernel-" + data.kernels.indexOf(k)).open = true;
    }}, element("code", {}, k.name))},
   {key: "total_ns", title: "time", hint: "Of all its launches", value: (k) => k.total_ns, show: (k) => time(k.total_ns)},
   {key: "share", title: "of kernels’ time", hint: "Its time by that of all kernels", value: (k) => k.share,
@@ -163,7 +168,8 @@ const kernelColumns = [
   {key: "run_share", title: "of the whole time", hint: "Part of the traced time in which some launch of it ran",
    value: (k) => k.run_share,
    show: (k) => [element("span", {class: "meter", "aria-hidden": "true"},
-                         element("i", {style: `width:${100 * Math.min(1, k.run_share)}%`})), percent(k.run_share)]},
+                         element("i", {style: `width:${100 * Math.min(1, k.run_share)}%`})),
+                element("span", {class: "beside-meter"}, percent(k.run_share))]},
   {key: "launches", title: "launches", value: (k) => k.launches, show: (k) => "" + k.launches},
   {key: "split", title: "split", hint: "Launches that were split", value: (k) => k.split, show: (k) => "" + k.split},
   {key: "median_ns", title: "median", hint: "Time of a launch", value: (k) => k.median_ns, show: (k) => time(k.median_ns)},
@@ -193,12 +199,6 @@ if (data.kernels.length) {
         " slower than the best single device would have been: marked ▼.";
   }
 }
-data.kernels.forEach((kernel, i) => {
-  // What is closed is made when it is opened: there may be thousands.
-  if (i < 12) return $("kernels").append(kernelSection(kernel, i < 4));
-  const stub = kernelSection({...kernel, all: kernel.all.slice(-1)}, false);
-  stub.addEventListener("toggle", () => stub.replaceWith(kernelSection(kernel, true)), {once: true});
-  $("kernels").append(stub);
-});
+data.kernels.forEach((kernel, i) => $("kernels").append(kernelSection(kernel, i)));
 if (!data.kernels.length) $("kernels").append(element("p", {class: "quiet"}, "None was launched."));
 

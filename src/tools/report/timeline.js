@@ -9,14 +9,14 @@ $("broken").hidden = data.complete;
 const measured = data.kernels.filter((k) => k.ideal_ns > 0);
 const sum = (list, key) => list.reduce((all, entry) => all + entry[key], 0);
 const cards = [
-  [data.launches, "launches of " + count(data.kernels.length, "kernel"), "launches"],
+  [grouped(data.launches), "launches of " + count(data.kernels.length, "kernel"), "launches"],
   [data.launches ? percent(data.split / data.launches) : "–", "of them split", "split"],
   [measured.length ? score(sum(measured, "ideal_ns") / sum(measured, "split_ns")) : "–",
    "efficiency of split launches", "efficiency"],
   [bytes(data.bytes_to_device), "to the devices", "bytes_to_device"],
   [bytes(data.bytes_to_host), "back from them", "bytes_to_host"],
   [time(data.call_ns), "in " + count(data.calls, "OpenCL call"), "calls"],
-  [count(data.lost, "event").split(" ")[0], (data.lost === 1 ? "event" : "events") +
+  [grouped(data.lost), (data.lost === 1 ? "event" : "events") +
       " lost while tracing", "lost"],
 ];
 for (const [value, words, key] of cards) {
@@ -223,7 +223,7 @@ function arrowsOf(row, at) {
 }
 
 function ticks(width) {
-  const rough = (view.to - view.from) / Math.max(2, width / 110);
+  const rough = (view.to - view.from) / Math.max(2, width / 90);
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
   const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= rough);
   const list = [];
@@ -278,9 +278,10 @@ function draw() {
   top.textBaseline = "middle";
   top.fillStyle = colors.quiet;
   top.fillText(time(view.to - view.from) + (LABELS > 100 ? " shown" : ""), 10, 14);
+  let taken = 0;
   for (const t of list) {
-    const text = tickText(t, step), at = LABELS + x(t);
-    if (at + 8 + top.measureText(text).width < full) top.fillText(text, at + 5, 14);
+    const text = tickText(t, step), at = LABELS + x(t), end = at + 8 + top.measureText(text).width;
+    if (at >= taken && end < full) { top.fillText(text, at + 5, 14); taken = end; }
     top.fillRect(Math.round(at), 18, 1, 10);
   }
   drawOverview(full);

@@ -27,13 +27,14 @@ const rate = (n) => n ? scaled(n, 1000, ["", "k", "M", "G", "T", "P"]).trim() : 
 const percent = (part) => part === 0 ? "0 %" : part >= 0.001 ? (100 * part).toFixed(part < 0.0995 ? 2 : 1) + " %"
     : digits(100 * part) + " %";
 const score = (value) => digits(value);
-const count = (n, word, plural) => n.toLocaleString("en").replaceAll(",", "\u202f") + " " +
+const grouped = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+const count = (n, word, plural) => grouped(n) + " " +
     (n === 1 ? word : plural || word + "s");
 /// A moment, to the nanosecond, in milliseconds.
 const moment = (ns) => {
   const whole = Math.round(ns), ms = Math.floor(whole / 1e6);
   const rest = ("" + whole % 1e6).padStart(6, "0").replace(/000$/, "");
-  return ms.toLocaleString("en").replaceAll(",", "\u202f") + "." + rest + " ms";
+  return grouped(ms) + "." + rest + " ms";
 };
 const deviceName = (index) => {
   const found = data.devices.find((d) => d.index === index);
@@ -58,6 +59,22 @@ const deviceColor = (index) => {
 /// A cell whose exact value a program can read.
 const cell = (key, value, shown, attributes) =>
     element("td", {"data-key": key, "data-value": value, ...attributes}, shown);
+
+/// What `draw` makes for a width in pixels, as wide as there is room, so that its words keep their
+/// size; anew where that changes.
+function chart(draw) {
+  const box = element("div", {class: "chart"});
+  let drawn = 0;
+  const fill = () => {
+    const width = Math.max(260, Math.min(1200, box.clientWidth || document.body.clientWidth - 100));
+    if (Math.abs(width - drawn) < 4) return;
+    drawn = width;
+    box.replaceChildren(draw(width));
+  };
+  fill();
+  new ResizeObserver(fill).observe(box);
+  return box;
+}
 
 function table(head, rows) {
   return [element("thead", {}, element("tr", {}, head.map((h) =>
