@@ -2,6 +2,8 @@
 // Files that are written where a person named them: none is overwritten by mistake. Thread-safe.
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +20,14 @@ bool same_file(const std::string& a, const std::string& b);
 /// Why `output` must not be written: it is one of `inputs`, which are read; or empty.
 std::string overwrites_input(const std::string& output, const std::vector<std::string>& inputs);
 
-/// Whether a file of some content lies there that does not begin with one of `beginnings`, blanks
-/// aside: whoever named it meant another.
-bool holds_something_else(const std::string& output, const std::vector<std::string>& beginnings);
+/// What Tutti writes, each known by how it begins.
+enum class Written : uint8_t { kTrace, kSummary, kReportPage, kReportJson, kReportText };
+
+/// Whether a file of some content lies there that none of `kinds` begins like, blanks aside:
+/// whoever named it meant another.
+bool holds_something_else(const std::string& output, std::initializer_list<Written> kinds);
+
+/// The same as a sentence for a person; empty: it may be written.
+std::string overwrites_other(const std::string& output, std::initializer_list<Written> kinds);
 
 }  // namespace tutti

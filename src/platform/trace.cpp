@@ -153,7 +153,7 @@ void Sink::start(const std::string& path) {
   if (stat(path.c_str(), &before) == 0 && S_ISFIFO(before.st_mode)) {
     return refuse(path, "it is a pipe, not a file");  // to open it might wait for ever
   }
-  if (holds_something_else(path, {"["})) {
+  if (holds_something_else(path, {Written::kTrace})) {
     return refuse(path, "it exists and is no trace; it stays as it is");
   }
   // Not cut before it is known to be ours alone.

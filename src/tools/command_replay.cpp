@@ -130,6 +130,11 @@ int replay(const ReplayOptions& options) {
   }
   setenv("TUTTI_RECORD", "", 1);  // no record of the replay
   set_environment(options.settings);
+  if (const std::string problem = output_problem(load_config(ConfigSources::of_process()).config, {});
+      !problem.empty()) {
+    fmt::print(stderr, "tutti replay: {}\n", problem);
+    return kBadUsage;
+  }
   const auto platform = load_driver();
   if (!platform) {
     fmt::print(stderr, "tutti replay: {}\n", platform.error().message);

@@ -49,7 +49,8 @@ int put(const std::string& output, const std::string& content) {
 /// Why the page must not go there; empty: it may.
 std::string refuses(const std::string& output, const std::vector<std::string>& inputs) {
   const std::string reason = overwrites_input(output, inputs);
-  return reason.empty() ? reason : reason + "; name another file after -o";
+  if (!reason.empty()) return reason + "; name another file after -o";
+  return overwrites_other(output, {Written::kReportPage, Written::kReportJson, Written::kReportText});
 }
 
 int compare(const ReportOptions& options) {

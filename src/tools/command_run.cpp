@@ -11,7 +11,6 @@
 
 #include "device_virtual/composition_devices.h"
 #include "platform/config.h"
-#include "platform/output_file.h"
 #include "tools/commands.h"
 #include "tools/run_environment.h"
 
@@ -76,34 +75,6 @@ std::string name_problem(const Config& config) {
   const bool names_devices =
       !config.devices.value.empty() || config.balancer.value.starts_with("single:");
   return names_devices ? device_problem(config) : std::string();
-}
-
-/// Why one of the files that the run writes must not be written.
-std::string output_problem(const Config& config, const std::vector<std::string>& command) {
-  struct Output {
-    const char* variable;
-    std::string file;
-    std::vector<std::string> beginnings;  // of what an earlier run has left there; empty: anything
-  };
-  const Output outputs[] = {
-      {"TUTTI_TRACE", config.trace.value, {"["}},
-      {"TUTTI_SUMMARY", config.summary.value == "-" ? "" : config.summary.value, {"{"}},
-      {"TUTTI_LOG", config.log.value.file, {}}};
-  std::vector<std::string> read = command;
-  for (const Output& output : outputs) {
-    if (output.file.empty()) continue;
-    if (std::string refused = overwrites_input(output.file, read); !refused.empty()) {
-      return fmt::format("{}: {}", output.variable, refused);
-    }
-    if (!output.beginnings.empty() && holds_something_else(output.file, output.beginnings)) {
-      return fmt::format(
-          "{}: {} exists and is nothing that Tutti has written; remove it, or name "
-          "another file",
-          output.variable, output.file);
-    }
-    read.push_back(output.file);  // nor may two be written to one file
-  }
-  return {};
 }
 
 }  // namespace

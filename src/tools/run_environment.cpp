@@ -9,7 +9,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "platform/output_file.h"
 #include "platform/own_files.h"
 
 namespace tutti::tools {
@@ -67,6 +69,27 @@ Result<TuttiAlone> show_tutti_alone() {
   hand_on_vendors(folder);
   setenv("OCL_ICD_VENDORS", made.folder.c_str(), 1);
   return made;
+}
+
+std::string output_problem(const Config& config, const std::vector<std::string>& inputs) {
+  struct Output {
+    const char* variable;
+    std::string file;
+    std::optional<Written> kind;  // what an earlier run has left there; none: anything
+  };
+  const Output outputs[] = {
+      {"TUTTI_TRACE", config.trace.value, Written::kTrace},
+      {"TUTTI_SUMMARY", config.summary.value == "-" ? "" : config.summary.value, Written::kSummary},
+      {"TUTTI_LOG", config.log.value.file, std::nullopt}};
+  std::vector<std::string> read = inputs;
+  for (const Output& output : outputs) {
+    if (output.file.empty()) continue;
+    std::string refused = overwrites_input(output.file, read);
+    if (refused.empty() && output.kind) refused = overwrites_other(output.file, {*output.kind});
+    if (!refused.empty()) return fmt::format("{}: {}", output.variable, refused);
+    read.push_back(output.file);  // nor may two be written to one file
+  }
+  return {};
 }
 
 }  // namespace tutti::tools

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/log.h"
+#include "platform/output_file.h"
 #include "platform/paragraph.h"
 #include "scheduler/exec/run_summary.h"
 
@@ -264,6 +265,11 @@ void RunSummary::write() const {
   if (!enabled()) return;
   if (target_ == "-") {
     std::fputs(text().c_str(), stderr);
+    return;
+  }
+  if (holds_something_else(target_, {Written::kSummary})) {
+    log(LogLevel::kWarning, "TUTTI_SUMMARY={}: it exists and is no summary; it stays as it is",
+        target_);
     return;
   }
   std::ofstream file(target_, std::ios::trunc);

@@ -76,13 +76,35 @@ TEST(OutputFile, IsNotWhatIsRead) {
 
 TEST(OutputFile, HoldsWhatWasWrittenThereBefore) {
   const TemporaryFolder folder;
-  EXPECT_FALSE(holds_something_else(folder / "missing", {"["}));
-  EXPECT_FALSE(holds_something_else(folder.write("empty", " \n"), {"["}));
-  EXPECT_FALSE(holds_something_else(folder.write("trace", "\n[1]"), {"{", "["}));
-  EXPECT_TRUE(holds_something_else(folder.write("text", "x["), {"{", "["}));
-  EXPECT_TRUE(holds_something_else(folder.write("binary", std::string("\0[", 2)), {"["}));
-  EXPECT_FALSE(holds_something_else("/dev/null", {"["}));
-  EXPECT_FALSE(holds_something_else(folder.path(), {"["}));
+  using enum Written;
+  EXPECT_FALSE(holds_something_else(folder / "missing", {kTrace}));
+  EXPECT_FALSE(holds_something_else(folder.write("empty", " \n"), {kTrace}));
+  EXPECT_FALSE(holds_something_else("/dev/null", {kTrace}));
+  EXPECT_FALSE(holds_something_else(folder.path(), {kTrace}));
+  const std::pair<Written, std::string> ours[] = {
+      {kTrace, "\n["},
+      {kTrace, R"([{"ph":"M","pid":2,"tid":0,"name":"tutti_trace_lost","args":{"events":0}},)"},
+      {kSummary, "{\n \"devices\": [\n  {\n   \"bytes_to_device\": 0"},
+      {kSummary, R"({"devices": [], "kernels")"},
+      {kReportPage, "<!DOCTYPE html>\n<!-- tutti report -->\n<html>"},
+      {kReportJson, "{\n \"program\": \"x\""},
+      {kReportText, "app, process 7: 12.0 ms traced, 2 launches"}};
+  for (const auto& [kind, text] : ours) {
+    const std::string file = folder.write("ours", text);
+    for (const Written other : {kTrace, kSummary, kReportPage, kReportJson, kReportText}) {
+      EXPECT_EQ(holds_something_else(file, {other}), other != kind) << text;
+    }
+    EXPECT_FALSE(holds_something_else(file, {kTrace, kSummary, kReportPage, kReportJson, kReportText}));
+  }
+  for (const std::string& text :
+       {std::string("x["), std::string("\0[", 2), std::string("[1, 2]"), std::string("{}"),
+        std::string(R"({"devices": 3})"), std::string("<!DOCTYPE html>\n<html lang=\"en\">")}) {
+    EXPECT_TRUE(holds_something_else(folder.write("theirs", text),
+                                     {kTrace, kSummary, kReportPage, kReportJson, kReportText}))
+        << text;
+  }
+  EXPECT_THAT(overwrites_other(folder / "theirs", {kTrace}), HasSubstr("theirs exists and is"));
+  EXPECT_EQ(overwrites_other(folder / "missing", {kTrace}), "");
 }
 
 }  // namespace

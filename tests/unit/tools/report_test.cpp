@@ -280,6 +280,30 @@ TEST_F(ReportTest, SaysWhenThePageCannotBeWritten) {
   EXPECT_EQ(report("--text " + trace + " > /dev/full").code, 1);
 }
 
+TEST_F(ReportTest, OnlyAReportIsOverwritten) {
+  const std::string trace = folder_.write("t.json", trace_text());
+  for (const char* kind : {"", "--json ", "--text "}) {
+    const std::string output = folder_ / "out";
+    for (int i = 0; i < 2; ++i) {
+      const Outcome outcome = report(kind + ("-o " + output) + " " + trace);
+      EXPECT_EQ(outcome.code, 0) << outcome.output;
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    for (const char* kind : {"--json ", "--text ", ""}) {
+      EXPECT_EQ(report(kind + ("-o " + (folder_ / "c")) + " --compare " + trace + " " + trace).code, 0);
+    }
+  }
+  const std::string page = folder_.write("t.html", "<!DOCTYPE html>\n<p>My own</p>\n");
+  for (const std::string& options :
+       {trace, "-o " + page + " --text " + trace, "-o " + page + " --compare " + trace + " " + trace}) {
+    const Outcome outcome = report(options);
+    EXPECT_EQ(outcome.code, 2) << options;
+    EXPECT_THAT(outcome.output, HasSubstr(page + " exists and is nothing that Tutti has written"));
+  }
+  EXPECT_THAT(text_of(page), HasSubstr("My own"));
+}
+
 // Numbers of another version, or of an enemy, must not crash it.
 TEST_F(ReportTest, StandsStrangeValues) {
   for (const char* args :

@@ -182,6 +182,9 @@ TEST_F(ToolsTest, RunOverwritesNothingByMistake) {
   EXPECT_THAT(refused("--trace notes ./application"),
               HasSubstr("notes exists and is nothing that"));
   EXPECT_THAT(refused("--summary=data.json ./application"), HasSubstr("data.json exists"));
+  EXPECT_THAT(refused("--trace data.json ./application"), HasSubstr("data.json exists"));
+  tree_.write("settings.json", "{\"a\": 1}\n");
+  EXPECT_THAT(refused("--summary=settings.json ./application"), HasSubstr("settings.json exists"));
   EXPECT_THAT(refused("--trace data.json ./application data.json"), HasSubstr("is read as well"));
   EXPECT_THAT(refused("--trace link.json ./application data.json"), HasSubstr("data.json would"));
   EXPECT_THAT(refused("--trace hard.json ./application link.json"), HasSubstr("overwritten"));
@@ -190,7 +193,8 @@ TEST_F(ToolsTest, RunOverwritesNothingByMistake) {
               HasSubstr("TUTTI_TRACE: data.json"));
   EXPECT_EQ(shell("cat " + data + " " + notes).output, "[1, 2, 3]\ndear diary\n");
   // What an earlier run has left may be written anew, and what is no file at all.
-  tree_.write("old.json", "[\n{}");
+  tree_.write("old.json", R"([
+{"ph":"M","pid":2,"tid":0,"name":"tutti_trace_lost","args":{"events":0}})");
   tree_.write("empty", "");
   for (const char* file : {"old.json", "empty", "new.json", "/dev/null", "./-x.json"}) {
     EXPECT_EQ(shell("cd " + tree_.path() + " && " + tool() + " run --trace " + file + " true").code,
