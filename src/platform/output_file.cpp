@@ -37,8 +37,8 @@ bool begins_like(std::string_view begin, Written kind) {
 /// The first line of the report, or of a comparison, as text.
 bool is_report_text(std::string_view line) {
   const size_t process = line.find(", process ");
-  return line.starts_with("A: ") ||
-         (process != std::string_view::npos && line.find(" traced, ", process) != std::string_view::npos);
+  return line.starts_with("A: ") || (process != std::string_view::npos &&
+                                     line.find(" traced, ", process) != std::string_view::npos);
 }
 
 }  // namespace
@@ -74,7 +74,8 @@ bool holds_something_else(const std::string& output, std::initializer_list<Writt
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<size_t>(std::max<std::streamsize>(0, file.gcount())));
   const std::string line = begin.substr(0, begin.find('\n'));
-  std::erase_if(begin, [](char c) { return std::string_view(" \t\r\n").find(c) != std::string::npos; });
+  std::erase_if(begin,
+                [](char c) { return std::string_view(" \t\r\n").find(c) != std::string::npos; });
   return !begin.empty() && std::none_of(kinds.begin(), kinds.end(), [&](Written kind) {
     return kind == Written::kReportText ? is_report_text(line) : begins_like(begin, kind);
   });

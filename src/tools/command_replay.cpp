@@ -130,7 +130,8 @@ int replay(const ReplayOptions& options) {
   }
   setenv("TUTTI_RECORD", "", 1);  // no record of the replay
   set_environment(options.settings);
-  if (const std::string problem = output_problem(load_config(ConfigSources::of_process()).config, {});
+  if (const std::string problem =
+          output_problem(load_config(ConfigSources::of_process()).config, {});
       !problem.empty()) {
     fmt::print(stderr, "tutti replay: {}\n", problem);
     return kBadUsage;

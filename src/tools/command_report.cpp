@@ -50,7 +50,8 @@ int put(const std::string& output, const std::string& content) {
 std::string refuses(const std::string& output, const std::vector<std::string>& inputs) {
   const std::string reason = overwrites_input(output, inputs);
   if (!reason.empty()) return reason + "; name another file after -o";
-  return overwrites_other(output, {Written::kReportPage, Written::kReportJson, Written::kReportText});
+  return overwrites_other(output,
+                          {Written::kReportPage, Written::kReportJson, Written::kReportText});
 }
 
 int compare(const ReportOptions& options) {

@@ -127,6 +127,11 @@ Completions values_at(const CLI::Option& option, const std::string& before,
              type.find("PATH") != type.npos) {
     made.kind = Kind::kFiles;
   }
+  // What a list names already is not offered again.
+  const std::string named = "," + kept.substr(before.size());
+  std::erase_if(made.candidates, [&named](const Candidate& candidate) {
+    return named.find("," + candidate.text + ",") != named.npos;
+  });
   for (Candidate& candidate : made.candidates) candidate.text.insert(0, kept);
   return made;
 }

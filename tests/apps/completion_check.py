@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completions of an installed tree, asked of bash, zsh and fish themselves."""
 
+import fcntl
 import os
 import pathlib
 import pty
 import select
+import struct
 import subprocess
 import sys
+import termios
 
 BASH = """
 [ -r /usr/share/bash-completion/bash_completion ] || exit 9
@@ -65,7 +68,7 @@ CASES = (
     ("tutti run --bal", "--balancer", "--devices"),
     ("tutti run --balancer ", "hguided", "--balancer"),
     ("tutti run --balancer=hg", "hguided", "sigmoid"),
-    ("tutti run --devices 0,", "1", "sigmoid"),
+    ("tutti run --devices 0,", "0,1", "0,0"),
     ("tutti explain kernels.cl --kernel ", "blur", "sharpen_not"),
     ("tutti explain ker", "kernels.cl", "taken"),
     ("tutti replay ", "taken", "empty"),
@@ -75,35 +78,62 @@ CASES = (
 )
 
 
-def check_terminal(prefix, folder):
-    """A bash at a terminal, where somebody types: nothing but the completion appears."""
+# How a shell is started bare, what loads the completion, and what somebody types at its prompt: up
+# to the tab, and what stands there then.
+TERMINALS = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"],
+             ". {prefix}/share/bash-completion/completions/tutti; "
+             "bind 'set enable-bracketed-paste off' 2>/dev/null", (
+        ("tutti explain kernels.cl --kernel bl", "--kernel blur "),
+        ("tutti run --balancer=hg", "--balancer=hguided "))),
+    "zsh": (["zsh", "-f", "-i"],
+            "fpath=({prefix}/share/zsh/vendor-completions $fpath); unsetopt zle_bracketed_paste; "
+            "PS1='> '; autoload -Uz compinit && compinit -u -D", (
+        ("tutti ", "-- Show which kernels of a file are split"),
+        ("tutti run --bala", "--balancer "),
+        ("tutti run --balancer=hg", "--balancer=hguided "),
+        ("tutti run --balancer hg", "--balancer hguided "),
+        ("tutti run --devices 0,", "0,1"),
+        ("tutti explain kernels.cl --kernel bl", "--kernel blur "),
+        ("tutti explain ker", "kernels.cl "),
+        ("tutti record show ta", "show taken"),
+        ("tutti run -- cat ker", "cat kernels.cl "))),
+}
+
+
+def check_terminal(shell, prefix, folder):
+    """A shell at a terminal, where somebody types: nothing but the completion appears."""
+    command, loading, cases = TERMINALS[shell]
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
         environment = dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", TERM="dumb",
-                           HOME=str(folder), PS1="> ", INPUTRC="/dev/null")
-        os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], environment)
+                           HOME=str(folder), ZDOTDIR=str(folder), PS1="> ", INPUTRC="/dev/null",
+                           POCL_DEVICES="basic basic")
+        environment.pop("TUTTI_DEVICES", None)
+        os.execvpe(command[0], command, environment)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
 
     def read_until(mark):
         text = ""
         while mark not in text:
             ready, _, _ = select.select([terminal], [], [], 60)
-            expect(ready, f"{mark!r} after {text!r}")
+            expect(ready, f"{shell} to show {mark!r} after {text!r}")
             text += os.read(terminal, 4096).decode(errors="replace")
         return text
 
     def type_in(text):
         os.write(terminal, text.encode())
 
-    type_in(f". {prefix}/share/bash-completion/completions/tutti; "
-            "bind 'set enable-bracketed-paste off' 2>/dev/null; echo rea''dy\n")
+    type_in(loading.format(prefix=prefix) + "; echo rea''dy\n")
     read_until("ready\r\n")
-    type_in("tutti explain kernels.cl --kernel bl\t")
-    read_until("--kernel blur ")
-    type_in("\x15tutti run --balancer=hg\t")
-    text = read_until("--balancer=hguided ")
-    expect("\n" not in text.partition("tutti run")[2], f"one line: {text!r}")
-    type_in("\x15exit\n")
+    for line, shown in cases:
+        type_in(line + "\t")
+        text = read_until(shown)
+        if shown.endswith(" "):  # the only one: it stands behind what was typed
+            expect("\n" not in text.partition("tutti")[2], f"one line in {shell}: {text!r}")
+        type_in("\x15")
+    type_in("exit\n")
     os.waitpid(pid, 0)
     os.close(terminal)
 
@@ -123,4 +153,5 @@ def check_completions(prefix, folder):
             if shell == "bash" or "-" not in line:
                 expect(unwanted not in output,
                        f"{shell} not to offer {unwanted} after {line!r}: {output!r}")
-    check_terminal(prefix, work)
+    for shell in TERMINALS:
+        check_terminal(shell, prefix, work)

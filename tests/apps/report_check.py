@@ -222,7 +222,7 @@ def check_page(page, trace, source):
 def check_picture(path):
     """Both devices' colours are in the timeline and in the charts, and the page is mostly light."""
     image = cv2.imread(str(path)).astype(int)
-    for name, color in (("blue", (0xdb, 0x6f, 0x2f)), ("orange", (0x2d, 0x75, 0xe0))):
+    for name, color in (("blue", (0xdb, 0x6f, 0x2f)), ("orange", (0x12, 0x5a, 0xbd))):
         found = np.abs(image - color).max(axis=2) < 12
         expect(found.sum() > 2000, f"{found.sum()} {name} pixels in {path}")
     expect(np.median(image) > 200, "the page is not light")

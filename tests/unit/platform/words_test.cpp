@@ -94,7 +94,8 @@ TEST(OutputFile, HoldsWhatWasWrittenThereBefore) {
     for (const Written other : {kTrace, kSummary, kReportPage, kReportJson, kReportText}) {
       EXPECT_EQ(holds_something_else(file, {other}), other != kind) << text;
     }
-    EXPECT_FALSE(holds_something_else(file, {kTrace, kSummary, kReportPage, kReportJson, kReportText}));
+    EXPECT_FALSE(
+        holds_something_else(file, {kTrace, kSummary, kReportPage, kReportJson, kReportText}));
   }
   for (const std::string& text :
        {std::string("x["), std::string("\0[", 2), std::string("[1, 2]"), std::string("{}"),

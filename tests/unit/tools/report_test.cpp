@@ -291,12 +291,13 @@ TEST_F(ReportTest, OnlyAReportIsOverwritten) {
   }
   for (int i = 0; i < 2; ++i) {
     for (const char* kind : {"--json ", "--text ", ""}) {
-      EXPECT_EQ(report(kind + ("-o " + (folder_ / "c")) + " --compare " + trace + " " + trace).code, 0);
+      EXPECT_EQ(report(kind + ("-o " + (folder_ / "c")) + " --compare " + trace + " " + trace).code,
+                0);
     }
   }
   const std::string page = folder_.write("t.html", "<!DOCTYPE html>\n<p>My own</p>\n");
-  for (const std::string& options :
-       {trace, "-o " + page + " --text " + trace, "-o " + page + " --compare " + trace + " " + trace}) {
+  for (const std::string& options : {trace, "-o " + page + " --text " + trace,
+                                     "-o " + page + " --compare " + trace + " " + trace}) {
     const Outcome outcome = report(options);
     EXPECT_EQ(outcome.code, 2) << options;
     EXPECT_THAT(outcome.output, HasSubstr(page + " exists and is nothing that Tutti has written"));
