@@ -174,7 +174,7 @@ TEST_F(DocumentationTest, CompletesDevicesAndNeverHangs) {
   const Outcome known =
       shell(cache + "TUTTI_VENDORS=" TUTTI_TEST_POCL " POCL_DEVICES='basic basic' " + tool() +
             " complete -- run --devices 1,");
-  EXPECT_THAT(known.output, AllOf(HasSubstr("\n1,0\tPortable"), HasSubstr("\n1,1\tPortable")));
+  EXPECT_THAT(known.output, AllOf(HasSubstr("\n1,0\tPortable"), Not(HasSubstr("\n1,1\t"))));
   // A folder of drivers that does not answer: reading a pipe that nobody writes.
   tree_.write("vendors/readme", "");
   ASSERT_EQ(shell("mkfifo " + (tree_ / "vendors/stuck.icd")).code, 0);
