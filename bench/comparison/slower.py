@@ -22,17 +22,27 @@ class Comparison:
     def verdict(self, limit):
         """"slower" where the rounds leave no doubt, "not told" where only the medians are above the
         limit, "fine" where none is; None before the first round."""
-        if not self.total_ms:
-            return None
-        if any(bounds(getattr(self, time))[0] > limit for time in TIMES):
-            return "slower"
-        return "not told" if any(median(getattr(self, time)) > limit for time in TIMES) else "fine"
+        return verdict(self.lists(), limit) if self.total_ms else None
 
     def open(self, limit):
         """Whether more rounds could tell more: the limit lies within what a median may yet become."""
-        intervals = [bounds(getattr(self, time)) for time in TIMES] if self.total_ms else []
-        return (any(low <= limit < high for low, high in intervals) and
-                self.verdict(limit) != "slower")
+        return undecided(self.lists(), limit) if self.total_ms else False
+
+    def lists(self):
+        return [getattr(self, time) for time in TIMES]
+
+
+def verdict(lists, limit):
+    """Of lists of ratios, all of which must keep the limit: as Comparison.verdict()."""
+    if any(bounds(ratios)[0] > limit for ratios in lists):
+        return "slower"
+    return "not told" if any(median(ratios) > limit for ratios in lists) else "fine"
+
+
+def undecided(lists, limit):
+    """Likewise: as Comparison.open()."""
+    return (any(low <= limit < high for low, high in map(bounds, lists)) and
+            verdict(lists, limit) != "slower")
 
 
 @dataclasses.dataclass

@@ -73,11 +73,8 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
     return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built on this device");
   }
   return modules_[index(variant)].get(backend, [&] {
-    const uint64_t begun = now_ns();
     backends::BuildResult result = make(backend, variant);
     if (result.module != nullptr) {
-      double none = 0;
-      build_seconds_.compare_exchange_strong(none, seconds_between(begun, now_ns()));
       ready_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
     } else {
       failed_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
@@ -110,7 +107,21 @@ backends::BuildResult ProgramModules::make(uint32_t backend, KernelVariant varia
         loaded.log);
     break;
   }
-  return build(backend, variant);
+  const uint64_t begun = now_ns();
+  backends::BuildResult built = build(backend, variant);
+  if (built.module != nullptr) {
+    const double seconds = backends_.build_times().note(
+        backend, traits.platform_name, source_bytes(), seconds_between(begun, now_ns()));
+    double none = 0;
+    build_seconds_.compare_exchange_strong(none, seconds);
+  }
+  return built;
+}
+
+uint64_t ProgramModules::source_bytes() const {
+  uint64_t bytes = 0;
+  for (const ProgramTexts::Unit& unit : texts_.units) bytes += unit.text.size();
+  return bytes;
 }
 
 backends::BuildResult ProgramModules::build(uint32_t index, KernelVariant variant) {
@@ -163,6 +174,8 @@ uint32_t ProgramModules::best(BackendMask wanted) const {
 
 double ProgramModules::seconds_until_ready(BackendMask wanted, KernelVariant variant) const {
   BackendMask there = ready(variant);
+  const double known = build_seconds_.load(std::memory_order_relaxed);
+  const uint64_t bytes = source_bytes();
   double builds = 0;
   for (uint32_t i = 0; i < backend_end(); ++i) {
     if ((wanted & ~there & backend_bit(i)) == 0) continue;
@@ -170,10 +183,10 @@ double ProgramModules::seconds_until_ready(BackendMask wanted, KernelVariant var
     for (uint32_t j = 0; j < backend_end() && !loaded; ++j) {
       loaded = (there & backend_bit(j)) != 0 && loads(backends_.traits(i), backends_.traits(j));
     }
-    builds += loaded ? kLoading : 1;
+    builds += loaded ? kLoading * known : backends_.build_times().expected(i, bytes, known);
     there |= backend_bit(i);
   }
-  return builds * kWithFirstLaunch * build_seconds_.load(std::memory_order_relaxed);
+  return builds * kWithFirstLaunch;
 }
 
 uint64_t ProgramModules::gain_key(KernelVariant variant) const {

@@ -70,8 +70,8 @@ class ProgramModules {
   /// Of `wanted`, the backend where the program's kernels are expected to run fastest.
   uint32_t best(scheduler::BackendMask wanted) const;
 
-  /// Seconds that it is expected to take until the variant is ready on all of them, by what the
-  /// first build of the program took, and first launches, for which some vendors compile again.
+  /// Seconds that it is expected to take until the variant is ready on all of them, by what builds
+  /// have taken, and first launches, for which some vendors compile again.
   double seconds_until_ready(scheduler::BackendMask wanted, scheduler::KernelVariant variant) const;
   /// A launch gains so much by the variant's being ready on `wanted`, or would if it were.
   void note_gain(double seconds, scheduler::BackendMask wanted, scheduler::KernelVariant variant);
@@ -89,6 +89,7 @@ class ProgramModules {
   backends::BuildResult build(uint32_t backend, scheduler::KernelVariant variant);
   void build_on(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
   uint64_t gain_key(scheduler::KernelVariant variant) const;
+  uint64_t source_bytes() const;
 
   scheduler::BackendSet& backends_;
   const ProgramTexts texts_;
@@ -96,7 +97,7 @@ class ProgramModules {
   uint64_t key_ = 0;  // constant
   std::array<MadeOnce<backends::Module>, 2> modules_;
   std::array<Mask, 2> ready_{}, failed_{};
-  std::atomic<double> build_seconds_{0};  // of the first one
+  std::atomic<double> build_seconds_{0};  // of the first one, without a driver's start
   std::atomic<double> foregone_{0};       // seconds, since something was last built for that
 };
 

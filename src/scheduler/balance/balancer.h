@@ -42,6 +42,9 @@ class Balancer {
   /// Never more than `remaining`; every device answering 0 while remaining > 0 must not happen.
   virtual uint64_t next_package(uint32_t device, uint64_t remaining, double now) = 0;
   virtual void finished(const PackageReport& report) = 0;
+  /// Slices that each device gets in one package, where that is settled before the launch begins;
+  /// else empty.
+  virtual std::vector<uint64_t> settled_shares() const { return {}; }
   /// The package just given to `device` is `taken` slices instead of `given`: no more lay together.
   virtual void trimmed([[maybe_unused]] uint32_t device, [[maybe_unused]] uint64_t given,
                        [[maybe_unused]] uint64_t taken) {}

@@ -17,6 +17,7 @@ class StaticBalancer final : public Balancer {
 
   uint64_t next_package(uint32_t device, uint64_t remaining, double now) override;
   void finished(const PackageReport&) override {}
+  std::vector<uint64_t> settled_shares() const override { return shares_; }
 
  private:
   std::vector<uint64_t> shares_;  // not yet given

@@ -18,6 +18,7 @@
 #include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
+#include "scheduler/model/build_times.h"
 #include "scheduler/model/performance_model.h"
 #include "scheduler/model/power_model.h"
 
@@ -54,6 +55,7 @@ class BackendSet {
   DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
   /// What is known of the speeds of all of them.
   PerformanceModel& model() { return model_; }
+  BuildTimes& build_times() { return build_times_; }
   /// What the application wrote has come straight to the device, since that time.
   void note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns);
   /// Whether such writes have always taken several times as long as to another device, of late: a
@@ -97,6 +99,7 @@ class BackendSet {
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
   std::atomic<uint32_t> count_;
   PerformanceModel model_;
+  BuildTimes build_times_{model_};
   PowerModel power_;
   PinnedPool pinned_;
   std::array<DeviceMemory, kMostBackends> memories_;

@@ -200,7 +200,9 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
     plan.shares = random_shares(seed, slices, plan.participants.size());
   } else {
     balancer = make_balancer(settings.balancer, slices, devices);
-    if (settings.balancer.name == "static") plan.shares.clear();  // it has shares of its own
+    if (auto settled = balancer->settled_shares(); !settled.empty()) {
+      plan.shares = std::move(settled);
+    }
   }
   std::vector<uint64_t> rounds;
   for (const BalancerDevice& device : devices) {

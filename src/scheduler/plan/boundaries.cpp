@@ -9,6 +9,9 @@ namespace {
 constexpr size_t kMost = 4096;    // kernels and sizes
 constexpr size_t kMostSets = 16;  // of devices
 constexpr double kTrialShare = 0.01;
+// An attempt whose loss, for as often as it was in vain, is so many times smaller than what may have
+// been missed is worth it: in vain it costs a launch in twenty at first, then in forty, eighty ...
+constexpr double kMayBeAccident = 4;
 constexpr double kMostPatience = 1024;
 
 uint64_t key(uint64_t kernel, uint64_t items) { return kernel ^ items * 0x9E3779B97F4A7C15ull; }
@@ -34,10 +37,13 @@ const Boundaries::Last* Boundaries::find(uint64_t kernel, uint64_t items) const 
 }
 
 bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double split,
-                           double loss) {
+                           double loss, double gain) {
   MutexLock lock(mutex_);
   Last& last = entry(kernel, items);
-  if (!enough(last.ignored, whole, std::min(split, last.caution * loss))) return false;
+  last.missed += gain;
+  const bool missed = gain > 0 && last.missed >= kMayBeAccident * last.caution * loss;
+  if (!enough(last.ignored, whole, std::min(split, last.caution * loss)) && !missed) return false;
+  last.missed = last.ignored = 0;
   last.caution = std::min(2 * last.caution, kMostPatience);
   return true;
 }
@@ -87,7 +93,7 @@ void Boundaries::remember(uint64_t kernel, uint64_t items, std::span<const uint3
   Last& last = entry(kernel, items);
   last.devices.assign(devices.begin(), devices.end());
   last.shares = std::move(shares);
-  last.ignored = 0;
+  last.missed = last.ignored = 0;
   last.splits = std::min<uint32_t>(last.splits + 1, 2);
   if (!surplus) return;
   if (last.surplus.size() >= kMostSets) last.surplus.clear();

@@ -22,8 +22,11 @@ class Boundaries {
   /// seconds, by `loss`. True when it shall be tried all the same: so much time has gone by since
   /// the last one that the attempt costs next to nothing of it (Kicherer's thesis, 6.4.1). At first
   /// what it may lose counts, since a verdict may be an accident's; after each attempt twice as
-  /// much, up to all that it takes.
-  bool try_again(uint64_t kernel, uint64_t items, double whole, double split, double loss);
+  /// much, up to all that it takes. `gain`: what the split would save if what splits cost beyond
+  /// their price had been an accident. True also when launches would have saved several times what
+  /// the attempt may lose, by now.
+  bool try_again(uint64_t kernel, uint64_t items, double whole, double split, double loss,
+                 double gain = 0);
   /// A split was found cheaper.
   void pays(uint64_t kernel, uint64_t items);
   /// Likewise for a split of `seconds` over these `devices`, where one over fewer of them would be
@@ -65,6 +68,7 @@ class Boundaries {
     std::vector<uint32_t> devices;
     std::vector<uint64_t> shares;
     double ignored = 0;   // seconds of whole launches since the last split
+    double missed = 0;    // seconds that splits might have saved them
     double foregone = 0;  // seconds that splits would have gained, had the data been in place
     double patience = 1;  // how many times a move must have paid
     double caution = 1;   // how many times its loss an attempt counts for

@@ -95,8 +95,11 @@ uint64_t Planner::min_package(const KernelPlan& plan, size_t participant) const 
   const uint64_t groups_per_slice =
       std::max<uint64_t>(1, plan.shape.items() / slices / group_items);
   uint64_t groups = std::max<uint32_t>(1, traits.compute_units);
-  if (is_gpu(traits)) groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / group_items);
-  const uint64_t filling = (groups + groups_per_slice - 1) / groups_per_slice;
+  // What computes in the thread that enqueues has no work-items resident.
+  const bool resident = is_gpu(traits) && !traits.synchronous;
+  if (resident) groups *= std::max<uint64_t>(1, kGpuItemsPerUnit / group_items);
+  // No part takes longer than the whole launch, by whose speed it is priced.
+  const uint64_t filling = std::min(slices, (groups + groups_per_slice - 1) / groups_per_slice);
   // A package shorter than the device's start-up would cost more than it computes. But an irregular
   // launch is no less divided for that than it must be.
   const double items = static_cast<double>(plan.shape.items()) / static_cast<double>(slices);
@@ -252,7 +255,8 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     const double moving = price.seconds - price_shares(slice_costs(work, plan, {}), price.shares);
     // What splitting really cost at this kernel, once that is known.
     plan.split_seconds = price.seconds + merge_seconds(work, plan);
-    plan.split_seconds += surplus(key, plan).value_or(kSplitSeconds);
+    const double beyond = surplus(key, plan).value_or(kSplitSeconds);
+    plan.split_seconds += beyond;
     plan.priced_seconds = price.seconds;
     for (size_t i = 0; i < price.shares.size(); ++i) {  // from all of them at once
       const double part = static_cast<double>(price.shares[i]) / static_cast<double>(slices);
@@ -287,8 +291,11 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
       // What moves comes back for the next whole launch.
       const double loss = std::max(
           kSplitSeconds, plan.split_until_read() - plan.whole_until_read() + std::max(0.0, moving));
+      // Were it no dearer than others.
+      const double saved = plan.whole_until_read() - (plan.split_until_read() - beyond) -
+                           kSplitSeconds - std::max(0.0, moving);
       if (!pays && !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
-                                          plan.split_seconds, loss)) {
+                                          plan.split_seconds, loss, std::max(0.0, saved))) {
         return false;
       }
     } else {

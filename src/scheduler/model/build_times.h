@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long devices' drivers build programs: by device and size of the sources, kept with what is
+// learned of kernels. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "platform/thread_annotations.h"
+#include "scheduler/model/performance_model.h"
+
+namespace tutti::scheduler {
+
+class BuildTimes {
+ public:
+  explicit BuildTimes(PerformanceModel& model) : model_(model) {}
+  /// `driver` has built `bytes` of sources for the device in `seconds`. Returns the seconds that
+  /// the same is expected to take once more by this alone: the first build of a driver in a process
+  /// includes its start (PoCL's LLVM takes four times as long as a program), and nothing is learned
+  /// from it.
+  double note(uint32_t device, const std::string& driver, uint64_t bytes, double seconds);
+  /// Seconds that a build is expected to take, where another one of the same program was expected
+  /// to take `known` seconds by itself. Less where builds have proved shorter; what a vendor's cache
+  /// holds is told by `known`.
+  double expected(uint32_t device, uint64_t bytes, double known);
+
+ private:
+  PerformanceModel& model_;
+  Mutex mutex_;
+  std::set<std::string> started_ TUTTI_GUARDED_BY(mutex_);  // drivers
+};
+
+}  // namespace tutti::scheduler
