@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "device_virtual/on_each_backend.h"
 #include "kernel_compiler/compile_cache.h"
 #include "platform/config.h"
 #include "platform/log.h"
@@ -18,23 +17,6 @@ using scheduler::KernelVariant;
 
 /// How many entries a list by backend needs, up to the last one wanted.
 size_t list_size(scheduler::BackendMask wanted) { return std::bit_width(wanted); }
-
-/// Calls `work(i)`, which must not throw, for every wanted backend, each in a thread of its own.
-template <typename Work>
-void on_all(scheduler::BackendMask wanted, const Work& work) {
-  std::vector<std::thread> threads;
-  const auto first = static_cast<uint32_t>(std::countr_zero(wanted));
-  for (uint32_t i = first + 1; i < list_size(wanted); ++i) {
-    if ((wanted & scheduler::backend_bit(i)) == 0) continue;
-    try {
-      threads.emplace_back(work, i);
-    } catch (const std::system_error&) {
-      work(i);  // no thread to be had: one after the other, then
-    }
-  }
-  if (wanted != 0) work(first);
-  for (std::thread& thread : threads) thread.join();
-}
 
 void append_paragraph(std::string& log, const std::string& text) {
   if (text.empty()) return;
@@ -145,8 +127,8 @@ bool make_first(scheduler::BackendSet& backends, const BackendGroups& groups, co
       if (like(j)) loading |= scheduler::backend_bit(i);
     }
   }
-  on_all(first & ~loading, ask);
-  if (load) on_all(loading, ask);
+  on_each_backend(first & ~loading, ask);
+  if (load) on_each_backend(loading, ask);
   scheduler::BackendMask others = 0;
   for (const scheduler::BackendMask group : groups) {
     const bool able = std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& verdict) {
@@ -155,7 +137,7 @@ bool make_first(scheduler::BackendSet& backends, const BackendGroups& groups, co
     const bool spared = !load && (group & first & ~loading) == 0;
     if (!able && !(spared && (first & ~loading) != 0)) others |= group & ~(first & ~loading);
   }
-  on_all(others, ask);
+  on_each_backend(others, ask);
   return judge(backends, verdicts, codes, outcome);
 }
 

@@ -28,6 +28,7 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
 
   const scheduler::KernelSummary& summary() const override { return summary_; }
   uint64_t built_on() const override { return program_->built_on(); }
+  uint64_t failed_on() const override { return program_->failed_on(); }
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
   uint64_t model_key() const override { return model_key_; }

@@ -6,10 +6,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "device_virtual/on_each_backend.h"
 #include "platform/clock.h"
 #include "platform/log.h"
 #include "scheduler/plan/launch_costs.h"
@@ -63,6 +62,8 @@ BackendMask ProgramModules::usable() const {
                            ~load(ready_[index(KernelVariant::kUntouched)]);
   return wanted_ & ~load(failed_[index(KernelVariant::kUntouched)]) & ~half;
 }
+
+BackendMask ProgramModules::failed() const { return wanted_ & ~usable(); }
 
 BackendMask ProgramModules::ready(KernelVariant variant) const {
   return ready_[index(variant)].load(std::memory_order_acquire);
@@ -224,27 +225,13 @@ void ProgramModules::build_what_gained() {
 }
 
 void ProgramModules::build_on(BackendMask wanted, KernelVariant variant) {
-  std::vector<std::thread> threads;
-  const auto work = [this, variant](uint32_t i) noexcept {
+  on_each_backend(wanted, [this, variant](uint32_t i) noexcept {
     try {
       (void)get(i, variant);
     } catch (...) {
       // Memory was lacking: whoever needs it will ask again.
     }
-  };
-  for (; wanted != 0; wanted &= wanted - 1) {
-    const auto i = static_cast<uint32_t>(std::countr_zero(wanted));
-    if ((wanted & (wanted - 1)) == 0) {
-      work(i);
-      break;
-    }
-    try {
-      threads.emplace_back(work, i);
-    } catch (const std::system_error&) {
-      work(i);  // no thread to be had: one after the other, then
-    }
-  }
-  for (std::thread& thread : threads) thread.join();
+  });
 }
 
 }  // namespace tutti::device_virtual

@@ -61,6 +61,8 @@ class ProgramModules {
   uint64_t kernel_key(std::string_view kernel) const;
   /// All wanted but those that are known not to build the program.
   scheduler::BackendMask usable() const;
+  /// Those that are known not to build the program.
+  scheduler::BackendMask failed() const;
   /// Where the variant is there already.
   scheduler::BackendMask ready(scheduler::KernelVariant variant) const;
   /// The untouched variant, with what the vendor says of it. A backend of the kind that another

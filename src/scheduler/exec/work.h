@@ -47,6 +47,8 @@ class LaunchableKernel {
   virtual const KernelSummary& summary() const = 0;
   /// Backends on which the program was built, or can be for all that is known, as bits.
   virtual uint64_t built_on() const = 0;
+  /// Backends that were to build it and could not.
+  virtual uint64_t failed_on() const { return 0; }
   /// Those where launches of the variant need no build any more.
   virtual uint64_t ready_on(KernelVariant /*variant*/) const { return built_on(); }
   /// How long it is expected to take to make the others of `backends` ready, first launches

@@ -9,9 +9,10 @@ namespace {
 constexpr size_t kMost = 4096;    // kernels and sizes
 constexpr size_t kMostSets = 16;  // of devices
 constexpr double kTrialShare = 0.01;
-// An attempt whose loss, for as often as it was in vain, is so many times smaller than what may have
-// been missed is worth it: in vain it costs a launch in twenty at first, then in forty, eighty ...
+// Where so many times an attempt's loss may have been missed, the attempt may take this part: in vain
+// it costs a twentieth of the time at first, then half as much each time.
 constexpr double kMayBeAccident = 4;
+constexpr double kTrialShareMissing = 0.05;
 constexpr double kMostPatience = 1024;
 
 uint64_t key(uint64_t kernel, uint64_t items) { return kernel ^ items * 0x9E3779B97F4A7C15ull; }
@@ -41,7 +42,8 @@ bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double
   MutexLock lock(mutex_);
   Last& last = entry(kernel, items);
   last.missed += gain;
-  const bool missed = gain > 0 && last.missed >= kMayBeAccident * last.caution * loss;
+  const bool missed = gain > 0 && last.missed >= kMayBeAccident * last.caution * loss &&
+                      last.caution * loss <= kTrialShareMissing * (last.ignored + whole);
   if (!enough(last.ignored, whole, std::min(split, last.caution * loss)) && !missed) return false;
   last.missed = last.ignored = 0;
   last.caution = std::min(2 * last.caution, kMostPatience);

@@ -146,6 +146,9 @@ WholeReasons KernelPlan::whole_reasons() const {
     case Why::kNotBuilt:
       against = "building it for other devices would take longer than they gain";
       break;
+    case Why::kBuildFailed:
+      against = "other devices cannot build its program (the log says why)";
+      break;
     case Why::kTrial:
       against = "runs whole once, to compare";
       break;
@@ -379,6 +382,10 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   const BackendMask built = usable & kernel.ready_on(KernelVariant::kUntouched);
   const BackendMask splitting = usable & kernel.ready_on(split_variant(work));
   auto best = plan_on(work, usable, usable, ready_ns, false);
+  if (best && !best->split && best->why == KernelPlan::Why::kOneDevice &&
+      (allowed & kernel.failed_on()) != 0) {
+    best->why = KernelPlan::Why::kBuildFailed;
+  }
   if (!best || (built & splitting) == usable || built == 0 || devices_are_given()) return best;
   const KernelVariant variant = best->split ? split_variant(work) : KernelVariant::kUntouched;
   const BackendMask lacking = mask_of(best->devices()) & ~kernel.ready_on(variant);

@@ -66,6 +66,7 @@ struct KernelPlan {
     kMerge,
     kAtomics,
     kNotBuilt,
+    kBuildFailed,
     kDearer,
     kTrial,
     kObjective,

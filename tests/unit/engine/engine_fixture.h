@@ -83,11 +83,12 @@ class EngineTest : public ::testing::Test {
   }
   /// A launch of this form over the whole of both buffers, c = 1, that is known to take `seconds`
   /// on every device.
+  template <typename Kernel = FakeKernel>
   scheduler::KernelWork known_kernel(KernelForm form, const Ref<scheduler::LogicalBuffer>& in,
                                      const Ref<scheduler::LogicalBuffer>& out, double seconds,
                                      FakeFunction function) {
     scheduler::KernelWork work = map_kernel(in, out, 1);
-    work.kernel = std::make_shared<FakeKernel>(summary_of(form), std::move(function), set->count());
+    work.kernel = std::make_shared<Kernel>(summary_of(form), std::move(function), set->count());
     for (uint32_t device = 0; device < set->count(); ++device) {
       // Twice: of a first run the model thinks that it may have been an outlier.
       for (int run = 0; run < 2; ++run) set->model().add(model_key(work), device, kBytes, seconds);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "scheduler/model/build_times.h"
 #include "scheduler/model/performance_model.h"
 
 #include <gtest/gtest.h>
@@ -351,6 +352,21 @@ TEST_F(ModelStoreTest, ClearForgetsEverything) {
   ASSERT_TRUE(store);
   ASSERT_TRUE((*store)->clear());
   EXPECT_TRUE(entries().empty());
+}
+
+TEST(BuildTimes, ADriversStartIsNoPartOfFurtherBuilds) {
+  PerformanceModel model;
+  BuildTimes builds(model);
+  EXPECT_DOUBLE_EQ(builds.note(0, "one", 4000, 0.36), 0.09);  // with the start
+  EXPECT_DOUBLE_EQ(builds.expected(0, 4000, 0.09), 0.09);     // nothing is learned of it
+  EXPECT_DOUBLE_EQ(builds.note(0, "other", 4000, 0.36), 0.09);
+  EXPECT_DOUBLE_EQ(builds.note(0, "one", 4000, 0.08), 0.08);
+  EXPECT_NEAR(builds.expected(0, 4000, 0.36), 0.08, 1e-6);
+  EXPECT_NEAR(builds.expected(0, 2000, 0.36), 0.04, 1e-6);
+  EXPECT_NEAR(builds.expected(0, 4000, 0.01), 0.01, 1e-6);  // a vendor's cache has it
+  builds.note(0, "one", 4000, 0.005);                       // found in a cache
+  EXPECT_NEAR(builds.expected(0, 4000, 0.36), 0.08, 1e-6);
+  EXPECT_DOUBLE_EQ(builds.expected(1, 4000, 0.2), 0.2);
 }
 
 }  // namespace

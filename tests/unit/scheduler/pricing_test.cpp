@@ -159,6 +159,20 @@ TEST(Boundaries, WhatARejectedSplitMayLoseCountsTwiceAsMuchAfterEachAttempt) {
   EXPECT_EQ(launches_until_tried(), 20);
 }
 
+TEST(Boundaries, ASplitThatMayHaveBeenDearByAccidentIsTriedSooner) {
+  Boundaries known;
+  const auto launches_until_tried = [&](double gain) {
+    int launches = 1;
+    while (!known.try_again(7, 100, 1.0, 1.5, 0.2, gain)) ++launches;
+    return launches;
+  };
+  for (const int launches : {4, 8, 16, 32}) EXPECT_EQ(launches_until_tried(0.4), launches);
+  known.pays(7, 100);
+  EXPECT_EQ(launches_until_tried(0.1), 8);  // four times the loss may have been missed
+  known.pays(7, 100);
+  EXPECT_EQ(launches_until_tried(0), 20);
+}
+
 TEST(Boundaries, DevicesThatWereLeftOutAreTriedAgainToo) {
   Boundaries known;
   const std::vector<uint32_t> devices = {0, 1, 2};
