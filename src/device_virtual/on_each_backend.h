@@ -12,8 +12,8 @@
 
 namespace tutti::device_virtual {
 
-/// Calls `work(i)`, which must not throw, for every wanted backend, each in a thread of its own, the
-/// first one in this. Returns when all have ended.
+/// Calls `work(i)`, which must not throw, for every wanted backend, each in a thread of its own,
+/// the first one in this. Returns when all have ended.
 template <typename Work>
 void on_each_backend(scheduler::BackendMask wanted, const Work& work) {
   if (wanted == 0) return;

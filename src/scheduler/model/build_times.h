@@ -21,8 +21,8 @@ class BuildTimes {
   /// from it.
   double note(uint32_t device, const std::string& driver, uint64_t bytes, double seconds);
   /// Seconds that a build is expected to take, where another one of the same program was expected
-  /// to take `known` seconds by itself. Less where builds have proved shorter; what a vendor's cache
-  /// holds is told by `known`.
+  /// to take `known` seconds by itself. Less where builds have proved shorter; what a vendor's
+  /// cache holds is told by `known`.
   double expected(uint32_t device, uint64_t bytes, double known);
 
  private:

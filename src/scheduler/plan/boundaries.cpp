@@ -9,8 +9,8 @@ namespace {
 constexpr size_t kMost = 4096;    // kernels and sizes
 constexpr size_t kMostSets = 16;  // of devices
 constexpr double kTrialShare = 0.01;
-// Where so many times an attempt's loss may have been missed, the attempt may take this part: in vain
-// it costs a twentieth of the time at first, then half as much each time.
+// Where so many times an attempt's loss may have been missed, the attempt may take this part: in
+// vain it costs a twentieth of the time at first, then half as much each time.
 constexpr double kMayBeAccident = 4;
 constexpr double kTrialShareMissing = 0.05;
 constexpr double kMostPatience = 1024;
@@ -37,8 +37,8 @@ const Boundaries::Last* Boundaries::find(uint64_t kernel, uint64_t items) const 
   return found != last_.end() ? &found->second : nullptr;
 }
 
-bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double split,
-                           double loss, double gain) {
+bool Boundaries::try_again(uint64_t kernel, uint64_t items, double whole, double split, double loss,
+                           double gain) {
   MutexLock lock(mutex_);
   Last& last = entry(kernel, items);
   last.missed += gain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/model/build_times.h"
 #include "scheduler/model/performance_model.h"
+#include "scheduler/model/build_times.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>

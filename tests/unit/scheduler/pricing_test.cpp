@@ -168,7 +168,7 @@ TEST(Boundaries, ASplitThatMayHaveBeenDearByAccidentIsTriedSooner) {
   };
   for (const int launches : {4, 8, 16, 32}) EXPECT_EQ(launches_until_tried(0.4), launches);
   known.pays(7, 100);
-  EXPECT_EQ(launches_until_tried(0.1), 8);  // four times the loss may have been missed
+  EXPECT_EQ(launches_until_tried(0.125), 7);  // four times the loss may have been missed
   known.pays(7, 100);
   EXPECT_EQ(launches_until_tried(0), 20);
 }
