@@ -86,12 +86,16 @@ void check_variables(const llvm::Function& kernel, KernelSummary& summary) {
 }
 
 /// How many steps it took.
-uint64_t analyse(llvm::Function& kernel, Analyses& analyses, const std::set<std::string>& foreign,
-                 KernelSummary& summary) {
+uint64_t analyse(llvm::Function& kernel, bool too_long, Analyses& analyses,
+                 const std::set<std::string>& foreign, KernelSummary& summary) {
   const uint32_t line = kernel.getSubprogram() != nullptr ? kernel.getSubprogram()->getLine() : 0;
   const bool matched = read_arguments(kernel, summary.arguments);
   if (!matched) {
     keep_whole(summary, "arguments that are not understood", line);
+    return 0;
+  }
+  if (too_long) {
+    keep_whole(summary, "more branches and variables than can be analysed", line);
     return 0;
   }
   check_arguments(kernel, summary, line);
@@ -116,14 +120,14 @@ uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& for
                           std::vector<KernelSummary>& kernels) {
   Analyses analyses;
   uint64_t steps = 0;
-  prepare_module(module, analyses, foreign);
+  const auto too_long = prepare_module(module, analyses, foreign);
   for (KernelSummary& summary : kernels) {
     llvm::Function* kernel = module.getFunction(summary.name);
     if (kernel == nullptr || kernel->isDeclaration()) {
       keep_whole(summary, "no code was generated", 0);
       continue;
     }
-    steps += analyse(*kernel, analyses, foreign, summary);
+    steps += analyse(*kernel, too_long.contains(kernel), analyses, foreign, summary);
   }
   return steps;
 }

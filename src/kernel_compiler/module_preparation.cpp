@@ -18,18 +18,19 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/Scalarizer.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <algorithm>
 #include <map>
 #include <vector>
 
 #include "kernel_compiler/builtin_lowering.h"
+#include "kernel_compiler/linear_passes.h"
 #include "kernel_compiler/private_functions.h"
 
 namespace tutti::kernel_compiler {
@@ -41,6 +42,15 @@ constexpr uint64_t kMostInstructions = 50'000;
 /// time.
 constexpr uint64_t kManyInstructions = 20'000;
 constexpr uint64_t kWorthApart = 100;
+// What LLVM's passes do grows with the square of these: the blocks that are searched for where
+// values meet, and whose tests are merged to switches; the variables in registers, whose phi nodes
+// are compared; the uses of an array, which are looked at whenever one of them has changed. Each
+// number takes one or two seconds.
+constexpr uint64_t kMostBlocks = 16'000;
+constexpr uint64_t kMostVariables = 8'000;
+constexpr uint64_t kMostUses = 6'000;
+
+using Functions = std::set<const llvm::Function*>;
 
 bool is_kernel(const llvm::Function& function) {
   return function.getCallingConv() == llvm::CallingConv::SPIR_KERNEL;
@@ -56,11 +66,44 @@ std::vector<llvm::CallBase*> calls_in(llvm::Function& function) {
   return calls;
 }
 
+bool is_too_long(const llvm::Function& function) {
+  if (function.size() > kMostBlocks) return true;
+  uint64_t variables = 0;
+  for (const llvm::Instruction& instruction : function.front()) {
+    const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (variable == nullptr) continue;
+    // Loads and stores of a single value go at once.
+    if (++variables > kMostVariables ||
+        (!llvm::isAllocaPromotable(variable) && variable->hasNUsesOrMore(kMostUses))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The functions that the passes would take long for.
+Functions long_functions(const llvm::Module& module) {
+  Functions result;
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration() && is_too_long(function)) result.insert(&function);
+  }
+  return result;
+}
+
+/// All functions but the long ones.
+void run_on_short(llvm::FunctionPassManager passes, llvm::Module& module, const Functions& too_long,
+                  Analyses& analyses) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || too_long.contains(&function)) continue;
+    const llvm::PreservedAnalyses preserved = passes.run(function, analyses.functions);
+    analyses.functions.invalidate(function, preserved);
+  }
+}
+
 /// Marks for inlining every function that is not recursive and fits into its callers, but those
 /// that stay `apart`, up to `most` instructions. Call chains can double the size at every level, so
 /// sizes are computed before anything is inlined. Returns whether all calls could be marked.
-bool choose_inlining(llvm::Module& module, const std::set<const llvm::Function*>& apart,
-                     uint64_t most) {
+bool choose_inlining(llvm::Module& module, const Functions& apart, uint64_t most) {
   llvm::CallGraph graph(module);
   std::map<const llvm::Function*, uint64_t> size;  // after inlining
   bool all = true;
@@ -100,10 +143,10 @@ bool choose_inlining(llvm::Module& module, const std::set<const llvm::Function*>
 }
 
 /// The larger functions that are of no interest to a summary.
-std::set<const llvm::Function*> large_private_functions(const llvm::Module& module,
-                                                        const std::set<std::string>& foreign) {
+Functions large_private_functions(const llvm::Module& module,
+                                  const std::set<std::string>& foreign) {
   PrivateFunctions functions(foreign);
-  std::set<const llvm::Function*> result;
+  Functions result;
   for (const llvm::Function& function : module) {
     if (!is_kernel(function) && function.getInstructionCount() >= kWorthApart &&
         functions.contains(function)) {
@@ -151,7 +194,9 @@ llvm::FunctionPassManager pipeline() {
   const auto clean = [&] {
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+    passes.addPass(HideConditionsPass());
     passes.addPass(llvm::InstCombinePass());
+    passes.addPass(ShowConditionsPass());
     passes.addPass(llvm::SimplifyCFGPass());
   };
   clean();
@@ -161,7 +206,7 @@ llvm::FunctionPassManager pipeline() {
   passes.addPass(llvm::ADCEPass());
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
+  passes.addPass(RotateLoopsPass());
   // Scalar evolution takes for invariant only what stands outside a loop. No promotion of memory to
   // registers (the second number: not for loops with more accesses than 0).
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(
@@ -198,8 +243,8 @@ Analyses::Analyses() {
   builder.crossRegisterProxies(loops, functions, sccs, modules);
 }
 
-void prepare_module(llvm::Module& module, Analyses& analyses,
-                    const std::set<std::string>& foreign) {
+Functions prepare_module(llvm::Module& module, Analyses& analyses,
+                         const std::set<std::string>& foreign) {
   lower_builtins(module, foreign);
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && !is_kernel(function)) {
@@ -210,15 +255,19 @@ void prepare_module(llvm::Module& module, Analyses& analyses,
   // before it is copied into its callers: as Clang emits it, code is several times as long.
   llvm::ModulePassManager first;
   first.addPass(llvm::GlobalDCEPass());
+  first.run(module, analyses.modules);
+  Functions too_long = long_functions(module);
   llvm::FunctionPassManager simplify;
+  simplify.addPass(PromoteInPartsPass());
   simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   simplify.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  first.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(simplify)));
-  first.run(module, analyses.modules);
+  run_on_short(std::move(simplify), module, too_long, analyses);
   drop_locations(module);
 
-  if (!choose_inlining(module, {}, kManyInstructions)) {
-    choose_inlining(module, large_private_functions(module, foreign), kMostInstructions);
+  if (!choose_inlining(module, too_long, kManyInstructions)) {
+    Functions apart = large_private_functions(module, foreign);
+    apart.insert(too_long.begin(), too_long.end());
+    choose_inlining(module, apart, kMostInstructions);
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_kernel(function)) {
@@ -227,8 +276,11 @@ void prepare_module(llvm::Module& module, Analyses& analyses,
   }
   llvm::ModulePassManager passes;
   passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(pipeline()));
   passes.run(module, analyses.modules);
+  too_long = long_functions(module);  // those of before are as they were, unless they were dropped
+  run_on_short(pipeline(), module, too_long, analyses);
+  std::erase_if(too_long, [](const llvm::Function* function) { return !is_kernel(*function); });
+  return too_long;
 }
 
 }  // namespace tutti::kernel_compiler

@@ -11,8 +11,9 @@
 #include <string>
 
 namespace llvm {
+class Function;
 class Module;
-}
+}  // namespace llvm
 
 namespace tutti::kernel_compiler {
 
@@ -26,7 +27,9 @@ struct Analyses {
 };
 
 /// Calls of defined functions that remain afterwards are recursive, or would have grown their
-/// caller beyond what is worth analysing.
-void prepare_module(llvm::Module& module, Analyses& analyses, const std::set<std::string>& foreign);
+/// caller beyond what is worth analysing. Returns the kernels that are too long to be prepared, as
+/// is told by their numbers of blocks and variables alone: nothing can be said of their accesses.
+std::set<const llvm::Function*> prepare_module(llvm::Module& module, Analyses& analyses,
+                                               const std::set<std::string>& foreign);
 
 }  // namespace tutti::kernel_compiler

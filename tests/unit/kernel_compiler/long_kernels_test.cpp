@@ -3,6 +3,9 @@
 // and what it says is as true as for a few.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 
 #include "test_support.h"
 
@@ -34,12 +37,66 @@ const Shape kShapes[] = {
      [](int n) { return fmt::format("for (int q = 0; q < n; ++q) o[i * n + q] += d[{}];", n); }},
 };
 
-uint64_t steps_of(const Shape& shape, int count) {
+// Those of which LLVM's own passes would be slow.
+const Shape kCostly[] = {
+    {"tests of one value", " else ",
+     [](int n) { return fmt::format("if (i == {}) x = d[i + {}] + n;", n, n); }},
+    {"stores", " else ", [](int n) { return fmt::format("if (i == {}) o[i] = d[i + {}];", n, n); }},
+    {"tests of another value", " else ",
+     [](int n) { return fmt::format("if (y == {}) x = y * {} + n;", n, n + 3); }},
+    {"two values", " else ",
+     [](int n) { return fmt::format("if (i == {}) {{ x = i * n; y = x + {}; }}", n, n); }},
+    {"chosen indices", " else ",
+     [](int n) { return fmt::format("if (n == {}) x = i + {};", n, 7 * n); }},
+    {"chosen pointers", " else ",
+     [](int n) { return fmt::format("if (n == {}) p = o + {};", n, 7 * n); }},
+    {"tests of both", "\n",
+     [](int n) { return fmt::format("if (i > {} && n < {}) x += {};", n, 3 * n, n); }},
+    {"loops with bounds of the launch", "\n",
+     [](int n) { return fmt::format("for (int q = 0; q < n; ++q) x += d[i + q * {}];", n); }},
+    {"loops with constant bounds", "\n",
+     [](int n) { return fmt::format("for (int q = 0; q < {}; ++q) o[i * 9 + q] = n;", n + 5); }},
+    {"loops in loops", "\n",
+     [](int n) {
+       return fmt::format("for (int q = 0; q < n; ++q) for (int r = 0; r < q; ++r) x += d[r + {}];",
+                          n);
+     }},
+    {"loops that go on", "\n",
+     [](int n) { return fmt::format("for (; d[x] > {}; ++x) y += x;", n); }},
+};
+
+std::string source_of(const Shape& shape, int count) {
   std::string source =
       "kernel void k(global int* o, global const int* d, int n) {\n"
-      "  int i = get_global_id(0);\n";
+      "  int i = get_global_id(0), x = n, y = d[i];\n"
+      "  global int* p = o;\n";
   for (int n = 0; n < count; ++n) source += (n > 0 ? shape.separator : "") + shape.part(n);
-  return compiled(source + "\n}\n").analysis_steps;
+  return source + "\n  p[x] = y;\n}\n";
+}
+
+uint64_t steps_of(const Shape& shape, int count) {
+  return compiled(source_of(shape, count)).analysis_steps;
+}
+
+/// Seconds that this process has computed in user mode.
+double user_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec) * 1e-6;
+}
+
+/// The least of some runs.
+double cost_of(const Shape& shape, int count) {
+  const std::string source = source_of(shape, count);
+  double least = 0;
+  for (int run = 0; run < 3; ++run) {
+    const double before = user_seconds();
+    compiled(source);
+    const double cost = user_seconds() - before;
+    least = run == 0 ? cost : std::min(least, cost);
+  }
+  return least;
 }
 
 TEST(LongKernels, StepsGrowWithTheLength) {
@@ -49,6 +106,48 @@ TEST(LongKernels, StepsGrowWithTheLength) {
     EXPECT_GT(some, 200u) << shape.name;
     EXPECT_LT(static_cast<double>(twice), 2.5 * static_cast<double>(some)) << shape.name;
   }
+}
+
+// What LLVM's passes do cannot be counted, only compared.
+TEST(LongKernels, WorkOfAllPassesGrowsWithTheLength) {
+  for (const Shape& shape : kCostly) {
+    const double some = cost_of(shape, 700);
+    const double four_times = cost_of(shape, 2800);
+    EXPECT_LT(four_times, 8 * some) << shape.name;
+  }
+}
+
+TEST(LongKernels, BoundsOfManyLoopsAreThoseOfOne) {
+  const Shape loops = {"loops", "\n", [](int) {
+                         return std::string("for (int q = 0; q < 8; ++q) o[i * 8 + q] = q;");
+                       }};
+  const auto output = compiled(source_of(loops, 300));
+  const auto& kernel = kernel_of(output);
+  EXPECT_EQ(kernel.whole_reason, "");
+  for (const scheduler::Loop& loop : kernel.loops) {
+    ASSERT_TRUE(loop.exact);
+    ASSERT_TRUE(loop.last.has_value());
+    EXPECT_EQ(kernel.exprs[*loop.last].value, 7);
+  }
+}
+
+TEST(LongKernels, WhatIsTooLongRunsWholeAndIsTold) {
+  const char* reason = "more branches and variables than can be analysed";
+  const Shape branches = {"branches", "\n", [](int n) {
+                            return fmt::format("if (d[i + {}] > {}) o[i] = {};", n, n, n);
+                          }};
+  EXPECT_EQ(kernel_of(compiled(source_of(branches, 9000))).whole_reason, reason);
+  EXPECT_EQ(kernel_of(compiled(source_of(branches, 900))).whole_reason, "");
+  const Shape variables = {"variables", "\n", [](int n) {
+                             return fmt::format("int v{} = d[i + {}]; x += v{};", n, n, n);
+                           }};
+  EXPECT_EQ(kernel_of(compiled(source_of(variables, 9000))).whole_reason, reason);
+  // A function that is too long for its caller is not taken for one that does nothing.
+  std::string helper = "void f(global int* o, int i) {\n";
+  for (int n = 0; n < 9000; ++n) helper += fmt::format("  if (i == {}) o[{}] = i;\n", n, n);
+  EXPECT_EQ(
+      kernel_of(compiled(helper + "}\nkernel void k(global int* o) { f(o, 1); }\n")).whole_reason,
+      "calls f, which is recursive or too large to analyse");
 }
 
 TEST(LongKernels, WhatIsBehindManyTestsIsGuardedByTheNearest) {
