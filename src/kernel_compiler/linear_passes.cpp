@@ -15,6 +15,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/LoopRotationUtils.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
+#include <llvm/Transforms/Utils/SSAUpdater.h>
 
 #include <algorithm>
 #include <utility>
@@ -24,6 +25,8 @@ namespace tutti::kernel_compiler {
 namespace {
 
 constexpr size_t kPromotedTogether = 64;
+/// A variable of so many blocks at most, like a loop's counter, is local to them.
+constexpr size_t kLocalBlocks = 8;
 constexpr unsigned kConditionsPerValue = 32;
 constexpr const char* kHiddenCondition = "tutti.hidden.condition";
 /// Instructions of a header that are copied before the loop; LLVM's number.
@@ -71,6 +74,29 @@ class LoopAlone {
   std::vector<std::pair<llvm::BasicBlock*, llvm::Instruction*>> ends_;
 };
 
+/// Puts a variable in registers that is stored and used in few blocks, looking at the way between
+/// them alone; mem2reg looks at all that its first store dominates. False: it is none such.
+bool promote_local(llvm::AllocaInst& variable) {
+  llvm::SmallVector<llvm::Instruction*, 16> uses;
+  llvm::SmallPtrSet<const llvm::BasicBlock*, kLocalBlocks> blocks;
+  size_t stores = 0;
+  for (llvm::User* user : variable.users()) {
+    auto* use = llvm::cast<llvm::Instruction>(user);
+    const bool store = llvm::isa<llvm::StoreInst>(use);
+    if (!store && !llvm::isa<llvm::LoadInst>(use)) return false;
+    if (llvm::getLoadStoreType(use) != variable.getAllocatedType()) return false;
+    stores += store ? 1 : 0;
+    uses.push_back(use);
+    blocks.insert(use->getParent());
+    if (blocks.size() > kLocalBlocks) return false;
+  }
+  if (stores < 2) return false;  // mem2reg is quick then
+  llvm::SSAUpdater updater;
+  llvm::LoadAndStorePromoter(uses, updater, variable.getName()).run(uses);
+  variable.eraseFromParent();
+  return true;
+}
+
 size_t exit_edges(const llvm::Loop& loop) {
   llvm::SmallVector<llvm::Loop::Edge, 8> edges;
   loop.getExitEdges(edges);
@@ -89,6 +115,7 @@ llvm::PreservedAnalyses PromoteInPartsPass::run(llvm::Function& function,
   if (variables.size() <= kPromotedTogether) return llvm::PreservedAnalyses::all();
   auto& tree = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
   auto& assumptions = analyses.getResult<llvm::AssumptionAnalysis>(function);
+  std::erase_if(variables, [](llvm::AllocaInst* variable) { return promote_local(*variable); });
   const llvm::ArrayRef<llvm::AllocaInst*> all(variables);
   for (size_t i = 0; i < all.size(); i += kPromotedTogether) {
     llvm::PromoteMemToReg(all.slice(i, std::min(kPromotedTogether, all.size() - i)), tree,

@@ -10,14 +10,15 @@
 
 namespace tutti::kernel_compiler {
 
-/// Variables to registers, some at a time: renaming them carries a list of them all along every
-/// path.
+/// Where there are many variables, puts them in registers: local ones by themselves, the others
+/// some at a time, since renaming carries a list of all of them along every path.
 struct PromoteInPartsPass : llvm::PassInfoMixin<PromoteInPartsPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
 /// InstCombine looks at every branch whose condition tells something of a value each time that it
-/// asks for that value's bits. Of the branches that tell of one value, all but the first few are
+/// asks for that value's bits, and SimplifyCFG at all tests of a value that it has merged to a
+/// switch for each further one. Of the branches that tell of one value, all but the first few are
 /// given a condition that tells nothing, until ShowConditionsPass.
 struct HideConditionsPass : llvm::PassInfoMixin<HideConditionsPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);

@@ -196,8 +196,8 @@ llvm::FunctionPassManager pipeline() {
     passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
     passes.addPass(HideConditionsPass());
     passes.addPass(llvm::InstCombinePass());
-    passes.addPass(ShowConditionsPass());
     passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(ShowConditionsPass());
   };
   clean();
   // Coordinates are often kept in small vectors; their lanes are what addresses are made of.
