@@ -85,8 +85,8 @@ core-asan core-tsan: core-%:
 
 sanitize-core: core-asan core-tsan
 
-# What a change can break on the other release (make test-core-debian13): all but the applications. All sets of devices
-# and all balancers, since the vendors' drivers are what differs there.
+# What a change can break on the other release (make test-core-debian13): all but the applications.
+# All sets of devices and all balancers, since the vendors' drivers are what differs there.
 test-core: CTEST_ARGS += -L 'unit|api|bench'
 test-core: test
 

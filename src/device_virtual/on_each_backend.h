@@ -18,8 +18,8 @@ template <typename Work>
 void on_each_backend(scheduler::BackendMask wanted, const Work& work) {
   if (wanted == 0) return;
   const auto first = static_cast<uint32_t>(std::countr_zero(wanted));
-  std::deque<TaskThread> threads;
   std::latch ended(std::popcount(wanted) - 1);
+  std::deque<TaskThread> threads;  // gone before `ended`, also where memory lacks for one more
   for (auto rest = wanted & (wanted - 1); rest != 0; rest &= rest - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(rest));
     try {
