@@ -18,7 +18,7 @@
 set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "")
 include(GNUInstallDirs)
 
-# Where src/tools writes the manual page and the completions.
+# Where tools writes the manual page and the completions.
 set(TUTTI_DOCUMENTATION_FOLDER "${CMAKE_BINARY_DIR}/share")
 find_program(TUTTI_GZIP gzip)
 find_program(TUTTI_PYTHON3 python3 REQUIRED)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keeps the folder table of docs/ARCHITECTURE.md true.
 
-Reads every #include in src/, bench/, demo/ and tests/ and reports those that reach upwards, name a
+Reads every #include in the rooms, bench/, demo/ and tests/ and reports those that reach upwards, name a
 concrete backend outside the composition roots, bring OpenCL or Clang where it does not belong, or
 step out of a folder with "..". Also reports long files and files without a licence line.
 
@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-# What a folder of src/ may include of the others; itself is always allowed. The first matching
+# What a room may include of the others; itself is always allowed. The first matching
 # prefix decides, so a stricter rule for a subfolder stands before its folder's.
 ALLOWED = {
     "platform": (),
@@ -34,6 +34,10 @@ ALLOWED = {
               "record", "platform"),
 }
 
+ROOMS = {folder.split("/")[0] for folder in ALLOWED}
+# Where sources lie beside the rooms.
+OTHER_FOLDERS = {"bench", "demo", "tests"}
+
 # Folders whose own files may not be included by a sibling folder of the same parent.
 SELF_CONTAINED = ("scheduler/balance", "scheduler/model", "scheduler/sim", "backends/api")
 
@@ -45,7 +49,7 @@ WITHOUT_CLANG = ("kernel_compiler/compiler_client", "kernel_compiler/summary_jso
                  "kernel_compiler/build_options", "kernel_compiler/compiler_api",
                  "kernel_compiler/compile_cache", "kernel_compiler/file_state")
 
-# Folders of src/ that may not include CL/ headers themselves.
+# Rooms that may not include CL/ headers themselves.
 WITHOUT_OPENCL = ("scheduler/balance", "scheduler/model", "scheduler/sim")
 
 # Ordinary OpenCL programs: they know nothing of the driver.
@@ -66,7 +70,7 @@ def is_in_folder(path, folder):
 
 
 def allowed_in(module_path):
-    """The (folder, what it may use) that rules a file of src/, or None in an unknown folder."""
+    """The (folder, what it may use) that rules a file, or None outside of the rooms."""
     for folder, allowed in ALLOWED.items():
         if is_in_folder(module_path, folder):
             return folder, allowed
@@ -74,7 +78,7 @@ def allowed_in(module_path):
 
 
 def check_driver_include(path, target):
-    """What is wrong with the file src/`path` including src/`target`, or None."""
+    """What is wrong with a room's file `path` including a room's `target`, or None."""
     rule = allowed_in(path)
     if rule is None:
         return "a folder without a rule; add it to ALLOWED"
@@ -93,34 +97,32 @@ def check_driver_include(path, target):
     return f"{folder}/ may use only: {', '.join(allowed) or 'nothing'}"
 
 
-def check_include(path, quoted, target, driver_folders):
+def check_include(path, quoted, target):
     """What is wrong with an include of `path` (relative to the root), or None."""
     if target.startswith("../") or "/../" in target:
-        return 'steps out with ".."; includes are relative to src/'
-    in_driver = path.startswith("src/")
-    module_path = path[len("src/"):] if in_driver else ""
+        return 'steps out with ".."; includes are relative to the root'
     first = target.split("/")[0]
 
     if first in ("clang", "clang-c", "llvm", "llvm-c"):
-        if not is_in_folder(module_path, "kernel_compiler"):
+        if not is_in_folder(path, "kernel_compiler"):
             return "only kernel_compiler/ may use Clang and LLVM"
-        if any(is_under(module_path, f) for f in WITHOUT_CLANG):
+        if any(is_under(path, f) for f in WITHOUT_CLANG):
             return "linked into the driver, so it must not use Clang or LLVM"
         return None
     if first == "CL":
-        if any(is_in_folder(module_path, f) for f in WITHOUT_OPENCL):
+        if any(is_in_folder(path, f) for f in WITHOUT_OPENCL):
             return "pure logic knows no OpenCL (platform/result.h is the exception)"
         return None
-    if first not in driver_folders or not quoted or "/" not in target:
+    if first not in ROOMS or not quoted or "/" not in target:
         return None
-    if in_driver:
-        return check_driver_include(module_path, target)
+    if path.split("/")[0] in ROOMS:
+        return check_driver_include(path, target)
     if any(is_in_folder(path, folder) for folder in ORDINARY_PROGRAMS):
         return "an ordinary OpenCL program must not know the driver"
     return None
 
 
-def check_file(root, file, driver_folders):
+def check_file(root, file):
     path = file.relative_to(root).as_posix()
     text = file.read_text(encoding="utf-8", errors="replace")
     lines = text.count("\n") + (not text.endswith("\n"))
@@ -129,7 +131,7 @@ def check_file(root, file, driver_folders):
     if "SPDX-License-Identifier: Apache-2.0" not in "\n".join(text.splitlines()[:3]):
         yield f"{path}: no SPDX-License-Identifier line at its head"
     for match in INCLUDE.finditer(text):
-        problem = check_include(path, match[1] == '"', match[2], driver_folders)
+        problem = check_include(path, match[1] == '"', match[2])
         if problem:
             line = text.count("\n", 0, match.start()) + 1
             yield f"{path}:{line}: includes {match[2]}: {problem}"
@@ -138,15 +140,15 @@ def check_file(root, file, driver_folders):
 def check_tree(root):
     """All problems of the tree below `root`, as lines of text."""
     root = pathlib.Path(root)
-    driver_folders = set(folder.split("/")[0] for folder in ALLOWED)
-    src = root / "src"
-    if src.is_dir():
-        driver_folders |= {entry.name for entry in src.iterdir() if entry.is_dir()}
     problems = []
-    for top in ("src", "bench", "demo", "tests"):
+    for top in sorted(ROOMS | OTHER_FOLDERS):
         for file in sorted((root / top).rglob("*")):
             if file.suffix in SOURCES and file.is_file():
-                problems += check_file(root, file, driver_folders)
+                problems += check_file(root, file)
+    for folder in sorted(root.iterdir()):
+        known = folder.name in ROOMS | OTHER_FOLDERS or folder.name.startswith((".", "build"))
+        if folder.is_dir() and not known and any(f.suffix in SOURCES for f in folder.rglob("*")):
+            problems.append(f"{folder.name}: a room without a rule; add it to ALLOWED")
     return problems
 
 

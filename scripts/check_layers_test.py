@@ -34,58 +34,58 @@ class CheckLayers(unittest.TestCase):
 
     def test_reaching_upwards_fails(self):
         upwards = [
-            ("src/platform/log.cpp", "backends/api/backend.h"),
-            ("src/backends/api/backend.h", "backends/impl.h"),
-            ("src/backends/opencl/queue.cpp", "scheduler/plan/planner.h"),
-            ("src/scheduler/plan/planner.cpp", "device_virtual/kernel.h"),
-            ("src/scheduler/plan/planner.cpp", "kernel_compiler/compiler_client.h"),
-            ("src/kernel_compiler/front_end.cpp", "backends/api/backend.h"),
-            ("src/kernel_compiler/front_end.cpp", "scheduler/plan/planner.h"),
-            ("src/device_virtual/kernel.cpp", "icd/dispatch.h"),
-            ("src/device_virtual/kernel.cpp", "tools/run.h"),
-            ("src/tools/run.cpp", "icd/dispatch.h"),
+            ("platform/log.cpp", "backends/api/backend.h"),
+            ("backends/api/backend.h", "backends/impl.h"),
+            ("backends/opencl/queue.cpp", "scheduler/plan/planner.h"),
+            ("scheduler/plan/planner.cpp", "device_virtual/kernel.h"),
+            ("scheduler/plan/planner.cpp", "kernel_compiler/compiler_client.h"),
+            ("kernel_compiler/front_end.cpp", "backends/api/backend.h"),
+            ("kernel_compiler/front_end.cpp", "scheduler/plan/planner.h"),
+            ("device_virtual/kernel.cpp", "icd/dispatch.h"),
+            ("device_virtual/kernel.cpp", "tools/run.h"),
+            ("tools/run.cpp", "icd/dispatch.h"),
         ]
         for path, target in upwards:
             with self.subTest(path=path, target=target):
                 self.assert_bad(path, f'"{target}"', "may use only")
 
     def test_reaching_downwards_passes(self):
-        self.assert_good("src/icd/entry/queue.cpp", '"device_virtual/queue.h"',
+        self.assert_good("icd/entry/queue.cpp", '"device_virtual/queue.h"',
                          '"platform/log.h"', '"icd/validate/queue.h"')
-        self.assert_good("src/device_virtual/kernel.cpp", '"scheduler/plan/planner.h"',
+        self.assert_good("device_virtual/kernel.cpp", '"scheduler/plan/planner.h"',
                          '"kernel_compiler/compiler_client.h"', '"backends/api/backend.h"')
-        self.assert_good("src/scheduler/plan/planner.cpp", '"backends/api/backend.h"',
+        self.assert_good("scheduler/plan/planner.cpp", '"backends/api/backend.h"',
                          '"scheduler/balance/balancer.h"', "<CL/cl.h>")
-        self.assert_good("src/kernel_compiler/front_end.cpp",
+        self.assert_good("kernel_compiler/front_end.cpp",
                          '"scheduler/plan/access_summary.h"')
 
     def test_concrete_backend(self):
         named = '"backends/opencl/vendor_loader.h"'
-        for path in ("src/device_virtual/platform.cpp", "src/scheduler/exec/executor.cpp",
-                     "src/icd/dispatch.cpp", "src/backends/api/backend.h"):
+        for path in ("device_virtual/platform.cpp", "scheduler/exec/executor.cpp",
+                     "icd/dispatch.cpp", "backends/api/backend.h"):
             with self.subTest(path=path):
                 self.assert_bad(path, named, "composition root")
-        self.assert_good("src/device_virtual/composition.cpp", named)
-        self.assert_good("src/tools/devices.cpp", named)
-        self.assert_good("src/backends/opencl/opencl_backend.cpp", named)
+        self.assert_good("device_virtual/composition.cpp", named)
+        self.assert_good("tools/devices.cpp", named)
+        self.assert_good("backends/opencl/opencl_backend.cpp", named)
         self.assert_good("tests/unit/backends/loader_test.cpp", named)
 
     def test_pure_logic_knows_no_opencl(self):
-        self.assert_bad("src/scheduler/balance/sigmoid.cpp", "<CL/cl.h>", "no OpenCL")
-        self.assert_bad("src/scheduler/model/model.h", '"CL/cl.h"', "no OpenCL")
-        self.assert_bad("src/scheduler/balance/sigmoid.cpp", '"backends/api/backend.h"',
+        self.assert_bad("scheduler/balance/sigmoid.cpp", "<CL/cl.h>", "no OpenCL")
+        self.assert_bad("scheduler/model/model.h", '"CL/cl.h"', "no OpenCL")
+        self.assert_bad("scheduler/balance/sigmoid.cpp", '"backends/api/backend.h"',
                         "may use only")
-        self.assert_bad("src/scheduler/balance/sigmoid.cpp", '"scheduler/exec/executor.h"',
+        self.assert_bad("scheduler/balance/sigmoid.cpp", '"scheduler/exec/executor.h"',
                         "may use only")
-        self.assert_good("src/scheduler/balance/sigmoid.cpp", '"platform/result.h"',
+        self.assert_good("scheduler/balance/sigmoid.cpp", '"platform/result.h"',
                          '"scheduler/balance/balancer.h"', '"scheduler/model/model.h"', "<vector>")
 
     def test_clang_stays_in_the_kernel_compiler(self):
-        self.assert_bad("src/device_virtual/program.cpp", '"clang/AST/AST.h"', "only kernel_comp")
+        self.assert_bad("device_virtual/program.cpp", '"clang/AST/AST.h"', "only kernel_comp")
         self.assert_bad("tests/unit/kernel_compiler/t.cpp", "<llvm/IR/IR.h>", "only kernel_comp")
-        self.assert_bad("src/kernel_compiler/compiler_client.cpp", '"llvm/IR/IR.h"', "linked into")
-        self.assert_bad("src/kernel_compiler/summary_json.h", '"llvm/IR/IR.h"', "linked into")
-        self.assert_good("src/kernel_compiler/front_end.cpp", '"clang/AST/AST.h"',
+        self.assert_bad("kernel_compiler/compiler_client.cpp", '"llvm/IR/IR.h"', "linked into")
+        self.assert_bad("kernel_compiler/summary_json.h", '"llvm/IR/IR.h"', "linked into")
+        self.assert_good("kernel_compiler/front_end.cpp", '"clang/AST/AST.h"',
                          '"llvm/IR/IR.h"')
 
     def test_ordinary_programs_do_not_know_the_driver(self):
@@ -96,19 +96,20 @@ class CheckLayers(unittest.TestCase):
         self.assert_good("tests/unit/platform/log_test.cpp", '"platform/log.h"')
 
     def test_other_habits(self):
-        self.assert_bad("src/icd/entry/queue.cpp", '"../dispatch.h"', "steps out")
-        self.assert_bad("src/mystery/a.cpp", '"platform/result.h"', "without a rule")
-        self.assertIn("601 lines", problems_of({"src/platform/a.cpp": "\n" * 600})[0])
-        self.assertEqual(problems_of({"src/platform/a.cpp": "\n" * 599}), [])
+        self.assert_bad("icd/entry/queue.cpp", '"../dispatch.h"', "steps out")
+        self.assertIn("without a rule", problems_of({"mystery/a.cpp": ""})[0])
+        self.assert_bad("backends/mystery/a.cpp", '"scheduler/a.h"', "may use only")
+        self.assertIn("601 lines", problems_of({"platform/a.cpp": "\n" * 600})[0])
+        self.assertEqual(problems_of({"platform/a.cpp": "\n" * 599}), [])
         with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder, "src/platform/a.cpp")
+            file = pathlib.Path(folder, "platform/a.cpp")
             file.parent.mkdir(parents=True)
             file.write_text("int x;\n")
             self.assertIn("no SPDX", check_layers.check_tree(folder)[0])
 
     def test_the_command_fails_on_a_bad_tree(self):
         with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder, "src/platform/a.cpp")
+            file = pathlib.Path(folder, "platform/a.cpp")
             file.parent.mkdir(parents=True)
             file.write_text(LICENCE + '#include "icd/dispatch.h"\n')
             self.assertEqual(check_layers.main([folder]), 1)

@@ -29,7 +29,7 @@ PROGRAMS = (r"(?:\$ |(?:build/bin/)?tutti(?:-[a-z-]+)?(?= |$)|make(?= |$)|apt-ge
             r"|mkdir |dnf |export |sudo |(?:scripts|bench|demo|conformance|packaging|tests/apps)/[a-z_-]+"
             r"(?:\.py|\.sh)?(?= |$))")
 COMMAND = re.compile(f"^{SETTING}{PROGRAMS}")
-FOLDERS = "src|docs|tests|scripts|cmake|packaging|bench|demo|conformance"
+FOLDERS = "backends|device_virtual|icd|kernel_compiler|platform|record|scheduler|tools|docs|tests|scripts|cmake|packaging|bench|demo|conformance"
 PATH = re.compile(rf"^(?:\.\./)*((?:{FOLDERS})/[\w./-]+|[\w-]+\.md)$")
 SAMPLE = """
 struct range { int from, to; };
@@ -278,7 +278,7 @@ class Checker:
                     self.check_options(place, span)
                 made_later = re.search(r"[A-Z]{4}[^/]*$|/out/", span.rpartition(".")[0] or span)
                 if path and not made_later and not any((folder / path.group(1)).exists() for folder in
-                                    (self.sources, document.parent, self.sources / "src")):
+                                    (self.sources, document.parent)):
                     self.failures.add(place, f"there is no {path.group(1)}")
 
     def check_variables(self, name, text):
@@ -288,7 +288,7 @@ class Checker:
             # Not the driver's: of the build, or of a test program.
             found = subprocess.run(
                 ["grep", "-rqw", "--include=*.cpp", "--include=*.cmake", "--include=CMakeLists.txt",
-                 "--include=*.sh", variable, "cmake", "src", "tests", "bench", "scripts"], cwd=self.sources)
+                 "--include=*.sh", variable, "cmake", "backends", "device_virtual", "icd", "kernel_compiler", "platform", "record", "scheduler", "tools", "tests", "bench", "scripts"], cwd=self.sources)
             if found.returncode != 0:
                 self.failures.add(name, f"there is no {variable}")
 
@@ -304,7 +304,7 @@ class Checker:
 
 
 def documents_of(sources):
-    for pattern in ("*.md", "docs/*.md", "*/README.md", "tests/*/README.md", "src/*/README.md"):
+    for pattern in ("*.md", "docs/*.md", "*/README.md", "tests/*/README.md"):
         for document in sorted(sources.glob(pattern)):
             name = str(document.relative_to(sources))
             if not name.startswith("build"):

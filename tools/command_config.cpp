@@ -96,7 +96,7 @@ int config(const ConfigOptions& options) {
   if (options.markdown) {
     fmt::print(
         "# Options\n\n"
-        "<!-- Written by `tutti config --markdown` from src/platform/config.def. -->\n\n"
+        "<!-- Written by `tutti config --markdown` from platform/config.def. -->\n\n"
         "Environment variables, or the same keys in lower case without `TUTTI_` in "
         "`/etc/tutti/tutti.toml` and `~/.config/tutti/tutti.toml` "
         "(`$XDG_CONFIG_HOME/tutti/tutti.toml`); the user's file wins over the system's, the "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report's pages, put together of their parts (src/tools/report/) into one file that needs
+// The report's pages, put together of their parts (tools/report/) into one file that needs
 // nothing else.
 #pragma once
 
