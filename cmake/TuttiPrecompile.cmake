@@ -25,16 +25,16 @@ function(tutti_share_precompiled owner)
   endforeach()
 endfunction()
 
-tutti_precompile(tutti-platform <filesystem> <fmt/format.h> <fstream> <tl/expected.hpp>)
-tutti_share_precompiled(tutti-platform tutti-record tutti-backends tutti-scheduler-logic
-                        tutti-scheduler tutti-device-virtual tutti-icd tutti-doctor)
+tutti_precompile(tutti-base <filesystem> <fmt/format.h> <fstream> <tl/expected.hpp>)
+tutti_share_precompiled(tutti-base tutti-record tutti-backends tutti-scheduler-logic
+                        tutti-scheduler tutti-device-virtual tutti-platform tutti-icd tutti-doctor)
 tutti_precompile(tutti-compiler <llvm/IR/IRBuilder.h> <llvm/IR/Module.h>)
 tutti_precompile(tutti <filesystem> <fmt/format.h> <fstream> <nlohmann/json.hpp> <tl/expected.hpp>)
 
 # The owner has no definitions of its own: those of others would have to be the same.
 tutti_precompile(tutti-record-tests <filesystem> <fstream> <gmock/gmock.h> <gtest/gtest.h>
                  <random>)
-tutti_share_precompiled(tutti-record-tests tutti-platform-tests tutti-api-tests tutti-backend-tests
+tutti_share_precompiled(tutti-record-tests tutti-base-tests tutti-platform-tests tutti-api-tests tutti-backend-tests
                         tutti-device-virtual-tests tutti-engine-tests tutti-kernel-compiler-tests
                         tutti-tools-tests)
 tutti_precompile(tutti-api-fuzz <random>)

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "platform/result.h"
+#include "base/result.h"
 
 namespace tutti::device_virtual {
 

@@ -5,10 +5,10 @@
 #include <bit>
 #include <utility>
 
+#include "base/config.h"
+#include "base/log.h"
 #include "device_virtual/on_each_backend.h"
 #include "kernel_compiler/compile_cache.h"
-#include "platform/config.h"
-#include "platform/log.h"
 
 namespace tutti::device_virtual {
 namespace {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "base/result.h"
 #include "device_virtual/program_modules.h"
 #include "kernel_compiler/compiler_client.h"
-#include "platform/result.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/exec/work.h"
 

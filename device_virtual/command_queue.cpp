@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/log.h"
 #include "device_virtual/buffer.h"
 #include "device_virtual/event.h"
-#include "platform/log.h"
 
 namespace tutti::device_virtual {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
-#include "platform/result.h"
+#include "base/result.h"
 #include "scheduler/exec/backend_set.h"
 
 namespace tutti::device_virtual {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "device_virtual/composition.h"
 #include "device_virtual/image_format.h"
 
 namespace tutti::device_virtual {
@@ -22,7 +21,7 @@ std::shared_ptr<const Capabilities> capabilities_of_all(const std::vector<Ref<De
   for (const Ref<Device>& device : devices) {
     if (device->backends() == mask) return device->shared_capabilities();
   }
-  return capabilities_of(mask);
+  return devices.front()->platform().capabilities_of(mask);
 }
 
 }  // namespace

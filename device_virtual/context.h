@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A context: what all its objects share. Every object made in it holds a reference, so that it
-// outlives them. The engine is the process's (composition.h). Thread-safe.
+// outlives them. The engine is the process's. Thread-safe.
 #pragma once
 
 #include <CL/cl.h>

@@ -5,20 +5,19 @@
 #include <span>
 #include <utility>
 
-#include "device_virtual/composition.h"
-#include "device_virtual/platform_object.h"
-
 namespace tutti::device_virtual {
 
-Device::Device(std::shared_ptr<const Capabilities> capabilities, scheduler::BackendSet& backends)
-    : set_(backends), behind_(backends.real_devices()), capabilities_(std::move(capabilities)) {}
+Device::Device(std::shared_ptr<const Capabilities> capabilities, const DevicePlatform& platform)
+    : platform_(platform),
+      behind_(platform.backends.real_devices()),
+      capabilities_(std::move(capabilities)) {}
 
 Device::Device(Device& parent, scheduler::BackendMask behind,
                std::vector<cl_device_partition_property> partition)
     : parent_(&parent),
-      set_(parent.set_),
+      platform_(parent.platform_),
       behind_(behind),
-      capabilities_(capabilities_of(behind)),
+      capabilities_(parent.platform_.capabilities_of(behind)),
       partition_(std::move(partition)) {}
 
 bool Device::belongs_to(const Device& other) const {
@@ -38,7 +37,7 @@ std::vector<uint32_t> Device::backend_list() const {
 std::vector<Dividend> Device::dividends() const {
   std::vector<Dividend> list;
   for (const uint32_t backend : backend_list()) {
-    const backends::DeviceTraits& traits = set_.traits(backend);
+    const backends::DeviceTraits& traits = platform_.backends.traits(backend);
     list.push_back({traits.compute_units, traits.max_parts});
   }
   return list;
@@ -47,7 +46,7 @@ std::vector<Dividend> Device::dividends() const {
 Status Device::info(cl_device_info what, const InfoAnswer& answer) const {
   switch (what) {
     case CL_DEVICE_PLATFORM:
-      return answer.value<cl_platform_id>(composition()->platform->handle());
+      return answer.value<cl_platform_id>(platform_.id);
     case CL_DEVICE_PARENT_DEVICE:
       return answer.value<cl_device_id>(parent_ ? parent_->handle() : nullptr);
     case CL_DEVICE_REFERENCE_COUNT:
@@ -103,7 +102,7 @@ Result<std::vector<Ref<Device>>> Device::create_sub_devices(const Division& divi
     for (size_t part = 0; part < division.parts.size(); ++part) {
       for (const Share& share : division.parts[part]) {
         if (share.index != index) continue;
-        if (share.units == set_.traits(list[index]).compute_units) {
+        if (share.units == platform_.backends.traits(list[index]).compute_units) {
           masks[part] |= scheduler::backend_bit(list[index]);
         } else {
           units.push_back(share.units);
@@ -112,7 +111,7 @@ Result<std::vector<Ref<Device>>> Device::create_sub_devices(const Division& divi
       }
     }
     if (units.empty()) continue;
-    auto pieces = set_.parts(list[index], units);
+    auto pieces = platform_.backends.parts(list[index], units);
     if (!pieces) {
       // Vendors have more reasons than the specification has codes.
       return fail(CL_DEVICE_PARTITION_FAILED, pieces.error().message);

@@ -21,7 +21,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "platform/ref_counted.h"
+#include "base/ref_counted.h"
 
 namespace tutti::device_virtual {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "platform/result.h"
+#include "base/result.h"
 
 namespace tutti::device_virtual {
 

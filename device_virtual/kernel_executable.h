@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/result.h"
 #include "device_virtual/built_program.h"
-#include "platform/result.h"
 #include "scheduler/exec/work.h"
 
 namespace tutti::device_virtual {

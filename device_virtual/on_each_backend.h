@@ -7,7 +7,7 @@
 #include <latch>
 #include <system_error>
 
-#include "platform/task_thread.h"
+#include "base/task_thread.h"
 #include "scheduler/exec/backend_set.h"
 
 namespace tutti::device_virtual {

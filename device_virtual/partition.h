@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "platform/result.h"
+#include "base/result.h"
 
 namespace tutti::device_virtual {
 

@@ -8,9 +8,9 @@
 #include <bit>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "device_virtual/on_each_backend.h"
-#include "platform/clock.h"
-#include "platform/log.h"
 #include "scheduler/plan/launch_costs.h"
 
 namespace tutti::device_virtual {

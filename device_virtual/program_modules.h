@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "base/result.h"
 #include "device_virtual/compiled_unit.h"
-#include "platform/result.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/exec/work.h"
 

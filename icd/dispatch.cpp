@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "icd/dispatch.h"
 
+#include "base/log.h"
 #include "device_virtual/handle.h"
 #include "icd/entry/entries.h"
-#include "platform/log.h"
 
 namespace tutti::icd {
 namespace {

@@ -14,11 +14,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/kept_file.h"
+#include "base/log.h"
 #include "kernel_compiler/compiler_client.h"
 #include "kernel_compiler/file_state.h"
 #include "kernel_compiler/summary_json.h"
-#include "platform/kept_file.h"
-#include "platform/log.h"
 
 namespace tutti::kernel_compiler {
 namespace {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "kernel_compiler/compile_types.h"
-#include "platform/result.h"
 
 namespace tutti::kernel_compiler {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/config.h"
+#include "base/own_files.h"
 #include "kernel_compiler/compiler_api.h"
 #include "kernel_compiler/summary_json.h"
-#include "platform/config.h"
-#include "platform/own_files.h"
 
 namespace tutti::kernel_compiler {
 namespace {

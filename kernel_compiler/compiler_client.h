@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "kernel_compiler/compile_types.h"
-#include "platform/result.h"
 
 namespace tutti::kernel_compiler {
 

@@ -11,10 +11,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "platform/log.h"
-#include "platform/own_files.h"
+#include "base/log.h"
+#include "base/own_files.h"
 
-namespace tutti {
+namespace tutti::platform {
 namespace {
 
 namespace fs = std::filesystem;
@@ -170,4 +170,4 @@ std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options) {
   return found;
 }
 
-}  // namespace tutti
+}  // namespace tutti::platform

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti {
+namespace tutti::platform {
 
 /// A vendor driver that was found; `handle` is from dlopen and null when it was left out.
 struct VendorLibrary {
@@ -47,4 +47,4 @@ struct ProbeVerdict {
 std::vector<ProbeVerdict> probe_libraries(const std::vector<std::string>& libraries,
                                           const DiscoveryOptions& options);
 
-}  // namespace tutti
+}  // namespace tutti::platform

@@ -11,14 +11,14 @@
 #include <optional>
 #include <sstream>
 
+#include "base/kept_file.h"
+#include "base/log.h"
 #include "platform/discovery.h"
-#include "platform/kept_file.h"
-#include "platform/log.h"
 #include "platform/probe_process.h"
 
 extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
 
-namespace tutti {
+namespace tutti::platform {
 namespace {
 
 namespace fs = std::filesystem;
@@ -147,4 +147,4 @@ std::vector<ProbeVerdict> probe_libraries(const std::vector<std::string>& librar
   return verdicts;
 }
 
-}  // namespace tutti
+}  // namespace tutti::platform

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/log.h"
+#include "base/log.h"
 
 extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
 
-namespace tutti {
+namespace tutti::platform {
 namespace {
 
 constexpr int kResultPipe = 3;  // as tools/probe/main.cpp has it
@@ -101,4 +101,4 @@ ProbeOutcome finish_probe(const RunningProbe& running) {
   return {{false, "ends the process when it is queried"}, answer};
 }
 
-}  // namespace tutti
+}  // namespace tutti::platform

@@ -11,7 +11,7 @@
 
 #include "platform/discovery.h"
 
-namespace tutti {
+namespace tutti::platform {
 
 struct RunningProbe {
   pid_t pid = -1;  // negative: it could not be started
@@ -31,4 +31,4 @@ struct ProbeOutcome {
 /// Waits until it has answered or ended; to be called once per probe that was started.
 ProbeOutcome finish_probe(const RunningProbe& running);
 
-}  // namespace tutti
+}  // namespace tutti::platform

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "platform/cl_error_name.h"
+#include "base/cl_error_name.h"
 #include "record/constants.h"
 
 namespace tutti::record {

@@ -16,22 +16,25 @@ import sys
 # What a room may include of the others; itself is always allowed. The first matching
 # prefix decides, so a stricter rule for a subfolder stands before its folder's.
 ALLOWED = {
-    "platform": (),
-    "record": ("platform",),
-    "backends/api": ("platform",),
-    "backends": ("platform",),
+    "base": (),
+    "record": ("base",),
+    "backends/api": ("base",),
+    "backends": ("base",),
     # Balancers and the performance model are pure logic, also usable without any OpenCL.
-    "scheduler/balance": ("platform", "scheduler/model"),
-    "scheduler/model": ("platform",),
-    "scheduler/sim": ("scheduler/balance", "scheduler/model", "scheduler/plan/pricing.h", "platform"),
-    "scheduler": ("backends/api", "platform"),
+    "scheduler/balance": ("base", "scheduler/model"),
+    "scheduler/model": ("base",),
+    "scheduler/sim": ("scheduler/balance", "scheduler/model", "scheduler/plan/pricing.h", "base"),
+    "scheduler": ("backends/api", "base"),
     # The front end shares with the scheduler the summary and the hidden argument: plain data.
-    "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h", "scheduler/plan/image_layout.h",
-                        "platform"),
-    "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "platform"),
-    "icd": ("device_virtual", "record", "scheduler", "backends/api", "platform"),
-    "tools": ("device_virtual/composition_devices.h", "device_virtual/program_binary.h", "kernel_compiler", "scheduler", "backends",
-              "record", "platform"),
+    "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h",
+                        "scheduler/plan/image_layout.h", "base"),
+    "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "base"),
+    # The composition root: it alone, and the tools, name a concrete backend.
+    "platform": ("device_virtual", "scheduler", "backends", "base"),
+    "icd": ("platform/composition.h", "platform/platform_object.h", "device_virtual", "record",
+            "scheduler", "backends/api", "base"),
+    "tools": ("platform", "device_virtual/program_binary.h", "kernel_compiler", "scheduler",
+              "backends", "record", "base"),
 }
 
 ROOMS = {folder.split("/")[0] for folder in ALLOWED}
@@ -41,8 +44,8 @@ OTHER_FOLDERS = {"bench", "demo", "tests"}
 # Folders whose own files may not be included by a sibling folder of the same parent.
 SELF_CONTAINED = ("scheduler/balance", "scheduler/model", "scheduler/sim", "backends/api")
 
-# The only files, besides tools/, that may name backends/opencl.
-COMPOSITION_ROOTS = ("device_virtual/composition", "icd/composition")
+# The rooms that may name backends/opencl.
+COMPOSITION_ROOTS = ("platform", "tools")
 
 # kernel_compiler's files that the driver links, and so must stay free of Clang and LLVM.
 WITHOUT_CLANG = ("kernel_compiler/compiler_client", "kernel_compiler/summary_json",
@@ -84,9 +87,9 @@ def check_driver_include(path, target):
         return "a folder without a rule; add it to ALLOWED"
     folder, allowed = rule
     if is_in_folder(target, "backends/opencl") and not is_in_folder(path, "backends/opencl"):
-        if is_in_folder(path, "tools") or any(is_under(path, r) for r in COMPOSITION_ROOTS):
+        if path.split("/")[0] in COMPOSITION_ROOTS:
             return None
-        return "only a composition root and tools/ may name a concrete backend"
+        return "only platform/, the composition root, and tools/ may name a concrete backend"
     if is_in_folder(target, folder):
         return None
     top = path.split("/")[0]
@@ -111,7 +114,7 @@ def check_include(path, quoted, target):
         return None
     if first == "CL":
         if any(is_in_folder(path, f) for f in WITHOUT_OPENCL):
-            return "pure logic knows no OpenCL (platform/result.h is the exception)"
+            return "pure logic knows no OpenCL (base/result.h is the exception)"
         return None
     if first not in ROOMS or not quoted or "/" not in target:
         return None

@@ -34,7 +34,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_reaching_upwards_fails(self):
         upwards = [
-            ("platform/log.cpp", "backends/api/backend.h"),
+            ("base/log.cpp", "backends/api/backend.h"),
             ("backends/api/backend.h", "backends/impl.h"),
             ("backends/opencl/queue.cpp", "scheduler/plan/planner.h"),
             ("scheduler/plan/planner.cpp", "device_virtual/kernel.h"),
@@ -51,7 +51,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_reaching_downwards_passes(self):
         self.assert_good("icd/entry/queue.cpp", '"device_virtual/queue.h"',
-                         '"platform/log.h"', '"icd/validate/queue.h"')
+                         '"base/log.h"', '"icd/validate/queue.h"')
         self.assert_good("device_virtual/kernel.cpp", '"scheduler/plan/planner.h"',
                          '"kernel_compiler/compiler_client.h"', '"backends/api/backend.h"')
         self.assert_good("scheduler/plan/planner.cpp", '"backends/api/backend.h"',
@@ -60,12 +60,12 @@ class CheckLayers(unittest.TestCase):
                          '"scheduler/plan/access_summary.h"')
 
     def test_concrete_backend(self):
-        named = '"backends/opencl/vendor_loader.h"'
-        for path in ("device_virtual/platform.cpp", "scheduler/exec/executor.cpp",
+        named = '"backends/opencl/quirks.h"'
+        for path in ("device_virtual/device.cpp", "scheduler/exec/executor.cpp",
                      "icd/dispatch.cpp", "backends/api/backend.h"):
             with self.subTest(path=path):
                 self.assert_bad(path, named, "composition root")
-        self.assert_good("device_virtual/composition.cpp", named)
+        self.assert_good("platform/composition.cpp", named)
         self.assert_good("tools/devices.cpp", named)
         self.assert_good("backends/opencl/opencl_backend.cpp", named)
         self.assert_good("tests/unit/backends/loader_test.cpp", named)
@@ -77,7 +77,7 @@ class CheckLayers(unittest.TestCase):
                         "may use only")
         self.assert_bad("scheduler/balance/sigmoid.cpp", '"scheduler/exec/executor.h"',
                         "may use only")
-        self.assert_good("scheduler/balance/sigmoid.cpp", '"platform/result.h"',
+        self.assert_good("scheduler/balance/sigmoid.cpp", '"base/result.h"',
                          '"scheduler/balance/balancer.h"', '"scheduler/model/model.h"', "<vector>")
 
     def test_clang_stays_in_the_kernel_compiler(self):
@@ -91,25 +91,25 @@ class CheckLayers(unittest.TestCase):
     def test_ordinary_programs_do_not_know_the_driver(self):
         for path in ("bench/src/main.cpp", "demo/main.cpp", "tests/api/buffer_test.cpp"):
             with self.subTest(path=path):
-                self.assert_bad(path, '"platform/result.h"', "ordinary OpenCL program")
+                self.assert_bad(path, '"base/result.h"', "ordinary OpenCL program")
         self.assert_good("bench/src/main.cpp", '"kernels/gemm.h"', "<CL/cl.h>", '"runner.h"')
-        self.assert_good("tests/unit/platform/log_test.cpp", '"platform/log.h"')
+        self.assert_good("tests/unit/base/log_test.cpp", '"base/log.h"')
 
     def test_other_habits(self):
         self.assert_bad("icd/entry/queue.cpp", '"../dispatch.h"', "steps out")
         self.assertIn("without a rule", problems_of({"mystery/a.cpp": ""})[0])
         self.assert_bad("backends/mystery/a.cpp", '"scheduler/a.h"', "may use only")
-        self.assertIn("601 lines", problems_of({"platform/a.cpp": "\n" * 600})[0])
-        self.assertEqual(problems_of({"platform/a.cpp": "\n" * 599}), [])
+        self.assertIn("601 lines", problems_of({"base/a.cpp": "\n" * 600})[0])
+        self.assertEqual(problems_of({"base/a.cpp": "\n" * 599}), [])
         with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder, "platform/a.cpp")
+            file = pathlib.Path(folder, "base/a.cpp")
             file.parent.mkdir(parents=True)
             file.write_text("int x;\n")
             self.assertIn("no SPDX", check_layers.check_tree(folder)[0])
 
     def test_the_command_fails_on_a_bad_tree(self):
         with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder, "platform/a.cpp")
+            file = pathlib.Path(folder, "base/a.cpp")
             file.parent.mkdir(parents=True)
             file.write_text(LICENCE + '#include "icd/dispatch.h"\n')
             self.assertEqual(check_layers.main([folder]), 1)

@@ -14,5 +14,5 @@ if ! command -v clang-format-14 >/dev/null; then
   echo "format: clang-format-14 is not installed (make setup, on Debian 12)" >&2
   exit 1
 fi
-find backends device_virtual icd kernel_compiler platform record scheduler tools bench demo tests \( -name '*.h' -o -name '*.cpp' \) -print0 2>/dev/null |
+find base backends device_virtual icd kernel_compiler platform record scheduler tools bench demo tests \( -name '*.h' -o -name '*.cpp' \) -print0 2>/dev/null |
   xargs -0 -r -n 40 -P "$(nproc)" clang-format-14 "${mode[@]}"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tutti config`: the options as they hold, and docs/options.md and the commented configuration
-// file, all made from the table platform/config.def.
+// file, all made from the table base/config.def.
 #include <fmt/core.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "platform/config.h"
+#include "base/config.h"
 #include "tools/commands.h"
 
 namespace tutti::tools {
@@ -96,7 +96,7 @@ int config(const ConfigOptions& options) {
   if (options.markdown) {
     fmt::print(
         "# Options\n\n"
-        "<!-- Written by `tutti config --markdown` from platform/config.def. -->\n\n"
+        "<!-- Written by `tutti config --markdown` from base/config.def. -->\n\n"
         "Environment variables, or the same keys in lower case without `TUTTI_` in "
         "`/etc/tutti/tutti.toml` and `~/.config/tutti/tutti.toml` "
         "(`$XDG_CONFIG_HOME/tutti/tutti.toml`); the user's file wins over the system's, the "

@@ -4,9 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "device_virtual/composition_devices.h"
-#include "platform/config.h"
-#include "platform/progress_line.h"
+#include "base/config.h"
+#include "base/progress_line.h"
+#include "platform/composition_devices.h"
 #include "scheduler/exec/energy_monitor.h"
 #include "tools/commands.h"
 #include "tools/device_measurement.h"
@@ -14,8 +14,8 @@
 namespace tutti::tools {
 namespace {
 
-using backends::DeviceReport;
-using backends::FoundDriver;
+using platform::DeviceReport;
+using platform::FoundDriver;
 /// The sensor that tells a device's energy, or why there is none.
 struct EnergyLine {
   std::string sensor, absent;
@@ -41,7 +41,7 @@ EnergyLines energy_lines(const std::vector<std::unique_ptr<backends::Backend>>& 
 using Measurements = std::map<size_t, DeviceMeasurement>;
 
 /// Every device that can be used, also those that TUTTI_DEVICES leaves out.
-Measurements measure_all(const std::vector<backends::FoundDevice>& devices) {
+Measurements measure_all(const std::vector<platform::FoundDevice>& devices) {
   ProgressLine progress;
   Measurements measurements;
   for (size_t i = 0; i < devices.size(); ++i) {
@@ -99,7 +99,7 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
     output["devices"].push_back({{"index", device.index},
                                  {"name", device.name},
                                  {"platform", device.platform},
-                                 {"type", backends::device_type_name(device.type)},
+                                 {"type", platform::device_type_name(device.type)},
                                  {"used", device.used},
                                  {"reason", device.reason},
                                  {"compute_units", device.compute_units},
@@ -132,7 +132,7 @@ void print_text(const std::vector<FoundDriver>& drivers, const std::vector<Devic
   for (const DeviceReport& device : devices) {
     fmt::print("  {}  {}\n", device.index, device.name);
     fmt::print("     {}, {}, {} compute unit{}, {} MiB, {}\n", device.platform,
-               backends::device_type_name(device.type), device.compute_units,
+               platform::device_type_name(device.type), device.compute_units,
                device.compute_units == 1 ? "" : "s", device.memory >> 20, device.version);
     fmt::print("     {}{}\n", device.used ? "used" : "left out: ", device.reason);
     if (const auto line = energy.find(device.index); line != energy.end()) {
@@ -151,8 +151,8 @@ int devices(const DevicesOptions& options) {
   const Config& config = process_config();
   std::vector<DeviceReport> report;
   // Kept until the process ends, as the driver does.
-  static auto backends = device_virtual::choose_devices(config, report);
-  const backends::VendorLoader& loader = backends::vendor_loader(config);
+  static auto backends = platform::choose_devices(config, report);
+  const platform::VendorLoader& loader = platform::vendor_loader(config);
   Measurements measurements;
   if (options.measure) measurements = measure_all(loader.devices());
   const EnergyLines energy = energy_lines(backends, config);

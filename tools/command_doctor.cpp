@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "device_virtual/composition_devices.h"
+#include "base/own_files.h"
 #include "kernel_compiler/compiler_client.h"
-#include "platform/own_files.h"
+#include "platform/composition_devices.h"
 #include "tools/commands.h"
 #include "tools/doctor.h"
 #include "tools/run_environment.h"
@@ -90,9 +90,9 @@ void check_application(const Result<TuttiAlone>& alone, const LoaderView& in_run
 
 /// What the options name that does not exist.
 std::vector<std::string> unknown_names(const Config& config,
-                                       const std::vector<backends::DeviceReport>& devices) {
-  std::vector<std::string> problems = backends::selection_problems(config);
-  if (const auto spec = device_virtual::chosen_balancer(config, devices); !spec) {
+                                       const std::vector<platform::DeviceReport>& devices) {
+  std::vector<std::string> problems = platform::selection_problems(config);
+  if (const auto spec = platform::chosen_balancer(config, devices); !spec) {
     problems.push_back(fmt::format("{} ({})", spec.error().message, config.balancer.origin));
   }
   return problems;
@@ -138,13 +138,13 @@ class TrialEnvironment {
 };
 
 void try_kernels(const std::string& probe, TrialEnvironment& environment,
-                 const std::vector<backends::DeviceReport>& devices, Diagnosis& diagnosis) {
+                 const std::vector<platform::DeviceReport>& devices, Diagnosis& diagnosis) {
   const KernelTrial all = try_kernel(probe);
   diagnosis.builds = all.asked && all.error.empty();
-  std::vector<std::pair<backends::DeviceReport, KernelTrial>> alone;
+  std::vector<std::pair<platform::DeviceReport, KernelTrial>> alone;
   const auto used = std::count_if(devices.begin(), devices.end(),
-                                  [](const backends::DeviceReport& device) { return device.used; });
-  for (const backends::DeviceReport& device : devices) {
+                                  [](const platform::DeviceReport& device) { return device.used; });
+  for (const platform::DeviceReport& device : devices) {
     if (!device.used || used < 2 || !all.asked) continue;
     environment.set("TUTTI_DEVICES", std::to_string(device.index));
     alone.emplace_back(device, try_kernel(probe));
@@ -170,10 +170,10 @@ Diagnosis diagnose() {
   const auto alone = show_tutti_alone();
   const Config& config = process_config();
   check_own_files(alone, probe, findings);
-  std::vector<backends::DeviceReport> devices;
+  std::vector<platform::DeviceReport> devices;
   // Kept until the process ends, as the driver does.
-  static auto backends = device_virtual::choose_devices(config, devices);
-  const auto& drivers = backends::vendor_loader(config).drivers();
+  static auto backends = platform::choose_devices(config, devices);
+  const auto& drivers = platform::vendor_loader(config).drivers();
   check_drivers(drivers, config.vendors.value, findings);
   check_llvm(llvm_of(drivers), findings);
   check_devices(devices, findings);

@@ -11,8 +11,8 @@
 #include <iostream>
 #include <sstream>
 
+#include "base/progress_line.h"
 #include "kernel_compiler/compiler_client.h"
-#include "platform/progress_line.h"
 #include "tools/commands.h"
 #include "tools/explanation_output.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "platform/config.h"
+#include "base/config.h"
 #include "scheduler/model/model_store.h"
 #include "tools/commands.h"
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "platform/cl_error_name.h"
-#include "platform/progress_line.h"
+#include "base/cl_error_name.h"
+#include "base/progress_line.h"
 #include "tools/commands.h"
 #include "tools/replay.h"
 #include "tools/run_environment.h"

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "platform/output_file.h"
-#include "platform/progress_line.h"
+#include "base/output_file.h"
+#include "base/progress_line.h"
 #include "tools/commands.h"
 #include "tools/report_compare.h"
 #include "tools/report_output.h"

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "device_virtual/composition_devices.h"
-#include "platform/config.h"
+#include "base/config.h"
+#include "platform/composition_devices.h"
 #include "tools/commands.h"
 #include "tools/run_environment.h"
 
@@ -28,12 +28,12 @@ std::string from(const std::string& origin) {
 
 /// What is wrong with the devices that the options name. Vendors' drivers are loaded for it.
 std::string find_device_problem(const Config& config) {
-  const std::vector<std::string> problems = backends::selection_problems(config);
+  const std::vector<std::string> problems = platform::selection_problems(config);
   if (!problems.empty()) return problems.front() + from(config.devices.origin);
   if (!config.balancer.value.starts_with("single:")) return {};
-  std::vector<backends::DeviceReport> report;
-  const auto kept = device_virtual::choose_devices(config, report);
-  const auto spec = device_virtual::chosen_balancer(config, report);
+  std::vector<platform::DeviceReport> report;
+  const auto kept = platform::choose_devices(config, report);
+  const auto spec = platform::chosen_balancer(config, report);
   return spec ? std::string() : spec.error().message + from(config.balancer.origin);
 }
 

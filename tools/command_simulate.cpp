@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "platform/progress_line.h"
+#include "base/progress_line.h"
 #include "tools/commands.h"
 #include "tools/simulation_plan.h"
 

@@ -14,9 +14,9 @@
 #include <optional>
 
 #include "backends/api/backend.h"
-#include "platform/clock.h"
-#include "platform/config.h"
-#include "platform/live_counters.h"
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/live_counters.h"
 #include "scheduler/exec/energy_monitor.h"
 #include "tools/commands.h"
 #include "tools/live_processes.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <regex>
 
-#include "platform/accepted_words.h"
-#include "platform/config.h"
+#include "base/accepted_words.h"
+#include "base/config.h"
 
 namespace tutti::tools {
 namespace {

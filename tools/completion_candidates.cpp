@@ -15,8 +15,8 @@
 #include <functional>
 #include <sstream>
 
-#include "device_virtual/composition_devices.h"
-#include "platform/config.h"
+#include "base/config.h"
+#include "platform/composition_devices.h"
 #include "record/files.h"
 #include "tools/completion.h"
 
@@ -54,10 +54,10 @@ std::string kept_devices() {
 
 /// "index<tab>platform, name" per line.
 std::string listed_devices() {
-  std::vector<backends::DeviceReport> report;
-  static const auto backends = device_virtual::choose_devices(process_config(), report);
+  std::vector<platform::DeviceReport> report;
+  static const auto backends = platform::choose_devices(process_config(), report);
   std::string text;
-  for (const backends::DeviceReport& device : report) {
+  for (const platform::DeviceReport& device : report) {
     text += std::to_string(device.index) + "\t" + device.platform + ", " + device.name + "\n";
   }
   return text;

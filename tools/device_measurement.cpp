@@ -7,13 +7,14 @@
 #include <bit>
 #include <string_view>
 
-#include "platform/cl_error_name.h"
-#include "platform/clock.h"
+#include "base/cl_error_name.h"
+#include "base/clock.h"
 
 namespace tutti::tools {
 namespace {
 
 using namespace backends;
+using platform::FoundDevice;
 
 constexpr uint64_t kTransferBytes = uint64_t{64} << 20;
 constexpr double kTransferSeconds = 0.3;  // for each kind of transfer

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/opencl/vendor_loader.h"
+#include "platform/vendor_loader.h"
 
 namespace tutti::tools {
 
@@ -24,7 +24,7 @@ struct DeviceMeasurement {
 };
 
 /// `progress` is told what comes next.
-DeviceMeasurement measure(const backends::FoundDevice& device, uint32_t number,
+DeviceMeasurement measure(const platform::FoundDevice& device, uint32_t number,
                           const std::function<void(const std::string&)>& progress);
 
 }  // namespace tutti::tools

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/opencl/create_backends.h"
-#include "platform/config.h"
-#include "platform/result.h"
+#include "base/config.h"
+#include "base/result.h"
+#include "platform/create_backends.h"
 
 namespace tutti::tools {
 
@@ -53,7 +53,7 @@ struct KernelTrial {
 KernelTrial try_kernel(const std::string& probe_program);
 /// `all`: on all devices together; `alone`: on each of them, where there are several.
 void check_kernels(const KernelTrial& all,
-                   const std::vector<std::pair<backends::DeviceReport, KernelTrial>>& alone,
+                   const std::vector<std::pair<platform::DeviceReport, KernelTrial>>& alone,
                    Findings& findings);
 
 /// Names in the options that mean nothing on this machine.
@@ -69,15 +69,15 @@ void check_cache(const std::string& folder, Findings& findings);
 void check_device_nodes(const std::filesystem::path& root, Findings& findings);
 /// Graphics cards (`pci`: "/sys/bus/pci/devices") that no driver shows.
 void check_graphics_cards(const std::filesystem::path& pci,
-                          const std::vector<backends::DeviceReport>& devices, Findings& findings);
+                          const std::vector<platform::DeviceReport>& devices, Findings& findings);
 
-void check_drivers(const std::vector<backends::FoundDriver>& drivers, const std::string& vendors,
+void check_drivers(const std::vector<platform::FoundDriver>& drivers, const std::string& vendors,
                    Findings& findings);
-void check_devices(const std::vector<backends::DeviceReport>& devices, Findings& findings);
+void check_devices(const std::vector<platform::DeviceReport>& devices, Findings& findings);
 
 /// The shared LLVM that a loaded driver uses: driver, and LLVM's file.
 using LlvmUse = std::pair<std::string, std::string>;
-std::vector<LlvmUse> llvm_of(const std::vector<backends::FoundDriver>& drivers);
+std::vector<LlvmUse> llvm_of(const std::vector<platform::FoundDriver>& drivers);
 void check_llvm(const std::vector<LlvmUse>& uses, Findings& findings);
 
 }  // namespace tutti::tools

@@ -9,14 +9,14 @@
 #include <set>
 #include <string_view>
 
-#include "platform/lower_case.h"
+#include "base/lower_case.h"
 #include "tools/doctor.h"
 
 namespace tutti::tools {
 namespace {
 
-using backends::DeviceReport;
-using backends::FoundDriver;
+using platform::DeviceReport;
+using platform::FoundDriver;
 
 std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
@@ -50,7 +50,7 @@ struct Advice {
 };
 
 // The reasons that platform/discovery.cpp, platform/probe_process.cpp, dlopen and
-// backends/opencl/vendor_loader.cpp give.
+// platform/vendor_loader.cpp give.
 Advice advise(const FoundDriver& driver) {
   const std::string& reason = driver.reason;
   const auto says = [&reason](std::string_view text) {

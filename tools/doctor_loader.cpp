@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "platform/cl_error_name.h"
-#include "platform/lower_case.h"
+#include "base/cl_error_name.h"
+#include "base/lower_case.h"
 #include "platform/probe_process.h"
 #include "tools/doctor.h"
 
@@ -48,13 +48,14 @@ bool LoaderView::shows_tutti() const {
 
 LoaderView ask_loader(const std::string& probe_program) {
   LoaderView view;
-  const RunningProbe running = start_probe(probe_program, "--loader", kLoaderSeconds, false);
+  const platform::RunningProbe running =
+      platform::start_probe(probe_program, "--loader", kLoaderSeconds, false);
   if (running.pid < 0) {
     view.error = "tutti-probe cannot be started";
     view.asked = false;
     return view;
   }
-  const ProbeOutcome outcome = finish_probe(running);
+  const platform::ProbeOutcome outcome = platform::finish_probe(running);
   std::istringstream answer(outcome.answer);
   for (std::string line; std::getline(answer, line);) {
     const std::vector<std::string> fields = fields_of(line);
@@ -76,13 +77,14 @@ LoaderView ask_loader(const std::string& probe_program) {
 
 KernelTrial try_kernel(const std::string& probe_program) {
   KernelTrial trial;
-  const RunningProbe running = start_probe(probe_program, "--kernel", kLoaderSeconds, false);
+  const platform::RunningProbe running =
+      platform::start_probe(probe_program, "--kernel", kLoaderSeconds, false);
   if (running.pid < 0) {
     trial.asked = false;
     trial.error = "tutti-probe cannot be started";
     return trial;
   }
-  const ProbeOutcome outcome = finish_probe(running);
+  const platform::ProbeOutcome outcome = platform::finish_probe(running);
   std::istringstream answer(outcome.answer);
   bool right = false;
   for (std::string line; std::getline(answer, line);) {
@@ -101,7 +103,7 @@ KernelTrial try_kernel(const std::string& probe_program) {
 }
 
 void check_kernels(const KernelTrial& all,
-                   const std::vector<std::pair<backends::DeviceReport, KernelTrial>>& alone,
+                   const std::vector<std::pair<platform::DeviceReport, KernelTrial>>& alone,
                    Findings& findings) {
   if (!all.asked) return;  // said where applications are
   if (all.error.empty()) {

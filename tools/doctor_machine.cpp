@@ -13,7 +13,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "platform/lower_case.h"
+#include "base/lower_case.h"
 #include "tools/doctor.h"
 
 namespace tutti::tools {
@@ -257,7 +257,7 @@ void check_device_nodes(const fs::path& root, Findings& findings) {
   }
 }
 
-void check_graphics_cards(const fs::path& pci, const std::vector<backends::DeviceReport>& devices,
+void check_graphics_cards(const fs::path& pci, const std::vector<platform::DeviceReport>& devices,
                           Findings& findings) {
   std::vector<size_t> cards(card_makers().size());
   std::error_code error;

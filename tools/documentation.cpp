@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/config.h"
+#include "base/config.h"
 #include "tools/completion.h"
 
 namespace tutti::tools {

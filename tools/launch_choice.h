@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/result.h"
+#include "base/result.h"
 #include "scheduler/plan/access_eval.h"
 
 namespace tutti::tools {

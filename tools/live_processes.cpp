@@ -11,9 +11,9 @@
 #include <cstring>
 #include <memory>
 
-#include "platform/clock.h"
-#include "platform/live_counters.h"
-#include "platform/utf8.h"
+#include "base/clock.h"
+#include "base/live_counters.h"
+#include "base/utf8.h"
 
 namespace tutti::tools {
 namespace {

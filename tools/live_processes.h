@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `tutti top` reads and computes: the files of platform/live_counters.h as plain data. They
+// What `tutti top` reads and computes: the files of base/live_counters.h as plain data. They
 // are copied, bounded and checked before anything is believed: a file that is damaged, of another
 // user or of a process that is gone counts as none. Pure functions but for read_processes().
 #pragma once

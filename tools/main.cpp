@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "platform/config.h"
-#include "platform/output_file.h"
+#include "base/config.h"
+#include "base/output_file.h"
 #include "tools/commands.h"
 #include "tools/completion.h"
 #include "tools/documentation.h"

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "platform/clock.h"
-#include "platform/progress_line.h"
+#include "base/clock.h"
+#include "base/progress_line.h"
 #include "record/text.h"
 #include "tools/replay_frame.h"
 #include "tools/replayed_calls.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "platform/trace.h"
+#include "base/trace.h"
 #include "tools/report_output.h"
 #include "tools/report_page_parts.h"
 

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <optional>
 
-#include "platform/output_file.h"
-#include "platform/own_files.h"
+#include "base/output_file.h"
+#include "base/own_files.h"
 
 namespace tutti::tools {
 namespace {

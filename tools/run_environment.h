@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "platform/config.h"
-#include "platform/result.h"
+#include "base/config.h"
+#include "base/result.h"
 
 namespace tutti::tools {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/settings.h"
-#include "platform/config.h"
-#include "platform/output_file.h"
+#include "base/config.h"
+#include "base/output_file.h"
 #include "scheduler/balance/balancer.h"
 
 namespace tutti::tools {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options of commands that set options of the driver: their help and the values that they take are
-// those of platform/config.def. Used by one thread, while there is one.
+// those of base/config.def. Used by one thread, while there is one.
 #pragma once
 
 #include <CLI/CLI.hpp>

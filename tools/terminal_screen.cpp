@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 
 namespace tutti::tools {
 namespace {

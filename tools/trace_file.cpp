@@ -13,7 +13,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "platform/trace.h"
+#include "base/trace.h"
 
 namespace tutti::tools {
 namespace {

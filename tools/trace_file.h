@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/result.h"
+#include "base/result.h"
 
 namespace tutti::tools {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "platform/nearest.h"
-#include "platform/paragraph.h"
+#include "base/nearest.h"
+#include "base/paragraph.h"
 
 namespace tutti::tools {
 namespace {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <thread>
 
-#include "platform/keep_forever.h"
-#include "platform/thread_annotations.h"
+#include "base/keep_forever.h"
+#include "base/thread_annotations.h"
 
 namespace tutti::backends {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/opencl_backend.h"
 
+#include "backends/opencl/device_traits.h"
 #include "backends/opencl/device_trial.h"
 #include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/pinned_memory.h"
 #include "backends/opencl/quirks.h"
-#include "backends/opencl/vendor_loader.h"
-#include "platform/cl_error_name.h"
-#include "platform/keep_forever.h"
-#include "platform/log.h"
+#include "base/cl_error_name.h"
+#include "base/keep_forever.h"
+#include "base/log.h"
 
 namespace tutti::backends {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "platform/cl_error_name.h"
-#include "platform/log.h"
+#include "base/cl_error_name.h"
+#include "base/log.h"
 
 namespace tutti::backends {
 

@@ -18,12 +18,12 @@
 #include "backends/api/backend.h"
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_functions.h"
-#include "platform/config.h"
-#include "platform/fair_mutex.h"
-#include "platform/live_counters.h"
-#include "platform/process_exit.h"
-#include "platform/small_bytes.h"
-#include "platform/thread_annotations.h"
+#include "base/config.h"
+#include "base/fair_mutex.h"
+#include "base/live_counters.h"
+#include "base/process_exit.h"
+#include "base/small_bytes.h"
+#include "base/thread_annotations.h"
 
 namespace tutti::backends {
 

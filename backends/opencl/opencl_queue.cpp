@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backends/opencl/event_list.h"
-#include "platform/clock.h"
+#include "base/clock.h"
 
 namespace tutti::backends {
 Result<CompletionPtr> OpenClQueue::completion(const char* call, cl_int code, cl_event event,

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "backends/opencl/opencl_objects.h"
-#include "platform/host_pages.h"
+#include "base/host_pages.h"
 
 namespace tutti::backends {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "platform/lower_case.h"
+#include "base/lower_case.h"
 
 namespace tutti::backends {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
-#include "platform/cl_error_name.h"
-#include "platform/log.h"
+#include "base/cl_error_name.h"
+#include "base/log.h"
 
 namespace tutti::backends {
 

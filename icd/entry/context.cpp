@@ -17,7 +17,7 @@ cl_context make_context(validate::CreateContext call, Context::Notify notify, vo
   options.properties = std::move(call.properties);
   options.notify = notify;
   options.user_data = user_data;
-  return (new Context(std::move(call.devices), *device_virtual::composition()->engine,
+  return (new Context(std::move(call.devices), *platform::composition()->engine,
                       std::move(options)))
       ->handle();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "icd/entry/entry.h"
 
-#include "platform/cl_error_name.h"
+#include "base/cl_error_name.h"
 
 namespace tutti::icd {
 

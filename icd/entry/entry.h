@@ -11,10 +11,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "device_virtual/composition.h"
-#include "platform/log.h"
-#include "platform/result.h"
-#include "platform/trace.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/trace.h"
+#include "platform/composition.h"
 
 namespace tutti::icd {
 
@@ -24,7 +24,7 @@ void report_error(const char* entry_point, const Error& error) noexcept;
 /// Runs `body`, which returns Status. `name` is the entry point's name, for the log.
 template <typename Body>
 cl_int entry(const char* name, Body&& body) noexcept {
-  if (device_virtual::is_forked_child()) return CL_OUT_OF_RESOURCES;
+  if (platform::is_forked_child()) return CL_OUT_OF_RESOURCES;
   trace::CallScope call(name);
   try {
     const Status status = std::forward<Body>(body)();

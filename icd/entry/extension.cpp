@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "device_virtual/handle.h"
-#include "device_virtual/platform_object.h"
 #include "icd/entry/entries.h"
 #include "icd/recorder/recording_functions.h"
+#include "platform/platform_object.h"
 
 namespace tutti::icd {
 namespace {
@@ -36,7 +36,7 @@ void* CL_API_CALL clGetExtensionFunctionAddress(const char* func_name) {
 void* CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
                                                            const char* func_name) {
   // "NULL if … platform is not a valid platform".
-  if (device_virtual::from_handle<device_virtual::Platform>(platform) == nullptr) return nullptr;
+  if (device_virtual::from_handle<platform::Platform>(platform) == nullptr) return nullptr;
   return function_address(func_name);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of the platform and the device.
 #include "icd/validate/platform.h"
+#include "base/clock.h"
 #include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/recorder/recording_functions.h"
-#include "platform/clock.h"
 
 namespace tutti::icd {
 namespace {
@@ -14,7 +14,7 @@ cl_int platform_ids(const char* name, cl_int none, cl_uint num_entries, cl_platf
   return entry(name, [&]() -> Status {
     TUTTI_TRY(validate::get_platform_ids(num_entries, platforms, num_platforms));
     recorder::start_if_wanted();  // before the first handle is made
-    const device_virtual::Composition* all = device_virtual::composition();
+    const platform::Composition* all = platform::composition();
     if (num_platforms != nullptr) *num_platforms = all != nullptr ? 1 : 0;
     if (all == nullptr) return fail(none, "there is no vendor device");
     if (platforms != nullptr) platforms[0] = all->platform->handle();
@@ -49,7 +49,7 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform, cl_device_type device
                                   cl_uint* num_devices) {
   return entry("clGetDeviceIDs", [&]() -> Status {
     TUTTI_TRY(validate::get_device_ids(platform, device_type, num_entries, devices, num_devices));
-    device_virtual::Device* device = device_virtual::composition()->device;
+    device_virtual::Device* device = platform::composition()->device;
     const bool found = device->matches(device_type);
     if (num_devices != nullptr) *num_devices = found ? 1 : 0;
     // "CL_DEVICE_NOT_FOUND if no OpenCL devices that matched device_type were found."

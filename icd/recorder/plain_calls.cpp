@@ -3,10 +3,10 @@
 
 #include <string_view>
 
+#include "base/config.h"
 #include "device_virtual/handle.h"
 #include "icd/dispatch.h"
 #include "icd/recorder/recording_functions.h"
-#include "platform/config.h"
 
 namespace tutti::icd::recorder {
 namespace {

@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/clock.h"
 #include "icd/entry/entries.h"
 #include "icd/recorder/recorder.h"
-#include "platform/clock.h"
 #include "record/call.h"
 
 namespace tutti::icd::recorder {

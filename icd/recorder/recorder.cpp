@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device_virtual/composition.h"
-#include "platform/clock.h"
-#include "platform/keep_forever.h"
-#include "platform/log.h"
+#include "base/clock.h"
+#include "base/keep_forever.h"
+#include "base/log.h"
+#include "platform/composition.h"
 
 namespace tutti::icd::recorder {
 namespace {
@@ -37,7 +37,7 @@ std::vector<std::byte> HostRegion::packed() const {
 
 Recorder* Recorder::current() noexcept {
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
-  return recorder != nullptr && !device_virtual::is_forked_child() ? recorder : nullptr;
+  return recorder != nullptr && !platform::is_forked_child() ? recorder : nullptr;
 }
 
 void Recorder::start(const std::string& folder) {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ref_counted.h"
 #include "device_virtual/event.h"
-#include "platform/ref_counted.h"
 #include "record/writer.h"
 
 namespace tutti::icd::recorder {

@@ -13,8 +13,8 @@ Result<T*> object(typename T::CApi* handle, cl_int code, const char* what) {
 
 }  // namespace
 
-Result<device_virtual::Platform*> platform(cl_platform_id handle) {
-  return object<device_virtual::Platform>(handle, CL_INVALID_PLATFORM, "platform");
+Result<platform::Platform*> platform(cl_platform_id handle) {
+  return object<platform::Platform>(handle, CL_INVALID_PLATFORM, "platform");
 }
 Result<device_virtual::Device*> device(cl_device_id handle) {
   return object<device_virtual::Device>(handle, CL_INVALID_DEVICE, "device");

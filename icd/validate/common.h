@@ -8,19 +8,19 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
 #include "device_virtual/buffer.h"
 #include "device_virtual/command_queue.h"
 #include "device_virtual/context.h"
 #include "device_virtual/device.h"
 #include "device_virtual/event.h"
 #include "device_virtual/handle.h"
-#include "device_virtual/platform_object.h"
 #include "device_virtual/sampler.h"
-#include "platform/result.h"
+#include "platform/platform_object.h"
 
 namespace tutti::icd::validate {
 
-Result<device_virtual::Platform*> platform(cl_platform_id handle);     // CL_INVALID_PLATFORM
+Result<platform::Platform*> platform(cl_platform_id handle);           // CL_INVALID_PLATFORM
 Result<device_virtual::Device*> device(cl_device_id handle);           // CL_INVALID_DEVICE
 Result<device_virtual::Context*> context(cl_context handle);           // CL_INVALID_CONTEXT
 Result<device_virtual::CommandQueue*> queue(cl_command_queue handle);  // CL_INVALID_COMMAND_QUEUE

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "device_virtual/composition.h"
 #include "icd/validate/platform.h"
+#include "platform/composition.h"
 
 namespace tutti::icd::validate {
 namespace {
@@ -75,7 +75,7 @@ Result<CreateContext> create_context_from_type(const cl_context_properties* prop
     return fail(CL_INVALID_VALUE, "user_data without pfn_notify");
   }
   TUTTI_TRY(device_type(type));
-  const device_virtual::Composition* all = device_virtual::composition();
+  const platform::Composition* all = platform::composition();
   // "CL_INVALID_PLATFORM if properties is NULL and no platform could be selected".
   if (all == nullptr) return fail(CL_INVALID_PLATFORM, "there is no platform");
   // "CL_DEVICE_NOT_FOUND if no devices that match device_type and property values … were found."

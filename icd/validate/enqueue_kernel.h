@@ -10,10 +10,10 @@
 #include <memory>
 #include <span>
 
+#include "base/result.h"
 #include "device_virtual/command_queue.h"
 #include "device_virtual/kernel.h"
 #include "icd/validate/common.h"
-#include "platform/result.h"
 #include "scheduler/exec/work.h"
 
 namespace tutti::icd::validate {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/result.h"
 #include "device_virtual/kernel.h"
-#include "platform/result.h"
 
 namespace tutti::icd::validate {
 

@@ -30,10 +30,9 @@ Status device_type(cl_device_type type) {
   return {};
 }
 
-Result<device_virtual::Platform*> get_device_ids(cl_platform_id platform_handle,
-                                                 cl_device_type type, cl_uint num_entries,
-                                                 const cl_device_id* devices,
-                                                 const cl_uint* num_devices) {
+Result<platform::Platform*> get_device_ids(cl_platform_id platform_handle, cl_device_type type,
+                                           cl_uint num_entries, const cl_device_id* devices,
+                                           const cl_uint* num_devices) {
   // "CL_INVALID_PLATFORM if platform is not a valid platform."
   TUTTI_ASSIGN(auto* const found, platform(platform_handle));
   TUTTI_TRY(device_type(type));

@@ -10,9 +10,9 @@ namespace tutti::icd::validate {
 Status get_platform_ids(cl_uint num_entries, const cl_platform_id* platforms,
                         const cl_uint* num_platforms);
 Status device_type(cl_device_type type);
-Result<device_virtual::Platform*> get_device_ids(cl_platform_id platform, cl_device_type type,
-                                                 cl_uint num_entries, const cl_device_id* devices,
-                                                 const cl_uint* num_devices);
+Result<platform::Platform*> get_device_ids(cl_platform_id platform, cl_device_type type,
+                                           cl_uint num_entries, const cl_device_id* devices,
+                                           const cl_uint* num_devices);
 struct SubDevices {
   device_virtual::Device* device = nullptr;
   device_virtual::Device::Division division;

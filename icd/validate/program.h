@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "device_virtual/context.h"
 #include "device_virtual/device.h"
 #include "device_virtual/program.h"
-#include "platform/result.h"
 
 namespace tutti::icd::validate {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "backends/api/backend.h"
+#include "base/result.h"
 #include "icd/validate/enqueue_memory.h"
-#include "platform/result.h"
 
 namespace tutti::icd::validate {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "icd/validate/unsupported.h"
 
-#include "platform/log.h"
+#include "base/log.h"
 
 namespace tutti::icd::validate {
 

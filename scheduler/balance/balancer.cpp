@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "platform/nearest.h"
+#include "base/nearest.h"
 #include "scheduler/balance/balancers.h"
 
 namespace tutti::scheduler {

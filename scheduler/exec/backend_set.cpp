@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 #include "scheduler/exec/transfer_trace.h"
 
 namespace tutti::scheduler {

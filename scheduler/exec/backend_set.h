@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/memory/device_memory.h"
 #include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/pinned_pool.h"

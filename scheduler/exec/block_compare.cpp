@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "platform/log.h"
+#include "base/log.h"
 
 namespace tutti::scheduler {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/plan/byte_range.h"
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/exec/split_run.h"
 #include "scheduler/exec/work.h"

@@ -7,13 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "platform/clock.h"
-#include "platform/log.h"
-#include "platform/lower_case.h"
-#include "platform/nvml.h"
-#include "platform/paragraph.h"
-#include "platform/rapl.h"
-#include "platform/trace.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/lower_case.h"
+#include "base/nvml.h"
+#include "base/paragraph.h"
+#include "base/rapl.h"
+#include "base/trace.h"
 #include "scheduler/exec/transfer_trace.h"
 
 namespace tutti::scheduler {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "platform/energy_sampler.h"
-#include "platform/energy_sensor.h"
-#include "platform/thread_annotations.h"
+#include "base/energy_sampler.h"
+#include "base/energy_sensor.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/model/energy_account.h"
 #include "scheduler/plan/planner.h"

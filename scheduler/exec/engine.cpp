@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdio>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 #include "scheduler/exec/engine_impl.h"
 
 namespace tutti::scheduler {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
-#include "platform/ref_counted.h"
-#include "platform/result.h"
+#include "base/ref_counted.h"
+#include "base/result.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/exec/launched_arguments.h"
 #include "scheduler/exec/stream.h"

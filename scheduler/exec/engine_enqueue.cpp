@@ -3,7 +3,7 @@
 // left to the conductor, behind what it must wait for.
 #include <algorithm>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 #include "scheduler/exec/engine_impl.h"
 
 namespace tutti::scheduler {

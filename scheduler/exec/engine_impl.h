@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "platform/task_thread.h"
+#include "base/task_thread.h"
 #include "scheduler/exec/block_compare.h"
 #include "scheduler/exec/direct_path.h"
 #include "scheduler/exec/early_read.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conducted path of kernels: whole on one device, or split.
-#include "platform/clock.h"
-#include "platform/log.h"
-#include "platform/process_exit.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/process_exit.h"
 #include "scheduler/balance/random.h"
 #include "scheduler/exec/engine_impl.h"
 

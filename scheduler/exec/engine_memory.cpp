@@ -2,7 +2,7 @@
 // Memory that does not fit: buffers that nobody uses give up their copies on a device.
 #include <algorithm>
 
-#include "platform/log.h"
+#include "base/log.h"
 #include "scheduler/exec/engine_impl.h"
 #include "scheduler/exec/transfer_trace.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <tuple>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 #include "scheduler/exec/image_rect.h"
 #include "scheduler/exec/transfer_trace.h"
 #include "scheduler/log/vendor_clock.h"

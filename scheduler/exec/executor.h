@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "platform/result.h"
+#include "base/result.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/log/command_log.h"
 #include "scheduler/plan/planner.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "platform/small_bytes.h"
+#include "base/small_bytes.h"
 
 namespace tutti::scheduler {
 namespace {

@@ -3,7 +3,7 @@
 // the copies are combined with the content from before the launch, on the host.
 #pragma once
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/merge.h"
 
 namespace tutti::scheduler {

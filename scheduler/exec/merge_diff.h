@@ -5,7 +5,7 @@
 
 #include <deque>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/merge.h"
 
 namespace tutti::scheduler {

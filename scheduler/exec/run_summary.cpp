@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 
 namespace tutti::scheduler {
 namespace {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/exec/energy_monitor.h"
 #include "scheduler/plan/planner.h"

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "platform/log.h"
-#include "platform/output_file.h"
-#include "platform/paragraph.h"
+#include "base/log.h"
+#include "base/output_file.h"
+#include "base/paragraph.h"
 #include "scheduler/exec/run_summary.h"
 
 namespace tutti::scheduler {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine tells the trace (platform/trace.h). Its rows:
+// What the engine tells the trace (base/trace.h). Its rows:
 //
 //   the application   a row per thread: its calls ("api"), and what they do at once ("host")
 //   Tutti             "decisions": what the planner chose for each launch, and why; "merges"; our
@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "platform/thread_annotations.h"
-#include "platform/trace.h"
+#include "base/thread_annotations.h"
+#include "base/trace.h"
 #include "scheduler/exec/energy_monitor.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/transfer_trace.h"

@@ -2,7 +2,7 @@
 // Launches chained to each other: what the next one must know of the packages under way.
 #include <algorithm>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 #include "scheduler/exec/split_run.h"
 
 namespace tutti::scheduler {

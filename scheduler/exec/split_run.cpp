@@ -5,9 +5,9 @@
 #include <bit>
 #include <tuple>
 
-#include "platform/clock.h"
-#include "platform/log.h"
-#include "platform/process_exit.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/process_exit.h"
 #include "scheduler/exec/executor.h"
 #include "scheduler/log/vendor_clock.h"
 #include "scheduler/plan/hidden_argument.h"

@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/balance/balancer.h"
 #include "scheduler/balance/regions.h"
 #include "scheduler/exec/merge.h"

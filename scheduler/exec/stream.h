@@ -16,8 +16,8 @@
 #include <memory>
 #include <vector>
 
-#include "platform/ref_counted.h"
-#include "platform/thread_annotations.h"
+#include "base/ref_counted.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/log/command.h"
 

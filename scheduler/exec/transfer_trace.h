@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "backends/api/backend.h"
-#include "platform/trace.h"
+#include "base/trace.h"
 #include "scheduler/exec/work.h"
 
 namespace tutti::scheduler {

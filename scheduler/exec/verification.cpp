@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "platform/log.h"
+#include "base/log.h"
 #include "scheduler/exec/executor.h"
 
 namespace tutti::scheduler {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "platform/config.h"
-#include "platform/thread_annotations.h"
+#include "base/config.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/run_summary.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/exec/work.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 #include "scheduler/exec/engine_impl.h"
 
 namespace tutti::scheduler {

@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "backends/api/backend.h"
-#include "platform/ref_counted.h"
-#include "platform/result.h"
+#include "base/ref_counted.h"
+#include "base/result.h"
 #include "scheduler/exec/launched_arguments.h"
 #include "scheduler/exec/work.h"
 #include "scheduler/plan/device_load.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "platform/clock.h"
+#include "base/clock.h"
 
 namespace tutti::scheduler {
 namespace {

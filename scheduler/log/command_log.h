@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "platform/live_counters.h"
-#include "platform/thread_annotations.h"
+#include "base/live_counters.h"
+#include "base/thread_annotations.h"
 #include "scheduler/exec/buffer_uses.h"
 #include "scheduler/exec/stream.h"
 #include "scheduler/log/command.h"

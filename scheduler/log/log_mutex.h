@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 
 namespace tutti::scheduler {
 

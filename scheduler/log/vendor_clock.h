@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a vendor's clock is from ours (platform/clock.h). One estimate for all commands of a
+// How far a vendor's clock is from ours (base/clock.h). One estimate for all commands of a
 // device, so that their times keep the order that the vendor saw. Thread-safe.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "backends/api/backend.h"
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 
 namespace tutti::scheduler {
 

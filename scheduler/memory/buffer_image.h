@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "backends/api/backend.h"
-#include "platform/ref_counted.h"
-#include "platform/thread_annotations.h"
+#include "base/ref_counted.h"
+#include "base/thread_annotations.h"
 #include "scheduler/memory/logical_buffer.h"
 
 namespace tutti::scheduler {

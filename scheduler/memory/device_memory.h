@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "backends/api/backend.h"
-#include "platform/ref_counted.h"
-#include "platform/thread_annotations.h"
+#include "base/ref_counted.h"
+#include "base/thread_annotations.h"
 
 namespace tutti::scheduler {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/plan/byte_range.h"
 
 namespace tutti::scheduler {

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "backends/api/backend.h"
-#include "platform/host_pages.h"
-#include "platform/ref_counted.h"
-#include "platform/result.h"
-#include "platform/thread_annotations.h"
+#include "base/host_pages.h"
+#include "base/ref_counted.h"
+#include "base/result.h"
+#include "base/thread_annotations.h"
 #include "scheduler/memory/expected_ends.h"
 #include "scheduler/memory/per_backend.h"
 #include "scheduler/memory/pinned_pool.h"

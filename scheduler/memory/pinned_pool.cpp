@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "platform/log.h"
+#include "base/log.h"
 
 namespace tutti::scheduler {
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "backends/api/backend.h"
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/memory/device_memory.h"
 
 namespace tutti::scheduler {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/model/performance_model.h"
 
 namespace tutti::scheduler {

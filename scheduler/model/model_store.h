@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "platform/result.h"
+#include "base/result.h"
 #include "scheduler/model/power_model.h"
 #include "scheduler/model/time_fit.h"
 

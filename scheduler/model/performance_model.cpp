@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "platform/clock.h"
-#include "platform/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 namespace tutti::scheduler {
 namespace {

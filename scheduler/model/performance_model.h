@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/model/model_store.h"
 #include "scheduler/model/power_model.h"
 #include "scheduler/model/time_fit.h"

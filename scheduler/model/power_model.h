@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 
 namespace tutti::scheduler {
 

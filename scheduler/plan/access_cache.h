@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "platform/thread_annotations.h"
+#include "base/thread_annotations.h"
 #include "scheduler/plan/access_eval.h"
 
 namespace tutti::scheduler {

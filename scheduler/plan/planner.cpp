@@ -8,8 +8,8 @@
 #include <charconv>
 #include <set>
 
-#include "platform/log.h"
-#include "platform/trace.h"
+#include "base/log.h"
+#include "base/trace.h"
 #include "scheduler/memory/image_boxes.h"
 #include "scheduler/plan/image_layout.h"
 #include "scheduler/plan/local_size.h"

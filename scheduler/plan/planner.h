@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "platform/clock.h"
-#include "platform/config.h"
-#include "platform/energy_sensor.h"
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/energy_sensor.h"
 #include "scheduler/balance/balancer.h"
 #include "scheduler/exec/backend_set.h"
 #include "scheduler/exec/work.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "platform/config.h"
+#include "base/config.h"
 #include "scheduler/model/power_model.h"
 
 namespace tutti::scheduler {

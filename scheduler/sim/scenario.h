@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/config.h"
+#include "base/config.h"
 #include "scheduler/sim/simulation.h"
 
 namespace tutti::scheduler::sim {

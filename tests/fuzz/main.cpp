@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "platform/progress_line.h"
+#include "base/progress_line.h"
 #include "steps.h"
 
 #ifndef _WIN32

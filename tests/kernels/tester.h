@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/progress_line.h"
 #include "claims.h"
 #include "device.h"
 #include "options.h"
-#include "platform/progress_line.h"
 
 namespace tutti::kernel_fuzz {
 

@@ -17,7 +17,7 @@ using ::testing::Each;
 class LaunchAgain : public StubTest {
  protected:
   void start(const std::string& script = "") {
-    const VendorLoader loader = load(script);
+    const platform::VendorLoader loader = load(script);
     ASSERT_EQ(loader.devices().size(), 1u);
     backend_ =
         std::make_unique<OpenClBackend>(loader.devices()[0].device, loader.devices()[0].traits, 0);

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <thread>
 
-#include "backends/opencl/create_backends.h"
 #include "backends/opencl/quirks.h"
 #include "memory_argument.h"
+#include "platform/create_backends.h"
 
 namespace tutti::backends {
 namespace {
@@ -45,7 +45,7 @@ const std::vector<std::unique_ptr<Backend>>& all_backends() {
     Config config;
     config.vendors.value = TUTTI_TEST_VENDORS;
     if (std::filesystem::exists(kOclgrind)) config.vendors.value += std::string(":") + kOclgrind;
-    return new auto(create_backends(config, nullptr));
+    return new auto(platform::create_backends(config, nullptr));
   }();
   return *backends;
 }
@@ -485,15 +485,15 @@ TEST(RealVendors, ThreadsShareAKernel) {
 }
 
 TEST(RealVendors, CoresAreKeptForTheHostWhereTheVendorCan) {
-  std::vector<DeviceReport> report;
+  std::vector<platform::DeviceReport> report;
   Config config;
   config.vendors.value = TUTTI_TEST_VENDORS;
   config.keep_cores.value = 1;
   config.devices.value = "portable";
-  const auto backends = create_backends(config, &report);
+  const auto backends = platform::create_backends(config, &report);
   if (backends.empty()) GTEST_SKIP() << "PoCL is not installed";
   uint32_t whole = 0;
-  for (const FoundDevice& device : vendor_loader(config).devices()) {
+  for (const platform::FoundDevice& device : platform::vendor_loader(config).devices()) {
     if (device.traits.platform_name == backends[0]->traits().platform_name && whole == 0) {
       whole = device.traits.compute_units;
     }

@@ -21,7 +21,7 @@ Argument bytes_argument(const cl_uint& value) {
 class StubBackendTest : public StubTest {
  protected:
   std::unique_ptr<Backend> backend(const std::string& text = {}) {
-    const VendorLoader loader = load(text);
+    const platform::VendorLoader loader = load(text);
     EXPECT_EQ(loader.devices().size(), 1u);
     return std::make_unique<OpenClBackend>(loader.devices().at(0).device,
                                            loader.devices()[0].traits, 0);

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-#include "backends/opencl/create_backends.h"
+#include "platform/create_backends.h"
 #include "stub_vendor.h"
 
 namespace tutti::backends {
@@ -31,12 +31,12 @@ class StubTest : public ::testing::Test {
   }
 
   /// Loads the driver with a script, without the probe unless asked.
-  VendorLoader load(const std::string& script, const std::string& probe = {}) {
+  platform::VendorLoader load(const std::string& script, const std::string& probe = {}) {
     setenv("TUTTI_TEST_STUB", script.c_str(), 1);
-    DiscoveryOptions options;
+    platform::DiscoveryOptions options;
     options.vendors = library_.string();
     options.probe = probe;
-    return VendorLoader(options);
+    return platform::VendorLoader(options);
   }
   template <typename Function>
   Function symbol(const char* name) {

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "backends/opencl/opencl_backend.h"
+#include "base/log.h"
 #include "memory_argument.h"
-#include "platform/log.h"
 #include "stub_fixture.h"
 
 namespace tutti::backends {
@@ -33,9 +33,9 @@ class LoggedStubTest : public StubTest {
     return text.str();
   }
   std::unique_ptr<Backend> backend(const std::string& text) {
-    const VendorLoader loader = load(text);
+    const platform::VendorLoader loader = load(text);
     if (loader.devices().empty()) return nullptr;
-    const FoundDevice& found = loader.devices()[0];
+    const platform::FoundDevice& found = loader.devices()[0];
     return std::make_unique<OpenClBackend>(found.device, found.traits, 0);
   }
 };

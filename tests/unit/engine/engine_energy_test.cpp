@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "engine_fixture.h"
-#include "platform/clock.h"
 #include "scheduler/exec/energy_monitor.h"
 
 namespace tutti::testing {

@@ -4,8 +4,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "platform/clock.h"
-#include "platform/task_thread.h"
+#include "base/clock.h"
+#include "base/task_thread.h"
 
 namespace tutti::testing {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
-#include "platform/task_thread.h"
+#include "base/task_thread.h"
 #include "scheduler/exec/engine.h"
 
 namespace tutti::testing {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "base/clock.h"
 #include "engine_fixture.h"
-#include "platform/clock.h"
 
 namespace tutti::testing {
 namespace {

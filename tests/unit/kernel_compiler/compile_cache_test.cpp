@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "platform/kept_file.h"
-#include "platform/temporary_folder.h"
+#include "base/kept_file.h"
+#include "base/temporary_folder.h"
 #include "test_support.h"
 
 namespace tutti::kernel_compiler {

@@ -6,10 +6,10 @@
 
 #include <csignal>
 
-#include "platform/own_files.h"
+#include "base/own_files.h"
 #include "temporary_folder.h"
 
-namespace tutti {
+namespace tutti::platform {
 namespace {
 
 using ::testing::AllOf;
@@ -240,4 +240,4 @@ TEST_F(ProbeTest, ACrashingDriverIsNotLoaded) {
 }
 
 }  // namespace
-}  // namespace tutti
+}  // namespace tutti::platform

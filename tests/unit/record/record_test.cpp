@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "platform/temporary_folder.h"
+#include "base/temporary_folder.h"
 #include "record/reader.h"
 #include "record/text.h"
 #include "record/writer.h"

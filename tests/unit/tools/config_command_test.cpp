@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "platform/config.h"
+#include "base/config.h"
 #include "tools_fixture.h"
 
 namespace tutti {

@@ -313,7 +313,7 @@ TEST_F(DoctorTest, BadUsage) {
 
 TEST(Doctor, ADeviceThatRunsNoKernelIsNamed) {
   Findings findings;
-  backends::DeviceReport good, bad;
+  platform::DeviceReport good, bad;
   bad.index = 1;
   bad.name = "Voodoo";
   bad.platform = "3dfx";
@@ -376,7 +376,7 @@ TEST(Doctor, GraphicsCardsWithoutADriver) {
   EXPECT_EQ(findings[0].text, "2 graphics cards of NVIDIA, which no OpenCL driver shows");
   EXPECT_THAT(findings[0].fix, HasSubstr("nvidia-opencl-icd"));
   findings.clear();
-  backends::DeviceReport gpu;
+  platform::DeviceReport gpu;
   gpu.platform = "NVIDIA CUDA";
   gpu.type = CL_DEVICE_TYPE_GPU;
   check_graphics_cards(pci.path(), {gpu}, findings);

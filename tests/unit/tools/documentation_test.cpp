@@ -5,8 +5,8 @@
 #include <regex>
 #include <sstream>
 
-#include "platform/accepted_words.h"
-#include "platform/config.h"
+#include "base/accepted_words.h"
+#include "base/config.h"
 #include "tools_fixture.h"
 
 namespace tutti {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "platform/temporary_folder.h"
+#include "base/temporary_folder.h"
 #include "shell.h"
 
 namespace tutti {

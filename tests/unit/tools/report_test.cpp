@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "platform/temporary_folder.h"
+#include "base/temporary_folder.h"
 #include "shell.h"
 
 namespace tutti {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "platform/temporary_folder.h"
+#include "base/temporary_folder.h"
 #include "shell.h"
 
 namespace tutti {

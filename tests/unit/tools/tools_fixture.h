@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "platform/temporary_folder.h"
+#include "base/temporary_folder.h"
 #include "shell.h"
 
 namespace tutti {

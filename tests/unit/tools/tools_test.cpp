@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "platform/config.h"
+#include "base/config.h"
 #include "tools_fixture.h"
 
 namespace tutti {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// For what must outlive every destructor, since threads and vendors' libraries still use it while
+// the process ends.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/thread_annotations.h"
+
+namespace tutti {
+
+/// Never destroyed, but reachable: leak checkers see that it is meant. Thread-safe.
+template <class T>
+T* keep_forever(std::unique_ptr<T> object) {
+  static auto* mutex = new Mutex;
+  static auto* kept = new std::vector<std::unique_ptr<T>>;
+  MutexLock lock(*mutex);
+  kept->push_back(std::move(object));
+  return kept->back().get();
+}
+
+}  // namespace tutti

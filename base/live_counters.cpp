@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/live_counters.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "base/log.h"
+#include "base/thread_annotations.h"
+
+namespace tutti::live {
+namespace {
+
+struct File {
+  Header header;
+  std::array<Device, kMostDevices> devices;
+  std::array<Kernel, kMostKernels> kernels;
+};
+static_assert(sizeof(Header) == 256 && sizeof(Device) == 264 && sizeof(Kernel) == 120,
+              "another layout is another version");
+
+std::atomic<File*> the_file{nullptr};
+Mutex adding;      // records
+std::string path;  // of the file; constant once there is one
+
+template <size_t kSize>
+void put_text(std::array<char, kSize>& to, std::string_view text) {
+  const size_t size = std::min(text.size(), kSize - 1);
+  std::copy_n(text.data(), size, to.data());
+  to[size] = '\0';
+}
+
+template <size_t kSize>
+std::string_view text_of(const std::array<char, kSize>& text) {
+  return {text.data(), strnlen(text.data(), kSize)};
+}
+
+/// The name is NUMBER-TICKS.
+bool is_stale(const char* name) {
+  int process = 0;
+  uint64_t ticks = 0;
+  const char* end = name + std::strlen(name);
+  const auto first = std::from_chars(name, end, process);
+  if (first.ec != std::errc() || *first.ptr != '-') return false;
+  const auto second = std::from_chars(first.ptr + 1, end, ticks);
+  if (second.ec != std::errc() || second.ptr != end) return false;
+  return start_ticks(process) != ticks;
+}
+
+/// The folder, if it is this user's alone; -1, with the reason in `why`.
+int open_folder(const std::string& folder, std::string& why) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    why = std::strerror(errno);
+    return -1;
+  }
+  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (opened < 0) {
+    why = std::strerror(errno);
+    return -1;
+  }
+  struct stat status {};
+  if (fstat(opened, &status) != 0 || status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
+    why = "it is not this user's alone";
+    close(opened);
+    return -1;
+  }
+  return opened;
+}
+
+/// Null, with the reason in `why`.
+File* make_file(int folder, const std::string& name, std::string& why) {
+  unlinkat(folder, name.c_str(), 0);  // of the program that this process was before exec()
+  const int made =
+      openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (made < 0) {
+    why = std::strerror(errno);
+    return nullptr;
+  }
+  // All of it is there, or a write to it would kill the application when the disk is full.
+  void* memory = MAP_FAILED;
+  if (const int failed = posix_fallocate(made, 0, sizeof(File)); failed != 0) {
+    why = std::strerror(failed);
+  } else {
+    memory = mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
+    if (memory == MAP_FAILED) why = std::strerror(errno);
+  }
+  close(made);
+  if (memory == MAP_FAILED) {
+    unlinkat(folder, name.c_str(), 0);
+    return nullptr;
+  }
+  return new (memory) File;
+}
+
+std::string program() {
+  std::error_code error;
+  const auto read = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string("application") : read.filename().string();
+}
+
+}  // namespace
+
+std::string folder(const std::string& cache_folder) {
+  if (getauxval(AT_SECURE)) return {};
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it
+  if (const char* own = getenv("XDG_RUNTIME_DIR"); own && own[0] == '/') {
+    return std::string(own) + "/tutti";
+  }
+  return cache_folder.empty() ? std::string() : cache_folder + "/top";
+}
+
+void start(const std::string& folder) {
+  MutexLock lock(adding);
+  if (folder.empty() || the_file.load(std::memory_order_relaxed)) return;
+  std::string why;
+  const int opened = open_folder(folder, why);
+  File* made = nullptr;
+  const uint64_t ticks = start_ticks(getpid());
+  if (opened >= 0) {
+    remove_stale(opened);
+    const std::string name = fmt::format("{}-{}", getpid(), ticks);
+    made = make_file(opened, name, why);
+    path = folder + "/" + name;
+    close(opened);
+  }
+  if (!made) {
+    log(LogLevel::kInfo, "tutti top will not see this process: {}: {}", folder, why);
+    return;
+  }
+  Header& header = made->header;
+  header.header_bytes = sizeof(Header);
+  header.device_bytes = sizeof(Device);
+  header.device_records = kMostDevices;
+  header.kernel_bytes = sizeof(Kernel);
+  header.kernel_records = kMostKernels;
+  header.process = getpid();
+  header.start_ticks = ticks;
+  header.pid_namespace = pid_namespace();
+  header.published_ns = now_ns();
+  put_text(header.program, program());
+  std::atomic_thread_fence(std::memory_order_release);
+  header.magic = kMagic;
+  the_file.store(made, std::memory_order_release);
+}
+
+void remove_stale(int folder) {
+  constexpr size_t kMost = 4096;  // entries to be looked at
+  const int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (own < 0) return;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(own), closedir);
+  if (!entries) {
+    close(own);
+    return;
+  }
+  size_t seen = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours
+  for (const dirent* entry = readdir(entries.get()); entry && seen < kMost;
+       entry = readdir(entries.get()), ++seen) {
+    if (!is_stale(entry->d_name)) continue;
+    // Of another namespace of process numbers (a container) nothing can be said.
+    const int file = openat(folder, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) continue;
+    alignas(Header) std::array<char, sizeof(Header)> bytes{};
+    const bool whole = pread(file, bytes.data(), bytes.size(), 0) == sizeof(Header);
+    close(file);
+    uint64_t space = 0;
+    std::memcpy(&space, bytes.data() + offsetof(Header, pid_namespace), sizeof space);
+    if (!whole || space == pid_namespace()) unlinkat(folder, entry->d_name, 0);
+  }
+}
+
+void stop() {
+  MutexLock lock(adding);
+  if (!path.empty()) unlink(path.c_str());
+  path.clear();
+}
+
+Header* process() {
+  File* file = the_file.load(std::memory_order_acquire);
+  return file ? &file->header : nullptr;
+}
+
+Device* device(const DeviceInfo& info) {
+  File* file = the_file.load(std::memory_order_acquire);
+  if (!file) return nullptr;
+  MutexLock lock(adding);
+  const uint32_t count = file->header.devices.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (file->devices[i].index == info.index) return &file->devices[i];
+  }
+  if (count == kMostDevices) return nullptr;
+  Device& made = file->devices[count];
+  made.index = info.index;
+  made.type = info.type;
+  put_text(made.name, info.name);
+  put_text(made.platform, info.platform);
+  put_text(made.vendor, info.vendor);
+  put_text(made.pci_address, info.pci_address);
+  file->header.devices.store(count + 1, std::memory_order_release);
+  return &made;
+}
+
+Kernel* kernel(const Device* device, std::string_view name) {
+  File* file = the_file.load(std::memory_order_acquire);
+  if (!file || !device) return nullptr;
+  const auto number = static_cast<uint32_t>(device - file->devices.data());
+  name = name.substr(0, sizeof(Kernel::name) - 1);
+  MutexLock lock(adding);
+  const uint32_t count = file->header.kernels.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i) {
+    Kernel& known = file->kernels[i];
+    if (known.device == number && text_of(known.name) == name) return &known;
+  }
+  if (count == kMostKernels) return nullptr;
+  Kernel& made = file->kernels[count];
+  made.device = number;
+  put_text(made.name, name);
+  file->header.kernels.store(count + 1, std::memory_order_release);
+  return &made;
+}
+
+uint32_t number_of(const Kernel* kernel) {
+  const File* file = the_file.load(std::memory_order_acquire);
+  return file && kernel ? static_cast<uint32_t>(kernel - file->kernels.data()) + 1 : 0;
+}
+
+uint64_t start_ticks(int process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  // The second field is the program's name in brackets, which may hold anything; this is the 22nd.
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  const char* at = text.data() + name_end + 1;
+  const char* const end = text.data() + text.size();
+  for (int field = 2; field < 21 && at < end; ++field) {
+    at = std::find(at + 1, end, ' ');
+  }
+  uint64_t ticks = 0;
+  if (at < end) std::from_chars(at + 1, end, ticks);
+  return ticks;
+}
+
+uint64_t pid_namespace() {
+  struct stat status {};
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+}  // namespace tutti::live

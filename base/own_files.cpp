@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/own_files.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <initializer_list>
+
+namespace tutti {
+
+std::string own_binary() {
+  std::error_code error;
+  Dl_info info{};
+  // For a program dli_fname is argv[0], which may be relative to a folder since left.
+  if (dladdr(reinterpret_cast<const void*>(&own_binary), &info) && info.dli_fname &&
+      info.dli_fname[0] == '/') {
+    const auto path = std::filesystem::canonical(info.dli_fname, error);
+    if (!error) return path.string();
+  }
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : program.string();
+}
+
+std::string find_probe_program() {
+  const std::filesystem::path folder = std::filesystem::path(own_binary()).parent_path();
+  if (folder.empty()) return {};
+  // From lib/ or bin/ of a build tree; from bin/, lib/tutti/ or lib/<triplet>/tutti/ of an
+  // installed one.
+  for (const char* place :
+       {"../libexec/tutti-probe", "../libexec/tutti/tutti-probe", "../../libexec/tutti/tutti-probe",
+        "../../../libexec/tutti/tutti-probe"}) {
+    const auto path = (folder / place).lexically_normal();
+    if (access(path.c_str(), X_OK) == 0) return path.string();
+  }
+  return {};
+}
+
+}  // namespace tutti

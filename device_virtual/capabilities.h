@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device of ours has and can do: everything in it holds on every real device that may get
+// its work. Made by the platform (platform/capability_merger.h); immutable, and so thread-safe.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tutti::device_virtual {
+
+struct Capabilities {
+  cl_device_type type = CL_DEVICE_TYPE_CPU;
+  std::string name;
+  /// Extensions of OpenCL C: those that have a macro in kernels. No cl_khr_icd.
+  std::vector<std::string> language_extensions;
+  /// OpenCL C 3.0 feature macros that hold: "__opencl_c_int64" …
+  std::vector<std::string> language_features;
+  uint32_t version = 300;   // of the device (__OPENCL_VERSION__): 300, or less with older devices
+  uint32_t opencl_c = 120;  // highest language version, 120 for 1.2
+  bool fp64 = false;
+  bool images = false;
+  struct ImageLimits {  // zero without images
+    std::array<size_t, 2> extent_2d{};
+    std::array<size_t, 3> extent_3d{};
+    size_t buffer_pixels = 0;
+    size_t layers = 0;
+    uint32_t pitch_alignment = 0;  // pixels, of 2-D images from buffers; 0: there are none
+    uint32_t base_alignment = 0;   // pixels, likewise
+  } image_limits;
+  bool native_kernels = false;  // CL_EXEC_NATIVE_KERNEL
+  uint32_t address_bits = 64;
+  bool little_endian = true;
+  size_t max_work_group_size = 1;
+  std::array<size_t, 3> max_work_item_sizes{1, 1, 1};
+  uint64_t max_allocation = 0;    // bytes
+  uint64_t global_memory = 0;     // bytes
+  uint64_t local_memory = 0;      // bytes
+  uint32_t memory_alignment = 1;  // bytes: sub-buffer origins are multiples of it
+  size_t max_parameter_size = 0;  // bytes
+  /// Answers of clGetDeviceInfo, except those that name objects (platform, parent, count) or tell
+  /// how a device can be partitioned.
+  std::map<cl_device_info, std::vector<std::byte>> answers;
+};
+
+}  // namespace tutti::device_virtual

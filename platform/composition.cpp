@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/composition.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/live_counters.h"
+#include "base/log.h"
+#include "base/process_exit.h"
+#include "base/trace.h"
+#include "device_virtual/device.h"
+#include "platform/composition_devices.h"
+#include "platform/discovery.h"
+#include "platform/platform_object.h"
+
+namespace tutti::platform {
+
+std::atomic<bool> composition_detail::forked_child{false};
+
+namespace {
+
+/// Why there is no platform: what a person needs to put it right.
+void explain_absence(const Config& config, const std::vector<DeviceReport>& report) {
+  std::string text = "Tutti offers no platform: there is no vendor device that it could use.";
+  const auto& drivers = vendor_loader(config).drivers();
+  if (drivers.empty()) {
+    text += "\n  no vendor driver was found in " + (config.vendors.value.empty()
+                                                        ? std::string("/etc/OpenCL/vendors")
+                                                        : "TUTTI_VENDORS=" + config.vendors.value);
+  }
+  for (const FoundDriver& driver : drivers) {
+    text +=
+        "\n  " + (driver.icd.empty() ? driver.library : driver.icd + " (" + driver.library + ")");
+    text += ": " + (driver.ok ? std::string("has devices") : driver.reason);
+  }
+  for (const DeviceReport& line : report) {
+    if (!line.used) text += "\n  " + line.platform + " / " + line.name + ": " + line.reason;
+  }
+  log(LogLevel::kWarning, "{}", text);
+}
+
+scheduler::Engine* the_engine = nullptr;  // for the exit hook; constant once set
+
+scheduler::EnergySettings energy_settings(const Config& config) {
+  scheduler::EnergySettings settings;
+  const bool decides = config.objective.value != Objective::kTime;
+  const EnergyChoice choice = config.energy.value;
+  if (choice == EnergyChoice::kOff) {
+    if (decides) {
+      log(LogLevel::kWarning,
+          "TUTTI_ENERGY=off: launches are chosen by time, whatever TUTTI_OBJECTIVE says");
+    }
+    return settings;
+  }
+  settings.needed = decides || choice == EnergyChoice::kOn;
+  settings.wanted = settings.needed || !config.summary.value.empty() || !config.trace.value.empty();
+  settings.period = config.energy_period.value;
+  settings.sources = energy_sources(config.sensors.value);
+  return settings;
+}
+
+scheduler::EngineSettings engine_settings(const Config& config,
+                                          const std::vector<DeviceReport>& report) {
+  scheduler::EngineSettings settings;
+  if (auto spec = chosen_balancer(config, report)) {
+    settings.balancer = std::move(*spec);
+  } else {
+    log(LogLevel::kWarning, "{} ({}); the default is used", spec.error().message,
+        config.balancer.origin);
+  }
+  settings.split = config.split.value;
+  settings.seed = config.seed.value;
+  settings.distrust_races = config.races.value == RaceTrust::kDistrust;
+  settings.verify = config.verify.value;
+  settings.summary = config.summary.value;
+  if (const std::string folder = cache_folder(config);
+      !folder.empty() && config.model.value == ModelMemory::kDisk) {
+    settings.model_file = scheduler::ModelStore::file_in(folder);
+  }
+  settings.objective = config.objective.value;
+  settings.energy = energy_settings(config);
+  if (settings.split == SplitMode::kForce) {
+    log(LogLevel::kInfo, "TUTTI_SPLIT=force with TUTTI_SEED={}", settings.seed);
+  }
+  return settings;
+}
+
+std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
+                                           scheduler::BackendMask mask) {
+  std::vector<const backends::Backend*> list;
+  for (uint32_t i = 0; i < set.count(); ++i) {
+    if ((mask & scheduler::backend_bit(i)) != 0) list.push_back(&set.at(i));
+  }
+  return std::make_shared<const Capabilities>(merge_capabilities(
+      facts_of(list), process_config().device_type.value, std::string(driver_version())));
+}
+
+// What a device with these backends behind it answers. Asks the vendors, but for the root's.
+std::shared_ptr<const Capabilities> capabilities_of(scheduler::BackendMask backends) {
+  const Composition& all = *composition();
+  if (backends == all.device->backends()) return all.device->shared_capabilities();
+  return merged(*all.backends, backends);
+}
+
+const Composition* compose() {
+  if (std::getenv(kInsideProbe) != nullptr) return nullptr;  // see there
+  const Config& config = process_config();
+  const uint64_t begun_ns = now_ns();
+  std::vector<DeviceReport> report;
+  if (config.top.value == TopChoice::kOn) live::start(live::folder(cache_folder(config)));
+  auto list = choose_devices(config, report);
+  if (list.empty()) {
+    explain_absence(config, report);
+    live::stop();
+    return nullptr;
+  }
+  trace::start(config.trace.value);
+  auto* made = new Composition;
+  made->backends = new scheduler::BackendSet(
+      std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20);
+  auto capabilities = merged(*made->backends, made->backends->real_devices());
+  made->engine = new scheduler::Engine(*made->backends, engine_settings(config, report));
+  the_engine = made->engine;
+  set_exit_hook([] {
+    the_engine->shut_down();
+    trace::stop();
+    live::stop();
+  });
+  made->platform = new Platform;
+  log(LogLevel::kInfo, "{}: {} devices", capabilities->name, made->backends->count());
+  auto* seen = new device_virtual::DevicePlatform{made->platform->handle(), *made->backends,
+                                                  capabilities_of};
+  made->device = new device_virtual::Device(std::move(capabilities), *seen);
+  trace::slice(trace::thread_row(trace::kApplication), "api", "start of Tutti", begun_ns, now_ns());
+  return made;
+}
+
+}  // namespace
+
+const Composition* composition() {
+  static const Composition* const made = [] {
+    // First of all: a child forked while this runs has half a composition.
+    pthread_atfork(nullptr, nullptr,
+                   [] { composition_detail::forked_child.store(true, std::memory_order_relaxed); });
+    return compose();
+  }();
+  return made;
+}
+
+}  // namespace tutti::platform

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/composition_devices.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace tutti::platform {
+
+std::vector<DeviceFacts> facts_of(std::span<const backends::Backend* const> list) {
+  std::vector<DeviceFacts> facts;
+  for (const backends::Backend* device : list) {
+    facts.push_back(
+        {device->traits(), [device](cl_device_info what) { return device->device_info(what); }});
+  }
+  return facts;
+}
+
+std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list) {
+  std::vector<const backends::Backend*> pointers;
+  for (const auto& backend : list) pointers.push_back(backend.get());
+  return facts_of(pointers);
+}
+
+std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& config,
+                                                               std::vector<DeviceReport>& report) {
+  auto list = create_backends(config, &report);
+  const bool named_by_user = !config.devices.is_default();
+  const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list), named_by_user);
+  for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
+    const backends::DeviceTraits& traits = list[entry->index]->traits();
+    log(LogLevel::kWarning, "{} ({}) is left out: it {}", traits.device_name, traits.platform_name,
+        entry->reason);
+    report[traits.index].used = false;
+    report[traits.index].reason = "it " + entry->reason;
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(entry->index));
+  }
+  return list;
+}
+
+Result<scheduler::BalancerSpec> chosen_balancer(const Config& config,
+                                                const std::vector<DeviceReport>& report) {
+  TUTTI_ASSIGN(scheduler::BalancerSpec spec, scheduler::parse_balancer(config.balancer.value));
+  if (spec.name != "single" || spec.parameters.empty()) return spec;
+  std::string& device = spec.parameters.front();
+  if (const auto index = find_device(device, report)) {
+    device = std::to_string(*index);
+    return spec;
+  }
+  std::string known;
+  for (const DeviceReport& entry : report) {
+    if (!entry.used) continue;
+    known += fmt::format("{}{} = {} / {}", known.empty() ? "" : ", ", entry.index, entry.platform,
+                         entry.name);
+  }
+  return fail(CL_INVALID_VALUE,
+              fmt::format("balancer 'single:{}' names no device that takes part; there are: {}",
+                          device, known.empty() ? "none (tutti doctor says why)" : known));
+}
+
+}  // namespace tutti::platform

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which real devices stand behind the virtual one: part of the composition root, shared with
+// `tutti devices`, which must show the same choice. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "platform/capability_merger.h"
+#include "platform/create_backends.h"
+#include "scheduler/balance/balancer.h"
+
+namespace tutti::platform {
+
+/// The devices that take part, in the order of TUTTI_DEVICES, without those that do not fit the
+/// others (devices_to_leave_out). `report` takes a line per device found, in the order of their
+/// indices. Warnings go to the log.
+std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& config,
+                                                               std::vector<DeviceReport>& report);
+
+/// The balancer that the options name; a device that `single` names is given by its index. The
+/// error names the balancers that there are, or the devices that take part.
+Result<scheduler::BalancerSpec> chosen_balancer(const Config& config,
+                                                const std::vector<DeviceReport>& report);
+
+/// `list` as the merger sees it; valid as long as the backends.
+std::vector<DeviceFacts> facts_of(std::span<const backends::Backend* const> list);
+std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list);
+
+}  // namespace tutti::platform

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/create_backends.h"
+
+#include <map>
+
+#include "backends/opencl/device_traits.h"
+#include "backends/opencl/opencl_backend.h"
+#include "base/cl_error_name.h"
+#include "base/log.h"
+#include "base/own_files.h"
+#include "platform/device_selection.h"
+
+namespace tutti::platform {
+namespace {
+
+// A CPU device without the cores that the host keeps: a sub-device, which then stays for the life
+// of the process. The device itself where that cannot be.
+FoundDevice without_host_cores(const FoundDevice& whole, uint32_t keep) {
+  if (keep == 0 || whole.traits.type != CL_DEVICE_TYPE_CPU) return whole;
+  const auto give_up = [&whole, keep](const std::string& why) {
+    log(LogLevel::kWarning, "TUTTI_KEEP_CORES={}: {} keeps all its cores: {}", keep,
+        whole.traits.device_name, why);
+    return whole;
+  };
+  const backends::VendorFunctions& cl = *whole.device.cl;
+  const uint32_t units = whole.traits.compute_units;
+  if (units <= keep) return give_up("it has only " + std::to_string(units));
+  if (!cl.clCreateSubDevices) return give_up("its driver has no sub-devices");
+  const cl_device_partition_property properties[] = {
+      CL_DEVICE_PARTITION_BY_COUNTS, static_cast<cl_device_partition_property>(units - keep),
+      CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
+  FoundDevice part = whole;
+  cl_uint count = 0;
+  const cl_int code =
+      cl.clCreateSubDevices(whole.device.device, properties, 1, &part.device.device, &count);
+  if (code != CL_SUCCESS || count != 1) return give_up(cl_error_name(code));
+  auto traits = backends::read_traits(cl, whole.device.platform, part.device.device);
+  if (!traits) return give_up(traits.error().message);
+  part.traits = std::move(*traits);
+  log(LogLevel::kInfo, "{}: {} of {} cores are kept for the host", whole.traits.device_name, keep,
+      units);
+  return part;
+}
+
+Selection select(const Config& config) {
+  std::vector<SelectableDevice> selectable;
+  for (const FoundDevice& device : vendor_loader(config).devices()) {
+    selectable.push_back(
+        {device.traits.platform_name, device.traits.device_name, device.reason.empty()});
+  }
+  return select_devices(config.devices.value, selectable);
+}
+
+}  // namespace
+
+const char* device_type_name(cl_device_type type) {
+  switch (type) {
+    case CL_DEVICE_TYPE_CPU:
+      return "cpu";
+    case CL_DEVICE_TYPE_GPU:
+      return "gpu";
+    case CL_DEVICE_TYPE_ACCELERATOR:
+      return "accelerator";
+    default:
+      return "custom";
+  }
+}
+
+const VendorLoader& vendor_loader(const Config& config) {
+  static auto* mutex = new Mutex;
+  static auto* loaders = new std::map<std::string, const VendorLoader*>;
+  MutexLock lock(*mutex);
+  const VendorLoader*& loader = (*loaders)[config.vendors.value];
+  if (!loader) {
+    DiscoveryOptions options;
+    options.vendors = config.vendors.value;
+    options.cache_folder = cache_folder(config);
+    options.probe = find_probe_program();
+    loader = new VendorLoader(options);
+  }
+  return *loader;
+}
+
+std::vector<std::string> selection_problems(const Config& config) {
+  return select(config).warnings;
+}
+
+std::optional<size_t> find_device(std::string_view text, const std::vector<DeviceReport>& devices) {
+  std::vector<SelectableDevice> selectable;
+  for (const DeviceReport& device : devices) {
+    selectable.push_back({device.platform, device.name, device.used});
+  }
+  const Selection selection = select_devices(text, selectable);
+  if (!selection.warnings.empty() || selection.devices.empty()) return std::nullopt;
+  return selection.devices.front();
+}
+
+std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& config,
+                                                                std::vector<DeviceReport>* report) {
+  const std::vector<FoundDevice>& found = vendor_loader(config).devices();
+  std::vector<DeviceReport> lines;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const backends::DeviceTraits& traits = found[i].traits;
+    lines.push_back({i, traits.platform_name, traits.device_name, traits.type, false,
+                     found[i].reason.empty() ? "not in TUTTI_DEVICES" : found[i].reason,
+                     traits.compute_units, traits.global_memory, traits.device_version});
+  }
+  const Selection selection = select(config);
+  for (const std::string& warning : selection.warnings) log(LogLevel::kWarning, "{}", warning);
+  std::vector<std::unique_ptr<backends::Backend>> backends;
+  for (const size_t index : selection.devices) {
+    FoundDevice device = without_host_cores(found[index], config.keep_cores.value);
+    device.traits.index = static_cast<uint32_t>(index);
+    auto backend = std::make_unique<backends::OpenClBackend>(device.device, device.traits,
+                                                             static_cast<uint32_t>(index));
+    lines[index].used = true;
+    lines[index].reason.clear();
+    lines[index].compute_units = device.traits.compute_units;
+    backends.push_back(std::move(backend));
+  }
+  if (backends.empty()) log(LogLevel::kInfo, "no vendor device can be used");
+  if (report) *report = std::move(lines);
+  return backends;
+}
+
+}  // namespace tutti::platform

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/platform_object.h"
+
+#include <CL/cl_ext.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tutti::platform {
+namespace {
+
+constexpr cl_ulong kHostTimerResolution = 1;  // nanoseconds: the process's steady clock
+
+}  // namespace
+
+std::string_view driver_version() { return TUTTI_VERSION; }
+
+cl_name_version name_version(std::string_view name, cl_version version) {
+  cl_name_version result{};
+  result.version = version;
+  const size_t length = std::min(name.size(), size_t{CL_NAME_VERSION_MAX_NAME_SIZE - 1});
+  std::copy_n(name.data(), length, result.name);
+  return result;
+}
+
+Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& answer) const {
+  switch (what) {
+    case CL_PLATFORM_PROFILE:
+      return answer.string("FULL_PROFILE");
+    case CL_PLATFORM_VERSION:
+      return answer.string("OpenCL 3.0 Tutti " + std::string(driver_version()));
+    case CL_PLATFORM_NUMERIC_VERSION:
+      return answer.value(kPlatformVersion);
+    case CL_PLATFORM_NAME:
+      return answer.string(kPlatformName);
+    case CL_PLATFORM_VENDOR:
+      return answer.string(kPlatformVendor);
+    case CL_PLATFORM_EXTENSIONS: {
+      std::string list;
+      for (const std::string_view name : kHostExtensions) {
+        if (!list.empty()) list += ' ';
+        list += name;
+      }
+      return answer.string(list);
+    }
+    case CL_PLATFORM_EXTENSIONS_WITH_VERSION: {
+      std::vector<cl_name_version> list;
+      for (const std::string_view name : kHostExtensions) {
+        list.push_back(name_version(name, CL_MAKE_VERSION(1, 0, 0)));
+      }
+      return answer.list(std::span<const cl_name_version>(list));
+    }
+    case CL_PLATFORM_HOST_TIMER_RESOLUTION:
+      return answer.value(kHostTimerResolution);
+    case CL_PLATFORM_ICD_SUFFIX_KHR:
+      return answer.string("TUTTI");
+    default:
+      return device_virtual::unknown_query();
+  }
+}
+
+}  // namespace tutti::platform

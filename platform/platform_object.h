@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The virtual platform. One object per process, made by composition(), never destroyed; immutable.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <string_view>
+#include <vector>
+
+#include "device_virtual/handle.h"
+#include "device_virtual/info.h"
+
+namespace tutti::platform {
+
+class Platform
+    : public device_virtual::Handle<Platform, _cl_platform_id, device_virtual::Kind::kPlatform> {
+ public:
+  Status info(cl_platform_info what, const device_virtual::InfoAnswer& answer) const;
+};
+
+/// "3.0", packed.
+inline constexpr cl_version kPlatformVersion = CL_MAKE_VERSION(3, 0, 0);
+inline constexpr std::string_view kPlatformName = "Tutti";
+inline constexpr std::string_view kPlatformVendor = "Tutti project";
+/// Extensions of the host API, all of version 1.0.0: those of the platform, and of the device too.
+inline constexpr std::string_view kHostExtensions[] = {
+    "cl_khr_icd",
+    "cl_khr_create_command_queue",
+    "cl_khr_extended_versioning",
+    "cl_khr_suggested_local_work_size",
+};
+/// "0.1.0": the version of this driver.
+std::string_view driver_version();
+
+/// Packs "name" into the fixed array of a cl_name_version.
+cl_name_version name_version(std::string_view name, cl_version version);
+
+}  // namespace tutti::platform

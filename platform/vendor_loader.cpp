@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/vendor_loader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/opencl/device_traits.h"
+#include "backends/opencl/quirks.h"
+#include "base/cl_error_name.h"
+#include "base/keep_forever.h"
+#include "base/log.h"
+#include "base/lower_case.h"
+
+namespace tutti::platform {
+namespace {
+
+// Why a device cannot take part, or nothing.
+std::string unusable(const backends::VendorFunctions& cl, cl_device_id device,
+                     const backends::DeviceTraits& traits) {
+  backends::DeviceQuery query(cl, device);
+  const auto available = query.value<cl_bool>(CL_DEVICE_AVAILABLE);
+  const auto compiler = query.value<cl_bool>(CL_DEVICE_COMPILER_AVAILABLE);
+  const auto little = query.value<cl_bool>(CL_DEVICE_ENDIAN_LITTLE);
+  const auto address_bits = query.value<cl_uint>(CL_DEVICE_ADDRESS_BITS);
+  if (const Status status = query.status(); !status) return status.error().message;
+  if (!available) return "the vendor says that it is not available";
+  if (!compiler) return "it has no compiler";
+  if (traits.type == CL_DEVICE_TYPE_CUSTOM) return "it is a custom device, which runs no OpenCL C";
+  // Buffers and arguments are passed from device to device as they are.
+  if (little != (std::endian::native == std::endian::little)) {
+    return "its byte order is not the host's";
+  }
+  if (address_bits != 8 * sizeof(void*)) {
+    return fmt::format("its addresses have {} bits, the host's {}", address_bits,
+                       8 * sizeof(void*));
+  }
+  return {};
+}
+
+std::string hint_for_hidden(const std::string& library) {
+  return contains_ignoring_case(library, "rusticl")
+             ? " (Rusticl shows devices only for the drivers that RUSTICL_ENABLE names, for "
+               "example "
+               "RUSTICL_ENABLE=llvmpipe)"
+             : "";
+}
+
+}  // namespace
+
+VendorLoader::VendorLoader(const DiscoveryOptions& options) {
+  for (const VendorLibrary& library : discover_vendors(options)) add_driver(library);
+  watch_process_exit();
+}
+
+void VendorLoader::add_driver(const VendorLibrary& library) {
+  FoundDriver driver{library.icd, library.library, false, library.reason};
+  if (library.ok()) {
+    const size_t before = devices_.size();
+    auto platforms = backends::vendor_platforms(library.get_extension_function);
+    if (!platforms) {
+      driver.reason = platforms.error().message;
+    } else {
+      for (cl_platform_id platform : *platforms) {
+        const std::string reason = add_platform(platform);
+        if (driver.reason.empty()) driver.reason = reason;
+      }
+    }
+    driver.ok = std::any_of(devices_.begin() + static_cast<std::ptrdiff_t>(before), devices_.end(),
+                            [](const FoundDevice& device) { return device.reason.empty(); });
+    if (driver.ok) {
+      driver.reason.clear();
+    } else if (driver.reason.empty()) {
+      driver.reason = devices_.size() > before
+                          ? "no device of it can be used"
+                          : "it has no device" + hint_for_hidden(library.library);
+      // Common and harmless (Clover beside Rusticl), so not worth a line at the info level.
+      log(LogLevel::kDebug, "vendor driver {} is left out: {}", driver.library, driver.reason);
+    } else {
+      log(LogLevel::kInfo, "vendor driver {} is left out: {}", driver.library, driver.reason);
+    }
+  }
+  drivers_.push_back(std::move(driver));
+}
+
+std::string VendorLoader::add_platform(cl_platform_id platform) {
+  auto functions = backends::read_vendor_functions(platform);
+  if (!functions) return functions.error().message;
+  // Objects of the vendor may be used until the process ends.
+  const auto* cl = keep_forever(std::make_unique<backends::VendorFunctions>(std::move(*functions)));
+  cl_uint count = 0;
+  // ALL, as Rusticl finds nothing for DEFAULT.
+  cl_int code = cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  if (code == CL_DEVICE_NOT_FOUND || (code == CL_SUCCESS && count == 0)) return {};
+  std::vector<cl_device_id> devices(code == CL_SUCCESS ? count : 0);
+  if (code == CL_SUCCESS) {
+    code = cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
+  }
+  if (code != CL_SUCCESS) return "clGetDeviceIDs: " + cl_error_name(code);
+  std::string reason;
+  for (cl_device_id device : devices) {
+    auto traits = backends::read_traits(*cl, platform, device);
+    if (!traits) {
+      log(LogLevel::kInfo, "a device is left out: {}", traits.error().message);
+      reason = traits.error().message;
+      continue;
+    }
+    if (traits->platform_name == "Tutti") return "this is another copy of Tutti";
+    FoundDevice found;
+    found.device = {cl, platform, device, traits->device_name, backends::quirks_of(*traits)};
+    found.traits = std::move(*traits);
+    found.reason = unusable(*cl, device, found.traits);
+    if (!found.reason.empty()) {
+      log(LogLevel::kInfo, "device {} is left out: {}", found.traits.device_name, found.reason);
+    }
+    devices_.push_back(std::move(found));
+  }
+  return reason;
+}
+
+}  // namespace tutti::platform

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/capability_merger.h"
+
+#include <CL/cl_ext.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tutti::platform {
+namespace {
+
+constexpr cl_device_fp_config kDouble = CL_FP_FMA | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO |
+                                        CL_FP_ROUND_TO_INF | CL_FP_INF_NAN | CL_FP_DENORM;
+const std::string kBaseExtensions =
+    "cl_khr_byte_addressable_store cl_khr_global_int32_base_atomics "
+    "cl_khr_global_int32_extended_atomics cl_khr_local_int32_base_atomics "
+    "cl_khr_local_int32_extended_atomics";
+
+/// A device that answers from a table.
+class FakeDevice {
+ public:
+  FakeDevice(std::string name, cl_device_type type, double gflops) {
+    traits_.device_name = std::move(name);
+    traits_.type = type;
+    traits_.nominal_gflops = gflops;
+    set<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS, 4);
+    set<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1024);
+    set(CL_DEVICE_MAX_WORK_ITEM_SIZES, std::array<size_t, 3>{1024, 1024, 64});
+    set<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, 1u << 30);
+    set<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE, cl_ulong{4} << 30);
+    set<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 48 << 10);
+    set<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, 1024);
+    set<size_t>(CL_DEVICE_MAX_PARAMETER_SIZE, 4096);
+    set<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG,
+                             CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN | CL_FP_FMA);
+    set<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG, kDouble);
+    text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.2 fake");
+    text(CL_DEVICE_EXTENSIONS, kBaseExtensions + " cl_khr_fp64");
+    languages({{1, 2}, {3, 0}});
+  }
+
+  template <typename T>
+  FakeDevice& set(cl_device_info what, const T& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    table_[what].assign(bytes, bytes + sizeof(T));
+    return *this;
+  }
+  FakeDevice& text(cl_device_info what, const std::string& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(value.c_str());
+    table_[what].assign(bytes, bytes + value.size() + 1);
+    return *this;
+  }
+  FakeDevice& languages(const std::vector<std::pair<int, int>>& versions) {
+    auto& bytes = table_[CL_DEVICE_OPENCL_C_ALL_VERSIONS];
+    bytes.clear();
+    for (const auto& [major, minor] : versions) {
+      cl_name_version entry{};
+      entry.version = CL_MAKE_VERSION(static_cast<cl_uint>(major), static_cast<cl_uint>(minor), 0);
+      const auto* begin = reinterpret_cast<const std::byte*>(&entry);
+      bytes.insert(bytes.end(), begin, begin + sizeof entry);
+    }
+    return *this;
+  }
+  FakeDevice& shares_host_memory() {
+    traits_.shares_host_memory = true;
+    return *this;
+  }
+
+  DeviceFacts facts() const {
+    return {traits_, [table = table_](cl_device_info what) -> Result<std::vector<std::byte>> {
+              const auto found = table.find(what);
+              if (found == table.end()) return fail(CL_INVALID_VALUE);
+              return found->second;
+            }};
+  }
+
+ private:
+  backends::DeviceTraits traits_;
+  std::map<cl_device_info, std::vector<std::byte>> table_;
+};
+
+FakeDevice cpu(double gflops = 100) { return {"cpu", CL_DEVICE_TYPE_CPU, gflops}; }
+FakeDevice gpu(double gflops = 1000) { return {"gpu", CL_DEVICE_TYPE_GPU, gflops}; }
+
+std::vector<DeviceFacts> facts_of(const std::vector<FakeDevice>& devices) {
+  std::vector<DeviceFacts> facts;
+  for (const FakeDevice& device : devices) facts.push_back(device.facts());
+  return facts;
+}
+Capabilities merge(const std::vector<FakeDevice>& devices,
+                   DeviceTypeChoice type = DeviceTypeChoice::kAuto) {
+  return merge_capabilities(facts_of(devices), type, "1.2.3");
+}
+template <typename T>
+T answer(const Capabilities& caps, cl_device_info what) {
+  const auto found = caps.answers.find(what);
+  T value{};
+  EXPECT_NE(found, caps.answers.end()) << what;
+  if (found == caps.answers.end()) return value;
+  EXPECT_EQ(found->second.size(), sizeof(T)) << what;
+  std::memcpy(&value, found->second.data(), std::min(sizeof(T), found->second.size()));
+  return value;
+}
+std::string answer_text(const Capabilities& caps, cl_device_info what) {
+  const auto& bytes = caps.answers.at(what);
+  EXPECT_EQ(bytes.back(), std::byte{0});
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1};
+}
+
+TEST(CapabilityMerger, LimitsAreMinimaMemoryMaximaUnitsASum) {
+  const Capabilities caps =
+      merge({cpu()
+                 .set<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096)
+                 .set<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS, 8),
+             gpu()
+                 .set(CL_DEVICE_MAX_WORK_ITEM_SIZES, std::array<size_t, 3>{512, 2048, 128})
+                 .set<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, cl_ulong{8} << 30)
+                 .set<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE, cl_ulong{16} << 30)
+                 .set<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 32 << 10)
+                 .set<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4096)});
+  EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_MAX_COMPUTE_UNITS), 12u);
+  EXPECT_EQ(answer<size_t>(caps, CL_DEVICE_MAX_WORK_GROUP_SIZE), 1024u);
+  EXPECT_EQ((answer<std::array<size_t, 3>>(caps, CL_DEVICE_MAX_WORK_ITEM_SIZES)),
+            (std::array<size_t, 3>{512, 1024, 64}));
+  EXPECT_EQ(answer<cl_ulong>(caps, CL_DEVICE_MAX_MEM_ALLOC_SIZE), cl_ulong{8} << 30);
+  EXPECT_EQ(answer<cl_ulong>(caps, CL_DEVICE_GLOBAL_MEM_SIZE), cl_ulong{16} << 30);
+  EXPECT_EQ(answer<cl_ulong>(caps, CL_DEVICE_LOCAL_MEM_SIZE), cl_ulong{32} << 10);
+  EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_MEM_BASE_ADDR_ALIGN), 4096u);
+  EXPECT_EQ(caps.memory_alignment, 512u);
+}
+
+TEST(CapabilityMerger, HiddenArgumentIsTakenFromTheParameters) {
+  EXPECT_EQ(merge({cpu()}).max_parameter_size, 4096u - 128u);
+  // Never less than the specification demands.
+  EXPECT_EQ(merge({cpu().set<size_t>(CL_DEVICE_MAX_PARAMETER_SIZE, 1024)}).max_parameter_size,
+            1024u);
+}
+
+TEST(CapabilityMerger, ExtensionsAreTheIntersectionOfWhatWePassOn) {
+  const Capabilities caps =
+      merge({cpu().text(CL_DEVICE_EXTENSIONS,
+                        kBaseExtensions + " cl_khr_int64_base_atomics cl_khr_fp64 cl_khr_spir"),
+             gpu().text(CL_DEVICE_EXTENSIONS,
+                        kBaseExtensions + " cl_khr_fp64 cl_khr_spir cl_khr_gl_sharing")});
+  EXPECT_EQ(answer_text(caps, CL_DEVICE_EXTENSIONS),
+            "cl_khr_icd cl_khr_create_command_queue cl_khr_extended_versioning "
+            "cl_khr_suggested_local_work_size " +
+                kBaseExtensions + " cl_khr_fp64");
+  EXPECT_EQ(caps.language_extensions.size(), 6u);
+  EXPECT_EQ(caps.answers.at(CL_DEVICE_EXTENSIONS_WITH_VERSION).size(),
+            10 * sizeof(cl_name_version));
+}
+
+TEST(CapabilityMerger, DoublesGoWithOneDeviceThatLacksThem) {
+  EXPECT_TRUE(merge({cpu(), gpu()}).fp64);
+  const Capabilities caps = merge({cpu(), gpu().text(CL_DEVICE_EXTENSIONS, kBaseExtensions)});
+  EXPECT_FALSE(caps.fp64);
+  EXPECT_EQ(answer<cl_device_fp_config>(caps, CL_DEVICE_DOUBLE_FP_CONFIG), 0u);
+  EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE), 0u);
+  EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE), 0u);
+  EXPECT_EQ(answer_text(caps, CL_DEVICE_EXTENSIONS).find("fp64"), std::string::npos);
+}
+
+TEST(CapabilityMerger, DoublesBelowTheMandatedMinimumDoNotCount) {
+  const Capabilities caps =
+      merge({cpu().set<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG, CL_FP_ROUND_TO_NEAREST)});
+  EXPECT_FALSE(caps.fp64);
+  EXPECT_EQ(answer<cl_device_fp_config>(caps, CL_DEVICE_DOUBLE_FP_CONFIG), 0u);
+}
+
+TEST(CapabilityMerger, FloatingPointConfigurationsIntersect) {
+  const Capabilities caps =
+      merge({cpu(), gpu().set<cl_device_fp_config>(
+                        CL_DEVICE_SINGLE_FP_CONFIG,
+                        CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN | CL_FP_DENORM)});
+  EXPECT_EQ(answer<cl_device_fp_config>(caps, CL_DEVICE_SINGLE_FP_CONFIG),
+            cl_device_fp_config{CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN});
+}
+
+TEST(CapabilityMerger, TypeIsOne) {
+  EXPECT_EQ(merge({cpu()}).type, cl_device_type{CL_DEVICE_TYPE_CPU});
+  EXPECT_EQ(merge({cpu(), gpu()}).type, cl_device_type{CL_DEVICE_TYPE_GPU});
+  EXPECT_EQ(merge({cpu(), gpu()}, DeviceTypeChoice::kCpu).type, cl_device_type{CL_DEVICE_TYPE_CPU});
+  EXPECT_EQ(merge({cpu()}, DeviceTypeChoice::kAccelerator).type,
+            cl_device_type{CL_DEVICE_TYPE_ACCELERATOR});
+  EXPECT_EQ(merge({FakeDevice("dsp", CL_DEVICE_TYPE_ACCELERATOR, 1)}).type,
+            cl_device_type{CL_DEVICE_TYPE_ACCELERATOR});
+}
+
+TEST(CapabilityMerger, NameCountsEqualDevices) {
+  EXPECT_EQ(merge({cpu(), gpu(), cpu()}).name, "Tutti (2 x cpu, gpu)");
+}
+
+TEST(CapabilityMerger, VersionIsThreeOnlyWhereEveryDeviceKnowsOpenClC3) {
+  const Capabilities all = merge({cpu(), gpu()});
+  EXPECT_EQ(all.opencl_c, 300u);
+  EXPECT_EQ(answer_text(all, CL_DEVICE_VERSION), "OpenCL 3.0 Tutti 1.2.3");
+  EXPECT_EQ(answer_text(all, CL_DEVICE_OPENCL_C_VERSION), "OpenCL C 1.2 Tutti 1.2.3");
+  EXPECT_EQ(all.answers.at(CL_DEVICE_OPENCL_C_ALL_VERSIONS).size(), 4 * sizeof(cl_name_version));
+  const Capabilities old = merge({cpu(), gpu().languages({})});
+  EXPECT_EQ(old.opencl_c, 120u);
+  EXPECT_EQ(old.version, 120u);
+  EXPECT_EQ(answer_text(old, CL_DEVICE_VERSION), "OpenCL 1.2 Tutti 1.2.3");
+  EXPECT_EQ(answer<cl_version>(old, CL_DEVICE_NUMERIC_VERSION),
+            cl_version{CL_MAKE_VERSION(1, 2, 0)});
+  EXPECT_EQ(old.answers.at(CL_DEVICE_OPENCL_C_ALL_VERSIONS).size(), 3 * sizeof(cl_name_version));
+}
+
+TEST(CapabilityMerger, HostMemoryIsUnifiedOnlyWhereAllShareIt) {
+  EXPECT_EQ(answer<cl_bool>(merge({cpu().shares_host_memory()}), CL_DEVICE_HOST_UNIFIED_MEMORY),
+            cl_bool{CL_TRUE});
+  EXPECT_EQ(
+      answer<cl_bool>(merge({cpu().shares_host_memory(), gpu()}), CL_DEVICE_HOST_UNIFIED_MEMORY),
+      cl_bool{CL_FALSE});
+}
+
+TEST(DevicesToLeaveOut, NobodyAmongEquals) {
+  EXPECT_TRUE(devices_to_leave_out(facts_of({cpu(1), gpu(1000)}), false).empty());
+}
+
+TEST(DevicesToLeaveOut, TheSlowOneThatAloneLacksAFeature) {
+  const auto poor = cpu(4).text(CL_DEVICE_EXTENSIONS, kBaseExtensions);
+  const auto left_out = devices_to_leave_out(facts_of({gpu(100), poor, gpu(100)}), false);
+  ASSERT_EQ(left_out.size(), 1u);
+  EXPECT_EQ(left_out[0].index, 1u);
+  EXPECT_NE(left_out[0].reason.find("cl_khr_fp64"), std::string::npos);
+  EXPECT_NE(left_out[0].reason.find("2.0 %"), std::string::npos) << left_out[0].reason;
+}
+
+TEST(DevicesToLeaveOut, NotAFastOne) {
+  const auto poor = gpu(11).text(CL_DEVICE_EXTENSIONS, kBaseExtensions);
+  EXPECT_TRUE(devices_to_leave_out(facts_of({cpu(100), poor}), false).empty());
+}
+
+TEST(DevicesToLeaveOut, NotTwoThatLackItTogether) {
+  // Neither takes away what all others have: the other one lacks it too.
+  const auto poor = cpu(1).text(CL_DEVICE_EXTENSIONS, kBaseExtensions);
+  EXPECT_TRUE(devices_to_leave_out(facts_of({gpu(100), poor, poor}), false).empty());
+}
+
+TEST(DevicesToLeaveOut, NotOneThatTheUserNamed) {
+  const auto poor = cpu(1).text(CL_DEVICE_EXTENSIONS, kBaseExtensions);
+  EXPECT_TRUE(devices_to_leave_out(facts_of({gpu(100), poor}), true).empty());
+}
+
+TEST(DevicesToLeaveOut, NotTheOnlyOne) {
+  EXPECT_TRUE(
+      devices_to_leave_out(facts_of({cpu().text(CL_DEVICE_EXTENSIONS, "")}), false).empty());
+}
+
+TEST(DevicesToLeaveOut, ThoseThatCannotTakePart) {
+  const auto left_out =
+      devices_to_leave_out(facts_of({cpu(), cpu().set<cl_uint>(CL_DEVICE_ADDRESS_BITS, 32),
+                                     cpu().set<cl_bool>(CL_DEVICE_COMPILER_AVAILABLE, CL_FALSE),
+                                     cpu().set<cl_bool>(CL_DEVICE_AVAILABLE, CL_FALSE),
+                                     cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.1 old")}),
+                           true);
+  ASSERT_EQ(left_out.size(), 4u);
+  EXPECT_NE(left_out[0].reason.find("32-bit"), std::string::npos);
+  EXPECT_NE(left_out[1].reason.find("compiler"), std::string::npos);
+  EXPECT_NE(left_out[2].reason.find("available"), std::string::npos);
+  EXPECT_NE(left_out[3].reason.find("OpenCL C 1.2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::platform

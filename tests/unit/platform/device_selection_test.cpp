@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/device_selection.h"
+
+#include <gmock/gmock.h>
+
+namespace tutti::platform {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::vector<SelectableDevice> kDevices{
+    {"Portable Computing Language", "basic-Xeon"},
+    {"Portable Computing Language", "pthread-Xeon"},
+    {"rusticl", "llvmpipe (LLVM 15)"},
+    {"NVIDIA CUDA", "NVIDIA H100 80GB"},
+    {"NVIDIA CUDA", "Broken GPU", false},
+};
+
+Selection select(std::string_view text) { return select_devices(text, kDevices); }
+
+TEST(DeviceSelection, AllUsableDevicesByDefault) {
+  EXPECT_THAT(select("").devices, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(select(" , ").devices, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(select("").warnings, IsEmpty());
+}
+
+TEST(DeviceSelection, IndicesKeepTheOrderOfTheItems) {
+  EXPECT_THAT(select("3,0").devices, ElementsAre(3, 0));
+  EXPECT_THAT(select("0,3,0").devices, ElementsAre(0, 3));
+}
+
+TEST(DeviceSelection, NamesMatchPartsOfDeviceAndPlatformCaseAside) {
+  EXPECT_THAT(select("LLVMPIPE").devices, ElementsAre(2));
+  EXPECT_THAT(select("portable").devices, ElementsAre(0, 1));
+  EXPECT_THAT(select("nvidia, basic").devices, ElementsAre(3, 0));
+}
+
+TEST(DeviceSelection, ANumberIsAnIndexEvenWhereANameHasIt) {
+  EXPECT_THAT(select("80").devices, ElementsAre(0, 1, 2, 3));  // no device 80: the default
+  EXPECT_THAT(select("80").warnings.at(0), HasSubstr("80 matches no device"));
+  EXPECT_THAT(select("80GB").devices, ElementsAre(3));
+}
+
+TEST(DeviceSelection, PlatformAndDevice) {
+  EXPECT_THAT(select("portable/xeon").devices, ElementsAre(0, 1));
+  EXPECT_THAT(select("portable / pthread").devices, ElementsAre(1));
+  EXPECT_THAT(select("rusticl/xeon").warnings.size(), 2u);  // nothing matched, nothing left
+}
+
+TEST(DeviceSelection, Exclusions) {
+  EXPECT_THAT(select("-llvmpipe").devices, ElementsAre(0, 1, 3));
+  EXPECT_THAT(select("-0,-2").devices, ElementsAre(1, 3));
+  EXPECT_THAT(select("-0,portable").devices, ElementsAre(1));
+  EXPECT_THAT(select("portable,-0").devices, ElementsAre(1));
+}
+
+TEST(DeviceSelection, AnUnknownNameNamesWhatThereIs) {
+  const Selection selection = select("voodoo,0");
+  EXPECT_THAT(selection.devices, ElementsAre(0));
+  ASSERT_EQ(selection.warnings.size(), 1u);
+  EXPECT_THAT(selection.warnings[0], HasSubstr("voodoo"));
+  EXPECT_THAT(selection.warnings[0], HasSubstr("rusticl / llvmpipe"));
+}
+
+TEST(DeviceSelection, NothingLeftMeansAllWithAWarning) {
+  const Selection selection = select("0,-0");
+  EXPECT_THAT(selection.devices, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(selection.warnings, ElementsAre(HasSubstr("leaves no device")));
+}
+
+TEST(DeviceSelection, UnusableDevicesAreNeverTaken) {
+  EXPECT_THAT(select("broken,1").devices, ElementsAre(1));
+  EXPECT_THAT(select("broken,1").warnings, ElementsAre(HasSubstr("cannot be used")));
+  EXPECT_THAT(select("nvidia").devices, ElementsAre(3));
+}
+
+TEST(DeviceSelection, NumbersTooLargeAreNoCrash) {
+  EXPECT_THAT(select("99999999999999999999999").devices, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(select("-").devices, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(DeviceSelection, NoDevicesAtAll) {
+  EXPECT_THAT(select_devices("", {}).devices, IsEmpty());
+  EXPECT_THAT(select_devices("0", {}).devices, IsEmpty());
+}
+
+}  // namespace
+}  // namespace tutti::platform
