@@ -15,7 +15,7 @@
 #include "backends/api/backend.h"
 #include "base/result.h"
 #include "base/thread_annotations.h"
-#include "scheduler/exec/backend_set.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::device_virtual {
 

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "scheduler/exec/launched_arguments.h"
-#include "scheduler/exec/work.h"
+#include "scheduler/command/launched_arguments.h"
+#include "scheduler/command/work.h"
 
 namespace tutti::device_virtual {
 
