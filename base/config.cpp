@@ -93,6 +93,12 @@ const Names<TopChoice>& names_of(Tag<TopChoice>) {
   return *names;
 }
 
+const Names<BatchChoice>& names_of(Tag<BatchChoice>) {
+  static const auto* names =
+      new Names<BatchChoice>{{"on", BatchChoice::kOn}, {"off", BatchChoice::kOff}};
+  return *names;
+}
+
 const Names<ProgramMemory>& names_of(Tag<ProgramMemory>) {
   static const auto* names =
       new Names<ProgramMemory>{{"disk", ProgramMemory::kDisk}, {"off", ProgramMemory::kOff}};

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
+
+#include "base/all_at_once.h"
 
 namespace tutti {
 namespace {
@@ -73,12 +76,15 @@ void HostPages::touch() const {
       const_cast<volatile std::byte*>(data_)[at] = std::byte{0};
     }
   };
-  std::vector<std::thread> others;
-  for (uint64_t begin = part; begin < size_; begin += part) {
-    others.emplace_back(touch_part, begin, begin + part);
+  std::vector<std::function<Status()>> parts;
+  for (uint64_t begin = 0; begin < size_; begin += part) {
+    parts.emplace_back([&touch_part, begin, part]() -> Status {
+      touch_part(begin, begin + part);
+      return {};
+    });
   }
-  touch_part(0, part);
-  for (std::thread& other : others) other.join();
+  // What is left untouched is so until it is used: nothing fails by that.
+  static_cast<void>(all_at_once("tutti-pages", parts));
 }
 
 }  // namespace tutti

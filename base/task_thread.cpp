@@ -26,6 +26,18 @@ void check(int code) {
   if (code != 0) throw std::system_error(code, std::generic_category(), "starting a thread");
 }
 
+// The application's signals are the application's threads' affair. But what a thread does itself
+// is: PoCL handles a kernel's integer division by zero, in the thread that computes it, and a
+// signal of that kind that is blocked ends the process.
+sigset_t signals_of_others() {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (const int own : {SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGSYS}) {
+    sigdelset(&signals, own);
+  }
+  return signals;
+}
+
 }  // namespace
 
 // The stack is ours, not glibc's: a forked child counts the stacks of all threads as free, and
@@ -59,10 +71,9 @@ void TaskThread::post(std::function<void()> task) {
   if (stopping_) return;
   tasks_.push_back(std::move(task));
   if (!thread_) {
-    // The application's signals are the application's threads' affair.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const sigset_t blocked = signals_of_others();
+    sigset_t before;
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     try {
       thread_ = start();
     } catch (...) {

@@ -7,6 +7,7 @@
 #     DEVICES configuration       one of those below
 #     [BALANCER spec]             TUTTI_BALANCER
 #     [SPLIT auto|force|never]    TUTTI_SPLIT
+#     [BATCHES on|off]            TUTTI_BATCHES
 #     [ENVIRONMENT NAME=VALUE …]
 #     [UNTIMED]                   it fails by no time: it may share the cores with other tests
 #     [FOREIGN]                   the command is not built here: sanitizers are preloaded
@@ -160,7 +161,7 @@ OCLGRIND_NUM_THREADS=1;POCL_CACHE_DIR=${cache}/pocl;TUTTI_CACHE=${cache}/tutti;T
 endfunction()
 
 function(tutti_add_client_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "FOREIGN;UNTIMED" "NAME;DEVICES;BALANCER;SPLIT;TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 0 arg "FOREIGN;UNTIMED" "NAME;DEVICES;BALANCER;SPLIT;BATCHES;TIMEOUT"
                         "COMMAND;ENVIRONMENT;LABELS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tutti_add_client_test: unknown '${arg_UNPARSED_ARGUMENTS}'")
@@ -190,6 +191,10 @@ function(tutti_add_client_test)
   if(arg_SPLIT)
     string(APPEND name ".${arg_SPLIT}")
     list(APPEND environment "TUTTI_SPLIT=${arg_SPLIT}")
+  endif()
+  if(arg_BATCHES)
+    string(APPEND name ".batches-${arg_BATCHES}")
+    list(APPEND environment "TUTTI_BATCHES=${arg_BATCHES}")
   endif()
   if(arg_FOREIGN AND tutti_sanitizer_library)
     list(APPEND environment "LD_PRELOAD=${TUTTI_SANITIZER_PRELOAD}")

@@ -77,6 +77,7 @@ scheduler::EngineSettings engine_settings(const Config& config,
   settings.split = config.split.value;
   settings.seed = config.seed.value;
   settings.distrust_races = config.races.value == RaceTrust::kDistrust;
+  settings.batches = config.batches.value == BatchChoice::kOn;
   settings.verify = config.verify.value;
   settings.summary = config.summary.value;
   if (const std::string folder = cache_folder(config);

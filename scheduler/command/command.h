@@ -12,11 +12,11 @@
 // `direct`: handed to a vendor's queue by the enqueuing thread. It becomes done when somebody asks
 // the vendor, or when a worker was told to wait because other commands or callbacks depend on it.
 //
-// A train is a direct kernel launch that nobody observes, and the launches that followed it at
-// once: one command for all, which goes from direct to submitting and back for each that joins.
+// A launch batch is a direct kernel launch that nobody observes, and the launches that followed it
+// at once: one command for all, which goes from direct to submitting and back for each that joins.
 // Whoever wants its completion closes it first (CommandLog::completion_of). One of these launches
-// may be observed nevertheless: a command of its own, a passenger, is what is known of its end. It
-// holds nothing, is not in its stream's order, and need not ever be done.
+// may be observed nevertheless: a command of its own, the batch's event, is what is known of its
+// end. It holds nothing, is not in its stream's order, and need not ever be done.
 #pragma once
 
 #include <CL/cl.h>
@@ -104,9 +104,6 @@ class Command : public RefCounted {
  private:
   friend class Engine;
   friend class CommandLog;
-  friend class DirectPath;
-  friend class Executor;
-  friend class SplitRun;
 
   struct Dependent {
     Ref<Command> command;
@@ -150,17 +147,17 @@ class Command : public RefCounted {
   std::vector<Ref<LogicalBuffer>> used_buffers_;  // those that hold a RangeUse of this command
   Ref<Stream> stream_;                            // until done
 
-  // Of trains. Guarded by the log's lock, but for is_train_, which is constant once direct.
-  struct Rider {
+  // Of batches. Guarded by the log's lock, but for is_batch_, which is constant once direct.
+  struct Member {
     std::shared_ptr<LaunchableKernel> kernel;
     std::shared_ptr<const ArgumentSet> arguments;  // null: nothing of them has to live on
   };
-  bool is_train_ = false;
+  bool is_batch_ = false;
   bool open_ = false;            // further launches may join
-  bool rests_ = false;           // CommandLog::rest()
-  bool has_passengers_ = false;  // only what is brief may join
+  bool idle_ = false;            // CommandLog::make_idle()
+  bool has_events_ = false;      // only what is brief may join
   uint64_t releases_ = 0;        // of the log, when it was appended
-  std::vector<Rider> riders_;    // kept alive until the end
+  std::vector<Member> members_;  // kept alive until the end
   // Of the launches that have joined, the last ones that differ in more than numbers.
   struct Kind {
     KernelWork work;
@@ -181,13 +178,13 @@ class Command : public RefCounted {
   struct Kinds {
     std::array<Kind, 6> kinds;
     size_t next = 0;       // to be replaced
-    bool touched = false;  // others have used the train's buffers since a launch joined by a look
+    bool touched = false;  // others have used the batch's buffers since a launch joined by a look
   };
   std::unique_ptr<Kinds> kinds_;  // null: none yet
   // Of its first launch, if it will do for others like that; constant once direct.
   std::shared_ptr<const KernelPlan> plan_;
 
-  // Written once before direct_ is set; a train's completion changes while it is open.
+  // Written once before direct_ is set; a batch's completion changes while it is open.
   uint32_t backend_ = UINT32_MAX;
   bool observed_ = true;  // somebody may ask for this very command's end
   bool sampled_ = false;  // a kernel whose time the performance model wants

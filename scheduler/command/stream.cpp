@@ -11,9 +11,11 @@ uint32_t Stream::next_number() {
 Result<backends::Queue*> Stream::queue_of(uint32_t backend, size_t index) {
   Lane& lane = devices_[backend][index];
   if (auto* queue = lane.queue.load(std::memory_order_acquire)) return queue;
+  // With no lock held: of two threads that need it first, one makes it in vain.
+  TUTTI_ASSIGN(auto made, backends_.at(backend).create_queue({.profiling = index != kPlain}));
   MutexLock lock(mutex_);
   if (!lane.made) {
-    TUTTI_ASSIGN(lane.made, backends_.at(backend).create_queue({.profiling = index != kPlain}));
+    lane.made = std::move(made);
     lane.queue.store(lane.made.get(), std::memory_order_release);
   }
   return lane.made.get();

@@ -57,7 +57,7 @@ class Stream : public RefCounted {
 
   /// When its last launch is expected to end, in nanoseconds of the steady clock.
   std::atomic<uint64_t> expected_end_ns{0};
-  /// Launches that joined a train by an earlier one's plan, since one was planned. Of two threads'
+  /// Launches that joined a batch by an earlier one's plan, since one was planned. Of two threads'
   /// launches one may be missed: it is for when to measure.
   std::atomic<uint32_t> unplanned{0};
   void note_unplanned() {
@@ -93,7 +93,7 @@ class Stream : public RefCounted {
   Mutex mutex_;
   PerBackend<Lanes> devices_;
 
-  // The last lease of the log for its newest train (LogMutex), and that train; changed under the
+  // The last lease of the log for its newest batch (LogMutex), and that batch; changed under the
   // log's lock. 0: its newest command is none that launches may repeat.
   std::atomic<uint64_t> lease_{0};
   std::atomic<Command*> leased_{nullptr};

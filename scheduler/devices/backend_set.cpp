@@ -92,12 +92,16 @@ Result<backends::Queue*> BackendSet::reading_queue(uint32_t backend) {
 
 Result<backends::Queue*> BackendSet::own_queue(Queues& queues, TransferKind kind,
                                                uint32_t backend) {
-  MutexLock lock(mutex_);
-  if (!queues[backend]) {
-    // Made once per device and process; a second thread would need the very same queue.
-    TUTTI_ASSIGN(auto queue, backends_[backend]->create_queue({}));
-    queues[backend] = traced_transfers(std::move(queue), backend, traits(backend), kind);
+  {
+    MutexLock lock(mutex_);
+    if (queues[backend]) return queues[backend].get();
   }
+  // Made once per device and process, with no lock held: of two threads that need it first, one
+  // makes it in vain, and uses the other's.
+  TUTTI_ASSIGN(auto made, backends_[backend]->create_queue({}));
+  made = traced_transfers(std::move(made), backend, traits(backend), kind);
+  MutexLock lock(mutex_);
+  if (!queues[backend]) queues[backend] = std::move(made);
   return queues[backend].get();
 }
 

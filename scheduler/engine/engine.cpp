@@ -30,16 +30,23 @@ Engine::Impl::Impl(BackendSet& set, EngineSettings chosen)
 }
 
 void Engine::Impl::ready(Ref<Command> command) {
-  conductor.post([this, command = std::move(command)] { start(command); });
+  post_for(conductor, command, [this, command] { start(command); });
 }
 
 void Engine::Impl::watch(Ref<Command> command) {
   TaskThread& worker = *workers[command->backend_];
-  // Watched, so it is no open train any more.
-  worker.post([this, command = std::move(command)] {
+  // Watched, so it is no open batch any more.
+  post_for(worker, command, [this, command] {
     const Status status = command->completion_->wait();
     finish_direct(command, code_of(status));
   });
+}
+
+void Engine::Impl::fail_if_thrown(const Ref<Command>& command, const Status& thrown) {
+  if (thrown) return;
+  tutti::log(LogLevel::kError, "a command fails: {}",
+             thrown.error().message.empty() ? "out of memory" : thrown.error().message);
+  log.finish(command, thrown.error().code);
 }
 
 void Engine::Impl::call_back(Command::Callback callback, cl_int status) {
@@ -56,7 +63,7 @@ void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
     MutexLock lock(log.mutex());
     stream = command->stream_;
   }
-  if (!finish_one(command, status) || !stream || rest_train(*stream)) return;
+  if (!finish_one(command, status) || !stream || idle_batch(*stream)) return;
   for (;;) {
     const Ref<Command> oldest = log.oldest_direct(*stream);
     const auto end = oldest ? ended(*oldest) : std::nullopt;
@@ -69,7 +76,7 @@ std::optional<cl_int> Engine::Impl::ended(Command& command) {
     const cl_int polled = completion ? completion->poll() : CL_QUEUED;
     return polled > CL_COMPLETE ? std::nullopt : std::optional(polled);
   };
-  if (command.is_train_ && !status(log.completion_so_far(command))) return std::nullopt;
+  if (command.is_batch_ && !status(log.completion_so_far(command))) return std::nullopt;
   return status(log.completion_of(command));
 }
 
@@ -180,7 +187,7 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
   std::vector<Ref<Command>> nobody;
   Ref<Command> splitting;
   bool ready_now = false;
-  if (log.any_resting()) end_resting(&stream);
+  if (log.any_idle()) end_idle(&stream);
   {
     MutexLock lock(log.mutex());
     cl_int error = CL_SUCCESS;
@@ -278,13 +285,13 @@ void Engine::Impl::start(const Ref<Command>& command) {
   }
   TaskThread& worker =
       std::holds_alternative<HostWork>(command->work_) ? native_worker : host_worker;
-  worker.post([this, command] { log.finish(command, code_of(execute(*command))); });
+  post_for(worker, command, [this, command] { log.finish(command, code_of(execute(*command))); });
 }
 
 Engine::Engine(BackendSet& backends, EngineSettings settings)
     : backends_(backends), impl_(std::make_unique<Impl>(backends, std::move(settings))) {}
 
-Engine::~Engine() { impl_->end_resting(nullptr); }
+Engine::~Engine() { impl_->end_idle(nullptr); }
 
 Result<Ref<LogicalBuffer>> Engine::create_buffer(const LogicalBuffer::Options& options,
                                                  const void* content) {
@@ -305,7 +312,7 @@ Ref<Stream> Engine::create_stream(StreamOptions options) {
 }
 
 void Engine::abandon(Stream& stream) {
-  impl_->end_resting(&stream);
+  impl_->end_idle(&stream);
   for (auto& command : impl_->log.outstanding(stream)) {
     bool nobody_waits = false;
     {
@@ -328,22 +335,22 @@ bool Engine::waits_for_turn_only(const Stream& stream, const EnqueueOptions& opt
   return options.wait_list.empty() || impl_->log.are_ahead(stream, options.wait_list);
 }
 
-bool Engine::joins_trains(const Stream& stream, const EnqueueOptions& options) {
+bool Engine::joins_batches(const Stream& stream, const EnqueueOptions& options) {
   const StreamOptions& how = stream.options();
-  return !how.out_of_order && !(options.observed && how.profiling) && !impl_->trace.wants_all() &&
-         waits_for_turn_only(stream, options);
+  return impl_->settings.batches && !how.out_of_order && !(options.observed && how.profiling) &&
+         !impl_->trace.wants_all() && waits_for_turn_only(stream, options);
 }
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
                                      const EnqueueOptions& options) {
-  if (joins_trains(stream, options)) {
+  if (joins_batches(stream, options)) {
     return impl_->enqueue_launch(stream, std::move(work), options);
   }
   return append(stream, std::move(work), options);
 }
 
 Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOptions& options) {
-  if (std::holds_alternative<WriteWork>(work) && joins_trains(stream, options)) {
+  if (std::holds_alternative<WriteWork>(work) && joins_batches(stream, options)) {
     if (auto joined = impl_->write_behind(stream, work, options)) return *std::move(joined);
   }
   auto command = make_ref<Command>(*impl_, options.type, std::move(work));
@@ -402,7 +409,7 @@ Status Engine::flush(Stream& stream) {
 }
 
 Status Engine::finish(Stream& stream) {
-  if (impl_->finish_train(stream)) return {};
+  if (impl_->finish_batch(stream)) return {};
   const auto commands = impl_->log.outstanding(stream);
   // One vendor call per queue for all direct commands; their own events then answer at once.
   BackendMask direct = 0;

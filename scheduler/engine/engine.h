@@ -87,8 +87,8 @@ class Engine {
  private:
   /// Whether its wait list adds nothing to its place in the stream.
   bool waits_for_turn_only(const Stream& stream, const EnqueueOptions& options);
-  /// Whether it may be one of a train, going by how it is enqueued.
-  bool joins_trains(const Stream& stream, const EnqueueOptions& options);
+  /// Whether it may be one of a batch, going by how it is enqueued.
+  bool joins_batches(const Stream& stream, const EnqueueOptions& options);
   Result<Ref<Command>> append(Stream& stream, Work&& work, const EnqueueOptions& options);
 
   BackendSet& backends_;

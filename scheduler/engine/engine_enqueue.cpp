@@ -150,7 +150,7 @@ Result<Ref<Command>> Engine::Impl::submit(const Ref<Command>& command, Stream& s
     for (auto* queue : other->existing_queues(decision.backend)) static_cast<void>(queue->flush());
   }
   if (!completion) {
-    if (plan && !command->is_train_ && !command->sampled_) {
+    if (plan && !command->is_batch_ && !command->sampled_) {
       const uint64_t key = model_key(std::get<KernelWork>(command->work_));
       command->sampled_ = model.wants_sample(key, decision.backend);
     }
@@ -175,15 +175,15 @@ Result<Ref<Command>> Engine::Impl::submit(const Ref<Command>& command, Stream& s
   }
   bool somebody_waits = false;
   Ref<Command> observed = command;
-  // What has overtaken others shows its end with theirs, which a passenger knows nothing of.
-  const bool apart = command->is_train_ && command->observed_ && !command->overtook_;
+  // What has overtaken others shows its end with theirs, which an event knows nothing of.
+  const bool apart = command->is_batch_ && command->observed_ && !command->overtook_;
   if (apart) observed = make_ref<Command>(*this, command->type_, MarkerWork{});
   // An application that launches and launches would otherwise let the log grow until it waits.
   Ref<Command> before;
   {
     MutexLock lock(log.mutex());
     if (apart) {
-      log.take_passenger(stream, *command, *observed, decision.backend, completion);
+      log.take_batch_event(stream, *command, *observed, decision.backend, completion);
       command->observed_ = false;
     } else if (command->observed_) {
       command->open_ = false;  // its end is asked for
@@ -229,7 +229,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
   bool start_now = false;
   Ref<Command> splitting;  // which the command might be chained to
   Awaited waits;           // of a traced command
-  if (log.any_resting()) end_resting(&stream);
+  if (log.any_idle()) end_idle(&stream);
   for (bool polled = false, tried = false, planned_again = false;;) {
     cl_int error = CL_SUCCESS;
     MutexLock lock(log.mutex());

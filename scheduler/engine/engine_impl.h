@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/task_thread.h"
 #include "scheduler/devices/vendor_clock.h"
 #include "scheduler/engine/engine.h"
@@ -56,20 +57,20 @@ struct Engine::Impl : LogSink, CommandOwner {
   bool is_brief(const KernelWork& work, uint32_t backend);
   /// What is expected of a launch that has joined and is on its way.
   Expectation joined(const KernelWork& work, const KernelPlan& plan);
-  /// The train is direct again, and ends with `completion`; the launch that joined may be repeated,
-  /// unless null. `passenger`: what is observed of it, or null.
-  void settle(Stream& stream, Command& train, uint32_t backend, const Expectation& expected,
+  /// The batch is direct again, and ends with `completion`; the launch that joined may be repeated,
+  /// unless null. `event`: what is observed of it, or null.
+  void settle(Stream& stream, Command& batch, uint32_t backend, const Expectation& expected,
               backends::CompletionPtr completion, Command::Kind* repeatable,
-              Command* passenger = nullptr);
-  /// What is observed of a command that joins a train; null when nobody observes it.
-  Ref<Command> new_passenger(const EnqueueOptions& options);
+              Command* event = nullptr);
+  /// What is observed of a command that joins a batch; null when nobody observes it.
+  Ref<Command> new_batch_event(const EnqueueOptions& options);
   /// Whether nothing but what the vendor's queue sees to stands in the way.
-  bool may_join(const Command& train, std::span<const BufferUse> uses) TUTTI_REQUIRES(log.mutex());
-  /// The stream's train, which a launch of this plan has joined that uses `uses`; null: it may not.
-  Ref<Command> join_train(Stream& stream, const KernelWork& work, const KernelPlan& plan,
+  bool may_join(const Command& batch, std::span<const BufferUse> uses) TUTTI_REQUIRES(log.mutex());
+  /// The stream's batch, which a launch of this plan has joined that uses `uses`; null: it may not.
+  Ref<Command> join_batch(Stream& stream, const KernelWork& work, const KernelPlan& plan,
                           std::span<BufferUse> uses) TUTTI_REQUIRES(log.mutex());
   /// As enqueue_launch(). `kind`: what it belongs to, if its plan lasts; or null.
-  Result<Ref<Command>> submit_to_train(const Ref<Command>& train, Stream& stream,
+  Result<Ref<Command>> submit_to_batch(const Ref<Command>& batch, Stream& stream,
                                        const KernelWork& work, const KernelPlan& plan,
                                        std::span<const BufferUse> uses, Command::Kind* kind,
                                        const EnqueueOptions& options);
@@ -95,23 +96,23 @@ struct Engine::Impl : LogSink, CommandOwner {
 
   /// The same if the vendor has, as it says now.
   void finish_if_ended(const Ref<Command>& command);
-  /// Waits for the stream, all of which is one train that rests then. False: it is not, or not yet
-  /// known to have ended well.
-  bool finish_train(Stream& stream);
-  /// Lets the train rest that is all of the stream and known to have ended well. False: there is
+  /// Waits for the stream, all of which is one batch that is idle then. False: it is not, or not
+  /// yet known to have ended well.
+  bool finish_batch(Stream& stream);
+  /// Makes the batch idle that is all of the stream and known to have ended well. False: there is
   /// none.
-  bool rest_train(Stream& stream);
+  bool idle_batch(Stream& stream);
   /// Runs a small blocking read behind what its stream has on the device that holds the data, if it
   /// has anything, outside the log's order: the vendor's queue keeps it. Nothing: it takes the
   /// usual way.
   std::optional<Status> read_behind(Stream& stream, const Ref<Command>& command);
-  /// A small write that waits for its turn only in an in-order stream joins the train that it comes
+  /// A small write that waits for its turn only in an in-order stream joins the batch that it comes
   /// after. As enqueue_launch().
   std::optional<Result<Ref<Command>>> write_behind(Stream& stream, const Work& work,
                                                    const EnqueueOptions& options);
-  /// Ends what rests in the stream, or null: everywhere, since the application has released
+  /// Ends what is idle in the stream, or null: everywhere, since the application has released
   /// something.
-  void end_resting(const Stream* stream);
+  void end_idle(const Stream* stream);
   /// Waits until the command is done, whatever its path.
   cl_int wait(const Ref<Command>& command);
   /// The same until its data are in place, which may be before others can see that.
@@ -128,6 +129,18 @@ struct Engine::Impl : LogSink, CommandOwner {
                   std::span<const uint32_t> devices);
   /// The model has new samples: has them written once enough time has passed.
   void learned();
+  /// Gives `worker` a task of the command. Where the task throws, or there is no thread for it, the
+  /// command fails.
+  template <typename Task>
+  void post_for(TaskThread& worker, const Ref<Command>& command, Task task) {
+    const Status posted = guarded([&] {
+      worker.post([this, command, task = std::move(task)]() mutable {
+        fail_if_thrown(command, guarded(task));
+      });
+    });
+    fail_if_thrown(command, posted);
+  }
+  void fail_if_thrown(const Ref<Command>& command, const Status& thrown);
 
   BackendSet& backends;
   const EngineSettings settings;
@@ -174,14 +187,14 @@ struct Engine::Impl : LogSink, CommandOwner {
   /// Whether a launch behind `edges` is a short whole one that may be chained when its turn comes.
   bool behind_split(std::span<const Edge> edges, const KernelPlan* plan)
       TUTTI_REQUIRES(log.mutex());
-  /// How the command has ended as far as the vendor knows; nothing: it goes on. A train that does
+  /// How the command has ended as far as the vendor knows; nothing: it goes on. A batch that does
   /// may still be joined.
   std::optional<cl_int> ended(Command& command);
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Command>& command, cl_int status);
   Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
                   const KernelPlan* plan, bool overtakes = false) TUTTI_REQUIRES(log.mutex());
-  /// The command that is observed: itself, or the passenger of a train.
+  /// The command that is observed: itself, or the event of a batch.
   Result<Ref<Command>> submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
                               const KernelPlan* plan);
   /// wait() of this command alone, whatever it overtook.

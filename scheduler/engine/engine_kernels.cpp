@@ -21,7 +21,7 @@ void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& w
                                 KernelPlan plan) {
   if (command->allocating_) {
     // Not in a device's thread, for which others may wait whose memory this needs.
-    room_worker.post([this, command, plan = std::move(plan)]() mutable {
+    post_for(room_worker, command, [this, command, plan = std::move(plan)]() mutable {
       const auto& kernel = std::get<KernelWork>(command->work_);
       const Status status = allocate(*command, uses_of(kernel, nullptr), plan.devices());
       if (!status) return log.finish(command, code_of(status));
@@ -31,12 +31,13 @@ void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& w
   }
   const uint32_t backend = plan.backend;
   if (!plan.split) {
-    workers[backend]->post([this, command, plan = std::move(plan)] { run_whole(command, plan); });
+    post_for(*workers[backend], command,
+             [this, command, plan = std::move(plan)] { run_whole(command, plan); });
     return;
   }
   if (!settings.verify.on) return start_split(command, work, std::move(plan));
   // Copies what the launch may write, which takes its time.
-  workers[backend]->post([this, command, plan = std::move(plan)]() mutable {
+  post_for(*workers[backend], command, [this, command, plan = std::move(plan)]() mutable {
     start_split(command, std::get<KernelWork>(command->work_), std::move(plan));
   });
 }
@@ -80,7 +81,9 @@ void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& wo
 void Engine::Impl::post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run) {
   run->begin();
   for (size_t i = 0; i < run->participants(); ++i) {
-    workers[run->backend(i)]->post([run, i] { run->take_part(i); });
+    const Status posted =
+        guarded([&] { workers[run->backend(i)]->post([run, i] { run->take_part(i); }); });
+    if (!posted) run->absent(i, posted.error());
   }
   if (!run->chainable()) return;
   conductor.post([this, command] {
@@ -218,7 +221,7 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
       verified.add_unverified(work.kernel->summary().name, begun.error().message);
     }
   }
-  const auto ended = [this, command, verification, plan](const SplitRun::Outcome& outcome) mutable {
+  auto ended = [this, command, verification, plan](const SplitRun::Outcome& outcome) mutable {
     {
       MutexLock lock(log.mutex());
       std::erase_if(splits, [&](const Split& split) { return split.command == command; });
@@ -265,7 +268,10 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
   };
   auto run = std::make_shared<SplitRun>(
       SplitRun::Parts{backends, summary, compare, trace, command->trace_, std::move(rounds)}, work,
-      std::move(plan), command->stream_, std::move(balancer), ended);
+      std::move(plan), command->stream_, std::move(balancer),
+      [this, command, ended](const SplitRun::Outcome& outcome) mutable {
+        fail_if_thrown(command, guarded([&] { ended(outcome); }));
+      });
   {
     MutexLock lock(log.mutex());
     splits.push_back({command, run});

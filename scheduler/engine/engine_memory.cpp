@@ -26,7 +26,7 @@ void Engine::Impl::allocate_what_fits(std::span<const BufferUse> uses, uint32_t 
 }
 
 Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
-  if (log.any_resting()) end_resting(nullptr);
+  if (log.any_idle()) end_idle(nullptr);
   const auto owners = backends.memory(backend).owners();
   Ref<LogicalBuffer> oldest;
   uint64_t age = UINT64_MAX;

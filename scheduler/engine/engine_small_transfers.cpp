@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shortest ways of small transfers between launches. A blocking read goes behind what its
 // stream has launched on the device that holds the data, so that the application waits once for
-// both. A write joins the train that it comes after.
+// both. A write joins the batch that it comes after.
 #include "scheduler/engine/engine_impl.h"
 
 namespace tutti::scheduler {
@@ -25,8 +25,7 @@ std::optional<Status> Engine::Impl::read_behind(Stream& stream, const Ref<Comman
     MutexLock lock(log.mutex());
     before = log.newest_direct(stream);
     if (!before && !log.is_idle(stream)) return std::nullopt;
-    at_host =
-        (!before || before->rests_) && buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end);
+    at_host = (!before || before->idle_) && buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end);
     const Place place = executor.preferred_place(buffer, uses[0].begin, uses[0].end);
     if (!before && !at_host && place == kHostPlace) return std::nullopt;
     if (!at_host) backend = before ? before->backend_ : place - 1;
@@ -48,7 +47,7 @@ std::optional<Status> Engine::Impl::read_behind(Stream& stream, const Ref<Comman
   };
   const Status status = run();
   log.finish(command, code_of(status));
-  if (before && !rest_train(stream)) finish_if_ended(before);
+  if (before && !idle_batch(stream)) finish_if_ended(before);
   return status;
 }
 
@@ -56,41 +55,40 @@ std::optional<Result<Ref<Command>>> Engine::Impl::write_behind(Stream& stream, c
                                                                const EnqueueOptions& options) {
   const auto* write = std::get_if<WriteWork>(&work);
   if (!write || write->size > kSmallBytes) return std::nullopt;
-  if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the train
+  if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the batch
   const auto uses = uses_of(work, nullptr);
-  Ref<Command> train;
+  Ref<Command> batch;
   uint32_t backend = 0;
   {
     MutexLock lock(log.mutex());
-    train = log.open_train(stream);
-    if (!train) return std::nullopt;
-    backend = train->backend_;
+    batch = log.open_batch(stream);
+    if (!batch) return std::nullopt;
+    backend = batch->backend_;
     LogicalBuffer& buffer = *write->to.buffer;
     // The host's copy takes it at once.
-    if (train->rests_ &&
-        executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace) {
+    if (batch->idle_ && executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace) {
       return std::nullopt;
     }
     // Where another device may want it next it need not wait here.
     if ((backends.real_count() > 1 &&
          buffer.valid_places(uses[0].begin, uses[0].end) != place_bit(buffer.place_on(backend))) ||
         (backends.traits(backend).reads_ahead && log.reads_what_is_written(stream, work)) ||
-        !direct.possible(work, backend) || !may_join(*train, uses)) {
+        !direct.possible(work, backend) || !may_join(*batch, uses)) {
       return std::nullopt;
     }
-    log.join(*train, uses);
+    log.join(*batch, uses);
   }
   auto submitted =
       options.blocking
-          ? direct.write_blocking(*write, stream, backend).map([&] { return train->completion_; })
+          ? direct.write_blocking(*write, stream, backend).map([&] { return batch->completion_; })
           : direct.submit(work, stream, backend, {}, {.times = false, .own_end = options.observed});
   if (!submitted) {
-    settle(stream, *train, backend, {}, train->completion_, nullptr);
+    settle(stream, *batch, backend, {}, batch->completion_, nullptr);
     return tl::unexpected<Error>(std::move(submitted).error());
   }
-  Ref<Command> passenger = new_passenger(options);
-  settle(stream, *train, backend, {}, std::move(*submitted), nullptr, passenger.get());
-  return passenger;
+  Ref<Command> event = new_batch_event(options);
+  settle(stream, *batch, backend, {}, std::move(*submitted), nullptr, event.get());
+  return event;
 }
 
 }  // namespace tutti::scheduler

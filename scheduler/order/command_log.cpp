@@ -50,6 +50,7 @@ std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* c
 void CommandLog::drop_done(Stream& stream) {
   for (auto* commands : {&stream.outstanding_, &stream.host_writers_}) {
     while (!commands->empty() && commands->front()->state_ == Command::State::kDone) {
+      mutex_.retire(std::move(commands->front()));
       commands->pop_front();
     }
   }
@@ -184,7 +185,7 @@ std::vector<Ref<Command>> CommandLog::conflicts(const Command& self,
   std::vector<Ref<Command>> found;
   for (const BufferUse& use : uses) {
     for (const RangeUse& other : use.buffer->uses) {
-      const bool counts = other.command != &self && !other.command->rests_;
+      const bool counts = other.command != &self && !other.command->idle_;
       if (counts && keep_order(use, other)) found.emplace_back(other.command);
     }
   }
@@ -196,7 +197,7 @@ void CommandLog::hold(Command& command, std::span<const BufferUse> uses) {
     use.buffer->last_use = ++last_use_;
     auto& held = use.buffer->uses;
     for (const RangeUse& other : held) {
-      // A read behind a train changes nothing for launches that repeat.
+      // A read behind a batch changes nothing for launches that repeat.
       const bool behind = !use.writes && other.command->stream_ == command.stream_;
       if (other.command == &command || behind) continue;
       if (other.command->kinds_) other.command->kinds_->touched = true;
@@ -270,7 +271,10 @@ void CommandLog::release_uses(Command& command) {
 bool CommandLog::set_direct(Command& command, uint32_t backend,
                             backends::CompletionPtr completion) {
   command.backend_ = backend;
-  command.completion_ = std::move(completion);
+  if (completion != command.completion_) {
+    command.completion_.swap(completion);
+    if (completion) mutex_.retire(std::move(completion));
+  }
   command.state_ = Command::State::kDirect;
   command.direct_.store(true, std::memory_order_release);
   command.status_.store(CL_SUBMITTED, std::memory_order_release);
@@ -284,7 +288,7 @@ bool CommandLog::set_direct(Command& command, uint32_t backend,
 }
 
 backends::CompletionPtr CommandLog::completion_of(Command& command) {
-  if (!command.is_train_) return command.completion_;
+  if (!command.is_batch_) return command.completion_;
   MutexLock lock(mutex_);
   if (command.state_ == Command::State::kSubmitting) return nullptr;
   command.open_ = false;
@@ -351,13 +355,13 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
     std::vector<Ref<LogicalBuffer>> buffers;  // the last references go when no lock is held
     std::vector<Ref<Command>> ready;
     Work work;
-    std::vector<Command::Rider> riders;
+    std::vector<Command::Member> members;
     std::unique_ptr<Command::Kinds> kinds;
     Ref<Stream> stream;
     {
       MutexLock lock(mutex_);
       if (command->state_ == Command::State::kDone) continue;
-      if (command->rests_) wake(*command);
+      if (command->idle_) wake(*command);
       if (live_ && command->state_ == Command::State::kWaiting && command->stream_) {
         count_wait(*command, now_ns());
       }
@@ -370,7 +374,7 @@ void CommandLog::finish(const Ref<Command>& first, cl_int first_status) {
         callbacks.swap(command->callbacks_);
         dependents.swap(command->dependents_);
         std::swap(work, command->work_);
-        riders.swap(command->riders_);
+        members.swap(command->members_);
         kinds = std::move(command->kinds_);
         stream = std::move(command->stream_);
       } else {

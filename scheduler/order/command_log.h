@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dependency graph of all unfinished commands: who waits for whom, which ranges of which
 // buffers started commands use, and what follows when one ends. One lock guards it; it is never
-// held while a vendor, a callback or the sink is called.
+// held while a vendor, a callback or the sink is called, nor when the last reference of a command
+// or of a vendor's object goes (LogMutex::retire).
 #pragma once
 
 #include <optional>
@@ -82,41 +83,41 @@ class CommandLog {
   /// A submitting command became direct. True when somebody must watch it.
   bool set_direct(Command& command, uint32_t backend, backends::CompletionPtr completion)
       TUTTI_REQUIRES(mutex_);
-  /// The stream's newest command, when it is a train on `backend` that a launch may join.
-  Ref<Command> open_train(Stream& stream) TUTTI_REQUIRES(mutex_);
+  /// The stream's newest command, when it is a batch on `backend` that a launch may join.
+  Ref<Command> open_batch(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// A plan by which a launch of that kernel and shape has begun or joined the stream's newest
-  /// train, and that will do for `work`; null: there is none, or it has done for many.
+  /// batch, and that will do for `work`; null: there is none, or it has done for many.
   std::shared_ptr<const KernelPlan> planned_before(Stream& stream, const KernelWork& work)
       TUTTI_REQUIRES(mutex_);
-  /// The kind of `work` in the train, to which it belongs from now on. `plan` (null: none) will do
+  /// The kind of `work` in the batch, to which it belongs from now on. `plan` (null: none) will do
   /// for `launches` more of that kernel and shape, unless it was made earlier and is not `anew`.
-  Command::Kind& kind_of(Command& train, const KernelWork& work,
+  Command::Kind& kind_of(Command& batch, const KernelWork& work,
                          std::shared_ptr<const KernelPlan> plan, uint32_t launches, bool anew)
       TUTTI_REQUIRES(mutex_);
-  /// What uses `uses` joins the train, which is no more direct until set_direct().
-  void join(Command& train, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
-  /// What a launch that has joined needs beside its buffers lives on with the train.
-  static void keep(Command& train, const KernelWork& work);
+  /// What uses `uses` joins the batch, which is no more direct until set_direct().
+  void join(Command& batch, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+  /// What a launch that has joined needs beside its buffers lives on with the batch.
+  static void keep(Command& batch, const KernelWork& work);
   /// A launch of this kind has joined, and is on its way: the next one may repeat it, until
-  /// something else uses the train's buffers.
-  void may_repeat(Stream& stream, Command& train, Command::Kind& kind) TUTTI_REQUIRES(mutex_);
+  /// something else uses the batch's buffers.
+  void may_repeat(Stream& stream, Command& batch, Command::Kind& kind) TUTTI_REQUIRES(mutex_);
 
-  /// Somebody observes what has joined the train last, which ends with `completion`.
-  void take_passenger(Stream& stream, Command& train, Command& passenger, uint32_t backend,
-                      backends::CompletionPtr completion) TUTTI_REQUIRES(mutex_);
+  /// Somebody observes what has joined the batch last, which ends with `completion`.
+  void take_batch_event(Stream& stream, Command& batch, Command& event, uint32_t backend,
+                        backends::CompletionPtr completion) TUTTI_REQUIRES(mutex_);
 
-  /// A launch that repeats another one of its train.
+  /// A launch that repeats another one of its batch.
   struct Repeat {
-    Command* train = nullptr;  // lives until end() at least; null: there is none
+    Command* batch = nullptr;  // lives until end() at least; null: there is none
     Command::Kind* kind = nullptr;
-    uint64_t lease = 0;  // 0: the train is submitting, as of join()
+    uint64_t lease = 0;  // 0: the batch is submitting, as of join()
   };
-  /// A launch like that joins the stream's newest train, which one like it, but for numbers, has
+  /// A launch like that joins the stream's newest batch, which one like it, but for numbers, has
   /// joined before. Between begin() and end() it is made. `brief`: only if it is.
   Repeat begin_repeat(Stream& stream, const LaunchableKernel& kernel, const LaunchShape& shape,
                       bool local_given, ArgumentSource& arguments, bool brief)
       TUTTI_EXCLUDES(mutex_);
-  /// It is on its way, with the completion that the train has now. False: the train has still to be
+  /// It is on its way, with the completion that the batch has now. False: the batch has still to be
   /// made direct.
   bool end_repeat(const Repeat& repeat) TUTTI_EXCLUDES(mutex_) {
     return repeat.lease != 0 && mutex_.leave(repeat.lease);
@@ -128,7 +129,7 @@ class CommandLog {
   /// `other`, for which it would otherwise have to wait.
   static bool ahead_of(const Command& command, const Command& other);
   /// Nothing of the stream is unfinished.
-  static bool is_idle(Stream& stream);
+  bool is_idle(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// Whether all have ended well, or are in the vendor's hands and before what the in-order stream
   /// gets next.
   bool are_ahead(const Stream& stream, std::span<Command* const> commands) TUTTI_EXCLUDES(mutex_);
@@ -137,21 +138,21 @@ class CommandLog {
   bool hold_behind(Stream& stream, const Command* before, const Ref<Command>& read,
                    std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
 
-  /// The stream's only unfinished command, if it is a train that may rest once everything of it has
-  /// ended: the application has released nothing since it began. Null: there is none.
-  Command* may_rest(Stream& stream) TUTTI_REQUIRES(mutex_);
-  /// All that has joined the train has ended well, and the application has waited for it. It is
+  /// The stream's only unfinished command, if it is a batch that may be idle once everything of it
+  /// has ended: the application has released nothing since it began. Null: there is none.
+  Command* may_be_idle(Stream& stream) TUTTI_REQUIRES(mutex_);
+  /// All that has joined the batch has ended well, and the application has waited for it. It is
   /// kept for launches to come, and in nobody's way: an application that launches and waits, again
   /// and again, has one command for all of that, too.
-  void rest(Command& train) TUTTI_REQUIRES(mutex_);
-  bool any_resting() const { return rest_.load(std::memory_order_relaxed) != 0; }
-  /// Trains that rest, of one stream or, where the application has released something, all: they
+  void make_idle(Command& batch) TUTTI_REQUIRES(mutex_);
+  bool any_idle() const { return idle_count_.load(std::memory_order_relaxed) != 0; }
+  /// Batches that rest, of one stream or, where the application has released something, all: they
   /// do so no more, and are to be finished by who asks.
-  std::vector<Ref<Command>> take_resting(const Stream* stream) TUTTI_EXCLUDES(mutex_);
+  std::vector<Ref<Command>> take_idle(const Stream* stream) TUTTI_EXCLUDES(mutex_);
 
-  /// What to ask for a direct command's end; closes a train. Null while a launch is joining.
+  /// What to ask for a direct command's end; closes a batch. Null while a launch is joining.
   backends::CompletionPtr completion_of(Command& command) TUTTI_EXCLUDES(mutex_);
-  /// The same, but of a train what its launches so far end with: more may join.
+  /// The same, but of a batch what its launches so far end with: more may join.
   backends::CompletionPtr completion_so_far(const Command& command) TUTTI_EXCLUDES(mutex_);
 
   /// State kRunning and status CL_RUNNING; calls back through the sink after the lock is gone.
@@ -180,26 +181,25 @@ class CommandLog {
   void count_wait(const Command& command, uint64_t now) TUTTI_REQUIRES(mutex_);
   void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
   void note_end(Command& command) TUTTI_REQUIRES(mutex_);
-  void wake(Command& train) TUTTI_REQUIRES(mutex_);
-  static void drop_done(Stream& stream);
-  static Ref<Command> first_if_direct(Stream& stream);
+  void wake(Command& batch) TUTTI_REQUIRES(mutex_);
+  void drop_done(Stream& stream) TUTTI_REQUIRES(mutex_);
+  Ref<Command> first_if_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
 
-  friend class LogMutex;
   /// Whether another launch on its device may join.
-  static bool joinable(const Command& train);
-  /// The train is waiting for the launch that has just joined.
-  static void reopen(Command& train);
-  static Command::Kind* find_kind(Command& train, const LaunchableKernel& kernel,
+  static bool joinable(const Command& batch);
+  /// The batch is waiting for the launch that has just joined.
+  static void reopen(Command& batch);
+  static Command::Kind* find_kind(Command& batch, const LaunchableKernel& kernel,
                                   const LaunchShape& shape, bool local_given,
                                   ArgumentSource& arguments, bool brief);
 
   LogSink& sink_;
   live::Header* const live_ = live::process();  // null: nobody counts
-  LogMutex mutex_;
+  LogMutex mutex_{reopen};
   uint64_t last_use_ TUTTI_GUARDED_BY(mutex_) = 0;  // of any buffer
   uint64_t releases_ TUTTI_GUARDED_BY(mutex_) = 0;  // of anything that commands use
-  std::vector<Ref<Command>> resting_ TUTTI_GUARDED_BY(mutex_);
-  std::atomic<size_t> rest_{0};  // so many
+  std::vector<Ref<Command>> idle_batches_ TUTTI_GUARDED_BY(mutex_);
+  std::atomic<size_t> idle_count_{0};  // so many
 };
 
 }  // namespace tutti::scheduler

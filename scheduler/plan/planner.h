@@ -39,6 +39,7 @@ struct EngineSettings {
   SplitMode split = SplitMode::kAuto;
   uint64_t seed = 1;            // of forced splits
   bool distrust_races = false;  // as TUTTI_RACES
+  bool batches = true;          // as TUTTI_BATCHES
   Verify verify;                // as TUTTI_VERIFY
   std::string summary;          // as TUTTI_SUMMARY
   std::string model_file;       // where speeds are remembered; empty: for this process only

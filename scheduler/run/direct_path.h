@@ -39,7 +39,7 @@ class DirectPath {
   };
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
                                          backends::WaitList wait, Wanted wanted);
-  /// Of a launch of a train; `observed`: its own end is. `made` gets what the vendor got.
+  /// Of a launch of a batch; `observed`: its own end is. `made` gets what the vendor got.
   Result<backends::CompletionPtr> submit(const KernelWork& work, Stream& stream, uint32_t backend,
                                          std::span<const BufferUse> uses, bool observed,
                                          VendorLaunch& made);

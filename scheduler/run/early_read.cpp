@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "scheduler/devices/transfer_trace.h"
 #include "scheduler/order/buffer_uses.h"
 #include "scheduler/run/image_rect.h"
@@ -52,18 +53,23 @@ void EarlyRead::start() {
   if (over_) return;
   for (const uint32_t backend : before_->devices()) {
     if (wanted_.view.buffer->place_on(backend) == kHostPlace) continue;
-    threads_.emplace_back([this, backend] { read_from(backend); });
+    // Where there is no thread for it, all is read when the launch has ended.
+    static_cast<void>(guarded([&] {
+      auto thread = std::make_unique<TaskThread>("tutti-read");
+      thread->post([this, backend] { static_cast<void>(guarded([&] { read_from(backend); })); });
+      threads_.push_back(std::move(thread));
+    }));
   }
 }
 
 std::vector<ByteRange> EarlyRead::finish() {
-  std::vector<std::thread> threads;
+  std::vector<std::unique_ptr<TaskThread>> threads;
   {
     MutexLock lock(mutex_);
     over_ = true;
     threads.swap(threads_);
   }
-  for (auto& thread : threads) thread.join();
+  threads.clear();  // after what they are doing
   MutexLock lock(mutex_);
   if (!before_->succeeded()) done_.clear();
   std::sort(done_.begin(), done_.end(),

@@ -6,9 +6,9 @@
 
 #include <memory>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "base/task_thread.h"
 #include "base/thread_annotations.h"
 #include "scheduler/command/work.h"
 #include "scheduler/devices/backend_set.h"
@@ -55,7 +55,7 @@ class EarlyRead {
   const uint64_t number_;
   Mutex mutex_;
   bool over_ TUTTI_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<TaskThread>> threads_ TUTTI_GUARDED_BY(mutex_);
   std::vector<ByteRange> done_ TUTTI_GUARDED_BY(mutex_);
 };
 

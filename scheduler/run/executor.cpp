@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <thread>
 #include <tuple>
 
+#include "base/all_at_once.h"
 #include "base/clock.h"
 #include "scheduler/devices/transfer_trace.h"
 #include "scheduler/devices/vendor_clock.h"
@@ -210,21 +210,16 @@ std::vector<ByteRange> without(const ByteRange& all, std::span<const ByteRange> 
   return rest;
 }
 
-/// One transfer of every place, all at once: a thread for each but the first.
-Status all_at_once(const std::vector<std::function<Status()>>& transfers) {
-  if (transfers.empty()) return {};
-  std::vector<Status> results(transfers.size());
-  std::vector<std::thread> threads;
+/// One transfer of every place, all at once.
+Status transfer_all(std::vector<std::function<Status()>> transfers) {
+  const TransferCause* const asked = TransferCause::current();
   for (size_t i = 1; i < transfers.size(); ++i) {
-    threads.emplace_back([&, i, asked = TransferCause::current()] {
+    transfers[i] = [asked, transfer = std::move(transfers[i])] {
       const TransferCause cause(asked);
-      results[i] = transfers[i]();
-    });
+      return transfer();
+    };
   }
-  results[0] = transfers[0]();
-  for (auto& thread : threads) thread.join();
-  for (auto& result : results) TUTTI_TRY(result);
-  return {};
+  return all_at_once("tutti-transfer", transfers);
 }
 
 }  // namespace
@@ -263,7 +258,7 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
       return {};
     });
   }
-  return all_at_once(transfers);
+  return transfer_all(transfers);
 }
 
 Status Executor::put_at_host(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
@@ -322,7 +317,7 @@ Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& 
       return {};
     });
   }
-  TUTTI_TRY(all_at_once(transfers));
+  TUTTI_TRY(transfer_all(transfers));
   if (!single) buffer.forget_use(range.begin, range.end);
   for (const auto& segment : segments) {
     buffer.set_places(segment.places, segment.begin, segment.end);

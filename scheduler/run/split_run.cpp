@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/clock.h"
+#include "base/guarded.h"
 #include "base/log.h"
 #include "base/process_exit.h"
 #include "scheduler/access/hidden_argument.h"
@@ -63,13 +64,25 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
 SplitRun::~SplitRun() = default;
 
 void SplitRun::take_part(size_t participant) {
-  hand_out(backend(participant));
-  work_off(participant, false);
-  if (!merges_.empty()) {
+  const Status worked = guarded([&] {
+    hand_out(backend(participant));
+    work_off(participant, false);
+    if (merges_.empty()) return;
     const TransferCause cause("merged", number(), kernel_name(work_));
     for (const auto& merge : merges_) merge->look(backend(participant));
-  }
+  });
+  if (!worked) fail_with(worked.error());
   leave();
+}
+
+void SplitRun::absent(size_t participant, const Error& error) {
+  give_back(participant, {}, error);
+  leave();
+}
+
+void SplitRun::fail_with(Error error) {
+  MutexLock lock(mutex_);
+  if (status_) status_ = tl::unexpected<Error>(std::move(error));
 }
 
 void SplitRun::leave() {
@@ -77,12 +90,15 @@ void SplitRun::leave() {
     MutexLock lock(mutex_);
     if (--active_ > 0) return;
   }
-  complete();
-  while (const auto kept = drop_conflicts()) {
-    repeated_ = true;
-    work_off(*kept, true);
+  const Status completed = guarded([&] {
     complete();
-  }
+    while (const auto kept = drop_conflicts()) {
+      repeated_ = true;
+      work_off(*kept, true);
+      complete();
+    }
+  });
+  if (!completed) fail_with(completed.error());
   finish();
 }
 
@@ -384,9 +400,16 @@ void SplitRun::work_off(size_t participant, bool insist) {
     }
   }
   Seat& seat = taken ? *taken : fresh;
+  const Status worked = guarded([&] { work_off(participant, seat, insist, taken ? now_ns() : 0); });
+  if (worked) return;
+  fail_with(worked.error());
+  // What is on its way ends before the launch does.
+  for (const InFlight& package : seat.in_flight) static_cast<void>(package.completion->wait());
+}
+
+void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t previous_end) {
   auto& in_flight = seat.in_flight;
   const size_t most = packages_in_flight(parts_.backends.traits(seat.backend));
-  uint64_t previous_end = taken ? now_ns() : 0;
   for (;;) {
     if (in_flight.size() < most) {
       Range range = std::exchange(seat.pending, {});

@@ -60,6 +60,8 @@ class SplitRun {
   void begin() { begun_ns_ = now_ns(); }
   /// A participant's whole share of the launch; each is called once, on its device's worker.
   void take_part(size_t participant);
+  /// In place of take_part(), where the device has no thread.
+  void absent(size_t participant, const Error& error);
 
   /// Whether a launch may be chained to this one, and this one to another.
   bool chainable() const { return chainable_; }
@@ -137,6 +139,8 @@ class SplitRun {
   bool try_launch(size_t participant, Seat& seat, Range range, std::vector<PackageUse> uses,
                   backends::WaitList wait);
   void work_off(size_t participant, bool insist);
+  void work_off(size_t participant, Seat& seat, bool insist, uint64_t previous_end);
+  void fail_with(Error error) TUTTI_EXCLUDES(mutex_);
   /// The device has all that it gets of the launch before, of which `in_flight` is still under way
   /// there: launches a package behind that, if everything is where it needs it.
   void take_early(uint32_t backend, const std::deque<InFlight>& in_flight);

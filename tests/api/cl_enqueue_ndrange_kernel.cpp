@@ -198,6 +198,39 @@ TEST_F(ClEnqueueNdRangeKernel, EventDescribesTheCommand) {
   EXPECT_EQ(value_of<cl_command_queue>(query_of(event, CL_EVENT_COMMAND_QUEUE)), queue_.get());
 }
 
+TEST_F(ClEnqueueNdRangeKernel, DividingByZeroIsNoFault) {
+  // "A divide by zero with integer types does not cause an exception but will result in an
+  // unspecified value." In a command that waits for another one a thread of the driver computes it.
+  constexpr size_t kItems = 1 << 16;
+  const Program program = build(
+      "kernel void divide(global int* out, global const int* by) {\n"
+      "  size_t i = get_global_id(0);\n"
+      "  int x = 1000;\n"
+      "  for (int k = 0; k < 50; ++k) x = x / by[i] + 999;\n"
+      "  out[i] = x;\n"
+      "}\n");
+  const Kernel divide = make_kernel(program, "divide");
+  std::vector<cl_int> by(kItems, 1000);
+  for (size_t i = 0; i < kItems; i += 1001) by[i] = 0;
+  const Buffer divisors = make_buffer_of(by);
+  const Buffer out = make_buffer_of(std::vector<cl_int>(kItems, 0));
+  set_args(divide, out, divisors);
+  for (const bool behind_another : {false, true}) {
+    cl_int code = CL_SUCCESS;
+    Event user(clCreateUserEvent(context_, &code));
+    ASSERT_SUCCESS(code);
+    const cl_event waits[] = {user};
+    ASSERT_SUCCESS(enqueue(divide, 1, nullptr, &kItems, nullptr, behind_another ? 1 : 0,
+                           behind_another ? waits : nullptr));
+    ASSERT_SUCCESS(clSetUserEventStatus(user, CL_COMPLETE));
+    const std::vector<cl_int> result = read_all<cl_int>(out, kItems);
+    for (size_t i = 0; i < kItems; ++i) {
+      if (by[i] == 0) continue;
+      ASSERT_EQ(result[i], 1000) << i;
+    }
+  }
+}
+
 TEST_F(ClEnqueueNdRangeKernel, Task) {
   // "clEnqueueTask is equivalent to calling clEnqueueNDRangeKernel with work_dim set to 1,
   // global_work_offset set to NULL, global_work_size[0] set to 1, and local_work_size[0] set to 1."

@@ -125,7 +125,8 @@ class Checker:
 
     def make_folder(self, folder):
         for entry in self.sources.iterdir():
-            if entry.name != "out" and not entry.name.startswith(("build", ".")):
+            # `record` is the sources' folder of that name here, and a record in the documents.
+            if entry.name not in ("out", "record") and not entry.name.startswith(("build", ".")):
                 (folder / entry.name).symlink_to(entry)
         (folder / "build").symlink_to(self.build)
         (folder / "include").mkdir()

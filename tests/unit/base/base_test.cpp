@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small parts: reference counts, locks, clock, error names, kept files, process exit.
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <future>
 #include <thread>
 #include <vector>
 
+#include "base/all_at_once.h"
 #include "base/cl_error_name.h"
 #include "base/clock.h"
 #include "base/fair_mutex.h"
+#include "base/guarded.h"
 #include "base/kept_file.h"
 #include "base/lower_case.h"
 #include "base/own_files.h"
 #include "base/process_exit.h"
 #include "base/ref_counted.h"
+#include "base/task_thread.h"
 #include "base/thread_annotations.h"
 #include "temporary_folder.h"
 
@@ -216,6 +221,60 @@ TEST(ProcessExitDeathTest, VendorsAreGoneInAForkedChild) {
         _exit(WEXITSTATUS(status) + (vendors_gone() ? 100 : 0));
       },
       ::testing::ExitedWithCode(5), "");
+}
+
+TEST(TaskThread, LeavesTheSignalsOfItsOwnFaultsOpen) {
+  std::promise<sigset_t> promise;
+  TaskThread thread("test");
+  thread.post([&promise] {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    promise.set_value(blocked);
+  });
+  const sigset_t blocked = promise.get_future().get();
+  for (const int own : {SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGSYS}) {
+    EXPECT_FALSE(sigismember(&blocked, own)) << own;
+  }
+  for (const int others : {SIGTERM, SIGINT, SIGUSR1, SIGALRM, SIGCHLD}) {
+    EXPECT_TRUE(sigismember(&blocked, others)) << others;
+  }
+}
+
+TEST(Guarded, TellsWhatWasThrown) {
+  EXPECT_TRUE(guarded([] {}));
+  EXPECT_EQ(code_of(guarded([] { throw std::bad_alloc(); })), CL_OUT_OF_HOST_MEMORY);
+  EXPECT_EQ(code_of(guarded([] { std::vector<int>().at(1); })), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(code_of(guarded([] { throw 1; })), CL_OUT_OF_RESOURCES);
+}
+
+TEST(AllAtOnce, RunsEveryTaskAndTellsTheFirstError) {
+  std::atomic<int> ran{0};
+  const auto good = [&ran]() -> Status {
+    ++ran;
+    return {};
+  };
+  EXPECT_TRUE(all_at_once("test", {}));
+  EXPECT_TRUE(all_at_once("test", {good, good, good}));
+  EXPECT_EQ(ran, 3);
+  const auto throws = []() -> Status { throw std::bad_alloc(); };
+  const auto fails = []() -> Status { return fail(CL_OUT_OF_RESOURCES, "no"); };
+  EXPECT_EQ(code_of(all_at_once("test", {good, throws, fails, good})), CL_OUT_OF_HOST_MEMORY);
+  EXPECT_EQ(code_of(all_at_once("test", {fails, throws, good})), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(ran, 6);
+}
+
+TEST(AllAtOnce, TasksRunAtTheSameTime) {
+  std::promise<void> first, second;  // each waits for the other
+  EXPECT_TRUE(all_at_once("test", {[&]() -> Status {
+                                     first.set_value();
+                                     second.get_future().wait();
+                                     return {};
+                                   },
+                                   [&]() -> Status {
+                                     second.set_value();
+                                     first.get_future().wait();
+                                     return {};
+                                   }}));
 }
 
 }  // namespace

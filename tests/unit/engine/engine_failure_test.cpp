@@ -38,6 +38,47 @@ TEST_F(EngineFailure, WhenEveryDeviceRefusesTheCommandFails) {
   EXPECT_EQ(read(*stream, out), filled(7));
 }
 
+TEST_F(EngineFailure, AnExceptionInAWorkerFailsTheCommandAlone) {
+  start("dd", SplitMode::kForce);
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(5);
+  for (const size_t throwing : {0, 1}) {
+    fakes[throwing]->throw_launches = 1;
+    auto command = *enqueue(*stream, map_kernel(in, out, 1));
+    EXPECT_TRUE(engine->finish(*stream));
+    // Where nothing had begun yet, it has run whole.
+    if (command->status() == CL_COMPLETE) {
+      EXPECT_EQ(read(*stream, out), filled(7));
+    } else {
+      EXPECT_EQ(command->status(), CL_OUT_OF_HOST_MEMORY);
+    }
+  }
+  for (auto* fake : fakes) fake->throw_launches = 1 << 20;
+  auto command = *enqueue(*stream, map_kernel(in, out, 1));
+  EXPECT_TRUE(engine->finish(*stream));
+  EXPECT_EQ(command->status(), CL_OUT_OF_HOST_MEMORY);
+  for (auto* fake : fakes) fake->throw_launches = 0;
+  ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+  EXPECT_EQ(read(*stream, out), filled(7));
+}
+
+TEST_F(EngineFailure, AnExceptionInAWholeLaunchFailsTheCommandAlone) {
+  start("dd", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(5);
+  auto user = engine->create_user_command();
+  for (auto* fake : fakes) fake->throw_launches = 1;
+  Command* const waits[] = {user.get()};
+  auto command = *engine->enqueue(*stream, map_kernel(in, out, 1),
+                                  {.type = CL_COMMAND_NDRANGE_KERNEL, .wait_list = waits});
+  ASSERT_TRUE(engine->set_user_status(*user, CL_COMPLETE));
+  EXPECT_TRUE(engine->finish(*stream));
+  EXPECT_EQ(command->status(), CL_OUT_OF_HOST_MEMORY);
+  for (auto* fake : fakes) fake->throw_launches = 0;
+  ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
+  EXPECT_EQ(read(*stream, out), filled(7));
+}
+
 TEST_F(EngineFailure, FinishTellsWhatNobodyCouldAsk) {
   start("dd", SplitMode::kForce);
   for (auto* fake : fakes) fake->refuse_launches = 1 << 20;

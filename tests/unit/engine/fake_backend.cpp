@@ -146,6 +146,10 @@ class FakeQueue : public Queue {
   FakeQueue(FakeBackend& backend, bool measures) : backend_(backend), measures_(measures) {}
 
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override {
+    if (backend_.throw_launches.load() > 0) {
+      --backend_.throw_launches;
+      throw std::bad_alloc();
+    }
     if (backend_.refuse_launches.load() > 0) {
       --backend_.refuse_launches;
       return fail(CL_OUT_OF_RESOURCES, "the fake device refuses");

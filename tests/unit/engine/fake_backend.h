@@ -57,6 +57,7 @@ class FakeBackend : public backends::Backend {
                                                                  uint32_t first_number) override;
 
   std::atomic<int> refuse_launches{0};          // that many launches fail before they start
+  std::atomic<int> throw_launches{0};           // that many launches throw std::bad_alloc
   std::atomic<int64_t> memory_left{INT64_MAX};  // bytes
   std::atomic<uint32_t> allocations{0};
   std::atomic<uint64_t> pins{0}, unpins{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What joins a train and is observed nevertheless, and small writes that join: what their events
+// What joins a batch and is observed nevertheless, and small writes that join: what their events
 // tell, who waits for them, and what they compute.
 #include <algorithm>
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace scheduler;
 
-class EnginePassenger : public EngineTest {
+class EngineBatchEvent : public EngineTest {
  protected:
   /// A launch out[i] = in[i] * 3 + c with an event, of a kernel that is known to be brief. `again`
   /// counts those that repeat another one.
@@ -69,7 +69,7 @@ class EnginePassenger : public EngineTest {
   std::function<void()> before_each_ = [] {};
 };
 
-TEST_F(EnginePassenger, LaunchesWithEventsRepeat) {
+TEST_F(EngineBatchEvent, LaunchesWithEventsRepeat) {
   for (const char* devices : {"d", "g", "h", "gd"}) {
     start(devices, SplitMode::kNever);
     kernel_.reset();
@@ -90,7 +90,7 @@ TEST_F(EnginePassenger, LaunchesWithEventsRepeat) {
   }
 }
 
-TEST_F(EnginePassenger, WaitsEndWithTheirOwnLaunch) {
+TEST_F(EngineBatchEvent, WaitsEndWithTheirOwnLaunch) {
   // The device is held up in the launch after the one that is waited for.
   start("d", SplitMode::kNever);
   auto stream = engine->create_stream({}), other = engine->create_stream({});
@@ -129,7 +129,7 @@ TEST_F(EnginePassenger, WaitsEndWithTheirOwnLaunch) {
   EXPECT_TRUE(engine->finish(*stream));
 }
 
-TEST_F(EnginePassenger, EachThatIsWaitedForIsRepeated) {
+TEST_F(EngineBatchEvent, EachThatIsWaitedForIsRepeated) {
   start("g", SplitMode::kNever);
   auto stream = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0);
@@ -146,7 +146,7 @@ TEST_F(EnginePassenger, EachThatIsWaitedForIsRepeated) {
   EXPECT_EQ(read(*stream, out), mapped(1, 99));
 }
 
-TEST_F(EnginePassenger, WaitListsOfWhatIsAheadAnyway) {
+TEST_F(EngineBatchEvent, WaitListsOfWhatIsAheadAnyway) {
   start("g", SplitMode::kNever);
   auto stream = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0);
@@ -193,7 +193,7 @@ TEST_F(EnginePassenger, WaitListsOfWhatIsAheadAnyway) {
   EXPECT_EQ(read(*stream, out), mapped(49, 49));
 }
 
-TEST_F(EnginePassenger, LongOnesAreCommandsOfTheirOwn) {
+TEST_F(EngineBatchEvent, LongOnesAreCommandsOfTheirOwn) {
   // Others may want to begin something behind one of them while the next one runs.
   start("d", SplitMode::kNever);
   auto stream = engine->create_stream({});
@@ -210,7 +210,7 @@ TEST_F(EnginePassenger, LongOnesAreCommandsOfTheirOwn) {
   EXPECT_EQ(read(*stream, out), mapped(1, 1));
 }
 
-TEST_F(EnginePassenger, LongOnesBehindThemHoldUpNobody) {
+TEST_F(EngineBatchEvent, LongOnesBehindThemHoldUpNobody) {
   // Whoever wants the results of a launch with an event does not wait for a long one after it.
   for (const char* devices : {"d", "g"}) {
     start(devices, SplitMode::kNever);
@@ -237,7 +237,7 @@ TEST_F(EnginePassenger, LongOnesBehindThemHoldUpNobody) {
     };
     for (uint32_t c = 0; c < 40; ++c) {
       launch(*stream, in, out, c);
-      // At last in a train that knows them.
+      // At last in a batch that knows them.
       for (uint32_t i = 0; i < c % 3 || (c == 39 && i < 50); ++i) {
         if (launch_long() && c == 39) break;
       }
@@ -256,7 +256,7 @@ TEST_F(EnginePassenger, LongOnesBehindThemHoldUpNobody) {
   }
 }
 
-TEST_F(EnginePassenger, RefusedLaunchesHaveNoEvent) {
+TEST_F(EngineBatchEvent, RefusedLaunchesHaveNoEvent) {
   start("d", SplitMode::kNever);
   auto stream = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0);
@@ -272,7 +272,7 @@ TEST_F(EnginePassenger, RefusedLaunchesHaveNoEvent) {
   EXPECT_EQ(read(*stream, out), mapped(1, 34));
 }
 
-TEST_F(EnginePassenger, SmallWritesJoin) {
+TEST_F(EngineBatchEvent, SmallWritesJoin) {
   for (const char* devices : {"d", "g", "h", "e", "dd"}) {
     start(devices, SplitMode::kNever);
     kernel_.reset();
@@ -303,7 +303,7 @@ TEST_F(EnginePassenger, SmallWritesJoin) {
   }
 }
 
-TEST_F(EnginePassenger, AWriteOfWhatIsStillBeingReadWaits) {
+TEST_F(EngineBatchEvent, AWriteOfWhatIsStillBeingReadWaits) {
   // The device takes what it writes at once, also when the read before has not ended.
   start("e", SplitMode::kNever);
   auto stream = engine->create_stream({});

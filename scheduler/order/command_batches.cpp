@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains: the one command of many launches that nobody observes.
+// Launch batches: the one command of many launches that nobody observes.
 #include <algorithm>
 #include <utility>
 
@@ -7,14 +7,14 @@
 
 namespace tutti::scheduler {
 
-bool CommandLog::joinable(const Command& train) {
+bool CommandLog::joinable(const Command& batch) {
   constexpr size_t kMost = 256;  // kernels, buffers
-  return train.open_ && train.state_ == Command::State::kDirect && !train.watched_ &&
-         train.dependents_.empty() && !train.after_ && train.riders_.size() < kMost &&
-         train.used_buffers_.size() < kMost;
+  return batch.open_ && batch.state_ == Command::State::kDirect && !batch.watched_ &&
+         batch.dependents_.empty() && !batch.after_ && batch.members_.size() < kMost &&
+         batch.used_buffers_.size() < kMost;
 }
 
-Ref<Command> CommandLog::open_train(Stream& stream) {
+Ref<Command> CommandLog::open_batch(Stream& stream) {
   const Command* last = stream.last_.get();
   return last && joinable(*last) ? stream.last_ : Ref<Command>();
 }
@@ -23,7 +23,7 @@ std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream,
                                                              const KernelWork& work) {
   Command* last = stream.last_.get();
   // One that is submitting is in another thread's hands.
-  if (!last || !last->is_train_ || last->state_ != Command::State::kDirect) return nullptr;
+  if (!last || !last->is_batch_ || last->state_ != Command::State::kDirect) return nullptr;
   if (last->kinds_) {
     for (Command::Kind& kind : last->kinds_->kinds) {
       if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given)) continue;
@@ -38,11 +38,11 @@ std::shared_ptr<const KernelPlan> CommandLog::planned_before(Stream& stream,
   return same ? last->plan_ : nullptr;
 }
 
-Command::Kind& CommandLog::kind_of(Command& train, const KernelWork& work,
+Command::Kind& CommandLog::kind_of(Command& batch, const KernelWork& work,
                                    std::shared_ptr<const KernelPlan> plan, uint32_t launches,
                                    bool anew) {
-  if (!train.kinds_) train.kinds_ = std::make_unique<Command::Kinds>();
-  auto& kinds = train.kinds_->kinds;
+  if (!batch.kinds_) batch.kinds_ = std::make_unique<Command::Kinds>();
+  auto& kinds = batch.kinds_->kinds;
   Command::Kind* same = nullptr;
   uint32_t left = plan ? launches : 0;
   for (Command::Kind& kind : kinds) {
@@ -55,7 +55,8 @@ Command::Kind& CommandLog::kind_of(Command& train, const KernelWork& work,
     if (kind.arguments.same_objects(*work.arguments)) same = &kind;
   }
   if (same == nullptr) {
-    same = &kinds[train.kinds_->next++ % kinds.size()];
+    same = &kinds[batch.kinds_->next++ % kinds.size()];
+    if (same->work.kernel) mutex_.retire(std::make_shared<KernelWork>(std::move(same->work)));
     same->work = work;
   }
   same->arguments.remember(work.arguments);
@@ -65,31 +66,31 @@ Command::Kind& CommandLog::kind_of(Command& train, const KernelWork& work,
   return *same;
 }
 
-void CommandLog::reopen(Command& train) {
-  train.state_ = Command::State::kSubmitting;
-  train.direct_.store(false, std::memory_order_release);
-  train.data_.store(Command::Data::kPending, std::memory_order_release);
-  train.status_.store(CL_QUEUED, std::memory_order_release);
+void CommandLog::reopen(Command& batch) {
+  batch.state_ = Command::State::kSubmitting;
+  batch.direct_.store(false, std::memory_order_release);
+  batch.data_.store(Command::Data::kPending, std::memory_order_release);
+  batch.status_.store(CL_QUEUED, std::memory_order_release);
 }
 
 void LogMutex::end_lease() {
   // A launch that is being made takes the lock once it is.
-  if ((lease_.exchange(0, std::memory_order_acq_rel) & kInUse) != 0) CommandLog::reopen(*train_);
-  train_ = nullptr;
+  if ((lease_.exchange(0, std::memory_order_acq_rel) & kInUse) != 0) reopen_(*batch_);
+  batch_ = nullptr;
 }
 
-void CommandLog::may_repeat(Stream& stream, Command& train, Command::Kind& kind) {
-  if (stream.last_.get() != &train || train.kinds_->touched || !joinable(train)) return;
+void CommandLog::may_repeat(Stream& stream, Command& batch, Command::Kind& kind) {
+  if (stream.last_.get() != &batch || batch.kinds_->touched || !joinable(batch)) return;
   kind.unchanged = true;
-  stream.leased_.store(&train, std::memory_order_relaxed);
-  stream.lease_.store(mutex_.lease(train), std::memory_order_release);
+  stream.leased_.store(&batch, std::memory_order_relaxed);
+  stream.lease_.store(mutex_.lease(batch), std::memory_order_release);
 }
 
-Command::Kind* CommandLog::find_kind(Command& train, const LaunchableKernel& kernel,
+Command::Kind* CommandLog::find_kind(Command& batch, const LaunchableKernel& kernel,
                                      const LaunchShape& shape, bool local_given,
                                      ArgumentSource& arguments, bool brief) {
-  brief |= train.has_passengers_;
-  for (Command::Kind& kind : train.kinds_->kinds) {
+  brief |= batch.has_events_;
+  for (Command::Kind& kind : batch.kinds_->kinds) {
     if (kind.unchanged && kind.left > 0 && (!brief || kind.brief) &&
         kind.has_shape(&kernel, shape, local_given) && arguments.give_numbers(kind.arguments)) {
       --kind.left;
@@ -111,13 +112,13 @@ CommandLog::Repeat CommandLog::begin_repeat(Stream& stream, const LaunchableKern
     if (repeat.kind) return repeat;
     if (end_repeat(repeat)) return {};
     bool watched = false;
-    Ref<Command> train;  // nothing else may hold it once the lock is gone
+    Ref<Command> batch;  // nothing else may hold it once the lock is gone
     {
       MutexLock lock(mutex_);
-      train = Ref<Command>(leased);
+      batch = Ref<Command>(leased);
       watched = set_direct(*leased, leased->backend_, leased->completion_);
     }
-    if (watched) sink_.watch(std::move(train));
+    if (watched) sink_.watch(std::move(batch));
     return {};
   }
   MutexLock lock(mutex_);
@@ -125,28 +126,28 @@ CommandLog::Repeat CommandLog::begin_repeat(Stream& stream, const LaunchableKern
   if (!last || !last->kinds_ || last->kinds_->touched || !joinable(*last)) return {};
   const Repeat repeat{last, find_kind(*last, kernel, shape, local_given, arguments, brief)};
   if (!repeat.kind) return {};
-  if (last->rests_) wake(*last);
+  if (last->idle_) wake(*last);
   reopen(*last);
   return repeat;
 }
 
-void CommandLog::take_passenger(Stream& stream, Command& train, Command& passenger,
-                                uint32_t backend, backends::CompletionPtr completion) {
-  train.has_passengers_ = true;
-  passenger.stream_ = Ref<Stream>(&stream);
-  set_direct(passenger, backend, std::move(completion));
+void CommandLog::take_batch_event(Stream& stream, Command& batch, Command& event, uint32_t backend,
+                                  backends::CompletionPtr completion) {
+  batch.has_events_ = true;
+  event.stream_ = Ref<Stream>(&stream);
+  set_direct(event, backend, std::move(completion));
 }
 
-void CommandLog::join(Command& train, std::span<const BufferUse> uses) {
-  if (train.rests_) wake(train);
-  reopen(train);
-  if (train.kinds_ && std::exchange(train.kinds_->touched, false)) {
-    for (Command::Kind& kind : train.kinds_->kinds) kind.unchanged = false;
+void CommandLog::join(Command& batch, std::span<const BufferUse> uses) {
+  if (batch.idle_) wake(batch);
+  reopen(batch);
+  if (batch.kinds_ && std::exchange(batch.kinds_->touched, false)) {
+    for (Command::Kind& kind : batch.kinds_->kinds) kind.unchanged = false;
   }
-  hold(train, uses);
+  hold(batch, uses);
 }
 
-void CommandLog::keep(Command& train, const KernelWork& work) {
+void CommandLog::keep(Command& batch, const KernelWork& work) {
   // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
   // sets a number for the next launch need not leave the old one here.
   const bool objects = std::any_of(work.arguments->begin(), work.arguments->end(),
@@ -155,48 +156,48 @@ void CommandLog::keep(Command& train, const KernelWork& work) {
                         const std::shared_ptr<const ArgumentSet>& arguments) {
     return kernel == work.kernel && (!objects || arguments == work.arguments);
   };
-  const auto& first = std::get<KernelWork>(train.work_);
-  auto& riders = train.riders_;
+  const auto& first = std::get<KernelWork>(batch.work_);
+  auto& members = batch.members_;
   if (same(first.kernel, first.arguments) ||
-      std::any_of(riders.rbegin(), riders.rend(), [&](const Command::Rider& rider) {
-        return same(rider.kernel, rider.arguments);
+      std::any_of(members.rbegin(), members.rend(), [&](const Command::Member& member) {
+        return same(member.kernel, member.arguments);
       })) {
     return;
   }
-  riders.push_back({work.kernel, objects ? work.arguments : nullptr});
+  members.push_back({work.kernel, objects ? work.arguments : nullptr});
 }
 
-Command* CommandLog::may_rest(Stream& stream) {
+Command* CommandLog::may_be_idle(Stream& stream) {
   drop_done(stream);
   if (stream.outstanding_.size() != 1 || stream.unseen_error_ != CL_SUCCESS) return nullptr;
-  Command& train = *stream.outstanding_.front();
-  const bool may = stream.last_.get() == &train && train.is_train_ && joinable(train) &&
-                   train.callbacks_.empty() && train.releases_ == releases_;
-  return may ? &train : nullptr;
+  Command& batch = *stream.outstanding_.front();
+  const bool may = stream.last_.get() == &batch && batch.is_batch_ && joinable(batch) &&
+                   batch.callbacks_.empty() && batch.releases_ == releases_;
+  return may ? &batch : nullptr;
 }
 
-void CommandLog::rest(Command& train) {
-  train.rests_ = true;
-  resting_.emplace_back(&train);
-  rest_.store(resting_.size(), std::memory_order_relaxed);
+void CommandLog::make_idle(Command& batch) {
+  batch.idle_ = true;
+  idle_batches_.emplace_back(&batch);
+  idle_count_.store(idle_batches_.size(), std::memory_order_relaxed);
 }
 
-void CommandLog::wake(Command& train) {
-  train.rests_ = false;
-  std::erase_if(resting_, [&](const auto& other) { return other.get() == &train; });
-  rest_.store(resting_.size(), std::memory_order_relaxed);
+void CommandLog::wake(Command& batch) {
+  batch.idle_ = false;
+  std::erase_if(idle_batches_, [&](const auto& other) { return other.get() == &batch; });
+  idle_count_.store(idle_batches_.size(), std::memory_order_relaxed);
 }
 
-std::vector<Ref<Command>> CommandLog::take_resting(const Stream* stream) {
+std::vector<Ref<Command>> CommandLog::take_idle(const Stream* stream) {
   std::vector<Ref<Command>> taken;
   MutexLock lock(mutex_);
   if (stream == nullptr) ++releases_;
-  for (const auto& train : resting_) {
-    if (stream == nullptr || train->stream_.get() == stream) taken.push_back(train);
+  for (const auto& batch : idle_batches_) {
+    if (stream == nullptr || batch->stream_.get() == stream) taken.push_back(batch);
   }
-  for (const auto& train : taken) {
-    wake(*train);
-    train->open_ = false;
+  for (const auto& batch : taken) {
+    wake(*batch);
+    batch->open_ = false;
   }
   return taken;
 }

@@ -41,29 +41,29 @@ void point_to(const LaunchedArguments& kept, VendorLaunch& launch) {
 
 }  // namespace
 
-bool Engine::Impl::may_join(const Command& train, std::span<const BufferUse> uses) {
-  if (!allocated(uses, {&train.backend_, 1})) return false;
-  const auto conflicts = log.conflicts(train, uses);
+bool Engine::Impl::may_join(const Command& batch, std::span<const BufferUse> uses) {
+  if (!allocated(uses, {&batch.backend_, 1})) return false;
+  const auto conflicts = log.conflicts(batch, uses);
   return std::all_of(conflicts.begin(), conflicts.end(),
-                     [&](const auto& other) { return CommandLog::ahead_of(train, *other); });
+                     [&](const auto& other) { return CommandLog::ahead_of(batch, *other); });
 }
 
-Ref<Command> Engine::Impl::join_train(Stream& stream, const KernelWork& work,
+Ref<Command> Engine::Impl::join_batch(Stream& stream, const KernelWork& work,
                                       const KernelPlan& plan, std::span<BufferUse> uses) {
   const uint32_t backend = plan.backend;
-  Ref<Command> train = log.open_train(stream);
-  if (!train || train->backend_ != backend || !direct.possible(uses, backend)) return {};
-  if (train->has_passengers_ && !plan.brief) return {};
+  Ref<Command> batch = log.open_batch(stream);
+  if (!batch || batch->backend_ != backend || !direct.possible(uses, backend)) return {};
+  if (batch->has_events_ && !plan.brief) return {};
   if (direct.sends(uses, backend)) {
     for (BufferUse& use : uses) use.writes = true;
   }
-  if (!may_join(*train, uses)) return {};
-  log.join(*train, uses);
-  CommandLog::keep(*train, work);
-  return train;
+  if (!may_join(*batch, uses)) return {};
+  log.join(*batch, uses);
+  CommandLog::keep(*batch, work);
+  return batch;
 }
 
-Ref<Command> Engine::Impl::new_passenger(const EnqueueOptions& options) {
+Ref<Command> Engine::Impl::new_batch_event(const EnqueueOptions& options) {
   return options.observed ? make_ref<Command>(*this, options.type, MarkerWork{}) : Ref<Command>();
 }
 
@@ -72,24 +72,24 @@ Expectation Engine::Impl::joined(const KernelWork& work, const KernelPlan& plan)
   return planner.begin(work, plan);
 }
 
-void Engine::Impl::settle(Stream& stream, Command& train, uint32_t backend,
+void Engine::Impl::settle(Stream& stream, Command& batch, uint32_t backend,
                           const Expectation& expected, backends::CompletionPtr completion,
-                          Command::Kind* repeatable, Command* passenger) {
-  Ref<Command> awaited;  // nothing else may hold the train once the lock is gone
+                          Command::Kind* repeatable, Command* event) {
+  Ref<Command> awaited;  // nothing else may hold the batch once the lock is gone
   {
     MutexLock lock(log.mutex());
-    if (passenger) log.take_passenger(stream, train, *passenger, backend, completion);
-    if (expected.devices != 0) train.expected_ = expected;
-    if (log.set_direct(train, backend, std::move(completion))) {
-      awaited = Ref<Command>(&train);
+    if (event) log.take_batch_event(stream, batch, *event, backend, completion);
+    if (expected.devices != 0) batch.expected_ = expected;
+    if (log.set_direct(batch, backend, std::move(completion))) {
+      awaited = Ref<Command>(&batch);
     } else if (repeatable) {
-      log.may_repeat(stream, train, *repeatable);
+      log.may_repeat(stream, batch, *repeatable);
     }
   }
   if (awaited) watch(std::move(awaited));
 }
 
-Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, Stream& stream,
+Result<Ref<Command>> Engine::Impl::submit_to_batch(const Ref<Command>& batch, Stream& stream,
                                                    const KernelWork& work, const KernelPlan& plan,
                                                    std::span<const BufferUse> uses,
                                                    Command::Kind* kind,
@@ -98,48 +98,48 @@ Result<Ref<Command>> Engine::Impl::submit_to_train(const Ref<Command>& train, St
   VendorLaunch& made = kind ? kind->vendor : own;
   auto submitted = direct.submit(work, stream, plan.backend, uses, options.observed, made);
   if (!submitted) {
-    // The train is what it was before.
-    settle(stream, *train, plan.backend, {}, train->completion_, nullptr);
+    // The batch is what it was before.
+    settle(stream, *batch, plan.backend, {}, batch->completion_, nullptr);
     return tl::unexpected<Error>(std::move(submitted).error());
   }
   if (kind) point_to(kind->arguments, kind->vendor);
-  Ref<Command> passenger = new_passenger(options);
-  settle(stream, *train, plan.backend, joined(work, plan), std::move(*submitted), kind,
-         passenger.get());
-  return passenger;
+  Ref<Command> event = new_batch_event(options);
+  settle(stream, *batch, plan.backend, joined(work, plan), std::move(*submitted), kind,
+         event.get());
+  return event;
 }
 
-bool Engine::Impl::finish_train(Stream& stream) {
+bool Engine::Impl::finish_batch(Stream& stream) {
   uint32_t backend = 0;
   backends::CompletionPtr completion;
   {
     MutexLock lock(log.mutex());
-    const Command* train = log.may_rest(stream);
-    if (!train || train->rests_) return train != nullptr;
-    backend = train->backend_;
-    completion = train->completion_;
+    const Command* batch = log.may_be_idle(stream);
+    if (!batch || batch->idle_) return batch != nullptr;
+    backend = batch->backend_;
+    completion = batch->completion_;
   }
   for (auto* queue : stream.existing_queues(backend)) {
     if (!queue->finish()) return false;  // each command says what has become of it
   }
   completion->poll();  // it may have an event of its own
-  return rest_train(stream);
+  return idle_batch(stream);
 }
 
-bool Engine::Impl::rest_train(Stream& stream) {
+bool Engine::Impl::idle_batch(Stream& stream) {
   MutexLock lock(log.mutex());
-  Command* train = log.may_rest(stream);
-  if (!train || !train->completion_->known_complete()) return false;
-  planner.ended(std::exchange(train->expected_, {}));
-  if (!train->rests_) log.rest(*train);
+  Command* batch = log.may_be_idle(stream);
+  if (!batch || !batch->completion_->known_complete()) return false;
+  planner.ended(std::exchange(batch->expected_, {}));
+  if (!batch->idle_) log.make_idle(*batch);
   return true;
 }
 
-void Engine::Impl::end_resting(const Stream* stream) {
-  for (const auto& train : log.take_resting(stream)) finish_direct(train, CL_COMPLETE);
+void Engine::Impl::end_idle(const Stream* stream) {
+  for (const auto& batch : log.take_idle(stream)) finish_direct(batch, CL_COMPLETE);
 }
 
-void Engine::released() { impl_->end_resting(nullptr); }
+void Engine::released() { impl_->end_idle(nullptr); }
 
 std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKernel& kernel,
                                            const LaunchShape& shape, bool local_given,
@@ -148,22 +148,22 @@ std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKerne
   const bool observed = observer != nullptr;
   const auto repeat =
       impl.log.begin_repeat(stream, kernel, shape, local_given, arguments, observed);
-  if (!repeat.train) return std::nullopt;
-  Command& train = *repeat.train;
+  if (!repeat.batch) return std::nullopt;
+  Command& batch = *repeat.batch;
   Command::Kind& kind = *repeat.kind;
   const KernelPlan& plan = *kind.plan;
-  const backends::Completion* before = train.completion_.get();
+  const backends::Completion* before = batch.completion_.get();
   const Status launched =
-      DirectPath::launch_again(stream, plan.backend, kind.vendor, observed, train.completion_);
+      DirectPath::launch_again(stream, plan.backend, kind.vendor, observed, batch.completion_);
   Expectation expected;
   if (launched) {
     stream.note_unplanned();
     expected = impl.joined(kind.work, plan);
-    if (expected.devices != 0) train.expected_ = expected;
-    if (train.completion_.get() == before && impl.log.end_repeat(repeat)) return launched;
+    if (expected.devices != 0) batch.expected_ = expected;
+    if (batch.completion_.get() == before && impl.log.end_repeat(repeat)) return launched;
     if (observed) observer->command = make_ref<Command>(*impl_, observer->type, MarkerWork{});
   }
-  impl.settle(stream, train, plan.backend, expected, train.completion_, launched ? &kind : nullptr,
+  impl.settle(stream, batch, plan.backend, expected, batch.completion_, launched ? &kind : nullptr,
               launched && observed ? observer->command.get() : nullptr);
   return launched;
 }
@@ -177,7 +177,7 @@ bool Engine::Impl::is_brief(const KernelWork& work, uint32_t backend) {
 Result<Ref<Command>> Engine::Impl::enqueue_launch(Stream& stream, KernelWork&& work,
                                                   const EnqueueOptions& options) {
   std::vector<BufferUse> uses;
-  Ref<Command> train;
+  Ref<Command> batch;
   Command::Kind* kind = nullptr;
   std::shared_ptr<const KernelPlan> lasting;
   {
@@ -186,43 +186,43 @@ Result<Ref<Command>> Engine::Impl::enqueue_launch(Stream& stream, KernelWork&& w
     uses = uses_of(work, nullptr);
     // Data that lie elsewhere are reason enough to think again.
     if (lasting && (!options.observed || lasting->brief) && !direct.sends(uses, lasting->backend)) {
-      train = join_train(stream, work, *lasting, uses);
-      if (train) {
-        kind = &log.kind_of(*train, work, lasting, launches_by(*lasting), false);
+      batch = join_batch(stream, work, *lasting, uses);
+      if (batch) {
+        kind = &log.kind_of(*batch, work, lasting, launches_by(*lasting), false);
         kind->brief = lasting->brief;
       }
     }
   }
-  if (train) {
+  if (batch) {
     stream.note_unplanned();
-    return submit_to_train(train, stream, work, *lasting, uses, kind, options);
+    return submit_to_batch(batch, stream, work, *lasting, uses, kind, options);
   }
   TUTTI_ASSIGN(KernelPlan plan, planner.plan(work, stream.options().backends, earliest(stream)));
   const uint32_t unplanned = stream.unplanned.exchange(0, std::memory_order_relaxed);
   const bool sampled =
       !plan.split && model.wants_sample(model_key(work), plan.backend, unplanned + 1);
   plan.brief = !plan.split && is_brief(work, plan.backend);
-  // Who waits for a train waits for all that has joined it.
-  const bool fits_a_train = !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial &&
+  // Who waits for a batch waits for all that has joined it.
+  const bool fits_a_batch = !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial &&
                             (!options.observed || plan.brief);
   lasting = lasts(plan) ? std::make_shared<const KernelPlan>(plan) : nullptr;
-  if (fits_a_train) {
+  if (fits_a_batch) {
     if (plan.exact) uses = uses_of(work, &plan);
     MutexLock lock(log.mutex());
-    train = join_train(stream, work, plan, uses);
-    if (train) {
-      kind = &log.kind_of(*train, work, lasting, launches_by(plan), true);
+    batch = join_batch(stream, work, plan, uses);
+    if (batch) {
+      kind = &log.kind_of(*batch, work, lasting, launches_by(plan), true);
       kind->brief = plan.brief;
     }
   }
-  if (train) {
-    return submit_to_train(train, stream, work, plan, uses, lasting ? kind : nullptr, options);
+  if (batch) {
+    return submit_to_batch(batch, stream, work, plan, uses, lasting ? kind : nullptr, options);
   }
   auto command = make_ref<Command>(*this, options.type, std::move(work));
   command->observed_ = options.observed;
   command->sampled_ = sampled;
-  command->is_train_ = command->open_ = fits_a_train;
-  if (fits_a_train) command->plan_ = std::move(lasting);
+  command->is_batch_ = command->open_ = fits_a_batch;
+  if (fits_a_batch) command->plan_ = std::move(lasting);
   return enqueue(stream, std::move(command), options, std::move(plan));
 }
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dependency graph by itself: commands that nobody executes, a sink that writes down.
+#include "scheduler/order/command_log.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "fake_backend.h"
+
+namespace tutti::testing {
+namespace {
+
+using namespace scheduler;
+
+struct Sink : LogSink {
+  void ready(Ref<Command> command) override { started.push_back(std::move(command)); }
+  void watch(Ref<Command> command) override { watched.push_back(std::move(command)); }
+  void call_back(Command::Callback callback, cl_int status) override { callback(status); }
+
+  std::vector<Ref<Command>> started, watched;
+};
+
+/// Nobody polls these commands' vendors.
+struct Owner : CommandOwner {
+  std::vector<Ref<Command>> overtaken(Command&) override { return {}; }
+  backends::CompletionPtr completion_of(Command&) override { return nullptr; }
+  void finish_direct(const Ref<Command>&, cl_int) override {}
+  void add_callback(const Ref<Command>&, cl_int, Command::Callback) override {}
+  VendorClock& clock(uint32_t) override { return clock_; }
+
+ private:
+  VendorClock clock_;
+};
+
+/// What a vendor's event does when the last reference goes: it calls the vendor, for which the log
+/// must not be locked. Here it takes the lock itself: under it, that would never return.
+class LockingCompletion final : public backends::Completion {
+ public:
+  LockingCompletion(LogMutex& mutex, int& gone) : mutex_(mutex), gone_(gone) {}
+  ~LockingCompletion() override {
+    MutexLock lock(mutex_);
+    ++gone_;
+  }
+  cl_int poll() override { return CL_SUBMITTED; }
+  bool known_complete() const override { return false; }
+  Status wait() override { return {}; }
+  std::optional<backends::VendorTimes> times() override { return std::nullopt; }
+
+ private:
+  LogMutex& mutex_;
+  int& gone_;
+};
+
+class CommandLogTest : public ::testing::Test {
+ protected:
+  static std::vector<std::unique_ptr<backends::Backend>> devices() {
+    std::vector<std::unique_ptr<backends::Backend>> list;
+    list.push_back(std::make_unique<FakeBackend>(0, 'h'));
+    return list;
+  }
+  Ref<Command> command() { return make_ref<Command>(owner, CL_COMMAND_MARKER, MarkerWork{}); }
+  /// Appends a command; true when it may start at once.
+  bool enqueue(Stream& stream, const Ref<Command>& added, std::vector<Command*> wait_list = {},
+               bool barrier = false) {
+    std::vector<Ref<Command>> watch;
+    MutexLock lock(log.mutex());
+    cl_int error = CL_SUCCESS;
+    const auto edges = log.prerequisites(stream, wait_list, barrier, &error);
+    EXPECT_EQ(error, CL_SUCCESS);
+    log.append(stream, added, barrier);
+    log.link(*added, edges, watch);
+    return log.unguard(*added);
+  }
+  void make_direct(const Ref<Command>& direct, backends::CompletionPtr completion) {
+    MutexLock lock(log.mutex());
+    log.set_direct(*direct, 0, std::move(completion));
+  }
+
+  BackendSet set{devices()};
+  Owner owner;
+  Sink sink;
+  CommandLog log{sink};
+  Ref<Stream> in_order = make_ref<Stream>(set, StreamOptions{});
+  Ref<Stream> out_of_order = make_ref<Stream>(set, StreamOptions{.out_of_order = true});
+};
+
+TEST_F(CommandLogTest, AnInOrderStreamIsAChain) {
+  const auto a = command(), b = command();
+  EXPECT_TRUE(enqueue(*in_order, a));
+  EXPECT_FALSE(enqueue(*in_order, b));
+  log.finish(a, CL_COMPLETE);
+  ASSERT_EQ(sink.started.size(), 1u);
+  EXPECT_EQ(sink.started[0], b);
+}
+
+TEST_F(CommandLogTest, AnOutOfOrderStreamOrdersByBarriersAndWaitLists) {
+  const auto a = command(), b = command(), barrier = command(), behind = command();
+  EXPECT_TRUE(enqueue(*out_of_order, a));
+  EXPECT_TRUE(enqueue(*out_of_order, b));
+  EXPECT_FALSE(enqueue(*out_of_order, barrier, {}, true));
+  EXPECT_FALSE(enqueue(*out_of_order, behind));
+  log.finish(a, CL_COMPLETE);
+  EXPECT_TRUE(sink.started.empty());
+  log.finish(b, CL_COMPLETE);
+  ASSERT_EQ(sink.started.size(), 1u);
+  log.finish(barrier, CL_COMPLETE);
+  ASSERT_EQ(sink.started.size(), 2u);
+  EXPECT_EQ(sink.started[1], behind);
+}
+
+TEST_F(CommandLogTest, AFailureReachesThoseThatNamedIt) {
+  const auto failed = command(), named = command(), behind = command();
+  EXPECT_TRUE(enqueue(*in_order, failed));
+  EXPECT_FALSE(enqueue(*out_of_order, named, {failed.get()}));
+  EXPECT_FALSE(enqueue(*in_order, behind));
+  log.finish(failed, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(failed->status(), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(named->status(), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  ASSERT_EQ(sink.started.size(), 1u);  // the order of a stream passes no failure on
+  EXPECT_EQ(sink.started[0], behind);
+}
+
+TEST_F(CommandLogTest, ALongChainOfFailuresNeedsNoStack) {
+  const auto first = command();
+  EXPECT_TRUE(enqueue(*out_of_order, first));
+  Ref<Command> last = first;
+  for (int i = 0; i < 200000; ++i) {
+    const auto next = command();
+    EXPECT_FALSE(enqueue(*out_of_order, next, {last.get()}));
+    last = next;
+  }
+  log.finish(first, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(last->status(), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+}
+
+TEST_F(CommandLogTest, ACommandEndsOnce) {
+  const auto a = command();
+  EXPECT_TRUE(enqueue(*in_order, a));
+  log.finish(a, CL_COMPLETE);
+  log.finish(a, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(a->status(), CL_COMPLETE);
+}
+
+TEST_F(CommandLogTest, CallbacksHearWhatTheyAskedForAndFailuresAtOnce) {
+  std::vector<cl_int> heard;
+  const auto note = [&heard](cl_int status) { heard.push_back(status); };
+  const auto a = command(), b = command();
+  EXPECT_TRUE(enqueue(*in_order, a));
+  log.add_callback(a, CL_COMPLETE, note);
+  log.add_callback(a, CL_RUNNING, note);
+  log.finish(a, CL_COMPLETE);
+  EXPECT_EQ(heard, (std::vector<cl_int>{CL_RUNNING, CL_COMPLETE}));
+  heard.clear();
+  EXPECT_TRUE(enqueue(*in_order, b));
+  log.add_callback(b, CL_RUNNING, note);
+  log.finish(b, CL_OUT_OF_RESOURCES);
+  log.add_callback(b, CL_COMPLETE, note);
+  EXPECT_EQ(heard, (std::vector<cl_int>{CL_OUT_OF_RESOURCES, CL_OUT_OF_RESOURCES}));
+}
+
+TEST_F(CommandLogTest, RangesOfStartedCommandsConflict) {
+  const auto buffer = *LogicalBuffer::create(set, {.size = 4096});
+  const auto writer = command(), reader = command();
+  EXPECT_TRUE(enqueue(*out_of_order, writer));
+  EXPECT_TRUE(enqueue(*out_of_order, reader));
+  const BufferUse writes{buffer.get(), 0, 100, true};
+  const BufferUse beside{buffer.get(), 100, 200, false};
+  const BufferUse meets{buffer.get(), 99, 200, false};
+  {
+    MutexLock lock(log.mutex());
+    log.hold(*writer, {&writes, 1});
+    EXPECT_TRUE(log.conflicts(*reader, {&beside, 1}).empty());
+    EXPECT_EQ(log.conflicts(*reader, {&meets, 1}).size(), 1u);
+    EXPECT_TRUE(log.conflicts(*writer, {&meets, 1}).empty());
+  }
+  log.finish(writer, CL_COMPLETE);
+  MutexLock lock(log.mutex());
+  EXPECT_TRUE(log.conflicts(*reader, {&meets, 1}).empty());
+}
+
+TEST_F(CommandLogTest, WhatIsReplacedGoesWhenTheLockHasBeenLetGo) {
+  int gone = 0;
+  const auto a = command();
+  EXPECT_TRUE(enqueue(*in_order, a));
+  for (int i = 0; i < 3; ++i) {
+    make_direct(a, std::make_shared<LockingCompletion>(log.mutex(), gone));
+    EXPECT_EQ(gone, i);
+  }
+  {
+    MutexLock lock(log.mutex());
+    log.set_direct(*a, 0, std::make_shared<LockingCompletion>(log.mutex(), gone));
+    log.set_direct(*a, 0, std::make_shared<LockingCompletion>(log.mutex(), gone));
+    EXPECT_EQ(gone, 2);
+  }
+  EXPECT_EQ(gone, 4);
+}
+
+TEST_F(CommandLogTest, DoneCommandsGoWhenTheLockHasBeenLetGo) {
+  int gone = 0;
+  {
+    // Behind one that is not done, so that the stream alone holds it when it is dropped.
+    const auto unfinished = command(), done = command();
+    EXPECT_TRUE(enqueue(*out_of_order, unfinished));
+    EXPECT_TRUE(enqueue(*out_of_order, done));
+    make_direct(done, std::make_shared<LockingCompletion>(log.mutex(), gone));
+    log.finish(done, CL_COMPLETE);
+    log.finish(unfinished, CL_COMPLETE);
+  }
+  EXPECT_TRUE(enqueue(*out_of_order, command()));
+  EXPECT_EQ(gone, 1);
+}
+
+}  // namespace
+}  // namespace tutti::testing
