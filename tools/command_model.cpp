@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -50,6 +51,34 @@ void print_json(const std::string& file, const std::vector<ModelStore::Entry>& e
   fmt::print("{}", json_text(output));
 }
 
+/// A table of kernels for each device, whose names are long.
+void print_entries(const std::vector<ModelStore::Entry>& entries) {
+  const size_t columns = output_columns();
+  const bool dates = columns >= 72;
+  const size_t width =
+      std::clamp<size_t>(columns - std::min<size_t>(columns, dates ? 56 : 38), 12, 28);
+  std::vector<std::string> devices;
+  for (const ModelStore::Entry& entry : entries) {
+    if (std::count(devices.begin(), devices.end(), entry.device) == 0) {
+      devices.push_back(entry.device);
+    }
+  }
+  for (const std::string& device : devices) {
+    put("\n" + paragraph("", printable(device), 2, columns, LongWords::kBreak));
+    const std::string head = fmt::format("  {} {:>12} {:>11} {:>9}", padded("kernel", width),
+                                         "items or B/s", "start-up", "deviation");
+    say("{}{}\n", toned(Tone::kStrong, head), dates ? toned(Tone::kStrong, "  last") : "");
+    for (const ModelStore::Entry& entry : entries) {
+      if (entry.device != device) continue;
+      const TimeFit fit(entry.sums);
+      const auto updated = fmt::localtime(static_cast<std::time_t>(entry.updated));
+      say("  {} {:>12.4g} {:>8.1f} us {:>7.1f} %{}\n", fitted(printable(entry.name), width),
+          fit.rate(), fit.startup() * 1e6, fit.irregularity() * 100,
+          dates ? fmt::format("  {:%Y-%m-%d %H:%M}", updated) : std::string());
+    }
+  }
+}
+
 void print_text(const std::string& file, const std::vector<ModelStore::Entry>& entries,
                 const std::vector<ModelStore::Power>& power) {
   say("{}: {} entries\n", file, entries.size());
@@ -64,17 +93,7 @@ void print_text(const std::string& file, const std::vector<ModelStore::Entry>& e
     say("{:>10} {:>16}  {}\n", watts(entry.sums.idle_watts()), watts(entry.sums.extra_watts()),
         printable(entry.device));
   }
-  if (entries.empty()) return;
-  say("\n{}\n",
-      toned(Tone::kStrong, fmt::format("{:<28} {:>13} {:>12} {:>10}  {:<16}  {}", "kernel",
-                                       "items or B/s", "start-up", "deviation", "last", "device")));
-  for (const ModelStore::Entry& entry : entries) {
-    const TimeFit fit(entry.sums);
-    say("{} {:>13.4g} {:>9.1f} us {:>8.1f} %  {:%Y-%m-%d %H:%M}  {}\n",
-        fitted(printable(entry.name), 28), fit.rate(), fit.startup() * 1e6,
-        fit.irregularity() * 100, fmt::localtime(static_cast<std::time_t>(entry.updated)),
-        printable(entry.device));
-  }
+  print_entries(entries);
 }
 
 int model(const ModelOptions& options) {

@@ -97,9 +97,11 @@ std::string wrapped(std::string_view text, size_t columns) {
 std::string plain(std::string_view text) { return rendered(text, false); }
 
 void put(std::string_view text) {
-  const size_t columns = output_columns();
-  write_all(stdout, rendered(columns == SIZE_MAX ? std::string(text) : wrapped(text, columns),
-                             output_has_colours()));
+  // Asked once: records have a million lines.
+  static const size_t columns = output_columns();
+  static const bool colours = output_has_colours();
+  write_all(stdout,
+            rendered(columns == SIZE_MAX ? std::string(text) : wrapped(text, columns), colours));
 }
 
 void put_error(std::string_view text) {
