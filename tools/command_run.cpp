@@ -115,6 +115,13 @@ struct RunOptions {
   std::vector<std::string> application;
 };
 
+/// An application that is waited for starts a third of a millisecond earlier.
+std::optional<int> run_without_options(const std::vector<std::string>& words) {
+  const size_t first = words.size() > 1 && words[1] == "--" ? 2 : 1;
+  if (words.size() <= first || (first == 1 && words[1].starts_with("-"))) return std::nullopt;
+  return run_application({}, {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()});
+}
+
 CommandLine add_run(CLI::App& command) {
   const auto options = std::make_shared<RunOptions>();
   command.footer(
@@ -141,6 +148,7 @@ CommandLine add_run(CLI::App& command) {
 
 }  // namespace
 
-const Command kRunCommand{"run", "Run an application so that it sees Tutti alone", add_run};
+const Command kRunCommand{"run", "Run an application so that it sees Tutti alone", add_run, false,
+                          run_without_options};
 
 }  // namespace tutti::tools

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct Command {
   /// Adds the options to `command`, which lives longer than what is returned.
   CommandLine (*add)(CLI::App& command);
   bool sees_all = false;  // it needs the options of all other commands, too
+  /// Does what words without any option ask for, which takes no parser; absent where they are not
+  /// such. May be null.
+  std::optional<int> (*without_options)(const std::vector<std::string>& words) = nullptr;
 };
 
 extern const Command kRunCommand, kDevicesCommand, kDoctorCommand, kConfigCommand, kReportCommand,

@@ -53,13 +53,16 @@ int main(int argc, char** argv) {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
+  const Command* const alone = command_alone(words);
+  if (alone && alone->without_options) {
+    if (const std::optional<int> code = alone->without_options(words)) return *code;
+  }
   CLI::App app("Tutti: all OpenCL devices of a machine as one device", "tutti");
   app.set_help_all_flag("--help-all", "Print this help and that of all commands and exit");
   app.set_version_flag("--version", "tutti " TUTTI_VERSION);
   app.require_subcommand(1);
   app.formatter(help_formatter());
   app.footer(options_help);
-  const Command* const alone = command_alone(words);
   std::vector<std::pair<const CLI::App*, CommandLine>> added;
   for (const Command* command : kCommands) {
     if (alone && command != alone) continue;
