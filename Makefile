@@ -6,7 +6,7 @@
 #   make build      programs and libraries       make install   PREFIX=… DESTDIR=…
 #   make bench      the benchmark kernels        make sanitize  the tests under ASan+UBSan and TSan
 #   make package    .deb, RPM and tarball        make check-package  install them in a clean root
-#   make format     rewrite the sources' format  make tidy      lint
+#   make format     rewrite the sources' format  make tidy      lint; check-layers, check-locks
 #   make setup      install packages (apt-get)   make clean     remove all build folders
 #   make test-debian13   the same in a root of Debian 13, as root: also demo-debian13,
 #                   package-debian13, check-package-debian13; and with Debian 12: test-debian12, …
@@ -25,7 +25,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS) $(CTEST_ARGS)
 setup = $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
 
 .PHONY: all setup build build-tests test demo bench install package check-package format check-format tidy \
-        sanitize sanitize-asan sanitize-tsan sanitize-core core-asan core-tsan test-core check-layers ci clean
+        sanitize sanitize-asan sanitize-tsan sanitize-core core-asan core-tsan test-core check-layers check-locks ci clean
 .NOTPARALLEL:
 
 all: build
@@ -119,6 +119,12 @@ $(eval $(call in_release,debian13,trixie))
 check-layers:
 	python3 scripts/check_layers.py
 
+# That Clang is content with how locks are used (base/thread_annotations.h).
+check-locks:
+	@$(call setup,build run test dev)
+	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=ON
+	python3 scripts/check_locks.py $(BUILD) $(JOBS)
+
 format check-format:
 	@$(call setup,dev)
 	scripts/format.sh $(if $(filter check-format,$@),--check)
@@ -131,7 +137,8 @@ tidy:
 # Cheap checks first. Warnings are errors here, and only here. One after the other: tests reckon with
 # time.
 ci: CMAKE_ARGS += -DTUTTI_WERROR=ON
-ci: setup check-layers check-format test check-package sanitize-core
+ci: setup check-layers check-format root-debian13 test check-locks check-package \
+    test-core-debian13 sanitize-core
 
 clean:
 	rm -rf build build-*/

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trace (TUTTI_TRACE): a timeline of what happened in this process, in Chrome's JSON array
 // format, one event per line; chrome://tracing, Perfetto and `tutti report` read it. What the rows
-// and events mean is said by those who write them: scheduler/exec/run_trace.h.
+// and events mean is said by those who write them: scheduler/observe/run_trace.h.
 //
 // Events are appended to a buffer in memory, which a thread of its own writes to the file all
 // kFlushMilliseconds: the application never waits for a disk, and when it crashes only the last

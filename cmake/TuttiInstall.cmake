@@ -75,7 +75,8 @@ function(tutti_install)
 set(tutti_changes \"${changes}\")")
   endif()
   # The documents, with links that lead somewhere where they are installed.
-  file(GLOB documents RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md")
+  file(GLOB documents RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS
+       "${CMAKE_SOURCE_DIR}/docs/*.md" "${CMAKE_SOURCE_DIR}/docs/design/*.md")
   list(PREPEND documents README.md CHANGELOG.md)
   set(script "${CMAKE_SOURCE_DIR}/scripts/installed_documents.py")
   set(written "${CMAKE_BINARY_DIR}/share/documents.written")

@@ -19,6 +19,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts"))
 import execution
 import progress
 import results
+import store
 import suites
 import table
 
@@ -180,24 +181,69 @@ if test == "arguments" """).replace('"silent", "arg', '"silent", "vendors", "arg
         self.assertEqual(outcomes["native"]["cts/fake/good"]["outcome"], "skip")
         self.assertEqual(self.run_it("--vendor", both, "--devices", "a+b+c")[0], 2)
 
+    def run_table(self, *names, expectations=""):
+        """(exit status, the page), from what is kept in this test's folder."""
+        page, kept = self.folder / "page.md", self.folder / "kept.json"
+        status, text, _ = self.run_it("--table", str(page), "--store", str(kept), *map(str, names),
+                                      expectations=expectations)
+        return status, page.read_text() if page.exists() else text
+
+    def result(self, name, *arguments):
+        """A run's results in a file of that name."""
+        _, _, outcomes = self.run_it(*arguments)
+        path = self.folder / name
+        path.write_text(json.dumps(outcomes))
+        return path, outcomes
+
     def test_seed_and_table(self):
-        status, text, outcomes = self.run_it("--split", "force", "--seed", "17", "--note", "fake 1.0")
+        self.assertEqual(self.run_table()[0], 2)  # nothing is kept yet
+        status, text, _ = self.run_it("--split", "force", "--seed", "17", "--note", "fake 1.0")
         self.assertIn("seed 17", text)
-        page = self.folder / "page.md"
-        first = self.folder / "first.json"
-        (self.folder / "out.json").rename(first)
+        first, outcomes = self.result("first.json", "--split", "force", "--note", "fake 1.0")
+        status, page = self.run_table(first)
+        self.assertEqual(status, 0)
+        self.assertIn('| suite | fake "", split force | all |', page)
+        self.assertIn("| cts/fake | 2, 2 of 7, **1 lost** | 2, 2 of 7, **1 lost** |", page)
+        self.assertIn("| **all** | 2, 2 of 7, **1 lost** |", page)
+        self.assertIn('- fake "", split force: fake 1.0.', page)
+        self.assertIn('| `cts/fake/lost` | pass | fail | fake "", split force | **not known** |', page)
         # A later result of the same configuration replaces the first one.
-        changed = json.loads(first.read_text())
-        changed["tutti"]["cts/fake/lost"]["outcome"] = "pass"
-        (self.folder / "second.json").write_text(json.dumps(changed))
-        self.run_it("--table", str(page), str(first), str(self.folder / "second.json"))
-        self.assertEqual(page.read_text().count("\n## "), 1)
-        self.assertIn("| cts/fake | 7 | 2 | 3 | 0 | 0 | 1 |", page.read_text())
-        self.run_it("--table", str(page), str(first))
-        self.assertIn("split force", page.read_text())
-        self.assertIn("seed 17; fake 1.0.", page.read_text())
-        self.assertIn("| cts/fake | 7 | 2 | 2 | 1 | 0 | 1 |", page.read_text())
-        self.assertIn("| lost | `cts/fake/lost` | pass | fail |  |", page.read_text())
+        outcomes["tutti"]["cts/fake/lost"]["outcome"] = "pass"
+        second = self.folder / "second.json"
+        second.write_text(json.dumps(outcomes))
+        status, page = self.run_table(first, second)
+        self.assertIn("| cts/fake | 3, 2 of 7 | 3, 2 of 7 |", page)
+        self.assertNotIn("cts/fake/lost", page)
+        # One of fewer tests does not, and says so; what is kept makes the same page again.
+        for side in ("native", "tutti"):
+            del outcomes[side]["cts/fake/good"]
+        second.write_text(json.dumps(outcomes))
+        self.assertEqual(self.run_table(second), (0, page))
+        self.assertEqual(self.run_table(), (0, page))
+        # Another configuration is a column of its own, with totals over both.
+        alone, _ = self.result("alone.json")
+        status, page = self.run_table(alone)
+        self.assertIn('| suite | fake "", split force | fake "" | all |', page)
+        self.assertIn("| cts/fake | 3, 2 of 7 | 2, 2 of 7, **1 lost** | 5, 4 of 14, **1 lost** |", page)
+        self.assertIn("| gained | 1 | 1 | 2 |", page)
+        self.assertIn("| cts/fake | `gained` |", page)
+
+    def test_table_tells_known_losses_once(self):
+        expected = '[[expect]]\ntests = ["cts/fake/lost"]\nreason = "so | it is"\n'
+        alone, _ = self.result("alone.json")
+        split, _ = self.result("split.json", "--split", "force")
+        _, page = self.run_table(alone, split, expectations=expected)
+        self.assertEqual(page.count("cts/fake/lost"), 1)
+        self.assertIn('| `cts/fake/lost` | pass | fail | fake ""; fake "", split force | so \\| it is |',
+                      page)
+        self.assertIn("| known losses | 1 | 1 | 2 |", page)
+
+    def test_damaged_store(self):
+        for text in ("{", "[]", '{"a": {}}', '{"a": {"note": "", "suites": {"x": {}}, "differ": []}}',
+                     '{"a": {"note": 1, "suites": {}, "differ": []}}'):
+            (self.folder / "kept.json").write_text(text)
+            with self.subTest(text=text):
+                self.assertEqual(self.run_table()[0], 2)
 
     def test_wrong_usage(self):
         for arguments in (["--tier", "nothing"], ["no such test"], ["--cts", "/nowhere"],
@@ -298,6 +344,10 @@ class OurData(unittest.TestCase):
 
     def test_expectations(self):
         results.parse_expectations((HERE / "expectations.toml").read_text())
+
+    def test_the_table_is_that_of_what_is_kept(self):
+        page = (HERE.parent / "docs" / "conformance.md").read_text()
+        self.assertEqual(page, table.render(store.read(HERE / "measured.json")))
 
     def test_tiers(self):
         tiers = run.tomllib.loads((HERE / "tiers.toml").read_text())

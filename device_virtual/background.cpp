@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/background.h"
+#include "base/thread_annotations.h"
 
 #include <unistd.h>
 
-#include <condition_variable>
 #include <cstdlib>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -14,23 +13,23 @@ namespace tutti::device_virtual {
 namespace {
 
 struct Background {
-  std::mutex mutex;
-  std::condition_variable idle;
-  size_t working = 0;  // guarded by mutex
+  Mutex mutex;
+  ConditionVariable idle;
+  size_t working TUTTI_GUARDED_BY(mutex) = 0;
   pid_t process = getpid();
 
   void begin() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     ++working;
   }
   void end() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (--working == 0) idle.notify_all();
   }
   void wait_until_idle() {
     if (process != getpid()) return;  // a forked child has the count, but not the threads
-    std::unique_lock lock(mutex);
-    idle.wait(lock, [&] { return working == 0; });
+    const MutexLock lock(mutex);
+    while (working != 0) idle.wait(mutex);
   }
 };
 

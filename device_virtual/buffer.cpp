@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/thread_annotations.h"
 #include "device_virtual/image_format.h"
 
 namespace tutti::device_virtual {
 
 struct Buffer::Afterlife {
   cl_mem handle = nullptr;
-  std::mutex mutex;
-  std::vector<std::pair<Destructor, void*>> destructors;  // guarded by mutex
+  Mutex mutex;
+  std::vector<std::pair<Destructor, void*>> destructors TUTTI_GUARDED_BY(mutex);
 
   ~Afterlife() {
     // "The callbacks … are called in the reverse order in which they were registered." Possibly on
@@ -83,7 +84,7 @@ Result<void*> Buffer::pointer_at(uint64_t offset) {
 }
 
 Status Buffer::add_mapping(const Mapping& mapping) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // "CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing."
   if ((mapping.flags & kMapForWriting) != 0) {
     for (const Mapping& other : mappings_) {
@@ -97,12 +98,12 @@ Status Buffer::add_mapping(const Mapping& mapping) {
 }
 
 void Buffer::restore_mapping(const Mapping& mapping) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   mappings_.push_back(mapping);
 }
 
 std::optional<Buffer::Mapping> Buffer::take_mapping(const void* pointer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::find_if(mappings_.rbegin(), mappings_.rend(),
                                   [&](const Mapping& m) { return m.pointer == pointer; });
   if (found == mappings_.rend()) return std::nullopt;
@@ -112,7 +113,7 @@ std::optional<Buffer::Mapping> Buffer::take_mapping(const void* pointer) {
 }
 
 void Buffer::add_destructor(Destructor function, void* user_data) {
-  const std::lock_guard lock(afterlife_->mutex);
+  const MutexLock lock(afterlife_->mutex);
   afterlife_->destructors.emplace_back(function, user_data);
 }
 
@@ -127,7 +128,7 @@ Status Buffer::info(cl_mem_info what, const InfoAnswer& answer) {
     case CL_MEM_HOST_PTR:
       return answer.value(host_ptr_);
     case CL_MEM_MAP_COUNT: {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       return answer.value(static_cast<cl_uint>(mappings_.size()));
     }
     case CL_MEM_REFERENCE_COUNT:

@@ -8,10 +8,10 @@
 #include <CL/cl.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/thread_annotations.h"
 #include "device_virtual/context.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
@@ -101,8 +101,8 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   std::shared_ptr<Afterlife> afterlife_;
   const scheduler::BufferView view_;
   const Ref<scheduler::BufferImage> buffer_image_;
-  std::mutex mutex_;
-  std::vector<Mapping> mappings_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Mapping> mappings_ TUTTI_GUARDED_BY(mutex_);
   ArgumentHolders argument_holders_;
 };
 

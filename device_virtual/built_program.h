@@ -18,8 +18,8 @@
 #include "base/result.h"
 #include "device_virtual/program_modules.h"
 #include "kernel_compiler/compiler_client.h"
-#include "scheduler/exec/backend_set.h"
-#include "scheduler/exec/work.h"
+#include "scheduler/command/work.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::device_virtual {
 

@@ -13,7 +13,7 @@
 #include "device_virtual/context.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
-#include "scheduler/exec/engine.h"
+#include "scheduler/engine/engine.h"
 
 namespace tutti::device_virtual {
 

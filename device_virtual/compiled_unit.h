@@ -6,17 +6,16 @@
 
 #include <CL/cl.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/api/backend.h"
 #include "base/result.h"
-#include "scheduler/exec/backend_set.h"
+#include "base/thread_annotations.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::device_virtual {
 
@@ -24,24 +23,24 @@ namespace tutti::device_virtual {
 template <typename T>
 class MadeOnce {
  public:
-  explicit MadeOnce(size_t backends) : slots_(backends) {}
+  explicit MadeOnce(size_t backends) : states_(backends, State::kNone), slots_(backends) {}
 
   /// `make` returns what there is, or null and why.
   template <typename Make>
   Result<T*> get(uint32_t backend, Make&& make) {
     Slot& slot = slots_[backend];
     {
-      std::unique_lock lock(mutex_);
-      made_.wait(lock, [&] { return slot.state != State::kMaking; });
-      if (slot.state == State::kMade) return answer(slot);
-      slot.state = State::kMaking;
+      const MutexLock lock(mutex_);
+      while (states_[backend] == State::kMaking) made_.wait(mutex_);
+      if (states_[backend] == State::kMade) return answer(slot);
+      states_[backend] = State::kMaking;
     }
     std::pair<std::unique_ptr<T>, Error> made = make();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       slot.object = std::move(made.first);
       slot.error = std::move(made.second);
-      slot.state = State::kMade;
+      states_[backend] = State::kMade;
     }
     made_.notify_all();
     return answer(slot);
@@ -51,18 +50,18 @@ class MadeOnce {
   // kNone ──(first caller)──▶ kMaking ──▶ kMade (object or error, constant from then on)
   enum class State : uint8_t { kNone, kMaking, kMade };
   struct Slot {
-    State state = State::kNone;  // guarded by mutex_
-    std::unique_ptr<T> object;   // constant once kMade
-    Error error;                 // constant once kMade; why there is no object
+    std::unique_ptr<T> object;
+    Error error;  // why there is no object
   };
   static Result<T*> answer(const Slot& slot) {
     if (slot.object != nullptr) return slot.object.get();
     return tl::unexpected<Error>(slot.error);
   }
 
-  std::mutex mutex_;
-  std::condition_variable made_;
-  std::vector<Slot> slots_;
+  Mutex mutex_;
+  ConditionVariable made_;
+  std::vector<State> states_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<Slot> slots_;  // each written by who makes it, constant once kMade
 };
 
 class CompiledUnit {

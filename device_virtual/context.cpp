@@ -52,7 +52,7 @@ Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
   if ((access & CL_MEM_KERNEL_READ_AND_WRITE) != 0) return std::vector<cl_image_format>{};
   const std::pair key(access, type);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto known = image_formats_.find(key); known != image_formats_.end()) {
       return known->second;
     }
@@ -72,7 +72,7 @@ Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
       });
     });
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return image_formats_.emplace(key, std::move(common)).first->second;
 }
 
@@ -95,7 +95,7 @@ Status Context::info(cl_context_info what, const InfoAnswer& answer) const {
 }
 
 void Context::add_destructor(Destructor function, void* user_data) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   destructors_.emplace_back(function, user_data);
 }
 

@@ -7,15 +7,15 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/thread_annotations.h"
 #include "device_virtual/device.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
-#include "scheduler/exec/engine.h"
+#include "scheduler/engine/engine.h"
 
 namespace tutti::device_virtual {
 
@@ -57,10 +57,10 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   const std::shared_ptr<const Capabilities> capabilities_;
   const Options options_;
   scheduler::Engine& engine_;
-  std::mutex mutex_;
-  std::vector<std::pair<Destructor, void*>> destructors_;  // guarded by mutex_
-  std::map<std::pair<cl_mem_flags, cl_mem_object_type>, std::vector<cl_image_format>>
-      image_formats_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::pair<Destructor, void*>> destructors_ TUTTI_GUARDED_BY(mutex_);
+  std::map<std::pair<cl_mem_flags, cl_mem_object_type>, std::vector<cl_image_format>> image_formats_
+      TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::device_virtual

@@ -15,7 +15,7 @@
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
 #include "device_virtual/partition.h"
-#include "scheduler/exec/backend_set.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::device_virtual {
 

@@ -8,7 +8,7 @@
 #include "device_virtual/context.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
-#include "scheduler/log/command.h"
+#include "scheduler/command/command.h"
 
 namespace tutti::device_virtual {
 

@@ -16,7 +16,7 @@ HandlePool::HandlePool(size_t object_size, size_t alignment)
       alignment_(std::max(alignment, alignof(std::max_align_t))) {}
 
 void* HandlePool::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_ == nullptr) {
     // The first `alignment_` bytes link the chunks.
     auto* chunk = static_cast<std::byte*>(
@@ -37,7 +37,7 @@ void* HandlePool::take() {
 void HandlePool::give(void* memory) noexcept {
   auto* head = new (memory) HandleHead;  // tag 0: dead
   head->dispatch = g_dispatch;           // loaders jump through dead handles too
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   head->reserved = free_;
   free_ = head;
 }

@@ -16,12 +16,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include "base/ref_counted.h"
+#include "base/thread_annotations.h"
 
 namespace tutti::device_virtual {
 
@@ -62,9 +62,10 @@ class HandlePool {
  private:
   const size_t stride_;
   const size_t alignment_;
-  std::mutex mutex_;
-  HandleHead* free_ = nullptr;    // guarded by mutex_; linked through HandleHead::reserved
-  void* newest_chunk_ = nullptr;  // guarded by mutex_; chunks stay linked, so they are not leaks
+  Mutex mutex_;
+  HandleHead* free_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // linked through HandleHead::reserved
+  void* newest_chunk_ TUTTI_GUARDED_BY(mutex_) =
+      nullptr;  // chunks stay linked, so they are not leaks
 };
 
 }  // namespace tutti::device_virtual

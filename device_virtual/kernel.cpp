@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/plan/local_size.h"
+#include "scheduler/access/local_size.h"
 
 namespace tutti::device_virtual {
 

@@ -24,7 +24,7 @@ KernelArguments::KernelArguments(size_t count)
     : set_(std::make_shared<ArgumentSet>(count)), owners_(count, nullptr) {}
 
 KernelArguments::KernelArguments(const KernelArguments& other) {
-  const std::lock_guard lock(other.mutex_);
+  const MutexLock lock(other.mutex_);
   // A copy, not a share: "Setting arguments on the new kernel object will not affect
   // source_kernel", and the source need not remember that its set is shared.
   set_ = std::make_shared<ArgumentSet>(*other.set_);
@@ -49,7 +49,7 @@ ArgumentSlot& KernelArguments::writable(uint32_t index, Retired& retired) {
 
 void KernelArguments::set_bytes(uint32_t index, std::span<const std::byte> value) {
   Retired retired;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   const bool same_size = old.kind == ArgumentSlot::Kind::kBytes && old.bytes.size() == value.size();
   // Programs set unchanged arguments again before every launch: that must not cost a copy.
@@ -62,7 +62,7 @@ void KernelArguments::set_bytes(uint32_t index, std::span<const std::byte> value
 
 void KernelArguments::set_local(uint32_t index, uint64_t size) {
   Retired retired;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   if (old.kind == ArgumentSlot::Kind::kLocal && old.local_size == size) return;
   ArgumentSlot& slot = writable(index, retired);
@@ -72,7 +72,7 @@ void KernelArguments::set_local(uint32_t index, uint64_t size) {
 
 void KernelArguments::set_sampler(uint32_t index, const backends::SamplerState& sampler) {
   Retired retired;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   if (old.kind == ArgumentSlot::Kind::kSampler && old.sampler == sampler) return;
   ArgumentSlot& slot = writable(index, retired);
@@ -85,7 +85,7 @@ bool KernelArguments::set_buffer(uint32_t index, const void* owner, const Buffer
   Retired retired;
   BufferView replaced;
   Ref<scheduler::BufferImage> replaced_image;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const ArgumentSlot& old = (*set_)[index];
   if (old.kind == ArgumentSlot::Kind::kBuffer && owners_[index] == owner &&
       same_view(old.view, view)) {
@@ -103,7 +103,7 @@ void KernelArguments::forget(const void* owner) {
   Retired retired;
   std::vector<BufferView> dropped;
   std::vector<Ref<scheduler::BufferImage>> dropped_images;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (uint32_t i = 0; i < owners_.size(); ++i) {
     if (owners_[i] != owner) continue;
     ArgumentSlot& slot = writable(i, retired);
@@ -116,7 +116,7 @@ void KernelArguments::forget(const void* owner) {
 
 KernelArguments::Snapshot KernelArguments::snapshot() {
   Snapshot snapshot;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   snapshot.complete = true;
   for (const ArgumentSlot& slot : *set_) {
     if (slot.kind == ArgumentSlot::Kind::kUnset) snapshot.complete = false;
@@ -130,13 +130,13 @@ KernelArguments::Snapshot KernelArguments::snapshot() {
 bool KernelArguments::give_numbers(scheduler::LaunchedArguments& launched) {
   // Who sets an argument while another thread launches cannot tell which value that gets.
   if (launched.are(version_.load(std::memory_order_acquire))) return true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return launched.take_numbers(*set_);
 }
 
 uint64_t KernelArguments::local_bytes() const {
   uint64_t sum = 0;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const ArgumentSlot& slot : *set_) {
     if (slot.kind == ArgumentSlot::Kind::kLocal) sum += slot.local_size;
   }
@@ -145,7 +145,7 @@ uint64_t KernelArguments::local_bytes() const {
 
 std::vector<const void*> KernelArguments::owners() const {
   std::vector<const void*> result;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const void* owner : owners_) {
     if (owner != nullptr && std::find(result.begin(), result.end(), owner) == result.end()) {
       result.push_back(owner);
@@ -155,7 +155,7 @@ std::vector<const void*> KernelArguments::owners() const {
 }
 
 void ArgumentHolders::add(const std::shared_ptr<KernelArguments>& arguments) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Holder& holder : holders_) {
     if (holder.identity != arguments.get()) continue;
     holder.arguments = arguments;  // the entry may be of a dead kernel at the same address
@@ -169,14 +169,14 @@ void ArgumentHolders::add(const std::shared_ptr<KernelArguments>& arguments) {
 }
 
 size_t ArgumentHolders::size() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return holders_.size();
 }
 
 void ArgumentHolders::forget(const void* owner) {
   std::vector<Holder> holders;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     holders.swap(holders_);
   }
   for (const Holder& holder : holders) {

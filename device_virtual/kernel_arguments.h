@@ -19,12 +19,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
-#include "scheduler/exec/launched_arguments.h"
-#include "scheduler/exec/work.h"
+#include "base/thread_annotations.h"
+#include "scheduler/command/launched_arguments.h"
+#include "scheduler/command/work.h"
 
 namespace tutti::device_virtual {
 
@@ -60,14 +60,13 @@ class KernelArguments final : public scheduler::ArgumentSource {
  private:
   // What an update replaces: memory may end with it, so it is kept until the lock has been let go.
   using Retired = std::shared_ptr<const scheduler::ArgumentSet>;
-  // Requires mutex_.
-  scheduler::ArgumentSlot& writable(uint32_t index, Retired& retired);
+  scheduler::ArgumentSlot& writable(uint32_t index, Retired& retired) TUTTI_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<scheduler::ArgumentSet> set_;  // guarded by mutex_
-  std::atomic<uint64_t> version_{0};             // the set's; changed under mutex_
-  bool shared_ = false;                          // guarded by mutex_; others may have set_
-  std::vector<const void*> owners_;              // guarded by mutex_; per argument
+  mutable Mutex mutex_;
+  std::shared_ptr<scheduler::ArgumentSet> set_ TUTTI_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> version_{0};                          // the set's; changed under mutex_
+  bool shared_ TUTTI_GUARDED_BY(mutex_) = false;              // others may have set_
+  std::vector<const void*> owners_ TUTTI_GUARDED_BY(mutex_);  // per argument
 };
 
 /// The argument sets that name one memory object. Member of the object; thread-safe.
@@ -83,9 +82,9 @@ class ArgumentHolders {
     const KernelArguments* identity;
     std::weak_ptr<KernelArguments> arguments;
   };
-  std::mutex mutex_;
-  std::vector<Holder> holders_;  // guarded by mutex_
-  size_t prune_at_ = 16;         // guarded by mutex_; entries of dead kernels go when this many
+  Mutex mutex_;
+  std::vector<Holder> holders_ TUTTI_GUARDED_BY(mutex_);
+  size_t prune_at_ TUTTI_GUARDED_BY(mutex_) = 16;  // entries of dead kernels go when this many
 };
 
 }  // namespace tutti::device_virtual

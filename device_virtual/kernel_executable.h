@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "device_virtual/built_program.h"
-#include "scheduler/exec/work.h"
+#include "scheduler/command/work.h"
 
 namespace tutti::device_virtual {
 

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "base/task_thread.h"
-#include "scheduler/exec/backend_set.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::device_virtual {
 

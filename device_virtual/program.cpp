@@ -61,7 +61,7 @@ bool Program::built_for(const Device& device) const {
 }
 
 BackendGroups Program::backends_to_build_on() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   BackendGroups groups;
   for (const Ref<Device>& device : devices_) {
     if (built_for(*device)) groups.push_back(device->backends());
@@ -186,7 +186,7 @@ Result<Program::Linked> Program::link(Context& context, Devices devices, const c
 }
 
 Status Program::add_to_link(CompiledUnits& units, bool& all_take_options) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // "CL_INVALID_OPERATION if the compilation or build of a program executable for any of the
   // devices listed in device_list by a previous call to clCompileProgram or clBuildProgram for
   // program has not completed"; "if the rules for devices containing compiled binaries or libraries
@@ -233,7 +233,7 @@ BuildOutcome Program::build_again() {
 Status Program::begin_build(Devices devices, const std::string& options) {
   std::shared_ptr<BuiltProgram> replaced;  // these end after the lock
   CompiledUnits replaced_units;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (status_ == CL_BUILD_IN_PROGRESS) {
     return fail(CL_INVALID_OPERATION, "a build of this program has not completed");
   }
@@ -259,7 +259,7 @@ Status Program::begin_build(Devices devices, const std::string& options) {
 }
 
 void Program::end_build(BuildOutcome outcome) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   status_ = outcome.code == CL_SUCCESS ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
   log_ = std::move(outcome.log);
   built_ = std::move(outcome.program);
@@ -277,7 +277,7 @@ Status Program::end_build_with_status(BuildOutcome outcome) {
 }
 
 Result<std::shared_ptr<BuiltProgram>> Program::executable() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (built_ == nullptr) {
     return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program has no successfully built executable");
   }
@@ -285,7 +285,7 @@ Result<std::shared_ptr<BuiltProgram>> Program::executable() {
 }
 
 Result<std::shared_ptr<BuiltProgram>> Program::executable_and_attach() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (built_ == nullptr) {
     return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program has no successfully built executable");
   }
@@ -294,12 +294,12 @@ Result<std::shared_ptr<BuiltProgram>> Program::executable_and_attach() {
 }
 
 void Program::attach_kernel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++attached_kernels_;
 }
 
 void Program::detach_kernel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --attached_kernels_;
 }
 
@@ -347,7 +347,7 @@ Status Program::create_kernels(size_t room, cl_kernel* kernels, cl_uint* count) 
 
 std::vector<std::byte> Program::binary(const Device& device) {
   ProgramBinary binary;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool meant = built_for(device);
   if (meant && built_ != nullptr) {
     const ProgramTexts& texts = built_->texts();
@@ -431,7 +431,7 @@ Status Program::info(cl_program_info what, const InfoAnswer& answer) {
 
 Status Program::build_info(const Device& device, cl_program_build_info what,
                            const InfoAnswer& answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool meant = built_for(device);
   switch (what) {
     case CL_PROGRAM_BUILD_STATUS:

@@ -11,12 +11,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/thread_annotations.h"
 #include "device_virtual/built_program.h"
 #include "device_virtual/context.h"
 #include "device_virtual/handle.h"
@@ -97,7 +97,7 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   std::vector<std::byte> binary(const Device& device);
   Status begin_build(Devices devices, const std::string& options);
   BackendGroups backends_to_build_on();
-  bool built_for(const Device& device) const;  // mutex_ is held
+  bool built_for(const Device& device) const TUTTI_REQUIRES(mutex_);
   void end_build(BuildOutcome outcome) noexcept;
   Status end_build_with_status(BuildOutcome outcome);
   BuildOutcome build_again();
@@ -117,14 +117,14 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
 
   // The state of the last build:
   //   CL_BUILD_NONE ──▶ CL_BUILD_IN_PROGRESS ──▶ CL_BUILD_SUCCESS or CL_BUILD_ERROR ──▶ (again)
-  std::mutex mutex_;
-  cl_build_status status_ = CL_BUILD_NONE;  // guarded by mutex_
-  std::string options_;                     // guarded by mutex_
-  Devices build_devices_;                   // guarded by mutex_; those of the last build
-  std::string log_;                         // guarded by mutex_
-  std::shared_ptr<BuiltProgram> built_;     // guarded by mutex_; the executable, or null
-  CompiledUnits units_;                     // guarded by mutex_; of an object or a library
-  uint32_t attached_kernels_ = 0;           // guarded by mutex_
+  Mutex mutex_;
+  cl_build_status status_ TUTTI_GUARDED_BY(mutex_) = CL_BUILD_NONE;
+  std::string options_ TUTTI_GUARDED_BY(mutex_);
+  Devices build_devices_ TUTTI_GUARDED_BY(mutex_);  // those of the last build
+  std::string log_ TUTTI_GUARDED_BY(mutex_);
+  std::shared_ptr<BuiltProgram> built_ TUTTI_GUARDED_BY(mutex_);  // the executable, or null
+  CompiledUnits units_ TUTTI_GUARDED_BY(mutex_);                  // of an object or a library
+  uint32_t attached_kernels_ TUTTI_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tutti::device_virtual

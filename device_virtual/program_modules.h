@@ -19,8 +19,8 @@
 #include "backends/api/backend.h"
 #include "base/result.h"
 #include "device_virtual/compiled_unit.h"
-#include "scheduler/exec/backend_set.h"
-#include "scheduler/exec/work.h"
+#include "scheduler/command/work.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::device_virtual {
 

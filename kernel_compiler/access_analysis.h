@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/plan/access_summary.h"
+#include "scheduler/access/access_summary.h"
 
 namespace llvm {
 class Module;

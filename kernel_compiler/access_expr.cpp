@@ -12,7 +12,7 @@
 
 #include "kernel_compiler/builtin_names.h"
 #include "kernel_compiler/image_coordinates.h"
-#include "scheduler/plan/image_layout.h"
+#include "scheduler/access/image_layout.h"
 
 namespace tutti::kernel_compiler {
 namespace {

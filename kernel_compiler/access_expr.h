@@ -19,7 +19,7 @@
 #include <tuple>
 #include <vector>
 
-#include "scheduler/plan/access_summary.h"
+#include "scheduler/access/access_summary.h"
 
 namespace llvm {
 class SCEVNAryExpr;

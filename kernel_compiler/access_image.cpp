@@ -14,7 +14,7 @@
 #include "kernel_compiler/access_collector.h"
 #include "kernel_compiler/image_coordinates.h"
 #include "kernel_compiler/source_line.h"
-#include "scheduler/plan/image_layout.h"
+#include "scheduler/access/image_layout.h"
 
 namespace tutti::kernel_compiler {
 

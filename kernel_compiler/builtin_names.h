@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "scheduler/plan/access_summary.h"
+#include "scheduler/access/access_summary.h"
 
 namespace tutti::kernel_compiler {
 

@@ -45,4 +45,4 @@ struct TuttiCompilerApi {
 
 }  // extern "C"
 
-// The hidden argument of the rewritten variant is scheduler/plan/hidden_argument.h.
+// The hidden argument of the rewritten variant is scheduler/access/hidden_argument.h.

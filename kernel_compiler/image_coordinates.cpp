@@ -11,7 +11,7 @@
 #include <cstddef>
 
 #include "kernel_compiler/builtin_names.h"
-#include "scheduler/plan/image_layout.h"
+#include "scheduler/access/image_layout.h"
 
 namespace tutti::kernel_compiler {
 namespace {

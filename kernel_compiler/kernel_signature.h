@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel_compiler/build_options.h"
-#include "scheduler/plan/access_summary.h"
+#include "scheduler/access/access_summary.h"
 
 namespace clang {
 class ASTContext;

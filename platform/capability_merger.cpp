@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "platform/platform_object.h"
-#include "scheduler/plan/hidden_argument.h"
+#include "scheduler/access/hidden_argument.h"
 
 namespace tutti::platform {
 namespace {

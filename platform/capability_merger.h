@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what the real devices answer to clGetDeviceInfo, what the virtual device answers: everything
-// a program may rely on holds on every device that may get its work (docs/ARCHITECTURE.md,
+// a program may rely on holds on every device that may get its work (docs/design/devices.md,
 // "Capabilities"). Pure functions on plain values; a Capabilities is immutable after creation and
 // free to share by threads.
 #pragma once

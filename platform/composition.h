@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "scheduler/exec/engine.h"
+#include "scheduler/engine/engine.h"
 
 namespace tutti::device_virtual {
 class Device;

@@ -18,7 +18,7 @@ uint32_t check_of(const PieceHead& head) {
 }  // namespace
 
 Status ContentWriter::create(const std::string& folder) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return file_.create(content_file(folder), kContentMagic);
 }
 
@@ -28,7 +28,7 @@ Result<Content> ContentWriter::put(std::span<const std::byte> bytes) {
     const Hash& hash = content.pieces[i];
     const auto piece = bytes.subspan(i * kPieceBytes,
                                      std::min<size_t>(kPieceBytes, bytes.size() - i * kPieceBytes));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (known_.contains(hash)) continue;
     buffer_.resize(sizeof(PieceHead) + ZSTD_compressBound(piece.size()));
     // The fastest level: the application waits for it.

@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/thread_annotations.h"
 #include "record/call.h"
 #include "record/files.h"
 
@@ -22,10 +22,10 @@ class ContentWriter {
   Result<Content> put(std::span<const std::byte> bytes);
 
  private:
-  std::mutex mutex_;
-  std::set<Hash> known_;           // guarded by mutex_
-  std::vector<std::byte> buffer_;  // guarded by mutex_
-  AppendFile file_;                // guarded by mutex_
+  Mutex mutex_;
+  std::set<Hash> known_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<std::byte> buffer_ TUTTI_GUARDED_BY(mutex_);
+  AppendFile file_ TUTTI_GUARDED_BY(mutex_);
 };
 
 class ContentReader {

@@ -52,7 +52,7 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& folder) {
 Result<Content> Writer::put(std::span<const std::byte> bytes) { return content_.put(bytes); }
 
 Status Writer::write(Call& call) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   call.end = tick();
   const std::string body = encode(call);
   const CallHead head{static_cast<uint32_t>(body.size()),

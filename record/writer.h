@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/thread_annotations.h"
 #include "record/call.h"
 #include "record/content_store.h"
 #include "record/files.h"
@@ -29,8 +29,8 @@ class Writer {
  private:
   std::atomic<uint64_t> clock_{1};
   ContentWriter content_;
-  std::mutex mutex_;
-  AppendFile file_;  // guarded by mutex_
+  Mutex mutex_;
+  AppendFile file_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::record

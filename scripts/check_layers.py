@@ -20,14 +20,32 @@ ALLOWED = {
     "record": ("base",),
     "backends/api": ("base",),
     "backends": ("base",),
-    # Balancers and the performance model are pure logic, also usable without any OpenCL.
-    "scheduler/balance": ("base", "scheduler/model"),
+    # Inside the scheduler each room uses those before it. The first four are pure logic, also usable
+    # without any OpenCL.
+    "scheduler/access": ("base", "backends/api"),
     "scheduler/model": ("base",),
+    "scheduler/balance": ("scheduler/model", "base"),
     "scheduler/sim": ("scheduler/balance", "scheduler/model", "scheduler/plan/pricing.h", "base"),
-    "scheduler": ("backends/api", "base"),
+    "scheduler/devices": ("scheduler/model", "backends/api", "base"),
+    "scheduler/memory": ("scheduler/devices", "scheduler/access", "backends/api", "base"),
+    "scheduler/command": ("scheduler/memory", "scheduler/devices", "scheduler/access",
+                          "backends/api", "base"),
+    "scheduler/plan": ("scheduler/command", "scheduler/memory", "scheduler/devices",
+                       "scheduler/balance", "scheduler/model", "scheduler/access", "backends/api",
+                       "base"),
+    "scheduler/order": ("scheduler/plan", "scheduler/command", "scheduler/memory",
+                        "scheduler/devices", "scheduler/access", "backends/api", "base"),
+    "scheduler/observe": ("scheduler/plan", "scheduler/command", "scheduler/memory",
+                          "scheduler/devices", "scheduler/balance", "scheduler/model",
+                          "scheduler/access", "backends/api", "base"),
+    "scheduler/run": ("scheduler/observe", "scheduler/order", "scheduler/plan",
+                      "scheduler/command", "scheduler/memory", "scheduler/devices",
+                      "scheduler/balance", "scheduler/model", "scheduler/access", "backends/api",
+                      "base"),
+    "scheduler/engine": ("scheduler", "backends/api", "base"),
     # The front end shares with the scheduler the summary and the hidden argument: plain data.
-    "kernel_compiler": ("scheduler/plan/access_summary.h", "scheduler/plan/hidden_argument.h",
-                        "scheduler/plan/image_layout.h", "base"),
+    "kernel_compiler": ("scheduler/access/access_summary.h", "scheduler/access/hidden_argument.h",
+                        "scheduler/access/image_layout.h", "base"),
     "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "base"),
     # The composition root: it alone, and the tools, name a concrete backend.
     "platform": ("device_virtual", "scheduler", "backends", "base"),
@@ -42,7 +60,8 @@ ROOMS = {folder.split("/")[0] for folder in ALLOWED}
 OTHER_FOLDERS = {"bench", "demo", "tests"}
 
 # Folders whose own files may not be included by a sibling folder of the same parent.
-SELF_CONTAINED = ("scheduler/balance", "scheduler/model", "scheduler/sim", "backends/api")
+SELF_CONTAINED = ("backends/api",) + tuple(
+    room for room in ALLOWED if room.startswith("scheduler/"))
 
 # The rooms that may name backends/opencl.
 COMPOSITION_ROOTS = ("platform", "tools")

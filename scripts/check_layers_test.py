@@ -37,6 +37,10 @@ class CheckLayers(unittest.TestCase):
             ("base/log.cpp", "backends/api/backend.h"),
             ("backends/api/backend.h", "backends/impl.h"),
             ("backends/opencl/queue.cpp", "scheduler/plan/planner.h"),
+            ("scheduler/plan/planner.cpp", "scheduler/order/command_log.h"),
+            ("scheduler/memory/logical_buffer.cpp", "scheduler/command/command.h"),
+            ("scheduler/command/command.cpp", "scheduler/engine/engine.h"),
+            ("scheduler/devices/backend_set.cpp", "scheduler/memory/logical_buffer.h"),
             ("scheduler/plan/planner.cpp", "device_virtual/kernel.h"),
             ("scheduler/plan/planner.cpp", "kernel_compiler/compiler_client.h"),
             ("kernel_compiler/front_end.cpp", "backends/api/backend.h"),
@@ -57,11 +61,11 @@ class CheckLayers(unittest.TestCase):
         self.assert_good("scheduler/plan/planner.cpp", '"backends/api/backend.h"',
                          '"scheduler/balance/balancer.h"', "<CL/cl.h>")
         self.assert_good("kernel_compiler/front_end.cpp",
-                         '"scheduler/plan/access_summary.h"')
+                         '"scheduler/access/access_summary.h"')
 
     def test_concrete_backend(self):
         named = '"backends/opencl/quirks.h"'
-        for path in ("device_virtual/device.cpp", "scheduler/exec/executor.cpp",
+        for path in ("device_virtual/device.cpp", "scheduler/run/executor.cpp",
                      "icd/dispatch.cpp", "backends/api/backend.h"):
             with self.subTest(path=path):
                 self.assert_bad(path, named, "composition root")
@@ -75,7 +79,7 @@ class CheckLayers(unittest.TestCase):
         self.assert_bad("scheduler/model/model.h", '"CL/cl.h"', "no OpenCL")
         self.assert_bad("scheduler/balance/sigmoid.cpp", '"backends/api/backend.h"',
                         "may use only")
-        self.assert_bad("scheduler/balance/sigmoid.cpp", '"scheduler/exec/executor.h"',
+        self.assert_bad("scheduler/balance/sigmoid.cpp", '"scheduler/run/executor.h"',
                         "may use only")
         self.assert_good("scheduler/balance/sigmoid.cpp", '"base/result.h"',
                          '"scheduler/balance/balancer.h"', '"scheduler/model/model.h"', "<vector>")

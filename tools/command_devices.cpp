@@ -9,7 +9,7 @@
 #include "base/pci_link.h"
 #include "base/progress_line.h"
 #include "platform/composition_devices.h"
-#include "scheduler/exec/energy_monitor.h"
+#include "scheduler/observe/energy_monitor.h"
 #include "tools/commands.h"
 #include "tools/device_measurement.h"
 #include "tools/terminal.h"

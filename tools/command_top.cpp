@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/live_counters.h"
-#include "scheduler/exec/energy_monitor.h"
+#include "scheduler/observe/energy_monitor.h"
 #include "tools/commands.h"
 #include "tools/live_processes.h"
 #include "tools/report_output.h"

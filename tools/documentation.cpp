@@ -58,7 +58,9 @@ struct Document {
 };
 constexpr Document kDocuments[] = {
     {"config", "docs/options.md"},  {"explain", "docs/splitting.md"},
-    {"model", "docs/balancers.md"}, {"run", "docs/balancers.md"},
+    {"model", "docs/balancers.md"}, {"record", "docs/records.md"},
+    {"replay", "docs/records.md"},  {"report", "docs/report.md"},
+    {"run", "docs/balancers.md"},   {"run", "docs/energy.md"},
     {"run", "docs/splitting.md"},   {"simulate", "docs/balancers.md"},
 };
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/plan/access_eval.h"
+#include "scheduler/access/access_eval.h"
 #include "tools/launch_choice.h"
 
 namespace tutti::tools {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "scheduler/plan/access_summary.h"
+#include "scheduler/access/access_summary.h"
 
 namespace tutti::tools {
 

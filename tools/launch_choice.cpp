@@ -9,8 +9,8 @@
 #include <cstring>
 #include <optional>
 
-#include "scheduler/plan/image_layout.h"
-#include "scheduler/plan/local_size.h"
+#include "scheduler/access/image_layout.h"
+#include "scheduler/access/local_size.h"
 
 namespace tutti::tools {
 namespace {

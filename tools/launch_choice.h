@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "scheduler/plan/access_eval.h"
+#include "scheduler/access/access_eval.h"
 
 namespace tutti::tools {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace file as plain data: what scheduler/exec/run_trace.h writes, read again. A trace that is
-// cut off anywhere is read as far as it goes. Value types; texts are kept once, by number.
+// A trace file as plain data: what scheduler/observe/run_trace.h writes, read again. A trace that
+// is cut off anywhere is read as far as it goes. Value types; texts are kept once, by number.
 #pragma once
 
 #include <cstdint>

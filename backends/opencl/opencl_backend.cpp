@@ -118,7 +118,7 @@ Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* hos
   if (code != CL_SUCCESS || !memory.get()) {
     return device_.failure("clCreateBuffer", code ? code : CL_OUT_OF_RESOURCES);
   }
-  if (turn) turn.unlock();
+  turn.unlock();
   return std::make_unique<OpenClMemory>(device_, std::move(memory), size);
 }
 

@@ -58,9 +58,7 @@ struct VendorDevice {
   /// (allocating and releasing memory). Nothing but a word where the device takes all comers.
   /// Turns come in the order in which they were asked for: what another device needs waits for the
   /// package that runs, not for all that its device computes.
-  std::unique_lock<FairMutex> turn() const {
-    return enqueuing ? std::unique_lock(*enqueuing) : std::unique_lock<FairMutex>();
-  }
+  FairTurn turn() const { return FairTurn(enqueuing.get()); }
   /// What calls answer once vendors_gone().
   tl::unexpected<Error> gone(const char* call) const;
 

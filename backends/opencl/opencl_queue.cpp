@@ -164,7 +164,7 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
     if (code == CL_INVALID_VALUE) {
       // Refused before anything was done: row by row, each in a turn of its own.
       (void)device_.error("clEnqueueWriteBufferRect", code);
-      if (turn) turn.unlock();
+      turn.unlock();
       track_->end_call();
       return Queue::write_rows(to, part, host);
     }
@@ -190,7 +190,7 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
     if (code == CL_INVALID_VALUE) {
       // Refused before anything was done: row by row, each in a turn of its own.
       (void)device_.error("clEnqueueReadBufferRect", code);
-      if (turn) turn.unlock();
+      turn.unlock();
       track_->end_call();
       return Queue::read_rows(from, part, host);
     }

@@ -70,7 +70,7 @@ void Recorder::stop(const std::string& reason) noexcept {
 
 record::Object Recorder::number(record::ObjectKind kind, const void* handle, bool anew) {
   if (handle == nullptr) return {kind, 0};
-  const std::lock_guard lock(objects_mutex_);
+  const MutexLock lock(objects_mutex_);
   const auto [place, added] = objects_.try_emplace({kind, handle}, 0);
   if (added || anew) place->second = ++last_number_;
   return {kind, place->second};
@@ -90,7 +90,7 @@ record::Object Recorder::object_of(record::ObjectKind kind, const void* handle) 
   if (kind == record::ObjectKind::kPlatform || kind == record::ObjectKind::kDevice) {
     return found(kind, handle);
   }
-  const std::lock_guard lock(objects_mutex_);
+  const MutexLock lock(objects_mutex_);
   const auto place = objects_.find({kind, handle});
   return {kind, place != objects_.end() ? place->second : record::kUnknownObject};
 }
@@ -119,7 +119,7 @@ void Recorder::note(std::string text) {
 
 void Recorder::note_once(const std::string& text) {
   {
-    const std::lock_guard lock(objects_mutex_);
+    const MutexLock lock(objects_mutex_);
     if (std::find(notes_.begin(), notes_.end(), text) != notes_.end()) return;
     notes_.push_back(text);
   }
@@ -127,13 +127,13 @@ void Recorder::note_once(const std::string& text) {
 }
 
 void Recorder::add_pending(Pending pending) {
-  const std::lock_guard lock(pending_mutex_);
+  const MutexLock lock(pending_mutex_);
   pending_.push_back(std::move(pending));
 }
 
 void Recorder::write_ended() {
   std::vector<Pending> ended;  // destroyed after the lock is given up
-  const std::lock_guard lock(pending_mutex_);
+  const MutexLock lock(pending_mutex_);
   const auto first_ended = std::stable_partition(
       pending_.begin(), pending_.end(),
       [](const Pending& pending) { return pending.event->command().status() > CL_COMPLETE; });
@@ -159,12 +159,12 @@ void Recorder::write_ended() {
 }
 
 void Recorder::add_mapping(const Mapping& mapping) {
-  const std::lock_guard lock(objects_mutex_);
+  const MutexLock lock(objects_mutex_);
   mappings_.push_back(mapping);
 }
 
 Recorder::Mapping Recorder::take_mapping(const void* memory, const void* pointer) {
-  const std::lock_guard lock(objects_mutex_);
+  const MutexLock lock(objects_mutex_);
   const auto place = std::find_if(mappings_.begin(), mappings_.end(), [&](const Mapping& mapping) {
     return mapping.memory == memory && mapping.pointer == pointer;
   });

@@ -9,12 +9,12 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ref_counted.h"
+#include "base/thread_annotations.h"
 #include "device_virtual/event.h"
 #include "record/writer.h"
 
@@ -88,13 +88,14 @@ class Recorder {
   record::Object number(record::ObjectKind kind, const void* handle, bool anew);
 
   const std::unique_ptr<record::Writer> writer_;
-  std::mutex objects_mutex_;
-  std::map<std::pair<record::ObjectKind, const void*>, uint64_t> objects_;  // by objects_mutex_
-  uint64_t last_number_ = 0;                                                // by objects_mutex_
-  std::vector<std::string> notes_;                                          // by objects_mutex_
-  std::vector<Mapping> mappings_;                                           // by objects_mutex_
-  std::mutex pending_mutex_;
-  std::vector<Pending> pending_;  // by pending_mutex_
+  Mutex objects_mutex_;
+  std::map<std::pair<record::ObjectKind, const void*>, uint64_t> objects_
+      TUTTI_GUARDED_BY(objects_mutex_);
+  uint64_t last_number_ TUTTI_GUARDED_BY(objects_mutex_) = 0;
+  std::vector<std::string> notes_ TUTTI_GUARDED_BY(objects_mutex_);
+  std::vector<Mapping> mappings_ TUTTI_GUARDED_BY(objects_mutex_);
+  Mutex pending_mutex_;
+  std::vector<Pending> pending_ TUTTI_GUARDED_BY(pending_mutex_);
 };
 
 }  // namespace tutti::icd::recorder

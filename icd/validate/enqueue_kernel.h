@@ -14,7 +14,7 @@
 #include "device_virtual/command_queue.h"
 #include "device_virtual/kernel.h"
 #include "icd/validate/common.h"
-#include "scheduler/exec/work.h"
+#include "scheduler/command/work.h"
 
 namespace tutti::icd::validate {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "scheduler/exec/backend_set.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::scheduler {
 

@@ -2,8 +2,8 @@
 // Bytes of a buffer or image from one device to another, through staging memory of the host.
 #pragma once
 
-#include "scheduler/exec/backend_set.h"
-#include "scheduler/plan/byte_range.h"
+#include "scheduler/access/byte_range.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::scheduler {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "scheduler/plan/byte_range.h"
+#include "scheduler/access/byte_range.h"
 
 namespace tutti::scheduler {
 

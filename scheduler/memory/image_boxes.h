@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "scheduler/access/byte_range.h"
+#include "scheduler/access/image_layout.h"
 #include "scheduler/memory/segment_rows.h"
-#include "scheduler/plan/byte_range.h"
-#include "scheduler/plan/image_layout.h"
 
 namespace tutti::scheduler {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "scheduler/exec/backend_set.h"
+#include "scheduler/devices/backend_set.h"
 #include "scheduler/memory/device_transfer.h"
 #include "scheduler/memory/image_boxes.h"
 #include "scheduler/memory/image_transfer.h"
@@ -44,9 +44,9 @@ bool overlap(uint64_t begin_a, uint64_t end_a, uint64_t begin_b, uint64_t end_b)
 }  // namespace
 
 LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
-    : backends_(backends),
+    : MemoryOwner(options.size),
+      backends_(backends),
       id_(next_id()),
-      size_(options.size),
       user_memory_(options.user_memory != nullptr),
       image_(options.image),
       map_(options.size),
@@ -81,13 +81,13 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
 Status LogicalBuffer::allocate_host(uint64_t wanted) {
   MutexLock lock(allocation_mutex_);
   if (host_.load(std::memory_order_relaxed)) return {};
-  const bool small_part = size_ > kSoonPinned && wanted < size_ / kSmallPart;
-  if (size_ >= kWorthPinning && !small_part) {
+  const bool small_part = size() > kSoonPinned && wanted < size() / kSmallPart;
+  if (size() >= kWorthPinning && !small_part) {
     for (uint32_t i = 0; i < backends_.real_count() && !pinned_; ++i) {
       if (!backends_.traits(i).pins_host_memory) continue;
       pinned_ =
           backends_.pinned().take(backends_.at(i), backends_.memory(i),
-                                  (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment);
+                                  (size() + kHostAlignment - 1) / kHostAlignment * kHostAlignment);
     }
     // CPU devices compute in the host's copy, and want it aligned.
     if (pinned_ && reinterpret_cast<uintptr_t>(pinned_.memory->data()) % kHostAlignment != 0) {
@@ -98,16 +98,16 @@ Status LogicalBuffer::allocate_host(uint64_t wanted) {
       return {};
     }
   }
-  if (size_ >= kWorthPages) {
-    auto pages = HostPages::allocate(size_);
+  if (size() >= kWorthPages) {
+    auto pages = HostPages::allocate(size());
     if (!pages) return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "no host memory for a buffer");
     pages_.emplace(std::move(*pages));
     host_.store(pages_->data(), std::memory_order_release);
     return {};
   }
   // A whole number of pages: aligned_alloc demands it, and vendors map whole pages.
-  const uint64_t bytes = (size_ + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
-  void* memory = bytes >= size_ ? std::aligned_alloc(kHostAlignment, bytes) : nullptr;
+  const uint64_t bytes = (size() + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
+  void* memory = bytes >= size() ? std::aligned_alloc(kHostAlignment, bytes) : nullptr;
   if (!memory) return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "no host memory for a buffer");
   host_.store(static_cast<std::byte*>(memory), std::memory_order_release);
   return {};
@@ -132,8 +132,8 @@ Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
   backends::Backend& device = backends_.at(backend);
   DeviceMemory& pool = backends_.memory(backend);
   TUTTI_ASSIGN(auto memory, image_ ? pool.allocate_image(device, *image_, *this)
-                            : host ? device.allocate(size_, host)
-                                   : pool.allocate(device, size_, *this));
+                            : host ? device.allocate(size(), host)
+                                   : pool.allocate(device, size(), *this));
   allocations_.push_back({backend, std::move(memory)});
   ready_[backend].store(allocations_.back().memory.get(), std::memory_order_release);
   return allocations_.back().memory.get();
@@ -141,7 +141,7 @@ Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
 
 Status LogicalBuffer::evict(uint32_t backend) {
   const Place place = place_on(backend);
-  for (const auto& segment : segments(0, size_)) {
+  for (const auto& segment : segments(0, size())) {
     if (segment.places != place_bit(place)) continue;
     TUTTI_TRY(make_valid(kHostPlace, segment.begin, segment.end));
   }
@@ -170,7 +170,7 @@ Place LogicalBuffer::place_on(uint32_t backend) const {
 Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }
 
 ByteStrips LogicalBuffer::widened(const ByteStrips& strips) const {
-  return image_ ? whole_pixels(*image_, strips, size_) : strips;
+  return image_ ? whole_pixels(*image_, strips, size()) : strips;
 }
 
 ByteRange LogicalBuffer::widened(uint64_t begin, uint64_t end) const {

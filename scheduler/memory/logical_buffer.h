@@ -19,12 +19,12 @@
 #include "base/ref_counted.h"
 #include "base/result.h"
 #include "base/thread_annotations.h"
+#include "scheduler/access/byte_range.h"
+#include "scheduler/devices/per_backend.h"
+#include "scheduler/devices/pinned_pool.h"
 #include "scheduler/memory/expected_ends.h"
-#include "scheduler/memory/per_backend.h"
-#include "scheduler/memory/pinned_pool.h"
 #include "scheduler/memory/residency_map.h"
 #include "scheduler/memory/segment_rows.h"
-#include "scheduler/plan/byte_range.h"
 
 namespace tutti::scheduler {
 
@@ -46,7 +46,7 @@ bool keep_order(const A& a, const B& b) {
   return (a.writes || b.writes) && a.begin < b.end && b.begin < a.end;
 }
 
-class LogicalBuffer : public RefCounted {
+class LogicalBuffer : public MemoryOwner {
  public:
   struct Options {
     uint64_t size = 0;            // bytes, > 0
@@ -59,7 +59,6 @@ class LogicalBuffer : public RefCounted {
   ~LogicalBuffer();
 
   uint64_t id() const { return id_; }  // unique in the process, never 0
-  uint64_t size() const { return size_; }
   /// Null for a buffer.
   const backends::ImageShape* image() const { return image_ ? &*image_ : nullptr; }
   /// Where the copy of this device lies. Images have vendors' own layouts, also on devices that
@@ -195,7 +194,6 @@ class LogicalBuffer : public RefCounted {
 
   BackendSet& backends_;
   const uint64_t id_;
-  const uint64_t size_;
   const bool user_memory_;
   const std::optional<backends::ImageShape> image_;
   mutable Mutex mutex_;

@@ -5,24 +5,13 @@
 // memory.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-namespace tutti::scheduler {
+#include "scheduler/devices/place.h"
 
-/// A set of places as bits: bit 0 is the host's memory, bit i+1 is backend i. Devices that share
-/// the host's memory are the host's place.
-using PlaceSet = uint64_t;
-using Place = uint32_t;
-inline constexpr Place kHostPlace = 0;
-inline constexpr PlaceSet kEverywhere = ~PlaceSet{0};  // of what has no content
-inline constexpr PlaceSet place_bit(Place place) { return PlaceSet{1} << place; }
-/// Of a set that is not empty.
-inline constexpr Place first_of(PlaceSet places) {
-  return static_cast<Place>(std::countr_zero(places));
-}
+namespace tutti::scheduler {
 
 class ResidencyMap {
  public:

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <span>
 
-#include "scheduler/exec/backend_set.h"
-#include "scheduler/exec/work.h"
+#include "scheduler/access/access_eval.h"
+#include "scheduler/command/work.h"
+#include "scheduler/devices/backend_set.h"
 #include "scheduler/model/performance_model.h"
-#include "scheduler/plan/access_eval.h"
 
 namespace tutti::scheduler {
 

@@ -10,9 +10,9 @@
 
 #include "base/log.h"
 #include "base/trace.h"
+#include "scheduler/access/image_layout.h"
+#include "scheduler/access/local_size.h"
 #include "scheduler/memory/image_boxes.h"
-#include "scheduler/plan/image_layout.h"
-#include "scheduler/plan/local_size.h"
 #include "scheduler/plan/planner_parts.h"
 
 namespace tutti::scheduler {

@@ -304,7 +304,7 @@ class Checker:
 
 
 def documents_of(sources):
-    for pattern in ("*.md", "docs/*.md", "*/README.md", "tests/*/README.md"):
+    for pattern in ("*.md", "docs/*.md", "docs/design/*.md", "*/README.md", "tests/*/README.md"):
         for document in sorted(sources.glob(pattern)):
             name = str(document.relative_to(sources))
             if not name.startswith("build"):

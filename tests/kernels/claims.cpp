@@ -4,7 +4,7 @@
 #include <functional>
 #include <sstream>
 
-#include "scheduler/plan/local_size.h"
+#include "scheduler/access/local_size.h"
 
 namespace tutti::kernel_fuzz {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "device.h"
 #include "kernel_compiler/compiler_client.h"
-#include "scheduler/plan/access_eval.h"
+#include "scheduler/access/access_eval.h"
 
 namespace tutti::kernel_fuzz {
 

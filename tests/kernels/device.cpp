@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
-#include "scheduler/plan/hidden_argument.h"
+#include "scheduler/access/hidden_argument.h"
 
 namespace tutti::kernel_fuzz {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "engine_fixture.h"
-#include "scheduler/exec/energy_monitor.h"
+#include "scheduler/observe/energy_monitor.h"
 
 namespace tutti::testing {
 namespace {

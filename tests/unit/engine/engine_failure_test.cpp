@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine_fixture.h"
-#include "scheduler/exec/engine_impl.h"
+#include "scheduler/engine/engine_impl.h"
 
 namespace tutti::testing {
 namespace {

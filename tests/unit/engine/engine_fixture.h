@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fake_kernels.h"
-#include "scheduler/exec/engine.h"
+#include "scheduler/engine/engine.h"
 
 namespace tutti::testing {
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "engine_fixture.h"
-#include "scheduler/exec/engine_impl.h"
+#include "scheduler/engine/engine_impl.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::testing {

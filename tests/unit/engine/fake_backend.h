@@ -12,7 +12,7 @@
 
 #include "backends/api/backend.h"
 #include "base/task_thread.h"
-#include "scheduler/exec/engine.h"
+#include "scheduler/engine/engine.h"
 
 namespace tutti::testing {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
-#include "scheduler/exec/merge_atomic.h"
-#include "scheduler/exec/verification.h"
+#include "scheduler/run/merge_atomic.h"
+#include "scheduler/run/verification.h"
 
 namespace tutti::scheduler {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's copies of large buffers are pinned where a device gains by it.
 #include "engine_fixture.h"
-#include "scheduler/memory/pinned_pool.h"
+#include "scheduler/devices/pinned_pool.h"
 
 namespace tutti::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
-#include "scheduler/plan/access_eval.h"
-#include "scheduler/plan/image_layout.h"
+#include "scheduler/access/access_eval.h"
+#include "scheduler/access/image_layout.h"
 #include "test_support.h"
 
 namespace tutti::kernel_compiler {

@@ -14,7 +14,7 @@
 #include <stdexcept>
 
 #include "concrete_accesses.h"
-#include "scheduler/plan/hidden_argument.h"
+#include "scheduler/access/hidden_argument.h"
 #include "test_support.h"
 
 namespace tutti::kernel_compiler {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/plan/affine.h"
+#include "scheduler/access/affine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/plan/byte_range.h"
+#include "scheduler/access/byte_range.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "property.h"
-#include "scheduler/plan/access_cache.h"
+#include "scheduler/access/access_cache.h"
 
 namespace tutti::scheduler {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/plan/device_load.h"
+#include "scheduler/devices/device_load.h"
 
 #include <gtest/gtest.h>
 

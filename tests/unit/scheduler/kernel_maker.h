@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/plan/access_eval.h"
+#include "scheduler/access/access_eval.h"
 
 namespace tutti::scheduler::test {
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "scheduler/plan/byte_range.h"
+#include "scheduler/access/byte_range.h"
 
 namespace tutti::scheduler {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/log/vendor_clock.h"
+#include "scheduler/devices/vendor_clock.h"
 
 #include <gtest/gtest.h>
 

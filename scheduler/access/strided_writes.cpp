@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/access/strided_writes.h"
+
+#include <numeric>
+
+namespace tutti::scheduler {
+
+using affine::Form;
+using affine::Interval;
+using affine::magnitude;
+using affine::Term;
+using affine::Wide;
+
+namespace {
+
+// A launch with more strips in one buffer than this burdens the directory more than a comparison
+// of copies costs.
+constexpr Wide kMostStrips = 4096;
+constexpr int kMostPeriods = 4;  // tried one after the other, each a divisor of the one before
+
+/// One access without the terms that the period takes out.
+struct Inner {
+  const AccessUse* use = nullptr;
+  Wide step = 0;
+  Interval rest;  // of the first byte and past the last one
+};
+
+/// The multiple of `period` that brings `value` nearest to zero.
+Wide nearest_multiple(Wide value, Wide period) {
+  return affine::floor_divide(value + period / 2, period) * period;
+}
+
+}  // namespace
+
+StridedWrites strided_writes(const EvaluatedLaunch& launch, uint32_t window, uint32_t dimension,
+                             bool loads) {
+  const Wide slices = launch.shape.groups(dimension);
+  std::vector<const AccessUse*> uses;
+  Wide period = 0;
+  Wide step = 0;
+  Interval touched{affine::kInfinity, -affine::kInfinity};
+  for (const AccessUse& use : launch.uses) {
+    if (use.window != window || !(use.writes() || loads)) continue;
+    if (!use.bounded || use.slices[dimension].lo == use.slices[dimension].hi) return {};
+    if (uses.empty()) step = use.slice[dimension].step;
+    if (step == 0 || use.slice[dimension].step != step) return {};
+    uses.push_back(&use);
+    touched = hull(touched, {use.launch.lo, use.launch.hi + use.access->size});
+  }
+  if (uses.empty()) return {};
+  const Wide sweep = magnitude(step) * slices;
+  const auto outer = [&](const Term& term) {
+    return term.symbol / 3u != dimension && magnitude(term.factor) >= sweep;
+  };
+  for (const AccessUse* use : uses) {
+    for (const Term& term : use->offset) {
+      if (outer(term)) period = std::gcd(static_cast<int64_t>(period), term.factor);
+    }
+  }
+  if (period == 0) return {};
+  std::vector<Inner> inners;
+  AccessDomain::Values values;
+  uint32_t domain = UINT32_MAX;
+  std::vector<Alternate> alternates;
+  for (const AccessUse* use : uses) {
+    const AccessDomain& where = launch.domains[use->domain];
+    if (use->domain != domain) where.slice_values(dimension, values);
+    domain = use->domain;
+    Form form = use->offset;
+    for (const Term& term : use->offset) {
+      if (outer(term)) form = form.without(term.symbol);
+    }
+    where.alternates(form, alternates);
+    const affine::Band band = where.band(values, form, alternates);
+    if (band.step != step || !band.rest.bounded()) return {};
+    inners.push_back({use, band.step, {band.rest.lo, band.rest.hi + use->access->size}});
+  }
+  for (int attempt = 0; attempt < kMostPeriods && period >= sweep; ++attempt) {
+    Interval together = inners.front().rest;
+    Wide spoiler = 0;
+    for (const Inner& inner : inners) {
+      const Wide shift = nearest_multiple(inner.rest.lo - inners.front().rest.lo, period);
+      together = hull(together, {inner.rest.lo - shift, inner.rest.hi - shift});
+      const Wide distance = magnitude(inner.rest.lo - shift - inners.front().rest.lo);
+      if (distance >= sweep) spoiler = distance;
+    }
+    if (together.hi - together.lo <= magnitude(step)) {
+      if ((touched.hi - touched.lo) / period >= kMostStrips) return {};
+      if (!affine::fits_int64(together.lo) || !affine::fits_int64(together.hi)) return {};
+      return {static_cast<int64_t>(period), static_cast<int64_t>(step),
+              static_cast<int64_t>(together.lo), static_cast<int64_t>(together.hi)};
+    }
+    // Copies of the loop's body at constant distances, as unrolling leaves them.
+    if (spoiler == 0) return {};
+    period = std::gcd(static_cast<int64_t>(period), static_cast<int64_t>(spoiler));
+  }
+  return {};
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/command/stream.h"
+
+namespace tutti::scheduler {
+
+uint32_t Stream::next_number() {
+  static std::atomic<uint32_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+Result<backends::Queue*> Stream::queue_of(uint32_t backend, size_t index) {
+  Lane& lane = devices_[backend][index];
+  if (auto* queue = lane.queue.load(std::memory_order_acquire)) return queue;
+  MutexLock lock(mutex_);
+  if (!lane.made) {
+    TUTTI_ASSIGN(lane.made, backends_.at(backend).create_queue({.profiling = index != kPlain}));
+    lane.queue.store(lane.made.get(), std::memory_order_release);
+  }
+  return lane.made.get();
+}
+
+Result<Stream::Turn> Stream::next_turn(uint32_t backend, bool measured) {
+  Turn turn;
+  TUTTI_ASSIGN(turn.queue, vendor_queue(backend, measured));
+  if (has_one_lane(backend)) return turn;
+  turn.lane = measured ? kMeasured : kPlain;
+  MutexLock lock(mutex_);
+  const Lanes& lanes = devices_[backend];
+  if (!lanes[turn.lane].follows_other) turn.after = lanes[1 - turn.lane].newest;
+  return turn;
+}
+
+void Stream::submitted(uint32_t backend, const Turn& turn, backends::CompletionPtr newest) {
+  if (has_one_lane(backend)) return;
+  MutexLock lock(mutex_);
+  Lanes& lanes = devices_[backend];
+  Lane& lane = lanes[turn.lane];
+  Lane& other = lanes[1 - turn.lane];
+  // Another thread may have submitted to the other lane since the turn was taken.
+  lane.follows_other = lane.follows_other || turn.after == other.newest;
+  other.follows_other = false;
+  lane.newest.swap(newest);  // the old one goes after the lock
+}
+
+std::vector<backends::Queue*> Stream::existing_queues(uint32_t backend) const {
+  std::vector<backends::Queue*> queues;
+  const Lanes* lanes = devices_.find(backend);
+  if (lanes == nullptr) return queues;
+  for (const Lane& lane : *lanes) {
+    if (auto* queue = lane.queue.load(std::memory_order_acquire)) queues.push_back(queue);
+  }
+  return queues;
+}
+
+std::vector<backends::Queue*> Stream::existing_queues() const {
+  std::vector<backends::Queue*> queues;
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    for (auto* queue : existing_queues(i)) queues.push_back(queue);
+  }
+  return queues;
+}
+
+}  // namespace tutti::scheduler

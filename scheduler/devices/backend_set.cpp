@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/devices/backend_set.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "scheduler/devices/transfer_trace.h"
+
+namespace tutti::scheduler {
+namespace {
+
+// What parts of devices add to their numbers: apart from those of all real devices, which count
+// from 0, and the same in every run (vendors' caches of built programs depend on it).
+constexpr uint32_t kPartNumbers = 1000;
+constexpr uint64_t kUsableMemory = 95;  // percent of a device's memory
+constexpr uint64_t kTelling = 1 << 20;  // bytes: of less, a transfer shows no speed
+
+/// A device as the performance model knows it in every run: equal devices share what is known.
+std::string identity_of(const backends::DeviceTraits& traits) {
+  return traits.platform_name + " / " + traits.device_name + " (" +
+         std::to_string(traits.compute_units) + " units, driver " + traits.driver_version + ")";
+}
+
+}  // namespace
+
+BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
+                       uint64_t memory_limit)
+    : real_count_(static_cast<uint32_t>(std::min<size_t>(backends.size(), kMostBackends))),
+      memory_limit_(memory_limit),
+      count_(real_count_) {
+  std::move(backends.begin(), backends.begin() + real_count_, backends_.begin());
+  for (uint32_t i = 0; i < real_count_; ++i) {
+    model_.set_device(i, identity_of(traits(i)));
+    limit_memory(i);
+    memory_apart_ |= !traits(i).shares_host_memory;
+  }
+}
+
+TransferTimer::TransferTimer(BackendSet& backends, uint32_t backend)
+    : backends_(backends),
+      backend_(backend),
+      serial_(backends.traits(backend).serial),
+      kernels_begun_(backends.activity(backend).begun),
+      alone_(backends.activity(backend).computing == 0),
+      began_ns_(now_ns()) {}
+
+void TransferTimer::ended(uint64_t direction, uint64_t bytes) const {
+  if (bytes < kTelling) return;
+  const double seconds = seconds_between(began_ns_, now_ns());
+  if (serial_ && !(alone_ && backends_.activity(backend_).begun == kernels_begun_)) return;
+  backends_.model().add(
+      direction, backend_, bytes, seconds,
+      direction == kToDevice ? "transfers to the device" : "transfers to the host");
+}
+
+void BackendSet::note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns) {
+  if (bytes < kTelling) return;
+  Link& link = links_[backend];
+  const double rate = static_cast<double>(bytes) / seconds_between(began_ns, now_ns());
+  double best = link.best.load(std::memory_order_relaxed);
+  while (rate > best && !link.best.compare_exchange_weak(best, rate, std::memory_order_relaxed)) {
+  }
+  link.writes.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool BackendSet::slow_link(uint32_t backend) const {
+  constexpr uint32_t kEnough = 3;  // writes
+  constexpr double kSlow = 0.25;
+  const auto rate = [this](uint32_t i) {
+    const bool known = links_[i].writes.load(std::memory_order_relaxed) >= kEnough;
+    return known ? links_[i].best.load(std::memory_order_relaxed) : 0;
+  };
+  double fastest = 0;
+  for (uint32_t i = 0; i < real_count_; ++i) fastest = std::max(fastest, rate(i));
+  const double own = rate(backend);
+  return own > 0 && own < kSlow * fastest;
+}
+
+void BackendSet::limit_memory(uint32_t backend) {
+  // Programs, queues and local memory need some of it, too.
+  memories_[backend].set_capacity(
+      std::min(memory_limit_, traits(backend).global_memory / 100 * kUsableMemory));
+}
+
+Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {
+  return own_queue(transfer_queues_, TransferKind::kUsual, backend);
+}
+
+Result<backends::Queue*> BackendSet::reading_queue(uint32_t backend) {
+  return own_queue(reading_queues_, TransferKind::kEarlyRead, backend);
+}
+
+Result<backends::Queue*> BackendSet::own_queue(Queues& queues, TransferKind kind,
+                                               uint32_t backend) {
+  MutexLock lock(mutex_);
+  if (!queues[backend]) {
+    // Made once per device and process; a second thread would need the very same queue.
+    TUTTI_ASSIGN(auto queue, backends_[backend]->create_queue({}));
+    queues[backend] = traced_transfers(std::move(queue), backend, traits(backend), kind);
+  }
+  return queues[backend].get();
+}
+
+Result<std::vector<uint32_t>> BackendSet::parts(uint32_t backend, std::span<const uint32_t> units) {
+  MutexLock lock(partition_mutex_);
+  const auto indices = [&units](uint32_t first) {
+    std::vector<uint32_t> list;
+    for (uint32_t i = 0; i < units.size(); ++i) list.push_back(first + i);
+    return list;
+  };
+  for (const Partition& made : partitions_) {
+    if (made.whole == backend && made.units.size() >= units.size() &&
+        std::equal(units.begin(), units.end(), made.units.begin())) {
+      return indices(made.first);
+    }
+  }
+  const uint32_t first = count();
+  if (units.size() > kMostBackends - first) {
+    return fail(CL_DEVICE_PARTITION_FAILED, "too many different parts of devices in one process");
+  }
+  TUTTI_ASSIGN(auto made, backends_[backend]->divide(units, kPartNumbers + first));
+  std::move(made.begin(), made.end(), backends_.begin() + first);
+  for (uint32_t i = 0; i < units.size(); ++i) {
+    model_.set_device(first + i, identity_of(traits(first + i)));
+    limit_memory(first + i);
+  }
+  partitions_.push_back({backend, {units.begin(), units.end()}, first});
+  count_.store(first + static_cast<uint32_t>(units.size()), std::memory_order_release);
+  return indices(first);
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real devices that take part, in the user's order, and after them the parts of devices that
+// sub-devices stand on, each with the place that its memory stands for. Made once per process,
+// never destroyed there; backends are added, never removed, so that reading takes no lock.
+// Thread-safe.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backends/api/backend.h"
+#include "base/thread_annotations.h"
+#include "scheduler/devices/device_memory.h"
+#include "scheduler/devices/per_backend.h"
+#include "scheduler/devices/pinned_pool.h"
+#include "scheduler/devices/place.h"
+#include "scheduler/model/build_times.h"
+#include "scheduler/model/performance_model.h"
+#include "scheduler/model/power_model.h"
+
+namespace tutti::scheduler {
+
+enum class TransferKind : uint8_t;
+
+class BackendSet {
+ public:
+  /// Of more than kMostBackends devices the first ones take part. `memory_limit`: bytes that are
+  /// used of each device's memory at most.
+  explicit BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
+                      uint64_t memory_limit = UINT64_MAX);
+
+  /// Of all backends that exist by now.
+  uint32_t count() const { return count_.load(std::memory_order_acquire); }
+  /// Of the real devices: the first of them.
+  uint32_t real_count() const { return real_count_; }
+  BackendMask real_devices() const { return backend_bit(real_count_) - 1; }
+  backends::Backend& at(uint32_t index) { return *backends_[index]; }
+  const backends::DeviceTraits& traits(uint32_t index) const { return backends_[index]->traits(); }
+  /// The host's place where the device shares the host's memory, else one of its own.
+  Place place(uint32_t backend) const {
+    return backends_[backend]->traits().shares_host_memory ? kHostPlace : backend + 1;
+  }
+  /// Some device has memory of its own.
+  bool memory_apart() const { return memory_apart_; }
+  PinnedPool& pinned() { return pinned_; }
+  /// Of a device with memory of its own.
+  DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
+  /// What is known of the speeds of all of them.
+  PerformanceModel& model() { return model_; }
+  BuildTimes& build_times() { return build_times_; }
+  /// What the application wrote has come straight to the device, since that time.
+  void note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns);
+  /// Whether such writes have always taken several times as long as to another device, of late: a
+  /// GPU on a few lanes. Nobody wants to wait for it.
+  bool slow_link(uint32_t backend) const;
+  /// Kernels that compute on the device, as far as the host's threads wait for them, and how many
+  /// have begun so far.
+  struct Activity {
+    std::atomic<uint32_t> computing{0};
+    std::atomic<uint64_t> begun{0};
+  };
+  Activity& activity(uint32_t backend) { return activities_[backend]; }
+  /// And of their power, where sensors tell it.
+  PowerModel& power() { return power_; }
+  /// The queue for transfers outside any stream, made at first use.
+  Result<backends::Queue*> transfer_queue(uint32_t backend);
+  /// One more, for long reads that must not hold up what packages need.
+  Result<backends::Queue*> reading_queue(uint32_t backend);
+
+  /// Parts of a backend with so many compute units each, as backends that stay: who asks for the
+  /// same sizes again (or fewer of them) gets the same ones. CL_DEVICE_PARTITION_FAILED where the
+  /// vendor cannot, or when there is no place left.
+  Result<std::vector<uint32_t>> parts(uint32_t backend, std::span<const uint32_t> units);
+
+ private:
+  struct Partition {
+    uint32_t whole = 0;  // the backend that was divided
+    std::vector<uint32_t> units;
+    uint32_t first = 0;  // its parts follow each other from here
+  };
+
+  using Queues = std::array<std::unique_ptr<backends::Queue>, kMostBackends>;
+
+  void limit_memory(uint32_t backend);
+  Result<backends::Queue*> own_queue(Queues& queues, TransferKind kind, uint32_t backend)
+      TUTTI_EXCLUDES(mutex_);
+
+  const uint32_t real_count_;
+  const uint64_t memory_limit_;
+  bool memory_apart_ = false;                                               // constant
+  std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
+  std::atomic<uint32_t> count_;
+  PerformanceModel model_;
+  BuildTimes build_times_{model_};
+  PowerModel power_;
+  PinnedPool pinned_;
+  std::array<DeviceMemory, kMostBackends> memories_;
+  struct Link {
+    std::atomic<uint32_t> writes{0};
+    std::atomic<double> best{0};  // bytes per second: others may have slowed some down
+  };
+  std::array<Link, kMostBackends> links_;
+  std::array<Activity, kMostBackends> activities_;
+  Mutex mutex_;
+  Queues transfer_queues_, reading_queues_;  // their content is guarded by mutex_
+  Mutex partition_mutex_;  // held over the vendor's call: equal partitions are made once
+  std::vector<Partition> partitions_ TUTTI_GUARDED_BY(partition_mutex_);
+};
+
+/// A kernel computes on the device, from construction to destruction.
+class Computing {
+ public:
+  Computing() = default;
+  Computing(BackendSet& backends, uint32_t backend) : activity_(&backends.activity(backend)) {
+    ++activity_->begun;
+    ++activity_->computing;
+  }
+  Computing(Computing&& other) noexcept : activity_(std::exchange(other.activity_, nullptr)) {}
+  Computing& operator=(Computing&& other) noexcept {
+    std::swap(activity_, other.activity_);
+    return *this;
+  }
+  ~Computing() {
+    if (activity_) --activity_->computing;
+  }
+
+ private:
+  BackendSet::Activity* activity_ = nullptr;
+};
+
+/// Measures a transfer from construction to ended(), for the performance model. What a device that
+/// does one thing at a time has done meanwhile is no part of a transfer: such a one tells nothing.
+class TransferTimer {
+ public:
+  TransferTimer(BackendSet& backends, uint32_t backend);
+  /// `direction`: kToDevice or kFromDevice.
+  void ended(uint64_t direction, uint64_t bytes) const;
+
+ private:
+  BackendSet& backends_;
+  const uint32_t backend_;
+  const bool serial_;
+  const uint64_t kernels_begun_;
+  const bool alone_;
+  const uint64_t began_ns_;
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/engine/engine.h"
+
+#include <bit>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "scheduler/engine/engine_impl.h"
+
+namespace tutti::scheduler {
+
+Engine::Impl::Impl(BackendSet& set, EngineSettings chosen)
+    : backends(set),
+      settings(std::move(chosen)),
+      model(set.model()),
+      planner(set, settings),
+      executor(set),
+      direct(set),
+      log(*this),
+      energy(set, settings.energy, settings.objective),
+      summary(set, settings.summary, energy),
+      trace(set, energy),
+      compare(set) {
+  if (!settings.model_file.empty()) model.remember_in(settings.model_file);
+  energy.start();
+  // For parts of devices to come, too: a thread is started by its first task.
+  for (uint32_t i = 0; i < kMostBackends; ++i) {
+    workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
+  }
+}
+
+void Engine::Impl::ready(Ref<Command> command) {
+  conductor.post([this, command = std::move(command)] { start(command); });
+}
+
+void Engine::Impl::watch(Ref<Command> command) {
+  TaskThread& worker = *workers[command->backend_];
+  // Watched, so it is no open train any more.
+  worker.post([this, command = std::move(command)] {
+    const Status status = command->completion_->wait();
+    finish_direct(command, code_of(status));
+  });
+}
+
+void Engine::Impl::call_back(Command::Callback callback, cl_int status) {
+  callback_thread.post([callback = std::move(callback), status] { callback(status); });
+}
+
+void Engine::Impl::learned() {
+  if (model.wants_flush()) host_worker.post([this] { model.flush(); });
+}
+
+void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
+  Ref<Stream> stream;
+  {
+    MutexLock lock(log.mutex());
+    stream = command->stream_;
+  }
+  if (!finish_one(command, status) || !stream || rest_train(*stream)) return;
+  for (;;) {
+    const Ref<Command> oldest = log.oldest_direct(*stream);
+    const auto end = oldest ? ended(*oldest) : std::nullopt;
+    if (!end || !finish_one(oldest, *end)) return;
+  }
+}
+
+std::optional<cl_int> Engine::Impl::ended(Command& command) {
+  const auto status = [](const backends::CompletionPtr& completion) -> std::optional<cl_int> {
+    const cl_int polled = completion ? completion->poll() : CL_QUEUED;
+    return polled > CL_COMPLETE ? std::nullopt : std::optional(polled);
+  };
+  if (command.is_train_ && !status(log.completion_so_far(command))) return std::nullopt;
+  return status(log.completion_of(command));
+}
+
+void Engine::Impl::finish_if_ended(const Ref<Command>& command) {
+  if (const auto status = ended(*command)) finish_direct(command, *status);
+}
+
+bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
+  bool timed = command->trace_ != nullptr;
+  {
+    MutexLock lock(log.mutex());
+    if (command->state_ == Command::State::kDone) return false;
+    timed |= command->stream_ && command->stream_->options().profiling;
+    const bool again = command->state_ == Command::State::kEnded;
+    planner.ended(std::exchange(command->expected_, {}));
+    // The sample is taken while the work is still there; a second thread may do the same.
+    const auto* kernel = std::get_if<KernelWork>(&command->work_);
+    const bool told = command->sampled_ || (command->trace_ && summary.enabled());
+    if (status == CL_COMPLETE && kernel && told && !again) {
+      const KernelWork& work = *kernel;
+      const bool sampled = command->sampled_;
+      const uint64_t key = model_key(work);
+      const std::string name = work.kernel->summary().name;
+      const uint64_t items = work.shape.items();
+      lock.unlock();
+      if (const auto times = command->completion_->times()) {
+        const double seconds = static_cast<double>(times->ended - times->started) * 1e-9;
+        summary.measured_whole(name, key, items, command->backend_, seconds);
+        if (sampled) {
+          model.add(key, command->backend_, items, seconds, name);
+          learned();
+        }
+      }
+      lock.lock();
+    }
+  }
+  if (timed) command->read_vendor_times();
+  if (command->trace_ && status == CL_COMPLETE) {
+    trace.ended_direct(*command->trace_, command->backend_,
+                       {command->queued_.load(std::memory_order_relaxed),
+                        command->submitted_.load(std::memory_order_relaxed),
+                        command->started_.load(std::memory_order_relaxed),
+                        command->ended_.load(std::memory_order_acquire)},
+                       clocks[command->backend_]);
+  }
+  log.finish(command, status);
+  return true;
+}
+
+Status Engine::Impl::execute(Command& command) {
+  const HostScope scope(command.trace_.get());
+  const auto* read = std::get_if<ReadWork>(&command.work_);
+  const auto* map = std::get_if<MapWork>(&command.work_);
+  const auto* rect = std::get_if<RectWork>(&command.work_);
+  if ((read || map || rect) && backends.count() > 1) {
+    std::shared_ptr<EarlyRead> early;
+    {
+      MutexLock lock(log.mutex());
+      early.swap(command.early_);
+    }
+    if (early && read) return executor.read_rest(*read, early->finish());
+    if (early && rect) return executor.read_rest(*rect, early->finish());
+    if (early) return executor.map_rest(*map, early->finish());
+  }
+  return executor.execute(command.work_);
+}
+
+cl_int Engine::Impl::wait(const Ref<Command>& command) {
+  if (command->overtook_) {
+    for (const auto& before : log.overtaken(*command)) wait_alone(before);
+  }
+  return wait_alone(command);
+}
+
+cl_int Engine::Impl::wait_alone(const Ref<Command>& command) {
+  for (;;) {
+    const cl_int status = command->status_.load(std::memory_order_acquire);
+    if (status <= CL_COMPLETE) return status;
+    if (!wait_for_vendor(command)) command->status_.wait(status, std::memory_order_acquire);
+  }
+}
+
+void Engine::Impl::wait_for_data(const Ref<Command>& command) {
+  for (;;) {
+    const auto data = command->data_.load(std::memory_order_acquire);
+    if (data == Command::Data::kInPlace) return;
+    if (!wait_for_vendor(command)) command->data_.wait(data, std::memory_order_acquire);
+  }
+}
+
+bool Engine::Impl::wait_for_vendor(const Ref<Command>& command) {
+  if (!command->direct_.load(std::memory_order_acquire)) return false;
+  const auto completion = log.completion_of(*command);
+  if (completion) finish_direct(command, code_of(completion->wait()));
+  return true;
+}
+
+Awaited Engine::Impl::awaited(std::span<const Edge> edges, std::span<Command* const> wait_list) {
+  Awaited found;
+  for (const Command* before : wait_list) found.add(before->trace_.get(), Waits::kNamed);
+  for (const Edge& edge : edges) found.add(edge.command->trace_.get(), edge.waits);
+  return found;
+}
+
+Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> command,
+                                                const EnqueueOptions& options) {
+  std::vector<Edge> edges;
+  std::vector<Ref<Command>> nobody;
+  Ref<Command> splitting;
+  bool ready_now = false;
+  if (log.any_resting()) end_resting(&stream);
+  {
+    MutexLock lock(log.mutex());
+    cl_int error = CL_SUCCESS;
+    edges = log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
+    log.append(stream, command, options.barrier);
+    if (error != CL_SUCCESS) {
+      lock.unlock();
+      log.finish(command, error);
+      return fail(error, "an event in the wait list failed");
+    }
+    command->awaited_ = true;
+    log.link(*command, edges, nobody);
+    ready_now = log.unguard(*command);
+    splitting = split_before(command->work_, edges);
+  }
+  if (splitting) conductor.post([this, splitting] { read_early(splitting); });
+  if (command->trace_) trace.enqueued(*command->trace_, awaited(edges, options.wait_list));
+  for (const Edge& edge : edges) {
+    if (edge.command->direct_.load(std::memory_order_acquire)) wait(edge.command);
+  }
+  if (!ready_now) command->status_.wait(CL_QUEUED, std::memory_order_acquire);
+  if (const cl_int failed = command->status_.load(std::memory_order_acquire); failed < 0) {
+    return fail(failed, "an event in the wait list failed");
+  }
+  const auto uses = uses_of(command->work_, nullptr);
+  for (;;) {
+    std::vector<Ref<Command>> conflicts;
+    {
+      MutexLock lock(log.mutex());
+      conflicts = log.conflicts(*command, uses);
+      if (conflicts.empty()) {
+        log.hold(*command, uses);
+        break;
+      }
+    }
+    if (command->trace_) {
+      Awaited found;
+      for (const auto& other : conflicts) found.add(other->trace_.get(), Waits::kData);
+      trace.held_up(*command->trace_, found);
+    }
+    for (const auto& other : conflicts) wait_for_data(other);
+  }
+  log.set_running(command);
+  const Status status = execute(*command);
+  log.finish(command, code_of(status));
+  if (!status) return tl::unexpected<Error>(status.error());
+  return command;
+}
+
+void Engine::Impl::start(const Ref<Command>& command) {
+  if (command->chained_) return log.set_running(command);
+  std::optional<KernelPlan> plan;
+  if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
+    const uint64_t begun_ns = command->trace_ ? now_ns() : 0;
+    auto planned = planner.plan(*work, command->stream_->options().backends);
+    if (!planned) {
+      log.finish(command, planned.error().code);
+      return;
+    }
+    plan = std::move(*planned);
+    if (command->trace_) trace.decided(*command->trace_, *work, *plan, begun_ns, now_ns());
+  }
+  const auto uses = uses_of(command->work_, plan ? &*plan : nullptr);
+  std::vector<Ref<Command>> to_watch;
+  std::vector<Edge> edges;
+  bool again = false, wait_for_others = false;
+  {
+    MutexLock lock(log.mutex());
+    for (auto& other : log.conflicts(*command, uses))
+      edges.push_back({std::move(other), Waits::kData});
+    if (edges.empty()) {
+      if (plan) {
+        command->allocating_ = !allocated(uses_of(command->work_, nullptr), plan->devices());
+      }
+      log.hold(*command, uses);
+    } else {
+      // Unordered commands whose ranges meet: one after the other. Those ahead have started, so
+      // they end without us.
+      wait_for_others = true;
+      log.link(*command, edges, to_watch);
+      again = log.unguard(*command);
+    }
+  }
+  for (auto& other : to_watch) watch(std::move(other));
+  if (wait_for_others) {
+    if (command->trace_) trace.held_up(*command->trace_, awaited(edges));
+    if (again) ready(command);
+    return;
+  }
+  log.set_running(command);
+  if (plan) {
+    expect(*command, *command->stream_, *plan);
+    start_kernel(command, std::get<KernelWork>(command->work_), std::move(*plan));
+    return;
+  }
+  TaskThread& worker =
+      std::holds_alternative<HostWork>(command->work_) ? native_worker : host_worker;
+  worker.post([this, command] { log.finish(command, code_of(execute(*command))); });
+}
+
+Engine::Engine(BackendSet& backends, EngineSettings settings)
+    : backends_(backends), impl_(std::make_unique<Impl>(backends, std::move(settings))) {}
+
+Engine::~Engine() { impl_->end_resting(nullptr); }
+
+Result<Ref<LogicalBuffer>> Engine::create_buffer(const LogicalBuffer::Options& options,
+                                                 const void* content) {
+  TUTTI_ASSIGN(auto buffer, LogicalBuffer::create(backends_, options));
+  if (!content) return buffer;
+  const auto at_host = [&] { buffer->set_exclusive(kHostPlace, 0, buffer->size()); };
+  if (options.host_now) at_host();
+  if (!impl_->executor.begin_with(buffer, content)) {
+    // The device failed, not the host.
+    at_host();
+    TUTTI_TRY(impl_->executor.begin_with(buffer, content));
+  }
+  return buffer;
+}
+
+Ref<Stream> Engine::create_stream(StreamOptions options) {
+  return make_ref<Stream>(backends_, options);
+}
+
+void Engine::abandon(Stream& stream) {
+  impl_->end_resting(&stream);
+  for (auto& command : impl_->log.outstanding(stream)) {
+    bool nobody_waits = false;
+    {
+      MutexLock lock(impl_->log.mutex());
+      nobody_waits = command->state_ == Command::State::kDirect && !command->watched_;
+      command->watched_ |= nobody_waits;
+    }
+    if (nobody_waits) impl_->watch(std::move(command));
+  }
+}
+
+Result<Ref<Command>> Engine::enqueue(Stream& stream, Work&& work, const EnqueueOptions& options) {
+  if (auto* kernel = std::get_if<KernelWork>(&work)) {
+    return enqueue(stream, std::move(*kernel), options);
+  }
+  return append(stream, std::move(work), options);
+}
+
+bool Engine::waits_for_turn_only(const Stream& stream, const EnqueueOptions& options) {
+  return options.wait_list.empty() || impl_->log.are_ahead(stream, options.wait_list);
+}
+
+bool Engine::joins_trains(const Stream& stream, const EnqueueOptions& options) {
+  const StreamOptions& how = stream.options();
+  return !how.out_of_order && !(options.observed && how.profiling) && !impl_->trace.wants_all() &&
+         waits_for_turn_only(stream, options);
+}
+
+Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
+                                     const EnqueueOptions& options) {
+  if (joins_trains(stream, options)) {
+    return impl_->enqueue_launch(stream, std::move(work), options);
+  }
+  return append(stream, std::move(work), options);
+}
+
+Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOptions& options) {
+  if (std::holds_alternative<WriteWork>(work) && joins_trains(stream, options)) {
+    if (auto joined = impl_->write_behind(stream, work, options)) return *std::move(joined);
+  }
+  auto command = make_ref<Command>(*impl_, options.type, std::move(work));
+  if (impl_->trace.wants_all()) {
+    command->trace_ = impl_->trace.begin(command->work_, stream.number(),
+                                         command->queued_.load(std::memory_order_relaxed));
+  }
+  command->observed_ = options.observed || options.blocking;
+  if (options.blocking) {
+    const bool alone = !options.barrier && !command->trace_ && waits_for_turn_only(stream, options);
+    if (const auto done = alone ? impl_->read_behind(stream, command) : std::nullopt) {
+      if (!*done) return tl::unexpected<Error>(done->error());
+      TUTTI_TRY(wait(options.wait_list));  // they have ended: well?
+      return command;
+    }
+    return impl_->run_blocking(stream, std::move(command), options);
+  }
+  return impl_->enqueue(stream, std::move(command), options);
+}
+
+Ref<Command> Engine::create_user_command() {
+  auto command = make_ref<Command>(*impl_, CL_COMMAND_USER, MarkerWork{});
+  command->status_.store(CL_SUBMITTED, std::memory_order_release);
+  command->trace_ = impl_->trace.user_event();
+  MutexLock lock(impl_->log.mutex());
+  command->state_ = Command::State::kWaiting;
+  command->unfinished_ = 1;
+  return command;
+}
+
+Status Engine::set_user_status(Command& command, cl_int status) {
+  {
+    MutexLock lock(impl_->log.mutex());
+    if (command.unfinished_ == 0) {
+      return fail(CL_INVALID_OPERATION, "the status of the user event was set before");
+    }
+    command.unfinished_ = 0;
+  }
+  impl_->log.finish(Ref<Command>(&command), status);
+  return {};
+}
+
+Status Engine::wait(std::span<Command* const> commands) {
+  bool failed = false;
+  for (Command* command : commands) failed |= impl_->wait(Ref<Command>(command)) < 0;
+  if (failed) {
+    return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "a command that was waited for failed");
+  }
+  return {};
+}
+
+Status Engine::flush(Stream& stream) {
+  for (auto* queue : stream.existing_queues()) TUTTI_TRY(queue->flush());
+  return {};
+}
+
+Status Engine::finish(Stream& stream) {
+  if (impl_->finish_train(stream)) return {};
+  const auto commands = impl_->log.outstanding(stream);
+  // One vendor call per queue for all direct commands; their own events then answer at once.
+  BackendMask direct = 0;
+  for (const auto& command : commands) {
+    if (command->direct_.load(std::memory_order_acquire)) direct |= backend_bit(command->backend_);
+  }
+  // What failed shows in each command's own event.
+  for (; direct != 0; direct &= direct - 1) {
+    const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
+    for (auto* queue : stream.existing_queues(backend)) static_cast<void>(queue->finish());
+  }
+  for (const auto& command : commands) impl_->wait(command);
+  MutexLock lock(impl_->log.mutex());
+  if (std::exchange(stream.unseen_error_, CL_SUCCESS) == CL_SUCCESS) return {};
+  return fail(CL_OUT_OF_RESOURCES, "a command of the queue failed");
+}
+
+void Engine::shut_down() {
+  impl_->conductor.stop();
+  for (auto& worker : impl_->workers) worker->stop();
+  impl_->host_worker.stop();
+  impl_->native_worker.stop();
+  impl_->room_worker.stop();
+  impl_->callback_thread.stop();
+  impl_->energy.stop();
+  impl_->model.flush();
+  impl_->summary.write();
+  const std::string verified = impl_->verified.text();
+  if (!verified.empty()) std::fputs(verified.c_str(), stderr);
+}
+
+}  // namespace tutti::scheduler

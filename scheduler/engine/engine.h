@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: command log, direct path and conducted path behind one class; what device_virtual
+// calls. Thread-safe. One per process in the driver, never destroyed there (worker threads and
+// forgotten commands may outlive every context); tests make and destroy their own.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/ref_counted.h"
+#include "base/result.h"
+#include "scheduler/command/command.h"
+#include "scheduler/command/launched_arguments.h"
+#include "scheduler/command/stream.h"
+#include "scheduler/command/work.h"
+#include "scheduler/devices/backend_set.h"
+#include "scheduler/plan/planner.h"
+
+namespace tutti::scheduler {
+
+struct EnqueueOptions {
+  cl_command_type type = 0;
+  std::span<Command* const> wait_list;
+  bool blocking = false;
+  bool observed = true;        // somebody gets the event; false: only what follows needs its end
+  bool barrier = false;        // later commands of an out-of-order stream wait for this one
+  bool waits_for_all = false;  // with an empty wait list: for everything enqueued before (markers,
+                               // barriers)
+};
+
+class Engine {
+ public:
+  Engine(BackendSet& backends, EngineSettings settings);
+  ~Engine();
+
+  BackendSet& backends() { return backends_; }
+
+  /// With that content (CL_MEM_COPY_HOST_PTR), in the layout of the host's copy; null: none.
+  /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
+  Result<Ref<LogicalBuffer>> create_buffer(const LogicalBuffer::Options& options,
+                                           const void* content = nullptr);
+  Ref<Stream> create_stream(StreamOptions options);
+  /// The application has given the stream up: its commands still run, and are finished by the
+  /// engine's own threads.
+  void abandon(Stream& stream);
+
+  /// The application has released a kernel or memory: what was kept for launches like those before
+  /// lets go of it.
+  void released();
+
+  /// Appends a command. On error nothing was enqueued, except for blocking commands, whose own
+  /// failure is returned (CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when a dependency failed).
+  Result<Ref<Command>> enqueue(Stream& stream, Work&& work, const EnqueueOptions& options);
+  Result<Ref<Command>> enqueue(Stream& stream, KernelWork&& work, const EnqueueOptions& options);
+
+  /// A launch that waits for nothing but its turn, if it differs from one that the in-order stream
+  /// has had of late in numbers among its arguments only, and nobody has touched its buffers since.
+  /// Absent: it is none, and was not enqueued. Nothing of it need be checked: that was found valid
+  /// then. `observer`: null when nobody observes it.
+  struct Observer {
+    cl_command_type type = 0;
+    Ref<Command> command{};  // what is observed
+  };
+  std::optional<Status> launch_again(Stream& stream, const LaunchableKernel& kernel,
+                                     const LaunchShape& shape, bool local_given,
+                                     ArgumentSource& arguments, Observer* observer = nullptr);
+
+  Ref<Command> create_user_command();
+  /// status: CL_COMPLETE or negative. CL_INVALID_OPERATION when it was set already.
+  Status set_user_status(Command& command, cl_int status);
+
+  /// Waits for all. CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when any failed.
+  Status wait(std::span<Command* const> commands);
+  Status flush(Stream& stream);
+  /// CL_OUT_OF_RESOURCES, once, when a command failed that nobody could have asked.
+  Status finish(Stream& stream);
+
+  /// Ends the engine's threads after what they are doing now; writes the summary. For process exit.
+  void shut_down();
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  /// Whether its wait list adds nothing to its place in the stream.
+  bool waits_for_turn_only(const Stream& stream, const EnqueueOptions& options);
+  /// Whether it may be one of a train, going by how it is enqueued.
+  bool joins_trains(const Stream& stream, const EnqueueOptions& options);
+  Result<Ref<Command>> append(Stream& stream, Work&& work, const EnqueueOptions& options);
+
+  BackendSet& backends_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tutti::scheduler

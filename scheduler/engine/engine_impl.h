@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's inside: the log with its consequences, the threads, and the three ways to execute a
+// command (direct, in the calling thread, by the conductor). Not for other folders.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/task_thread.h"
+#include "scheduler/devices/vendor_clock.h"
+#include "scheduler/engine/engine.h"
+#include "scheduler/model/performance_model.h"
+#include "scheduler/observe/energy_monitor.h"
+#include "scheduler/observe/run_summary.h"
+#include "scheduler/observe/run_trace.h"
+#include "scheduler/order/command_log.h"
+#include "scheduler/run/block_compare.h"
+#include "scheduler/run/direct_path.h"
+#include "scheduler/run/early_read.h"
+#include "scheduler/run/executor.h"
+#include "scheduler/run/split_run.h"
+#include "scheduler/run/verification.h"
+
+namespace tutti::scheduler {
+
+struct Engine::Impl : LogSink, CommandOwner {
+  Impl(BackendSet& set, EngineSettings chosen);
+
+  // LogSink
+  void ready(Ref<Command> command) override;
+  void watch(Ref<Command> command) override;
+  void call_back(Command::Callback callback, cl_int status) override;
+
+  // CommandOwner
+  std::vector<Ref<Command>> overtaken(Command& command) override { return log.overtaken(command); }
+  backends::CompletionPtr completion_of(Command& command) override {
+    return log.completion_of(command);
+  }
+  /// With it end those before it in its stream that the vendor knows to have ended: nobody may ever
+  /// ask for them.
+  void finish_direct(const Ref<Command>& command, cl_int status) override;
+  void add_callback(const Ref<Command>& command, cl_int type, Command::Callback callback) override {
+    log.add_callback(command, type, std::move(callback));
+  }
+  VendorClock& clock(uint32_t backend) override { return clocks[backend]; }
+
+  /// `plan` of a kernel, where it is known already.
+  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command, const EnqueueOptions& options,
+                               std::optional<KernelPlan> plan = {});
+  /// A launch on an in-order stream that waits for its turn only. The command is null when nobody
+  /// observes the launch and it has joined the one before.
+  Result<Ref<Command>> enqueue_launch(Stream& stream, KernelWork&& work,
+                                      const EnqueueOptions& options);
+  /// Whether the launch is known to take so short that nobody would begin something beside it.
+  bool is_brief(const KernelWork& work, uint32_t backend);
+  /// What is expected of a launch that has joined and is on its way.
+  Expectation joined(const KernelWork& work, const KernelPlan& plan);
+  /// The train is direct again, and ends with `completion`; the launch that joined may be repeated,
+  /// unless null. `passenger`: what is observed of it, or null.
+  void settle(Stream& stream, Command& train, uint32_t backend, const Expectation& expected,
+              backends::CompletionPtr completion, Command::Kind* repeatable,
+              Command* passenger = nullptr);
+  /// What is observed of a command that joins a train; null when nobody observes it.
+  Ref<Command> new_passenger(const EnqueueOptions& options);
+  /// Whether nothing but what the vendor's queue sees to stands in the way.
+  bool may_join(const Command& train, std::span<const BufferUse> uses) TUTTI_REQUIRES(log.mutex());
+  /// The stream's train, which a launch of this plan has joined that uses `uses`; null: it may not.
+  Ref<Command> join_train(Stream& stream, const KernelWork& work, const KernelPlan& plan,
+                          std::span<BufferUse> uses) TUTTI_REQUIRES(log.mutex());
+  /// As enqueue_launch(). `kind`: what it belongs to, if its plan lasts; or null.
+  Result<Ref<Command>> submit_to_train(const Ref<Command>& train, Stream& stream,
+                                       const KernelWork& work, const KernelPlan& plan,
+                                       std::span<const BufferUse> uses, Command::Kind* kind,
+                                       const EnqueueOptions& options);
+  Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
+                                    const EnqueueOptions& options);
+  /// What a command waits for, for the trace: `edges`, and what the application named, though it
+  /// may have ended.
+  static Awaited awaited(std::span<const Edge> edges, std::span<Command* const> wait_list = {});
+  /// In the conductor's thread: every dependency is done.
+  void start(const Ref<Command>& command);
+  void start_kernel(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
+
+  /// In the device's thread.
+  void run_whole(const Ref<Command>& command, const KernelPlan& plan);
+  void whole_ended(const Ref<Command>& command, const KernelPlan& plan, const Status& status,
+                   const PackageRecord& ran);
+  void start_split(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
+  /// In the conductor's thread. `before` runs split, or has begun behind such a launch: the kernel
+  /// behind it begins as soon as the data that it needs are there, if it is known which those are.
+  void chain_next(const Ref<Command>& before);
+  /// Likewise for the read behind it.
+  void read_early(const Ref<Command>& before);
+
+  /// The same if the vendor has, as it says now.
+  void finish_if_ended(const Ref<Command>& command);
+  /// Waits for the stream, all of which is one train that rests then. False: it is not, or not yet
+  /// known to have ended well.
+  bool finish_train(Stream& stream);
+  /// Lets the train rest that is all of the stream and known to have ended well. False: there is
+  /// none.
+  bool rest_train(Stream& stream);
+  /// Runs a small blocking read behind what its stream has on the device that holds the data, if it
+  /// has anything, outside the log's order: the vendor's queue keeps it. Nothing: it takes the
+  /// usual way.
+  std::optional<Status> read_behind(Stream& stream, const Ref<Command>& command);
+  /// A small write that waits for its turn only in an in-order stream joins the train that it comes
+  /// after. As enqueue_launch().
+  std::optional<Result<Ref<Command>>> write_behind(Stream& stream, const Work& work,
+                                                   const EnqueueOptions& options);
+  /// Ends what rests in the stream, or null: everywhere, since the application has released
+  /// something.
+  void end_resting(const Stream* stream);
+  /// Waits until the command is done, whatever its path.
+  cl_int wait(const Ref<Command>& command);
+  /// The same until its data are in place, which may be before others can see that.
+  void wait_for_data(const Ref<Command>& command);
+  /// Until when the stream's order holds back a new launch, as far as is expected; 0: it does not.
+  static uint64_t earliest(const Stream& stream);
+  /// Whether all buffers have their memory on the devices.
+  bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices) const;
+  /// Allocates what buffers lack on the device, as far as there is room.
+  void allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend);
+  /// For a command that is allocating_: allocates what its buffers lack on the devices, and makes
+  /// room there. What was used longest ago goes back to the host.
+  Status allocate(Command& command, std::span<const BufferUse> uses,
+                  std::span<const uint32_t> devices);
+  /// The model has new samples: has them written once enough time has passed.
+  void learned();
+
+  BackendSet& backends;
+  const EngineSettings settings;
+  PerformanceModel& model;
+  Planner planner;
+  Executor executor;
+  DirectPath direct;
+  CommandLog log;
+  EnergyMonitor energy;
+  RunSummary summary;
+  RunTrace trace;
+  BlockCompare compare;
+  VerificationReport verified;
+  std::array<VendorClock, kMostBackends> clocks;  // by backend
+  struct Split {
+    Ref<Command> command;
+    std::shared_ptr<SplitRun> run;
+  };
+  std::vector<Split> splits TUTTI_GUARDED_BY(log.mutex());  // that run
+  Mutex room_mutex;  // one command at a time makes room; waits only for those that need none
+  std::atomic<uint64_t> launches{0};  // of split kernels: varies the seed of forced splits
+
+  // Last, so that they end first.
+  TaskThread conductor{"tutti-conductor"};
+  TaskThread host_worker{"tutti-host"};
+  TaskThread native_worker{"tutti-native"};  // the application's own functions, however long
+  TaskThread room_worker{"tutti-memory"};
+  TaskThread callback_thread{"tutti-callback"};
+  std::vector<std::unique_ptr<TaskThread>> workers;  // one per backend that may be
+
+ private:
+  struct Decision;
+  std::shared_ptr<SplitRun> make_split(const Ref<Command>& command, const KernelWork& work,
+                                       KernelPlan plan);
+  void post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run);
+  /// Whether a launch of this plan, which is evaluated for that, is worth chaining to `before`.
+  bool may_follow(const std::shared_ptr<SplitRun>& before, const KernelWork& work,
+                  KernelPlan& plan) const;
+  /// A whole launch that was chained has run.
+  std::shared_ptr<SplitRun> split_of(const Command& command) TUTTI_REQUIRES(log.mutex());
+  /// The running split that `work`, behind `edges`, may begin during; null: none.
+  Ref<Command> split_before(const Work& work, std::span<const Edge> edges)
+      TUTTI_REQUIRES(log.mutex());
+  /// Whether a launch behind `edges` is a short whole one that may be chained when its turn comes.
+  bool behind_split(std::span<const Edge> edges, const KernelPlan* plan)
+      TUTTI_REQUIRES(log.mutex());
+  /// How the command has ended as far as the vendor knows; nothing: it goes on. A train that does
+  /// may still be joined.
+  std::optional<cl_int> ended(Command& command);
+  /// finish_direct() of this command alone; false when it was done already.
+  bool finish_one(const Ref<Command>& command, cl_int status);
+  Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
+                  const KernelPlan* plan, bool overtakes = false) TUTTI_REQUIRES(log.mutex());
+  /// The command that is observed: itself, or the passenger of a train.
+  Result<Ref<Command>> submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
+                              const KernelPlan* plan);
+  /// wait() of this command alone, whatever it overtook.
+  cl_int wait_alone(const Ref<Command>& command);
+  /// Of a direct command; false: it is none.
+  bool wait_for_vendor(const Ref<Command>& command);
+  /// The launch is about to be given to its devices.
+  void expect(Command& command, Stream& stream, const KernelPlan& plan);
+  void poll(std::span<const Edge> edges);
+  /// Somebody's memory on the device is free now, or may be; false: the command has all that
+  /// buffers have.
+  Result<bool> free_some(const Command& command, uint32_t backend);
+  Status allocate_one(const Command& command, LogicalBuffer& buffer, uint32_t backend);
+  /// No kernel; in the calling thread.
+  Status execute(Command& command);
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that does not fit: buffers that nobody uses give up their copies on a device.
+#include <algorithm>
+
+#include "base/log.h"
+#include "scheduler/devices/transfer_trace.h"
+#include "scheduler/engine/engine_impl.h"
+
+namespace tutti::scheduler {
+
+bool Engine::Impl::allocated(std::span<const BufferUse> uses,
+                             std::span<const uint32_t> devices) const {
+  return std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+    return std::all_of(devices.begin(), devices.end(), [&](uint32_t backend) {
+      return use.buffer->has_memory(backend) || use.buffer->place_on(backend) == kHostPlace;
+    });
+  });
+}
+
+void Engine::Impl::allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend) {
+  for (const BufferUse& use : uses) {
+    if (allocated({&use, 1}, {&backend, 1})) continue;
+    if (!backends.memory(backend).has_room(use.buffer->size())) return;
+    if (!use.buffer->device_memory(backend)) return;  // who needs it will say so
+  }
+}
+
+Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
+  if (log.any_resting()) end_resting(nullptr);
+  const auto owners = backends.memory(backend).owners();
+  Ref<LogicalBuffer> oldest;
+  uint64_t age = UINT64_MAX;
+  std::vector<Ref<Command>> users;  // of the oldest: its memory is free when they have ended
+  auto eviction = make_ref<Command>(*this, 0, MarkerWork{});
+  {
+    MutexLock lock(log.mutex());
+    for (const auto& entry : owners) {
+      auto* const owner = static_cast<LogicalBuffer*>(entry.get());  // nothing else owns memory
+      const auto& uses = owner->uses;
+      const bool own = std::any_of(uses.begin(), uses.end(),
+                                   [&](const RangeUse& use) { return use.command == &command; });
+      const bool busy = std::any_of(uses.begin(), uses.end(),
+                                    [](const RangeUse& use) { return !use.command->allocating_; });
+      // Any that is free goes before those that are in use.
+      const uint64_t rank = owner->last_use + (busy ? UINT64_MAX / 2 : 0);
+      if (own || rank >= age) continue;
+      oldest = Ref<LogicalBuffer>(owner);
+      age = rank;
+      users.clear();
+      for (const RangeUse& use : uses) {
+        if (!use.command->allocating_) users.emplace_back(use.command);
+      }
+    }
+    if (!oldest) {
+      for (const Split& split : splits) users.push_back(split.command);
+    }
+    if (oldest && users.empty()) {
+      const BufferUse all{oldest.get(), 0, oldest->size(), true};
+      eviction->state_ = Command::State::kRunning;
+      log.hold(*eviction, {&all, 1});
+    }
+  }
+  for (const auto& user : users) wait_for_data(user);
+  if (!users.empty()) return true;
+  if (!oldest) return false;
+  tutti::log(LogLevel::kInfo, "the memory of {} is full: {} bytes go back to the host",
+             backends.traits(backend).device_name, oldest->size());
+  const TransferCause cause("the device's memory is full", 0);
+  const Status evicted = oldest->evict(backend);
+  log.finish(eviction, code_of(evicted));
+  if (!evicted) return tl::unexpected<Error>(evicted.error());
+  return true;
+}
+
+Status Engine::Impl::allocate_one(const Command& command, LogicalBuffer& buffer, uint32_t backend) {
+  for (bool more = true;;) {
+    if (!more || backends.memory(backend).has_room(buffer.size())) {
+      const auto memory = buffer.device_memory(backend);
+      if (memory) return {};
+      if (!more) return tl::unexpected<Error>(memory.error());
+    }
+    TUTTI_ASSIGN(more, free_some(command, backend));
+  }
+}
+
+Status Engine::Impl::allocate(Command& command, std::span<const BufferUse> uses,
+                              std::span<const uint32_t> devices) {
+  if (!command.allocating_) return {};
+  Status status;
+  MutexLock room(room_mutex);
+  for (const BufferUse& use : uses) {
+    for (const uint32_t backend : devices) {
+      if (!status || allocated({&use, 1}, {&backend, 1})) continue;
+      status = allocate_one(command, *use.buffer, backend);
+    }
+  }
+  MutexLock lock(log.mutex());
+  command.allocating_ = false;
+  return status;
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/order/buffer_uses.h"
+
+#include "scheduler/plan/planner.h"
+
+namespace tutti::scheduler {
+namespace {
+
+BufferUse use(const BufferView& view, uint64_t offset, uint64_t size, bool writes) {
+  // An image moves as a whole, so a command on a part of it holds all.
+  const bool image = view.buffer->image() != nullptr;
+  const uint64_t begin = image ? 0 : view.origin + offset;
+  const uint64_t end = image ? view.buffer->size() : begin + size;
+  return {view.buffer.get(), begin, end, writes, writes};
+}
+
+struct UseFinder {
+  const KernelPlan* plan;
+  std::vector<BufferUse>& uses;
+
+  void operator()(const KernelWork& work) {
+    if (plan && (plan->split || plan->exact)) return by_ranges(work);
+    const uint64_t written = written_arguments(work.kernel->summary());
+    uses.reserve(work.arguments->size());
+    for (size_t i = 0; i < work.arguments->size(); ++i) {
+      const BufferView& view = (*work.arguments)[i].view;
+      if (!view.buffer) continue;
+      uses.push_back(use(view, 0, view.size, argument_written(written, i)));
+      uses.back().argument = static_cast<uint32_t>(i);
+    }
+  }
+  /// Unordered launches on parts of one buffer may overlap, and only what is needed moves.
+  void by_ranges(const KernelWork& work) {
+    const auto add = [&](uint32_t argument, ByteRange range, bool writes, bool needed) {
+      const BufferView& view = (*work.arguments)[argument].view;
+      if (!view.buffer) return;
+      uses.push_back(use(view, range.begin, range.size(), writes));
+      // Widened to all of an image, of which the rest is needed.
+      uses.back().needed =
+          needed || (writes && view.buffer->image() && range.size() < view.buffer->size());
+      uses.back().argument = argument;
+    };
+    uint32_t next = 0;
+    // The vendor's kernel has those as arguments, too, of which it touches nothing.
+    const auto add_untouched = [&](uint32_t until) {
+      for (; next < until; ++next) add(next, {}, false, false);
+      ++next;
+    };
+    for (const ArgumentUse& whole : plan->access->whole()) {
+      add_untouched(whole.argument);
+      if (!whole.read.empty()) add(whole.argument, whole.read, false, true);
+      if (!whole.write.empty()) add(whole.argument, whole.write.range, true, !whole.overwrites);
+      if (whole.read.empty() && whole.write.empty()) add(whole.argument, {}, false, false);
+    }
+    add_untouched(static_cast<uint32_t>(work.arguments->size()));
+  }
+  void operator()(const ReadWork& work) {
+    uses.push_back(use(work.from, work.offset, work.size, false));
+  }
+  void operator()(const WriteWork& work) {
+    uses.push_back(use(work.to, work.offset, work.size, true));
+  }
+  void operator()(const CopyWork& work) {
+    uses.push_back(use(work.from, work.from_offset, work.size, false));
+    uses.push_back(use(work.to, work.to_offset, work.size, true));
+  }
+  void operator()(const FillWork& work) {
+    uses.push_back(use(work.to, work.offset, work.size, true));
+  }
+  void operator()(const RectWork& work) {
+    const auto [begin, end] = rect_span(work.buffer_rect, work.region);
+    uses.push_back(use(work.view, begin, end - begin, work.write));
+  }
+  void operator()(const CopyRectWork& work) {
+    const auto [from_begin, from_end] = rect_span(work.from_rect, work.region);
+    const auto [to_begin, to_end] = rect_span(work.to_rect, work.region);
+    uses.push_back(use(work.from, from_begin, from_end - from_begin, false));
+    uses.push_back(use(work.to, to_begin, to_end - to_begin, true));
+  }
+  void operator()(const FillImageWork& work) {
+    uses.push_back(use(work.to, 0, work.to.size, true));
+  }
+  void operator()(const MapWork& work) {
+    uses.push_back(use(work.view, work.offset, work.size, work.discard));
+  }
+  void operator()(const UnmapWork& work) {
+    if (work.written) uses.push_back(use(work.view, work.offset, work.size, true));
+  }
+  void operator()(const MarkerWork&) {}
+  void operator()(const HostWork& work) {
+    for (const BufferView& view : work.buffers) uses.push_back(use(view, 0, view.size, true));
+  }
+};
+
+}  // namespace
+
+std::pair<uint64_t, uint64_t> rect_span(const backends::Rect& rect,
+                                        const std::array<size_t, 3>& region) {
+  const uint64_t begin =
+      rect.origin[0] + rect.origin[1] * rect.row_pitch + rect.origin[2] * rect.slice_pitch;
+  const uint64_t end =
+      begin + (region[2] - 1) * rect.slice_pitch + (region[1] - 1) * rect.row_pitch + region[0];
+  return {begin, end};
+}
+
+std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan) {
+  std::vector<BufferUse> uses;
+  std::visit(UseFinder{plan, uses}, work);
+  return uses;
+}
+
+std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
+  std::vector<BufferUse> uses;
+  UseFinder{plan, uses}(work);
+  return uses;
+}
+
+void note_used(std::span<const BufferUse> uses, uint32_t backend) {
+  for (const BufferUse& use : uses) {
+    if (!use.needed && !use.changes) continue;
+    use.buffer->note_use(use.buffer->place_on(backend), use.begin, use.end);
+  }
+}
+
+void note_changes(std::span<const BufferUse> uses, uint32_t backend) {
+  for (const BufferUse& use : uses) {
+    if (use.changes) use.buffer->set_exclusive(use.buffer->place_on(backend), use.begin, use.end);
+  }
+}
+
+HostUse host_use_of(const Work& work) {
+  const auto range = [](const void* memory, uint64_t offset, uint64_t size, bool writes) {
+    const auto begin = reinterpret_cast<uintptr_t>(memory) + offset;
+    return HostUse{begin, begin + size, writes};
+  };
+  if (const auto* read = std::get_if<ReadWork>(&work)) return range(read->to, 0, read->size, true);
+  if (const auto* write = std::get_if<WriteWork>(&work)) {
+    return range(write->from, 0, write->size, false);
+  }
+  if (const auto* rect = std::get_if<RectWork>(&work)) {
+    const auto [begin, end] = rect_span(rect->host_rect, rect->region);
+    return range(rect->host, begin, end - begin, !rect->write);
+  }
+  // What the application does with a mapped pointer, or in its own function, nobody knows.
+  if (std::holds_alternative<MapWork>(work) || std::holds_alternative<HostWork>(work)) {
+    return {0, UINTPTR_MAX, true};
+  }
+  return {};
+}
+
+}  // namespace tutti::scheduler

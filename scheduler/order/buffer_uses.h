@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranges of which buffers, and of the application's memory, a command uses: what order
+// between commands is decided by.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "scheduler/command/work.h"
+
+namespace tutti::scheduler {
+
+struct KernelPlan;
+
+/// A range of a buffer that a command is going to use.
+struct BufferUse {
+  LogicalBuffer* buffer = nullptr;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool writes = false;    // for the order between commands
+  bool changes = false;   // it is new afterwards
+  bool needed = true;     // as it was before
+  uint32_t argument = 0;  // of a kernel
+};
+
+/// `plan` for kernels only. Null: it is not known yet, and all that the arguments show is used.
+std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
+std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
+
+/// A kernel with these uses will run on `backend`.
+void note_used(std::span<const BufferUse> uses, uint32_t backend);
+/// A kernel with these uses has run, or will have before anybody looks, on `backend`.
+void note_changes(std::span<const BufferUse> uses, uint32_t backend);
+
+/// The application's memory that a command reads or writes, by address.
+struct HostUse {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;  // begin: none
+  bool writes = false;
+};
+HostUse host_use_of(const Work& work);
+
+/// Begin and end of the bytes that a rectangle spans, relative to the view.
+std::pair<uint64_t, uint64_t> rect_span(const backends::Rect& rect,
+                                        const std::array<size_t, 3>& region);
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/run/executor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <tuple>
+
+#include "base/clock.h"
+#include "scheduler/devices/transfer_trace.h"
+#include "scheduler/devices/vendor_clock.h"
+#include "scheduler/run/image_rect.h"
+
+namespace tutti::scheduler {
+Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
+                                                         uint32_t backend,
+                                                         std::span<const std::byte> hidden) {
+  std::vector<backends::Argument> result(arguments.size() + (hidden.empty() ? 0 : 1));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentSlot& slot = arguments[i];
+    switch (slot.kind) {
+      case ArgumentSlot::Kind::kUnset:
+        return fail(CL_INVALID_KERNEL_ARGS, "an argument is not set");
+      case ArgumentSlot::Kind::kBytes:
+        result[i].bytes = {slot.bytes.data(), slot.bytes.size()};
+        break;
+      case ArgumentSlot::Kind::kLocal:
+        result[i].kind = backends::Argument::Kind::kLocal;
+        result[i].local_size = slot.local_size;
+        break;
+      case ArgumentSlot::Kind::kSampler:
+        result[i].kind = backends::Argument::Kind::kSampler;
+        result[i].sampler = slot.sampler;
+        break;
+      case ArgumentSlot::Kind::kBuffer:
+        result[i].kind = backends::Argument::Kind::kMemory;
+        if (slot.image) {
+          TUTTI_ASSIGN(result[i].memory, slot.image->device_memory(backend));
+          result[i].size = result[i].memory->size();
+        } else if (slot.view.buffer) {
+          TUTTI_ASSIGN(result[i].memory, slot.view.buffer->device_memory(backend));
+          result[i].origin = slot.view.origin;
+          result[i].size = slot.view.size;
+        }
+        break;
+    }
+  }
+  if (!hidden.empty()) result.back().bytes = hidden;
+  return result;
+}
+
+Status Executor::execute(const Work& work) {
+  return std::visit([this](const auto& kind) { return run(kind); }, work);
+}
+
+Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUse> uses,
+                                backends::Queue& queue, uint32_t backend, PackageRecord* ran) {
+  const TransferCause* outer = TransferCause::current();
+  for (const BufferUse& use : uses) {
+    const TransferCause cause("used by a kernel", outer ? outer->command() : 0, kernel_name(work),
+                              argument_name(work, use.argument));
+    const Place place = use.buffer->place_on(backend);
+    if (use.needed) TUTTI_TRY(use.buffer->make_valid(place, use.begin, use.end));
+  }
+  note_used(uses, backend);
+  TUTTI_ASSIGN(backends::Kernel * kernel,
+               work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
+  TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
+  backends::Launch launch;
+  launch.kernel = kernel;
+  launch.arguments = arguments;
+  launch.dims = work.shape.dims;
+  uint64_t items = 1;
+  for (uint32_t d = 0; d < work.shape.dims; ++d) {
+    launch.offset[d] = work.shape.offset[d];
+    launch.global[d] = work.shape.global[d];
+    items *= work.shape.global[d];
+  }
+  if (work.local_given) {
+    launch.local = {work.shape.local[0], work.shape.local[1], work.shape.local[2]};
+  }
+  std::optional<Computing> computing(std::in_place, backends_, backend);
+  const uint64_t start = now_ns();
+  TUTTI_ASSIGN(backends::CompletionPtr completion, queue.launch(launch, {}));
+  TUTTI_TRY(completion->wait());
+  const uint64_t end = now_ns();
+  computing.reset();
+  const auto times = completion->times();
+  const double seconds = times && times->ended > times->started
+                             ? seconds_between(times->started, times->ended)
+                             : seconds_between(start, end);
+  if (ran) {
+    const auto measured = measured_interval(times, start, end).value_or(std::pair(start, end));
+    std::tie(ran->start_ns, ran->end_ns) = measured;
+  }
+  backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
+  note_changes(uses, backend);
+  return {};
+}
+
+// Content smaller than this is put into the host's copy at once: a transfer to each device that
+// used the old one would take longer than a later fetch.
+constexpr uint64_t kWorthScattering = 256 << 10;
+constexpr uint64_t kFillAtOnce = 16 << 10;  // bytes; a multiple of every pattern
+// First content of so many bytes per device is divided among them: what a device lacks then comes
+// from the others five times as fast as from the application.
+constexpr uint64_t kWorthDividing = 1 << 20;
+constexpr uint64_t kDividedAt = 4096;
+
+PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
+  const uint32_t count = backends_.real_count();
+  double host = 0;  // what computes in the host's copy
+  for (uint32_t i = 0; i < count; ++i) {
+    if (buffer.place_on(i) == kHostPlace) host += backends_.traits(i).nominal_gflops;
+  }
+  PlaceSet places = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const backends::DeviceTraits& traits = backends_.traits(i);
+    if (buffer.place_on(i) == kHostPlace) continue;
+    // Several get all of it in the time of one (docs/platform-notes.md), and sooner than the host's
+    // copy.
+    const bool likely = traits.pins_host_memory && traits.nominal_gflops >= host;
+    const bool room = buffer.has_memory(i) || (buffer.size() <= traits.max_allocation &&
+                                               backends_.memory(i).has_room(buffer.size()));
+    if (!room || (count > 1 && (!likely || backends_.slow_link(i)))) continue;
+    places |= place_bit(buffer.place_on(i));
+  }
+  return places ? places : place_bit(kHostPlace);
+}
+
+PlaceSet Executor::allocate_some(LogicalBuffer& buffer, PlaceSet places) const {
+  for (uint32_t i = 0; i < backends_.real_count(); ++i) {
+    const PlaceSet place = place_bit(buffer.place_on(i));
+    if (place != place_bit(kHostPlace) && (places & place) != 0 && !buffer.device_memory(i)) {
+      places &= ~place;
+    }
+  }
+  return places ? places : place_bit(kHostPlace);
+}
+
+void Executor::divide_first(const LogicalBuffer& buffer, const ResidencyMap::Segment& segment,
+                            std::vector<ResidencyMap::Segment>& parts) const {
+  const auto places = static_cast<uint64_t>(std::popcount(segment.places));
+  if (places == 1 || buffer.size() < places * kWorthDividing) {
+    parts.push_back(segment);
+    return;
+  }
+  double all = 0;
+  for (uint32_t i = 0; i < backends_.real_count(); ++i) {
+    if (segment.places & place_bit(buffer.place_on(i))) all += backends_.traits(i).nominal_gflops;
+  }
+  // Of the whole buffer, which may be written bit by bit.
+  const uint64_t unit = buffer.image() ? buffer.image()->second_pitch() : kDividedAt;
+  double share = 0;
+  uint64_t begin = 0;
+  PlaceSet left = segment.places;
+  for (uint32_t i = 0; left != 0; ++i) {
+    const PlaceSet place = place_bit(buffer.place_on(i));
+    if (!(left & place)) continue;
+    left &= ~place;
+    share += backends_.traits(i).nominal_gflops / all;
+    const auto units = static_cast<uint64_t>(share * static_cast<double>(buffer.size() / unit));
+    const uint64_t end = left ? units * unit : buffer.size();
+    const ByteRange part{std::max(begin, segment.begin), std::min(end, segment.end)};
+    if (!part.empty()) parts.push_back({part.begin, part.end, place});
+    begin = end;
+  }
+}
+
+Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const {
+  if (buffer.undefined(begin, end)) {
+    // Nobody has it yet. With one device it will be wanted there; with several the host's copy
+    // serves all.
+    return backends_.real_count() == 1 ? first_of(places_of_first(buffer)) : kHostPlace;
+  }
+  const PlaceSet places = buffer.valid_places(begin, end);
+  if (places == 0 || places & place_bit(kHostPlace)) return kHostPlace;
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    if (places & place_bit(buffer.place_on(i))) return buffer.place_on(i);
+  }
+  return kHostPlace;
+}
+
+std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t begin,
+                                              uint64_t end) const {
+  if (end - begin < kWorthScattering) return preferred_place(buffer, begin, end);
+  std::optional<Place> place;
+  for (const auto& segment : buffer.used_segments(begin, end)) {
+    const PlaceSet places = segment.places ? segment.places : places_of_first(buffer);
+    const Place one = first_of(places);
+    if (!std::has_single_bit(places) || (place && *place != one)) return std::nullopt;
+    place = one;
+  }
+  return place;
+}
+
+namespace {
+
+/// What lies not in `there`: ranges that lie apart, ascending.
+std::vector<ByteRange> without(const ByteRange& all, std::span<const ByteRange> there) {
+  std::vector<ByteRange> rest;
+  uint64_t at = all.begin;
+  for (const ByteRange& range : there) {
+    if (range.begin > at) rest.push_back({at, range.begin});
+    at = std::max(at, range.end);
+  }
+  if (at < all.end) rest.push_back({at, all.end});
+  return rest;
+}
+
+/// One transfer of every place, all at once: a thread for each but the first.
+Status all_at_once(const std::vector<std::function<Status()>>& transfers) {
+  if (transfers.empty()) return {};
+  std::vector<Status> results(transfers.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < transfers.size(); ++i) {
+    threads.emplace_back([&, i, asked = TransferCause::current()] {
+      const TransferCause cause(asked);
+      results[i] = transfers[i]();
+    });
+  }
+  results[0] = transfers[0]();
+  for (auto& thread : threads) thread.join();
+  for (auto& result : results) TUTTI_TRY(result);
+  return {};
+}
+
+}  // namespace
+
+Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges,
+                        const Ways& ways) {
+  std::vector<std::vector<ResidencyMap::Segment>> by_device(backends_.count());
+  std::vector<ResidencyMap::Segment> segments;
+  for (const ByteRange& range : ranges) {
+    const auto some = buffer.segments(range.begin, range.end);
+    segments.insert(segments.end(), some.begin(), some.end());
+  }
+  for (const auto& segment : segments) {
+    if (segment.places == 0) continue;  // never written: whatever the application gets is right
+    if (segment.places & place_bit(kHostPlace)) {
+      TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+      ways.host(host, segment);
+      continue;
+    }
+    for (uint32_t i = 0; i < backends_.count(); ++i) {
+      const Place place = buffer.place_on(i);
+      if (!(segment.places & place_bit(place))) continue;
+      by_device[i].push_back({segment.begin, segment.end, place_bit(place)});
+      break;
+    }
+  }
+  std::vector<std::function<Status()>> transfers;
+  for (uint32_t i = 0; i < by_device.size(); ++i) {
+    if (by_device[i].empty()) continue;
+    transfers.emplace_back([&, i]() -> Status {
+      TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(i));
+      TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(i));
+      for (const SegmentRows& rows : rows_of(by_device[i])) {
+        TUTTI_TRY(ways.device(*queue, *memory, rows));
+      }
+      return {};
+    });
+  }
+  return all_at_once(transfers);
+}
+
+Status Executor::put_at_host(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
+  TUTTI_ASSIGN(std::byte * host, buffer.host_memory(range.size()));
+  ways.host(host, {range.begin, range.end, place_bit(kHostPlace)});
+  buffer.set_exclusive(kHostPlace, range.begin, range.end);
+  return {};
+}
+
+Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
+  const auto single = place_of_write(buffer, range.begin, range.end);
+  if (single == kHostPlace) return put_at_host(buffer, range, ways);
+  std::vector<ResidencyMap::Segment> segments;
+  PlaceSet first = 0;
+  for (auto& segment :
+       single ? std::vector{ResidencyMap::Segment{range.begin, range.end, place_bit(*single)}}
+              : buffer.used_segments(range.begin, range.end)) {
+    if (segment.places != 0) {
+      segments.push_back({segment.begin, segment.end, allocate_some(buffer, segment.places)});
+      continue;
+    }
+    if (!first) first = allocate_some(buffer, places_of_first(buffer));
+    segment.places = first;
+    if (ways.everywhere) {
+      segments.push_back(segment);
+    } else {
+      divide_first(buffer, segment, segments);
+    }
+  }
+  std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
+  for (const auto& segment : segments) {
+    for (Place place = 0; place < by_place.size(); ++place) {
+      if (segment.places & place_bit(place)) {
+        by_place[place].push_back({segment.begin, segment.end, place_bit(place)});
+      }
+    }
+  }
+  std::vector<std::function<Status()>> transfers;
+  for (Place place = 0; place < by_place.size(); ++place) {
+    if (by_place[place].empty()) continue;
+    transfers.emplace_back([&, place]() -> Status {
+      if (place == kHostPlace) {
+        TUTTI_ASSIGN(std::byte * host, buffer.host_memory(range.size()));
+        for (const auto& segment : by_place[place]) ways.host(host, segment);
+        return {};
+      }
+      TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
+      TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+      const uint64_t began = now_ns();
+      uint64_t bytes = 0;
+      for (const SegmentRows& rows : rows_of(by_place[place])) {
+        TUTTI_TRY(ways.device(*queue, *memory, rows));
+        bytes += rows.length() * rows.count;
+      }
+      if (!ways.everywhere) backends_.note_write(place - 1, bytes, began);
+      return {};
+    });
+  }
+  TUTTI_TRY(all_at_once(transfers));
+  if (!single) buffer.forget_use(range.begin, range.end);
+  for (const auto& segment : segments) {
+    buffer.set_places(segment.places, segment.begin, segment.end);
+  }
+  return {};
+}
+
+Status Executor::read_rest(const ReadWork& work, std::span<const ByteRange> there) {
+  work.from.buffer->note_read(work.size);
+  const uint64_t begin = work.from.origin + work.offset;
+  auto* const to = static_cast<std::byte*>(work.to);
+  const Ways ways{[&](std::byte* copy, const ResidencyMap::Segment& segment) {
+                    std::memcpy(to + (segment.begin - begin), copy + segment.begin,
+                                segment.end - segment.begin);
+                  },
+                  [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
+                    return queue.read_rows(
+                        memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
+                        to + (rows.first.begin - begin));
+                  }};
+  return gather(*work.from.buffer, without({begin, begin + work.size}, there), ways);
+}
+
+void Executor::overwrite_at_host(const Work& work) {
+  const auto place = [](const BufferView& view, uint64_t offset, uint64_t size) {
+    view.buffer->set_exclusive(kHostPlace, view.origin + offset, view.origin + offset + size);
+  };
+  if (const auto* write = std::get_if<WriteWork>(&work)) {
+    place(write->to, write->offset, write->size);
+  } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+    place(fill->to, fill->offset, fill->size);
+  }
+}
+
+Status Executor::run(const WriteWork& work) {
+  LogicalBuffer& buffer = *work.to.buffer;
+  const uint64_t begin = work.to.origin + work.offset;
+  const uint64_t end = begin + work.size;
+  const auto* const from = static_cast<const std::byte*>(work.from);
+  const Ways ways{[&](std::byte* copy, const ResidencyMap::Segment& segment) {
+                    std::memmove(copy + segment.begin, from + (segment.begin - begin),
+                                 segment.end - segment.begin);
+                  },
+                  [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
+                    return queue.write_rows(
+                        memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
+                        from + (rows.first.begin - begin));
+                  }};
+  return put(buffer, {begin, end}, ways);
+}
+
+Status Executor::begin_with(const Ref<LogicalBuffer>& buffer, const void* content) {
+  const TransferCause cause("copied when it was made", 0);
+  const BufferView all{buffer, 0, buffer->size()};
+  if (buffer->size() < kWorthScattering) buffer->set_exclusive(kHostPlace, 0, buffer->size());
+  if (const backends::ImageShape* shape = buffer->image()) {
+    const backends::Rect rect{{0, 0, 0}, shape->second_pitch(), shape->slice_pitch};
+    const auto& extent = shape->extent;
+    return run(RectWork{true,
+                        all,
+                        rect,
+                        rect,
+                        {extent[0] * shape->pixel_size, extent[1], extent[2]},
+                        const_cast<void*>(content)});
+  }
+  return run(WriteWork{all, 0, buffer->size(), content});
+}
+
+Status Executor::run(const CopyWork& work) {
+  LogicalBuffer& from = *work.from.buffer;
+  LogicalBuffer& to = *work.to.buffer;
+  const uint64_t from_begin = work.from.origin + work.from_offset;
+  const uint64_t to_begin = work.to.origin + work.to_offset;
+  Place place = preferred_place(from, from_begin, from_begin + work.size);
+  // Where the device has no room for the target, the host has.
+  if (place != kHostPlace && !to.device_memory(place - 1)) place = kHostPlace;
+  if (place == kHostPlace) {
+    TUTTI_TRY(from.make_valid(kHostPlace, from_begin, from_begin + work.size));
+    TUTTI_ASSIGN(std::byte * from_host, from.host_memory(work.size));
+    TUTTI_ASSIGN(std::byte * to_host, to.host_memory(work.size));
+    std::memmove(to_host + to_begin, from_host + from_begin, work.size);
+  } else {
+    TUTTI_ASSIGN(backends::Memory * from_memory, from.device_memory(place - 1));
+    TUTTI_ASSIGN(backends::Memory * to_memory, to.device_memory(place - 1));
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
+    TUTTI_ASSIGN(auto completion,
+                 queue->copy(*from_memory, from_begin, *to_memory, to_begin, work.size, {}));
+    TUTTI_TRY(completion->wait());
+  }
+  to.set_exclusive(place, to_begin, to_begin + work.size);
+  return {};
+}
+
+Status Executor::run(const FillWork& work) {
+  LogicalBuffer& buffer = *work.to.buffer;
+  const uint64_t begin = work.to.origin + work.offset;
+  const uint64_t end = begin + work.size;
+  const auto pattern = std::span(work.pattern).first(work.pattern_size);
+  // In whole patterns: what lies around the given bytes becomes the same, wherever that is done.
+  const auto widened = [&](uint64_t from, uint64_t to) {
+    from -= (from - begin) % work.pattern_size;
+    return ByteRange{from, to + (end - to) % work.pattern_size};
+  };
+  const Ways ways{
+      [&](std::byte* copy, const ResidencyMap::Segment& segment) {
+        const ByteRange range = widened(segment.begin, segment.end);
+        std::memcpy(copy + range.begin, pattern.data(), pattern.size());
+        // What is there already, up to what stays in the cache, once more.
+        for (uint64_t done = pattern.size(); done < range.size();) {
+          const uint64_t size = std::min({done, range.size() - done, kFillAtOnce});
+          std::memcpy(copy + range.begin + done, copy + range.begin, size);
+          done += size;
+        }
+      },
+      [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) -> Status {
+        const ByteRange range = widened(rows.first.begin, rows.end());
+        TUTTI_ASSIGN(auto completion, queue.fill(memory, range.begin, range.size(), pattern, {}));
+        return completion->wait();
+      },
+      true};
+  return put(buffer, {begin, end}, ways);
+}
+
+Status Executor::read_rest(const RectWork& work, std::span<const ByteRange> there) {
+  LogicalBuffer& buffer = *work.view.buffer;
+  if (!buffer.image()) {
+    for (const ByteRange& range : there) buffer.add_copy(kHostPlace, range.begin, range.end);
+    return run(work);
+  }
+  buffer.note_read(work.bytes());
+  const auto [begin, end] = rect_span(work.buffer_rect, work.region);
+  return gather(buffer, without({begin, end}, there), ways_of_pixels(work));
+}
+
+Executor::Ways Executor::ways_of_pixels(const RectWork& work) {
+  return {[&work](std::byte* copy, const ResidencyMap::Segment& segment) {
+            copy_pixels(copy, work, segment.begin, segment.end);
+          },
+          [&work](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
+            return move_pixels(queue, memory, work, rows);
+          }};
+}
+
+Status Executor::run(const RectWork& work) {
+  LogicalBuffer& buffer = *work.view.buffer;
+  const auto [first, last] = rect_span(work.buffer_rect, work.region);
+  // Of all bytes from the first to the last, and not to go to where the image is as a whole.
+  if (work.write && buffer.image() && last - first == work.bytes() &&
+      place_of_write(buffer, first, last) != preferred_place(buffer, first, last)) {
+    return put(buffer, {first, last}, ways_of_pixels(work));
+  }
+  TUTTI_ASSIGN(const bool transferred, transfer_image(work));
+  if (transferred) return {};
+  if (!work.write && buffer.image()) return read_rest(work, {});
+  const uint64_t begin = work.view.origin + first;
+  const uint64_t end = work.view.origin + last;
+  // A write, too, needs the bytes between its rows: the spanned range becomes the host's.
+  TUTTI_TRY(buffer.make_valid(kHostPlace, begin, end));
+  TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+  std::byte* window = host + work.view.origin;
+  auto* application = static_cast<std::byte*>(work.host);
+  if (work.write) {
+    copy_rect(window, work.buffer_rect, application, work.host_rect, work.region);
+    buffer.set_exclusive(kHostPlace, begin, end);
+  } else {
+    buffer.note_read(work.bytes());
+    copy_rect(application, work.host_rect, window, work.buffer_rect, work.region);
+  }
+  return {};
+}
+
+Status Executor::run(const CopyRectWork& work) {
+  TUTTI_ASSIGN(const bool copied, copy_images(work));
+  if (copied) return {};
+  LogicalBuffer& from = *work.from.buffer;
+  LogicalBuffer& to = *work.to.buffer;
+  const auto [from_first, from_last] = rect_span(work.from_rect, work.region);
+  const auto [to_first, to_last] = rect_span(work.to_rect, work.region);
+  const uint64_t to_begin = work.to.origin + to_first;
+  const uint64_t to_end = work.to.origin + to_last;
+  TUTTI_TRY(
+      from.make_valid(kHostPlace, work.from.origin + from_first, work.from.origin + from_last));
+  TUTTI_TRY(to.make_valid(kHostPlace, to_begin, to_end));
+  TUTTI_ASSIGN(std::byte * from_host, from.host_memory());
+  TUTTI_ASSIGN(std::byte * to_host, to.host_memory());
+  copy_rect(to_host + work.to.origin, work.to_rect, from_host + work.from.origin, work.from_rect,
+            work.region);
+  to.set_exclusive(kHostPlace, to_begin, to_end);
+  return {};
+}
+
+Status Executor::map_rest(const MapWork& work, std::span<const ByteRange> there) {
+  const uint64_t begin = work.view.origin + work.offset;
+  TUTTI_ASSIGN([[maybe_unused]] std::byte * host, work.view.buffer->host_memory());
+  if (!work.discard) {
+    work.view.buffer->note_read(work.size);
+    for (const ByteRange& range : there) {
+      work.view.buffer->add_copy(kHostPlace, range.begin, range.end);
+    }
+    return work.view.buffer->make_valid(kHostPlace, begin, begin + work.size);
+  }
+  // From now on the application writes there, and nothing else may.
+  work.view.buffer->set_exclusive(kHostPlace, begin, begin + work.size);
+  return {};
+}
+
+Status Executor::run(const HostWork& work) {
+  for (const BufferView& view : work.buffers) {
+    TUTTI_ASSIGN([[maybe_unused]] std::byte * host, view.buffer->host_memory());
+    TUTTI_TRY(view.buffer->make_valid(kHostPlace, view.origin, view.origin + view.size));
+  }
+  TUTTI_TRY(work.function());
+  for (const BufferView& view : work.buffers) {
+    view.buffer->set_exclusive(kHostPlace, view.origin, view.origin + view.size);
+  }
+  return {};
+}
+
+Status Executor::run(const UnmapWork& work) {
+  if (!work.written) return {};
+  const uint64_t begin = work.view.origin + work.offset;
+  work.view.buffer->set_exclusive(kHostPlace, begin, begin + work.size);
+  return {};
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches chained to each other: what the next one must know of the packages under way.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "scheduler/run/split_run.h"
+
+namespace tutti::scheduler {
+
+void SplitRun::note_written(uint64_t number, bool failed) {
+  const auto numbered = [number](const Running& package) { return package.number == number; };
+  std::vector<PackageUse> uses;
+  {
+    MutexLock lock(mutex_);
+    const auto found = std::find_if(running_.begin(), running_.end(), numbered);
+    uses = found->uses;
+    if (!failed) written_.insert(written_.end(), uses.begin(), uses.end());
+    if (!shows_) {
+      running_.erase(found);
+      not_shown_.insert(not_shown_.end(), uses.begin(), uses.end());
+      uses.clear();
+    }
+  }
+  if (uses.empty()) return package_ended_.notify_all();
+  end_writes(uses, false);
+  {
+    MutexLock lock(mutex_);
+    std::erase_if(running_, numbered);
+  }
+  package_ended_.notify_all();
+}
+
+std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place place,
+                                              size_t& seen) {
+  std::vector<ByteRange> ranges;
+  MutexLock lock(mutex_);
+  read_meanwhile_ = true;
+  package_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
+    for (; seen < written_.size(); ++seen) {
+      const PackageUse& use = written_[seen];
+      const bool here = use.buffer == &buffer && use.place == place && !use.write.strided();
+      if (here && !use.write.empty()) ranges.push_back(use.write.range);
+    }
+    return finished_ || !ranges.empty();
+  });
+  if (finished_) ranges.clear();
+  return ranges;
+}
+
+bool SplitRun::succeeded() {
+  MutexLock lock(mutex_);
+  return finished_ && status_ && regions_.remaining() == 0;
+}
+
+void SplitRun::end_writes(std::span<const PackageUse> uses, bool discard) {
+  for (const PackageUse& use : uses) {
+    if (!use.write.empty()) use.buffer->end_write(this, use.place, use.write, discard);
+  }
+}
+
+void SplitRun::show_launched() {
+  std::vector<PackageUse> ended;
+  std::function<void()> start;
+  {
+    MutexLock lock(mutex_);
+    const bool all = starting_ == 0 && regions_.remaining() == 0 && status_;
+    if (!all || !start_next_) return;
+    // From here on this launch moves no data, which might be those from before it.
+    shows_ = true;
+    ended.swap(not_shown_);
+    start.swap(start_next_);
+  }
+  end_writes(ended, false);
+  start();
+  MutexLock lock(mutex_);
+  next_started_ = true;
+}
+
+bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
+  const auto meet = [](const PackageUse& later, const PackageUse& running) {
+    return later.buffer == running.buffer &&
+           (!apart(later.write, running.write) || !apart({later.read}, running.write) ||
+            (later.place == running.place && !apart(later.write, {running.read})));
+  };
+  return std::any_of(running_.begin(), running_.end(), [&](const Running& package) {
+    // The device's own packages come one after the other.
+    return package.backend != backend &&
+           std::any_of(uses.begin(), uses.end(), [&](const PackageUse& later) {
+             return std::any_of(package.uses.begin(), package.uses.end(),
+                                [&](const PackageUse& use) { return meet(later, use); });
+           });
+  });
+}
+
+bool SplitRun::meets_others(std::span<const PackageUse> uses, uint32_t backend) {
+  MutexLock lock(mutex_);
+  return !finished_ && meets(uses, backend);
+}
+
+void SplitRun::wait_for_others(std::span<const PackageUse> uses, uint32_t backend) {
+  MutexLock lock(mutex_);
+  package_ended_.wait(mutex_,
+                      [&]() TUTTI_REQUIRES(mutex_) { return finished_ || !meets(uses, backend); });
+}
+
+std::shared_ptr<SplitRun> SplitRun::before() {
+  MutexLock lock(mutex_);
+  return before_;
+}
+
+std::shared_ptr<SplitRun> SplitRun::started_next() {
+  MutexLock lock(mutex_);
+  return next_started_ ? next_ : nullptr;
+}
+
+void SplitRun::first_now() {
+  std::shared_ptr<SplitRun> earlier;
+  {
+    MutexLock lock(mutex_);
+    earlier.swap(before_);
+    first_ns_ = now_ns();
+  }
+  leave();
+}
+
+void SplitRun::chain(const std::shared_ptr<SplitRun>& before, const std::shared_ptr<SplitRun>& next,
+                     std::function<void()> start) {
+  {
+    MutexLock lock(next->mutex_);
+    next->before_ = before;
+    ++next->active_;
+  }
+  bool over = false;
+  {
+    MutexLock lock(before->mutex_);
+    over = before->finished_;
+    if (!over) {
+      before->next_ = next;
+      before->start_next_ = std::move(start);
+    }
+  }
+  if (!over) return before->show_launched();
+  next->first_now();
+  start();
+}
+
+std::vector<SplitRun::Part> SplitRun::parts_of(const KernelPlan& plan) {
+  if (!plan.split) return {{plan.backend, {0, 1}}};
+  std::vector<Part> parts;
+  uint64_t first = 0;
+  for (size_t i = 0; i < plan.shares.size(); first += plan.shares[i++]) {
+    parts.push_back({plan.participants[i], {first, plan.shares[i]}});
+  }
+  return parts;
+}
+
+uint64_t SplitRun::bytes_between(const KernelWork& next, const KernelPlan& plan) const {
+  uint64_t bytes = 0;
+  const auto own_parts = parts_of(plan_);
+  for (const Part& part : parts_of(plan)) {
+    for (const ArgumentUse& use : plan.touched(part.range.first, part.range.count)) {
+      const BufferView& view = (*next.arguments)[use.argument].view;
+      if (!view.buffer || use.read.empty()) continue;
+      for (const Part& own_part : own_parts) {
+        if (own_part.backend == part.backend) continue;
+        for (const PackageUse& own : uses_of_package(own_part.backend, own_part.range)) {
+          if (own.buffer != view.buffer.get() || own.place == own.buffer->place_on(part.backend)) {
+            continue;
+          }
+          own.write.for_each_in(view.origin + use.read.begin, view.origin + use.read.end,
+                                [&](uint64_t from, uint64_t to) { bytes += to - from; });
+        }
+      }
+    }
+  }
+  return bytes;
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/run/split_run.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/process_exit.h"
+#include "scheduler/access/hidden_argument.h"
+#include "scheduler/devices/vendor_clock.h"
+#include "scheduler/run/executor.h"
+
+namespace tutti::scheduler {
+namespace {
+// A rest of a region goes with the package before it when it is at most so small a part of that.
+constexpr uint64_t kSmallRest = 16;
+
+// Two, so that no device waits for the host between packages. A device that computes in the thread
+// that enqueues gains nothing by it, and would choose its second package before the first is
+// measured.
+size_t packages_in_flight(const backends::DeviceTraits& traits) {
+  return traits.synchronous ? 1 : 2;
+}
+}  // namespace
+
+struct SplitRun::Seat {
+  uint32_t backend = 0;
+  // Packages take turns on the queues of a device that can run them side by side: the next one
+  // fills what the last groups of the one before leave idle.
+  std::vector<backends::Queue*> queues;
+  size_t launches = 0;
+  backends::Kernel* kernel = nullptr;
+  std::vector<backends::Argument> arguments;
+  HiddenArgument hidden{};
+  bool merges_prepared = false;
+  uint64_t busy_until = 0;  // measured, by the packages that have ended
+  double speed = 0;         // of the last of them, slices per second
+  std::deque<InFlight> in_flight;
+  Range pending;  // given out, to be launched next
+};
+
+SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
+                   std::unique_ptr<Balancer> balancer, Ended ended)
+    : parts_(std::move(parts)),
+      work_(std::move(work)),
+      plan_(std::move(plan)),
+      stream_(std::move(stream)),
+      dimension_(plan_.access->verdict().dimension),
+      slices_(plan_.slices()),
+      ended_(std::move(ended)),
+      merges_(make_merges({parts_.backends, parts_.compare},
+                          whole() ? std::span<const MergeRegion>() : plan_.access->regions(), work_,
+                          plan_.participants)),
+      chainable_(merges_.empty()),
+      seats_(participants()),
+      balancer_(std::move(balancer)),
+      regions_(slices_, plan_.shares, participants()),
+      active_(participants()),
+      failed_(participants()) {}
+
+SplitRun::~SplitRun() = default;
+
+void SplitRun::take_part(size_t participant) {
+  hand_out(backend(participant));
+  work_off(participant, false);
+  if (!merges_.empty()) {
+    const TransferCause cause("merged", number(), kernel_name(work_));
+    for (const auto& merge : merges_) merge->look(backend(participant));
+  }
+  leave();
+}
+
+void SplitRun::leave() {
+  {
+    MutexLock lock(mutex_);
+    if (--active_ > 0) return;
+  }
+  complete();
+  while (const auto kept = drop_conflicts()) {
+    repeated_ = true;
+    work_off(*kept, true);
+    complete();
+  }
+  finish();
+}
+
+void SplitRun::complete() {
+  // What others gave back or the balancer held back.
+  for (;;) {
+    size_t helper = 0;
+    {
+      MutexLock lock(mutex_);
+      const bool left = status_ && !vendors_gone() && regions_.remaining() > 0;
+      while (helper < failed_.size() && failed_[helper]) ++helper;
+      if (!left || helper == failed_.size()) break;
+    }
+    work_off(helper, true);
+  }
+}
+
+std::optional<size_t> SplitRun::drop_conflicts() {
+  if (!plan_.access->verdict().alone || merges_.empty()) return std::nullopt;
+  const TransferCause cause("merged", number(), kernel_name(work_));
+  {
+    MutexLock lock(mutex_);
+    if (!status_ || regions_.remaining() > 0) return std::nullopt;  // it fails anyhow
+  }
+  PlaceSet changed = 0;
+  for (const auto& merge : merges_) {
+    auto places = merge->changed_alone();
+    if (!places) {
+      MutexLock lock(mutex_);
+      status_ = tl::unexpected<Error>(std::move(places).error());
+      return std::nullopt;
+    }
+    changed |= *places;
+  }
+  if (std::popcount(changed) < 2) return std::nullopt;
+  MutexLock lock(mutex_);
+  // Who has computed most of it, among those that can go on.
+  std::vector<uint64_t> slices = slices_of_each(packages_);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (failed_[i]) slices[i] = 0;
+  }
+  const auto kept =
+      static_cast<size_t>(std::max_element(slices.begin(), slices.end()) - slices.begin());
+  const Place place = parts_.backends.place(backend(kept));
+  std::vector<PackageRecord> packages;
+  for (const PackageRecord& package : packages_) {
+    if (parts_.backends.place(package.device) == place) {
+      packages.push_back(package);
+    } else {
+      regions_.give_back({package.first, package.count});
+    }
+  }
+  packages_.swap(packages);
+  for (size_t i = 0; i < failed_.size(); ++i) {
+    if (parts_.backends.place(backend(i)) != place) failed_[i] = true;
+  }
+  for (const auto& merge : merges_) merge->keep_only(place);
+  return kept;
+}
+
+SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
+  MutexLock lock(mutex_);
+  if (!status_ || failed_[participant] || vendors_gone()) return {};
+  const uint64_t remaining = regions_.remaining();
+  if (remaining == 0) return {};
+  if (insist) {
+    ++starting_;
+    return regions_.take(participant, remaining);
+  }
+  if (!regions_.has_for(participant, plan_.least_help)) return {};
+  const double now = seconds_between(begun_ns_, now_ns());
+  const auto device = static_cast<uint32_t>(participant);
+  const size_t owner = regions_.owner(participant);
+  if (owner != participant) balancer_->helps(device, static_cast<uint32_t>(owner), now);
+  const uint64_t count = std::min(balancer_->next_package(device, remaining, now), remaining);
+  if (count == 0) return {};
+  // A rest that would not fill the device takes it as long as one that does.
+  const uint64_t round = parts_.rounds[participant];
+  const uint64_t rest = std::min(round - 1, count / kSmallRest);
+  const Range range = regions_.take(participant, count, rest);
+  if (range.count != count) balancer_->trimmed(device, count, range.count);
+  ++starting_;
+  return range;
+}
+
+void SplitRun::give_back(size_t participant, Range range, Error error) {
+  // At the end of the process every device gives back, and nobody asks for the result.
+  const LogLevel level = vendors_gone() ? LogLevel::kDebug : LogLevel::kWarning;
+  log(level, "device {} does not take part further in this launch of {}: {}",
+      parts_.backends.traits(backend(participant)).device_name, work_.kernel->summary().name,
+      error.message);
+  MutexLock lock(mutex_);
+  failed_[participant] = true;
+  balancer_->lost(static_cast<uint32_t>(participant));
+  regions_.give_back(range);
+  if (range.count > 0) --starting_;
+  last_error_ = std::move(error);
+}
+
+Status SplitRun::sit_down(size_t participant, Seat& seat) {
+  seat.backend = backend(participant);
+  TUTTI_ASSIGN(backends::Queue * queue, stream_->vendor_queue(seat.backend, true));
+  seat.queues.push_back(queue);
+  if (side_by_side(seat.backend)) {
+    TUTTI_ASSIGN(queue, stream_->side_queue(seat.backend));
+    seat.queues.push_back(queue);
+  }
+  const bool rewritten = !whole() && work_.kernel->summary().needs_rewrite;
+  TUTTI_ASSIGN(seat.kernel,
+               work_.kernel->vendor_kernel(
+                   seat.backend, rewritten ? KernelVariant::kSubRange : KernelVariant::kUntouched));
+  std::span<const std::byte> hidden;
+  if (rewritten) {
+    for (uint32_t d = 0; d < 3; ++d) {
+      seat.hidden.set_launch(d, plan_.shape.groups(d), plan_.shape.global[d],
+                             plan_.shape.offset[d]);
+    }
+    seat.hidden.set_dimensions(plan_.shape.dims);
+    hidden = seat.hidden.bytes();
+  }
+  TUTTI_ASSIGN(seat.arguments, vendor_arguments(*work_.arguments, seat.backend, hidden));
+  return {};
+}
+
+bool SplitRun::hands_out(uint32_t backend) const {
+  return parts_.backends.traits(backend).serial &&
+         std::any_of(work_.arguments->begin(), work_.arguments->end(), [&](const auto& slot) {
+           return slot.view.buffer && slot.view.buffer->place_on(backend) != kHostPlace;
+         });
+}
+
+void SplitRun::hand_out(uint32_t backend) {
+  if (!hands_out(backend)) return;
+  {
+    MutexLock lock(mutex_);
+    if (regions_.remaining() == 0 || !status_) return;
+    ++starting_;
+  }
+  // What fails here is told to the device that needs it, when it asks.
+  const auto bring_out = [&](const PackageUse& use, const ByteStrips& strips) {
+    const TransferCause cause("used by a kernel on another device", number(), kernel_name(work_),
+                              argument_name(work_, use.argument));
+    const Place here = use.buffer->place_on(backend);
+    if (here == kHostPlace || strips.empty()) return;
+    static_cast<void>(use.buffer->bring_out(here, use.place, strips));
+  };
+  for (const Part& part : parts_of(plan_)) {
+    if (part.backend == backend || part.range.count == 0) continue;
+    const auto uses = uses_of_package(part.backend, part.range);
+    bool in_place = true;  // no earlier launch is about to change it
+    for (auto earlier = before(); earlier && in_place; earlier = earlier->before()) {
+      in_place = !earlier->meets_others(uses, part.backend);
+    }
+    if (!in_place) continue;
+    for (const PackageUse& use : uses) {
+      bring_out(use, {.range = use.read});
+      if (!use.overwrites) bring_out(use, use.write);
+    }
+  }
+  {
+    MutexLock lock(mutex_);
+    --starting_;
+  }
+  show_launched();
+}
+
+std::vector<SplitRun::PackageUse> SplitRun::uses_of_package(uint32_t backend, Range range) const {
+  std::vector<PackageUse> uses;
+  for (const ArgumentUse& use : plan_.touched(range.first, range.count)) {
+    const BufferView& view = (*work_.arguments)[use.argument].view;
+    if (!view.buffer) continue;
+    PackageUse& one = uses.emplace_back();
+    one.buffer = view.buffer.get();
+    one.place = view.buffer->place_on(backend);
+    one.argument = use.argument;
+    one.overwrites = use.overwrites;
+    if (!use.read.empty()) {
+      one.read = {view.origin + use.read.begin, view.origin + use.read.end};
+    }
+    if (!use.write.empty() && (whole() || use.merge == MergeMode::kDisjoint)) {
+      one.write = use.write.moved(view.origin);
+    }
+  }
+  return uses;
+}
+
+Status SplitRun::prepare_data(Seat& seat, std::span<const PackageUse> uses, uint64_t& moved) {
+  if (!seat.merges_prepared) {
+    const TransferCause cause("copied for a merge", number(), kernel_name(work_));
+    for (const auto& merge : merges_) {
+      TUTTI_TRY(merge->prepare(seat.backend, *seat.queues.front(), seat.arguments));
+    }
+    // Packages may come to another queue, and what compares does.
+    if (!merges_.empty()) TUTTI_TRY(seat.queues.front()->finish());
+    seat.merges_prepared = true;
+  }
+  for (const PackageUse& use : uses) {
+    const TransferCause cause("used by a kernel", number(), kernel_name(work_),
+                              argument_name(work_, use.argument));
+    if (!use.read.empty()) {
+      TUTTI_TRY(use.buffer->make_valid(use.place, use.read.begin, use.read.end, &moved));
+      use.buffer->note_use(use.place, use.read.begin, use.read.end);
+    }
+    if (use.write.empty()) continue;
+    use.buffer->note_use(use.place, use.write.range.begin, use.write.range.end);
+    // Bytes in the range that the package may leave alone must hold what was there before.
+    if (!use.overwrites) TUTTI_TRY(use.buffer->make_valid(use.place, use.write, &moved));
+    use.buffer->begin_write(this, use.place, use.write);
+  }
+  return {};
+}
+
+Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
+                                            std::span<const PackageUse> uses,
+                                            backends::WaitList wait) {
+  const uint64_t begun = now_ns();
+  uint64_t moved = 0;
+  TUTTI_TRY(prepare_data(seat, uses, moved));
+  backends::Launch launch;
+  launch.kernel = seat.kernel;
+  launch.arguments = seat.arguments;
+  launch.dims = plan_.shape.dims;
+  if (!whole() || work_.local_given) launch.local.emplace();
+  for (uint32_t d = 0; d < 3; ++d) {
+    launch.offset[d] = plan_.shape.offset[d];
+    launch.global[d] = plan_.shape.global[d];
+    if (launch.local) (*launch.local)[d] = plan_.shape.local[d];
+  }
+  if (!whole()) {
+    launch.offset[dimension_] += range.first * plan_.shape.local[dimension_];
+    launch.global[dimension_] = range.count * plan_.shape.local[dimension_];
+    seat.hidden.set_first_group(dimension_, range.first);
+  }
+  InFlight package{range, nullptr, now_ns(), begun, 0, {}};
+  if (moved == 0) package.begun_ns = package.launched_ns;
+  package.computing = Computing(parts_.backends, seat.backend);
+  backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
+  TUTTI_ASSIGN(package.completion, queue.launch(launch, wait));
+  TUTTI_TRY(queue.flush());
+  return package;
+}
+
+bool SplitRun::try_launch(size_t participant, Seat& seat, Range range, std::vector<PackageUse> uses,
+                          backends::WaitList wait) {
+  auto package = launch(seat, range, uses, wait);
+  if (!package) {
+    end_writes(uses, true);
+    give_back(participant, range, std::move(package).error());
+    return false;
+  }
+  package->number = note_launch(seat.backend, std::move(uses));
+  seat.in_flight.push_back(std::move(*package));
+  return true;
+}
+
+bool SplitRun::side_by_side(uint32_t backend) const {
+  return parts_.backends.traits(backend).overlaps_launches;
+}
+
+void SplitRun::note_end(size_t participant, Seat& seat, const InFlight& package,
+                        uint64_t previous_end) {
+  PackageRecord record{backend(participant), package.range.first, package.range.count,
+                       std::max(package.launched_ns, previous_end), now_ns()};
+  if (const auto measured =
+          measured_interval(package.completion->times(), package.launched_ns, record.end_ns)) {
+    std::tie(record.start_ns, record.end_ns) = *measured;
+  }
+  if (parts_.command) {
+    PackageRecord traced = record;
+    if (whole()) traced.count = 0;
+    parts_.trace.ran(*parts_.command, traced);
+  }
+  // To the balancer a device is as fast as it gets its packages done, transfers included.
+  uint64_t busy_from = record.start_ns;
+  if (package.begun_ns < package.launched_ns) {
+    busy_from = std::min(busy_from, std::max(package.begun_ns, previous_end));
+  }
+  // Of packages side by side each counts from the end of the one before; one that ended before that
+  // says nothing of its own, and passes as no faster than the last.
+  const auto slices = static_cast<double>(package.range.count);
+  busy_from = std::max(busy_from, seat.busy_until);
+  const double end = seconds_between(begun_ns_, record.end_ns);
+  double start = seconds_between(begun_ns_, busy_from);
+  if (busy_from >= record.end_ns) start = end - (seat.speed > 0 ? slices / seat.speed : 0);
+  if (busy_from < record.end_ns) seat.speed = slices / (end - start);
+  seat.busy_until = std::max(seat.busy_until, record.end_ns);
+  MutexLock lock(mutex_);
+  balancer_->finished({static_cast<uint32_t>(participant), package.range.count, start, end});
+  packages_.push_back(record);
+}
+
+void SplitRun::work_off(size_t participant, bool insist) {
+  const std::unique_ptr<Seat> taken = std::move(seats_[participant]);
+  Seat fresh;
+  if (!taken) {
+    if (Status status = sit_down(participant, fresh); !status) {
+      give_back(participant, {}, std::move(status).error());
+      return;
+    }
+  }
+  Seat& seat = taken ? *taken : fresh;
+  auto& in_flight = seat.in_flight;
+  const size_t most = packages_in_flight(parts_.backends.traits(seat.backend));
+  uint64_t previous_end = taken ? now_ns() : 0;
+  for (;;) {
+    if (in_flight.size() < most) {
+      Range range = std::exchange(seat.pending, {});
+      if (range.count == 0) range = next_range(participant, insist);
+      if (range.count > 0) {
+        auto uses = uses_of_package(seat.backend, range);
+        for (auto earlier = before(); earlier; earlier = earlier->before()) {
+          earlier->wait_for_others(uses, seat.backend);
+        }
+        if (try_launch(participant, seat, range, std::move(uses), {})) {
+          show_launched();
+          if (in_flight.size() < most) continue;
+        }
+      } else if (!insist && !in_flight.empty()) {
+        if (const auto next = started_next()) next->take_early(seat.backend, in_flight);
+      }
+    }
+    if (in_flight.empty()) return;
+    InFlight package = std::move(in_flight.front());
+    in_flight.pop_front();
+    Status status = package.completion->wait();
+    package.computing = {};
+    note_written(package.number, !status);
+    if (!status) {
+      MutexLock lock(mutex_);
+      if (status_) status_ = std::move(status);
+      failed_[participant] = true;
+      continue;
+    }
+    note_end(participant, seat, package, previous_end);
+    previous_end = now_ns();
+  }
+}
+
+void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_flight) {
+  const auto found = std::find(devices().begin(), devices().end(), backend);
+  const auto participant = static_cast<size_t>(found - devices().begin());
+  if (found == devices().end() || seats_[participant] || hands_out(backend)) return;
+  auto seat = std::make_unique<Seat>();
+  if (!sit_down(participant, *seat)) return;  // take_part() will say why
+  seat->pending = next_range(participant, false);
+  if (seat->pending.count == 0) return;
+  auto uses = uses_of_package(seat->backend, seat->pending);
+  bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
+    return use.buffer->missing(use.place, {.range = use.read}).bytes == 0 &&
+           (use.overwrites || use.buffer->missing(use.place, use.write).bytes == 0);
+  });
+  for (auto earlier = before(); earlier && in_place; earlier = earlier->before()) {
+    in_place = !earlier->meets_others(uses, seat->backend);
+  }
+  if (in_place) {
+    std::vector<backends::CompletionPtr> behind;
+    if (seat->queues.size() > 1) {  // in-order ones, but each for itself
+      for (const InFlight& package : in_flight) behind.push_back(package.completion);
+    }
+    if (try_launch(participant, *seat, std::exchange(seat->pending, {}), std::move(uses), behind)) {
+      show_launched();
+    }
+  }
+  seats_[participant] = std::move(seat);
+}
+
+double SplitRun::learn(std::vector<PackageRecord> packages) {
+  std::sort(packages.begin(), packages.end(),
+            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  const auto& shape = plan_.shape;
+  const auto items = static_cast<double>(shape.items() / slices_);
+  double speed = 0;
+  for (const uint32_t device : devices()) {
+    std::vector<Sample> samples;
+    uint64_t busy_until = 0;
+    Sample all;
+    for (const PackageRecord& package : packages) {
+      if (package.device != device) continue;
+      const double size = items * static_cast<double>(package.count);
+      const uint64_t begin = std::max(package.start_ns, busy_until);
+      const double seconds = package.end_ns > begin ? seconds_between(begin, package.end_ns) : 0;
+      if (package.start_ns < busy_until && side_by_side(device)) {
+        // Both together say how fast the device is; neither does alone.
+        samples.back().size += size;
+        samples.back().seconds += seconds;
+      } else {
+        samples.push_back({size, seconds});
+      }
+      busy_until = std::max(busy_until, package.end_ns);
+      all.size += size;
+      all.seconds += seconds;
+    }
+    if (all.seconds > 0) speed += all.size / all.seconds;
+    parts_.backends.model().add_packages(model_key(work_), device, samples,
+                                         work_.kernel->summary().name);
+  }
+  return speed > 0 ? items * static_cast<double>(slices_) / speed : 0;
+}
+
+std::vector<uint64_t> SplitRun::slices_of_each(const std::vector<PackageRecord>& packages) const {
+  std::vector<uint64_t> slices(participants());
+  for (const PackageRecord& package : packages) {
+    const auto found = std::find(devices().begin(), devices().end(), package.device);
+    slices[static_cast<size_t>(found - devices().begin())] += package.count;
+  }
+  return slices;
+}
+
+Status SplitRun::merge(Status status) {
+  if (merges_.empty()) return status;
+  const TransferCause cause("merged", number(), kernel_name(work_));
+  const uint64_t begun_ns = parts_.command ? now_ns() : 0;
+  for (const auto& merge : merges_) {
+    Status merged = merge->finish(status.has_value());
+    if (status) status = std::move(merged);
+  }
+  if (parts_.command) {
+    parts_.trace.merged(*parts_.command, merge_mode_name(plan_.access->verdict().mode), begun_ns,
+                        now_ns());
+  }
+  return status;
+}
+
+uint64_t SplitRun::note_launch(uint32_t backend, std::vector<PackageUse> uses) {
+  MutexLock lock(mutex_);
+  launched_ = true;
+  --starting_;
+  running_.push_back({++last_number_, backend, std::move(uses)});
+  return last_number_;
+}
+
+void SplitRun::finish() {
+  Status status;
+  bool nothing_ran = false;
+  uint64_t begun_ns = 0;
+  std::vector<PackageRecord> packages;
+  {
+    MutexLock lock(mutex_);
+    status = status_;
+    if (status && regions_.remaining() > 0) {
+      status = tl::unexpected<Error>(last_error_);
+    }
+    packages.swap(packages_);
+    nothing_ran = !launched_;
+    begun_ns = std::max(begun_ns_, first_ns_);
+  }
+  status = merge(std::move(status));
+  merges_.clear();  // with their copies' memory, for which others may wait
+  for (const ArgumentSlot& slot : *work_.arguments) {
+    if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
+      slot.view.buffer->end_writes(this, nothing_ran);
+    }
+  }
+  double balanced = 0;
+  if (status) {
+    balanced = learn(packages);
+    std::sort(packages.begin(), packages.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (whole()) {
+      parts_.summary.launched_whole(work_, plan_, plan_.backend);
+      for (const PackageRecord& package : packages) {
+        parts_.summary.measured_whole(work_.kernel->summary().name, model_key(work_),
+                                      work_.shape.items(), package.device,
+                                      seconds_between(package.start_ns, package.end_ns));
+      }
+    } else {
+      parts_.summary.launched_split(work_, plan_, packages, seconds_between(begun_ns, now_ns()),
+                                    repeated_);
+    }
+  }
+  std::shared_ptr<SplitRun> next;
+  std::function<void()> start;
+  bool read_meanwhile = false;
+  {
+    MutexLock lock(mutex_);
+    finished_ = true;
+    read_meanwhile = read_meanwhile_;
+    next.swap(next_);
+    start.swap(start_next_);
+  }
+  package_ended_.notify_all();
+  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns, balanced,
+          read_meanwhile});
+  if (next) next->first_now();
+  if (start) start();
+}
+
+}  // namespace tutti::scheduler

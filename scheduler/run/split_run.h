@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// One launch of a kernel that is computed by several devices: hands packages to the devices'
+// workers as the balancer says, two in flight per device, and ends when the last package has ended.
+// A whole launch that begins behind such a one is one package on one device.
+// Shared by the workers' tasks; thread-safe. Its lock is never held while a vendor is called.
+//
+// Where the next launch of an in-order stream is chained to it, that begins as soon as nothing of
+// this one is left to be given out: a package of it waits only for those packages of this one that
+// are still under way on other devices and write what it reads or writes, or read where it writes.
+// It ends after this one. Several may begin behind each other so.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "scheduler/balance/balancer.h"
+#include "scheduler/balance/regions.h"
+#include "scheduler/command/command.h"
+#include "scheduler/command/stream.h"
+#include "scheduler/command/work.h"
+#include "scheduler/observe/run_summary.h"
+#include "scheduler/observe/run_trace.h"
+#include "scheduler/plan/planner.h"
+#include "scheduler/run/merge.h"
+
+namespace tutti::scheduler {
+
+class SplitRun {
+ public:
+  struct Parts {
+    BackendSet& backends;
+    RunSummary& summary;
+    BlockCompare& compare;
+    RunTrace& trace;
+    std::shared_ptr<CommandTrace> command;  // null: not traced
+    std::vector<uint64_t> rounds;           // per participant: the slices that fill it, ≥ 1
+  };
+  struct Outcome {
+    Status status;
+    std::span<const PackageRecord> packages;
+    std::vector<uint64_t> slices;  // per participant
+    bool nothing_ran = false;      // no device could launch anything: buffers are as they were
+    uint64_t begun_ns = 0;
+    double balanced_seconds = 0;  // had all devices ended together, as fast as they were
+    bool read_meanwhile = false;  // its results were fetched while it computed, which takes time
+  };
+  /// Called once, by the worker that ends last, when all results are in the directory.
+  using Ended = std::function<void(const Outcome&)>;
+  SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
+           std::unique_ptr<Balancer> balancer, Ended ended);
+  ~SplitRun();
+
+  size_t participants() const { return devices().size(); }
+  uint32_t backend(size_t participant) const { return devices()[participant]; }
+  /// The launch begins: its participants are about to take part.
+  void begin() { begun_ns_ = now_ns(); }
+  /// A participant's whole share of the launch; each is called once, on its device's worker.
+  void take_part(size_t participant);
+
+  /// Whether a launch may be chained to this one, and this one to another.
+  bool chainable() const { return chainable_; }
+  std::span<const uint32_t> devices() const { return plan_.devices(); }
+  bool whole() const { return !plan_.split; }
+  /// The launch that this one has begun behind, until that has ended; null: there is none.
+  std::shared_ptr<SplitRun> before() TUTTI_EXCLUDES(mutex_);
+  /// Bytes that packages of `next` read on one device and packages of this launch write on another,
+  /// if both are divided as is expected.
+  uint64_t bytes_between(const KernelWork& next, const KernelPlan& plan) const;
+  /// `next` comes after `before`; calls `start` once it can begin. Its participants are to take
+  /// part on their workers behind those of `before`.
+  static void chain(const std::shared_ptr<SplitRun>& before, const std::shared_ptr<SplitRun>& next,
+                    std::function<void()> start);
+  /// It is over, and all of it was computed.
+  bool succeeded() TUTTI_EXCLUDES(mutex_);
+  /// What packages that have ended wrote of the buffer at the place, ranges without gaps only, and
+  /// nobody changes any more: after the first `seen` of all packages, which it counts on. Waits
+  /// until there is some; empty: the launch is over. For chainable ones.
+  std::vector<ByteRange> next_written(const LogicalBuffer& buffer, Place place, size_t& seen)
+      TUTTI_EXCLUDES(mutex_);
+
+ private:
+  using Range = SliceRange;
+  struct InFlight {
+    Range range;
+    backends::CompletionPtr completion;
+    uint64_t launched_ns = 0;
+    uint64_t begun_ns = 0;  // when its data began to move, else when it was launched
+    uint64_t number = 0;    // of the package in running_
+    Computing computing;
+  };
+  /// What a package does to a buffer, in bytes of it.
+  struct PackageUse {
+    LogicalBuffer* buffer = nullptr;
+    Place place = kHostPlace;
+    ByteRange read;
+    ByteStrips write;
+    bool overwrites = false;
+    uint32_t argument = 0;
+  };
+  struct Running {
+    uint64_t number = 0;
+    uint32_t backend = 0;
+    std::vector<PackageUse> uses;
+  };
+  struct Seat;  // what one participant needs to launch packages
+  struct Part {
+    uint32_t backend = 0;
+    Range range;
+  };
+
+  /// Who is expected to compute what; empty: nothing is expected.
+  static std::vector<Part> parts_of(const KernelPlan& plan);
+
+  Range next_range(size_t participant, bool insist) TUTTI_EXCLUDES(mutex_);
+  void give_back(size_t participant, Range range, Error error) TUTTI_EXCLUDES(mutex_);
+  /// Whether packages in flight on the device run side by side, on queues of their own.
+  bool side_by_side(uint32_t backend) const;
+  void note_end(size_t participant, Seat& seat, const InFlight& package, uint64_t previous_end)
+      TUTTI_EXCLUDES(mutex_);
+  Status sit_down(size_t participant, Seat& seat);
+  /// Whether the device must hand out before its packages run what others need of its memory.
+  bool hands_out(uint32_t backend) const;
+  /// Brings what other devices' shares need, and is valid on this one alone, to the host's copy.
+  void hand_out(uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  std::vector<PackageUse> uses_of_package(uint32_t backend, Range range) const;
+  /// Everything that the package reads is valid where it runs, and what it writes is announced.
+  /// `moved`: bytes.
+  Status prepare_data(Seat& seat, std::span<const PackageUse> uses, uint64_t& moved);
+  /// `wait`: of other queues of the device.
+  Result<InFlight> launch(Seat& seat, Range range, std::span<const PackageUse> uses,
+                          backends::WaitList wait);
+  /// launch(); where that fails, nothing of the package has run, and another device may compute it.
+  bool try_launch(size_t participant, Seat& seat, Range range, std::vector<PackageUse> uses,
+                  backends::WaitList wait);
+  void work_off(size_t participant, bool insist);
+  /// The device has all that it gets of the launch before, of which `in_flight` is still under way
+  /// there: launches a package behind that, if everything is where it needs it.
+  void take_early(uint32_t backend, const std::deque<InFlight>& in_flight);
+  std::shared_ptr<SplitRun> started_next() TUTTI_EXCLUDES(mutex_);
+  /// The package's number.
+  uint64_t note_launch(uint32_t backend, std::vector<PackageUse> uses) TUTTI_EXCLUDES(mutex_);
+  /// Once nothing is left to be given out: shows what has ended, and starts the next launch.
+  void show_launched() TUTTI_EXCLUDES(mutex_);
+  void end_writes(std::span<const PackageUse> uses, bool discard);
+  /// The package of this number has ended; `failed`: as an error.
+  void note_written(uint64_t number, bool failed) TUTTI_EXCLUDES(mutex_);
+  /// Whether something of this launch that is under way on other devices meets the uses; waits
+  /// until nothing does.
+  bool meets_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  void wait_for_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  bool meets(std::span<const PackageUse> uses, uint32_t backend) const TUTTI_REQUIRES(mutex_);
+  /// The launch before has ended.
+  void first_now() TUTTI_EXCLUDES(mutex_);
+  /// A participant has ended, or the launch before has: the last of them ends this one.
+  void leave() TUTTI_EXCLUDES(mutex_);
+  /// Tells the model; seconds as Outcome::balanced_seconds.
+  double learn(std::vector<PackageRecord> packages);
+  std::vector<uint64_t> slices_of_each(const std::vector<PackageRecord>& packages) const;
+  /// Where several places changed what only one may (MergeRegion::alone): gives back the packages
+  /// of all but one, whose participant is returned.
+  std::optional<size_t> drop_conflicts() TUTTI_EXCLUDES(mutex_);
+  /// The last participant to end: whatever is left is done by a device that works.
+  void complete() TUTTI_EXCLUDES(mutex_);
+  Status merge(Status status);
+  uint64_t number() const { return parts_.command ? parts_.command->number : 0; }  // in the trace
+  void finish();
+
+  Parts parts_;
+  const KernelWork work_;
+  const KernelPlan plan_;
+  const Ref<Stream> stream_;
+  const uint32_t dimension_;
+  const uint64_t slices_;
+  uint64_t begun_ns_ = 0;  // constant once begun
+  Ended ended_;
+  std::vector<std::unique_ptr<Merge>> merges_;
+  const bool chainable_;
+  bool repeated_ = false;  // drop_conflicts() found some
+  // Per participant, of those that looked ahead. Only its device's worker touches it.
+  std::vector<std::unique_ptr<Seat>> seats_;
+
+  Mutex mutex_;
+  std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);
+  Regions regions_ TUTTI_GUARDED_BY(mutex_);
+  size_t active_ TUTTI_GUARDED_BY(mutex_);             // participants, and the launch before
+  std::vector<bool> failed_ TUTTI_GUARDED_BY(mutex_);  // per participant
+  Status status_ TUTTI_GUARDED_BY(mutex_);             // of a package that failed while it ran
+  Error last_error_ TUTTI_GUARDED_BY(mutex_);          // of a package that was not launched
+  std::vector<PackageRecord> packages_ TUTTI_GUARDED_BY(mutex_);
+  bool launched_ TUTTI_GUARDED_BY(mutex_) = false;  // some package was
+
+  // Of the chain.
+  std::shared_ptr<SplitRun> before_ TUTTI_GUARDED_BY(mutex_);  // until it has ended
+  std::shared_ptr<SplitRun> next_ TUTTI_GUARDED_BY(mutex_);
+  std::function<void()> start_next_ TUTTI_GUARDED_BY(mutex_);  // until it is called
+  bool next_started_ TUTTI_GUARDED_BY(mutex_) = false;
+  uint64_t first_ns_ TUTTI_GUARDED_BY(mutex_) = 0;  // when the launch before had ended
+  // Ranges given out and not yet launched, and devices that hand out: all that may move data.
+  size_t starting_ TUTTI_GUARDED_BY(mutex_) = 0;
+  uint64_t last_number_ TUTTI_GUARDED_BY(mutex_) = 0;
+  std::vector<Running> running_ TUTTI_GUARDED_BY(mutex_);  // launched, and not known to have ended
+  std::vector<PackageUse> not_shown_ TUTTI_GUARDED_BY(mutex_);  // of packages that have ended
+  std::vector<PackageUse> written_ TUTTI_GUARDED_BY(mutex_);    // by all that have ended well
+  bool shows_ TUTTI_GUARDED_BY(mutex_) = false;  // what packages wrote is shown when they end
+  bool finished_ TUTTI_GUARDED_BY(mutex_) = false;
+  bool read_meanwhile_ TUTTI_GUARDED_BY(mutex_) = false;
+  ConditionVariable package_ended_;
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// TUTTI_VERIFY: every split launch is repeated whole on one device, into copies, and compared.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/config.h"
+#include "base/thread_annotations.h"
+#include "scheduler/command/stream.h"
+#include "scheduler/command/work.h"
+#include "scheduler/observe/run_summary.h"
+#include "scheduler/plan/planner.h"
+
+namespace tutti::scheduler {
+
+/// How the elements of an argument compare: floating-point ones by the tolerance, all others
+/// exactly.
+enum class ElementKind : uint8_t { kExact, kHalf, kFloat, kDouble };
+struct ElementType {
+  ElementKind kind = ElementKind::kExact;
+  uint32_t bytes = 1;  // of one element; vectors count as several
+};
+/// Of a pointer's type as OpenCL names it, for example "float4*". Structures compare byte by byte.
+ElementType element_type(const std::string& type_name);
+/// The first element of `split` that differs from `whole` by more than the relative `tolerance`
+/// (sizes are equal): its byte offset. Two NaNs are equal.
+std::optional<size_t> first_difference(const ElementType& type, std::span<const std::byte> split,
+                                       std::span<const std::byte> whole, double tolerance);
+/// An element as text.
+std::string element_text(const ElementType& type, std::span<const std::byte> bytes);
+
+/// What was found in this process. Thread-safe.
+class VerificationReport {
+ public:
+  struct Kernel {
+    uint64_t launches = 0;
+    uint64_t differing = 0;
+    uint64_t unverified = 0;  // the repetition could not be run
+    std::string first;        // the first difference, or why it could not be run
+  };
+
+  void add(const std::string& kernel, bool differs, const std::string& what);
+  void add_unverified(const std::string& kernel, const std::string& why);
+  /// A line per kernel and one for all; empty when nothing was verified.
+  std::string text() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::string, Kernel> kernels_ TUTTI_GUARDED_BY(mutex_);
+};
+
+/// The repetition of one launch. Made before the split run begins, when nothing writes to the
+/// launch's buffers; one thread at a time.
+class Verification {
+ public:
+  /// Copies what the launch may write to `plan.backend`.
+  static Result<std::unique_ptr<Verification>> begin(BackendSet& backends, const KernelWork& work,
+                                                     const KernelPlan& plan);
+  /// After the split run: runs the launch whole, compares, and reports. An error is of the
+  /// repetition only.
+  Status compare(Stream& stream, std::span<const PackageRecord> packages, double tolerance,
+                 VerificationReport& report);
+
+ private:
+  /// A buffer that the launch writes, and the private copy of it.
+  struct Copy {
+    Ref<LogicalBuffer> buffer;
+    std::unique_ptr<backends::Memory> memory;
+  };
+
+  Verification(BackendSet& backends, const KernelWork& work, const KernelPlan& plan)
+      : backends_(backends), work_(work), plan_(plan) {}
+  Status copy(const BufferView& view);
+  /// The copy's bytes of the view, in the layout of the buffer's copy at the host.
+  Status read_copy(const BufferView& view, std::span<std::byte> to);
+  Copy* copy_of(const LogicalBuffer& buffer);
+  Status run_whole(Stream& stream);
+  std::string owner_of(uint32_t argument, uint64_t byte,
+                       std::span<const PackageRecord> packages) const;
+
+  BackendSet& backends_;
+  const KernelWork work_;
+  const KernelPlan plan_;
+  std::vector<Copy> copies_;
+  std::vector<std::unique_ptr<backends::Memory>> images_;  // made from copies
+};
+
+}  // namespace tutti::scheduler
