@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/keep_forever.h"
+#include "base/printable.h"
 #include "base/thread_annotations.h"
 
 namespace tutti {
@@ -48,7 +49,9 @@ void write(LogLevel at, fmt::string_view format, fmt::format_args arguments) noe
   try {
     spdlog::logger* logger = the_logger.load(std::memory_order_acquire);
     if (!logger) logger = stderr_logger();
-    logger->log(kSpdlogLevels[static_cast<size_t>(at)], fmt::vformat(format, arguments));
+    // Names of devices and kernels, and vendors' messages, are others' words.
+    logger->log(kSpdlogLevels[static_cast<size_t>(at)],
+                printable(fmt::vformat(format, arguments), "\n\t"));
   } catch (...) {
     // A line that cannot be written is lost; the application goes on.
   }

@@ -21,13 +21,19 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// At once. Bytes beyond the terminal's width are left out.
+  /// At once. Bytes beyond the terminal's width are left out, controls are not obeyed.
   void show(std::string text) {
     if (!terminal_) return;
     winsize size{};
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 &&
         text.size() >= size.ws_col) {
       text.resize(size.ws_col - 1);
+    }
+    for (size_t i = 0; i < text.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(text[i]);
+      const bool c1 = i > 0 && text[i - 1] == '\xc2' && byte >= 0x80 && byte < 0xa0;
+      if (byte < 0x20 || byte == 0x7f || c1) text[i] = '?';
+      if (c1) text[i - 1] = '?';
     }
     // The cursor goes back, so that other output begins in the first column.
     put("\r\033[K" + text + "\r");

@@ -66,6 +66,24 @@ const char* device_type_name(cl_device_type type) {
   }
 }
 
+void tell_apart(std::vector<DeviceReport>& devices) {
+  for (const DeviceReport& first : devices) {
+    std::vector<DeviceReport*> equal;
+    bool addresses = true;  // each has one of its own
+    for (DeviceReport& device : devices) {
+      if (device.name != first.name || device.platform != first.platform) continue;
+      for (const DeviceReport* other : equal) addresses &= other->pci_address != device.pci_address;
+      addresses &= !device.pci_address.empty();
+      equal.push_back(&device);
+    }
+    for (size_t i = 0; i < equal.size(); ++i) {
+      equal[i]->mark = equal.size() < 2 ? std::string()
+                       : addresses      ? equal[i]->pci_address
+                                        : "#" + std::to_string(i + 1);
+    }
+  }
+}
+
 const VendorLoader& vendor_loader(const Config& config) {
   static auto* mutex = new Mutex;
   static auto* loaders = new std::map<std::string, const VendorLoader*>;
@@ -101,10 +119,22 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
   std::vector<DeviceReport> lines;
   for (size_t i = 0; i < found.size(); ++i) {
     const backends::DeviceTraits& traits = found[i].traits;
-    lines.push_back({i, traits.platform_name, traits.device_name, traits.type, false,
-                     found[i].reason.empty() ? "not in TUTTI_DEVICES" : found[i].reason,
-                     traits.compute_units, traits.global_memory, traits.device_version});
+    DeviceReport line;
+    line.index = i;
+    line.platform = traits.platform_name;
+    line.name = traits.device_name;
+    line.type = traits.type;
+    line.reason = found[i].reason.empty() ? "not in TUTTI_DEVICES" : found[i].reason;
+    line.compute_units = traits.compute_units;
+    line.memory = traits.global_memory;
+    line.version = traits.device_version;
+    line.driver_version = traits.driver_version;
+    line.local_memory = traits.local_memory;
+    line.clock_mhz = traits.clock_mhz;
+    line.pci_address = traits.pci_address;
+    lines.push_back(std::move(line));
   }
+  tell_apart(lines);
   const Selection selection = select(config);
   for (const std::string& warning : selection.warnings) log(LogLevel::kWarning, "{}", warning);
   std::vector<std::unique_ptr<backends::Backend>> backends;

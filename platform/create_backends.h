@@ -26,7 +26,20 @@ struct DeviceReport {
   uint32_t compute_units = 0;
   uint64_t memory = 0;  // bytes
   std::string version;  // "OpenCL 3.0 …"
+  std::string driver_version;
+  uint64_t local_memory = 0;  // bytes; 0: not known
+  uint32_t clock_mhz = 0;     // 0: not known
+  std::string pci_address;    // "0000:3b:00.0"; empty: not known, or none
+  // Tells it from others of its platform and name: the PCI address, else "#2", the number among
+  // them; empty: it is the only one.
+  std::string mark;
+
+  /// The name and the mark.
+  std::string label() const { return mark.empty() ? name : name + " " + mark; }
 };
+
+/// Gives each of the devices its mark.
+void tell_apart(std::vector<DeviceReport>& devices);
 
 /// The drivers and devices that `config` leads to. Never destroyed.
 const VendorLoader& vendor_loader(const Config& config);

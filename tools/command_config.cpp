@@ -3,14 +3,22 @@
 // file, all made from the table base/config.def.
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/config.h"
 #include "tools/commands.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
+
+struct ConfigOptions {
+  bool json = false;
+  bool markdown = false;  // docs/options.md
+  bool toml = false;      // a configuration file with every key, commented out
+};
 
 struct FoundFile {
   std::string path;
@@ -45,8 +53,7 @@ void print_json(const LoadedConfig& loaded, const std::vector<FoundFile>& files)
   for (const FoundFile& file : files) {
     output["files"].push_back({{"path", file.path}, {"exists", file.exists}});
   }
-  // Values come from the environment and need not be UTF-8.
-  fmt::print("{}\n", output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}", json_text(output));
 }
 
 void print_text(const LoadedConfig& loaded, const std::vector<FoundFile>& files) {
@@ -55,18 +62,18 @@ void print_text(const LoadedConfig& loaded, const std::vector<FoundFile>& files)
   size_t width = 0;
   for (const OptionText& text : texts) width = std::max(width, text.value.size());
   width = std::min<size_t>(width, 40);
-  fmt::print("Options (what each means: tutti --help, docs/options.md):\n");
+  say("Options (what each means: tutti --help, docs/options.md):\n");
   for (size_t i = 0; i < table.size(); ++i) {
     const std::string value = texts[i].value.empty() ? "(none)" : texts[i].value;
-    fmt::print("  {:<18}  {:<{}}  {}\n", table[i].variable, value, width, texts[i].origin);
+    say("  {:<18}  {:<{}}  {}\n", table[i].variable, value, width, texts[i].origin);
   }
-  fmt::print("\nConfiguration files, the one that wins last:\n");
-  if (files.empty()) fmt::print("  none\n");
+  say("\nConfiguration files, the one that wins last:\n");
+  if (files.empty()) say("  none\n");
   for (const FoundFile& file : files) {
-    fmt::print("  {}{}\n", file.path, file.exists ? "" : "  (not there)");
+    say("  {}{}\n", file.path, file.exists ? "" : "  (not there)");
   }
-  for (const std::string& warning : loaded.warnings) fmt::print("\nwarning: {}", warning);
-  if (!loaded.warnings.empty()) fmt::print("\n");
+  for (const std::string& warning : loaded.warnings)
+    say("\n{} {}\n", toned(Tone::kWarning, "warning:"), warning);
 }
 
 // Inside a cell of a table, where a bar would end it.
@@ -87,8 +94,6 @@ std::string sentence(std::string_view text) {
   if (!made.empty() && made[0] >= 'a' && made[0] <= 'z') made[0] -= 'a' - 'A';
   return made + ".";
 }
-
-}  // namespace
 
 int config(const ConfigOptions& options) {
   const auto table = option_table();
@@ -133,5 +138,21 @@ int config(const ConfigOptions& options) {
   }
   return 0;
 }
+
+CommandLine add_config(CLI::App& command) {
+  const auto options = std::make_shared<ConfigOptions>();
+  auto* json = command.add_flag("--json", options->json, "As JSON");
+  auto* markdown = command.add_flag("--markdown", options->markdown,
+                                    "The table of all options, as in docs/options.md");
+  auto* toml = command.add_flag("--toml", options->toml,
+                                "A configuration file with every key, commented out");
+  json->excludes(markdown)->excludes(toml);
+  markdown->excludes(toml);
+  return {[options] { return config(*options); }};
+}
+
+}  // namespace
+
+const Command kConfigCommand{"config", "Show every option and where its value is from", add_config};
 
 }  // namespace tutti::tools

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/config.h"
+#include "base/pci_link.h"
 #include "base/progress_line.h"
 #include "platform/composition_devices.h"
 #include "scheduler/observe/energy_monitor.h"
 #include "tools/commands.h"
 #include "tools/device_measurement.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
 
+struct DevicesOptions {
+  bool json = false;
+  bool measure = false;
+};
+
 using platform::DeviceReport;
 using platform::FoundDriver;
+
 /// The sensor that tells a device's energy, or why there is none.
 struct EnergyLine {
   std::string sensor, absent;
@@ -41,12 +50,13 @@ EnergyLines energy_lines(const std::vector<std::unique_ptr<backends::Backend>>& 
 using Measurements = std::map<size_t, DeviceMeasurement>;
 
 /// Every device that can be used, also those that TUTTI_DEVICES leaves out.
-Measurements measure_all(const std::vector<platform::FoundDevice>& devices) {
+Measurements measure_all(const std::vector<platform::FoundDevice>& devices,
+                         const std::vector<DeviceReport>& report) {
   ProgressLine progress;
   Measurements measurements;
   for (size_t i = 0; i < devices.size(); ++i) {
     if (!devices[i].reason.empty()) continue;
-    const std::string name = fmt::format("{}  {}: ", i, devices[i].traits.device_name);
+    const std::string name = fmt::format("{}  {}: ", i, report[i].label());
     measurements[i] = measure(devices[i], static_cast<uint32_t>(i),
                               [&](const std::string& what) { progress.show(name + what); });
   }
@@ -69,7 +79,7 @@ nlohmann::ordered_json json_of(const DeviceMeasurement& measured) {
   return output;
 }
 
-void print_measurement(const DeviceMeasurement& measured) {
+std::string measurement_text(const DeviceMeasurement& measured) {
   std::string text;
   const auto put = [&text](const char* format, const std::optional<double>& value) {
     if (value) text += (text.empty() ? "" : ", ") + fmt::format(fmt::runtime(format), *value);
@@ -81,8 +91,23 @@ void print_measurement(const DeviceMeasurement& measured) {
   put("launch {:.3g} µs", measured.launch);
   put("float {:.3g} GFLOP/s", measured.single_precision);
   put("double {:.3g} GFLOP/s", measured.double_precision);
-  if (!text.empty()) fmt::print("     measured: {}\n", text);
-  for (const std::string& error : measured.errors) fmt::print("     not measured: {}\n", error);
+  if (!text.empty()) text = fmt::format("     measured: {}\n", text);
+  for (const std::string& error : measured.errors) {
+    text += fmt::format("     {} {}\n", toned(Tone::kWarning, "not measured:"), error);
+  }
+  return text;
+}
+
+/// What is not known is null.
+nlohmann::ordered_json or_null(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+nlohmann::ordered_json or_null(uint64_t number) {
+  return number == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(number);
+}
+nlohmann::ordered_json link_json(const std::optional<PciLink>& link) {
+  if (!link) return nullptr;
+  return {{"speed", link->speed}, {"width", link->lanes}};
 }
 
 void print_json(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
@@ -98,13 +123,19 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
   for (const DeviceReport& device : devices) {
     output["devices"].push_back({{"index", device.index},
                                  {"name", device.name},
+                                 {"label", device.label()},
                                  {"platform", device.platform},
                                  {"type", platform::device_type_name(device.type)},
                                  {"used", device.used},
                                  {"reason", device.reason},
                                  {"compute_units", device.compute_units},
                                  {"memory", device.memory},
-                                 {"version", device.version}});
+                                 {"local_memory", or_null(device.local_memory)},
+                                 {"clock_mhz", or_null(device.clock_mhz)},
+                                 {"version", device.version},
+                                 {"driver_version", device.driver_version},
+                                 {"pci_address", or_null(device.pci_address)},
+                                 {"pci_link", link_json(pci_link(device.pci_address))}});
     if (const auto line = energy.find(device.index); line != energy.end()) {
       output["devices"].back()["energy"] = {{"sensor", line->second.sensor},
                                             {"absent", line->second.absent}};
@@ -114,39 +145,61 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
       output["devices"].back()["measured"] = json_of(measured->second);
     }
   }
-  // Vendors' names need not be UTF-8.
-  fmt::print("{}\n", output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}", json_text(output));
+}
+
+/// Its properties, in lines of their own where they belong together.
+std::string properties_text(const DeviceReport& device) {
+  std::string text = fmt::format("     {}, {}, {} compute unit{}", printable(device.platform),
+                                 platform::device_type_name(device.type), device.compute_units,
+                                 device.compute_units == 1 ? "" : "s");
+  if (device.clock_mhz != 0) text += fmt::format(" at {} MHz", device.clock_mhz);
+  text += fmt::format(", {} MiB", device.memory >> 20);
+  if (device.local_memory != 0) text += fmt::format(", local {} KiB", device.local_memory >> 10);
+  text += fmt::format("\n     {}, driver {}\n", printable(device.version),
+                      printable(device.driver_version));
+  if (device.pci_address.empty()) return text;
+  text += "     PCI " + device.pci_address;
+  if (const auto link = pci_link(device.pci_address)) {
+    text += fmt::format(", {} lane{} of {}", link->lanes, link->lanes == 1 ? "" : "s",
+                        printable(link->speed));
+  }
+  return text + "\n";
 }
 
 void print_text(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
                 const Measurements& measurements, const EnergyLines& energy, const Config& config) {
-  fmt::print("Vendor drivers (from {}):\n",
-             config.vendors.value.empty() ? "/etc/OpenCL/vendors" : config.vendors.value);
-  if (drivers.empty()) fmt::print("  none\n");
+  const auto left_out = [](const std::string& reason) {
+    return toned(Tone::kWarning, "left out: ") + printable(reason);
+  };
+  std::string text =
+      fmt::format("Vendor drivers (from {}):\n",
+                  config.vendors.value.empty() ? "/etc/OpenCL/vendors" : config.vendors.value);
+  if (drivers.empty()) text += "  none\n";
   for (const FoundDriver& driver : drivers) {
-    fmt::print("  {}{}{}\n", driver.library.empty() ? driver.icd : driver.library,
-               driver.ok ? "" : ": left out: ", driver.reason);
+    text += fmt::format("  {}{}\n", printable(driver.library.empty() ? driver.icd : driver.library),
+                        driver.ok ? "" : ": " + left_out(driver.reason));
   }
-  fmt::print("\nDevices:\n");
-  if (devices.empty()) fmt::print("  none\n");
+  text += "\nDevices:\n";
+  if (devices.empty()) text += "  none\n";
   for (const DeviceReport& device : devices) {
-    fmt::print("  {}  {}\n", device.index, device.name);
-    fmt::print("     {}, {}, {} compute unit{}, {} MiB, {}\n", device.platform,
-               platform::device_type_name(device.type), device.compute_units,
-               device.compute_units == 1 ? "" : "s", device.memory >> 20, device.version);
-    fmt::print("     {}{}\n", device.used ? "used" : "left out: ", device.reason);
+    text +=
+        fmt::format("  {}  {}\n", device.index, toned(Tone::kStrong, printable(device.label())));
+    text += properties_text(device);
+    text += fmt::format("     {}\n",
+                        device.used ? toned(Tone::kGood, "used") : left_out(device.reason));
     if (const auto line = energy.find(device.index); line != energy.end()) {
-      const EnergyLine& text = line->second;
-      fmt::print("     energy: {}\n",
-                 text.sensor.empty() ? "not told: " + text.absent : text.sensor);
+      const EnergyLine& found = line->second;
+      text += fmt::format("     energy: {}\n", found.sensor.empty() ? "not told: " + found.absent
+                                                                    : printable(found.sensor));
     }
     const auto measured = measurements.find(device.index);
-    if (measured != measurements.end()) print_measurement(measured->second);
+    if (measured != measurements.end()) text += measurement_text(measured->second);
   }
+  put(text);
 }
 
-}  // namespace
-
+/// The vendor drivers and devices, those used and those not.
 int devices(const DevicesOptions& options) {
   const Config& config = process_config();
   std::vector<DeviceReport> report;
@@ -154,7 +207,7 @@ int devices(const DevicesOptions& options) {
   static auto backends = platform::choose_devices(config, report);
   const platform::VendorLoader& loader = platform::vendor_loader(config);
   Measurements measurements;
-  if (options.measure) measurements = measure_all(loader.devices());
+  if (options.measure) measurements = measure_all(loader.devices(), report);
   const EnergyLines energy = energy_lines(backends, config);
   if (options.json) {
     print_json(loader.drivers(), report, measurements, energy);
@@ -163,5 +216,18 @@ int devices(const DevicesOptions& options) {
   }
   return 0;
 }
+
+CommandLine add_devices(CLI::App& command) {
+  const auto options = std::make_shared<DevicesOptions>();
+  command.add_flag("--json", options->json, "As JSON");
+  command.add_flag("--measure", options->measure,
+                   "Measure each device: transfers, launch latency, peak arithmetic");
+  return {[options] { return devices(*options); }};
+}
+
+}  // namespace
+
+const Command kDevicesCommand{
+    "devices", "Show the vendor drivers and devices, used or left out and why", add_devices};
 
 }  // namespace tutti::tools

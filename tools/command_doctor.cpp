@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 #include <sys/utsname.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -16,6 +17,7 @@
 #include "tools/commands.h"
 #include "tools/doctor.h"
 #include "tools/run_environment.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
@@ -206,29 +208,41 @@ void print_json(const Diagnosis& diagnosis) {
                                   {"text", finding.text},
                                   {"fix", finding.fix}});
   }
-  // Drivers' names and variables need not be UTF-8.
-  fmt::print("{}\n", output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}", json_text(output));
 }
 
 void print_text(const Diagnosis& diagnosis) {
+  constexpr Tone kTones[] = {Tone::kGood, Tone::kFaint, Tone::kWarning, Tone::kBad};
+  const size_t columns = output_columns();
+  const bool narrow = columns < 60;  // what is found stands below its place
+  const size_t indentation = narrow ? 4 : 24;
   for (const Finding& finding : diagnosis.findings) {
-    fmt::print("{:<8} {:<14} {}\n", name_of(finding.severity), finding.area, finding.text);
-    if (!finding.fix.empty()) fmt::print("{:<23}   fix: {}\n", "", finding.fix);
+    const auto severity = static_cast<size_t>(finding.severity);
+    const std::string head =
+        padded(toned(kTones[severity], kSeverityNames[severity]), 8) + " " + finding.area;
+    const std::string begin =
+        narrow ? std::string(indentation, ' ') : padded(head, indentation - 1) + " ";
+    std::string text = narrow ? head + "\n" : std::string();
+    text += paragraph(begin, finding.text, indentation, columns, LongWords::kBreak);
+    if (!finding.fix.empty()) {
+      const std::string fix(indentation + 2, ' ');
+      text += paragraph(fix, "fix: " + finding.fix, fix.size() + 5, columns, LongWords::kBreak);
+    }
+    put(text);
   }
   const auto count = [&diagnosis](Severity severity) {
     return std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
                          [severity](const Finding& f) { return f.severity == severity; });
   };
-  fmt::print("\nAn application {} the Tutti device{}; problems: {}, warnings: {}.\n",
-             !diagnosis.known     ? "may or may not find"
-             : diagnosis.with_run ? "finds"
-                                  : "does not find",
-             diagnosis.with_run && !diagnosis.builds ? ", but cannot run kernels on it" : "",
-             count(Severity::kProblem), count(Severity::kWarning));
+  say("\nAn application {} the Tutti device{}; problems: {}, warnings: {}.\n",
+      !diagnosis.known     ? "may or may not find"
+      : diagnosis.with_run ? "finds"
+                           : "does not find",
+      diagnosis.with_run && !diagnosis.builds ? ", but cannot run kernels on it" : "",
+      count(Severity::kProblem), count(Severity::kWarning));
 }
 
-}  // namespace
-
+/// 0 when applications find the Tutti device and can use it, else 1.
 int doctor(bool json) {
   const Diagnosis diagnosis = diagnose();
   if (json) {
@@ -241,5 +255,19 @@ int doctor(bool json) {
                    [](const Finding& finding) { return finding.severity == Severity::kProblem; });
   return diagnosis.with_run && diagnosis.builds && sound ? 0 : kFailed;
 }
+
+CommandLine add_doctor(CLI::App& command) {
+  const auto json = std::make_shared<bool>(false);
+  command.add_flag("--json", *json, "As JSON");
+  command.footer(
+      "Exit code: 0 when an application finds the Tutti device and can run kernels on it, and\n"
+      "there is no other problem; else 1.");
+  return {[json] { return doctor(*json); }};
+}
+
+}  // namespace
+
+const Command kDoctorCommand{
+    "doctor", "Show what keeps applications from finding Tutti, and what helps", add_doctor};
 
 }  // namespace tutti::tools

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -14,17 +15,29 @@
 #include "base/progress_line.h"
 #include "kernel_compiler/compiler_client.h"
 #include "tools/commands.h"
+#include "tools/completion.h"
 #include "tools/explanation_output.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
+
+struct ExplainOptions {
+  std::vector<std::string> files;          // "-": standard input
+  std::vector<std::string> build_options;  // words, as clBuildProgram's
+  std::vector<std::string> kernels;        // empty: all
+  std::string global, local, offset;       // "4096,16"; empty: assumed
+  std::vector<std::string> arguments;      // NAME=VALUE
+  bool json = false;
+  bool brief = false;  // one line per kernel
+};
 
 using kernel_compiler::CompileOutput;
 using kernel_compiler::CompileRequest;
 using scheduler::KernelSummary;
 
 int complain(int code, const std::string& message) {
-  fmt::print(stderr, "tutti explain: {}\n", message);
+  tools::complain("explain", message);
   return code;
 }
 
@@ -187,29 +200,30 @@ bool check_names(const LaunchWishes& wishes, const std::vector<const KernelSumma
 void print_text(const std::vector<KernelExplanation>& explanations, SourceFiles& sources) {
   bool assumed = false;
   for (const KernelExplanation& kernel : explanations) {
-    fmt::print("{}\n", explanation_text(kernel, sources));
+    say("{}\n", explanation_text(kernel, sources, output_columns(100)));
     assumed |= !kernel.global_given || !kernel.local_given;
     for (const ArgumentExplanation& argument : kernel.arguments) assumed |= !argument.value.given;
   }
   if (explanations.empty()) {
-    fmt::print("{}: no kernel\n", sources.shown(""));
+    say("{}: no kernel\n", sources.shown(""));
     return;
   }
   const auto split = static_cast<size_t>(
       std::count_if(explanations.begin(), explanations.end(),
                     [](const KernelExplanation& kernel) { return kernel.split; }));
-  fmt::print("{}: {} kernel{}, {} split, {} whole\n", sources.shown(""), explanations.size(),
-             explanations.size() == 1 ? "" : "s", split, explanations.size() - split);
+  say("{}: {} kernel{}, {} split, {} whole\n", sources.shown(""), explanations.size(),
+      explanations.size() == 1 ? "" : "s", split, explanations.size() - split);
   if (assumed) {
-    fmt::print(
-        "Assumed: what is marked so, and buffers that are large enough and share no memory. To "
-        "give\n"
-        "them: --global 4096,16 --local 64,1 --arg SCALAR=VALUE --arg BUFFER=BYTES\n");
+    put(paragraph("",
+                  "Assumed: what is marked so, and buffers that are large enough and share no "
+                  "memory. To give them: --global 4096,16 --local 64,1 --arg SCALAR=VALUE "
+                  "--arg BUFFER=BYTES",
+                  0, std::min<size_t>(output_columns(), 95)));
   }
 }
 
-}  // namespace
-
+/// Takes the options of OpenCL's compiler (-DX, -I folder, -cl-std=…) out of the command line's
+/// words: ours begin with two dashes.
 std::vector<std::string> take_build_options(std::vector<std::string>& arguments) {
   std::vector<std::string> taken;
   std::vector<std::string> rest;
@@ -232,8 +246,6 @@ std::vector<std::string> take_build_options(std::vector<std::string>& arguments)
   arguments = std::move(rest);
   return taken;
 }
-
-namespace {
 
 constexpr const char* kStandardInput = "<stdin>";
 
@@ -274,7 +286,7 @@ int compile_file(const std::string& file, const ExplainOptions& options, Explain
   progress.end();
   if (!output) return complain(kSetUpBroken, output.error().message);
   result.log = with_few_errors(with_file_name(std::move(output->log), result.name));
-  if (!options.json || !output->ok) fmt::print(stderr, "{}", result.log);
+  if (!options.json || !output->ok) put_error(result.log);
   if (output->invalid_options) return kBadUsage;
   if (!output->ok) return kFailed;
   result.kernels = std::move(output->summary.kernels);
@@ -289,11 +301,9 @@ void print_brief(const std::vector<KernelExplanation>& explanations, const std::
                                  ? fmt::format("split along dimension {} ({})", verdict.dimension,
                                                scheduler::merge_mode_name(verdict.mode))
                                  : std::string("whole");
-    fmt::print("{}: {}: {}: {}\n", file, kernel.name, what, verdict.reason);
+    say("{}: {}: {}: {}\n", file, kernel.name, what, verdict.reason);
   }
 }
-
-}  // namespace
 
 int explain(const ExplainOptions& options) {
   LaunchWishes wishes;
@@ -344,5 +354,49 @@ int explain(const ExplainOptions& options) {
   if (options.json && options.files.size() > 1) fmt::print("{{\"files\": [\n{}]}}\n", json);
   return code;
 }
+
+constexpr char kExplainHelp[] =
+    "Options of OpenCL's compiler are given as to clBuildProgram: -D NAME=VALUE -I FOLDER\n"
+    "-cl-std=CL2.0 -cl-fast-relaxed-math ...\n"
+    "Values of vectors: NAME=1,2,3,4; of a structure's field that is BYTES from its begin:\n"
+    "NAME@BYTES=VALUE.\n"
+    "What is not given is assumed, and the output says so: a global size, integers of that size,\n"
+    "buffers that are large enough and share no memory.\n"
+    "With --json, one FILE gives an object with its file, log and kernels; several give\n"
+    "{\"files\": [...]} of such objects, in the order of those that compile.\n"
+    "Exit code: 0, also for kernels that stay whole; 1 when the file does not compile; 2 for an\n"
+    "unknown kernel or argument or other bad usage.";
+
+CommandLine add_explain(CLI::App& command) {
+  const auto options = std::make_shared<ExplainOptions>();
+  command.footer(kExplainHelp);
+  command.add_option("FILE", options->files, "OpenCL C source; - for standard input")->required();
+  const auto many = [&](const char* name, std::vector<std::string>& values, const char* type,
+                        const char* help) {
+    return command.add_option(name, values, help)
+        ->type_name(type)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+  };
+  command.add_flag("--brief", options->brief, "One line per kernel");
+  many("--kernel", options->kernels, "NAME", "Only this kernel; may be repeated")
+      ->check(completes(Completion::kKernel));
+  command.add_option("--global", options->global, "Global size")->type_name("X[,Y[,Z]]");
+  command.add_option("--local", options->local, "Local size")->type_name("X[,Y[,Z]]");
+  command.add_option("--offset", options->offset, "Global offset")->type_name("X[,Y[,Z]]");
+  many("--arg", options->arguments, "NAME=VALUE", "A scalar's value, or a buffer's size in bytes");
+  command.add_flag("--json", options->json, "As JSON");
+  return {[options] { return explain(*options); },
+          [options](std::vector<std::string>& words) {
+            options->build_options = take_build_options(words);
+          }};
+}
+
+}  // namespace
+
+const Command kExplainCommand{
+    "explain", "Show which kernels of a file are split, how, what they touch, and why not",
+    add_explain};
 
 }  // namespace tutti::tools

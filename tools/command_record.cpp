@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,9 +18,25 @@
 #include "record/reader.h"
 #include "record/text.h"
 #include "tools/commands.h"
+#include "tools/completion.h"
+#include "tools/settings.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ShowOptions {
+  std::string folder;
+  std::optional<uint64_t> source;  // the number of a program whose source is wanted
+  bool sources = false;            // list the programs that have one
+  bool json = false;
+};
+struct RecordOptions {
+  std::string folder;  // empty: APP.record beside the working folder's files, the first that is new
+  std::vector<std::string> application;
+};
 
 /// A program of the record that was made from text: the application's source, or what is left of it
 /// in a binary of ours, which holds the preprocessed source.
@@ -86,100 +106,198 @@ std::vector<RecordedProgram> programs_of(record::Record& record) {
   return programs;
 }
 
-int show_source(record::Record& record, uint64_t number) {
+Json json_of(const RecordedProgram& program) {
+  return {{"program", program.number},
+          {"from", program.made_by},
+          {"bytes", program.source.size()},
+          {"kernels", program.kernels},
+          {"error", program.error.empty() ? Json(nullptr) : Json(program.error)}};
+}
+
+int show_source(record::Record& record, const ShowOptions& options) {
   for (const RecordedProgram& program : programs_of(record)) {
-    if (program.number != number) continue;
+    if (program.number != *options.source) continue;
     if (!program.error.empty()) {
-      fmt::print(stderr, "tutti record: {}\n", program.error);
+      complain("record", program.error);
       return kFailed;
     }
-    fwrite(program.source.data(), 1, program.source.size(), stdout);
+    if (options.json) {
+      Json output = json_of(program);
+      output["source"] = program.source;
+      fmt::print("{}", json_text(output));
+    } else if (isatty(STDOUT_FILENO) != 0) {
+      put(program.source);
+    } else {  // as it is, for compilers
+      fwrite(program.source.data(), 1, program.source.size(), stdout);
+    }
     return 0;
   }
-  fmt::print(stderr,
-             "tutti record: there is no program {} made from source; --sources lists those that "
-             "are\n",
-             number);
+  complain("record", fmt::format("there is no program {} made from source; --sources lists those "
+                                 "that are",
+                                 *options.source));
   return kBadUsage;
 }
 
-int list_sources(record::Record& record) {
-  fmt::print("{:>7}  {:6} {:>9}  {}\n", "program", "from", "bytes", "kernels");
-  for (const RecordedProgram& program : programs_of(record)) {
-    fmt::print("{:>7}  {:6} {:>9}  {}{}\n", program.number, program.made_by, program.source.size(),
-               fmt::join(program.kernels, ", "),
-               program.error.empty() ? "" : "(" + program.error + ")");
+int list_sources(record::Record& record, bool json) {
+  const std::vector<RecordedProgram> programs = programs_of(record);
+  if (json) {
+    Json output{{"programs", Json::array()}};
+    for (const RecordedProgram& program : programs) output["programs"].push_back(json_of(program));
+    fmt::print("{}", json_text(output));
+    return 0;
+  }
+  say("{:>7}  {:6} {:>9}  {}\n", "program", "from", "bytes", "kernels");
+  for (const RecordedProgram& program : programs) {
+    say("{:>7}  {:6} {:>9}  {}{}\n", program.number, program.made_by, program.source.size(),
+        fmt::join(program.kernels, ", "), program.error.empty() ? "" : "(" + program.error + ")");
   }
   return 0;
 }
 
-}  // namespace
-
-int record_run(const RecordOptions& options) {
+/// Runs an application and records its calls; never into a folder that holds a record already.
+int record_application(const RecordOptions& options) {
   namespace fs = std::filesystem;
-  if (options.command.empty()) {
-    fmt::print(stderr,
-               "tutti record: no application is named\n"
-               "Usage: tutti record [-o FOLDER] -- APP [ARGS...], or tutti record show FOLDER\n");
+  if (options.application.empty()) {
+    complain("record",
+             "no application is named\n"
+             "Usage: tutti record [-o FOLDER] -- APP [ARGS...], or tutti record show FOLDER");
     return kBadUsage;
   }
   std::error_code ignored;
   std::string folder = options.folder;
   if (folder.empty()) {
-    const std::string name = fs::path(options.command[0]).filename().string() + ".record";
+    const std::string name = fs::path(options.application[0]).filename().string() + ".record";
     folder = name;
     for (int i = 2; fs::exists(folder, ignored); ++i) folder = fmt::format("{}.{}", name, i);
   } else if (fs::exists(folder, ignored) &&
              (!fs::is_directory(folder, ignored) || !fs::is_empty(folder, ignored))) {
-    fmt::print(stderr, "tutti record: {} is there already; name a new folder\n", folder);
+    complain("record", folder + " is there already; name a new folder");
     return kBadUsage;
   }
   // The application may change its working folder before it makes its first OpenCL call.
   setenv("TUTTI_RECORD", fs::absolute(folder).c_str(), 1);
-  fmt::print(stderr, "tutti record: to {}\n", folder);
-  RunOptions run_options;
-  run_options.command = options.command;
-  return run(run_options);
+  complain("record", "to " + folder);
+  return run_application({}, options.application);
 }
 
-int record_show(const RecordShowOptions& options) {
-  auto record = record::read(options.folder);
-  if (!record) {
-    fmt::print(stderr, "tutti record: {}\n", record.error().message);
-    return kBadUsage;
-  }
-  for (const std::string& warning : record->warnings) {
-    fmt::print(stderr, "tutti record: {}\n", warning);
-  }
-  if (options.sources) return list_sources(*record);
-  if (options.source) return show_source(*record, *options.source);
+uint64_t first_begin(const record::Record& record) {
   uint64_t first_ns = UINT64_MAX;
-  for (const record::Call& call : record->calls) {
+  for (const record::Call& call : record.calls) {
     if (call.start_ns != 0) first_ns = std::min(first_ns, call.start_ns);
   }
-  fmt::print("{:>6} {:>6} {:>13} {:>12}  {}\n", "call", "thread", "begin/ms", "time/us", "");
-  for (size_t i = 0; i < record->calls.size(); ++i) {
-    const record::Call& call = record->calls[i];
+  return first_ns;
+}
+
+double microseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-3; }
+
+/// Microseconds that the vendor's command took; absent where that is not known.
+std::optional<double> ran_us(const record::Record& record, const record::Call& call) {
+  const auto times = record.times.find(call.begin);
+  if (times == record.times.end()) return std::nullopt;
+  return microseconds(times->second.ended - times->second.started);
+}
+
+/// What the call read; empty: nothing.
+std::string got(const record::Record& record, const record::Call& call) {
+  const auto data = record.data.find(call.begin);
+  if (data == record.data.end()) return {};
+  return record::text_of(record::Value::of_content(data->second));
+}
+
+void print_json(const record::Record& record) {
+  const uint64_t first_ns = first_begin(record);
+  Json output{{"calls", Json::array()},
+              {"pieces", record.content.pieces()},
+              {"stored_bytes", record.content.stored_bytes()},
+              {"damaged", record.damaged},
+              {"warnings", record.warnings}};
+  for (size_t i = 0; i < record.calls.size(); ++i) {
+    const record::Call& call = record.calls[i];
+    Json entry{{"call", i + 1}, {"name", call.name}, {"text", record::text_of(call)}};
+    if (call.name != record::kNoteEntry) {
+      const auto ran = ran_us(record, call);
+      const std::string read = got(record, call);
+      entry["thread"] = call.thread;
+      entry["begin_us"] = microseconds(call.start_ns - first_ns);
+      entry["duration_us"] = microseconds(call.duration_ns);
+      entry["ran_us"] = ran ? Json(*ran) : Json(nullptr);
+      entry["got"] = read.empty() ? Json(nullptr) : Json(read);
+    }
+    output["calls"].push_back(std::move(entry));
+  }
+  fmt::print("{}", json_text(output));
+}
+
+void print_text(const record::Record& record) {
+  const uint64_t first_ns = first_begin(record);
+  say("{:>6} {:>6} {:>13} {:>12}\n", "call", "thread", "begin/ms", "time/us");
+  for (size_t i = 0; i < record.calls.size(); ++i) {
+    const record::Call& call = record.calls[i];
     if (call.name == record::kNoteEntry) {
-      fmt::print("{:>6} {:>6} {:>13} {:>12}  {}\n", i + 1, "", "", "", record::text_of(call));
+      say("{:>6} {:>6} {:>13} {:>12}  {}\n", i + 1, "", "", "", record::text_of(call));
       continue;
     }
-    std::string line =
-        fmt::format("{:>6} {:>6} {:>13.3f} {:>12.1f}  {}", i + 1, call.thread,
-                    static_cast<double>(call.start_ns - first_ns) * 1e-6,
-                    static_cast<double>(call.duration_ns) * 1e-3, record::text_of(call));
-    if (const auto data = record->data.find(call.begin); data != record->data.end()) {
-      line += "  got " + record::text_of(record::Value::of_content(data->second));
-    }
-    if (const auto times = record->times.find(call.begin); times != record->times.end()) {
-      line += fmt::format("  ran {:.1f} us",
-                          static_cast<double>(times->second.ended - times->second.started) * 1e-3);
-    }
-    fmt::print("{}\n", line);
+    std::string line = fmt::format("{:>6} {:>6} {:>13.3f} {:>12.1f}  {}", i + 1, call.thread,
+                                   microseconds(call.start_ns - first_ns) * 1e-3,
+                                   microseconds(call.duration_ns), record::text_of(call));
+    if (const std::string read = got(record, call); !read.empty()) line += "  got " + read;
+    if (const auto ran = ran_us(record, call)) line += fmt::format("  ran {:.1f} us", *ran);
+    say("{}\n", line);
   }
-  fmt::print("{} entries; {} pieces of data, {} bytes stored\n", record->calls.size(),
-             record->content.pieces(), record->content.stored_bytes());
+  say("{} entries; {} pieces of data, {} bytes stored\n", record.calls.size(),
+      record.content.pieces(), record.content.stored_bytes());
+}
+
+/// A record (TUTTI_RECORD) as readable calls.
+int show(const ShowOptions& options) {
+  auto record = record::read(options.folder);
+  if (!record) {
+    complain("record", record.error().message);
+    return kBadUsage;
+  }
+  for (const std::string& warning : record->warnings) complain("record", warning);
+  if (options.sources) return list_sources(*record, options.json);
+  if (options.source) return show_source(*record, options);
+  if (options.json) {
+    print_json(*record);
+  } else {
+    print_text(*record);
+  }
   return record->damaged ? kFailed : 0;
 }
+
+CommandLine add_record(CLI::App& command) {
+  struct Options {
+    ShowOptions show;
+    RecordOptions record;
+  };
+  const auto options = std::make_shared<Options>();
+  command.require_subcommand(0, 1);
+  command.footer("After the options: -- APP [ARGS...]");
+  command.add_option("-o,--output", options->record.folder,
+                     "The record's folder, which must be new or empty; else APP.record");
+  CLI::App* listed = command.add_subcommand("show", "List the calls");
+  listed->add_option("FOLDER", options->show.folder, "A record")
+      ->required()
+      ->check(completes(Completion::kRecord));
+  listed->add_option("--source", options->show.source,
+                     "Only the source of the program of this number");
+  listed->add_flag("--sources", options->show.sources,
+                   "Only the list of programs that have a source");
+  listed->add_flag("--json", options->show.json, "As JSON");
+  return {[options, listed] {
+            return listed->parsed() ? show(options->show) : record_application(options->record);
+          },
+          [options, &command](std::vector<std::string>& words) {
+            if (words.size() > 1 && words[1].starts_with("-")) {
+              options->record.application = take_application(command, words);
+            }
+          }};
+}
+
+}  // namespace
+
+const Command kRecordCommand{
+    "record", "Record an application's OpenCL calls, or show what was recorded", add_record};
 
 }  // namespace tutti::tools

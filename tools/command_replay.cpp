@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -9,11 +10,21 @@
 #include "base/cl_error_name.h"
 #include "base/progress_line.h"
 #include "tools/commands.h"
+#include "tools/completion.h"
 #include "tools/replay.h"
 #include "tools/run_environment.h"
+#include "tools/settings.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
+
+struct ReplayOptions {
+  std::string folder;
+  Settings settings;
+  double tolerance = 0;
+  bool json = false;
+};
 
 double milliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
@@ -72,49 +83,49 @@ void print_json(const record::Record& record, const ReplayResult& result) {
                                  {"recorded_s", static_cast<double>(kernel.recorded_ns) * 1e-9},
                                  {"replayed_s", static_cast<double>(kernel.replayed_ns) * 1e-9}});
   }
-  fmt::print("{}\n", output.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}", json_text(output));
 }
 
 constexpr size_t kMostLines = 10;
 
 void print_more(size_t all) {
-  if (all > kMostLines) fmt::print("  … and {} more\n", all - kMostLines);
+  if (all > kMostLines) say("  … and {} more\n", all - kMostLines);
 }
 
 void print_text(const ReplayResult& result) {
-  fmt::print("{} calls replayed, {} passed over (queries, and calls that had failed)\n",
-             result.calls, result.passed_over);
-  fmt::print("{} reads compared: {} equal, ", result.compared, result.equal);
-  if (result.within_tolerance > 0) fmt::print("{} within the tolerance, ", result.within_tolerance);
-  fmt::print("{} different\n", result.differences.size());
-  if (result.unknown > 0) fmt::print("{} reads whose data are not in the record\n", result.unknown);
+  say("{} calls replayed, {} passed over (queries, and calls that had failed)\n", result.calls,
+      result.passed_over);
+  const std::string within = result.within_tolerance == 0 ? std::string()
+                                                          : fmt::format("{} within the tolerance, ",
+                                                                        result.within_tolerance);
+  const std::string different = fmt::format("{} different", result.differences.size());
+  say("{} reads compared: {} equal, {}{}\n", result.compared, result.equal, within,
+      result.differences.empty() ? different : toned(Tone::kBad, different));
+  if (result.unknown > 0) say("{} reads whose data are not in the record\n", result.unknown);
   for (size_t i = 0; i < std::min(kMostLines, result.differences.size()); ++i) {
     const auto& entry = result.differences[i];
-    fmt::print("  call {}: byte {} of {} differs: {}\n", entry.call, entry.offset, entry.size,
-               entry.text);
+    say("  call {}: byte {} of {} differs: {}\n", entry.call, entry.offset, entry.size, entry.text);
   }
   print_more(result.differences.size());
   if (!result.other_codes.empty()) {
-    fmt::print("{} calls ended otherwise than recorded\n", result.other_codes.size());
+    say("{} calls ended otherwise than recorded\n", result.other_codes.size());
   }
   for (size_t i = 0; i < std::min(kMostLines, result.other_codes.size()); ++i) {
     const auto& entry = result.other_codes[i];
-    fmt::print("  call {}: {}, recorded {}: {}\n", entry.call, cl_error_name(entry.replayed),
-               cl_error_name(entry.recorded), entry.text);
+    say("  call {}: {}, recorded {}: {}\n", entry.call, cl_error_name(entry.replayed),
+        cl_error_name(entry.recorded), entry.text);
   }
   print_more(result.other_codes.size());
-  for (const std::string& failure : result.failures) fmt::print("not replayed: {}\n", failure);
-  for (const std::string& note : result.notes) fmt::print("note: {}\n", note);
-  fmt::print("\n{:<32} {:>8} {:>14} {:>14}\n", "kernel", "launches", "recorded/ms", "replayed/ms");
+  for (const std::string& failure : result.failures) say("not replayed: {}\n", failure);
+  for (const std::string& note : result.notes) say("note: {}\n", note);
+  say("\n{:<32} {:>8} {:>14} {:>14}\n", "kernel", "launches", "recorded/ms", "replayed/ms");
   for (const auto& [name, kernel] : result.kernels) {
-    fmt::print("{:<32.32} {:>8} {:>14.3f} {:>14.3f}\n", name, kernel.launches,
-               milliseconds(kernel.recorded_ns), milliseconds(kernel.replayed_ns));
+    say("{:<32.32} {:>8} {:>14.3f} {:>14.3f}\n", name, kernel.launches,
+        milliseconds(kernel.recorded_ns), milliseconds(kernel.replayed_ns));
   }
-  fmt::print("{:<32} {:>8} {:>14.3f} {:>14.3f}\n", "all, from first to last call", "",
-             milliseconds(result.recorded_ns), milliseconds(result.replayed_ns));
+  say("{:<32} {:>8} {:>14.3f} {:>14.3f}\n", "all, from first to last call", "",
+      milliseconds(result.recorded_ns), milliseconds(result.replayed_ns));
 }
-
-}  // namespace
 
 int replay(const ReplayOptions& options) {
   ProgressLine progress;
@@ -122,23 +133,23 @@ int replay(const ReplayOptions& options) {
   auto record = record::read(options.folder);
   progress.end();
   if (!record) {
-    fmt::print(stderr, "tutti replay: {}\n", record.error().message);
+    complain("replay", record.error().message);
     return kBadUsage;
   }
   for (const std::string& warning : record->warnings) {
-    fmt::print(stderr, "tutti replay: {}\n", warning);
+    complain("replay", warning);
   }
   setenv("TUTTI_RECORD", "", 1);  // no record of the replay
   set_environment(options.settings);
   if (const std::string problem =
           output_problem(load_config(ConfigSources::of_process()).config, {});
       !problem.empty()) {
-    fmt::print(stderr, "tutti replay: {}\n", problem);
+    complain("replay", problem);
     return kBadUsage;
   }
   const auto platform = load_driver();
   if (!platform) {
-    fmt::print(stderr, "tutti replay: {}\n", platform.error().message);
+    complain("replay", platform.error().message);
     return kSetUpBroken;
   }
   const ReplayResult result = Replay(*record, *platform, options.tolerance).run();
@@ -149,5 +160,29 @@ int replay(const ReplayOptions& options) {
   }
   return is_same(result) && !record->damaged ? 0 : kFailed;
 }
+
+CommandLine add_replay(CLI::App& command) {
+  const auto options = std::make_shared<ReplayOptions>();
+  command.footer(
+      "Exit code: 0 when all that the application had read is the same; 1 when something differs "
+      "or\n"
+      "the record is damaged; 2 when there is no record.");
+  command.add_option("FOLDER", options->folder, "A record, made by TUTTI_RECORD=FOLDER")
+      ->required()
+      ->check(completes(Completion::kRecord));
+  add_settings(command, {"devices", "balancer", "summary"}, options->settings);
+  command
+      .add_option("--tolerance", options->tolerance,
+                  "Data that differ, taken as 32-bit floats, may do so by this relative error")
+      ->check(CLI::NonNegativeNumber);
+  command.add_flag("--json", options->json, "As JSON");
+  return {[options] { return replay(*options); }};
+}
+
+}  // namespace
+
+const Command kReplayCommand{
+    "replay", "Run a record without its application, compare the results, report times",
+    add_replay};
 
 }  // namespace tutti::tools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,12 +13,21 @@
 #include "tools/commands.h"
 #include "tools/report_compare.h"
 #include "tools/report_output.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
 
+struct ReportOptions {
+  std::vector<std::string> compare;  // two traces or summaries; else none
+  bool json = false;
+  std::string trace;   // the file that TUTTI_TRACE named
+  std::string output;  // empty: the trace's name with .html, beside it; "-": stdout
+  bool text = false;   // for a terminal, and to stdout when no output is named
+};
+
 int complain(const std::string& message, int code = kFailed) {
-  fmt::print(stderr, "tutti report: {}\n", message);
+  tools::complain("report", message);
   return code;
 }
 
@@ -33,14 +43,19 @@ std::string write_file(const std::string& path, const std::string& content) {
   return {};
 }
 
-/// To the file, or to stdout ("-").
-int put(const std::string& output, const std::string& content) {
+/// To the file, or to stdout ("-"). `text` is for people, the rest for programs.
+int write(const std::string& output, const std::string& content, bool text) {
   if (output == "-") {
-    fmt::print("{}", content);
+    if (text) {
+      put(content);
+    } else {
+      fmt::print("{}", content);
+    }
     if (std::fflush(stdout) != 0) return complain(std::strerror(errno));
     return 0;
   }
-  if (const std::string error = write_file(output, content); !error.empty()) {
+  if (const std::string error = write_file(output, text ? plain(content) : content);
+      !error.empty()) {
     return complain(fmt::format("{}: {}", output, error));
   }
   return 0;
@@ -70,14 +85,14 @@ int compare(const ReportOptions& options) {
   }
   const Comparison comparison = compare_runs(std::move(runs[0]), std::move(runs[1]));
   const bool page = !options.output.empty() && !options.text && !options.json;
-  const int code = put(output, options.json ? comparison_json(comparison)
-                               : page       ? comparison_page(comparison)
-                                            : comparison_text(comparison));
-  if (code == 0 && output != "-") fmt::print("{}\n", output);
+  const int code = write(output,
+                         options.json ? comparison_json(comparison)
+                         : page       ? comparison_page(comparison)
+                                      : comparison_text(comparison),
+                         !options.json && !page);
+  if (code == 0 && output != "-") say("{}\n", output);
   return code;
 }
-
-}  // namespace
 
 int report(const ReportOptions& options) {
   if (!options.compare.empty()) return compare(options);
@@ -105,22 +120,47 @@ int report(const ReportOptions& options) {
   if (const std::string refused = refuses(output, {options.trace}); !refused.empty()) {
     return complain(refused, kBadUsage);
   }
-  const int code =
-      put(output, options.json   ? report_json(*trace, numbers)
-                  : options.text ? report_text(*trace, numbers)
-                                 : report_page(*trace, numbers, source.filename().string()));
+  const int code = write(output,
+                         options.json   ? report_json(*trace, numbers)
+                         : options.text ? report_text(*trace, numbers)
+                                        : report_page(*trace, numbers, source.filename().string()),
+                         options.text);
   if (code != 0 || output == "-") return code;
   if (!trace->complete) {
-    fmt::print(stderr,
-               "tutti report: {} breaks off: the application crashed, was killed, or still "
-               "runs. The report is of what is there.\n",
-               options.trace);
+    complain(options.trace +
+             " breaks off: the application crashed, was killed, or still runs. The report is of "
+             "what is there.");
   }
   if (trace->lost > 0) {
-    fmt::print(stderr, "tutti report: {} events of {} are lost\n", trace->lost, options.trace);
+    complain(fmt::format("{} events of {} are lost", trace->lost, options.trace));
   }
-  fmt::print("{}\n", output);
+  say("{}\n", output);
   return 0;
 }
+
+CommandLine add_report(CLI::App& command) {
+  const auto options = std::make_shared<ReportOptions>();
+  auto* report_trace =
+      command.add_option("TRACE", options->trace, "What tutti run --trace has written");
+  command
+      .add_option("-o,--output", options->output,
+                  "The page's file, - for stdout; else TRACE's name with .html, beside it")
+      ->check([](const std::string& name) { return output_name_problem(name, true); });
+  auto* report_text = command.add_flag("--text", options->text, "As text, on stdout");
+  command.add_flag("--json", options->json, "The numbers as JSON, on stdout")
+      ->excludes(report_text);
+  command
+      .add_option("--compare", options->compare,
+                  "Two traces, or summaries in JSON, side by side: as text, or with -o as a page")
+      ->type_name("A B")
+      ->expected(2)
+      ->excludes(report_trace);
+  return {[options] { return report(*options); }};
+}
+
+}  // namespace
+
+const Command kReportCommand{
+    "report", "Make a page of a trace: what ran when and where, why, and how well", add_report};
 
 }  // namespace tutti::tools

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -12,13 +13,16 @@
 #include "base/config.h"
 #include "platform/composition_devices.h"
 #include "tools/commands.h"
+#include "tools/completion.h"
 #include "tools/run_environment.h"
+#include "tools/settings.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
 
-int complain(int code, const std::string& message) {
-  fmt::print(stderr, "tutti run: {}\n", message);
+int failed(int code, const std::string& message) {
+  complain("run", message);
   return code;
 }
 
@@ -85,24 +89,66 @@ void set_environment(const Settings& settings) {
   }
 }
 
-int run(const RunOptions& options) {
+int run_application(const Settings& settings, const std::vector<std::string>& application) {
   const auto alone = show_tutti_alone();
-  if (!alone) return complain(kSetUpBroken, alone.error().message);
-  set_environment(options.settings);
+  if (!alone) return failed(kSetUpBroken, alone.error().message);
+  set_environment(settings);
   const Config config = load_config(ConfigSources::of_process()).config;
-  for (const std::string& problem :
-       {name_problem(config), output_problem(config, options.command)}) {
-    if (!problem.empty()) return complain(kBadUsage, problem);
+  for (const std::string& problem : {name_problem(config), output_problem(config, application)}) {
+    if (!problem.empty()) return failed(kBadUsage, problem);
   }
   std::vector<char*> arguments;
-  for (const std::string& argument : options.command) {
+  for (const std::string& argument : application) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
   const int error = errno;
-  return complain(error == ENOENT ? kNotFound : kCannotExecute,
-                  fmt::format("{}: {}", arguments[0], strerror(error)));
+  return failed(error == ENOENT ? kNotFound : kCannotExecute,
+                fmt::format("{}: {}", arguments[0], strerror(error)));
 }
+
+namespace {
+
+struct RunOptions {
+  Settings settings;
+  std::vector<std::string> application;
+};
+
+/// An application that is waited for starts a third of a millisecond earlier.
+std::optional<int> run_without_options(const std::vector<std::string>& words) {
+  const size_t first = words.size() > 1 && words[1] == "--" ? 2 : 1;
+  if (words.size() <= first || (first == 1 && words[1].starts_with("-"))) return std::nullopt;
+  return run_application({}, {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()});
+}
+
+CommandLine add_run(CLI::App& command) {
+  const auto options = std::make_shared<RunOptions>();
+  command.footer(
+      "After the options: [--] APP [ARGS...]\n"
+      "Exit code: the application's; 125 when Tutti is not complete, 126 when the\n"
+      "application cannot be executed, 127 when it is not found, 2 for bad usage.");
+  // Never parsed: what follows it is not ours.
+  command.add_option("APP", options->application, "The application, and its arguments")
+      ->check(completes(Completion::kApplication));
+  add_settings(command,
+               {"devices", "balancer", "summary", "trace", "verify", "split", "objective", "log"},
+               options->settings);
+  return {[options] {
+            if (!options->application.empty()) {
+              return run_application(options->settings, options->application);
+            }
+            return failed(kBadUsage,
+                          "no application is named\nUsage: tutti run [OPTIONS] [--] APP [ARGS...]");
+          },
+          [options, &command](std::vector<std::string>& words) {
+            options->application = take_application(command, words);
+          }};
+}
+
+}  // namespace
+
+const Command kRunCommand{"run", "Run an application so that it sees Tutti alone", add_run, false,
+                          run_without_options};
 
 }  // namespace tutti::tools

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -21,10 +22,17 @@
 #include "tools/commands.h"
 #include "tools/live_processes.h"
 #include "tools/report_output.h"
+#include "tools/terminal.h"
 #include "tools/terminal_screen.h"
 
 namespace tutti::tools {
 namespace {
+
+struct TopOptions {
+  bool once = false;    // prints what one interval tells, and ends
+  bool json = false;    // the same as JSON
+  double interval = 1;  // seconds
+};
 
 /// Watts of the sensors that serve the devices that processes use. They are of the whole machine,
 /// not of one process.
@@ -142,29 +150,7 @@ std::string json_text(const std::vector<TopProcess>& processes, const Readings& 
   }
   const nlohmann::ordered_json output{
       {"seconds", seconds}, {"processes", std::move(list)}, {"sensors", std::move(sensors)}};
-  return output.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
-/// So many columns, of a text whose characters have one each.
-std::string fitted(const std::string& text, size_t columns) {
-  size_t shown = 0, at = 0;
-  while (at < text.size() && shown < columns) {
-    do ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
-    ++shown;
-  }
-  if (at == text.size()) return text + std::string(columns - shown, ' ');
-  if (at == 0) return {};
-  // The last one gives way to the sign that there is more.
-  do --at;
-  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
-  return text.substr(0, at) + "…";
-}
-
-std::string cut(const std::string& text, size_t columns) {
-  std::string shown = fitted(text, columns);
-  shown.erase(shown.find_last_not_of(' ') + 1);
-  return shown;
+  return tools::json_text(output);
 }
 
 std::string kernels_text(const TopDevice& entry) {
@@ -228,13 +214,9 @@ class Sampler {
   Readings readings_;
 };
 
-int print(const std::string& text) {
-  fmt::print("{}", text);
-  return std::fflush(stdout) == 0 ? 0 : kFailed;
-}
+int flushed() { return std::fflush(stdout) == 0 ? 0 : kFailed; }
 
-}  // namespace
-
+/// Again and again until `q` is pressed; where there is no terminal, once.
 int top(const TopOptions& options) {
   const Config& config = process_config();
   Sampler sampler(config);
@@ -243,17 +225,19 @@ int top(const TopOptions& options) {
     poll(nullptr, 0, milliseconds);  // what is counted within that time
     sampler.take();
     if (options.json) {
-      return print(json_text(sampler.processes(), sampler.readings(), sampler.seconds()));
+      fmt::print("{}", json_text(sampler.processes(), sampler.readings(), sampler.seconds()));
+      return flushed();
     }
     std::string text;
     for (const std::string& line : lines_of(sampler.processes(), sampler.readings(), 0)) {
       text += line + "\n";
     }
-    return print(text);
+    put(text);
+    return flushed();
   }
   TerminalScreen screen;
   if (!screen.begin()) {
-    fmt::print(stderr, "tutti top: the terminal cannot be set up; try tutti top --once\n");
+    complain("top", "the terminal cannot be set up; try tutti top --once");
     return kFailed;
   }
   std::vector<std::string> head{"Waiting for the first second …"};
@@ -271,5 +255,24 @@ int top(const TopOptions& options) {
   }
   return screen.end();
 }
+
+CommandLine add_top(CLI::App& command) {
+  const auto options = std::make_shared<TopOptions>();
+  command.footer(
+      "Busy: the share of the time with something of the process in the device's queues. Watts "
+      "are\n"
+      "of the whole device or package. Processes of this user that run with TUTTI_TOP=on (the\n"
+      "default) are seen.");
+  command.add_flag("--once", options->once, "Print one interval's numbers and end");
+  command.add_flag("--json", options->json, "The same as JSON");
+  command.add_option("--interval", options->interval, "Seconds between two pictures")
+      ->check(CLI::Range(0.05, 3600.0));
+  return {[options] { return top(*options); }};
+}
+
+}  // namespace
+
+const Command kTopCommand{"top", "Show what running processes do with their devices, live",
+                          add_top};
 
 }  // namespace tutti::tools

@@ -8,6 +8,7 @@
 
 #include "base/accepted_words.h"
 #include "base/config.h"
+#include "base/printable.h"
 
 namespace tutti::tools {
 namespace {
@@ -223,8 +224,10 @@ int print_completions(const CLI::App& app, std::vector<std::string> words) {
   if (made.kind == Kind::kCommand) fmt::print(" {}", made.command_at);
   fmt::print("\n");
   for (const Candidate& candidate : made.candidates) {
+    // Names of devices and files that a terminal would obey are not offered.
+    if (printable(candidate.text) != candidate.text) continue;
     fmt::print("{}{}{}\n", candidate.text, candidate.description.empty() ? "" : "\t",
-               candidate.description);
+               printable(candidate.description));
   }
   return 0;
 }

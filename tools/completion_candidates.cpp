@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "base/config.h"
+#include "base/printable.h"
 #include "platform/composition_devices.h"
 #include "record/files.h"
 #include "tools/completion.h"
@@ -58,7 +59,8 @@ std::string listed_devices() {
   static const auto backends = platform::choose_devices(process_config(), report);
   std::string text;
   for (const platform::DeviceReport& device : report) {
-    text += std::to_string(device.index) + "\t" + device.platform + ", " + device.name + "\n";
+    text += std::to_string(device.index) + "\t" + printable(device.platform) + ", " +
+            printable(device.label()) + "\n";
   }
   return text;
 }

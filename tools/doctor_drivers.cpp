@@ -133,8 +133,8 @@ void check_drivers(const std::vector<FoundDriver>& drivers, const std::string& v
 void check_devices(const std::vector<DeviceReport>& devices, Findings& findings) {
   bool any = false;
   for (const DeviceReport& device : devices) {
-    const std::string name =
-        fmt::format("{}  {} ({}, {})", device.index, device.name, device.platform, device.version);
+    const std::string name = fmt::format("{}  {} ({}, {})", device.index, device.label(),
+                                         device.platform, device.version);
     any |= device.used;
     if (device.used) {
       findings.push_back({Severity::kOk, "devices", name + ": used", {}});

@@ -118,7 +118,7 @@ void check_kernels(const KernelTrial& all,
     if (trial.error.empty()) continue;
     findings.push_back(
         {Severity::kWarning, "kernels",
-         fmt::format("{}  {} ({}) cannot build and run a kernel: {}", device.index, device.name,
+         fmt::format("{}  {} ({}) cannot build and run a kernel: {}", device.index, device.label(),
                      device.platform, trial.error),
          fmt::format("update or reinstall its driver; TUTTI_DEVICES=-{} leaves it out",
                      device.index)});

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tools/terminal.h"
+
 namespace tutti::tools {
 namespace {
 
@@ -17,7 +19,6 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 using scheduler::ArgKind;
 
-constexpr size_t kColumns = 100;
 constexpr size_t kWidestName = 24;
 
 std::vector<std::string> split_lines(std::istream& text) {
@@ -28,47 +29,9 @@ std::vector<std::string> split_lines(std::istream& text) {
 
 // ---- text ---------------------------------------------------------------------------------------
 
-/// Columns that UTF-8 text takes, as far as we write it ourselves.
-size_t columns(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
-std::string padded(std::string_view text, size_t width) {
-  const size_t taken = columns(text);
-  return std::string(text) + std::string(taken < width ? width - taken : 0, ' ');
-}
-
 /// `head`, then the words of `text` in lines that begin below its end. Ends with a newline.
-std::string paragraph(const std::string& head, std::string_view text) {
-  const size_t indentation = columns(head);
-  std::string result = head;
-  size_t at = indentation;
-  bool first = true;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (!first && at + 1 + columns(word) > kColumns) {
-      result += "\n" + std::string(indentation, ' ');
-      at = indentation;
-      first = true;
-    }
-    if (!first) result += ' ';
-    at += columns(word) + (first ? 0 : 1);
-    result += word;
-    first = false;
-  }
-  return result + "\n";
-}
-
-/// At most `most` bytes, not cut inside a character.
-std::string shortened(const std::string& text, size_t most) {
-  if (text.size() <= most) return text;
-  size_t end = most - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "...";
+std::string hung(const std::string& head, std::string_view text, size_t columns) {
+  return paragraph(head, text, text_columns(head), columns);
 }
 
 std::string sizes(const std::array<uint64_t, 3>& values, uint32_t dims) {
@@ -330,28 +293,33 @@ std::optional<std::string> SourceFiles::line(const std::string& file, uint32_t n
   return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-std::string explanation_text(const KernelExplanation& kernel, SourceFiles& sources) {
+std::string explanation_text(const KernelExplanation& kernel, SourceFiles& sources,
+                             size_t columns) {
   const auto& verdict = kernel.verdict;
   const auto& shape = kernel.shape;
-  std::string text = kernel.split
-                         ? fmt::format("{}: split along dimension {} ({})\n", kernel.name,
-                                       verdict.dimension, scheduler::merge_mode_name(verdict.mode))
-                         : fmt::format("{}: whole, on one device\n", kernel.name);
-  text += paragraph("  reason   ", bare_reason(verdict));
+  std::string text =
+      kernel.split ? fmt::format("{}: {} ({})\n", toned(Tone::kStrong, kernel.name),
+                                 toned(Tone::kGood,
+                                       fmt::format("split along dimension {}", verdict.dimension)),
+                                 scheduler::merge_mode_name(verdict.mode))
+                   : fmt::format("{}: {}\n", toned(Tone::kStrong, kernel.name),
+                                 toned(Tone::kWarning, "whole, on one device"));
+  text += hung("  reason   ", bare_reason(verdict), columns);
   if (verdict.line != 0) {
     const std::string place = fmt::format("{}:{}", sources.shown(kernel.file), verdict.line);
     auto line = sources.line(kernel.file, verdict.line);
-    if (line) line = shortened(*line, kColumns - 13);
+    if (line) line = cut(*line, columns - 13);
     std::string both = place + (line ? ": " + *line : "");
-    if (line && 11 + columns(both) > kColumns) {  // the quotation in a line of its own
+    if (line && 11 + text_columns(both) > columns) {  // the quotation in a line of its own
       both = place + ":\n             " + *line;
     }
     text += "           " + both + "\n";
   }
   if (!kernel.unprofitable.empty()) {
-    text += paragraph("  besides  ",
-                      fmt::format("{}: {} work-items, of a kernel that is not known to be slow",
-                                  kernel.unprofitable, shape.items()));
+    text += hung("  besides  ",
+                 fmt::format("{}: {} work-items, of a kernel that is not known to be slow",
+                             kernel.unprofitable, shape.items()),
+                 columns);
   }
   std::string launch = fmt::format("global {}{}, local {}{}", sizes(shape.global, shape.dims),
                                    given_text(kernel.global_given), sizes(shape.local, shape.dims),
@@ -362,23 +330,23 @@ std::string explanation_text(const KernelExplanation& kernel, SourceFiles& sourc
   launch += fmt::format(": {} slice{} of {} work-items", kernel.slices,
                         kernel.slices == 1 ? "" : "s", kernel.slice_items);
   if (shape.dims > 1) launch += fmt::format(" along dimension {}", kernel.slice_dimension);
-  text += paragraph("  launch   ", launch);
+  text += hung("  launch   ", launch, columns);
   if (kernel.needs_rewrite && kernel.split) {
-    text += paragraph("  variant  ",
-                      "parts run a rewritten kernel: it asks for ids or sizes of the whole launch");
+    text +=
+        hung("  variant  ",
+             "parts run a rewritten kernel: it asks for ids or sizes of the whole launch", columns);
   }
   std::vector<Row> rows;
   for (const ArgumentExplanation& argument : kernel.arguments) add_rows(argument, kernel, rows);
   size_t name_width = 0;
   size_t label_width = 7;
   for (const Row& row : rows) {
-    name_width = std::max(name_width, std::min(columns(row.name), kWidestName));
-    label_width = std::max(label_width, std::min(columns(row.label), kWidestName));
+    name_width = std::max(name_width, std::min(text_columns(row.name), kWidestName));
+    label_width = std::max(label_width, std::min(text_columns(row.label), kWidestName));
   }
   for (const Row& row : rows) {
-    text += paragraph(
-        "  " + padded(row.name, name_width) + "  " + padded(row.label, label_width) + "  ",
-        row.text);
+    text += hung("  " + padded(row.name, name_width) + "  " + padded(row.label, label_width) + "  ",
+                 row.text, columns);
   }
   return text;
 }
@@ -390,8 +358,7 @@ std::string explanation_json(const std::vector<KernelExplanation>& kernels, Sour
   for (const KernelExplanation& kernel : kernels) {
     result["kernels"].push_back(kernel_json(kernel, sources));
   }
-  // Sources need not be UTF-8.
-  return result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(result);
 }
 
 }  // namespace tutti::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explanations as text for a terminal of 100 columns, and as JSON. Pure functions beside reading
+// Explanations as text for a terminal, and as JSON. Pure functions beside reading
 // the source files that are quoted; used by one thread.
 #pragma once
 
@@ -28,8 +28,8 @@ class SourceFiles {
   std::map<std::string, std::vector<std::string>> lines_;
 };
 
-/// One block, ends with a newline.
-std::string explanation_text(const KernelExplanation& kernel, SourceFiles& sources);
+/// One block for a terminal of so many columns, at least 20; with tone marks, ends with a newline.
+std::string explanation_text(const KernelExplanation& kernel, SourceFiles& sources, size_t columns);
 
 /// Of the whole file; `log` holds the compiler's warnings.
 std::string explanation_json(const std::vector<KernelExplanation>& kernels, SourceFiles& sources,

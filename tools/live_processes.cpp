@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/live_counters.h"
-#include "base/utf8.h"
+#include "base/printable.h"
 
 namespace tutti::tools {
 namespace {
@@ -218,28 +218,6 @@ std::vector<TopProcess> compare(const LiveSample& before, const LiveSample& now)
     list.push_back(std::move(top));
   }
   return list;
-}
-
-std::string printable(std::string_view text) {
-  std::string shown;
-  for (size_t at = 0; at < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    const size_t bytes = utf8_bytes(text, at);
-    const std::string_view character = text.substr(at, bytes);
-    // C1 controls; marks of direction and lines, and the byte order mark.
-    const bool hidden =
-        (bytes == 2 && lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0) ||
-        (character >= "\xe2\x80\x8b" && character <= "\xe2\x80\x8f") ||
-        (character >= "\xe2\x80\xa8" && character <= "\xe2\x80\xae") ||
-        (character >= "\xe2\x81\xa0" && character <= "\xe2\x81\xaf") || character == "\xef\xbb\xbf";
-    if (bytes == 0 || lead < 0x20 || lead == 0x7f || hidden) {
-      shown += '?';
-    } else {
-      shown += character;
-    }
-    at += std::max<size_t>(bytes, 1);
-  }
-  return shown;
 }
 
 }  // namespace tutti::tools

@@ -60,8 +60,4 @@ struct TopProcess {
 };
 std::vector<TopProcess> compare(const LiveSample& before, const LiveSample& now);
 
-/// Without what a terminal would obey or could not show: control characters, bytes that are no
-/// UTF-8, and what changes the direction of text become '?'.
-std::string printable(std::string_view text);
-
 }  // namespace tutti::tools

@@ -10,10 +10,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tools/live_processes.h"
 #include "tools/report_numbers.h"
 #include "tools/report_output.h"
 #include "tools/report_page_parts.h"
+#include "tools/terminal.h"
 #include "tools/trace_file.h"
 
 namespace tutti::tools {
@@ -193,7 +193,7 @@ std::string comparison_text(const Comparison& comparison) {
   }
   size_t width = 6;
   for (const ComparedKernel& kernel : comparison.kernels) {
-    width = std::clamp(printable(kernel.name).size(), width, size_t{40});
+    width = std::clamp(text_columns(printable(kernel.name)), width, size_t{40});
   }
   text +=
       fmt::format("\n{:<{}}  {:>10} {:>10} {:>7}  {:>10} {:>10} {:>7}  {:>11} {:>11}\n", "kernel",
@@ -202,10 +202,11 @@ std::string comparison_text(const Comparison& comparison) {
     const auto part = [](const std::optional<RunKernel>& of, bool each) {
       return of ? seconds_text(each ? of->each() : of->seconds) : std::string("-");
     };
-    text += fmt::format("{:<{}}  {:>10} {:>10} {:>7}  {:>10} {:>10} {:>7}  {:>11} {:>11}  {}\n",
-                        printable(kernel.name), width, part(kernel.a, false), part(kernel.b, false),
-                        ratio_text(kernel.ratio), part(kernel.a, true), part(kernel.b, true),
-                        ratio_text(kernel.each), split_text(kernel.a), split_text(kernel.b),
+    text += fmt::format("{}  {:>10} {:>10} {:>7}  {:>10} {:>10} {:>7}  {:>11} {:>11}  {}\n",
+                        padded(printable(kernel.name), width), part(kernel.a, false),
+                        part(kernel.b, false), ratio_text(kernel.ratio), part(kernel.a, true),
+                        part(kernel.b, true), ratio_text(kernel.each), split_text(kernel.a),
+                        split_text(kernel.b),
                         !kernel.a   ? "in B only"
                         : !kernel.b ? "in A only"
                                     : verdict(kernel.each));
@@ -219,9 +220,7 @@ std::string comparison_text(const Comparison& comparison) {
   return text;
 }
 
-std::string comparison_json(const Comparison& comparison) {
-  return json_of(comparison).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string comparison_json(const Comparison& comparison) { return json_text(json_of(comparison)); }
 
 std::string comparison_page(const Comparison& comparison) {
   return page_of(PageKind::kComparison,

@@ -6,6 +6,7 @@
 #include "base/trace.h"
 #include "tools/report_output.h"
 #include "tools/report_page_parts.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
@@ -298,7 +299,7 @@ std::string report_json(const TraceFile& trace, const ReportNumbers& numbers) {
                     {"commands", std::move(commands)},
                     {"moved", moved_json(numbers.moved)},
                     {"energy", energy_json(numbers)}};
-  return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(report);
 }
 
 std::string report_page(const TraceFile& trace, const ReportNumbers& numbers,

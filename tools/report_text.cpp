@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "tools/report_output.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
@@ -98,7 +99,7 @@ std::string packages_picture(const TraceFile& trace, const ReportNumbers& number
 
 std::string energy_text(const ReportNumbers& numbers) {
   if (numbers.sensors.empty() && numbers.energy_absent.empty()) return {};
-  std::string text = "\nEnergy\n";
+  std::string text = "\n" + toned(Tone::kStrong, "Energy") + "\n";
   if (!numbers.sensors.empty()) {
     text += fmt::format("  {:.4g} J in {:.4g} s, energy-delay product {:.4g} J s\n", numbers.joules,
                         numbers.energy_seconds, numbers.energy_delay);
@@ -121,10 +122,13 @@ std::string energy_text(const ReportNumbers& numbers) {
 
 std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
                         const KernelNumbers& kernel) {
-  std::string text = fmt::format("  {}: {} launch{}, {} split, {} in all, median {}\n", kernel.name,
-                                 kernel.launches, kernel.launches == 1 ? "" : "es", kernel.split,
+  std::string text = fmt::format("  {}: {} launch{}, {} split, {} in all, median {}\n",
+                                 toned(Tone::kStrong, kernel.name), kernel.launches,
+                                 kernel.launches == 1 ? "" : "es", kernel.split,
                                  time_text(kernel.total_ns), time_text(kernel.median_ns));
-  if (kernel.failed > 0) text += fmt::format("    {} failed\n", kernel.failed);
+  if (kernel.failed > 0) {
+    text += fmt::format("    {}\n", toned(Tone::kBad, fmt::format("{} failed", kernel.failed)));
+  }
   if (kernel.unfinished > 0) {
     text += fmt::format("    {} had not ended when the trace stops\n", kernel.unfinished);
   }
@@ -132,7 +136,7 @@ std::string kernel_text(const TraceFile& trace, const ReportNumbers& numbers,
                       100 * kernel.share, 100 * kernel.run_share);
   if (kernel.gain > 0) {
     text += fmt::format("; {:.3g} times as fast as the best single device{}", kernel.gain,
-                        kernel.gain < 1 ? ": lost" : "");
+                        kernel.gain < 1 ? ": " + toned(Tone::kBad, "lost") : std::string());
   }
   text += '\n';
   for (const VerdictNumbers& verdict : kernel.verdicts) {
@@ -191,10 +195,14 @@ std::string report_text(const TraceFile& trace, const ReportNumbers& numbers) {
       trace.process, time_text(trace.duration), numbers.launches, numbers.launches == 1 ? "" : "es",
       numbers.kernels.size(), plural(numbers.kernels.size()), numbers.split);
   if (!trace.complete) {
-    text += "The trace breaks off: the application crashed, was killed, or still runs.\n";
+    text += toned(Tone::kWarning,
+                  "The trace breaks off: the application crashed, was killed, or still runs.") +
+            "\n";
   }
-  text += fmt::format("{} event{} lost while tracing\n", numbers.lost, plural(numbers.lost));
-  text += "\nDevices\n";
+  const std::string lost =
+      fmt::format("{} event{} lost while tracing", numbers.lost, plural(numbers.lost));
+  text += (numbers.lost > 0 ? toned(Tone::kWarning, lost) : lost) + "\n";
+  text += "\n" + toned(Tone::kStrong, "Devices") + "\n";
   for (const DeviceNumbers& entry : numbers.devices) {
     text +=
         fmt::format("  {} ({})\n", device_name(numbers, entry.device.index), entry.device.platform);
@@ -207,10 +215,10 @@ std::string report_text(const TraceFile& trace, const ReportNumbers& numbers) {
                         entry.device.shares_host_memory ? "; shares the host's memory" : "");
   }
   text += energy_text(numbers);
-  text += "\nKernels\n";
+  text += "\n" + toned(Tone::kStrong, "Kernels") + "\n";
   if (numbers.kernels.empty()) text += "  none was launched\n";
   for (const KernelNumbers& kernel : numbers.kernels) text += kernel_text(trace, numbers, kernel);
-  text += "\nThe application\n";
+  text += "\n" + toned(Tone::kStrong, "The application") + "\n";
   text += fmt::format("  {} call{}, {} in them\n", numbers.calls, plural(numbers.calls),
                       time_text(numbers.call_ns));
   for (const AskedNumbers& entry : numbers.asked) {

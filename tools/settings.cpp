@@ -67,14 +67,23 @@ void add_settings(CLI::App& command, std::initializer_list<std::string_view> key
   }
 }
 
-size_t application_start(const CLI::App& run_command, const std::vector<std::string>& words) {
-  for (size_t i = 1; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--" || !word.starts_with("-")) return i;
-    const CLI::Option* option = run_command.get_option_no_throw(word);
-    if (option && option->get_items_expected_max() > 0) ++i;  // its value is the next one
-  }
-  return words.size();
+std::vector<std::string> take_application(const CLI::App& command,
+                                          std::vector<std::string>& words) {
+  const auto start = [&]() -> size_t {
+    for (size_t i = 1; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (word == "--" || !word.starts_with("-")) return i;
+      const CLI::Option* option = command.get_option_no_throw(word);
+      if (option && option->get_items_expected_max() > 0) ++i;  // its value is the next one
+    }
+    return words.size();
+  };
+  const size_t first = std::min(start(), words.size());
+  const bool mark = first < words.size() && words[first] == "--";
+  const auto begin = words.begin() + static_cast<std::ptrdiff_t>(first);
+  std::vector<std::string> application(begin + (mark ? 1 : 0), words.end());
+  words.erase(begin, words.end());
+  return application;
 }
 
 }  // namespace tutti::tools

@@ -16,8 +16,8 @@ namespace tutti::tools {
 void add_settings(CLI::App& command, std::initializer_list<std::string_view> keys,
                   Settings& settings);
 
-/// Where the application begins among the words of `run` (from the second on): at the first that is
-/// neither an option nor an option's value, or after "--".
-size_t application_start(const CLI::App& run_command, const std::vector<std::string>& words);
+/// The application's words, taken out of those of a command that starts one: from the first (after
+/// the command's name) that is neither an option nor an option's value, or what is after "--".
+std::vector<std::string> take_application(const CLI::App& command, std::vector<std::string>& words);
 
 }  // namespace tutti::tools

@@ -5,15 +5,16 @@
 
 #include "base/nearest.h"
 #include "base/paragraph.h"
+#include "tools/terminal.h"
 
 namespace tutti::tools {
 namespace {
 
-constexpr size_t kColumns = 80, kDescriptions = 28;
+constexpr size_t kColumns = 80, kFewColumns = 70;
 
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() { column_width(kDescriptions); }
+  HelpFormatter() { column_width(descriptions_); }
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     return entry("  " + make_option_name(option, is_positional) + make_option_opts(option),
                  make_option_desc(option));
@@ -23,14 +24,17 @@ class HelpFormatter : public CLI::Formatter {
   }
 
  private:
-  static std::string entry(std::string head, const std::string& description) {
-    if (head.size() + 2 > kDescriptions) {
+  std::string entry(std::string head, const std::string& description) const {
+    if (head.size() + 2 > descriptions_) {
       return head + "\n" +
-             paragraph(std::string(kDescriptions, ' '), description, kDescriptions, kColumns);
+             paragraph(std::string(descriptions_, ' '), description, descriptions_, columns_);
     }
-    head.resize(kDescriptions, ' ');
-    return paragraph(head, description, kDescriptions, kColumns);
+    head.resize(descriptions_, ' ');
+    return paragraph(head, description, descriptions_, columns_);
   }
+
+  const size_t columns_ = std::min(output_columns(kColumns), kColumns);
+  const size_t descriptions_ = columns_ < kFewColumns ? 8 : 28;
 };
 
 std::vector<std::string> commands_of(const CLI::App& app) {

@@ -9,7 +9,8 @@
 
 namespace tutti::tools {
 
-/// Help whose descriptions are broken into lines of 80 columns.
+/// Help whose descriptions are broken into lines of 80 columns, or of the terminal's if those are
+/// fewer.
 std::shared_ptr<CLI::Formatter> help_formatter();
 
 /// Of the words of a command line that does not parse: the first command or option that does not

@@ -33,6 +33,7 @@ struct DeviceTraits {
   uint32_t clock_mhz = 0;
   uint64_t global_memory = 0;   // bytes
   uint64_t max_allocation = 0;  // bytes
+  uint64_t local_memory = 0;    // bytes, of a work-group
   uint64_t max_work_group = 1;
   uint32_t memory_alignment =
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)

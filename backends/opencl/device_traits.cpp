@@ -64,6 +64,16 @@ uint32_t max_parts(const VendorFunctions& cl, cl_device_id device, const std::st
   return 1;
 }
 
+// Bytes; 0 where the vendor does not say, which keeps nobody from using the device.
+uint64_t local_memory(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
+  cl_ulong size = 0;
+  const cl_int code =
+      cl.clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof size, &size, nullptr);
+  if (code == CL_SUCCESS) return size;
+  note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_LOCAL_MEM_SIZE)", code);
+  return 0;
+}
+
 // "0000:3b:00.0", as the kernel and NVML write it; empty where the vendor does not say.
 std::string pci_address(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
   const auto answer = [&](cl_device_info what, auto& value) {
@@ -115,6 +125,7 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.max_work_group = query.value<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
   traits.memory_alignment = std::max(1u, query.value<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   TUTTI_TRY(query.status());
+  traits.local_memory = local_memory(cl, device, traits.device_name);
   traits.pci_address = pci_address(cl, device, traits.device_name);
   traits.max_parts = max_parts(cl, device, traits.device_name);
   describe_quirks(quirks_of(traits), traits);

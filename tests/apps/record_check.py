@@ -36,6 +36,17 @@ assert (back == data).all()
 """
 
 
+HOSTILE = r"""
+import pyopencl as cl
+context = cl.create_some_context(interactive=False)
+program = cl.Program(context, "kernel void a(global int* x) { x[0] = 1; }").build()
+try:
+    cl.Kernel(program, "a\x1b[2Jb")
+except cl.Error:
+    pass
+"""
+
+
 def run(command, limit=None, **environment):
     def limit_files():  # as a full disk: writes fail in their middle
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -98,10 +109,38 @@ def check_show(tool, folder):
     expect(run([tool, "record", "show", "--source", "1", folder]).returncode == 2, "no program 1")
     listed = run([tool, "record", "show", "--sources", folder]).stdout
     expect(f" {line.split()[-1]}  source" in listed and "scale" in listed, listed)
+    check_show_json(tool, folder, int(line.split()[-1]))
     # Never into what is there.
     again = run([tool, "record", "-o", folder, "--", "true"])
     expect(again.returncode == 2 and "is there already" in again.stderr, again)
     expect(run([tool, "record"]).returncode == 2, "no application")
+
+
+def check_show_json(tool, folder, program):
+    def shown(*options):
+        ended = run([tool, "record", "show", "--json", *options, folder])
+        expect(ended.returncode == 0, ended)
+        return json.loads(ended.stdout)
+
+    calls = shown()["calls"]
+    expect([call["call"] for call in calls] == list(range(1, len(calls) + 1)), calls)
+    launch = next(call for call in calls if call["name"] == "clEnqueueNDRangeKernel")
+    expect(launch["duration_us"] > 0 and launch["text"].startswith("clEnqueueNDRangeKernel(queue"),
+           launch)
+    expect(any("20000 bytes" in (call.get("got") or "") for call in calls), "nothing was read")
+    programs = shown("--sources")["programs"]
+    expect(any(entry["program"] == program and "scale" in entry["kernels"] for entry in programs),
+           programs)
+    expect("kernel void scale" in shown("--source", str(program))["source"], "no source")
+
+
+def check_hostile_names(tool, folder):
+    """What a record holds is shown, and not obeyed by the terminal."""
+    made = run([tool, "record", "-o", folder, "--", sys.executable, "-c", HOSTILE])
+    expect(made.returncode == 0, made)
+    for options in ((), ("--json",)):
+        ended = run([tool, "record", "show", *options, folder])
+        expect("[2Jb" in ended.stdout and "\x1b" not in ended.stdout, ended)
 
 
 def check_damage(tool, folder):
@@ -177,6 +216,7 @@ def main():
         check_fuzz(tool, fuzz, folder)
         check_edited(tool, edit, client, "*= by", "*= 1.5f * by")
         check_show(tool, client)
+        check_hostile_names(tool, folder / "hostile")
         check_damage(tool, client)
 
         # A second process does not spoil what is there.

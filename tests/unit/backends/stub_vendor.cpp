@@ -234,11 +234,16 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
     case CL_DEVICE_GLOBAL_MEM_SIZE:
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
       return give_value<cl_ulong>(1u << 30, size, out, size_ret);
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+      return give_value<cl_ulong>(32768, size, out, size_ret);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
       return give_value<size_t>(256, size, out, size_ret);
+    case CL_DEVICE_PCI_BUS_INFO_KHR:
+      if (option("pci-bus", "").empty()) return CL_INVALID_VALUE;
+      return give_value(cl_device_pci_bus_info_khr{0xfff0, number("pci-bus", "0"), 0, 0}, size, out,
+                        size_ret);
     case CL_DEVICE_QUEUE_PROPERTIES:
-      return give_value<cl_command_queue_properties>(CL_QUEUE_PROFILING_ENABLE, size, out,
-                                                     size_ret);
+      return give_value<cl_bitfield>(CL_QUEUE_PROFILING_ENABLE, size, out, size_ret);
     default:
       return CL_INVALID_VALUE;
   }

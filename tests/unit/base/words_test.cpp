@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that are nearly right, text in lines, and files that are not overwritten.
+// Names that are nearly right, text in lines and for terminals, files that are not overwritten, and
+// what the system says in words.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -7,6 +8,8 @@
 #include "base/nearest.h"
 #include "base/output_file.h"
 #include "base/paragraph.h"
+#include "base/pci_link.h"
+#include "base/printable.h"
 #include "temporary_folder.h"
 
 namespace tutti {
@@ -48,6 +51,58 @@ TEST(Paragraph, BreaksAtWords) {
   EXPECT_EQ(paragraph("  ", "averyveryverylongword two", 4, 10),
             "  averyveryverylongword\n    two\n");
   EXPECT_EQ(paragraph("  ", "über größe", 2, 12), "  über größe\n");  // characters count, not bytes
+}
+
+TEST(Paragraph, LongWordsMayBeBroken) {
+  EXPECT_EQ(paragraph("a ", "bb /very/long/path end", 2, 10, LongWords::kBreak),
+            "a bb\n  /very/lo\n  ng/path\n  end\n");
+  EXPECT_EQ(paragraph("0123456789", "abc", 2, 10, LongWords::kBreak), "0123456789\n  abc\n");
+  EXPECT_EQ(paragraph("", "abcdef", 0, 3, LongWords::kBreak), "abc\ndef\n");
+}
+
+TEST(Paragraph, CutsToColumns) {
+  EXPECT_EQ(cut("größe", 5), "größe");
+  EXPECT_EQ(cut("größe", 4), "grö…");
+  EXPECT_EQ(cut("größe", 1), "…");
+  EXPECT_EQ(cut("größe", 0), "");
+  EXPECT_EQ(fitted("größe", 3), "gr…");
+  EXPECT_EQ(fitted("ö", 3), "ö  ");
+}
+
+TEST(Paragraph, ToneMarksTakeNoColumn) {
+  const std::string text = "\xef\xb7\x90two\xef\xb7\x9f";
+  EXPECT_EQ(text_columns(text), 3u);
+  EXPECT_EQ(padded(text, 5), text + "  ");
+  EXPECT_EQ(cut(text, 3), text);
+  EXPECT_EQ(paragraph("one ", text, 2, 7), "one " + text + "\n");
+}
+
+TEST(Printable, LeavesNothingThatATerminalObeys) {
+  EXPECT_EQ(printable("größe 1"), "größe 1");
+  EXPECT_EQ(printable("a\x1b[2J\nb\tc\x7f"), "a?[2J?b?c?");
+  EXPECT_EQ(printable("a\nb\tc\r", "\n\t"), "a\nb\tc?");
+  EXPECT_EQ(printable("\xc2\x9b"), "?");          // CSI of C1
+  EXPECT_EQ(printable("\xe2\x80\xae x"), "? x");  // text from right to left
+  EXPECT_EQ(printable("\x9b\xff\xc3"), "???");    // no UTF-8
+}
+
+TEST(PciLink, AsTheSystemTells) {
+  const TemporaryFolder folder;
+  const std::string address = "0000:3b:00.0";
+  EXPECT_FALSE(pci_link(address, folder.path()));
+  folder.write(address + "/current_link_speed", "16.0 GT/s PCIe\n");
+  folder.write(address + "/current_link_width", "8\n");
+  const auto link = pci_link(address, folder.path());
+  ASSERT_TRUE(link);
+  EXPECT_EQ(link->speed, "16.0 GT/s PCIe");
+  EXPECT_EQ(link->lanes, 8u);
+  EXPECT_FALSE(pci_link("", folder.path()));
+  EXPECT_FALSE(pci_link("../0000:3b:00.0", folder.path()));
+  folder.write(address + "/current_link_width", "255\n");
+  EXPECT_FALSE(pci_link(address, folder.path()));
+  folder.write(address + "/current_link_width", "8\n");
+  folder.write(address + "/current_link_speed", "Unknown\n");
+  EXPECT_FALSE(pci_link(address, folder.path()));
 }
 
 TEST(OutputFile, IsNotAWordThatFollowsByMistake) {

@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
+#include "platform/create_backends.h"
+
 namespace tutti::platform {
 namespace {
 
@@ -84,6 +88,32 @@ TEST(DeviceSelection, NumbersTooLargeAreNoCrash) {
 TEST(DeviceSelection, NoDevicesAtAll) {
   EXPECT_THAT(select_devices("", {}).devices, IsEmpty());
   EXPECT_THAT(select_devices("0", {}).devices, IsEmpty());
+}
+
+TEST(DeviceReport, EqualDevicesAreToldApart) {
+  const auto labels = [](std::vector<std::array<std::string, 3>> list) {
+    std::vector<DeviceReport> devices;
+    for (const auto& [platform, name, address] : list) {
+      DeviceReport device;
+      device.platform = platform;
+      device.name = name;
+      device.pci_address = address;
+      devices.push_back(device);
+    }
+    tell_apart(devices);
+    std::vector<std::string> made;
+    for (const DeviceReport& device : devices) made.push_back(device.label());
+    return made;
+  };
+  EXPECT_THAT(labels({{"A", "gpu", "0000:01:00.0"}, {"B", "gpu", "0000:02:00.0"}}),
+              ElementsAre("gpu", "gpu"));  // the platforms tell
+  EXPECT_THAT(labels({{"A", "gpu", "0000:01:00.0"}, {"A", "gpu", "0000:02:00.0"}}),
+              ElementsAre("gpu 0000:01:00.0", "gpu 0000:02:00.0"));
+  EXPECT_THAT(labels({{"A", "cpu", ""}, {"A", "gpu", ""}, {"A", "cpu", ""}}),
+              ElementsAre("cpu #1", "gpu", "cpu #2"));
+  // Parts of one card have one address.
+  EXPECT_THAT(labels({{"A", "gpu", "0000:01:00.0"}, {"A", "gpu", "0000:01:00.0"}}),
+              ElementsAre("gpu #1", "gpu #2"));
 }
 
 }  // namespace

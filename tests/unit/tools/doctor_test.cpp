@@ -210,7 +210,7 @@ TEST_F(DoctorTest, AKernelIsBuiltAndRun) {
     EXPECT_EQ(output["runs_kernels"], false) << script;
     EXPECT_EQ(finding(output, "kernels", "no application can build")["severity"], "problem")
         << script;
-    EXPECT_THAT(finding(output, "kernels", "1  stub-device (Stub) cannot")["fix"],
+    EXPECT_THAT(finding(output, "kernels", "1  stub-device #2 (Stub) cannot")["fix"],
                 HasSubstr("TUTTI_DEVICES=-1"))
         << script;
   }

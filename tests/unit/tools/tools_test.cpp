@@ -63,6 +63,21 @@ TEST_F(ToolsTest, RunGivesArgumentsAndExitCodeAsTheyAre) {
   EXPECT_EQ(shell(tool() + " run -- sh -c 'kill -9 $$'; exit $?").code, 137);
 }
 
+TEST_F(ToolsTest, RunStartsWithoutMuchDynamicLinking) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "linked otherwise";
+#endif
+  install_icd("etc/OpenCL/vendors");
+  // What the dynamic linker says ends with the numbers of the whole process, here of `tutti`.
+  const std::string output =
+      shell("LD_DEBUG=statistics " + tool() + " run no-such-program-anywhere").output;
+  const std::string label = "final number of relocations: ";
+  const size_t at = output.find(label);
+  ASSERT_NE(at, std::string::npos) << output;
+  // Of the C++ library alone there are 1900.
+  EXPECT_LT(std::atoi(output.c_str() + at + label.size()), 600) << output;
+}
+
 TEST_F(ToolsTest, RunSetsTheOptions) {
   install_icd("etc/OpenCL/vendors");
   show_vendors(8);
@@ -275,6 +290,7 @@ TEST_F(ToolsTest, DevicesAsJson) {
   EXPECT_EQ(json["devices"][0]["reason"], "not in TUTTI_DEVICES");
   EXPECT_EQ(json["devices"][1], (nlohmann::json{{"index", 1},
                                                 {"name", "stub-device"},
+                                                {"label", "stub-device #2"},
                                                 {"platform", "Stub"},
                                                 {"type", "gpu"},
                                                 {"used", true},
@@ -286,7 +302,12 @@ TEST_F(ToolsTest, DevicesAsJson) {
                                                    "no sensor is known for devices of this "
                                                    "kind"}}},
                                                 {"memory", 1 << 30},
-                                                {"version", "OpenCL 3.0 stub"}}));
+                                                {"local_memory", 32768},
+                                                {"clock_mhz", 1000},
+                                                {"version", "OpenCL 3.0 stub"},
+                                                {"driver_version", "stub"},
+                                                {"pci_address", nullptr},
+                                                {"pci_link", nullptr}}));
 }
 
 TEST_F(ToolsTest, DevicesThatDoNotFitAreShownAsLeftOut) {
