@@ -141,8 +141,10 @@ class Command : public RefCounted {
   bool open_ = false;            // further launches may join
   bool rests_ = false;           // CommandLog::rest()
   bool has_passengers_ = false;  // only what is brief may join
-  uint64_t releases_ = 0;        // of the log, when it was appended
-  std::vector<Rider> riders_;    // kept alive until the end
+  // What reads that have joined write in the host's memory, and what lies between; until it rests.
+  uintptr_t host_begin_ = 0, host_end_ = 0;
+  uint64_t releases_ = 0;      // of the log, when it was appended
+  std::vector<Rider> riders_;  // kept alive until the end
   // Of the launches that have joined, the last ones that differ in more than numbers.
   struct Kind {
     KernelWork work;

@@ -95,6 +95,8 @@ class CommandLog {
       TUTTI_REQUIRES(mutex_);
   /// What uses `uses` joins the train, which is no more direct until set_direct().
   void join(Command& train, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+  /// A read has joined, which writes there in the host's memory.
+  void join_host_use(Stream& stream, Command& train, const HostUse& use) TUTTI_REQUIRES(mutex_);
   /// What a launch that has joined needs beside its buffers lives on with the train.
   static void keep(Command& train, const KernelWork& work);
   /// A launch of this kind has joined, and is on its way: the next one may repeat it, until
@@ -185,6 +187,8 @@ class CommandLog {
   static Ref<Command> first_if_direct(Stream& stream);
 
   friend class LogMutex;
+  /// The host's memory that a command uses, or that the reads of a train write.
+  static HostUse host_use(const Command& command);
   /// Whether another launch on its device may join.
   static bool joinable(const Command& train);
   /// The train is waiting for the launch that has just joined.

@@ -146,6 +146,14 @@ void CommandLog::join(Command& train, std::span<const BufferUse> uses) {
   hold(train, uses);
 }
 
+void CommandLog::join_host_use(Stream& stream, Command& train, const HostUse& use) {
+  const bool first = train.host_begin_ == train.host_end_;
+  train.host_begin_ = first ? use.begin : std::min(train.host_begin_, use.begin);
+  train.host_end_ = std::max(train.host_end_, use.end);
+  auto& writers = stream.host_writers_;
+  if (writers.empty() || writers.back().get() != &train) writers.emplace_back(&train);
+}
+
 void CommandLog::keep(Command& train, const KernelWork& work) {
   // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
   // sets a number for the next launch need not leave the old one here.
@@ -177,6 +185,7 @@ Command* CommandLog::may_rest(Stream& stream) {
 
 void CommandLog::rest(Command& train) {
   train.rests_ = true;
+  train.host_begin_ = train.host_end_ = 0;
   resting_.emplace_back(&train);
   rest_.store(resting_.size(), std::memory_order_relaxed);
 }

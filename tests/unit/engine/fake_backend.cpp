@@ -301,7 +301,8 @@ FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : k
   traits_.index = index;
   traits_.platform_name = "Fake";
   traits_.device_name = "fake " + std::to_string(index);
-  const bool shares_host_memory = kind == 'h' || kind == 'a';
+  const bool shares_host_memory = kind == 'h' || kind == 'a' || kind == 'c';
+  traits_.synchronous = kind == 'c';
   traits_.host_atomics = kind == 'a';
   traits_.costly_profiling = traits_.overlaps_launches = kind == 'g';
   if (kind == 'n') traits_.max_offset = 1000;
