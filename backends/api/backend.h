@@ -190,6 +190,11 @@ class Queue {
   virtual Status launch_again(const Launch& launch, CompletionPtr& run);
   virtual Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
                                      WaitList wait) = 0;
+  /// As read, where nobody will ask for its own end (Launch::observed).
+  virtual Result<CompletionPtr> read_unobserved(Memory& from, uint64_t offset, uint64_t size,
+                                                void* to, WaitList wait) {
+    return read(from, offset, size, to, wait);
+  }
   virtual Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                                       WaitList wait) = 0;
   /// As write, where nobody will ask for its own end (Launch::observed).
@@ -210,6 +215,10 @@ class Queue {
   /// offset and size are multiples of pattern.size().
   virtual Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
                                      std::span<const std::byte> pattern, WaitList wait) = 0;
+  virtual Result<CompletionPtr> fill_unobserved(Memory& to, uint64_t offset, uint64_t size,
+                                                std::span<const std::byte> pattern, WaitList wait) {
+    return fill(to, offset, size, pattern, wait);
+  }
   /// `to` and `from` point at the box's first pixel; pitches in bytes, from one index of the box's
   /// second and third dimension to the next.
   virtual Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to,

@@ -58,6 +58,16 @@ Status OpenClQueue::launch_again(const Launch& launch, CompletionPtr& run) {
 
 Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t size, void* to,
                                         WaitList wait) {
+  return enqueue_read(from, offset, size, to, wait, true);
+}
+
+Result<CompletionPtr> OpenClQueue::read_unobserved(Memory& from, uint64_t offset, uint64_t size,
+                                                   void* to, WaitList wait) {
+  return enqueue_read(from, offset, size, to, wait, !has_markers());
+}
+
+Result<CompletionPtr> OpenClQueue::enqueue_read(Memory& from, uint64_t offset, uint64_t size,
+                                                void* to, WaitList wait, bool wants_event) {
   if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
   const auto turn = device_.turn();
   const EventList events(wait, queue_.get());
@@ -65,8 +75,9 @@ Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t 
   const uint64_t before = calls_before();
   cl_event event = nullptr;
   track_->begin_call();
-  const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size,
-                                              to, events.count(), events.events(), &event);
+  const cl_int code =
+      cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size, to,
+                              events.count(), events.events(), wants_event ? &event : nullptr);
   if (code == CL_SUCCESS) count_to_host(size);
   return completion("clEnqueueReadBuffer", code, event, before);
 }
@@ -218,6 +229,18 @@ Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memo
 
 Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t size,
                                         std::span<const std::byte> pattern, WaitList wait) {
+  return enqueue_fill(to, offset, size, pattern, wait, true);
+}
+
+Result<CompletionPtr> OpenClQueue::fill_unobserved(Memory& to, uint64_t offset, uint64_t size,
+                                                   std::span<const std::byte> pattern,
+                                                   WaitList wait) {
+  return enqueue_fill(to, offset, size, pattern, wait, !has_markers());
+}
+
+Result<CompletionPtr> OpenClQueue::enqueue_fill(Memory& to, uint64_t offset, uint64_t size,
+                                                std::span<const std::byte> pattern, WaitList wait,
+                                                bool wants_event) {
   if (vendors_gone()) return device_.gone("clEnqueueFillBuffer");
   if (pattern.empty() || offset % pattern.size() != 0 || size % pattern.size() != 0) {
     return device_.failure("clEnqueueFillBuffer", CL_INVALID_VALUE);
@@ -229,9 +252,9 @@ Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t si
   cl_event event = nullptr;
   if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {
     track_->begin_call();
-    const cl_int code =
-        cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(), pattern.size(), offset,
-                                size, events.count(), events.events(), &event);
+    const cl_int code = cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(),
+                                                pattern.size(), offset, size, events.count(),
+                                                events.events(), wants_event ? &event : nullptr);
     return completion("clEnqueueFillBuffer", code, event, before);
   }
   // Vendors before 1.2, and patterns that OpenCL does not take. Blocking, as the bytes are ours.

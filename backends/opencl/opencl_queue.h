@@ -20,6 +20,8 @@ class OpenClQueue final : public Queue {
   Status launch_again(const Launch& launch, CompletionPtr& run) override;
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
                              WaitList wait) override;
+  Result<CompletionPtr> read_unobserved(Memory& from, uint64_t offset, uint64_t size, void* to,
+                                        WaitList wait) override;
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                               WaitList wait) override;
   Result<CompletionPtr> write_unobserved(Memory& to, uint64_t offset, uint64_t size,
@@ -32,6 +34,8 @@ class OpenClQueue final : public Queue {
                              uint64_t size, WaitList wait) override;
   Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
                              std::span<const std::byte> pattern, WaitList wait) override;
+  Result<CompletionPtr> fill_unobserved(Memory& to, uint64_t offset, uint64_t size,
+                                        std::span<const std::byte> pattern, WaitList wait) override;
   Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to, size_t second_pitch,
                                    size_t third_pitch, WaitList wait) override;
   Result<CompletionPtr> write_image(Memory& to, const ImageBox& box, const void* from,
@@ -52,6 +56,11 @@ class OpenClQueue final : public Queue {
                                                       const cl_event* wait, cl_event* event);
   Result<CompletionPtr> enqueue_write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                                       WaitList wait, bool wants_event);
+  Result<CompletionPtr> enqueue_read(Memory& from, uint64_t offset, uint64_t size, void* to,
+                                     WaitList wait, bool wants_event);
+  Result<CompletionPtr> enqueue_fill(Memory& to, uint64_t offset, uint64_t size,
+                                     std::span<const std::byte> pattern, WaitList wait,
+                                     bool wants_event);
   /// The failure of a call that was begun.
   tl::unexpected<Error> dropped(const char* call, cl_int code) const {
     track_->end_call();

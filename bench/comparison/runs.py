@@ -207,13 +207,14 @@ class Setting:
                              [*self.bench_command(launches), "--platform", platform, "--device",
                               number], self.native(self.vendors), self.timeout)
 
-    def behind_tutti(self, name, devices, **variables):
+    def behind_tutti(self, name, devices, summary=True, **variables):
         """All of `devices` as one; `variables`: Tutti's own, beyond those of this process."""
-        summary = self.folder / "summary.json"
         environment = {**self.environment, **variables,
                        "TUTTI_DEVICES": ",".join(str(device.index) for device in devices),
-                       "TUTTI_SUMMARY": str(summary),
                        "TUTTI_ENERGY": "off"}  # it would time every launch
+        summary = self.folder / "summary.json" if summary else None
+        if summary:
+            environment["TUTTI_SUMMARY"] = str(summary)
         return Configuration(name, "tutti", [str(self.tutti), "run", "--", *self.bench_command(),
                                              "--platform", "Tutti"],
                              environment, self.timeout, summary)

@@ -153,9 +153,12 @@ class Command : public RefCounted {
     std::shared_ptr<const ArgumentSet> arguments;  // null: nothing of them has to live on
   };
   bool is_batch_ = false;
-  bool open_ = false;            // further launches may join
-  bool idle_ = false;            // CommandLog::make_idle()
-  bool has_events_ = false;      // only what is brief may join
+  bool open_ = false;        // further launches may join
+  bool idle_ = false;        // CommandLog::make_idle()
+  bool has_events_ = false;  // only what is brief may join
+  // What reads that have joined write in the host's memory, and what lies between; until it is
+  // idle.
+  uintptr_t host_begin_ = 0, host_end_ = 0;
   uint64_t releases_ = 0;        // of the log, when it was appended
   std::vector<Member> members_;  // kept alive until the end
   // Of the launches that have joined, the last ones that differ in more than numbers.

@@ -350,8 +350,8 @@ Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
 }
 
 Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOptions& options) {
-  if (std::holds_alternative<WriteWork>(work) && joins_batches(stream, options)) {
-    if (auto joined = impl_->write_behind(stream, work, options)) return *std::move(joined);
+  if (Impl::may_join_batches(work) && joins_batches(stream, options)) {
+    if (auto joined = impl_->transfer_behind(stream, work, options)) return *std::move(joined);
   }
   auto command = make_ref<Command>(*impl_, options.type, std::move(work));
   if (impl_->trace.wants_all()) {

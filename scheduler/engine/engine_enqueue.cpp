@@ -10,7 +10,8 @@ namespace tutti::scheduler {
 namespace {
 
 // Host work up to this size is done at once by the enqueuing thread; more would make an enqueue
-// that shall not block take too long (1 MiB is some 100 µs of copying).
+// that shall not block take too long (1 MiB is some 100 µs of copying), but where it would block
+// without us, too: on devices that compute in the thread that enqueues.
 constexpr uint64_t kInlineBytes = 1 << 20;
 
 // Launches that are expected to take longer are not run in the calling thread, where that could
@@ -45,6 +46,18 @@ struct Engine::Impl::Decision {
   uint32_t lacks_memory_on = kNoBackend;  // conducted for that reason alone
   bool to_host = false;                   // inline: the content goes to the host's copy
 };
+
+bool Engine::Impl::in_one_memory(const LogicalBuffer& buffer) const {
+  return backends.real_count() == 1 && buffer.place_on(0) == kHostPlace;
+}
+
+bool Engine::Impl::all_synchronous() const {
+  if (backends.memory_apart()) return false;
+  for (uint32_t i = 0; i < backends.real_count(); ++i) {
+    if (!backends.traits(i).synchronous) return false;
+  }
+  return true;
+}
 
 void Engine::Impl::poll(std::span<const Edge> edges) {
   for (const Edge& edge : edges) edge.command->status();
@@ -104,7 +117,13 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
         executor.overwrites(work)
             ? executor.place_of_write(*first.buffer, first.begin, first.end).value_or(kHostPlace)
             : executor.preferred_place(*first.buffer, first.begin, first.end);
-    if (place != kHostPlace) backend = place - 1;
+    if (place != kHostPlace) {
+      backend = place - 1;
+    } else if (in_one_memory(*first.buffer) && !all_synchronous() &&
+               bytes_of(decision.uses) > kInlineBytes) {
+      // Its own queue moves that as it would without us, and what follows needs no other thread.
+      backend = 0;
+    }
   }
   if (overtakes && backend != kNoBackend && executor.overwrites(work) &&
       bytes_of(decision.uses) <= kLittleBytes && planner.busy_seconds(backend) > kLongBusy) {
@@ -115,9 +134,9 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   const bool possible = backend != kNoBackend && (plan ? direct.possible(decision.uses, backend)
                                                        : direct.possible(work, backend));
   if (backend == kNoBackend || (edges.empty() && !plan && !possible)) {
-    const bool at_once = edges.empty() && conflicts.empty() && !plan &&
-                         !std::holds_alternative<HostWork>(work) &&
-                         (bytes_of(decision.uses) <= kInlineBytes || direct.only_order(work));
+    const bool at_once =
+        edges.empty() && conflicts.empty() && !plan && !std::holds_alternative<HostWork>(work) &&
+        (bytes_of(decision.uses) <= kInlineBytes || all_synchronous() || direct.only_order(work));
     if (at_once) decision.path = Path::kInline;
     return decision;
   }

@@ -106,10 +106,16 @@ struct Engine::Impl : LogSink, CommandOwner {
   /// has anything, outside the log's order: the vendor's queue keeps it. Nothing: it takes the
   /// usual way.
   std::optional<Status> read_behind(Stream& stream, const Ref<Command>& command);
-  /// A small write that waits for its turn only in an in-order stream joins the batch that it comes
-  /// after. As enqueue_launch().
-  std::optional<Result<Ref<Command>>> write_behind(Stream& stream, const Work& work,
-                                                   const EnqueueOptions& options);
+  /// As far as the work itself tells.
+  static bool may_join_batches(const Work& work);
+  /// A small write, fill or read (one that nobody waits for or observes) that waits for its turn
+  /// only in an in-order stream joins the batch that it comes after. As enqueue_launch().
+  std::optional<Result<Ref<Command>>> transfer_behind(Stream& stream, const Work& work,
+                                                      const EnqueueOptions& options);
+  /// There is one device only, and it computes in this buffer's copy in the host's memory.
+  bool in_one_memory(const LogicalBuffer& buffer) const;
+  /// All devices compute in the host's memory, and in the thread that enqueues, flushes or waits.
+  bool all_synchronous() const;
   /// Ends what is idle in the stream, or null: everywhere, since the application has released
   /// something.
   void end_idle(const Stream* stream);

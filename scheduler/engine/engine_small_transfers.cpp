@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shortest ways of small transfers between launches. A blocking read goes behind what its
 // stream has launched on the device that holds the data, so that the application waits once for
-// both. A write joins the batch that it comes after.
+// both. A write, a fill, and a read that nobody waits for join the batch that they come after.
 #include "scheduler/engine/engine_impl.h"
 
 namespace tutti::scheduler {
@@ -51,10 +51,18 @@ std::optional<Status> Engine::Impl::read_behind(Stream& stream, const Ref<Comman
   return status;
 }
 
-std::optional<Result<Ref<Command>>> Engine::Impl::write_behind(Stream& stream, const Work& work,
-                                                               const EnqueueOptions& options) {
+bool Engine::Impl::may_join_batches(const Work& work) {
+  if (const auto* write = std::get_if<WriteWork>(&work)) return write->size <= kSmallBytes;
+  if (const auto* fill = std::get_if<FillWork>(&work)) return fill->size <= kSmallBytes;
+  if (const auto* read = std::get_if<ReadWork>(&work)) return read->size <= kSmallBytes;
+  return false;
+}
+
+std::optional<Result<Ref<Command>>> Engine::Impl::transfer_behind(Stream& stream, const Work& work,
+                                                                  const EnqueueOptions& options) {
   const auto* write = std::get_if<WriteWork>(&work);
-  if (!write || write->size > kSmallBytes) return std::nullopt;
+  const auto* read = std::get_if<ReadWork>(&work);
+  if (read && (options.blocking || options.observed)) return std::nullopt;
   if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the batch
   const auto uses = uses_of(work, nullptr);
   Ref<Command> batch;
@@ -64,22 +72,26 @@ std::optional<Result<Ref<Command>>> Engine::Impl::write_behind(Stream& stream, c
     batch = log.open_batch(stream);
     if (!batch) return std::nullopt;
     backend = batch->backend_;
-    LogicalBuffer& buffer = *write->to.buffer;
-    // The host's copy takes it at once.
-    if (batch->idle_ && executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace) {
+    LogicalBuffer& buffer = *uses[0].buffer;
+    // The host's copy takes or gives it at once. But the batch would be over then, and without
+    // another device the next launches may as well repeat.
+    if (batch->idle_ && (options.blocking || !in_one_memory(buffer)) &&
+        (read ? buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end)
+              : executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace)) {
       return std::nullopt;
     }
     // Where another device may want it next it need not wait here.
-    if ((backends.real_count() > 1 &&
+    if ((!read && backends.real_count() > 1 &&
          buffer.valid_places(uses[0].begin, uses[0].end) != place_bit(buffer.place_on(backend))) ||
         (backends.traits(backend).reads_ahead && log.reads_what_is_written(stream, work)) ||
         !direct.possible(work, backend) || !may_join(*batch, uses)) {
       return std::nullopt;
     }
     log.join(*batch, uses);
+    if (read) log.join_host_use(stream, *batch, host_use_of(work));
   }
   auto submitted =
-      options.blocking
+      options.blocking && write
           ? direct.write_blocking(*write, stream, backend).map([&] { return batch->completion_; })
           : direct.submit(work, stream, backend, {}, {.times = false, .own_end = options.observed});
   if (!submitted) {

@@ -147,6 +147,14 @@ void CommandLog::join(Command& batch, std::span<const BufferUse> uses) {
   hold(batch, uses);
 }
 
+void CommandLog::join_host_use(Stream& stream, Command& batch, const HostUse& use) {
+  const bool first = batch.host_begin_ == batch.host_end_;
+  batch.host_begin_ = first ? use.begin : std::min(batch.host_begin_, use.begin);
+  batch.host_end_ = std::max(batch.host_end_, use.end);
+  auto& writers = stream.host_writers_;
+  if (writers.empty() || writers.back().get() != &batch) writers.emplace_back(&batch);
+}
+
 void CommandLog::keep(Command& batch, const KernelWork& work) {
   // Buffers are held. Of the arguments, only an image that was made from one has to live on: who
   // sets a number for the next launch need not leave the old one here.
@@ -178,6 +186,7 @@ Command* CommandLog::may_be_idle(Stream& stream) {
 
 void CommandLog::make_idle(Command& batch) {
   batch.idle_ = true;
+  batch.host_begin_ = batch.host_end_ = 0;
   idle_batches_.emplace_back(&batch);
   idle_count_.store(idle_batches_.size(), std::memory_order_relaxed);
 }

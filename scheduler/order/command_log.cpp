@@ -23,6 +23,11 @@ bool only_buffers(const Work& work) {
 
 }  // namespace
 
+bool CommandLog::meets_in_host_memory(const HostUse& use, const Command& command) {
+  const HostUse reads{command.host_begin_, command.host_end_, true};
+  return keep_order(use, host_use_of(command.work_)) || keep_order(use, reads);
+}
+
 std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* const> wait_list,
                                             bool waits_for_all, cl_int* error) {
   std::vector<Edge> edges;
@@ -108,7 +113,7 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
     if (before->state_ == State::kDone) continue;
     if (++seen > kMost || std::holds_alternative<MarkerWork>(before->work_)) return {};
     if (before->state_ == State::kEnded) continue;
-    if (keep_order(host, host_use_of(before->work_))) return {};
+    if (meets_in_host_memory(host, *before)) return {};
     bool meets = std::find(started.begin(), started.end(), before) != started.end();
     if (before->state_ == State::kWaiting) {
       // It holds nothing yet. And what others must allow first may be about its data.
@@ -129,11 +134,10 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
 bool CommandLog::reads_what_is_written(const Stream& stream, const Work& work) {
   const HostUse host = host_use_of(work);
   if (host.begin == host.end || host.writes) return false;
-  return std::any_of(stream.host_writers_.begin(), stream.host_writers_.end(),
-                     [&](const auto& before) {
-                       return before->state_ != Command::State::kDone &&
-                              keep_order(host, host_use_of(before->work_));
-                     });
+  return std::any_of(
+      stream.host_writers_.begin(), stream.host_writers_.end(), [&](const auto& before) {
+        return before->state_ != Command::State::kDone && meets_in_host_memory(host, *before);
+      });
 }
 
 void CommandLog::overtake(Stream& stream, Command& command, std::vector<Ref<Command>>& watch) {

@@ -96,6 +96,8 @@ class CommandLog {
       TUTTI_REQUIRES(mutex_);
   /// What uses `uses` joins the batch, which is no more direct until set_direct().
   void join(Command& batch, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+  /// A read has joined, which writes there in the host's memory.
+  void join_host_use(Stream& stream, Command& batch, const HostUse& use) TUTTI_REQUIRES(mutex_);
   /// What a launch that has joined needs beside its buffers lives on with the batch.
   static void keep(Command& batch, const KernelWork& work);
   /// A launch of this kind has joined, and is on its way: the next one may repeat it, until
@@ -185,6 +187,9 @@ class CommandLog {
   void drop_done(Stream& stream) TUTTI_REQUIRES(mutex_);
   Ref<Command> first_if_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
 
+  /// Whether `command`, or a read that has joined it, must keep its order with what uses the host's
+  /// memory so.
+  static bool meets_in_host_memory(const HostUse& use, const Command& command);
   /// Whether another launch on its device may join.
   static bool joinable(const Command& batch);
   /// The batch is waiting for the launch that has just joined.

@@ -161,7 +161,9 @@ struct DirectPath::Submitter {
   Result<backends::CompletionPtr> operator()(const ReadWork& work) {
     TUTTI_ASSIGN(backends::Memory * memory, work.from.buffer->device_memory(backend));
     work.from.buffer->note_read(work.size);
-    return queue.read(*memory, work.from.origin + work.offset, work.size, work.to, wait);
+    const uint64_t begin = work.from.origin + work.offset;
+    return observed ? queue.read(*memory, begin, work.size, work.to, wait)
+                    : queue.read_unobserved(*memory, begin, work.size, work.to, wait);
   }
   Result<backends::CompletionPtr> operator()(const RectWork& work) {
     LogicalBuffer& buffer = *work.view.buffer;
@@ -187,9 +189,10 @@ struct DirectPath::Submitter {
   Result<backends::CompletionPtr> operator()(const FillWork& work) {
     TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
     const uint64_t begin = work.to.origin + work.offset;
+    const auto pattern = std::span(work.pattern).first(work.pattern_size);
     TUTTI_ASSIGN(auto completion,
-                 queue.fill(*memory, begin, work.size,
-                            std::span(work.pattern).first(work.pattern_size), wait));
+                 observed ? queue.fill(*memory, begin, work.size, pattern, wait)
+                          : queue.fill_unobserved(*memory, begin, work.size, pattern, wait));
     written_now(work.to, begin, begin + work.size);
     return completion;
   }

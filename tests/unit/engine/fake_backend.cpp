@@ -97,7 +97,9 @@ class FakeCompletion : public Completion {
   std::optional<VendorTimes> times() override {
     const std::lock_guard lock(mutex_);
     if (status_ > CL_COMPLETE || !measures_) return std::nullopt;
-    return times_;
+    VendorTimes times = times_;
+    if (fixed_ns_ != 0) times.ended = times.started + fixed_ns_;
+    return times;
   }
   void run(const std::function<void()>& work) {
     {
@@ -118,12 +120,15 @@ class FakeCompletion : public Completion {
   }
   /// Somebody asks for the end of this very command.
   bool observed() const { return observed_; }
-  FakeCompletion(bool measures, bool observed) : measures_(measures), observed_(observed) {
+  /// `fixed_ns`: how long it took, whatever it did; 0: as it did.
+  FakeCompletion(bool measures, bool observed, uint64_t fixed_ns)
+      : measures_(measures), observed_(observed), fixed_ns_(fixed_ns) {
     times_.queued = times_.submitted = now_ns();
   }
 
  private:
   const bool measures_, observed_;
+  const uint64_t fixed_ns_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   cl_int status_ = CL_SUBMITTED;
@@ -278,7 +283,7 @@ class FakeQueue : public Queue {
 
  private:
   Result<CompletionPtr> post(WaitList wait, std::function<void()> work, bool observed = true) {
-    auto completion = std::make_shared<FakeCompletion>(measures_, observed);
+    auto completion = std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns);
     std::vector<CompletionPtr> before(wait.begin(), wait.end());
     TaskThread& thread = backend_.traits().serial ? backend_.only_thread() : thread_;
     thread.post([completion, before, work] {
@@ -305,7 +310,8 @@ FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : k
   traits_.index = index;
   traits_.platform_name = "Fake";
   traits_.device_name = "fake " + std::to_string(index);
-  const bool shares_host_memory = kind == 'h' || kind == 'a';
+  const bool shares_host_memory = kind == 'h' || kind == 'a' || kind == 'c';
+  traits_.synchronous = kind == 'c';
   traits_.host_atomics = kind == 'a';
   traits_.costly_profiling = traits_.overlaps_launches = kind == 'g';
   if (kind == 'n') traits_.max_offset = 1000;

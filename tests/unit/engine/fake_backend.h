@@ -33,7 +33,8 @@ using FakeFunction = std::function<void(const FakeItem&)>;
 
 class FakeBackend : public backends::Backend {
  public:
-  /// `kind`: 'h' shares the host's memory; 'a' too, and its atomics are the host's; 'd' has memory
+  /// `kind`: 'h' shares the host's memory; 'c' too, and is said to compute in the thread that
+  /// enqueues; 'a' shares it, and its atomics are the host's; 'd' has memory
   /// of its own; 'g' too, measuring times is costly on it and launches overlap; 'n' too, and takes
   /// offsets up to 1000; 'p' too, and pins host memory; 'e' too, and reads the source of a write
   /// when that is enqueued; 'r' too, and its images are for reading only; 's' too, and it does one
@@ -57,6 +58,7 @@ class FakeBackend : public backends::Backend {
                                                                  uint32_t first_number) override;
 
   std::atomic<int> refuse_launches{0};          // that many launches fail before they start
+  std::atomic<uint64_t> measured_ns{0};         // so long took each command; 0: as long as it did
   std::atomic<int> throw_launches{0};           // that many launches throw std::bad_alloc
   std::atomic<int64_t> memory_left{INT64_MAX};  // bytes
   std::atomic<uint32_t> allocations{0};
