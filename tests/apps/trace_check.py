@@ -205,9 +205,7 @@ def check_bytes(tutti, _program, folder):
     # What passed through the host on its way to another device need not be read once more.
     expect(PIXELS - passed_on <= read_back <= PIXELS, f"{read_back} of {PIXELS} bytes read: {reasons}")
     # What is fetched for a device that then comes too late for a package does not reach it.
-    alone = len({run["args"]["device"] for run in runs if run["args"]["command"] == commands[1]}) == 1
-    expect(sum(to_device.values()) == (0 if alone else passed_on),
-           f"{passed_on} bytes left a device: {to_device}")
+    expect(sum(to_device.values()) <= passed_on, f"{passed_on} bytes left a device: {to_device}")
     for device, moved in to_device.items():
         expect(moved <= PIXELS - painted[device] * PIXELS // sum(painted.values()),
                f"{moved} bytes to device {device}, which painted {painted}")
