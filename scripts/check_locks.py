@@ -27,8 +27,8 @@ WRAPPER = "base/thread_annotations.h"
 STANDARD_LOCK = re.compile(r"std::(?:\w*mutex|lock_guard|unique_lock|scoped_lock|shared_lock|"
                            r"condition_variable\w*)\b")
 # What only GCC knows, or what is about the code that is not made here.
-DROPPED = ("-fpch-preprocess", "-Winvalid-pch", "-Werror", "-c", "-g1", "-Wno-stringop-overread",
-           "-Wno-maybe-uninitialized", "-Wno-stringop-overflow", "-Wno-restrict")
+DROPPED = ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror", "-c", "-g1",
+           "-Wno-stringop-overread", "-Wno-maybe-uninitialized", "-Wno-stringop-overflow", "-Wno-restrict")
 
 
 def room_of(file):
@@ -48,7 +48,7 @@ def command_for(entry, compiler):
             skip = False
         elif word in ("-o", "-include", "-MT", "-MF"):
             skip = True
-        elif word not in DROPPED and word not in ("-MD",):
+        elif word not in DROPPED:
             kept.append(word)
     return kept
 
