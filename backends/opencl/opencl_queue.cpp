@@ -68,18 +68,14 @@ Result<CompletionPtr> OpenClQueue::read_unobserved(Memory& from, uint64_t offset
 
 Result<CompletionPtr> OpenClQueue::enqueue_read(Memory& from, uint64_t offset, uint64_t size,
                                                 void* to, WaitList wait, bool wants_event) {
-  if (vendors_gone()) return device_.gone("clEnqueueReadBuffer");
-  const auto turn = device_.turn();
-  const EventList events(wait, queue_.get());
-  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
-  const uint64_t before = calls_before();
-  cl_event event = nullptr;
-  track_->begin_call();
-  const cl_int code =
-      cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset, size, to,
-                              events.count(), events.events(), wants_event ? &event : nullptr);
-  if (code == CL_SUCCESS) count_to_host(size);
-  return completion("clEnqueueReadBuffer", code, event, before);
+  return enqueued("clEnqueueReadBuffer", wait, wants_event,
+                  [&](const EventList& events, cl_event* event) {
+                    const cl_int code =
+                        cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset,
+                                                size, to, events.count(), events.events(), event);
+                    if (code == CL_SUCCESS) count_to_host(size);
+                    return code;
+                  });
 }
 
 Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t size,
@@ -95,18 +91,14 @@ Result<CompletionPtr> OpenClQueue::write_unobserved(Memory& to, uint64_t offset,
 Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, uint64_t size,
                                                  const void* from, WaitList wait,
                                                  bool wants_event) {
-  if (vendors_gone()) return device_.gone("clEnqueueWriteBuffer");
-  const auto turn = device_.turn();
-  const EventList events(wait, queue_.get());
-  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
-  const uint64_t before = calls_before();
-  cl_event event = nullptr;
-  track_->begin_call();
-  const cl_int code =
-      cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size, from,
-                               events.count(), events.events(), wants_event ? &event : nullptr);
-  if (code == CL_SUCCESS) count_to_device(size);
-  return completion("clEnqueueWriteBuffer", code, event, before);
+  return enqueued(
+      "clEnqueueWriteBuffer", wait, wants_event, [&](const EventList& events, cl_event* event) {
+        const cl_int code =
+            cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size, from,
+                                     events.count(), events.events(), event);
+        if (code == CL_SUCCESS) count_to_device(size);
+        return code;
+      });
 }
 
 Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
@@ -214,17 +206,10 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
 
 Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memory& to,
                                         uint64_t to_offset, uint64_t size, WaitList wait) {
-  if (vendors_gone()) return device_.gone("clEnqueueCopyBuffer");
-  const auto turn = device_.turn();
-  const EventList events(wait, queue_.get());
-  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
-  const uint64_t before = calls_before();
-  cl_event event = nullptr;
-  track_->begin_call();
-  const cl_int code =
-      cl_.clEnqueueCopyBuffer(queue_.get(), handle_of(from), handle_of(to), from_offset, to_offset,
-                              size, events.count(), events.events(), &event);
-  return completion("clEnqueueCopyBuffer", code, event, before);
+  return enqueued("clEnqueueCopyBuffer", wait, true, [&](const EventList& events, cl_event* event) {
+    return cl_.clEnqueueCopyBuffer(queue_.get(), handle_of(from), handle_of(to), from_offset,
+                                   to_offset, size, events.count(), events.events(), event);
+  });
 }
 
 Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t size,
@@ -245,28 +230,24 @@ Result<CompletionPtr> OpenClQueue::enqueue_fill(Memory& to, uint64_t offset, uin
   if (pattern.empty() || offset % pattern.size() != 0 || size % pattern.size() != 0) {
     return device_.failure("clEnqueueFillBuffer", CL_INVALID_VALUE);
   }
-  const auto turn = device_.turn();
-  const EventList events(wait, queue_.get());
-  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
-  const uint64_t before = calls_before();
-  cl_event event = nullptr;
   if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {
-    track_->begin_call();
-    const cl_int code = cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(),
-                                                pattern.size(), offset, size, events.count(),
-                                                events.events(), wants_event ? &event : nullptr);
-    return completion("clEnqueueFillBuffer", code, event, before);
+    return enqueued("clEnqueueFillBuffer", wait, wants_event,
+                    [&](const EventList& events, cl_event* event) {
+                      return cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(),
+                                                     pattern.size(), offset, size, events.count(),
+                                                     events.events(), event);
+                    });
   }
   // Vendors before 1.2, and patterns that OpenCL does not take. Blocking, as the bytes are ours.
   std::vector<std::byte> bytes(size);
   for (size_t at = 0; at < size; at += pattern.size()) {
     std::memcpy(bytes.data() + at, pattern.data(), pattern.size());
   }
-  track_->begin_call();
-  const cl_int code =
-      cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size, bytes.data(),
-                               events.count(), events.events(), &event);
-  return completion("clEnqueueWriteBuffer", code, event, before);
+  return enqueued(
+      "clEnqueueWriteBuffer", wait, true, [&](const EventList& events, cl_event* event) {
+        return cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
+                                        bytes.data(), events.count(), events.events(), event);
+      });
 }
 
 Status OpenClQueue::flush() {

@@ -3,6 +3,7 @@
 // may outlive it.
 #pragma once
 
+#include "backends/opencl/event_list.h"
 #include "backends/opencl/opencl_objects.h"
 
 namespace tutti::backends {
@@ -61,6 +62,21 @@ class OpenClQueue final : public Queue {
   Result<CompletionPtr> enqueue_fill(Memory& to, uint64_t offset, uint64_t size,
                                      std::span<const std::byte> pattern, WaitList wait,
                                      bool wants_event);
+  /// What all enqueuing calls but launches have in common. `enqueue(events, event)` makes the call;
+  /// `event` is null where `wants_event` is false.
+  template <typename Enqueue>
+  Result<CompletionPtr> enqueued(const char* call, WaitList wait, bool wants_event,
+                                 const Enqueue& enqueue) {
+    if (vendors_gone()) return device_.gone(call);
+    const auto turn = device_.turn();
+    const EventList events(wait, queue_.get());
+    if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
+    const uint64_t before = calls_before();
+    cl_event event = nullptr;
+    track_->begin_call();
+    const cl_int code = enqueue(events, wants_event ? &event : nullptr);
+    return completion(call, code, event, before);
+  }
   /// The failure of a call that was begun.
   tl::unexpected<Error> dropped(const char* call, cl_int code) const {
     track_->end_call();

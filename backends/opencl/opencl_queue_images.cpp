@@ -32,78 +32,55 @@ VendorPitches vendor_pitches(const Memory& memory, size_t second, size_t third) 
 Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box, void* to,
                                               size_t second_pitch, size_t third_pitch,
                                               WaitList wait) {
-  if (vendors_gone()) return device_.gone("clEnqueueReadImage");
-  if (!cl_.clEnqueueReadImage) return device_.failure("clEnqueueReadImage", CL_INVALID_OPERATION);
-  const auto turn = device_.turn();
-  const EventList events(wait, queue_.get());
-  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const VendorPitches pitch = vendor_pitches(from, second_pitch, third_pitch);
-  const uint64_t before = calls_before();
-  cl_event event = nullptr;
-  track_->begin_call();
-  const cl_int code = cl_.clEnqueueReadImage(
-      queue_.get(), handle_of(from), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
-      pitch.slice, to, events.count(), events.events(), &event);
-  if (code == CL_SUCCESS) {
-    count_to_host(from.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2]);
-  }
-  return completion("clEnqueueReadImage", code, event, before);
+  return enqueued("clEnqueueReadImage", wait, true, [&](const EventList& events, cl_event* event) {
+    if (!cl_.clEnqueueReadImage) return CL_INVALID_OPERATION;
+    const cl_int code = cl_.clEnqueueReadImage(
+        queue_.get(), handle_of(from), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
+        pitch.slice, to, events.count(), events.events(), event);
+    if (code == CL_SUCCESS) {
+      count_to_host(from.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2]);
+    }
+    return code;
+  });
 }
 
 Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, const void* from,
                                                size_t second_pitch, size_t third_pitch,
                                                WaitList wait) {
-  if (vendors_gone()) return device_.gone("clEnqueueWriteImage");
-  if (!cl_.clEnqueueWriteImage) return device_.failure("clEnqueueWriteImage", CL_INVALID_OPERATION);
-  const auto turn = device_.turn();
-  const EventList events(wait, queue_.get());
-  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   const VendorPitches pitch = vendor_pitches(to, second_pitch, third_pitch);
-  const uint64_t before = calls_before();
-  cl_event event = nullptr;
-  track_->begin_call();
-  const cl_int code = cl_.clEnqueueWriteImage(
-      queue_.get(), handle_of(to), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
-      pitch.slice, from, events.count(), events.events(), &event);
-  if (code == CL_SUCCESS) {
-    count_to_device(to.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2]);
-  }
-  return completion("clEnqueueWriteImage", code, event, before);
+  return enqueued("clEnqueueWriteImage", wait, true, [&](const EventList& events, cl_event* event) {
+    if (!cl_.clEnqueueWriteImage) return CL_INVALID_OPERATION;
+    const cl_int code = cl_.clEnqueueWriteImage(
+        queue_.get(), handle_of(to), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
+        pitch.slice, from, events.count(), events.events(), event);
+    if (code == CL_SUCCESS) {
+      count_to_device(to.pixel_size() * box.extent[0] * box.extent[1] * box.extent[2]);
+    }
+    return code;
+  });
 }
 
 Result<CompletionPtr> OpenClQueue::copy_image(Memory& from, const ImageBox& box, Memory& to,
                                               const std::array<size_t, 3>& origin, WaitList wait) {
-  if (vendors_gone()) return device_.gone("clEnqueueCopyImage");
-  if (!cl_.clEnqueueCopyImage) return device_.failure("clEnqueueCopyImage", CL_INVALID_OPERATION);
-  const auto turn = device_.turn();
-  const EventList events(wait, queue_.get());
-  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
-  const uint64_t before = calls_before();
-  cl_event event = nullptr;
-  track_->begin_call();
-  const cl_int code = cl_.clEnqueueCopyImage(queue_.get(), handle_of(from), handle_of(to),
-                                             box.origin.data(), origin.data(), box.extent.data(),
-                                             events.count(), events.events(), &event);
-  return completion("clEnqueueCopyImage", code, event, before);
+  return enqueued("clEnqueueCopyImage", wait, true, [&](const EventList& events, cl_event* event) {
+    if (!cl_.clEnqueueCopyImage) return CL_INVALID_OPERATION;
+    return cl_.clEnqueueCopyImage(queue_.get(), handle_of(from), handle_of(to), box.origin.data(),
+                                  origin.data(), box.extent.data(), events.count(), events.events(),
+                                  event);
+  });
 }
 
 Result<CompletionPtr> OpenClQueue::fill_image(Memory& to, const ImageBox& box,
                                               std::span<const std::byte, 16> color, WaitList wait) {
-  if (vendors_gone()) return device_.gone("clEnqueueFillImage");
-  if (!cl_.clEnqueueFillImage) return device_.failure("clEnqueueFillImage", CL_INVALID_OPERATION);
-  const auto turn = device_.turn();
-  const EventList events(wait, queue_.get());
-  if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
   // Vendors read the colour as vectors: give it their alignment.
   alignas(16) std::byte aligned[16];
   std::copy(color.begin(), color.end(), aligned);
-  const uint64_t before = calls_before();
-  cl_event event = nullptr;
-  track_->begin_call();
-  const cl_int code =
-      cl_.clEnqueueFillImage(queue_.get(), handle_of(to), aligned, box.origin.data(),
-                             box.extent.data(), events.count(), events.events(), &event);
-  return completion("clEnqueueFillImage", code, event, before);
+  return enqueued("clEnqueueFillImage", wait, true, [&](const EventList& events, cl_event* event) {
+    if (!cl_.clEnqueueFillImage) return CL_INVALID_OPERATION;
+    return cl_.clEnqueueFillImage(queue_.get(), handle_of(to), aligned, box.origin.data(),
+                                  box.extent.data(), events.count(), events.events(), event);
+  });
 }
 
 }  // namespace tutti::backends
