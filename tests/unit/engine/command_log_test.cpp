@@ -71,7 +71,16 @@ class CommandLogTest : public ::testing::Test {
     EXPECT_EQ(error, CL_SUCCESS);
     log.append(stream, added, barrier);
     log.link(*added, edges, watch);
+    unfinished.push_back(added);
     return log.unguard(*added);
+  }
+  void finish(const Ref<Command>& command, cl_int status) {
+    std::erase(unfinished, command);
+    log.finish(command, status);
+  }
+  /// The log holds what has not ended, as the command holds its stream.
+  void TearDown() override {
+    while (!unfinished.empty()) finish(Ref(unfinished.front()), CL_COMPLETE);
   }
   void make_direct(const Ref<Command>& direct, backends::CompletionPtr completion) {
     MutexLock lock(log.mutex());
@@ -82,6 +91,7 @@ class CommandLogTest : public ::testing::Test {
   Owner owner;
   Sink sink;
   CommandLog log{sink};
+  std::vector<Ref<Command>> unfinished;
   Ref<Stream> in_order = make_ref<Stream>(set, StreamOptions{});
   Ref<Stream> out_of_order = make_ref<Stream>(set, StreamOptions{.out_of_order = true});
 };
@@ -90,7 +100,7 @@ TEST_F(CommandLogTest, AnInOrderStreamIsAChain) {
   const auto a = command(), b = command();
   EXPECT_TRUE(enqueue(*in_order, a));
   EXPECT_FALSE(enqueue(*in_order, b));
-  log.finish(a, CL_COMPLETE);
+  finish(a, CL_COMPLETE);
   ASSERT_EQ(sink.started.size(), 1u);
   EXPECT_EQ(sink.started[0], b);
 }
@@ -101,11 +111,11 @@ TEST_F(CommandLogTest, AnOutOfOrderStreamOrdersByBarriersAndWaitLists) {
   EXPECT_TRUE(enqueue(*out_of_order, b));
   EXPECT_FALSE(enqueue(*out_of_order, barrier, {}, true));
   EXPECT_FALSE(enqueue(*out_of_order, behind));
-  log.finish(a, CL_COMPLETE);
+  finish(a, CL_COMPLETE);
   EXPECT_TRUE(sink.started.empty());
-  log.finish(b, CL_COMPLETE);
+  finish(b, CL_COMPLETE);
   ASSERT_EQ(sink.started.size(), 1u);
-  log.finish(barrier, CL_COMPLETE);
+  finish(barrier, CL_COMPLETE);
   ASSERT_EQ(sink.started.size(), 2u);
   EXPECT_EQ(sink.started[1], behind);
 }
@@ -115,7 +125,7 @@ TEST_F(CommandLogTest, AFailureReachesThoseThatNamedIt) {
   EXPECT_TRUE(enqueue(*in_order, failed));
   EXPECT_FALSE(enqueue(*out_of_order, named, {failed.get()}));
   EXPECT_FALSE(enqueue(*in_order, behind));
-  log.finish(failed, CL_OUT_OF_RESOURCES);
+  finish(failed, CL_OUT_OF_RESOURCES);
   EXPECT_EQ(failed->status(), CL_OUT_OF_RESOURCES);
   EXPECT_EQ(named->status(), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
   ASSERT_EQ(sink.started.size(), 1u);  // the order of a stream passes no failure on
@@ -131,15 +141,15 @@ TEST_F(CommandLogTest, ALongChainOfFailuresNeedsNoStack) {
     EXPECT_FALSE(enqueue(*out_of_order, next, {last.get()}));
     last = next;
   }
-  log.finish(first, CL_OUT_OF_RESOURCES);
+  finish(first, CL_OUT_OF_RESOURCES);
   EXPECT_EQ(last->status(), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 }
 
 TEST_F(CommandLogTest, ACommandEndsOnce) {
   const auto a = command();
   EXPECT_TRUE(enqueue(*in_order, a));
-  log.finish(a, CL_COMPLETE);
-  log.finish(a, CL_OUT_OF_RESOURCES);
+  finish(a, CL_COMPLETE);
+  finish(a, CL_OUT_OF_RESOURCES);
   EXPECT_EQ(a->status(), CL_COMPLETE);
 }
 
@@ -150,12 +160,12 @@ TEST_F(CommandLogTest, CallbacksHearWhatTheyAskedForAndFailuresAtOnce) {
   EXPECT_TRUE(enqueue(*in_order, a));
   log.add_callback(a, CL_COMPLETE, note);
   log.add_callback(a, CL_RUNNING, note);
-  log.finish(a, CL_COMPLETE);
+  finish(a, CL_COMPLETE);
   EXPECT_EQ(heard, (std::vector<cl_int>{CL_RUNNING, CL_COMPLETE}));
   heard.clear();
   EXPECT_TRUE(enqueue(*in_order, b));
   log.add_callback(b, CL_RUNNING, note);
-  log.finish(b, CL_OUT_OF_RESOURCES);
+  finish(b, CL_OUT_OF_RESOURCES);
   log.add_callback(b, CL_COMPLETE, note);
   EXPECT_EQ(heard, (std::vector<cl_int>{CL_OUT_OF_RESOURCES, CL_OUT_OF_RESOURCES}));
 }
@@ -175,7 +185,7 @@ TEST_F(CommandLogTest, RangesOfStartedCommandsConflict) {
     EXPECT_EQ(log.conflicts(*reader, {&meets, 1}).size(), 1u);
     EXPECT_TRUE(log.conflicts(*writer, {&meets, 1}).empty());
   }
-  log.finish(writer, CL_COMPLETE);
+  finish(writer, CL_COMPLETE);
   MutexLock lock(log.mutex());
   EXPECT_TRUE(log.conflicts(*reader, {&meets, 1}).empty());
 }
@@ -205,8 +215,8 @@ TEST_F(CommandLogTest, DoneCommandsGoWhenTheLockHasBeenLetGo) {
     EXPECT_TRUE(enqueue(*out_of_order, unfinished));
     EXPECT_TRUE(enqueue(*out_of_order, done));
     make_direct(done, std::make_shared<LockingCompletion>(log.mutex(), gone));
-    log.finish(done, CL_COMPLETE);
-    log.finish(unfinished, CL_COMPLETE);
+    finish(done, CL_COMPLETE);
+    finish(unfinished, CL_COMPLETE);
   }
   EXPECT_TRUE(enqueue(*out_of_order, command()));
   EXPECT_EQ(gone, 1);
