@@ -56,7 +56,7 @@ std::optional<Status> CommandQueue::launch_again(const scheduler::LaunchableKern
                                                  scheduler::ArgumentSource& arguments,
                                                  cl_command_type type, cl_event* event) {
   if (profiling()) return std::nullopt;
-  scheduler::Engine::Observer observer{type};
+  scheduler::LaunchObserver observer{type};
   auto launched =
       context_->engine().launch_again(*stream_, kernel, shape, local_given, arguments, &observer);
   if (launched && *launched) *event = (new Event(*this, std::move(observer.command)))->handle();

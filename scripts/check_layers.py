@@ -42,6 +42,9 @@ ALLOWED = {
                       "scheduler/command", "scheduler/memory", "scheduler/devices",
                       "scheduler/balance", "scheduler/model", "scheduler/access", "backends/api",
                       "base"),
+    "scheduler/batch": ("scheduler/run", "scheduler/observe", "scheduler/order", "scheduler/plan",
+                        "scheduler/command", "scheduler/memory", "scheduler/devices",
+                        "scheduler/model", "scheduler/access", "backends/api", "base"),
     "scheduler/engine": ("scheduler", "backends/api", "base"),
     # The front end shares with the scheduler the summary and the hidden argument: plain data.
     "kernel_compiler": ("scheduler/access/access_summary.h", "scheduler/access/hidden_argument.h",

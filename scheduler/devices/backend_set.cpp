@@ -33,6 +33,7 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
     model_.set_device(i, identity_of(traits(i)));
     limit_memory(i);
     memory_apart_ |= !traits(i).shares_host_memory;
+    all_synchronous_ &= traits(i).synchronous && traits(i).shares_host_memory;
   }
 }
 

@@ -46,6 +46,8 @@ class BackendSet {
   }
   /// Some device has memory of its own.
   bool memory_apart() const { return memory_apart_; }
+  /// All devices compute in the host's memory, and in the thread that enqueues, flushes or waits.
+  bool all_synchronous() const { return all_synchronous_; }
   PinnedPool& pinned() { return pinned_; }
   /// Of a device with memory of its own.
   DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
@@ -92,6 +94,7 @@ class BackendSet {
   const uint32_t real_count_;
   const uint64_t memory_limit_;
   bool memory_apart_ = false;                                               // constant
+  bool all_synchronous_ = true;                                             // constant
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
   std::atomic<uint32_t> count_;
   PerformanceModel model_;

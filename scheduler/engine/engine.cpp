@@ -22,6 +22,10 @@ Engine::Impl::Impl(BackendSet& set, EngineSettings chosen)
       trace(set, energy),
       compare(set) {
   if (!settings.model_file.empty()) model.remember_in(settings.model_file);
+  if (settings.batches) {
+    batches = std::make_unique<LaunchBatches>(LaunchBatches::Parts{
+        backends, log, *this, *this, planner, model, summary, direct, executor});
+  }
   energy.start();
   // For parts of devices to come, too: a thread is started by its first task.
   for (uint32_t i = 0; i < kMostBackends; ++i) {
@@ -29,20 +33,20 @@ Engine::Impl::Impl(BackendSet& set, EngineSettings chosen)
   }
 }
 
-void Engine::Impl::ready(Ref<Command> command) {
+void Engine::Impl::ready(Ref<Node> command) {
   post_for(conductor, command, [this, command] { start(command); });
 }
 
-void Engine::Impl::watch(Ref<Command> command) {
-  TaskThread& worker = *workers[command->backend_];
+void Engine::Impl::watch(Ref<Node> command) {
+  TaskThread& worker = *workers[command->backend];
   // Watched, so it is no open batch any more.
   post_for(worker, command, [this, command] {
-    const Status status = command->completion_->wait();
+    const Status status = command->completion->wait();
     finish_direct(command, code_of(status));
   });
 }
 
-void Engine::Impl::fail_if_thrown(const Ref<Command>& command, const Status& thrown) {
+void Engine::Impl::fail_if_thrown(const Ref<Node>& command, const Status& thrown) {
   if (thrown) return;
   tutti::log(LogLevel::kError, "a command fails: {}",
              thrown.error().message.empty() ? "out of memory" : thrown.error().message);
@@ -57,56 +61,57 @@ void Engine::Impl::learned() {
   if (model.wants_flush()) host_worker.post([this] { model.flush(); });
 }
 
-void Engine::Impl::finish_direct(const Ref<Command>& command, cl_int status) {
+void Engine::Impl::finish_direct(const Ref<Node>& command, cl_int status) {
   Ref<Stream> stream;
   {
     MutexLock lock(log.mutex());
-    stream = command->stream_;
+    stream = command->stream;
   }
-  if (!finish_one(command, status) || !stream || idle_batch(*stream)) return;
+  if (!finish_one(command, status) || !stream) return;
+  if (batches && batches->make_idle(*stream)) return;
   for (;;) {
-    const Ref<Command> oldest = log.oldest_direct(*stream);
+    const Ref<Node> oldest = log.oldest_direct(*stream);
     const auto end = oldest ? ended(*oldest) : std::nullopt;
     if (!end || !finish_one(oldest, *end)) return;
   }
 }
 
-std::optional<cl_int> Engine::Impl::ended(Command& command) {
+std::optional<cl_int> Engine::Impl::ended(Node& command) {
   const auto status = [](const backends::CompletionPtr& completion) -> std::optional<cl_int> {
     const cl_int polled = completion ? completion->poll() : CL_QUEUED;
     return polled > CL_COMPLETE ? std::nullopt : std::optional(polled);
   };
-  if (command.is_batch_ && !status(log.completion_so_far(command))) return std::nullopt;
+  if (command.is_batch && !status(log.completion_so_far(command))) return std::nullopt;
   return status(log.completion_of(command));
 }
 
-void Engine::Impl::finish_if_ended(const Ref<Command>& command) {
+void Engine::Impl::finish_if_ended(const Ref<Node>& command) {
   if (const auto status = ended(*command)) finish_direct(command, *status);
 }
 
-bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
-  bool timed = command->trace_ != nullptr;
+bool Engine::Impl::finish_one(const Ref<Node>& command, cl_int status) {
+  bool timed = command->trace != nullptr;
   {
     MutexLock lock(log.mutex());
-    if (command->state_ == Command::State::kDone) return false;
-    timed |= command->stream_ && command->stream_->options().profiling;
-    const bool again = command->state_ == Command::State::kEnded;
-    planner.ended(std::exchange(command->expected_, {}));
+    if (command->state == Node::State::kDone) return false;
+    timed |= command->stream && command->stream->options().profiling;
+    const bool again = command->state == Node::State::kEnded;
+    planner.ended(std::exchange(command->expected, {}));
     // The sample is taken while the work is still there; a second thread may do the same.
-    const auto* kernel = std::get_if<KernelWork>(&command->work_);
-    const bool told = command->sampled_ || (command->trace_ && summary.enabled());
+    const auto* kernel = std::get_if<KernelWork>(&command->work);
+    const bool told = command->sampled || (command->trace && summary.enabled());
     if (status == CL_COMPLETE && kernel && told && !again) {
       const KernelWork& work = *kernel;
-      const bool sampled = command->sampled_;
+      const bool sampled = command->sampled;
       const uint64_t key = model_key(work);
       const std::string name = work.kernel->summary().name;
       const uint64_t items = work.shape.items();
       lock.unlock();
-      if (const auto times = command->completion_->times()) {
+      if (const auto times = command->completion->times()) {
         const double seconds = static_cast<double>(times->ended - times->started) * 1e-9;
-        summary.measured_whole(name, key, items, command->backend_, seconds);
+        summary.measured_whole(name, key, items, command->backend, seconds);
         if (sampled) {
-          model.add(key, command->backend_, items, seconds, name);
+          model.add(key, command->backend, items, seconds, name);
           learned();
         }
       }
@@ -114,61 +119,61 @@ bool Engine::Impl::finish_one(const Ref<Command>& command, cl_int status) {
     }
   }
   if (timed) command->read_vendor_times();
-  if (command->trace_ && status == CL_COMPLETE) {
-    trace.ended_direct(*command->trace_, command->backend_,
-                       {command->queued_.load(std::memory_order_relaxed),
-                        command->submitted_.load(std::memory_order_relaxed),
-                        command->started_.load(std::memory_order_relaxed),
-                        command->ended_.load(std::memory_order_acquire)},
-                       clocks[command->backend_]);
+  if (command->trace && status == CL_COMPLETE) {
+    trace.ended_direct(*command->trace, command->backend,
+                       {command->queued.load(std::memory_order_relaxed),
+                        command->submitted.load(std::memory_order_relaxed),
+                        command->started.load(std::memory_order_relaxed),
+                        command->ended.load(std::memory_order_acquire)},
+                       clocks[command->backend]);
   }
   log.finish(command, status);
   return true;
 }
 
-Status Engine::Impl::execute(Command& command) {
-  const HostScope scope(command.trace_.get());
-  const auto* read = std::get_if<ReadWork>(&command.work_);
-  const auto* map = std::get_if<MapWork>(&command.work_);
-  const auto* rect = std::get_if<RectWork>(&command.work_);
+Status Engine::Impl::execute(Node& command) {
+  const HostScope scope(command.trace.get());
+  const auto* read = std::get_if<ReadWork>(&command.work);
+  const auto* map = std::get_if<MapWork>(&command.work);
+  const auto* rect = std::get_if<RectWork>(&command.work);
   if ((read || map || rect) && backends.count() > 1) {
     std::shared_ptr<EarlyRead> early;
     {
       MutexLock lock(log.mutex());
-      early.swap(command.early_);
+      early.swap(command.early);
     }
     if (early && read) return executor.read_rest(*read, early->finish());
     if (early && rect) return executor.read_rest(*rect, early->finish());
     if (early) return executor.map_rest(*map, early->finish());
   }
-  return executor.execute(command.work_);
+  return executor.execute(command.work);
 }
 
-cl_int Engine::Impl::wait(const Ref<Command>& command) {
-  if (command->overtook_) {
+cl_int Engine::Impl::wait(const Ref<Node>& command) {
+  if (command->overtook) {
     for (const auto& before : log.overtaken(*command)) wait_alone(before);
   }
   return wait_alone(command);
 }
 
-cl_int Engine::Impl::wait_alone(const Ref<Command>& command) {
+cl_int Engine::Impl::wait_alone(const Ref<Node>& command) {
   for (;;) {
-    const cl_int status = command->status_.load(std::memory_order_acquire);
+    const cl_int status = command->shown_status.load(std::memory_order_acquire);
     if (status <= CL_COMPLETE) return status;
-    if (!wait_for_vendor(command)) command->status_.wait(status, std::memory_order_acquire);
+    if (!wait_for_vendor(command)) command->shown_status.wait(status, std::memory_order_acquire);
   }
 }
 
-void Engine::Impl::wait_for_data(const Ref<Command>& command) {
+void Engine::Impl::wait_for_data(const Ref<Node>& command) {
   for (;;) {
-    const auto data = command->data_.load(std::memory_order_acquire);
-    if (data == Command::Data::kInPlace) return;
-    if (!wait_for_vendor(command)) command->data_.wait(data, std::memory_order_acquire);
+    const auto data = command->data.load(std::memory_order_acquire);
+    if (data == Node::Data::kInPlace) return;
+    if (!wait_for_vendor(command)) command->data.wait(data, std::memory_order_acquire);
   }
 }
 
-bool Engine::Impl::wait_for_vendor(const Ref<Command>& command) {
-  if (!command->direct_.load(std::memory_order_acquire)) return false;
+bool Engine::Impl::wait_for_vendor(const Ref<Node>& command) {
+  if (!command->direct.load(std::memory_order_acquire)) return false;
   const auto completion = log.completion_of(*command);
   if (completion) finish_direct(command, code_of(completion->wait()));
   return true;
@@ -176,18 +181,18 @@ bool Engine::Impl::wait_for_vendor(const Ref<Command>& command) {
 
 Awaited Engine::Impl::awaited(std::span<const Edge> edges, std::span<Command* const> wait_list) {
   Awaited found;
-  for (const Command* before : wait_list) found.add(before->trace_.get(), Waits::kNamed);
-  for (const Edge& edge : edges) found.add(edge.command->trace_.get(), edge.waits);
+  for (Command* before : wait_list) found.add(node_of(*before).trace.get(), Waits::kNamed);
+  for (const Edge& edge : edges) found.add(edge.command->trace.get(), edge.waits);
   return found;
 }
 
-Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> command,
-                                                const EnqueueOptions& options) {
+Result<Ref<Node>> Engine::Impl::run_blocking(Stream& stream, Ref<Node> command,
+                                             const EnqueueOptions& options) {
   std::vector<Edge> edges;
-  std::vector<Ref<Command>> nobody;
-  Ref<Command> splitting;
+  std::vector<Ref<Node>> nobody;
+  Ref<Node> splitting;
   bool ready_now = false;
-  if (log.any_idle()) end_idle(&stream);
+  if (batches) batches->close(&stream);
   {
     MutexLock lock(log.mutex());
     cl_int error = CL_SUCCESS;
@@ -198,23 +203,23 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
       log.finish(command, error);
       return fail(error, "an event in the wait list failed");
     }
-    command->awaited_ = true;
+    command->awaited = true;
     log.link(*command, edges, nobody);
     ready_now = log.unguard(*command);
-    splitting = split_before(command->work_, edges);
+    splitting = split_before(command->work, edges);
   }
   if (splitting) conductor.post([this, splitting] { read_early(splitting); });
-  if (command->trace_) trace.enqueued(*command->trace_, awaited(edges, options.wait_list));
+  if (command->trace) trace.enqueued(*command->trace, awaited(edges, options.wait_list));
   for (const Edge& edge : edges) {
-    if (edge.command->direct_.load(std::memory_order_acquire)) wait(edge.command);
+    if (edge.command->direct.load(std::memory_order_acquire)) wait(edge.command);
   }
-  if (!ready_now) command->status_.wait(CL_QUEUED, std::memory_order_acquire);
-  if (const cl_int failed = command->status_.load(std::memory_order_acquire); failed < 0) {
+  if (!ready_now) command->shown_status.wait(CL_QUEUED, std::memory_order_acquire);
+  if (const cl_int failed = command->shown_status.load(std::memory_order_acquire); failed < 0) {
     return fail(failed, "an event in the wait list failed");
   }
-  const auto uses = uses_of(command->work_, nullptr);
+  const auto uses = uses_of(command->work, nullptr);
   for (;;) {
-    std::vector<Ref<Command>> conflicts;
+    std::vector<Ref<Node>> conflicts;
     {
       MutexLock lock(log.mutex());
       conflicts = log.conflicts(*command, uses);
@@ -223,10 +228,10 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
         break;
       }
     }
-    if (command->trace_) {
+    if (command->trace) {
       Awaited found;
-      for (const auto& other : conflicts) found.add(other->trace_.get(), Waits::kData);
-      trace.held_up(*command->trace_, found);
+      for (const auto& other : conflicts) found.add(other->trace.get(), Waits::kData);
+      trace.held_up(*command->trace, found);
     }
     for (const auto& other : conflicts) wait_for_data(other);
   }
@@ -237,21 +242,21 @@ Result<Ref<Command>> Engine::Impl::run_blocking(Stream& stream, Ref<Command> com
   return command;
 }
 
-void Engine::Impl::start(const Ref<Command>& command) {
-  if (command->chained_) return log.set_running(command);
+void Engine::Impl::start(const Ref<Node>& command) {
+  if (command->chained) return log.set_running(command);
   std::optional<KernelPlan> plan;
-  if (const auto* work = std::get_if<KernelWork>(&command->work_)) {
-    const uint64_t begun_ns = command->trace_ ? now_ns() : 0;
-    auto planned = planner.plan(*work, command->stream_->options().backends);
+  if (const auto* work = std::get_if<KernelWork>(&command->work)) {
+    const uint64_t begun_ns = command->trace ? now_ns() : 0;
+    auto planned = planner.plan(*work, command->stream->options().backends);
     if (!planned) {
       log.finish(command, planned.error().code);
       return;
     }
     plan = std::move(*planned);
-    if (command->trace_) trace.decided(*command->trace_, *work, *plan, begun_ns, now_ns());
+    if (command->trace) trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
   }
-  const auto uses = uses_of(command->work_, plan ? &*plan : nullptr);
-  std::vector<Ref<Command>> to_watch;
+  const auto uses = uses_of(command->work, plan ? &*plan : nullptr);
+  std::vector<Ref<Node>> to_watch;
   std::vector<Edge> edges;
   bool again = false, wait_for_others = false;
   {
@@ -260,7 +265,7 @@ void Engine::Impl::start(const Ref<Command>& command) {
       edges.push_back({std::move(other), Waits::kData});
     if (edges.empty()) {
       if (plan) {
-        command->allocating_ = !allocated(uses_of(command->work_, nullptr), plan->devices());
+        command->allocating = !allocated(uses_of(command->work, nullptr), plan->devices());
       }
       log.hold(*command, uses);
     } else {
@@ -273,25 +278,37 @@ void Engine::Impl::start(const Ref<Command>& command) {
   }
   for (auto& other : to_watch) watch(std::move(other));
   if (wait_for_others) {
-    if (command->trace_) trace.held_up(*command->trace_, awaited(edges));
+    if (command->trace) trace.held_up(*command->trace, awaited(edges));
     if (again) ready(command);
     return;
   }
   log.set_running(command);
   if (plan) {
-    expect(*command, *command->stream_, *plan);
-    start_kernel(command, std::get<KernelWork>(command->work_), std::move(*plan));
+    expect(*command, *command->stream, *plan);
+    start_kernel(command, std::get<KernelWork>(command->work), std::move(*plan));
     return;
   }
   TaskThread& worker =
-      std::holds_alternative<HostWork>(command->work_) ? native_worker : host_worker;
+      std::holds_alternative<HostWork>(command->work) ? native_worker : host_worker;
   post_for(worker, command, [this, command] { log.finish(command, code_of(execute(*command))); });
 }
 
 Engine::Engine(BackendSet& backends, EngineSettings settings)
     : backends_(backends), impl_(std::make_unique<Impl>(backends, std::move(settings))) {}
 
-Engine::~Engine() { impl_->end_idle(nullptr); }
+Engine::~Engine() { released(); }
+
+void Engine::released() {
+  if (impl_->batches) impl_->batches->close(nullptr);
+}
+
+std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKernel& kernel,
+                                           const LaunchShape& shape, bool local_given,
+                                           ArgumentSource& arguments, LaunchObserver* observer) {
+  LaunchBatches* const batches = impl_->batches.get();
+  if (batches == nullptr) return std::nullopt;
+  return batches->repeat(stream, kernel, shape, local_given, arguments, observer);
+}
 
 Result<Ref<LogicalBuffer>> Engine::create_buffer(const LogicalBuffer::Options& options,
                                                  const void* content) {
@@ -312,13 +329,13 @@ Ref<Stream> Engine::create_stream(StreamOptions options) {
 }
 
 void Engine::abandon(Stream& stream) {
-  impl_->end_idle(&stream);
+  if (impl_->batches) impl_->batches->close(&stream);
   for (auto& command : impl_->log.outstanding(stream)) {
     bool nobody_waits = false;
     {
       MutexLock lock(impl_->log.mutex());
-      nobody_waits = command->state_ == Command::State::kDirect && !command->watched_;
-      command->watched_ |= nobody_waits;
+      nobody_waits = command->state == Node::State::kDirect && !command->watched;
+      command->watched |= nobody_waits;
     }
     if (nobody_waits) impl_->watch(std::move(command));
   }
@@ -337,7 +354,7 @@ bool Engine::waits_for_turn_only(const Stream& stream, const EnqueueOptions& opt
 
 bool Engine::joins_batches(const Stream& stream, const EnqueueOptions& options) {
   const StreamOptions& how = stream.options();
-  return impl_->settings.batches && !how.out_of_order && !(options.observed && how.profiling) &&
+  return impl_->batches && !how.out_of_order && !(options.observed && how.profiling) &&
          !impl_->trace.wants_all() && waits_for_turn_only(stream, options);
 }
 
@@ -350,17 +367,17 @@ Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
 }
 
 Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOptions& options) {
-  if (Impl::may_join_batches(work) && joins_batches(stream, options)) {
-    if (auto joined = impl_->transfer_behind(stream, work, options)) return *std::move(joined);
+  if (LaunchBatches::may_join(work) && joins_batches(stream, options)) {
+    if (auto joined = impl_->batches->join(stream, work, options)) return *std::move(joined);
   }
-  auto command = make_ref<Command>(*impl_, options.type, std::move(work));
+  auto command = make_ref<Node>(*impl_, options.type, std::move(work));
   if (impl_->trace.wants_all()) {
-    command->trace_ = impl_->trace.begin(command->work_, stream.number(),
-                                         command->queued_.load(std::memory_order_relaxed));
+    command->trace = impl_->trace.begin(command->work, stream.number(),
+                                        command->queued.load(std::memory_order_relaxed));
   }
-  command->observed_ = options.observed || options.blocking;
+  command->observed = options.observed || options.blocking;
   if (options.blocking) {
-    const bool alone = !options.barrier && !command->trace_ && waits_for_turn_only(stream, options);
+    const bool alone = !options.barrier && !command->trace && waits_for_turn_only(stream, options);
     if (const auto done = alone ? impl_->read_behind(stream, command) : std::nullopt) {
       if (!*done) return tl::unexpected<Error>(done->error());
       TUTTI_TRY(wait(options.wait_list));  // they have ended: well?
@@ -372,30 +389,31 @@ Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOp
 }
 
 Ref<Command> Engine::create_user_command() {
-  auto command = make_ref<Command>(*impl_, CL_COMMAND_USER, MarkerWork{});
-  command->status_.store(CL_SUBMITTED, std::memory_order_release);
-  command->trace_ = impl_->trace.user_event();
+  auto command = make_ref<Node>(*impl_, CL_COMMAND_USER, MarkerWork{});
+  command->shown_status.store(CL_SUBMITTED, std::memory_order_release);
+  command->trace = impl_->trace.user_event();
   MutexLock lock(impl_->log.mutex());
-  command->state_ = Command::State::kWaiting;
-  command->unfinished_ = 1;
+  command->state = Node::State::kWaiting;
+  command->unfinished = 1;
   return command;
 }
 
-Status Engine::set_user_status(Command& command, cl_int status) {
+Status Engine::set_user_status(Command& user, cl_int status) {
+  auto& command = node_of(user);
   {
     MutexLock lock(impl_->log.mutex());
-    if (command.unfinished_ == 0) {
+    if (command.unfinished == 0) {
       return fail(CL_INVALID_OPERATION, "the status of the user event was set before");
     }
-    command.unfinished_ = 0;
+    command.unfinished = 0;
   }
-  impl_->log.finish(Ref<Command>(&command), status);
+  impl_->log.finish(Ref<Node>(&command), status);
   return {};
 }
 
 Status Engine::wait(std::span<Command* const> commands) {
   bool failed = false;
-  for (Command* command : commands) failed |= impl_->wait(Ref<Command>(command)) < 0;
+  for (Command* command : commands) failed |= impl_->wait(Ref<Node>(&node_of(*command))) < 0;
   if (failed) {
     return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
                 "a command that was waited for failed");
@@ -404,26 +422,26 @@ Status Engine::wait(std::span<Command* const> commands) {
 }
 
 Status Engine::flush(Stream& stream) {
-  for (auto* queue : stream.existing_queues()) TUTTI_TRY(queue->flush());
+  for (auto* queue : stream.queues.existing()) TUTTI_TRY(queue->flush());
   return {};
 }
 
 Status Engine::finish(Stream& stream) {
-  if (impl_->finish_batch(stream)) return {};
+  if (impl_->batches && impl_->batches->finish(stream)) return {};
   const auto commands = impl_->log.outstanding(stream);
   // One vendor call per queue for all direct commands; their own events then answer at once.
   BackendMask direct = 0;
   for (const auto& command : commands) {
-    if (command->direct_.load(std::memory_order_acquire)) direct |= backend_bit(command->backend_);
+    if (command->direct.load(std::memory_order_acquire)) direct |= backend_bit(command->backend);
   }
   // What failed shows in each command's own event.
   for (; direct != 0; direct &= direct - 1) {
     const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
-    for (auto* queue : stream.existing_queues(backend)) static_cast<void>(queue->finish());
+    for (auto* queue : stream.queues.existing(backend)) static_cast<void>(queue->finish());
   }
   for (const auto& command : commands) impl_->wait(command);
   MutexLock lock(impl_->log.mutex());
-  if (std::exchange(stream.unseen_error_, CL_SUCCESS) == CL_SUCCESS) return {};
+  if (std::exchange(stream.unseen_error, CL_SUCCESS) == CL_SUCCESS) return {};
   return fail(CL_OUT_OF_RESOURCES, "a command of the queue failed");
 }
 

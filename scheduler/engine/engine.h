@@ -13,23 +13,14 @@
 #include "base/ref_counted.h"
 #include "base/result.h"
 #include "scheduler/command/command.h"
+#include "scheduler/command/enqueue_options.h"
 #include "scheduler/command/launched_arguments.h"
-#include "scheduler/command/stream.h"
 #include "scheduler/command/work.h"
 #include "scheduler/devices/backend_set.h"
+#include "scheduler/order/stream.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {
-
-struct EnqueueOptions {
-  cl_command_type type = 0;
-  std::span<Command* const> wait_list;
-  bool blocking = false;
-  bool observed = true;        // somebody gets the event; false: only what follows needs its end
-  bool barrier = false;        // later commands of an out-of-order stream wait for this one
-  bool waits_for_all = false;  // with an empty wait list: for everything enqueued before (markers,
-                               // barriers)
-};
 
 class Engine {
  public:
@@ -60,13 +51,9 @@ class Engine {
   /// has had of late in numbers among its arguments only, and nobody has touched its buffers since.
   /// Absent: it is none, and was not enqueued. Nothing of it need be checked: that was found valid
   /// then. `observer`: null when nobody observes it.
-  struct Observer {
-    cl_command_type type = 0;
-    Ref<Command> command{};  // what is observed
-  };
   std::optional<Status> launch_again(Stream& stream, const LaunchableKernel& kernel,
                                      const LaunchShape& shape, bool local_given,
-                                     ArgumentSource& arguments, Observer* observer = nullptr);
+                                     ArgumentSource& arguments, LaunchObserver* observer = nullptr);
 
   Ref<Command> create_user_command();
   /// status: CL_COMPLETE or negative. CL_INVALID_OPERATION when it was set already.
@@ -81,10 +68,8 @@ class Engine {
   /// Ends the engine's threads after what they are doing now; writes the summary. For process exit.
   void shut_down();
 
-  struct Impl;
-  Impl& impl() { return *impl_; }
-
  private:
+  struct Impl;
   /// Whether its wait list adds nothing to its place in the stream.
   bool waits_for_turn_only(const Stream& stream, const EnqueueOptions& options);
   /// Whether it may be one of a batch, going by how it is enqueued.

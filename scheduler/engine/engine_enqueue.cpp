@@ -47,35 +47,23 @@ struct Engine::Impl::Decision {
   bool to_host = false;                   // inline: the content goes to the host's copy
 };
 
-bool Engine::Impl::in_one_memory(const LogicalBuffer& buffer) const {
-  return backends.real_count() == 1 && buffer.place_on(0) == kHostPlace;
-}
-
-bool Engine::Impl::all_synchronous() const {
-  if (backends.memory_apart()) return false;
-  for (uint32_t i = 0; i < backends.real_count(); ++i) {
-    if (!backends.traits(i).synchronous) return false;
-  }
-  return true;
-}
-
 void Engine::Impl::poll(std::span<const Edge> edges) {
   for (const Edge& edge : edges) edge.command->status();
 }
 
-Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream& stream,
+Engine::Impl::Decision Engine::Impl::decide(const Ref<Node>& command, Stream& stream,
                                             std::span<const Edge> edges, const KernelPlan* plan,
                                             bool overtakes) {
-  using State = Command::State;
+  using State = Node::State;
   using Path = Decision::Path;
   Decision decision;
-  const auto wait_for = [&decision, &stream](Command& before) TUTTI_REQUIRES(log.mutex()) {
-    if (before.stream_.get() == &stream) return;  // the vendor's queue keeps that order
-    before.open_ = false;
-    decision.wait.push_back(before.completion_);
-    decision.flush.push_back(before.stream_);
+  const auto wait_for = [&decision, &stream](Node& before) TUTTI_REQUIRES(log.mutex()) {
+    if (before.stream.get() == &stream) return;  // the vendor's queue keeps that order
+    before.open = false;
+    decision.wait.push_back(before.completion);
+    decision.flush.push_back(before.stream);
   };
-  const Work& work = command->work_;
+  const Work& work = command->work;
   decision.uses = uses_of(work, plan);
   // A trial is measured as a split is: by its own end.
   if (plan && (plan->split || plan->why == KernelPlan::Why::kTrial)) return decision;
@@ -87,15 +75,15 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
 
   if (!edges.empty() && direct.only_order(work)) {
     // Ends with what it waits for, when that is one direct command.
-    Command& before = *edges.front().command;
+    Node& before = *edges.front().command;
     const bool one = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
       return edge.command == edges.front().command;
     });
-    if (one && before.state_ == State::kDirect && !before.after_) {
+    if (one && before.state == State::kDirect && !before.after) {
       decision.path = Path::kDirect;
-      decision.backend = before.backend_;
-      before.open_ = false;
-      decision.completion = before.completion_;
+      decision.backend = before.backend;
+      before.open = false;
+      decision.completion = before.completion;
     }
     return decision;
   }
@@ -103,11 +91,11 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   // All that is unfinished must be on one device, and that the one where this can run.
   uint32_t backend = plan ? plan->backend : kNoBackend;
   for (const Edge& edge : edges) {
-    Command& before = *edge.command;
-    if (before.state_ != State::kDirect) return decision;
-    if (before.after_ && edge.waits != Waits::kData) return decision;
-    if (backend == kNoBackend) backend = before.backend_;
-    if (before.backend_ != backend) return decision;
+    Node& before = *edge.command;
+    if (before.state != State::kDirect) return decision;
+    if (before.after && edge.waits != Waits::kData) return decision;
+    if (backend == kNoBackend) backend = before.backend;
+    if (before.backend != backend) return decision;
     wait_for(before);
   }
   if (backend == kNoBackend && !decision.uses.empty() && !std::holds_alternative<MapWork>(work) &&
@@ -119,7 +107,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
             : executor.preferred_place(*first.buffer, first.begin, first.end);
     if (place != kHostPlace) {
       backend = place - 1;
-    } else if (in_one_memory(*first.buffer) && !all_synchronous() &&
+    } else if (first.buffer->in_one_memory() && !backends.all_synchronous() &&
                bytes_of(decision.uses) > kInlineBytes) {
       // Its own queue moves that as it would without us, and what follows needs no other thread.
       backend = 0;
@@ -134,9 +122,10 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   const bool possible = backend != kNoBackend && (plan ? direct.possible(decision.uses, backend)
                                                        : direct.possible(work, backend));
   if (backend == kNoBackend || (edges.empty() && !plan && !possible)) {
-    const bool at_once =
-        edges.empty() && conflicts.empty() && !plan && !std::holds_alternative<HostWork>(work) &&
-        (bytes_of(decision.uses) <= kInlineBytes || all_synchronous() || direct.only_order(work));
+    const bool at_once = edges.empty() && conflicts.empty() && !plan &&
+                         !std::holds_alternative<HostWork>(work) &&
+                         (bytes_of(decision.uses) <= kInlineBytes || backends.all_synchronous() ||
+                          direct.only_order(work));
     if (at_once) decision.path = Path::kInline;
     return decision;
   }
@@ -148,7 +137,7 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
     for (BufferUse& use : decision.uses) use.writes = true;
   }
   for (const auto& other : log.conflicts(*command, decision.uses)) {
-    if (other->state_ != State::kDirect || other->backend_ != backend) return decision;
+    if (other->state != State::kDirect || other->backend != backend) return decision;
     wait_for(*other);
   }
   if (!allocated(decision.uses, {&backend, 1})) {
@@ -160,55 +149,55 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Command>& command, Stream&
   return decision;
 }
 
-Result<Ref<Command>> Engine::Impl::submit(const Ref<Command>& command, Stream& stream,
-                                          const Decision& decision, const KernelPlan* plan) {
-  command->submitted_.store(now_ns(), std::memory_order_relaxed);
+Result<Ref<Node>> Engine::Impl::submit(const Ref<Node>& command, Stream& stream,
+                                       const Decision& decision, const KernelPlan* plan) {
+  command->submitted.store(now_ns(), std::memory_order_relaxed);
   backends::CompletionPtr completion = decision.completion;
   for (const auto& other : decision.flush) {
     // A failure shows in the commands themselves.
-    for (auto* queue : other->existing_queues(decision.backend)) static_cast<void>(queue->flush());
+    for (auto* queue : other->queues.existing(decision.backend)) static_cast<void>(queue->flush());
   }
   if (!completion) {
-    if (plan && !command->is_batch_ && !command->sampled_) {
-      const uint64_t key = model_key(std::get<KernelWork>(command->work_));
-      command->sampled_ = model.wants_sample(key, decision.backend);
+    if (plan && !command->is_batch && !command->sampled) {
+      const uint64_t key = model_key(std::get<KernelWork>(command->work));
+      command->sampled = model.wants_sample(key, decision.backend);
     }
     if (plan) expect(*command, stream, *plan);
     // A trace wants the times of all, and so does the account of energy.
-    const bool traced = command->trace_ != nullptr;
-    auto submitted = direct.submit(command->work_, stream, decision.backend, decision.wait,
-                                   {.times = command->sampled_ || traced,
-                                    .own_end = command->observed_ || traced,
+    const bool traced = command->trace != nullptr;
+    auto submitted = direct.submit(command->work, stream, decision.backend, decision.wait,
+                                   {.times = command->sampled || traced,
+                                    .own_end = command->observed || traced,
                                     .uses = decision.uses,
-                                    .trace = command->trace_.get()});
+                                    .trace = command->trace.get()});
     if (!submitted) {
-      command->observed_ = true;  // by the caller
+      command->observed = true;  // by the caller
       log.finish(command, submitted.error().code);
       return tl::unexpected<Error>(std::move(submitted).error());
     }
     completion = std::move(*submitted);
   }
   if (plan && summary.enabled()) {
-    const auto& work = std::get<KernelWork>(command->work_);
+    const auto& work = std::get<KernelWork>(command->work);
     summary.launched_whole(work, *plan, decision.backend);
   }
   bool somebody_waits = false;
-  Ref<Command> observed = command;
+  Ref<Node> observed = command;
   // What has overtaken others shows its end with theirs, which an event knows nothing of.
-  const bool apart = command->is_batch_ && command->observed_ && !command->overtook_;
-  if (apart) observed = make_ref<Command>(*this, command->type_, MarkerWork{});
+  const bool apart = command->is_batch && command->observed && !command->overtook;
+  if (apart) observed = make_ref<Node>(*this, command->type(), MarkerWork{});
   // An application that launches and launches would otherwise let the log grow until it waits.
-  Ref<Command> before;
+  Ref<Node> before;
   {
     MutexLock lock(log.mutex());
     if (apart) {
-      log.take_batch_event(stream, *command, *observed, decision.backend, completion);
-      command->observed_ = false;
-    } else if (command->observed_) {
-      command->open_ = false;  // its end is asked for
+      batches->take_event(stream, *command, *observed, decision.backend, completion);
+      command->observed = false;
+    } else if (command->observed) {
+      command->open = false;  // its end is asked for
     }
     somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
-    before = command->sampled_ ? log.exchange_sampled(stream, command) : log.in_a_crowd(stream);
+    before = command->sampled ? log.exchange_sampled(stream, command) : log.in_a_crowd(stream);
   }
   if (somebody_waits) watch(command);
   if (before) finish_if_ended(before);
@@ -218,37 +207,43 @@ Result<Ref<Command>> Engine::Impl::submit(const Ref<Command>& command, Stream& s
 bool Engine::Impl::behind_split(std::span<const Edge> edges, const KernelPlan* plan) {
   if (!plan || plan->split || !plan->exact || edges.size() != 1) return false;
   if (plan->whole_seconds - plan->wait_seconds > kShort) return false;
-  const Command& before = *edges.front().command;
-  return before.behind_split_ || split_of(before);
+  const Node& before = *edges.front().command;
+  return before.behind_split || split_of(before);
 }
 
-uint64_t Engine::Impl::earliest(const Stream& stream) {
-  // Elsewhere the data say it.
-  const bool strict = stream.options().profiling && !stream.options().out_of_order;
-  return strict ? stream.expected_end_ns.load(std::memory_order_relaxed) : 0;
+void Engine::Impl::expect(Node& command, Stream& stream, const KernelPlan& plan) {
+  command.expected = planner.begin(std::get<KernelWork>(command.work), plan);
+  if (command.expected.devices == 0) return;
+  stream.expected_end_ns.store(command.expected.end_ns, std::memory_order_relaxed);
 }
 
-void Engine::Impl::expect(Command& command, Stream& stream, const KernelPlan& plan) {
-  command.expected_ = planner.begin(std::get<KernelWork>(command.work_), plan);
-  if (command.expected_.devices == 0) return;
-  stream.expected_end_ns.store(command.expected_.end_ns, std::memory_order_relaxed);
+Result<Ref<Node>> Engine::Impl::enqueue_launch(Stream& stream, KernelWork&& work,
+                                               const EnqueueOptions& options) {
+  TUTTI_ASSIGN(auto joining, batches->join(stream, work, options));
+  if (joining.joined) return std::move(joining.event);
+  auto command = make_ref<Node>(*this, options.type, std::move(work));
+  command->observed = options.observed;
+  command->sampled = joining.sampled;
+  command->is_batch = command->open = joining.begins != nullptr;
+  command->batch = std::move(joining.begins);
+  return enqueue(stream, std::move(command), options, std::move(joining.plan));
 }
 
-Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
-                                           const EnqueueOptions& options,
-                                           std::optional<KernelPlan> plan) {
+Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
+                                        const EnqueueOptions& options,
+                                        std::optional<KernelPlan> plan) {
   using Path = Decision::Path;
-  if (const auto* work = std::get_if<KernelWork>(&command->work_); work && !plan) {
-    TUTTI_ASSIGN(plan, planner.plan(*work, stream.options().backends, earliest(stream)));
+  if (const auto* work = std::get_if<KernelWork>(&command->work); work && !plan) {
+    TUTTI_ASSIGN(plan, planner.plan(*work, stream.options().backends, stream.held_until_ns()));
   }
-  const uint64_t planned_ns = command->trace_ ? now_ns() : 0;
+  const uint64_t planned_ns = command->trace ? now_ns() : 0;
   const KernelPlan* plan_or_null = plan ? &*plan : nullptr;
-  std::vector<Ref<Command>> to_watch;
+  std::vector<Ref<Node>> to_watch;
   Decision decision;
   bool start_now = false;
-  Ref<Command> splitting;  // which the command might be chained to
-  Awaited waits;           // of a traced command
-  if (log.any_idle()) end_idle(&stream);
+  Ref<Node> splitting;  // which the command might be chained to
+  Awaited waits;        // of a traced command
+  if (batches) batches->close(&stream);
   for (bool polled = false, tried = false, planned_again = false;;) {
     cl_int error = CL_SUCCESS;
     MutexLock lock(log.mutex());
@@ -256,7 +251,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
     if (error != CL_SUCCESS) {
       log.append(stream, command, options.barrier);
       lock.unlock();
-      if (command->trace_) trace.enqueued(*command->trace_, awaited(edges, options.wait_list));
+      if (command->trace) trace.enqueued(*command->trace, awaited(edges, options.wait_list));
       log.finish(command, error);
       return command;
     }
@@ -272,7 +267,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
     const bool conducted = decision.path == Path::kConducted;
     // What fills or copies behind a kernel would bind what comes next to the kernel's device.
     if (!edges.empty() && (conducted || (!plan && backends.real_count() > 1))) {
-      const auto uses = uses_of(command->work_, plan_or_null);
+      const auto uses = uses_of(command->work, plan_or_null);
       auto needed = log.edges_of_data(stream, *command, edges, uses);
       // To overtake what begins behind a split, only to wait for all of that one, gains nothing.
       const bool chained = behind_split(edges, plan_or_null) && needed && !needed->empty() &&
@@ -291,7 +286,7 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
         // There it would only wait.
         lock.unlock();
         const uint64_t ready = stream.expected_end_ns.load(std::memory_order_relaxed);
-        TUTTI_ASSIGN(plan, planner.plan(std::get<KernelWork>(command->work_),
+        TUTTI_ASSIGN(plan, planner.plan(std::get<KernelWork>(command->work),
                                         stream.options().backends, ready));
         planned_again = true;
         continue;
@@ -303,11 +298,11 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       tried = true;
       continue;
     }
-    if (command->trace_) {
+    if (command->trace) {
       waits = awaited(edges, options.wait_list);
       if (decision.path == Path::kDirect) {
         for (const auto& other : log.conflicts(*command, decision.uses)) {
-          waits.add(other->trace_.get(), Waits::kData);
+          waits.add(other->trace.get(), Waits::kData);
         }
       }
     }
@@ -316,29 +311,29 @@ Result<Ref<Command>> Engine::Impl::enqueue(Stream& stream, Ref<Command> command,
       log.append(stream, command, options.barrier);
       log.link(*command, edges, to_watch);
       start_now = log.unguard(*command);
-      splitting = split_before(command->work_, edges);
-      command->behind_split_ = behind_split(edges, plan_or_null);
+      splitting = split_before(command->work, edges);
+      command->behind_split = behind_split(edges, plan_or_null);
     } else {
-      command->state_ =
-          decision.path == Path::kDirect ? Command::State::kSubmitting : Command::State::kRunning;
-      command->backend_ = decision.backend;
+      command->state =
+          decision.path == Path::kDirect ? Node::State::kSubmitting : Node::State::kRunning;
+      command->backend = decision.backend;
       log.append(stream, command, options.barrier);
       log.hold(*command, decision.uses);
     }
     break;
   }
-  if (command->trace_) trace.enqueued(*command->trace_, waits);
+  if (command->trace) trace.enqueued(*command->trace, waits);
   for (auto& before : to_watch) watch(std::move(before));
   switch (decision.path) {
     case Path::kDirect:
-      if (plan && command->trace_) {
-        trace.decided(*command->trace_, std::get<KernelWork>(command->work_), *plan,
-                      command->queued_.load(std::memory_order_relaxed), planned_ns);
+      if (plan && command->trace) {
+        trace.decided(*command->trace, std::get<KernelWork>(command->work), *plan,
+                      command->queued.load(std::memory_order_relaxed), planned_ns);
       }
       return submit(command, stream, decision, plan_or_null);
     case Path::kInline:
       log.set_running(command);
-      if (decision.to_host) executor.overwrite_at_host(command->work_);
+      if (decision.to_host) executor.overwrite_at_host(command->work);
       log.finish(command, code_of(execute(*command)));
       break;
     case Path::kConducted:

@@ -9,6 +9,7 @@
 
 #include "base/guarded.h"
 #include "base/task_thread.h"
+#include "scheduler/batch/launch_batches.h"
 #include "scheduler/devices/vendor_clock.h"
 #include "scheduler/engine/engine.h"
 #include "scheduler/model/performance_model.h"
@@ -25,120 +26,75 @@
 
 namespace tutti::scheduler {
 
-struct Engine::Impl : LogSink, CommandOwner {
+struct Engine::Impl : LogSink, NodeOwner {
   Impl(BackendSet& set, EngineSettings chosen);
 
   // LogSink
-  void ready(Ref<Command> command) override;
-  void watch(Ref<Command> command) override;
+  void ready(Ref<Node> command) override;
+  void watch(Ref<Node> command) override;
   void call_back(Command::Callback callback, cl_int status) override;
 
-  // CommandOwner
-  std::vector<Ref<Command>> overtaken(Command& command) override { return log.overtaken(command); }
-  backends::CompletionPtr completion_of(Command& command) override {
+  // NodeOwner
+  std::vector<Ref<Node>> overtaken(Node& command) override { return log.overtaken(command); }
+  backends::CompletionPtr completion_of(Node& command) override {
     return log.completion_of(command);
   }
   /// With it end those before it in its stream that the vendor knows to have ended: nobody may ever
   /// ask for them.
-  void finish_direct(const Ref<Command>& command, cl_int status) override;
-  void add_callback(const Ref<Command>& command, cl_int type, Command::Callback callback) override {
+  void finish_direct(const Ref<Node>& command, cl_int status) override;
+  void add_callback(const Ref<Node>& command, cl_int type, Command::Callback callback) override {
     log.add_callback(command, type, std::move(callback));
   }
   VendorClock& clock(uint32_t backend) override { return clocks[backend]; }
 
   /// `plan` of a kernel, where it is known already.
-  Result<Ref<Command>> enqueue(Stream& stream, Ref<Command> command, const EnqueueOptions& options,
-                               std::optional<KernelPlan> plan = {});
+  Result<Ref<Node>> enqueue(Stream& stream, Ref<Node> command, const EnqueueOptions& options,
+                            std::optional<KernelPlan> plan = {});
   /// A launch on an in-order stream that waits for its turn only. The command is null when nobody
   /// observes the launch and it has joined the one before.
-  Result<Ref<Command>> enqueue_launch(Stream& stream, KernelWork&& work,
-                                      const EnqueueOptions& options);
-  /// Whether the launch is known to take so short that nobody would begin something beside it.
-  bool is_brief(const KernelWork& work, uint32_t backend);
-  /// What is expected of a launch that has joined and is on its way.
-  Expectation joined(const KernelWork& work, const KernelPlan& plan);
-  /// The batch is direct again, and ends with `completion`; the launch that joined may be repeated,
-  /// unless null. `event`: what is observed of it, or null.
-  void settle(Stream& stream, Command& batch, uint32_t backend, const Expectation& expected,
-              backends::CompletionPtr completion, Command::Kind* repeatable,
-              Command* event = nullptr);
-  /// What is observed of a command that joins a batch; null when nobody observes it.
-  Ref<Command> new_batch_event(const EnqueueOptions& options);
-  /// Whether nothing but what the vendor's queue sees to stands in the way.
-  bool may_join(const Command& batch, std::span<const BufferUse> uses) TUTTI_REQUIRES(log.mutex());
-  /// The stream's batch, which a launch of this plan has joined that uses `uses`; null: it may not.
-  Ref<Command> join_batch(Stream& stream, const KernelWork& work, const KernelPlan& plan,
-                          std::span<BufferUse> uses) TUTTI_REQUIRES(log.mutex());
-  /// As enqueue_launch(). `kind`: what it belongs to, if its plan lasts; or null.
-  Result<Ref<Command>> submit_to_batch(const Ref<Command>& batch, Stream& stream,
-                                       const KernelWork& work, const KernelPlan& plan,
-                                       std::span<const BufferUse> uses, Command::Kind* kind,
-                                       const EnqueueOptions& options);
-  Result<Ref<Command>> run_blocking(Stream& stream, Ref<Command> command,
-                                    const EnqueueOptions& options);
+  Result<Ref<Node>> enqueue_launch(Stream& stream, KernelWork&& work,
+                                   const EnqueueOptions& options);
+  Result<Ref<Node>> run_blocking(Stream& stream, Ref<Node> command, const EnqueueOptions& options);
   /// What a command waits for, for the trace: `edges`, and what the application named, though it
   /// may have ended.
   static Awaited awaited(std::span<const Edge> edges, std::span<Command* const> wait_list = {});
   /// In the conductor's thread: every dependency is done.
-  void start(const Ref<Command>& command);
-  void start_kernel(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
+  void start(const Ref<Node>& command);
+  void start_kernel(const Ref<Node>& command, const KernelWork& work, KernelPlan plan);
 
   /// In the device's thread.
-  void run_whole(const Ref<Command>& command, const KernelPlan& plan);
-  void whole_ended(const Ref<Command>& command, const KernelPlan& plan, const Status& status,
+  void run_whole(const Ref<Node>& command, const KernelPlan& plan);
+  void whole_ended(const Ref<Node>& command, const KernelPlan& plan, const Status& status,
                    const PackageRecord& ran);
-  void start_split(const Ref<Command>& command, const KernelWork& work, KernelPlan plan);
+  void start_split(const Ref<Node>& command, const KernelWork& work, KernelPlan plan);
   /// In the conductor's thread. `before` runs split, or has begun behind such a launch: the kernel
   /// behind it begins as soon as the data that it needs are there, if it is known which those are.
-  void chain_next(const Ref<Command>& before);
+  void chain_next(const Ref<Node>& before);
   /// Likewise for the read behind it.
-  void read_early(const Ref<Command>& before);
+  void read_early(const Ref<Node>& before);
 
   /// The same if the vendor has, as it says now.
-  void finish_if_ended(const Ref<Command>& command);
-  /// Waits for the stream, all of which is one batch that is idle then. False: it is not, or not
-  /// yet known to have ended well.
-  bool finish_batch(Stream& stream);
-  /// Makes the batch idle that is all of the stream and known to have ended well. False: there is
-  /// none.
-  bool idle_batch(Stream& stream);
+  void finish_if_ended(const Ref<Node>& command);
   /// Runs a small blocking read behind what its stream has on the device that holds the data, if it
   /// has anything, outside the log's order: the vendor's queue keeps it. Nothing: it takes the
   /// usual way.
-  std::optional<Status> read_behind(Stream& stream, const Ref<Command>& command);
-  /// As far as the work itself tells.
-  static bool may_join_batches(const Work& work);
-  /// A small write, fill or read (one that nobody waits for or observes) that waits for its turn
-  /// only in an in-order stream joins the batch that it comes after. As enqueue_launch().
-  std::optional<Result<Ref<Command>>> transfer_behind(Stream& stream, const Work& work,
-                                                      const EnqueueOptions& options);
-  /// There is one device only, and it computes in this buffer's copy in the host's memory.
-  bool in_one_memory(const LogicalBuffer& buffer) const;
-  /// All devices compute in the host's memory, and in the thread that enqueues, flushes or waits.
-  bool all_synchronous() const;
-  /// Ends what is idle in the stream, or null: everywhere, since the application has released
-  /// something.
-  void end_idle(const Stream* stream);
+  std::optional<Status> read_behind(Stream& stream, const Ref<Node>& command);
   /// Waits until the command is done, whatever its path.
-  cl_int wait(const Ref<Command>& command);
+  cl_int wait(const Ref<Node>& command);
   /// The same until its data are in place, which may be before others can see that.
-  void wait_for_data(const Ref<Command>& command);
-  /// Until when the stream's order holds back a new launch, as far as is expected; 0: it does not.
-  static uint64_t earliest(const Stream& stream);
-  /// Whether all buffers have their memory on the devices.
-  bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices) const;
+  void wait_for_data(const Ref<Node>& command);
   /// Allocates what buffers lack on the device, as far as there is room.
   void allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend);
   /// For a command that is allocating_: allocates what its buffers lack on the devices, and makes
   /// room there. What was used longest ago goes back to the host.
-  Status allocate(Command& command, std::span<const BufferUse> uses,
+  Status allocate(Node& command, std::span<const BufferUse> uses,
                   std::span<const uint32_t> devices);
   /// The model has new samples: has them written once enough time has passed.
   void learned();
   /// Gives `worker` a task of the command. Where the task throws, or there is no thread for it, the
   /// command fails.
   template <typename Task>
-  void post_for(TaskThread& worker, const Ref<Command>& command, Task task) {
+  void post_for(TaskThread& worker, const Ref<Node>& command, Task task) {
     const Status posted = guarded([&] {
       worker.post([this, command, task = std::move(task)]() mutable {
         fail_if_thrown(command, guarded(task));
@@ -146,7 +102,7 @@ struct Engine::Impl : LogSink, CommandOwner {
     });
     fail_if_thrown(command, posted);
   }
-  void fail_if_thrown(const Ref<Command>& command, const Status& thrown);
+  void fail_if_thrown(const Ref<Node>& command, const Status& thrown);
 
   BackendSet& backends;
   const EngineSettings settings;
@@ -162,10 +118,11 @@ struct Engine::Impl : LogSink, CommandOwner {
   VerificationReport verified;
   std::array<VendorClock, kMostBackends> clocks;  // by backend
   struct Split {
-    Ref<Command> command;
+    Ref<Node> command;
     std::shared_ptr<SplitRun> run;
   };
   std::vector<Split> splits TUTTI_GUARDED_BY(log.mutex());  // that run
+  std::unique_ptr<LaunchBatches> batches;  // null: each launch is a command of its own
   Mutex room_mutex;  // one command at a time makes room; waits only for those that need none
   std::atomic<uint64_t> launches{0};  // of split kernels: varies the seed of forced splits
 
@@ -179,43 +136,42 @@ struct Engine::Impl : LogSink, CommandOwner {
 
  private:
   struct Decision;
-  std::shared_ptr<SplitRun> make_split(const Ref<Command>& command, const KernelWork& work,
+  std::shared_ptr<SplitRun> make_split(const Ref<Node>& command, const KernelWork& work,
                                        KernelPlan plan);
-  void post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run);
+  void post(const Ref<Node>& command, const std::shared_ptr<SplitRun>& run);
   /// Whether a launch of this plan, which is evaluated for that, is worth chaining to `before`.
   bool may_follow(const std::shared_ptr<SplitRun>& before, const KernelWork& work,
                   KernelPlan& plan) const;
   /// A whole launch that was chained has run.
-  std::shared_ptr<SplitRun> split_of(const Command& command) TUTTI_REQUIRES(log.mutex());
+  std::shared_ptr<SplitRun> split_of(const Node& command) TUTTI_REQUIRES(log.mutex());
   /// The running split that `work`, behind `edges`, may begin during; null: none.
-  Ref<Command> split_before(const Work& work, std::span<const Edge> edges)
-      TUTTI_REQUIRES(log.mutex());
+  Ref<Node> split_before(const Work& work, std::span<const Edge> edges) TUTTI_REQUIRES(log.mutex());
   /// Whether a launch behind `edges` is a short whole one that may be chained when its turn comes.
   bool behind_split(std::span<const Edge> edges, const KernelPlan* plan)
       TUTTI_REQUIRES(log.mutex());
   /// How the command has ended as far as the vendor knows; nothing: it goes on. A batch that does
   /// may still be joined.
-  std::optional<cl_int> ended(Command& command);
+  std::optional<cl_int> ended(Node& command);
   /// finish_direct() of this command alone; false when it was done already.
-  bool finish_one(const Ref<Command>& command, cl_int status);
-  Decision decide(const Ref<Command>& command, Stream& stream, std::span<const Edge> edges,
+  bool finish_one(const Ref<Node>& command, cl_int status);
+  Decision decide(const Ref<Node>& command, Stream& stream, std::span<const Edge> edges,
                   const KernelPlan* plan, bool overtakes = false) TUTTI_REQUIRES(log.mutex());
   /// The command that is observed: itself, or the event of a batch.
-  Result<Ref<Command>> submit(const Ref<Command>& command, Stream& stream, const Decision& decision,
-                              const KernelPlan* plan);
+  Result<Ref<Node>> submit(const Ref<Node>& command, Stream& stream, const Decision& decision,
+                           const KernelPlan* plan);
   /// wait() of this command alone, whatever it overtook.
-  cl_int wait_alone(const Ref<Command>& command);
+  cl_int wait_alone(const Ref<Node>& command);
   /// Of a direct command; false: it is none.
-  bool wait_for_vendor(const Ref<Command>& command);
+  bool wait_for_vendor(const Ref<Node>& command);
   /// The launch is about to be given to its devices.
-  void expect(Command& command, Stream& stream, const KernelPlan& plan);
+  void expect(Node& command, Stream& stream, const KernelPlan& plan);
   void poll(std::span<const Edge> edges);
   /// Somebody's memory on the device is free now, or may be; false: the command has all that
   /// buffers have.
-  Result<bool> free_some(const Command& command, uint32_t backend);
-  Status allocate_one(const Command& command, LogicalBuffer& buffer, uint32_t backend);
+  Result<bool> free_some(const Node& command, uint32_t backend);
+  Status allocate_one(const Node& command, LogicalBuffer& buffer, uint32_t backend);
   /// No kernel; in the calling thread.
-  Status execute(Command& command);
+  Status execute(Node& command);
 };
 
 }  // namespace tutti::scheduler

@@ -17,12 +17,11 @@ constexpr size_t kMostBehind = 8;
 
 }  // namespace
 
-void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& work,
-                                KernelPlan plan) {
-  if (command->allocating_) {
+void Engine::Impl::start_kernel(const Ref<Node>& command, const KernelWork& work, KernelPlan plan) {
+  if (command->allocating) {
     // Not in a device's thread, for which others may wait whose memory this needs.
     post_for(room_worker, command, [this, command, plan = std::move(plan)]() mutable {
-      const auto& kernel = std::get<KernelWork>(command->work_);
+      const auto& kernel = std::get<KernelWork>(command->work);
       const Status status = allocate(*command, uses_of(kernel, nullptr), plan.devices());
       if (!status) return log.finish(command, code_of(status));
       start_kernel(command, kernel, std::move(plan));
@@ -38,16 +37,16 @@ void Engine::Impl::start_kernel(const Ref<Command>& command, const KernelWork& w
   if (!settings.verify.on) return start_split(command, work, std::move(plan));
   // Copies what the launch may write, which takes its time.
   post_for(*workers[backend], command, [this, command, plan = std::move(plan)]() mutable {
-    start_split(command, std::get<KernelWork>(command->work_), std::move(plan));
+    start_split(command, std::get<KernelWork>(command->work), std::move(plan));
   });
 }
 
-void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan) {
-  const auto& work = std::get<KernelWork>(command->work_);
+void Engine::Impl::run_whole(const Ref<Node>& command, const KernelPlan& plan) {
+  const auto& work = std::get<KernelWork>(command->work);
   PackageRecord ran{.device = plan.backend};
   const auto run = [&]() -> Status {
-    TUTTI_ASSIGN(backends::Queue * queue, command->stream_->vendor_queue(plan.backend, true));
-    const TransferCause cause("used by a kernel", command->trace_ ? command->trace_->number : 0,
+    TUTTI_ASSIGN(backends::Queue * queue, command->stream->queues.queue(plan.backend, true));
+    const TransferCause cause("used by a kernel", command->trace ? command->trace->number : 0,
                               kernel_name(work));
     return executor.execute_kernel(work, uses_of(work, &plan), *queue, plan.backend, &ran);
   };
@@ -57,28 +56,27 @@ void Engine::Impl::run_whole(const Ref<Command>& command, const KernelPlan& plan
     summary.measured_whole(work.kernel->summary().name, model_key(work), work.shape.items(),
                            plan.backend, seconds_between(ran.start_ns, ran.end_ns));
   }
-  if (status && command->trace_) trace.ran(*command->trace_, ran);
+  if (status && command->trace) trace.ran(*command->trace, ran);
   whole_ended(command, plan, status, ran);
 }
 
-void Engine::Impl::whole_ended(const Ref<Command>& command, const KernelPlan& plan,
+void Engine::Impl::whole_ended(const Ref<Node>& command, const KernelPlan& plan,
                                const Status& status, const PackageRecord& ran) {
   if (status) {
-    planner.remember_whole(std::get<KernelWork>(command->work_), plan.backend,
+    planner.remember_whole(std::get<KernelWork>(command->work), plan.backend,
                            seconds_between(ran.start_ns, ran.end_ns));
   }
   learned();
-  planner.ended(command->expected_);
+  planner.ended(command->expected);
   log.finish(command, code_of(status));
 }
 
-void Engine::Impl::start_split(const Ref<Command>& command, const KernelWork& work,
-                               KernelPlan plan) {
+void Engine::Impl::start_split(const Ref<Node>& command, const KernelWork& work, KernelPlan plan) {
   const auto run = make_split(command, work, std::move(plan));
   post(command, run);
 }
 
-void Engine::Impl::post(const Ref<Command>& command, const std::shared_ptr<SplitRun>& run) {
+void Engine::Impl::post(const Ref<Node>& command, const std::shared_ptr<SplitRun>& run) {
   run->begin();
   for (size_t i = 0; i < run->participants(); ++i) {
     const Status posted =
@@ -92,17 +90,17 @@ void Engine::Impl::post(const Ref<Command>& command, const std::shared_ptr<Split
   });
 }
 
-std::shared_ptr<SplitRun> Engine::Impl::split_of(const Command& command) {
+std::shared_ptr<SplitRun> Engine::Impl::split_of(const Node& command) {
   const auto found = std::find_if(splits.begin(), splits.end(), [&](const Split& split) {
     return split.command.get() == &command;
   });
   return found == splits.end() ? nullptr : found->run;
 }
 
-void Engine::Impl::chain_next(const Ref<Command>& before) {
+void Engine::Impl::chain_next(const Ref<Node>& before) {
   if (settings.verify.on) return;  // compares one launch with what was before it
   std::shared_ptr<SplitRun> run;
-  Ref<Command> next;
+  Ref<Node> next;
   {
     MutexLock lock(log.mutex());
     run = split_of(*before);
@@ -110,9 +108,9 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
     next = log.next_kernel(*before);
   }
   if (!next) return;
-  const auto& work = std::get<KernelWork>(next->work_);
-  const uint64_t begun_ns = next->trace_ ? now_ns() : 0;
-  auto plan = planner.plan(work, next->stream_->options().backends);
+  const auto& work = std::get<KernelWork>(next->work);
+  const uint64_t begun_ns = next->trace ? now_ns() : 0;
+  auto plan = planner.plan(work, next->stream->options().backends);
   if (!plan || !may_follow(run, work, *plan)) return;
   const auto uses = uses_of(work, &*plan);
   const auto buffers = uses_of(work, nullptr);
@@ -129,10 +127,10 @@ void Engine::Impl::chain_next(const Ref<Command>& before) {
     }
     if (!allocated(buffers, plan->devices())) return;
     log.hold(*next, uses);
-    next->chained_ = true;
+    next->chained = true;
   }
-  if (next->trace_) trace.decided(*next->trace_, work, *plan, begun_ns, now_ns());
-  expect(*next, *next->stream_, *plan);
+  if (next->trace) trace.decided(*next->trace, work, *plan, begun_ns, now_ns());
+  expect(*next, *next->stream, *plan);
   const auto following = make_split(next, work, std::move(*plan));
   SplitRun::chain(run, following, [this, next, following] { post(next, following); });
 }
@@ -156,7 +154,7 @@ bool Engine::Impl::may_follow(const std::shared_ptr<SplitRun>& before, const Ker
   return seconds <= kLittleBetween * std::max(expected, 0.0);
 }
 
-Ref<Command> Engine::Impl::split_before(const Work& work, std::span<const Edge> edges) {
+Ref<Node> Engine::Impl::split_before(const Work& work, std::span<const Edge> edges) {
   if (edges.size() != 1) return {};
   const auto run = split_of(*edges.front().command);
   if (!run || !run->chainable()) return {};
@@ -164,34 +162,34 @@ Ref<Command> Engine::Impl::split_before(const Work& work, std::span<const Edge> 
   const bool pays =
       read ? EarlyRead::pays(backends, run->devices(), *read, settings.split == SplitMode::kForce)
            : std::holds_alternative<KernelWork>(work);
-  return pays ? edges.front().command : Ref<Command>();
+  return pays ? edges.front().command : Ref<Node>();
 }
 
-void Engine::Impl::read_early(const Ref<Command>& before) {
+void Engine::Impl::read_early(const Ref<Node>& before) {
   if (settings.verify.on) return;
   std::shared_ptr<EarlyRead> early;
   {
     MutexLock lock(log.mutex());
     const auto next = log.next_command(*before);
     if (!next) return;
-    const auto read = EarlyRead::reading(next->work_);
+    const auto read = EarlyRead::reading(next->work);
     if (!read) return;
     const Edge edge{before, Waits::kOrder};
-    if (!split_before(next->work_, {&edge, 1})) return;
-    const auto uses = uses_of(next->work_, nullptr);
+    if (!split_before(next->work, {&edge, 1})) return;
+    const auto uses = uses_of(next->work, nullptr);
     for (const auto& other : log.conflicts(*next, uses)) {
       if (other != before) return;
     }
     log.hold(*next, uses);  // or the device's memory might be taken away meanwhile
     early = std::make_shared<EarlyRead>(backends, split_of(*before), *read,
-                                        next->trace_ ? next->trace_->number : 0);
-    next->early_ = early;
+                                        next->trace ? next->trace->number : 0);
+    next->early = early;
   }
   early->start();
 }
 
-std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
-                                                   const KernelWork& work, KernelPlan plan) {
+std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Node>& command, const KernelWork& work,
+                                                   KernelPlan plan) {
   const uint64_t slices = plan.slices();
   const auto devices = plan.split ? planner.balancer_devices(plan) : std::vector<BalancerDevice>(1);
   std::unique_ptr<Balancer> balancer;
@@ -235,10 +233,10 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
       return whole_ended(command, plan, outcome.status,
                          outcome.packages.empty() ? PackageRecord() : outcome.packages.front());
     }
-    if (command->trace_) {
+    if (command->trace) {
       uint64_t begun_ns = outcome.begun_ns;  // a chained one's packages may have begun before
       for (const auto& package : outcome.packages) begun_ns = std::min(begun_ns, package.start_ns);
-      trace.launched(*command->trace_, begun_ns, now_ns(), !outcome.status);
+      trace.launched(*command->trace, begun_ns, now_ns(), !outcome.status);
     }
     if (outcome.status) {
       std::optional<double> took;
@@ -251,24 +249,24 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Command>& command,
         begun_ns = std::max(begun_ns, first_ns);
       }
       if (!outcome.read_meanwhile) took = seconds_between(begun_ns, now_ns());
-      planner.remember(std::get<KernelWork>(command->work_), plan, outcome.slices, took,
+      planner.remember(std::get<KernelWork>(command->work), plan, outcome.slices, took,
                        outcome.balanced_seconds);
       learned();
     }
     if (outcome.status && verification) {
-      const Status compared = verification->compare(*command->stream_, outcome.packages,
+      const Status compared = verification->compare(*command->stream, outcome.packages,
                                                     settings.verify.tolerance, verified);
       if (!compared) {
         tutti::log(LogLevel::kWarning, "verify: a launch could not be repeated: {}",
                    compared.error().message);
       }
     }
-    planner.ended(command->expected_);
+    planner.ended(command->expected);
     log.finish(command, code_of(outcome.status));
   };
   auto run = std::make_shared<SplitRun>(
-      SplitRun::Parts{backends, summary, compare, trace, command->trace_, std::move(rounds)}, work,
-      std::move(plan), command->stream_, std::move(balancer),
+      SplitRun::Parts{backends, summary, compare, trace, command->trace, std::move(rounds)}, work,
+      std::move(plan), command->stream, std::move(balancer),
       [this, command, ended](const SplitRun::Outcome& outcome) mutable {
         fail_if_thrown(command, guarded([&] { ended(outcome); }));
       });

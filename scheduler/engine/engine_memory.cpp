@@ -8,15 +8,6 @@
 
 namespace tutti::scheduler {
 
-bool Engine::Impl::allocated(std::span<const BufferUse> uses,
-                             std::span<const uint32_t> devices) const {
-  return std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
-    return std::all_of(devices.begin(), devices.end(), [&](uint32_t backend) {
-      return use.buffer->has_memory(backend) || use.buffer->place_on(backend) == kHostPlace;
-    });
-  });
-}
-
 void Engine::Impl::allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend) {
   for (const BufferUse& use : uses) {
     if (allocated({&use, 1}, {&backend, 1})) continue;
@@ -25,13 +16,13 @@ void Engine::Impl::allocate_what_fits(std::span<const BufferUse> uses, uint32_t 
   }
 }
 
-Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
-  if (log.any_idle()) end_idle(nullptr);
+Result<bool> Engine::Impl::free_some(const Node& command, uint32_t backend) {
+  if (batches && log.any_idle()) batches->close(nullptr);
   const auto owners = backends.memory(backend).owners();
   Ref<LogicalBuffer> oldest;
   uint64_t age = UINT64_MAX;
-  std::vector<Ref<Command>> users;  // of the oldest: its memory is free when they have ended
-  auto eviction = make_ref<Command>(*this, 0, MarkerWork{});
+  std::vector<Ref<Node>> users;  // of the oldest: its memory is free when they have ended
+  auto eviction = make_ref<Node>(*this, 0, MarkerWork{});
   {
     MutexLock lock(log.mutex());
     for (const auto& entry : owners) {
@@ -40,7 +31,7 @@ Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
       const bool own = std::any_of(uses.begin(), uses.end(),
                                    [&](const RangeUse& use) { return use.command == &command; });
       const bool busy = std::any_of(uses.begin(), uses.end(),
-                                    [](const RangeUse& use) { return !use.command->allocating_; });
+                                    [](const RangeUse& use) { return !use.command->allocating; });
       // Any that is free goes before those that are in use.
       const uint64_t rank = owner->last_use + (busy ? UINT64_MAX / 2 : 0);
       if (own || rank >= age) continue;
@@ -48,7 +39,7 @@ Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
       age = rank;
       users.clear();
       for (const RangeUse& use : uses) {
-        if (!use.command->allocating_) users.emplace_back(use.command);
+        if (!use.command->allocating) users.emplace_back(use.command);
       }
     }
     if (!oldest) {
@@ -56,7 +47,7 @@ Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
     }
     if (oldest && users.empty()) {
       const BufferUse all{oldest.get(), 0, oldest->size(), true};
-      eviction->state_ = Command::State::kRunning;
+      eviction->state = Node::State::kRunning;
       log.hold(*eviction, {&all, 1});
     }
   }
@@ -72,7 +63,7 @@ Result<bool> Engine::Impl::free_some(const Command& command, uint32_t backend) {
   return true;
 }
 
-Status Engine::Impl::allocate_one(const Command& command, LogicalBuffer& buffer, uint32_t backend) {
+Status Engine::Impl::allocate_one(const Node& command, LogicalBuffer& buffer, uint32_t backend) {
   for (bool more = true;;) {
     if (!more || backends.memory(backend).has_room(buffer.size())) {
       const auto memory = buffer.device_memory(backend);
@@ -83,9 +74,9 @@ Status Engine::Impl::allocate_one(const Command& command, LogicalBuffer& buffer,
   }
 }
 
-Status Engine::Impl::allocate(Command& command, std::span<const BufferUse> uses,
+Status Engine::Impl::allocate(Node& command, std::span<const BufferUse> uses,
                               std::span<const uint32_t> devices) {
-  if (!command.allocating_) return {};
+  if (!command.allocating) return {};
   Status status;
   MutexLock room(room_mutex);
   for (const BufferUse& use : uses) {
@@ -95,7 +86,7 @@ Status Engine::Impl::allocate(Command& command, std::span<const BufferUse> uses,
     }
   }
   MutexLock lock(log.mutex());
-  command.allocating_ = false;
+  command.allocating = false;
   return status;
 }
 

@@ -167,6 +167,10 @@ Place LogicalBuffer::place_on(uint32_t backend) const {
   return image_ ? backend + 1 : backends_.place(backend);
 }
 
+bool LogicalBuffer::in_one_memory() const {
+  return backends_.real_count() == 1 && place_on(0) == kHostPlace;
+}
+
 Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }
 
 ByteStrips LogicalBuffer::widened(const ByteStrips& strips) const {

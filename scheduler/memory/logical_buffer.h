@@ -29,11 +29,11 @@
 namespace tutti::scheduler {
 
 class BackendSet;
-class Command;
+struct Node;
 
 /// A command in flight and what it does to a range of a buffer.
 struct RangeUse {
-  Command* command = nullptr;
+  Node* command = nullptr;
   uint64_t begin = 0;
   uint64_t end = 0;
   bool writes = false;
@@ -64,6 +64,9 @@ class LogicalBuffer : public MemoryOwner {
   /// Where the copy of this device lies. Images have vendors' own layouts, also on devices that
   /// share the host's memory.
   Place place_on(uint32_t backend) const;
+
+  /// There is one device only, and it computes in this buffer's copy in the host's memory.
+  bool in_one_memory() const;
 
   /// The host's copy: allocated at first use, page-aligned unless it is the user's, pinned where it
   /// is large and a device gains by that; never moves. `wanted`: the bytes that it is needed for.

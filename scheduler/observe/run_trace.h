@@ -32,6 +32,8 @@
 
 namespace tutti::scheduler {
 
+struct CommandTrace;
+
 /// A transfer on its way in a vendor's queue.
 struct SentTransfer {
   backends::CompletionPtr completion;

@@ -115,6 +115,14 @@ std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
   return uses;
 }
 
+bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices) {
+  return std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+    return std::all_of(devices.begin(), devices.end(), [&](uint32_t backend) {
+      return use.buffer->has_memory(backend) || use.buffer->place_on(backend) == kHostPlace;
+    });
+  });
+}
+
 void note_used(std::span<const BufferUse> uses, uint32_t backend) {
   for (const BufferUse& use : uses) {
     if (!use.needed && !use.changes) continue;

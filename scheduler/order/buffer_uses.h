@@ -30,6 +30,9 @@ struct BufferUse {
 std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
 std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
 
+/// Whether all buffers have their memory on the devices.
+bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices);
+
 /// A kernel with these uses will run on `backend`.
 void note_used(std::span<const BufferUse> uses, uint32_t backend);
 /// A kernel with these uses has run, or will have before anybody looks, on `backend`.

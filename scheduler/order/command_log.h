@@ -11,10 +11,10 @@
 
 #include "base/live_counters.h"
 #include "base/thread_annotations.h"
-#include "scheduler/command/command.h"
-#include "scheduler/command/stream.h"
 #include "scheduler/order/buffer_uses.h"
 #include "scheduler/order/log_mutex.h"
+#include "scheduler/order/node.h"
+#include "scheduler/order/stream.h"
 
 namespace tutti::scheduler {
 
@@ -23,15 +23,15 @@ class LogSink {
  public:
   virtual ~LogSink() = default;
   /// Every dependency of the command is done: it may be started.
-  virtual void ready(Ref<Command> command) = 0;
+  virtual void ready(Ref<Node> command) = 0;
   /// Somebody depends on a direct command: wait for it and finish it.
-  virtual void watch(Ref<Command> command) = 0;
+  virtual void watch(Ref<Node> command) = 0;
   virtual void call_back(Command::Callback callback, cl_int status) = 0;
 };
 
 /// A prerequisite of a command.
 struct Edge {
-  Ref<Command> command;
+  Ref<Node> command;
   Waits waits = Waits::kOrder;
 };
 
@@ -45,11 +45,11 @@ class CommandLog {
   /// becomes the failure of a named prerequisite that has already failed.
   std::vector<Edge> prerequisites(Stream& stream, std::span<Command* const> wait_list,
                                   bool waits_for_all, cl_int* error) TUTTI_REQUIRES(mutex_);
-  void append(Stream& stream, const Ref<Command>& command, bool barrier) TUTTI_REQUIRES(mutex_);
+  void append(Stream& stream, const Ref<Node>& command, bool barrier) TUTTI_REQUIRES(mutex_);
   /// What a command must wait for that shall run before what is unfinished in its in-order stream:
   /// of that, what uses the same bytes as its `uses`; and those of `edges` that are not the
   /// stream's order. Absent where it must, or may as well, wait for its turn.
-  std::optional<std::vector<Edge>> edges_of_data(const Stream& stream, const Command& command,
+  std::optional<std::vector<Edge>> edges_of_data(const Stream& stream, const Node& command,
                                                  std::span<const Edge> edges,
                                                  std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);
@@ -57,79 +57,43 @@ class CommandLog {
   bool reads_what_is_written(const Stream& stream, const Work& work) TUTTI_REQUIRES(mutex_);
   /// For a command that is appended next: it is not done before those it overtakes. One of these
   /// may be added to `watch`.
-  void overtake(Stream& stream, Command& command, std::vector<Ref<Command>>& watch)
+  void overtake(Stream& stream, Node& command, std::vector<Ref<Node>>& watch)
       TUTTI_REQUIRES(mutex_);
   /// Those that an overtaking command is not done before, the oldest first.
-  std::vector<Ref<Command>> overtaken(const Command& command) TUTTI_EXCLUDES(mutex_);
+  std::vector<Ref<Node>> overtaken(const Node& command) TUTTI_EXCLUDES(mutex_);
   /// Makes `command` wait for `edges`; state kWaiting. Direct ones among them that nobody waits for
   /// yet are appended to `watch` (unless the command's own thread will wait).
-  void link(Command& command, std::span<const Edge> edges, std::vector<Ref<Command>>& watch)
+  void link(Node& command, std::span<const Edge> edges, std::vector<Ref<Node>>& watch)
       TUTTI_REQUIRES(mutex_);
   /// Drops the guard that link() left; true when nothing is left to wait for.
-  bool unguard(Command& command) TUTTI_REQUIRES(mutex_);
+  bool unguard(Node& command) TUTTI_REQUIRES(mutex_);
   /// The kernel that waits for nothing but its turn behind `command`, in an in-order stream without
   /// times; null: there is none.
-  Ref<Command> next_kernel(const Command& command) TUTTI_REQUIRES(mutex_);
+  Ref<Node> next_kernel(const Node& command) TUTTI_REQUIRES(mutex_);
   /// The same for a command of any kind, with times or without.
-  static Ref<Command> next_command(const Command& command);
+  static Ref<Node> next_command(const Node& command);
 
   /// Started commands, other than `self`, whose uses of buffers meet `uses`.
-  std::vector<Ref<Command>> conflicts(const Command& self, std::span<const BufferUse> uses)
+  std::vector<Ref<Node>> conflicts(const Node& self, std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);
   /// The command has started: its uses are in force until it is done. A use by an earlier command
   /// of the same stream on the same device is merged into it: the vendor's queue keeps that order.
-  void hold(Command& command, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+  void hold(Node& command, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
 
   /// A submitting command became direct. True when somebody must watch it.
-  bool set_direct(Command& command, uint32_t backend, backends::CompletionPtr completion)
+  bool set_direct(Node& command, uint32_t backend, backends::CompletionPtr completion)
       TUTTI_REQUIRES(mutex_);
-  /// The stream's newest command, when it is a batch on `backend` that a launch may join.
-  Ref<Command> open_batch(Stream& stream) TUTTI_REQUIRES(mutex_);
-  /// A plan by which a launch of that kernel and shape has begun or joined the stream's newest
-  /// batch, and that will do for `work`; null: there is none, or it has done for many.
-  std::shared_ptr<const KernelPlan> planned_before(Stream& stream, const KernelWork& work)
-      TUTTI_REQUIRES(mutex_);
-  /// The kind of `work` in the batch, to which it belongs from now on. `plan` (null: none) will do
-  /// for `launches` more of that kernel and shape, unless it was made earlier and is not `anew`.
-  Command::Kind& kind_of(Command& batch, const KernelWork& work,
-                         std::shared_ptr<const KernelPlan> plan, uint32_t launches, bool anew)
-      TUTTI_REQUIRES(mutex_);
-  /// What uses `uses` joins the batch, which is no more direct until set_direct().
-  void join(Command& batch, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+  /// Back from direct to submitting, for what joins it: until set_direct().
+  static void reopen(Node& batch);
   /// A read has joined, which writes there in the host's memory.
-  void join_host_use(Stream& stream, Command& batch, const HostUse& use) TUTTI_REQUIRES(mutex_);
-  /// What a launch that has joined needs beside its buffers lives on with the batch.
-  static void keep(Command& batch, const KernelWork& work);
-  /// A launch of this kind has joined, and is on its way: the next one may repeat it, until
-  /// something else uses the batch's buffers.
-  void may_repeat(Stream& stream, Command& batch, Command::Kind& kind) TUTTI_REQUIRES(mutex_);
+  void join_host_use(Stream& stream, Node& batch, const HostUse& use) TUTTI_REQUIRES(mutex_);
 
-  /// Somebody observes what has joined the batch last, which ends with `completion`.
-  void take_batch_event(Stream& stream, Command& batch, Command& event, uint32_t backend,
-                        backends::CompletionPtr completion) TUTTI_REQUIRES(mutex_);
-
-  /// A launch that repeats another one of its batch.
-  struct Repeat {
-    Command* batch = nullptr;  // lives until end() at least; null: there is none
-    Command::Kind* kind = nullptr;
-    uint64_t lease = 0;  // 0: the batch is submitting, as of join()
-  };
-  /// A launch like that joins the stream's newest batch, which one like it, but for numbers, has
-  /// joined before. Between begin() and end() it is made. `brief`: only if it is.
-  Repeat begin_repeat(Stream& stream, const LaunchableKernel& kernel, const LaunchShape& shape,
-                      bool local_given, ArgumentSource& arguments, bool brief)
-      TUTTI_EXCLUDES(mutex_);
-  /// It is on its way, with the completion that the batch has now. False: the batch has still to be
-  /// made direct.
-  bool end_repeat(const Repeat& repeat) TUTTI_EXCLUDES(mutex_) {
-    return repeat.lease != 0 && mutex_.leave(repeat.lease);
-  }
   /// The in-order stream's newest command, if it and with it all before it are in the vendor's
   /// hands on one device. Null otherwise.
-  Ref<Command> newest_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
+  Ref<Node> newest_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// Whether the vendor's queue keeps the order between `command`, which is in it or is to be, and
   /// `other`, for which it would otherwise have to wait.
-  static bool ahead_of(const Command& command, const Command& other);
+  static bool ahead_of(const Node& command, const Node& other);
   /// Nothing of the stream is unfinished.
   bool is_idle(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// Whether all have ended well, or are in the vendor's hands and before what the in-order stream
@@ -137,73 +101,69 @@ class CommandLog {
   bool are_ahead(const Stream& stream, std::span<Command* const> commands) TUTTI_EXCLUDES(mutex_);
   /// For a read that is not part of its stream's order, which the vendor's queue keeps: holds what
   /// it uses if nothing stands in its way but what is ahead of it in the queue of `before`, if any.
-  bool hold_behind(Stream& stream, const Command* before, const Ref<Command>& read,
+  bool hold_behind(Stream& stream, const Node* before, const Ref<Node>& read,
                    std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
 
-  /// The stream's only unfinished command, if it is a batch that may be idle once everything of it
-  /// has ended: the application has released nothing since it began. Null: there is none.
-  Command* may_be_idle(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// All that has joined the batch has ended well, and the application has waited for it. It is
   /// kept for launches to come, and in nobody's way: an application that launches and waits, again
   /// and again, has one command for all of that, too.
-  void make_idle(Command& batch) TUTTI_REQUIRES(mutex_);
+  void make_idle(Node& batch) TUTTI_REQUIRES(mutex_);
+  /// It is no more, since something joins it.
+  void wake(Node& batch) TUTTI_REQUIRES(mutex_);
+  /// The application has released nothing that commands use since this one was appended.
+  bool nothing_released_since(const Node& command) TUTTI_REQUIRES(mutex_) {
+    return command.releases == releases_;
+  }
   bool any_idle() const { return idle_count_.load(std::memory_order_relaxed) != 0; }
   /// Batches that rest, of one stream or, where the application has released something, all: they
   /// do so no more, and are to be finished by who asks.
-  std::vector<Ref<Command>> take_idle(const Stream* stream) TUTTI_EXCLUDES(mutex_);
+  std::vector<Ref<Node>> take_idle(const Stream* stream) TUTTI_EXCLUDES(mutex_);
 
   /// What to ask for a direct command's end; closes a batch. Null while a launch is joining.
-  backends::CompletionPtr completion_of(Command& command) TUTTI_EXCLUDES(mutex_);
+  backends::CompletionPtr completion_of(Node& command) TUTTI_EXCLUDES(mutex_);
   /// The same, but of a batch what its launches so far end with: more may join.
-  backends::CompletionPtr completion_so_far(const Command& command) TUTTI_EXCLUDES(mutex_);
+  backends::CompletionPtr completion_so_far(const Node& command) TUTTI_EXCLUDES(mutex_);
 
   /// State kRunning and status CL_RUNNING; calls back through the sink after the lock is gone.
-  void set_running(const Ref<Command>& command) TUTTI_EXCLUDES(mutex_);
+  void set_running(const Ref<Node>& command) TUTTI_EXCLUDES(mutex_);
 
   /// The command has ended with CL_COMPLETE or an error; its data is in place. Wakes waiters,
   /// queues callbacks, starts dependents, and fails those that a failure reaches; of a command that
   /// overtook others, all but who waits for its data alone only once those are done. Once per
   /// command; later calls do nothing. Walks a list: long chains do not use stack.
-  void finish(const Ref<Command>& command, cl_int status) TUTTI_EXCLUDES(mutex_);
+  void finish(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(mutex_);
 
-  void add_callback(const Ref<Command>& command, cl_int type, Command::Callback callback)
+  void add_callback(const Ref<Node>& command, cl_int type, Command::Callback callback)
       TUTTI_EXCLUDES(mutex_);
 
   /// A stream's oldest command that is not known to be done, if it is a direct one; else null.
-  Ref<Command> oldest_direct(Stream& stream) TUTTI_EXCLUDES(mutex_);
+  Ref<Node> oldest_direct(Stream& stream) TUTTI_EXCLUDES(mutex_);
   /// `command` is now the stream's newest one whose own end is measured. Returns the one before.
-  Ref<Command> exchange_sampled(Stream& stream, Ref<Command> command) TUTTI_REQUIRES(mutex_);
+  Ref<Node> exchange_sampled(Stream& stream, Ref<Node> command) TUTTI_REQUIRES(mutex_);
   /// Now and then, where a stream has many commands that are not known to be done, the oldest of
   /// them; else null.
-  Ref<Command> in_a_crowd(Stream& stream) TUTTI_REQUIRES(mutex_);
+  Ref<Node> in_a_crowd(Stream& stream) TUTTI_REQUIRES(mutex_);
+  /// Forgets the oldest of the stream's commands that are done.
+  void drop_done(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// A stream's commands that are not known to be done.
-  std::vector<Ref<Command>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
+  std::vector<Ref<Node>> outstanding(Stream& stream) TUTTI_EXCLUDES(mutex_);
 
  private:
-  void count_wait(const Command& command, uint64_t now) TUTTI_REQUIRES(mutex_);
-  void release_uses(Command& command) TUTTI_REQUIRES(mutex_);
-  void note_end(Command& command) TUTTI_REQUIRES(mutex_);
-  void wake(Command& batch) TUTTI_REQUIRES(mutex_);
-  void drop_done(Stream& stream) TUTTI_REQUIRES(mutex_);
-  Ref<Command> first_if_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
+  void count_wait(const Node& command, uint64_t now) TUTTI_REQUIRES(mutex_);
+  void release_uses(Node& command) TUTTI_REQUIRES(mutex_);
+  void note_end(Node& command) TUTTI_REQUIRES(mutex_);
+  Ref<Node> first_if_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
 
   /// Whether `command`, or a read that has joined it, must keep its order with what uses the host's
   /// memory so.
-  static bool meets_in_host_memory(const HostUse& use, const Command& command);
-  /// Whether another launch on its device may join.
-  static bool joinable(const Command& batch);
-  /// The batch is waiting for the launch that has just joined.
-  static void reopen(Command& batch);
-  static Command::Kind* find_kind(Command& batch, const LaunchableKernel& kernel,
-                                  const LaunchShape& shape, bool local_given,
-                                  ArgumentSource& arguments, bool brief);
+  static bool meets_in_host_memory(const HostUse& use, const Node& command);
 
   LogSink& sink_;
   live::Header* const live_ = live::process();  // null: nobody counts
   LogMutex mutex_{reopen};
   uint64_t last_use_ TUTTI_GUARDED_BY(mutex_) = 0;  // of any buffer
   uint64_t releases_ TUTTI_GUARDED_BY(mutex_) = 0;  // of anything that commands use
-  std::vector<Ref<Command>> idle_batches_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<Ref<Node>> idle_batches_ TUTTI_GUARDED_BY(mutex_);
   std::atomic<size_t> idle_count_{0};  // so many
 };
 

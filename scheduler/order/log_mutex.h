@@ -17,12 +17,12 @@
 
 namespace tutti::scheduler {
 
-class Command;
+struct Node;
 
 class TUTTI_CAPABILITY("mutex") LogMutex {
  public:
   /// `reopen` makes a batch submitting again, for a launch that is being made as the lease ends.
-  explicit LogMutex(void (*reopen)(Command& batch)) : reopen_(reopen) {}
+  explicit LogMutex(void (*reopen)(Node& batch)) : reopen_(reopen) {}
 
   void lock() TUTTI_ACQUIRE() TUTTI_NO_THREAD_SAFETY_ANALYSIS {
     mutex_.lock();
@@ -44,7 +44,7 @@ class TUTTI_CAPABILITY("mutex") LogMutex {
   }
 
   /// The lease, from when the lock is let go; odd numbers and 0 are no leases.
-  uint64_t lease(Command& batch) TUTTI_REQUIRES(this) {
+  uint64_t lease(Node& batch) TUTTI_REQUIRES(this) {
     batch_ = &batch;
     newest_ += 2;
     lease_.store(newest_, std::memory_order_release);
@@ -81,10 +81,10 @@ class TUTTI_CAPABILITY("mutex") LogMutex {
     first = std::move(next);
   }
 
-  void (*const reopen_)(Command& batch);
+  void (*const reopen_)(Node& batch);
   Mutex mutex_;
-  std::atomic<uint64_t> lease_{0};                     // 0: there is none
-  Command* batch_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // of the lease
+  std::atomic<uint64_t> lease_{0};                  // 0: there is none
+  Node* batch_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // of the lease
   uint64_t newest_ TUTTI_GUARDED_BY(mutex_) = 0;
   Retired retired_ TUTTI_GUARDED_BY(mutex_);
 };

@@ -213,16 +213,17 @@ struct DirectPath::Submitter {
 
 Result<backends::CompletionPtr> DirectPath::note(Result<backends::CompletionPtr> submitted,
                                                  Submitter& submitter, Stream& stream,
-                                                 const Stream::Turn& turn) {
+                                                 const DeviceQueues::Turn& turn) {
   if (submitted) submitter.newest = *submitted;
-  if (submitter.newest) stream.submitted(submitter.backend, turn, std::move(submitter.newest));
+  if (submitter.newest)
+    stream.queues.submitted(submitter.backend, turn, std::move(submitter.newest));
   return submitted;
 }
 
 Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& stream,
                                                    uint32_t backend, backends::WaitList wait,
                                                    Wanted wanted) {
-  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, wanted.times));
+  TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, wanted.times));
   std::vector<backends::CompletionPtr> longer;
   if (turn.after) {
     longer.assign(wait.begin(), wait.end());
@@ -238,7 +239,7 @@ Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Strea
                                                    uint32_t backend,
                                                    std::span<const BufferUse> uses, bool observed,
                                                    VendorLaunch& made) {
-  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
+  TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
   Submitter submitter{backends_, *turn.queue, backend, {}, observed, nullptr, uses, &made};
   if (turn.after) submitter.wait = {&turn.after, 1};
   auto submitted = submitter(work);
@@ -247,7 +248,7 @@ Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Strea
 }
 
 Status DirectPath::write_blocking(const WriteWork& work, Stream& stream, uint32_t backend) {
-  TUTTI_ASSIGN(const Stream::Turn turn, stream.next_turn(backend, false));
+  TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
   if (turn.after) TUTTI_TRY(turn.after->wait());
   LogicalBuffer& buffer = *work.to.buffer;
   TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));

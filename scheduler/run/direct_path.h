@@ -14,6 +14,13 @@ namespace tutti::scheduler {
 
 inline constexpr uint32_t kNoBackend = UINT32_MAX;
 
+/// A kernel's launch as its device's queue gets it.
+struct VendorLaunch {
+  backends::Queue* queue = nullptr;
+  backends::Launch launch;
+  std::vector<backends::Argument> arguments;
+};
+
 class DirectPath {
  public:
   explicit DirectPath(BackendSet& backends) : backends_(backends) {}
@@ -59,9 +66,9 @@ class DirectPath {
       TUTTI_TRY(made.queue->launch_again(made.launch, run));
       if (run.get() == before) return {};
     }
-    Stream::Turn turn;  // of a queue that does not measure, as in submit()
+    DeviceQueues::Turn turn;  // of a queue that does not measure, as in submit()
     turn.queue = made.queue;
-    stream.submitted(backend, turn, run);
+    stream.queues.submitted(backend, turn, run);
     return {};
   }
 
@@ -70,7 +77,7 @@ class DirectPath {
   /// Tells the stream what was submitted last in this turn, also where the work itself failed.
   static Result<backends::CompletionPtr> note(Result<backends::CompletionPtr> submitted,
                                               Submitter& submitter, Stream& stream,
-                                              const Stream::Turn& turn);
+                                              const DeviceQueues::Turn& turn);
   bool reachable(const BufferUse& use, uint32_t backend) const;
   bool valid(const BufferView& view, uint64_t offset, uint64_t size, uint32_t backend) const;
   bool fits(const LogicalBuffer& buffer, uint32_t backend) const;

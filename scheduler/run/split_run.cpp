@@ -200,10 +200,10 @@ void SplitRun::give_back(size_t participant, Range range, Error error) {
 
 Status SplitRun::sit_down(size_t participant, Seat& seat) {
   seat.backend = backend(participant);
-  TUTTI_ASSIGN(backends::Queue * queue, stream_->vendor_queue(seat.backend, true));
+  TUTTI_ASSIGN(backends::Queue * queue, stream_->queues.queue(seat.backend, true));
   seat.queues.push_back(queue);
   if (side_by_side(seat.backend)) {
-    TUTTI_ASSIGN(queue, stream_->side_queue(seat.backend));
+    TUTTI_ASSIGN(queue, stream_->queues.side_queue(seat.backend));
     seat.queues.push_back(queue);
   }
   const bool rewritten = !whole() && work_.kernel->summary().needs_rewrite;

@@ -19,11 +19,10 @@
 #include "base/thread_annotations.h"
 #include "scheduler/balance/balancer.h"
 #include "scheduler/balance/regions.h"
-#include "scheduler/command/command.h"
-#include "scheduler/command/stream.h"
 #include "scheduler/command/work.h"
 #include "scheduler/observe/run_summary.h"
 #include "scheduler/observe/run_trace.h"
+#include "scheduler/order/stream.h"
 #include "scheduler/plan/planner.h"
 #include "scheduler/run/merge.h"
 

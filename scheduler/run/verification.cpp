@@ -235,7 +235,7 @@ Status Verification::run_whole(Stream& stream) {
     launch.global[d] = plan_.shape.global[d];
     (*launch.local)[d] = plan_.shape.local[d];
   }
-  TUTTI_ASSIGN(backends::Queue * queue, stream.vendor_queue(backend, true));
+  TUTTI_ASSIGN(backends::Queue * queue, stream.queues.queue(backend, true));
   TUTTI_ASSIGN(const auto completion, queue->launch(launch, {}));
   return completion->wait();
 }

@@ -10,9 +10,9 @@
 
 #include "base/config.h"
 #include "base/thread_annotations.h"
-#include "scheduler/command/stream.h"
 #include "scheduler/command/work.h"
 #include "scheduler/observe/run_summary.h"
+#include "scheduler/order/stream.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -15,19 +16,19 @@ namespace {
 using namespace scheduler;
 
 struct Sink : LogSink {
-  void ready(Ref<Command> command) override { started.push_back(std::move(command)); }
-  void watch(Ref<Command> command) override { watched.push_back(std::move(command)); }
+  void ready(Ref<Node> command) override { started.push_back(std::move(command)); }
+  void watch(Ref<Node> command) override { watched.push_back(std::move(command)); }
   void call_back(Command::Callback callback, cl_int status) override { callback(status); }
 
-  std::vector<Ref<Command>> started, watched;
+  std::vector<Ref<Node>> started, watched;
 };
 
 /// Nobody polls these commands' vendors.
-struct Owner : CommandOwner {
-  std::vector<Ref<Command>> overtaken(Command&) override { return {}; }
-  backends::CompletionPtr completion_of(Command&) override { return nullptr; }
-  void finish_direct(const Ref<Command>&, cl_int) override {}
-  void add_callback(const Ref<Command>&, cl_int, Command::Callback) override {}
+struct Owner : NodeOwner {
+  std::vector<Ref<Node>> overtaken(Node&) override { return {}; }
+  backends::CompletionPtr completion_of(Node&) override { return nullptr; }
+  void finish_direct(const Ref<Node>&, cl_int) override {}
+  void add_callback(const Ref<Node>&, cl_int, Command::Callback) override {}
   VendorClock& clock(uint32_t) override { return clock_; }
 
  private:
@@ -60,29 +61,29 @@ class CommandLogTest : public ::testing::Test {
     list.push_back(std::make_unique<FakeBackend>(0, 'h'));
     return list;
   }
-  Ref<Command> command() { return make_ref<Command>(owner, CL_COMMAND_MARKER, MarkerWork{}); }
+  Ref<Node> command() { return make_ref<Node>(owner, CL_COMMAND_MARKER, MarkerWork{}); }
   /// Appends a command; true when it may start at once.
-  bool enqueue(Stream& stream, const Ref<Command>& added, std::vector<Command*> wait_list = {},
+  bool enqueue(Stream& stream, const Ref<Node>& added, std::vector<Command*> wait_list = {},
                bool barrier = false) {
-    std::vector<Ref<Command>> watch;
+    std::vector<Ref<Node>> watch;
     MutexLock lock(log.mutex());
     cl_int error = CL_SUCCESS;
     const auto edges = log.prerequisites(stream, wait_list, barrier, &error);
     EXPECT_EQ(error, CL_SUCCESS);
     log.append(stream, added, barrier);
     log.link(*added, edges, watch);
-    unfinished.push_back(added);
+    left.push_back(added);
     return log.unguard(*added);
   }
-  void finish(const Ref<Command>& command, cl_int status) {
-    std::erase(unfinished, command);
+  void finish(const Ref<Node>& command, cl_int status) {
+    std::erase(left, command);
     log.finish(command, status);
   }
   /// The log holds what has not ended, as the command holds its stream.
   void TearDown() override {
-    while (!unfinished.empty()) finish(Ref(unfinished.front()), CL_COMPLETE);
+    for (const auto& command : left) log.finish(command, CL_COMPLETE);
   }
-  void make_direct(const Ref<Command>& direct, backends::CompletionPtr completion) {
+  void make_direct(const Ref<Node>& direct, backends::CompletionPtr completion) {
     MutexLock lock(log.mutex());
     log.set_direct(*direct, 0, std::move(completion));
   }
@@ -91,7 +92,7 @@ class CommandLogTest : public ::testing::Test {
   Owner owner;
   Sink sink;
   CommandLog log{sink};
-  std::vector<Ref<Command>> unfinished;
+  std::deque<Ref<Node>> left;  // that has been enqueued, and not finished by the test
   Ref<Stream> in_order = make_ref<Stream>(set, StreamOptions{});
   Ref<Stream> out_of_order = make_ref<Stream>(set, StreamOptions{.out_of_order = true});
 };
@@ -135,7 +136,7 @@ TEST_F(CommandLogTest, AFailureReachesThoseThatNamedIt) {
 TEST_F(CommandLogTest, ALongChainOfFailuresNeedsNoStack) {
   const auto first = command();
   EXPECT_TRUE(enqueue(*out_of_order, first));
-  Ref<Command> last = first;
+  Ref<Node> last = first;
   for (int i = 0; i < 200000; ++i) {
     const auto next = command();
     EXPECT_FALSE(enqueue(*out_of_order, next, {last.get()}));

@@ -37,7 +37,7 @@ class EngineBatchEvent : public EngineTest {
     for (uint32_t device = 0; device < set->count(); ++device) {
       set->model().add(model_key(work), device, kBytes, 1e-6);
     }
-    Engine::Observer observer{CL_COMMAND_NDRANGE_KERNEL};
+    LaunchObserver observer{CL_COMMAND_NDRANGE_KERNEL};
     if (launch_again(*engine, stream, work, &observer)) {
       ++again;
       EXPECT_EQ(observer.command->type(), static_cast<cl_command_type>(CL_COMMAND_NDRANGE_KERNEL));
@@ -203,7 +203,7 @@ TEST_F(EngineBatchEvent, LongOnesAreCommandsOfTheirOwn) {
   });
   for (int i = 0; i < 50; ++i) {
     set->model().add(model_key(known), 0, kBytes, 1e-3);
-    Engine::Observer observer{CL_COMMAND_NDRANGE_KERNEL};
+    LaunchObserver observer{CL_COMMAND_NDRANGE_KERNEL};
     ASSERT_FALSE(launch_again(*engine, *stream, known, &observer));
     ASSERT_TRUE(enqueue(*stream, known));
   }
@@ -264,7 +264,7 @@ TEST_F(EngineBatchEvent, RefusedLaunchesHaveNoEvent) {
   fakes[0]->refuse_launches = 1;
   KernelWork work = map_kernel(in, out, 99);
   work.kernel = kernel_;
-  Engine::Observer observer{CL_COMMAND_NDRANGE_KERNEL};
+  LaunchObserver observer{CL_COMMAND_NDRANGE_KERNEL};
   EXPECT_FALSE(launch_again(*engine, *stream, work, &observer));
   EXPECT_FALSE(observer.command);
   EXPECT_EQ(fakes[0]->refuse_launches, 0);

@@ -3,11 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "engine_fixture.h"
-#include "scheduler/engine/engine_impl.h"
+#include "scheduler/observe/energy_monitor.h"
+#include "scheduler/observe/run_summary.h"
 
 namespace tutti::testing {
 namespace {
 using namespace scheduler;
+
+const EnergySettings no_energy;
 
 class EngineFailure : public EngineTest {};
 
@@ -129,7 +132,8 @@ TEST_F(EngineFailure, OnlyMissingRangesTravel) {
 
 TEST_F(EngineFailure, TheSummaryNamesPackagesAndReasons) {
   start("hd", SplitMode::kForce);
-  RunSummary summary(*set, "-", engine->impl().energy);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  RunSummary summary(*set, "-", energy);
   KernelPlan plan;
   plan.why = KernelPlan::Why::kSingle;
   auto in = buffer(2), out = buffer(0);

@@ -328,7 +328,7 @@ class Program {
       engine_.backends().model().add(model_key(work), device, work.shape.items(),
                                      seconds * static_cast<double>(pick(1, 3)));
     }
-    Engine::Observer observer{CL_COMMAND_NDRANGE_KERNEL};
+    LaunchObserver observer{CL_COMMAND_NDRANGE_KERNEL};
     if (!setup_.out_of_order &&
         launch_again(engine_, *stream_, work, observed ? &observer : nullptr)) {
       if (observed) note(Work(work).index(), observer.command);

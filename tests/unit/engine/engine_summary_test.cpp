@@ -6,17 +6,21 @@
 #include <sstream>
 
 #include "engine_fixture.h"
-#include "scheduler/engine/engine_impl.h"
+#include "scheduler/observe/energy_monitor.h"
+#include "scheduler/observe/run_summary.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::testing {
 namespace {
 
 using namespace scheduler;
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+
+const EnergySettings no_energy;
 
 class EngineSummary : public EngineTest {
  protected:
@@ -98,7 +102,8 @@ TEST_F(EngineSummary, OneDeviceForbidsNothingOfTheKernel) {
 
 TEST_F(EngineSummary, ByTimeWithTotalsAndGains) {
   start("hd", SplitMode::kForce);
-  RunSummary summary(*set, "-", engine->impl().energy);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  RunSummary summary(*set, "-", energy);
   const KernelWork small = kernel("small", "calls printf", 2e-3);
   const KernelWork large = kernel("large", "", 20e-3);
   KernelPlan whole = plan(small);
@@ -146,7 +151,8 @@ TEST_F(EngineSummary, ByTimeWithTotalsAndGains) {
 
 TEST_F(EngineSummary, EachReasonIsCountedAndWhatIsOfTheLastOneSaysSo) {
   start("hd", SplitMode::kForce);
-  RunSummary summary(*set, "-", engine->impl().energy);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  RunSummary summary(*set, "-", energy);
   const KernelWork work = kernel("k", "", 20e-3);
   KernelPlan split = plan(work);
   split.split = true;
@@ -181,7 +187,8 @@ TEST_F(EngineSummary, EachReasonIsCountedAndWhatIsOfTheLastOneSaysSo) {
 
 TEST_F(EngineSummary, ManyVerdictsDoNotFillMemory) {
   start("hd", SplitMode::kForce);
-  RunSummary summary(*set, "-", engine->impl().energy);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  RunSummary summary(*set, "-", energy);
   uint64_t launches = 0;
   for (int i = 0; i < 100; ++i) {
     const KernelWork work = kernel("k", "reason number " + std::to_string(i), 1e-3);
@@ -197,7 +204,8 @@ TEST_F(EngineSummary, ManyVerdictsDoNotFillMemory) {
 
 TEST_F(EngineSummary, WhatMovesIsCounted) {
   start("dd", SplitMode::kForce);
-  RunSummary summary(*set, "-", engine->impl().energy);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  RunSummary summary(*set, "-", energy);
   EXPECT_THAT(summary.text(), HasSubstr("nothing was moved"));
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(0);

@@ -96,7 +96,7 @@ class FakeKernel : public scheduler::LaunchableKernel {
 /// As the application's kernel object launches what repeats an earlier launch; false: it does not.
 inline bool launch_again(scheduler::Engine& engine, scheduler::Stream& stream,
                          const scheduler::KernelWork& work,
-                         scheduler::Engine::Observer* observer = nullptr) {
+                         scheduler::LaunchObserver* observer = nullptr) {
   struct Arguments final : scheduler::ArgumentSource {
     explicit Arguments(const scheduler::ArgumentSet& now) : set(now) {}
     bool give_numbers(scheduler::LaunchedArguments& launched) override {

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/command/stream.h"
+#include "scheduler/devices/device_queues.h"
 
 namespace tutti::scheduler {
 
-uint32_t Stream::next_number() {
-  static std::atomic<uint32_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-Result<backends::Queue*> Stream::queue_of(uint32_t backend, size_t index) {
+Result<backends::Queue*> DeviceQueues::queue_of(uint32_t backend, size_t index) {
   Lane& lane = devices_[backend][index];
   if (auto* queue = lane.queue.load(std::memory_order_acquire)) return queue;
   // With no lock held: of two threads that need it first, one makes it in vain.
@@ -21,9 +16,9 @@ Result<backends::Queue*> Stream::queue_of(uint32_t backend, size_t index) {
   return lane.made.get();
 }
 
-Result<Stream::Turn> Stream::next_turn(uint32_t backend, bool measured) {
+Result<DeviceQueues::Turn> DeviceQueues::next_turn(uint32_t backend, bool measured) {
   Turn turn;
-  TUTTI_ASSIGN(turn.queue, vendor_queue(backend, measured));
+  TUTTI_ASSIGN(turn.queue, queue(backend, measured));
   if (has_one_lane(backend)) return turn;
   turn.lane = measured ? kMeasured : kPlain;
   MutexLock lock(mutex_);
@@ -32,7 +27,7 @@ Result<Stream::Turn> Stream::next_turn(uint32_t backend, bool measured) {
   return turn;
 }
 
-void Stream::submitted(uint32_t backend, const Turn& turn, backends::CompletionPtr newest) {
+void DeviceQueues::submitted(uint32_t backend, const Turn& turn, backends::CompletionPtr newest) {
   if (has_one_lane(backend)) return;
   MutexLock lock(mutex_);
   Lanes& lanes = devices_[backend];
@@ -44,7 +39,7 @@ void Stream::submitted(uint32_t backend, const Turn& turn, backends::CompletionP
   lane.newest.swap(newest);  // the old one goes after the lock
 }
 
-std::vector<backends::Queue*> Stream::existing_queues(uint32_t backend) const {
+std::vector<backends::Queue*> DeviceQueues::existing(uint32_t backend) const {
   std::vector<backends::Queue*> queues;
   const Lanes* lanes = devices_.find(backend);
   if (lanes == nullptr) return queues;
@@ -54,10 +49,10 @@ std::vector<backends::Queue*> Stream::existing_queues(uint32_t backend) const {
   return queues;
 }
 
-std::vector<backends::Queue*> Stream::existing_queues() const {
+std::vector<backends::Queue*> DeviceQueues::existing() const {
   std::vector<backends::Queue*> queues;
   for (uint32_t i = 0; i < backends_.count(); ++i) {
-    for (auto* queue : existing_queues(i)) queues.push_back(queue);
+    for (auto* queue : existing(i)) queues.push_back(queue);
   }
   return queues;
 }

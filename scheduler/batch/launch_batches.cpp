@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/batch/launch_batches.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::scheduler {
+namespace {
+
+// A plan lasts for so many more launches: for as many as are expected to take this long together,
+// and where there is one device only it would be the same again.
+constexpr double kPlannedSeconds = 1e-3;
+constexpr uint32_t kFewestUnplanned = 15, kMostUnplanned = 1023;
+
+uint32_t launches_by(const KernelPlan& plan) {
+  if (plan.why == KernelPlan::Why::kOneDevice) return kMostUnplanned;
+  const double each = plan.whole_seconds - plan.wait_seconds;
+  if (each <= 0) return kFewestUnplanned;
+  return static_cast<uint32_t>(
+      std::clamp<double>(kPlannedSeconds / each, kFewestUnplanned, kMostUnplanned));
+}
+
+/// Nothing but the model, the load and where data lie may change what is planned next.
+bool lasts(const KernelPlan& plan) {
+  using Why = KernelPlan::Why;
+  return !plan.exact && (plan.why == Why::kSmall || plan.why == Why::kOneDevice ||
+                         plan.why == Why::kSingle || plan.why == Why::kNever);
+}
+
+}  // namespace
+
+bool LaunchBatches::joinable(const Node& batch) {
+  constexpr size_t kMostBuffers = 256;
+  return batch.batch && batch.open && batch.state == Node::State::kDirect && !batch.watched &&
+         batch.dependents.empty() && !batch.after && batch.batch->has_room() &&
+         batch.used_buffers.size() < kMostBuffers;
+}
+
+Ref<Node> LaunchBatches::open_batch(const Stream& stream) {
+  const Node* last = stream.last.get();
+  return last && joinable(*last) ? stream.last : Ref<Node>();
+}
+
+bool LaunchBatches::is_free(const Node& batch, std::span<const BufferUse> uses) {
+  if (!allocated(uses, {&batch.backend, 1})) return false;
+  const auto conflicts = log_.conflicts(batch, uses);
+  return std::all_of(conflicts.begin(), conflicts.end(),
+                     [&](const auto& other) { return CommandLog::ahead_of(batch, *other); });
+}
+
+void LaunchBatches::join_node(Node& batch, std::span<const BufferUse> uses) {
+  if (batch.idle) log_.wake(batch);
+  CommandLog::reopen(batch);
+  if (std::exchange(batch.touched, false)) batch.batch->look_again();
+  log_.hold(batch, uses);
+}
+
+Ref<Node> LaunchBatches::join_launch(Stream& stream, const KernelWork& work, const KernelPlan& plan,
+                                     std::span<BufferUse> uses) {
+  const uint32_t backend = plan.backend;
+  Ref<Node> batch = open_batch(stream);
+  if (!batch || batch->backend != backend || !parts_.direct.possible(uses, backend)) return {};
+  if (batch->batch->has_events() && !plan.brief) return {};
+  if (parts_.direct.sends(uses, backend)) {
+    for (BufferUse& use : uses) use.writes = true;
+  }
+  if (!is_free(*batch, uses)) return {};
+  join_node(*batch, uses);
+  batch->batch->keep(std::get<KernelWork>(batch->work), work);
+  return batch;
+}
+
+LaunchBatch::Kind& LaunchBatches::kind_of(Node& batch, const KernelWork& work,
+                                          std::shared_ptr<const KernelPlan> plan, uint32_t launches,
+                                          bool anew) {
+  std::shared_ptr<const void> replaced;
+  auto& kind = batch.batch->kind_of(work, std::move(plan), launches, anew, replaced);
+  if (replaced) log_.mutex().retire(std::move(replaced));
+  return kind;
+}
+
+std::shared_ptr<const KernelPlan> LaunchBatches::planned_before(const Stream& stream,
+                                                                const KernelWork& work) {
+  const Node* last = stream.last.get();
+  // One that is submitting is in another thread's hands.
+  if (!last || !last->batch || last->state != Node::State::kDirect) return nullptr;
+  return last->batch->planned_before(std::get<KernelWork>(last->work), work);
+}
+
+Ref<Node> LaunchBatches::new_event(const EnqueueOptions& options) {
+  return options.observed ? make_ref<Node>(parts_.owner, options.type, MarkerWork{}) : Ref<Node>();
+}
+
+void LaunchBatches::take_event(Stream& stream, Node& batch, Node& event, uint32_t backend,
+                               backends::CompletionPtr completion) {
+  batch.batch->take_event();
+  event.stream = Ref<Stream>(&stream);
+  log_.set_direct(event, backend, std::move(completion));
+}
+
+void LaunchBatches::settle(Stream& stream, Node& batch, uint32_t backend,
+                           const Expectation& expected, backends::CompletionPtr completion,
+                           LaunchBatch::Kind* repeatable, Node* event) {
+  Ref<Node> awaited;  // nothing else may hold the batch once the lock is gone
+  {
+    MutexLock lock(log_.mutex());
+    if (event) take_event(stream, batch, *event, backend, completion);
+    if (expected.devices != 0) batch.expected = expected;
+    if (log_.set_direct(batch, backend, std::move(completion))) {
+      awaited = Ref<Node>(&batch);
+    } else if (repeatable) {
+      may_repeat(stream, batch, *repeatable);
+    }
+  }
+  if (awaited) parts_.sink.watch(std::move(awaited));
+}
+
+bool LaunchBatches::is_brief(const KernelWork& work, uint32_t backend) {
+  constexpr double kBriefSeconds = 50e-6;
+  const auto speed = parts_.model.speed(model_key(work), backend);
+  return speed && static_cast<double>(work.shape.items()) < *speed * kBriefSeconds;
+}
+
+Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelWork& work,
+                                                   const EnqueueOptions& options) {
+  std::vector<BufferUse> uses;
+  Ref<Node> batch;
+  LaunchBatch::Kind* kind = nullptr;
+  std::shared_ptr<const KernelPlan> lasting;
+  {
+    MutexLock lock(log_.mutex());
+    lasting = planned_before(stream, work);
+    uses = uses_of(work, nullptr);
+    // Data that lie elsewhere are reason enough to think again.
+    if (lasting && (!options.observed || lasting->brief) &&
+        !parts_.direct.sends(uses, lasting->backend)) {
+      batch = join_launch(stream, work, *lasting, uses);
+      if (batch) {
+        kind = &kind_of(*batch, work, lasting, launches_by(*lasting), false);
+        kind->brief = lasting->brief;
+      }
+    }
+  }
+  if (batch) {
+    stream.note_unplanned();
+    return submit(batch, stream, work, *lasting, uses, kind, options);
+  }
+  TUTTI_ASSIGN(KernelPlan plan,
+               parts_.planner.plan(work, stream.options().backends, stream.held_until_ns()));
+  const uint32_t unplanned = stream.unplanned.exchange(0, std::memory_order_relaxed);
+  const bool sampled =
+      !plan.split && parts_.model.wants_sample(model_key(work), plan.backend, unplanned + 1);
+  plan.brief = !plan.split && is_brief(work, plan.backend);
+  // Who waits for a batch waits for all that has joined it.
+  const bool fits_a_batch = !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial &&
+                            (!options.observed || plan.brief);
+  lasting = lasts(plan) ? std::make_shared<const KernelPlan>(plan) : nullptr;
+  if (fits_a_batch) {
+    if (plan.exact) uses = uses_of(work, &plan);
+    MutexLock lock(log_.mutex());
+    batch = join_launch(stream, work, plan, uses);
+    if (batch) {
+      kind = &kind_of(*batch, work, lasting, launches_by(plan), true);
+      kind->brief = plan.brief;
+    }
+  }
+  if (batch) {
+    return submit(batch, stream, work, plan, uses, lasting ? kind : nullptr, options);
+  }
+  return Joining{
+      .plan = std::move(plan),
+      .sampled = sampled,
+      .begins = fits_a_batch ? std::make_shared<LaunchBatch>(std::move(lasting)) : nullptr};
+}
+
+bool LaunchBatches::finish(Stream& stream) {
+  uint32_t backend = 0;
+  backends::CompletionPtr completion;
+  {
+    MutexLock lock(log_.mutex());
+    const Node* batch = may_be_idle(stream);
+    if (!batch || batch->idle) return batch != nullptr;
+    backend = batch->backend;
+    completion = batch->completion;
+  }
+  for (auto* queue : stream.queues.existing(backend)) {
+    if (!queue->finish()) return false;  // each command says what has become of it
+  }
+  completion->poll();  // it may have an event of its own
+  return make_idle(stream);
+}
+
+bool LaunchBatches::make_idle(Stream& stream) {
+  MutexLock lock(log_.mutex());
+  Node* batch = may_be_idle(stream);
+  if (!batch || !batch->completion->known_complete()) return false;
+  parts_.planner.ended(std::exchange(batch->expected, {}));
+  if (!batch->idle) log_.make_idle(*batch);
+  return true;
+}
+
+Node* LaunchBatches::may_be_idle(Stream& stream) {
+  log_.drop_done(stream);
+  if (stream.outstanding.size() != 1 || stream.unseen_error != CL_SUCCESS) return nullptr;
+  Node& batch = *stream.outstanding.front();
+  const bool may = stream.last.get() == &batch && joinable(batch) && batch.callbacks.empty() &&
+                   log_.nothing_released_since(batch);
+  return may ? &batch : nullptr;
+}
+
+void LaunchBatches::close(const Stream* stream) {
+  if (stream != nullptr && !log_.any_idle()) return;
+  for (const auto& batch : log_.take_idle(stream)) parts_.owner.finish_direct(batch, CL_COMPLETE);
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that differ from earlier ones of their batch in numbers only.
+#include <utility>
+
+#include "scheduler/batch/launch_batches.h"
+
+namespace tutti::scheduler {
+namespace {
+
+/// What is launched again gets the numbers that are kept for it.
+void point_to(const LaunchedArguments& kept, VendorLaunch& launch) {
+  for (size_t i = 0; i < launch.arguments.size(); ++i) {
+    if (launch.arguments[i].kind != backends::Argument::Kind::kBytes) continue;
+    launch.arguments[i].bytes = kept.number(i);
+  }
+}
+
+}  // namespace
+
+Expectation LaunchBatches::joined(const KernelWork& work, const KernelPlan& plan) {
+  if (parts_.summary.enabled()) parts_.summary.launched_whole(work, plan, plan.backend);
+  return parts_.planner.begin(work, plan);
+}
+
+Result<LaunchBatches::Joining> LaunchBatches::submit(const Ref<Node>& batch, Stream& stream,
+                                                     const KernelWork& work, const KernelPlan& plan,
+                                                     std::span<const BufferUse> uses,
+                                                     LaunchBatch::Kind* kind,
+                                                     const EnqueueOptions& options) {
+  VendorLaunch own;
+  VendorLaunch& made = kind ? kind->vendor : own;
+  auto submitted = parts_.direct.submit(work, stream, plan.backend, uses, options.observed, made);
+  if (!submitted) {
+    // The batch is what it was before.
+    settle(stream, *batch, plan.backend, {}, batch->completion, nullptr);
+    return tl::unexpected<Error>(std::move(submitted).error());
+  }
+  if (kind) point_to(kind->arguments, kind->vendor);
+  Ref<Node> event = new_event(options);
+  settle(stream, *batch, plan.backend, joined(work, plan), std::move(*submitted), kind,
+         event.get());
+  return Joining{.joined = true, .event = std::move(event)};
+}
+
+void LaunchBatches::may_repeat(Stream& stream, Node& batch, LaunchBatch::Kind& kind) {
+  if (stream.last.get() != &batch || batch.touched || !joinable(batch)) return;
+  kind.unchanged = true;
+  stream.leased.store(&batch, std::memory_order_relaxed);
+  stream.lease.store(log_.mutex().lease(batch), std::memory_order_release);
+}
+
+LaunchBatches::Repeat LaunchBatches::begin_repeat(Stream& stream, const LaunchableKernel& kernel,
+                                                  const LaunchShape& shape, bool local_given,
+                                                  ArgumentSource& arguments, bool brief) {
+  const uint64_t lease = stream.lease.load(std::memory_order_acquire);
+  if (lease == 0) return {};
+  Node* const leased = stream.leased.load(std::memory_order_relaxed);
+  if (log_.mutex().enter(lease)) {
+    const Repeat found{
+        leased, leased->batch->find_kind(kernel, shape, local_given, arguments, brief), lease};
+    if (found.kind) return found;
+    if (end_repeat(found)) return {};
+    bool watched = false;
+    Ref<Node> batch;  // nothing else may hold it once the lock is gone
+    {
+      MutexLock lock(log_.mutex());
+      batch = Ref<Node>(leased);
+      watched = log_.set_direct(*leased, leased->backend, leased->completion);
+    }
+    if (watched) parts_.sink.watch(std::move(batch));
+    return {};
+  }
+  MutexLock lock(log_.mutex());
+  Node* const last = stream.last.get();
+  if (!last || last->touched || !joinable(*last) || !last->batch->has_kinds()) return {};
+  const Repeat found{last, last->batch->find_kind(kernel, shape, local_given, arguments, brief)};
+  if (!found.kind) return {};
+  if (last->idle) log_.wake(*last);
+  CommandLog::reopen(*last);
+  return found;
+}
+
+std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchableKernel& kernel,
+                                            const LaunchShape& shape, bool local_given,
+                                            ArgumentSource& arguments, LaunchObserver* observer) {
+  const bool observed = observer != nullptr;
+  const auto found = begin_repeat(stream, kernel, shape, local_given, arguments, observed);
+  if (!found.batch) return std::nullopt;
+  Node& batch = *found.batch;
+  LaunchBatch::Kind& kind = *found.kind;
+  const KernelPlan& plan = *kind.plan;
+  const backends::Completion* before = batch.completion.get();
+  const Status launched =
+      DirectPath::launch_again(stream, plan.backend, kind.vendor, observed, batch.completion);
+  Expectation expected;
+  Ref<Node> event;
+  if (launched) {
+    stream.note_unplanned();
+    expected = joined(kind.work, plan);
+    if (expected.devices != 0) batch.expected = expected;
+    if (batch.completion.get() == before && end_repeat(found)) return launched;
+    if (observed) event = make_ref<Node>(parts_.owner, observer->type, MarkerWork{});
+  }
+  settle(stream, batch, plan.backend, expected, batch.completion, launched ? &kind : nullptr,
+         event.get());
+  if (event) observer->command = std::move(event);
+  return launched;
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a command is enqueued.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <span>
+
+#include "base/ref_counted.h"
+#include "scheduler/command/command.h"
+
+namespace tutti::scheduler {
+
+struct EnqueueOptions {
+  cl_command_type type = 0;
+  std::span<Command* const> wait_list;
+  bool blocking = false;
+  bool observed = true;        // somebody gets the event; false: only what follows needs its end
+  bool barrier = false;        // later commands of an out-of-order stream wait for this one
+  bool waits_for_all = false;  // with an empty wait list: for everything enqueued before (markers,
+                               // barriers)
+};
+
+/// Who observes a launch that repeats an earlier one.
+struct LaunchObserver {
+  cl_command_type type = 0;
+  Ref<Command> command{};  // what is observed
+};
+
+}  // namespace tutti::scheduler
