@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <set>
+#include <vector>
 
 namespace tutti::scheduler {
 namespace {
@@ -33,34 +33,50 @@ uint64_t place_of(const ImageShape& shape, const Pixel& pixel) {
          pixel[2] * shape.slice_pitch;
 }
 
-std::set<Pixel> pixels_in(const ImageShape& shape, uint64_t begin, uint64_t end) {
-  std::set<Pixel> result;
+/// A mark for each pixel of the image, in the order of x, y, z.
+using Marks = std::vector<bool>;
+
+size_t count_of(const ImageShape& shape) {
+  return shape.extent[0] * shape.extent[1] * shape.extent[2];
+}
+
+size_t index_of(const ImageShape& shape, const Pixel& pixel) {
+  return (pixel[2] * shape.extent[1] + pixel[1]) * shape.extent[0] + pixel[0];
+}
+
+void mark_pixels_in(const ImageShape& shape, uint64_t begin, uint64_t end, Marks* marks) {
   for (size_t z = 0; z < shape.extent[2]; ++z) {
     for (size_t y = 0; y < shape.extent[1]; ++y) {
       for (size_t x = 0; x < shape.extent[0]; ++x) {
         const uint64_t at = place_of(shape, {x, y, z});
-        if (at < end && begin < at + shape.pixel_size) result.insert({x, y, z});
+        if (at < end && begin < at + shape.pixel_size) (*marks)[index_of(shape, {x, y, z})] = true;
       }
     }
   }
-  return result;
 }
 
 /// The boxes' pixels; each box lies in the image and where its offset says, and no pixel is twice.
-std::set<Pixel> pixels_of(const ImageShape& shape, const std::vector<PlacedBox>& boxes) {
-  std::set<Pixel> result;
+Marks pixels_of(const ImageShape& shape, const std::vector<PlacedBox>& boxes) {
+  Marks result(count_of(shape));
+  bool once = true;
   for (const auto& [box, offset] : boxes) {
     EXPECT_EQ(offset, place_of(shape, box.origin));
+    bool inside = true;
+    for (size_t d = 0; d < 3; ++d) inside &= box.origin[d] + box.extent[d] <= shape.extent[d];
+    EXPECT_TRUE(inside);
+    if (!inside) continue;
     for (size_t z = 0; z < box.extent[2]; ++z) {
       for (size_t y = 0; y < box.extent[1]; ++y) {
         for (size_t x = 0; x < box.extent[0]; ++x) {
           const Pixel pixel{box.origin[0] + x, box.origin[1] + y, box.origin[2] + z};
-          for (size_t d = 0; d < 3; ++d) EXPECT_LT(pixel[d], shape.extent[d]);
-          EXPECT_TRUE(result.insert(pixel).second);
+          const size_t index = index_of(shape, pixel);
+          once = once && !result[index];
+          result[index] = true;
         }
       }
     }
   }
+  EXPECT_TRUE(once);
   return result;
 }
 
@@ -85,7 +101,9 @@ TEST(ImageBoxes, EveryRange) {
       for (uint64_t end = begin + 1; end <= size; end += end % 5 + 1) {
         const auto boxes = boxes_of(shape, begin, end);
         EXPECT_LE(boxes.size(), 5u);
-        ASSERT_EQ(pixels_of(shape, boxes), pixels_in(shape, begin, end))
+        Marks expected(count_of(shape));
+        mark_pixels_in(shape, begin, end, &expected);
+        ASSERT_EQ(pixels_of(shape, boxes), expected)
             << "extent " << shape.extent[0] << " " << shape.extent[1] << " " << shape.extent[2]
             << " range " << begin << " " << end;
       }
@@ -107,10 +125,10 @@ TEST(ImageBoxes, RangesAtEqualDistances) {
     rows.first.begin = random() % pixels * pixel;
     rows.first.end = std::min(rows.first.begin + length * pixel, shape.span());
     rows.count = 1 + (shape.span() - rows.first.end) / rows.pitch;
-    std::set<Pixel> expected;
+    Marks expected(count_of(shape));
     for (uint64_t i = 0; i < rows.count; ++i) {
-      expected.merge(
-          pixels_in(shape, rows.first.begin + i * rows.pitch, rows.first.end + i * rows.pitch));
+      mark_pixels_in(shape, rows.first.begin + i * rows.pitch, rows.first.end + i * rows.pitch,
+                     &expected);
     }
     ASSERT_EQ(pixels_of(shape, boxes_of(shape, rows)), expected) << trial;
   }
