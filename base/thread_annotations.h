@@ -81,9 +81,10 @@ class ConditionVariable {
     condition_.wait(adopted);
     adopted.release();
   }
-  /// `ready` runs under the mutex.
+  /// `ready` runs under the mutex, and says that it needs it: in here the analysis does not know
+  /// that both are the same.
   template <typename Predicate>
-  void wait(Mutex& mutex, Predicate ready) TUTTI_REQUIRES(mutex) {
+  void wait(Mutex& mutex, Predicate ready) TUTTI_REQUIRES(mutex) TUTTI_NO_THREAD_SAFETY_ANALYSIS {
     while (!ready()) wait(mutex);
   }
   /// As wait(mutex), but gives up after so many milliseconds.

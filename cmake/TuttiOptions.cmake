@@ -27,12 +27,22 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib/static")
 
 find_program(TUTTI_CCACHE ccache)
 if(TUTTI_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER "${TUTTI_CCACHE}")
+  # What one checkout has compiled serves all others, wherever they lie.
+  set(tutti_ccache env)
+  if(NOT DEFINED ENV{CCACHE_BASEDIR})
+    list(APPEND tutti_ccache "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}")
+  endif()
+  if(NOT DEFINED ENV{CCACHE_HASHDIR} AND NOT DEFINED ENV{CCACHE_NOHASHDIR})
+    list(APPEND tutti_ccache CCACHE_NOHASHDIR=1)
+  endif()
+  set(CMAKE_C_COMPILER_LAUNCHER ${tutti_ccache} "${TUTTI_CCACHE}")
   # Precompiled headers need the setting.
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-      env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${tutti_ccache}
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       "${TUTTI_CCACHE}")
 endif()
+# Objects that are shared so name no checkout: a debugger finds sources from the root of one's own.
+add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -63,11 +73,11 @@ elseif(TUTTI_SANITIZE STREQUAL "thread")
 elseif(TUTTI_SANITIZE)
   message(FATAL_ERROR "TUTTI_SANITIZE is '${TUTTI_SANITIZE}'; accepted: address, thread, empty")
 endif()
+# Reading headers is most of what a build costs. Where nobody works file by file: sanitizers, make ci.
 if(TUTTI_SANITIZE)
-  # Reading headers is most of what these builds cost; nobody works in them file by file.
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 endif()
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 if(TUTTI_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Line numbers for reports are enough, and -O1 compiles in half the time.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")

@@ -88,10 +88,9 @@ set(tutti_devices_interpreters "TUTTI_VENDORS=${tutti_oclgrinds}"
     "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}")
 set(tutti_devices_four "TUTTI_VENDORS=${tutti_oclgrinds}:${TUTTI_TEST_VENDORS}/rusticl.icd"
     "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}" "RUSTICL_ENABLE=llvmpipe")
-# tests/kernels builds the library. To PoCL they are those of pocl2.
+# tests/kernels builds the library.
 set(tutti_devices_gpus2 ${tutti_devices_pocl2} "TUTTI_TEST_APART=gpus"
-    "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>"
-    "POCL_CACHE_DIR=${tutti_test_folder}/cache/pocl2/pocl")
+    "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
@@ -171,9 +170,14 @@ function(tutti_add_client_test)
   endif()
 
   set(name "${arg_NAME}.${arg_DEVICES}")
-  # A cache per configuration: PoCL's key does not hold everything that its devices differ in.
   set(cache "${tutti_test_folder}/cache/${arg_DEVICES}")
   file(MAKE_DIRECTORY "${cache}")
+  # PoCL compiles a kernel once for all configurations of its one-core devices. Not for its others:
+  # its key does not hold everything that they differ in.
+  set(pocl_cache "${tutti_test_folder}/cache/pocl-one")
+  if(arg_DEVICES STREQUAL "pthread")
+    set(pocl_cache "${tutti_test_folder}/cache/pocl-threads")
+  endif()
   set(environment
       "OCL_ICD_VENDORS=${CMAKE_BINARY_DIR}/etc/OpenCL/vendors"
       "OCL_ICD_FILENAMES="
@@ -181,7 +185,7 @@ function(tutti_add_client_test)
       "TUTTI_CONFIG=${tutti_test_folder}/empty.toml"
       "TUTTI_CACHE=${cache}/tutti"
       "TUTTI_MODEL=process"
-      "POCL_CACHE_DIR=${cache}/pocl"
+      "POCL_CACHE_DIR=${pocl_cache}"
       ${tutti_devices_${arg_DEVICES}})
   if(arg_BALANCER)
     string(REPLACE ":" "-" balancer "${arg_BALANCER}")
@@ -192,7 +196,7 @@ function(tutti_add_client_test)
     string(APPEND name ".${arg_SPLIT}")
     list(APPEND environment "TUTTI_SPLIT=${arg_SPLIT}")
   endif()
-  if(arg_BATCHES)
+  if(DEFINED arg_BATCHES)  # `off` is a false value
     string(APPEND name ".batches-${arg_BATCHES}")
     list(APPEND environment "TUTTI_BATCHES=${arg_BATCHES}")
   endif()
@@ -230,6 +234,16 @@ function(tutti_add_client_test)
     set_tests_properties("${name}" PROPERTIES
       ENVIRONMENT_MODIFICATION "ASAN_OPTIONS=path_list_append:detect_leaks=0")
   endif()
+endfunction()
+
+# tutti_run_after(FIRST TEST…), of this folder: what FIRST has let PoCL compile, the others find. At
+# the same time each would compile all of it.
+function(tutti_run_after first)
+  foreach(name IN LISTS ARGN)
+    if(TEST "${first}" AND TEST "${name}")
+      set_tests_properties("${name}" PROPERTIES DEPENDS "${first}")
+    endif()
+  endforeach()
 endfunction()
 
 # tutti_set_costs(TEST:SECONDS…), of this folder, on two cores: the longest tests begin first, so that

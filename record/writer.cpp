@@ -44,7 +44,10 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& folder) {
   }
   auto writer = std::make_unique<Writer>();
   // The calls' file first: whoever makes it owns the folder.
-  TUTTI_TRY(writer->file_.create(calls_file(folder), kCallsMagic));
+  {
+    const MutexLock lock(writer->mutex_);
+    TUTTI_TRY(writer->file_.create(calls_file(folder), kCallsMagic));
+  }
   TUTTI_TRY(writer->content_.create(folder));
   return writer;
 }

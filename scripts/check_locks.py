@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lets Clang check that what a lock guards is touched under it (base/thread_annotations.h).
 
-Compiles every source of the rooms, without code, with -Wthread-safety as errors. Also reports
-standard locks outside the wrapper: nobody would check those.
+Compiles every source of the rooms alone, without precompiled headers, with -Wthread-safety as errors:
+what includes too little does not compile here. Also reports standard locks outside the wrapper:
+nobody would check those.
 
 usage: check_locks.py BUILD [JOBS]    BUILD: a configured build folder (compile_commands.json)
 exit status: 1 when anything is reported, 2 when the check cannot run
@@ -18,16 +19,27 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from check_layers import ROOMS, SOURCES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILERS = ("clang++-19", "clang++")
 WRAPPER = "base/thread_annotations.h"
+UNITED = re.compile(r'^#include "(.*)"$', re.MULTILINE)  # in the file of a unity build
 STANDARD_LOCK = re.compile(r"std::(?:\w*mutex|lock_guard|unique_lock|scoped_lock|shared_lock|"
                            r"condition_variable\w*)\b")
+# About locks only, after the command's own. -w would take them out as well.
+WARNINGS = ("-Wno-everything", "-Wthread-safety", "-Werror=thread-safety")
+WRONG = f"""#include "{WRAPPER}"
+struct Account {{
+  int balance() {{ return balance_; }}
+  tutti::Mutex mutex_;
+  int balance_ TUTTI_GUARDED_BY(mutex_) = 0;
+}};
+"""
 # What only GCC knows, or what is about the code that is not made here.
-DROPPED = ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror", "-c", "-g1",
+DROPPED = ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror", "-g1",
            "-Wno-stringop-overread", "-Wno-maybe-uninitialized", "-Wno-stringop-overflow", "-Wno-restrict")
 
 
@@ -36,12 +48,24 @@ def room_of(file):
     return path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in ROOMS
 
 
-def command_for(entry, compiler):
-    """The entry's command for Clang: no precompiled headers, no output, warnings about locks only."""
+def alone(entries):
+    """The entries; those that compile several files at once as one entry per file."""
+    for entry in entries:
+        file = pathlib.Path(entry["file"])
+        for source in UNITED.findall(file.read_text()) if file.parent.name == "Unity" else [str(file)]:
+            yield {**entry, "file": source, "command": entry["command"].replace(str(file), source)}
+
+
+def command_for(entry, compiler, output):
+    """The entry's command for Clang: no precompiled headers, warnings about locks only.
+
+    With some code: ccache remembers nothing else.
+    """
     words = shlex.split(entry["command"])
     while os.path.basename(words[0]) in ("env", "ccache") or "=" in words[0]:
         words.pop(0)
-    kept = [compiler, "-fsyntax-only", "-w", "-Wthread-safety", "-Werror=thread-safety"]
+    cache = shutil.which("ccache")
+    kept = [*([cache] if cache else []), compiler]
     skip = False
     for word in words[1:]:
         if skip:
@@ -50,12 +74,23 @@ def command_for(entry, compiler):
             skip = True
         elif word not in DROPPED:
             kept.append(word)
-    return kept
+    return kept + [*WARNINGS, "-O0", "-emit-llvm", "-o", output]
+
+
+def reports(compiler):
+    """Whether the compiler reports what this check is about, with these settings."""
+    run = subprocess.run([compiler, *WARNINGS, "-std=c++20", "-fsyntax-only", f"-I{ROOT}", "-xc++", "-"],
+                         input=WRONG, text=True, capture_output=True)
+    return run.returncode != 0 and "requires holding mutex" in run.stderr
 
 
 def check(entry, compiler):
-    run = subprocess.run(command_for(entry, compiler), cwd=entry["directory"], text=True,
-                         stdin=subprocess.DEVNULL, capture_output=True)
+    # As in cmake/TuttiOptions.cmake: one checkout serves the others.
+    environment = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", **os.environ}
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run(command_for(entry, compiler, os.path.join(folder, "code.bc")),
+                             cwd=entry["directory"], text=True, stdin=subprocess.DEVNULL,
+                             capture_output=True, env=environment)
     return run.returncode, run.stderr
 
 
@@ -81,7 +116,10 @@ def main(arguments):
         missing = f"there is no {commands}" if compiler else "there is no Clang"
         print(f"check_locks.py: {missing}", file=sys.stderr)
         return 2
-    entries = {e["file"]: e for e in json.loads(commands.read_text()) if room_of(e["file"])}
+    if not reports(compiler):
+        print(f"check_locks.py: {compiler} does not report a lock that is not held", file=sys.stderr)
+        return 2
+    entries = {e["file"]: e for e in alone(json.loads(commands.read_text())) if room_of(e["file"])}
     problems = list(standard_locks())
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for code, text in pool.map(lambda e: check(e, compiler), entries.values()):

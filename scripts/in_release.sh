@@ -92,7 +92,8 @@ unshare --mount --pid --fork --kill-child --propagation private bash -euc '
   for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
     [ ! -e "$file" ] || [ ! -e "$root$file" ] || mount --bind "$(readlink -f "$file")" "$root$file"
   done
-  exec chroot "$root" "$@"
+  # Not instead of this shell: make as process 1 of its namespace could not end by a signal.
+  chroot "$root" "$@" || exit $?
 ' in_release "$root" "$own" "$roots" "$PWD" "$scratch" \
   env --unset=TMPDIR --unset=CCACHE_DIR --unset=CCACHE_BASEDIR --unset=PYTHONPATH \
     HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \

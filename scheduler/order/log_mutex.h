@@ -65,7 +65,7 @@ class TUTTI_CAPABILITY("mutex") LogMutex {
 
  private:
   static constexpr uint64_t kInUse = 1;
-  void end_lease();
+  void end_lease() TUTTI_REQUIRES(this);
 
   // Mostly it is one of a kind at most, which needs no memory.
   struct Retired {
@@ -83,10 +83,10 @@ class TUTTI_CAPABILITY("mutex") LogMutex {
 
   void (*const reopen_)(Node& batch);
   Mutex mutex_;
-  std::atomic<uint64_t> lease_{0};                  // 0: there is none
-  Node* batch_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // of the lease
-  uint64_t newest_ TUTTI_GUARDED_BY(mutex_) = 0;
-  Retired retired_ TUTTI_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> lease_{0};                // 0: there is none
+  Node* batch_ TUTTI_GUARDED_BY(this) = nullptr;  // of the lease
+  uint64_t newest_ TUTTI_GUARDED_BY(this) = 0;
+  Retired retired_ TUTTI_GUARDED_BY(this);
 };
 
 }  // namespace tutti::scheduler

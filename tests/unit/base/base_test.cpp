@@ -243,7 +243,8 @@ TEST(TaskThread, LeavesTheSignalsOfItsOwnFaultsOpen) {
 TEST(Guarded, TellsWhatWasThrown) {
   EXPECT_TRUE(guarded([] {}));
   EXPECT_EQ(code_of(guarded([] { throw std::bad_alloc(); })), CL_OUT_OF_HOST_MEMORY);
-  EXPECT_EQ(code_of(guarded([] { std::vector<int>().at(1); })), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(code_of(guarded([] { static_cast<void>(std::vector<int>().at(1)); })),
+            CL_OUT_OF_RESOURCES);
   EXPECT_EQ(code_of(guarded([] { throw 1; })), CL_OUT_OF_RESOURCES);
 }
 
