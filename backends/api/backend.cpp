@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device without images answers, and rows for one that only knows ranges.
+// What a device without images or markers answers, and rows for one that only knows ranges.
 #include "backends/api/backend.h"
 
 namespace tutti::backends {
@@ -10,6 +10,10 @@ tl::unexpected<Error> no_images() { return fail(CL_INVALID_OPERATION, "a device 
 Status Queue::launch_again(const Launch& launch, CompletionPtr& run) {
   TUTTI_ASSIGN(run, this->launch(launch, {}));
   return {};
+}
+
+Result<CompletionPtr> Queue::mark(WaitList, bool) {
+  return fail(CL_INVALID_OPERATION, "a device without markers");
 }
 
 Status Queue::write_rows(Memory& to, const BufferRows& rows, const void* from) {

@@ -45,6 +45,7 @@ struct DeviceTraits {
   bool serial = false;               // one command at a time: transfers wait for kernels that run
   bool costly_profiling = false;     // a queue that measures times launches more slowly
   bool reads_ahead = false;          // a write may read its source while earlier commands still run
+  bool markers = true;               // Queue::mark() is there
   bool overlaps_launches = false;    // launches on two queues fill what each leaves of the device
   uint64_t max_offset = UINT64_MAX;  // of a launch, in work-items
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
@@ -231,6 +232,9 @@ class Queue {
   /// `color`: as fill_color of clEnqueueFillImage, four components of four bytes.
   virtual Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
                                            std::span<const std::byte, 16> color, WaitList wait);
+  /// Ends when all has that the queue was given before, and what is in `wait`. `observed`: as of a
+  /// launch. (Devices without markers refuse.)
+  virtual Result<CompletionPtr> mark(WaitList wait, bool observed);
   virtual Status flush() = 0;
   virtual Status finish() = 0;
 };

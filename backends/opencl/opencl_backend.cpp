@@ -36,6 +36,7 @@ OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, ui
       traits_(std::move(traits)),
       number_(number) {
   try_out();
+  traits_.markers = device_.cl->clEnqueueMarkerWithWaitList != nullptr;
   traits_.pins_host_memory = (traits_.type & CL_DEVICE_TYPE_GPU) != 0;
   log(LogLevel::kDebug, "{}: {} units, host memory {}", device_.name, traits_.compute_units,
       traits_.shares_host_memory ? "shared" : "apart");

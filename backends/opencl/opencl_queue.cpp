@@ -250,6 +250,20 @@ Result<CompletionPtr> OpenClQueue::enqueue_fill(Memory& to, uint64_t offset, uin
       });
 }
 
+Result<CompletionPtr> OpenClQueue::mark(WaitList wait, bool observed) {
+  if (vendors_gone()) return device_.gone("clEnqueueMarkerWithWaitList");
+  if (!has_markers()) return device_.failure("clEnqueueMarkerWithWaitList", CL_INVALID_OPERATION);
+  if (!observed && wait.empty()) {
+    // The vendor's marker is enqueued when somebody asks, as for a command without an event.
+    return std::make_shared<OpenClCompletion>(device_, track_, nullptr, calls_before());
+  }
+  return enqueued("clEnqueueMarkerWithWaitList", wait, true,
+                  [&](const EventList& events, cl_event* event) {
+                    return cl_.clEnqueueMarkerWithWaitList(queue_.get(), events.count(),
+                                                           events.events(), event);
+                  });
+}
+
 Status OpenClQueue::flush() {
   if (vendors_gone()) return device_.gone("clFlush");
   const auto turn = device_.turn();

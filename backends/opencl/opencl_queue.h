@@ -46,6 +46,7 @@ class OpenClQueue final : public Queue {
                                    const std::array<size_t, 3>& origin, WaitList wait) override;
   Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
                                    std::span<const std::byte, 16> color, WaitList wait) override;
+  Result<CompletionPtr> mark(WaitList wait, bool observed) override;
   Status flush() override;
   Status finish() override;
 

@@ -90,6 +90,9 @@ class TracedQueue final : public backends::Queue {
                                              backends::WaitList wait) override {
     return queue_->fill_image(to, box, color, wait);
   }
+  Result<backends::CompletionPtr> mark(backends::WaitList wait, bool observed) override {
+    return queue_->mark(wait, observed);
+  }
   Status flush() override { return queue_->flush(); }
   Status finish() override { return queue_->finish(); }
 

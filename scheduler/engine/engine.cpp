@@ -255,6 +255,7 @@ void Engine::Impl::start(const Ref<Node>& command) {
     plan = std::move(*planned);
     if (command->trace) trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
   }
+  if (start_direct(command, plan)) return;
   const auto uses = uses_of(command->work, plan ? &*plan : nullptr);
   std::vector<Ref<Node>> to_watch;
   std::vector<Edge> edges;
@@ -429,6 +430,15 @@ Status Engine::flush(Stream& stream) {
 Status Engine::finish(Stream& stream) {
   if (impl_->batches && impl_->batches->finish(stream)) return {};
   const auto commands = impl_->log.outstanding(stream);
+  // What waits for others is not asked for one by one while it is given to vendors. The newest
+  // first: the others go before it.
+  bool flushed = false;
+  for (auto it = commands.rbegin(); it != commands.rend(); ++it) {
+    const Node& command = **it;
+    if (command.overtook || command.direct.load(std::memory_order_acquire)) continue;
+    if (!std::exchange(flushed, true)) static_cast<void>(flush(stream));
+    Impl::wait_until_direct(command);
+  }
   // One vendor call per queue for all direct commands; their own events then answer at once.
   BackendMask direct = 0;
   for (const auto& command : commands) {

@@ -43,6 +43,7 @@ struct Engine::Impl::Decision {
   std::vector<backends::CompletionPtr> wait;
   std::vector<Ref<Stream>> flush;         // streams of `wait`: nobody else may flush them in time
   backends::CompletionPtr completion;     // of work that is only order: it ends with this
+  bool marks = false;                     // likewise: it ends with a mark
   uint32_t lacks_memory_on = kNoBackend;  // conducted for that reason alone
   bool to_host = false;                   // inline: the content goes to the host's copy
 };
@@ -74,17 +75,32 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Node>& command, Stream& st
   }
 
   if (!edges.empty() && direct.only_order(work)) {
-    // Ends with what it waits for, when that is one direct command.
     Node& before = *edges.front().command;
     const bool one = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
       return edge.command == edges.front().command;
     });
-    if (one && before.state == State::kDirect && !before.after) {
-      decision.path = Path::kDirect;
-      decision.backend = before.backend;
+    const bool direct_ones = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+      const Node& other = *edge.command;
+      return other.state == State::kDirect && other.backend == before.backend && !other.after;
+    });
+    if (!direct_ones) return decision;
+    if (one && before.stream.get() == &stream) {
+      // Ends with that.
       before.open = false;
       decision.completion = before.completion;
+    } else {
+      // A mark in the stream's queue comes after all that is there, whoever gave it to the queue
+      // last, and what follows comes after the mark. But the error of one that was named there
+      // would not reach it.
+      const bool may = std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+        return edge.waits != Waits::kNamed || edge.command->stream.get() != &stream;
+      });
+      if (!may || !backends.traits(before.backend).markers) return decision;
+      for (const Edge& edge : edges) wait_for(*edge.command);
+      decision.marks = true;
     }
+    decision.path = Path::kDirect;
+    decision.backend = before.backend;
     return decision;
   }
 
@@ -150,7 +166,8 @@ Engine::Impl::Decision Engine::Impl::decide(const Ref<Node>& command, Stream& st
 }
 
 Result<Ref<Node>> Engine::Impl::submit(const Ref<Node>& command, Stream& stream,
-                                       const Decision& decision, const KernelPlan* plan) {
+                                       const Decision& decision, const KernelPlan* plan,
+                                       bool* awaited) {
   command->submitted.store(now_ns(), std::memory_order_relaxed);
   backends::CompletionPtr completion = decision.completion;
   for (const auto& other : decision.flush) {
@@ -165,13 +182,15 @@ Result<Ref<Node>> Engine::Impl::submit(const Ref<Node>& command, Stream& stream,
     if (plan) expect(*command, stream, *plan);
     // A trace wants the times of all, and so does the account of energy.
     const bool traced = command->trace != nullptr;
-    auto submitted = direct.submit(command->work, stream, decision.backend, decision.wait,
+    static const Work kMark = MarkerWork{};
+    auto submitted = direct.submit(decision.marks ? kMark : command->work, stream, decision.backend,
+                                   decision.wait,
                                    {.times = command->sampled || traced,
                                     .own_end = command->observed || traced,
                                     .uses = decision.uses,
                                     .trace = command->trace.get()});
     if (!submitted) {
-      command->observed = true;  // by the caller
+      if (!awaited) command->observed = true;  // by the caller
       log.finish(command, submitted.error().code);
       return tl::unexpected<Error>(std::move(submitted).error());
     }
@@ -199,9 +218,121 @@ Result<Ref<Node>> Engine::Impl::submit(const Ref<Node>& command, Stream& stream,
     somebody_waits = log.set_direct(*command, decision.backend, std::move(completion));
     before = command->sampled ? log.exchange_sampled(stream, command) : log.in_a_crowd(stream);
   }
-  if (somebody_waits) watch(command);
+  if (awaited) *awaited = somebody_waits;
+  if (somebody_waits && !awaited) watch(command);
   if (before) finish_if_ended(before);
   return observed;
+}
+
+// A command that has waited for a user event, another device or another stream, and those behind it
+// in its stream: they go to the vendor's queue together, each as if it were enqueued now.
+struct Engine::Impl::Waited {
+  Ref<Node> command;
+  Ref<Stream> stream;
+  Decision decision;
+  std::optional<KernelPlan> plan;  // of a kernel
+};
+
+bool Engine::Impl::start_direct(const Ref<Node>& command, const std::optional<KernelPlan>& plan) {
+  if (command->trace || command->overtook) return false;
+  Waited waited{command, {}, {}, plan};
+  {
+    MutexLock lock(log.mutex());
+    if (command->state != Node::State::kWaiting) return false;
+    waited.stream = command->stream;
+    waited.decision = decide(command, *waited.stream, {}, plan ? &*plan : nullptr);
+    if (waited.decision.path != Decision::Path::kDirect) return false;
+    log.set_submitting(*command, waited.decision.backend);
+    log.hold(*command, waited.decision.uses);
+  }
+  post(std::move(waited));
+  return true;
+}
+
+void Engine::Impl::post(Waited waited) {
+  const Ref<Node> command = waited.command;
+  TaskThread& worker = *workers[waited.decision.backend];
+  post_for(worker, command,
+           [this, waited = std::move(waited)]() mutable { send(std::move(waited)); });
+}
+
+void Engine::Impl::send(Waited now) {
+  constexpr size_t kMost = 64;  // then others have a turn
+  Ref<Node> before;
+  for (size_t count = 1;; ++count) {
+    bool sent = false, awaited = false;
+    const Status thrown = guarded([&] {
+      sent =
+          submit(now.command, *now.stream, now.decision, now.plan ? &*now.plan : nullptr, &awaited)
+              .has_value();
+    });
+    fail_if_thrown(now.command, thrown);
+    if (!thrown || !sent) {
+      if (before) watch_once(before);
+      return;
+    }
+    log.call_back_submitted(now.command);
+    std::optional<Waited> next;
+    static_cast<void>(guarded([&] { next = next_waited(now.command); }));
+    if (!next) {
+      return awaited ? watch(now.command) : watch_once(now.command);
+    }
+    if (count == kMost) return post(std::move(*next));
+    before = std::move(now.command);
+    now = std::move(*next);
+  }
+}
+
+std::optional<Engine::Impl::Waited> Engine::Impl::next_waited(const Ref<Node>& before) {
+  Waited waited;
+  std::optional<KernelWork> kernel;
+  {
+    MutexLock lock(log.mutex());
+    waited.command = CommandLog::next_waiting(*before);
+    if (!waited.command || waited.command->trace) return {};
+    waited.stream = before->stream;
+    // A copy: another thread may find that the one before has ended.
+    if (const auto* work = std::get_if<KernelWork>(&waited.command->work)) kernel = *work;
+  }
+  if (kernel) {
+    auto plan = planner.plan(*kernel, waited.stream->options().backends);
+    if (!plan) return {};  // it hears of that when its turn comes
+    waited.plan = std::move(*plan);
+  }
+  bool others_wait = false;
+  {
+    MutexLock lock(log.mutex());
+    if (CommandLog::next_waiting(*before) != waited.command) return {};
+    const Edge edge{before, Waits::kOrder};
+    waited.decision =
+        decide(waited.command, *waited.stream, {&edge, 1}, waited.plan ? &*waited.plan : nullptr);
+    if (waited.decision.path != Decision::Path::kDirect ||
+        waited.decision.backend != before->backend) {
+      return {};
+    }
+    others_wait = log.detach(*before, *waited.command);
+    log.set_submitting(*waited.command, waited.decision.backend);
+    log.hold(*waited.command, waited.decision.uses);
+  }
+  if (others_wait) watch(before);
+  return waited;
+}
+
+void Engine::Impl::watch_once(const Ref<Node>& command) {
+  {
+    MutexLock lock(log.mutex());
+    if (command->state != Node::State::kDirect || command->watched) return;
+    command->watched = true;
+  }
+  watch(command);
+}
+
+void Engine::Impl::wait_until_direct(const Node& command) {
+  for (;;) {
+    const cl_int status = command.shown_status.load(std::memory_order_acquire);
+    if (status <= CL_COMPLETE || command.direct.load(std::memory_order_acquire)) return;
+    command.shown_status.wait(status, std::memory_order_acquire);
+  }
 }
 
 bool Engine::Impl::behind_split(std::span<const Edge> edges, const KernelPlan* plan) {
@@ -243,13 +374,14 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
   bool start_now = false;
   Ref<Node> splitting;  // which the command might be chained to
   Awaited waits;        // of a traced command
+  const bool gathers = options.waits_for_all && options.wait_list.empty();
   if (batches) batches->close(&stream);
   for (bool polled = false, tried = false, planned_again = false;;) {
     cl_int error = CL_SUCCESS;
     MutexLock lock(log.mutex());
     auto edges = log.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
     if (error != CL_SUCCESS) {
-      log.append(stream, command, options.barrier);
+      log.append(stream, command, options.barrier, gathers);
       lock.unlock();
       if (command->trace) trace.enqueued(*command->trace, awaited(edges, options.wait_list));
       log.finish(command, error);
@@ -308,7 +440,7 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
     }
     if (overtakes) log.overtake(stream, *command, to_watch);
     if (decision.path == Path::kConducted) {
-      log.append(stream, command, options.barrier);
+      log.append(stream, command, options.barrier, gathers);
       log.link(*command, edges, to_watch);
       start_now = log.unguard(*command);
       splitting = split_before(command->work, edges);
@@ -317,7 +449,7 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
       command->state =
           decision.path == Path::kDirect ? Node::State::kSubmitting : Node::State::kRunning;
       command->backend = decision.backend;
-      log.append(stream, command, options.barrier);
+      log.append(stream, command, options.barrier, gathers);
       log.hold(*command, decision.uses);
     }
     break;

@@ -58,6 +58,20 @@ struct Engine::Impl : LogSink, NodeOwner {
   /// What a command waits for, for the trace: `edges`, and what the application named, though it
   /// may have ended.
   static Awaited awaited(std::span<const Edge> edges, std::span<Command* const> wait_list = {});
+  /// A command that has waited and may go to a vendor's queue now, as decided.
+  struct Waited;
+  /// The command, which waits for nothing any more, goes to its device's queue if it may, in the
+  /// device's thread, and with it what waits for nothing but that. False: it may not.
+  bool start_direct(const Ref<Node>& command, const std::optional<KernelPlan>& plan);
+  void post(Waited waited);
+  /// In the device's thread.
+  void send(Waited now);
+  /// What waits for nothing but `before`, and may go to the same queue behind that.
+  std::optional<Waited> next_waited(const Ref<Node>& before);
+  /// Sees to it that the end of a direct command is noticed though nobody may ever ask for it.
+  void watch_once(const Ref<Node>& command);
+  /// Until the command is in a vendor's hands, or done.
+  static void wait_until_direct(const Node& command);
   /// In the conductor's thread: every dependency is done.
   void start(const Ref<Node>& command);
   void start_kernel(const Ref<Node>& command, const KernelWork& work, KernelPlan plan);
@@ -157,8 +171,9 @@ struct Engine::Impl : LogSink, NodeOwner {
   Decision decide(const Ref<Node>& command, Stream& stream, std::span<const Edge> edges,
                   const KernelPlan* plan, bool overtakes = false) TUTTI_REQUIRES(log.mutex());
   /// The command that is observed: itself, or the event of a batch.
+  /// `awaited`: gets whether others wait for the command, which the caller then sees to.
   Result<Ref<Node>> submit(const Ref<Node>& command, Stream& stream, const Decision& decision,
-                           const KernelPlan* plan);
+                           const KernelPlan* plan, bool* awaited = nullptr);
   /// wait() of this command alone, whatever it overtook.
   cl_int wait_alone(const Ref<Node>& command);
   /// Of a direct command; false: it is none.

@@ -45,7 +45,12 @@ std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* c
     // to dependencies that the application names.
     add(stream.last.get(), Waits::kOrder);
   } else if (waits_for_all && wait_list.empty()) {
-    for (const auto& command : stream.outstanding) add(command.get(), Waits::kOrder);
+    // What lies before a barrier that waits for all is done before that.
+    const Node* const last = stream.barrier_gathers ? stream.barrier.get() : nullptr;
+    for (auto it = stream.outstanding.rbegin(); it != stream.outstanding.rend(); ++it) {
+      add(it->get(), Waits::kOrder);
+      if (it->get() == last) break;
+    }
   } else {
     add(stream.barrier.get(), Waits::kOrder);
   }
@@ -61,7 +66,7 @@ void CommandLog::drop_done(Stream& stream) {
   }
 }
 
-void CommandLog::append(Stream& stream, const Ref<Node>& command, bool barrier) {
+void CommandLog::append(Stream& stream, const Ref<Node>& command, bool barrier, bool gathers) {
   command->stream = Ref<Stream>(&stream);
   command->releases = releases_;
   stream.lease.store(0, std::memory_order_relaxed);
@@ -72,6 +77,7 @@ void CommandLog::append(Stream& stream, const Ref<Node>& command, bool barrier) 
     stream.last = command;
   } else if (barrier) {
     stream.barrier = command;
+    stream.barrier_gathers = gathers;
   }
 }
 
@@ -181,6 +187,47 @@ Ref<Node> CommandLog::next_kernel(const Node& command) {
   return kernel && !command.stream->options().profiling ? next : Ref<Node>();
 }
 
+Ref<Node> CommandLog::next_waiting(const Node& before) {
+  if (before.state != Node::State::kDirect || before.after || !before.stream ||
+      before.stream->options().out_of_order) {
+    return {};
+  }
+  for (const auto& dependent : before.dependents) {
+    const Node& next = *dependent.command;
+    if (dependent.waits != Waits::kOrder || next.stream != before.stream) continue;
+    const auto edges =
+        std::count_if(before.dependents.begin(), before.dependents.end(),
+                      [&](const auto& other) { return other.command.get() == &next; });
+    const bool may = next.state == Node::State::kWaiting &&
+                     next.unfinished == static_cast<uint32_t>(edges) &&
+                     next.dependency_error == CL_SUCCESS && !next.overtook && !next.awaited &&
+                     !next.chained && !next.early;
+    return may ? dependent.command : Ref<Node>();
+  }
+  return {};
+}
+
+bool CommandLog::detach(Node& before, Node& next) {
+  std::erase_if(before.dependents, [&](Node::Dependent& dependent) {
+    if (dependent.command.get() != &next) return false;
+    mutex_.retire(std::move(dependent.command));
+    return true;
+  });
+  next.unfinished = 0;
+  const bool awaited = !before.dependents.empty() || !before.callbacks.empty();
+  before.watched = awaited;
+  return awaited;
+}
+
+void CommandLog::set_submitting(Node& command, uint32_t backend) {
+  if (live_ && command.state == Node::State::kWaiting) count_wait(command, now_ns());
+  command.state = Node::State::kSubmitting;
+  command.backend = backend;
+  // Who observes it has this very command, and others come after it already.
+  command.is_batch = command.open = false;
+  if (command.batch) mutex_.retire(std::exchange(command.batch, nullptr));
+}
+
 bool CommandLog::unguard(Node& command) { return --command.unfinished == 0; }
 
 std::vector<Ref<Node>> CommandLog::conflicts(const Node& self, std::span<const BufferUse> uses) {
@@ -208,8 +255,9 @@ void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
     if (command.state == Node::State::kSubmitting) {
       std::erase_if(held, [&](const RangeUse& earlier) {
         const Node& other = *earlier.command;
+        // Another one that is still submitting may come to the queue after this one.
         if (other.stream != command.stream || other.backend != command.backend ||
-            (other.state != Node::State::kDirect && other.state != Node::State::kSubmitting)) {
+            (other.state != Node::State::kDirect && &other != &command)) {
           return false;
         }
         entry.begin = std::min(entry.begin, earlier.begin);
@@ -314,15 +362,31 @@ void CommandLog::set_running(const Ref<Node>& command) {
     // What overtook others has not begun as far as one can see.
     const cl_int shown = command->overtook ? CL_SUBMITTED : CL_RUNNING;
     command->shown_status.store(shown, std::memory_order_release);
-    std::erase_if(command->callbacks, [&](Node::PendingCallback& pending) {
-      if (pending.type < shown) return false;
-      due.push_back(std::move(pending));
-      return true;
-    });
+    due = take_due(*command, shown);
   }
   command->shown_status.notify_all();
+  for (auto& pending : due) sink_.call_back(std::move(pending.callback), pending.type);
+}
+
+std::vector<Node::PendingCallback> CommandLog::take_due(Node& command, cl_int shown) {
+  std::vector<Node::PendingCallback> due;
+  std::erase_if(command.callbacks, [&](Node::PendingCallback& pending) {
+    if (pending.type < shown) return false;
+    due.push_back(std::move(pending));
+    return true;
+  });
   std::stable_sort(due.begin(), due.end(),
                    [](const auto& a, const auto& b) { return a.type > b.type; });
+  return due;
+}
+
+void CommandLog::call_back_submitted(const Ref<Node>& command) {
+  std::vector<Node::PendingCallback> due;
+  {
+    MutexLock lock(mutex_);
+    if (command->callbacks.empty()) return;
+    due = take_due(*command, CL_SUBMITTED);
+  }
   for (auto& pending : due) sink_.call_back(std::move(pending.callback), pending.type);
 }
 

@@ -45,7 +45,9 @@ class CommandLog {
   /// becomes the failure of a named prerequisite that has already failed.
   std::vector<Edge> prerequisites(Stream& stream, std::span<Command* const> wait_list,
                                   bool waits_for_all, cl_int* error) TUTTI_REQUIRES(mutex_);
-  void append(Stream& stream, const Ref<Node>& command, bool barrier) TUTTI_REQUIRES(mutex_);
+  /// `gathers`: the command waits for all before it.
+  void append(Stream& stream, const Ref<Node>& command, bool barrier, bool gathers = false)
+      TUTTI_REQUIRES(mutex_);
   /// What a command must wait for that shall run before what is unfinished in its in-order stream:
   /// of that, what uses the same bytes as its `uses`; and those of `edges` that are not the
   /// stream's order. Absent where it must, or may as well, wait for its turn.
@@ -72,6 +74,17 @@ class CommandLog {
   Ref<Node> next_kernel(const Node& command) TUTTI_REQUIRES(mutex_);
   /// The same for a command of any kind, with times or without.
   static Ref<Node> next_command(const Node& command);
+
+  /// What waits in `before`'s in-order stream for nothing but that, which is direct; null: nothing,
+  /// or a thread waits to execute it.
+  static Ref<Node> next_waiting(const Node& before);
+  /// `next`, as next_waiting() says, waits no more. True when others do, or callbacks; else nobody
+  /// need watch `before` any more.
+  bool detach(Node& before, Node& next) TUTTI_REQUIRES(mutex_);
+  /// A command that has waited is handed to the device's queue by a thread of the engine.
+  void set_submitting(Node& command, uint32_t backend) TUTTI_REQUIRES(mutex_);
+  /// It has been: calls back who waits for that.
+  void call_back_submitted(const Ref<Node>& command) TUTTI_EXCLUDES(mutex_);
 
   /// Started commands, other than `self`, whose uses of buffers meet `uses`.
   std::vector<Ref<Node>> conflicts(const Node& self, std::span<const BufferUse> uses)
@@ -150,6 +163,8 @@ class CommandLog {
 
  private:
   void count_wait(const Node& command, uint64_t now) TUTTI_REQUIRES(mutex_);
+  /// Takes out the callbacks that `shown` is reached for, in the order in which they are due.
+  std::vector<Node::PendingCallback> take_due(Node& command, cl_int shown) TUTTI_REQUIRES(mutex_);
   void release_uses(Node& command) TUTTI_REQUIRES(mutex_);
   void note_end(Node& command) TUTTI_REQUIRES(mutex_);
   Ref<Node> first_if_direct(Stream& stream) TUTTI_REQUIRES(mutex_);

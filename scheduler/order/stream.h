@@ -56,6 +56,7 @@ class Stream final : public RefCounted {
   std::deque<Ref<Node>> host_writers;  // those that write the application's memory
   Ref<Node> last;                      // in-order: the newest command
   Ref<Node> barrier;                   // out-of-order: the newest barrier
+  bool barrier_gathers = false;        // it waits for all before it
   Ref<Node> sampled;                   // the newest direct command whose own end is measured
   cl_int unseen_error = CL_SUCCESS;    // of a command that nobody has an event of
 

@@ -205,6 +205,9 @@ struct DirectPath::Submitter {
     written_now(work.to, begin, begin + work.size);
     return completion;
   }
+  Result<backends::CompletionPtr> operator()(const MarkerWork&) {
+    return queue.mark(wait, observed);
+  }
   template <typename Other>
   Result<backends::CompletionPtr> operator()(const Other&) {
     return fail(CL_INVALID_OPERATION, "not a command of the direct path");

@@ -275,6 +275,10 @@ class FakeQueue : public Queue {
     }
     return post(wait, [&image, box, row]() mutable { image.move(box, row.data(), 0, 0, false); });
   }
+  Result<CompletionPtr> mark(WaitList wait, bool observed) override {
+    return post(
+        wait, [] {}, observed);
+  }
   Status flush() override { return {}; }
   Status finish() override {
     TUTTI_ASSIGN(auto completion, post({}, [] {}));
