@@ -91,11 +91,11 @@ Ref<Node> LaunchBatches::new_event(const EnqueueOptions& options) {
   return options.observed ? make_ref<Node>(parts_.owner, options.type, MarkerWork{}) : Ref<Node>();
 }
 
-void LaunchBatches::take_event(Stream& stream, Node& batch, Node& event, uint32_t backend,
-                               backends::CompletionPtr completion) {
+void LaunchBatches::take_event(CommandLog& log, Stream& stream, Node& batch, Node& event,
+                               uint32_t backend, backends::CompletionPtr completion) {
   batch.batch->take_event();
   event.stream = Ref<Stream>(&stream);
-  log_.set_direct(event, backend, std::move(completion));
+  log.set_direct(event, backend, std::move(completion));
 }
 
 void LaunchBatches::settle(Stream& stream, Node& batch, uint32_t backend,
@@ -104,7 +104,7 @@ void LaunchBatches::settle(Stream& stream, Node& batch, uint32_t backend,
   Ref<Node> awaited;  // nothing else may hold the batch once the lock is gone
   {
     MutexLock lock(log_.mutex());
-    if (event) take_event(stream, batch, *event, backend, completion);
+    if (event) take_event(log_, stream, batch, *event, backend, completion);
     if (expected.devices != 0) batch.expected = expected;
     if (log_.set_direct(batch, backend, std::move(completion))) {
       awaited = Ref<Node>(&batch);

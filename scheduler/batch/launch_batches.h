@@ -70,8 +70,9 @@ class LaunchBatches {
   void close(const Stream* stream);
 
   /// Somebody observes what has joined the batch last, or begun it, which ends with `completion`.
-  void take_event(Stream& stream, Node& batch, Node& event, uint32_t backend,
-                  backends::CompletionPtr completion) TUTTI_REQUIRES(log_.mutex());
+  static void take_event(CommandLog& log, Stream& stream, Node& batch, Node& event,
+                         uint32_t backend, backends::CompletionPtr completion)
+      TUTTI_REQUIRES(log.mutex());
 
   /// Waits for the stream, all of which is one batch that is idle then. False: it is not, or not
   /// yet known to have ended well.

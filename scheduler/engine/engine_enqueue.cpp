@@ -210,7 +210,7 @@ Result<Ref<Node>> Engine::Impl::submit(const Ref<Node>& command, Stream& stream,
   {
     MutexLock lock(log.mutex());
     if (apart) {
-      batches->take_event(stream, *command, *observed, decision.backend, completion);
+      LaunchBatches::take_event(log, stream, *command, *observed, decision.backend, completion);
       command->observed = false;
     } else if (command->observed) {
       command->open = false;  // its end is asked for

@@ -208,7 +208,7 @@ Ref<Node> CommandLog::next_waiting(const Node& before) {
 }
 
 bool CommandLog::detach(Node& before, Node& next) {
-  std::erase_if(before.dependents, [&](Node::Dependent& dependent) {
+  std::erase_if(before.dependents, [&](Node::Dependent& dependent) TUTTI_REQUIRES(mutex_) {
     if (dependent.command.get() != &next) return false;
     mutex_.retire(std::move(dependent.command));
     return true;

@@ -6,12 +6,6 @@
 namespace tutti::scheduler {
 namespace {
 
-// What a launch takes beside its kernel, until its end is known (docs/platform-notes.md).
-double launch_seconds(const backends::DeviceTraits& traits) {
-  if (traits.synchronous) return 2e-6;
-  return traits.type & CL_DEVICE_TYPE_GPU ? 15e-6 : 30e-6;
-}
-
 // The start of a transfer, which is not learned: programs move a few bytes between large transfers,
 // and a line through both clouds would tell neither.
 constexpr double kTransferSeconds = 20e-6;
@@ -45,6 +39,12 @@ double LaunchCosts::scaled(double rate, uint32_t other, uint32_t backend) const 
   return rate * backends_.traits(backend).nominal_gflops / backends_.traits(other).nominal_gflops;
 }
 
+double LaunchCosts::call_seconds(uint32_t backend) const {
+  const auto& traits = backends_.traits(backend);
+  if (traits.synchronous) return 2e-6;
+  return traits.type & CL_DEVICE_TYPE_GPU ? 15e-6 : 30e-6;
+}
+
 bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t> devices,
                           std::vector<ComputeCost>& costs) const {
   const auto size = static_cast<double>(items);
@@ -59,7 +59,7 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
   };
   for (size_t i = 0; i < devices.size(); ++i) {
     const TimeFit fit = backends_.model().fit(key, devices[i]);
-    costs[i].startup = costs[i].call = launch_seconds(backends_.traits(devices[i]));
+    costs[i].startup = costs[i].call = call_seconds(devices[i]);
     if (fit.empty() || !fit.reliable(size)) continue;
     costs[i].startup += fit.startup();
     costs[i].rate = fit.rate();
@@ -78,7 +78,7 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
     // A first run that was slow gets a second chance, which shows whether it was an outlier.
     const double expected = scaled(costs[reference].rate, devices[reference], devices[i]);
     if (costs[i].measured && costs[i].rate >= expected) continue;
-    const double call = launch_seconds(backends_.traits(devices[i]));
+    const double call = call_seconds(devices[i]);
     costs[i] = {.startup = call, .call = call, .rate = expected};
   }
   return measured;

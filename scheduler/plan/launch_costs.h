@@ -39,6 +39,8 @@ class LaunchCosts {
  public:
   explicit LaunchCosts(BackendSet& backends) : backends_(backends) {}
 
+  /// What a launch takes beside its kernel, until its end is known (docs/platform-notes.md).
+  double call_seconds(uint32_t backend) const;
   /// One per device of `devices`. True: some are measured, and so all times are in seconds.
   bool compute(uint64_t key, uint64_t items, std::span<const uint32_t> devices,
                std::vector<ComputeCost>& costs) const;

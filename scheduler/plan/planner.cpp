@@ -315,9 +315,10 @@ Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan&
   if (plan.split) {
     expected.end_ns = after(plan.from_ns, plan.split_seconds);
   } else {
+    // Its device need not be among the participants any more: a split may have been dearer without.
     expected.end_ns =
         after(load_.begin(plan.backend, plan.from_ns),
-              plan.whole_seconds - plan.wait_seconds - plan.costs[whole_index(plan)].call);
+              plan.whole_seconds - plan.wait_seconds - costs_.call_seconds(plan.backend));
   }
   for (const uint32_t device : plan.devices()) expected.devices |= backend_bit(device);
   load_.add(expected);

@@ -51,16 +51,17 @@ bool EarlyRead::pays(BackendSet& backends, std::span<const uint32_t> devices, co
 void EarlyRead::start() {
   MutexLock lock(mutex_);
   if (over_) return;
-  auto& threads = threads_;  // the analysis does not see that the lock is held in what is guarded
+  std::vector<std::unique_ptr<TaskThread>> begun;
   for (const uint32_t backend : before_->devices()) {
     if (wanted_.view.buffer->place_on(backend) == kHostPlace) continue;
     // Where there is no thread for it, all is read when the launch has ended.
     static_cast<void>(guarded([&] {
       auto thread = std::make_unique<TaskThread>("tutti-read");
       thread->post([this, backend] { static_cast<void>(guarded([&] { read_from(backend); })); });
-      threads.push_back(std::move(thread));
+      begun.push_back(std::move(thread));
     }));
   }
+  threads_ = std::move(begun);
 }
 
 std::vector<ByteRange> EarlyRead::finish() {

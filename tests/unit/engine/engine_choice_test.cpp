@@ -132,6 +132,21 @@ TEST_F(EngineChoice, PartsOfABufferAreWrittenApart) {
   }
 }
 
+TEST_F(EngineChoice, AWholeLaunchNeedNotBeOnAParticipant) {
+  // The split that was dearer left device 2 out, and no cost of it is kept.
+  KernelPlan whole = plan();
+  ASSERT_NE(whole.from_ns, 0u);
+  whole.split = false;
+  whole.backend = 2;
+  whole.participants = {0, 1};
+  whole.costs[2].call = 1;
+  whole.costs.resize(2);
+  whole.whole_seconds = 0.03;
+  whole.wait_seconds = 0;
+  const Expectation expected = planner_->begin(work_, whole);
+  EXPECT_NEAR(static_cast<double>(expected.end_ns - whole.from_ns), 0.03e9, 0.001e9);
+}
+
 TEST_F(EngineChoice, AKernelSlowerThanExpectedIsNoCostOfItsSplit) {
   // As when only small launches were known, of which each work-item took a tenth of the time.
   const KernelPlan all = plan();
