@@ -238,7 +238,8 @@ bool Engine::Impl::start_direct(const Ref<Node>& command, const std::optional<Ke
   Waited waited{command, {}, {}, plan};
   {
     MutexLock lock(log.mutex());
-    if (command->state != Node::State::kWaiting) return false;
+    // A part of what has begun to read is there already, and the rest goes on.
+    if (command->state != Node::State::kWaiting || command->early) return false;
     waited.stream = command->stream;
     waited.decision = decide(command, *waited.stream, {}, plan ? &*plan : nullptr);
     if (waited.decision.path != Decision::Path::kDirect) return false;

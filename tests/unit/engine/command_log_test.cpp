@@ -206,6 +206,7 @@ TEST_F(CommandLogTest, WhatIsReplacedGoesWhenTheLockHasBeenLetGo) {
     EXPECT_EQ(gone, 2);
   }
   EXPECT_EQ(gone, 4);
+  finish(a, CL_COMPLETE);
 }
 
 TEST_F(CommandLogTest, DoneCommandsGoWhenTheLockHasBeenLetGo) {
