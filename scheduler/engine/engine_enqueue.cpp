@@ -398,8 +398,16 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
     }
     bool overtakes = false;
     const bool conducted = decision.path == Path::kConducted;
+    if (auto queued = conducted ? log.edges_of_queue(stream, edges) : std::nullopt) {
+      Decision other = decide(command, stream, *queued, plan_or_null, true);
+      overtakes = other.path == Path::kDirect;
+      if (overtakes) {
+        edges = std::move(*queued);
+        decision = std::move(other);
+      }
+    }
     // What fills or copies behind a kernel would bind what comes next to the kernel's device.
-    if (!edges.empty() && (conducted || (!plan && backends.real_count() > 1))) {
+    if (!overtakes && !edges.empty() && (conducted || (!plan && backends.real_count() > 1))) {
       const auto uses = uses_of(command->work, plan_or_null);
       auto needed = log.edges_of_data(stream, *command, edges, uses);
       // To overtake what begins behind a split, only to wait for all of that one, gains nothing.
