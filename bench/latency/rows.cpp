@@ -34,6 +34,7 @@ const Row kRows[] = {
        side.launch();
        side.read_counter();
      }},
+    {"search_step", [](Side& side) { side.search(1); }},
     {"launch_1000_finish",
      [](Side& side) { in_a_row(side, [](Side& s, cl_uint) { s.launch(); }); }},
     {"launch_1000_numbers",

@@ -42,6 +42,7 @@ Side::Side(std::string name, const std::string& platform, const std::string& dev
       add_mapped_(make_kernel(program_, "add_from")),
       add_copied_(make_kernel(program_, "add_from")),
       add_filled_(make_kernel(program_, "add_from")),
+      add_found_(make_kernel(program_, "add_from")),
       add_new_(make_kernel(program_, "add_from")),
       arrays_{DeviceArray<cl_uint>(session_, CL_MEM_READ_WRITE, kItems),
               DeviceArray<cl_uint>(session_, CL_MEM_READ_WRITE, kItems)},
@@ -53,6 +54,7 @@ Side::Side(std::string name, const std::string& platform, const std::string& dev
       mapped_(session_, CL_MEM_READ_ONLY, host_.size()),
       page_(session_, CL_MEM_READ_WRITE, kPage),
       filled_(session_, CL_MEM_READ_WRITE, kPage),
+      found_(session_, CL_MEM_READ_WRITE, 1),
       scratch_(session_, CL_MEM_READ_WRITE, kItems) {
   std::iota(numbers_.begin(), numbers_.end(), 1u);
   for (const auto& array : arrays_) array.fill(session_, 0);
@@ -65,6 +67,7 @@ Side::Side(std::string name, const std::string& platform, const std::string& dev
   set_args(add_mapped_, arrays_[0], mapped_);
   set_args(add_copied_, arrays_[0], page_);
   set_args(add_filled_, arrays_[0], filled_);
+  set_args(add_found_, arrays_[0], found_);
   set_args(add_new_, arrays_[0]);
   set_args(forth_, steps_[1], steps_[0]);
   set_args(back_, steps_[0], steps_[1]);
@@ -217,6 +220,15 @@ void Side::add_from_copied(cl_uint number) {
         "clEnqueueCopyBuffer");
   enqueue(session_.queue(), add_copied_, nullptr);
   expected_[0] += number;
+}
+
+void Side::search(cl_uint number) {
+  found_.fill(session_, number);
+  launch();
+  enqueue(session_.queue(), add_found_, nullptr);
+  expected_[0] += number;
+  found_.read(session_, std::span(host_).first(1));
+  finish();
 }
 
 void Side::add_from_filled(cl_uint number) {

@@ -52,6 +52,9 @@ class Side {
   void add_from_mapped(cl_uint number);
   /// With 1 or 2, the first of 4 KiB that are copied for it.
   void add_from_copied(cl_uint number);
+  /// A step of a search: a number is filled in, two launches, one with that number, the number is
+  /// read, and all is finished.
+  void search(cl_uint number);
   /// With a number that 4 KiB are filled with.
   void add_from_filled(cl_uint number);
   /// With a number in a buffer that is made for it, and released at once.
@@ -83,11 +86,12 @@ class Side {
   Queue unordered_, profiling_, second_;
   Program program_;
   Kernel tiny_, add_, add_from_, forth_, back_;
-  Kernel add_mapped_, add_copied_, add_filled_, add_new_;  // as add_from_, of other buffers
+  Kernel add_mapped_, add_copied_, add_filled_, add_found_,
+      add_new_;  // as add_from_, of other buffers
   std::array<DeviceArray<cl_uint>, 2> arrays_;
   std::array<DeviceArray<cl_uint>, 2> steps_;
   std::array<DeviceArray<cl_uint>, 2> copied_;  // hold 1 and 2
-  DeviceArray<cl_uint> number_, mapped_, page_, filled_, scratch_;
+  DeviceArray<cl_uint> number_, mapped_, page_, filled_, found_, scratch_;
   std::array<cl_uint, 16> host_{};
   std::array<cl_uint, kLaunches> numbers_{};
   std::array<cl_uint, 2> expected_{};

@@ -27,9 +27,10 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     if (!batch) return std::nullopt;
     backend = batch->backend;
     LogicalBuffer& buffer = *uses[0].buffer;
-    // The host's copy takes or gives it at once. But the batch would be over then, and without
-    // another device the next launches may as well repeat.
-    if (batch->idle && (options.blocking || !buffer.in_one_memory()) &&
+    // The host's copy takes or gives it at once. But the batch would be over then, and where the
+    // device does, too, or there is no other, the next launches may as well repeat.
+    const bool as_well = buffer.in_one_memory() || parts_.backends.all_synchronous();
+    if (batch->idle && (options.blocking || !as_well) &&
         (read ? buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end)
               : parts_.executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace)) {
       return std::nullopt;

@@ -176,24 +176,34 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
 bool LaunchBatches::finish(Stream& stream) {
   uint32_t backend = 0;
   backends::CompletionPtr completion;
+  Ref<Node> oldest;
   {
     MutexLock lock(log_.mutex());
     const Node* batch = may_be_idle(stream);
     if (!batch || batch->idle) return batch != nullptr;
     backend = batch->backend;
+    const auto before = [&](const Ref<Node>& node) {
+      return node.get() == batch || CommandLog::ahead_of(*batch, *node);
+    };
+    if (!std::all_of(stream.outstanding.begin(), stream.outstanding.end(), before)) return false;
     completion = batch->completion;
+    oldest = stream.outstanding.front();
   }
   for (auto* queue : stream.queues.existing(backend)) {
     if (!queue->finish()) return false;  // each command says what has become of it
   }
   completion->poll();  // it may have an event of its own
+  if (make_idle(stream)) return true;
+  oldest->status();  // those before the batch end one after the other
   return make_idle(stream);
 }
 
 bool LaunchBatches::make_idle(Stream& stream) {
   MutexLock lock(log_.mutex());
   Node* batch = may_be_idle(stream);
-  if (!batch || !batch->completion->known_complete()) return false;
+  if (!batch || stream.outstanding.size() != 1 || !batch->completion->known_complete()) {
+    return false;
+  }
   parts_.planner.ended(std::exchange(batch->expected, {}));
   if (!batch->idle) log_.make_idle(*batch);
   return true;
@@ -201,8 +211,8 @@ bool LaunchBatches::make_idle(Stream& stream) {
 
 Node* LaunchBatches::may_be_idle(Stream& stream) {
   log_.drop_done(stream);
-  if (stream.outstanding.size() != 1 || stream.unseen_error != CL_SUCCESS) return nullptr;
-  Node& batch = *stream.outstanding.front();
+  if (stream.outstanding.empty() || stream.unseen_error != CL_SUCCESS) return nullptr;
+  Node& batch = *stream.outstanding.back();
   const bool may = stream.last.get() == &batch && joinable(batch) && batch.callbacks.empty() &&
                    log_.nothing_released_since(batch);
   return may ? &batch : nullptr;

@@ -74,8 +74,8 @@ class LaunchBatches {
                          uint32_t backend, backends::CompletionPtr completion)
       TUTTI_REQUIRES(log.mutex());
 
-  /// Waits for the stream, all of which is one batch that is idle then. False: it is not, or not
-  /// yet known to have ended well.
+  /// Waits for the stream, all of which is in one device's hands and ends with a batch that is idle
+  /// then. False: it is not so, or not yet known to have ended well.
   bool finish(Stream& stream);
   /// Makes the batch idle that is all of the stream and known to have ended well. False: there is
   /// none.
@@ -106,7 +106,7 @@ class LaunchBatches {
   /// A plan of the stream's newest batch that will do for `work`; null: there is none.
   static std::shared_ptr<const KernelPlan> planned_before(const Stream& stream,
                                                           const KernelWork& work);
-  /// The stream's only unfinished command, if it is a batch that may be idle once everything of it
+  /// The stream's newest command, if it is a batch that may be idle once everything of the stream
   /// has ended: the application has released nothing since it began. Null: there is none.
   Node* may_be_idle(Stream& stream) TUTTI_REQUIRES(log_.mutex());
 

@@ -68,8 +68,8 @@ void Engine::Impl::finish_direct(const Ref<Node>& command, cl_int status) {
     stream = command->stream;
   }
   if (!finish_one(command, status) || !stream) return;
-  if (batches && batches->make_idle(*stream)) return;
   for (;;) {
+    if (batches && batches->make_idle(*stream)) return;
     const Ref<Node> oldest = log.oldest_direct(*stream);
     const auto end = oldest ? ended(*oldest) : std::nullopt;
     if (!end || !finish_one(oldest, *end)) return;

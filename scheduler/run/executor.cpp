@@ -185,7 +185,12 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
 
 std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t begin,
                                               uint64_t end) const {
-  if (end - begin < kWorthScattering) return preferred_place(buffer, begin, end);
+  if (end - begin < kWorthScattering) {
+    // What one device alone uses need not come by way of the host's copy.
+    const auto used = buffer.used_segments(begin, end);
+    const bool one = used.size() == 1 && std::has_single_bit(used.front().places);
+    return one ? first_of(used.front().places) : preferred_place(buffer, begin, end);
+  }
   std::optional<Place> place;
   for (const auto& segment : buffer.used_segments(begin, end)) {
     const PlaceSet places = segment.places ? segment.places : places_of_first(buffer);

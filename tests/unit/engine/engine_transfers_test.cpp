@@ -73,6 +73,37 @@ TEST_F(EngineTransfers, LaunchesRepeatBetweenSmallFillsAndReads) {
   }
 }
 
+// Nothing rests when a round begins, since the first one ended with several commands. And with
+// another device beside it, small content goes to the one that alone uses it.
+TEST_F(EngineTransfers, LaunchesRepeatWhereEachRoundBeginsWithAFill) {
+  for (const char* devices : {"h", "d", "g", "dh", "gh", "cc"}) {
+    SCOPED_TRACE(devices);
+    start(devices, SplitMode::kNever);
+    auto first = engine->create_stream({}), stream = engine->create_stream({});
+    const auto kernel = fake_kernel(KernelForm::kMap, set->count());
+    const auto in = buffer(1), out = buffer(0);
+    KernelWork known = map_kernel(in, out, 1);
+    known.kernel = kernel;
+    for (uint32_t device = 0; device < set->count(); ++device) {
+      for (int run = 0; run < 2; ++run) {
+        set->model().add(model_key(known), device, kBytes, device == 0 ? 1e-6 : 1);
+      }
+    }
+    launch_until_again(*first, kernel, in, out);
+    EXPECT_TRUE(engine->finish(*first));
+    int again = 0;
+    for (uint8_t c = 0; c < 50; ++c) {
+      enqueue_unobserved(*stream, fill(in, c));
+      again += launch(*stream, kernel, in, out, c) ? 1 : 0;
+      std::vector<std::byte> found(kBytes);
+      enqueue_unobserved(*stream, ReadWork{whole(out), 0, kBytes, found.data()});
+      EXPECT_TRUE(engine->finish(*stream));
+      EXPECT_EQ(found, filled(static_cast<uint8_t>(c * 4)));
+    }
+    EXPECT_GT(again, 35);
+  }
+}
+
 TEST_F(EngineTransfers, AWriteTakesWhatAReadOfATrainBrings) {
   // 'e' reads the source of a write when that is enqueued. With two devices a write to what the
   // host has could overtake the launches.
