@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/output_file.h"
 #include "base/paragraph.h"
+#include "base/printable.h"
 #include "scheduler/observe/run_summary.h"
 
 namespace tutti::scheduler {
@@ -258,7 +259,8 @@ std::string RunSummary::text() const {
       text += EnergyMonitor::kernel_text(used->second);
     }
   }
-  return text + energy_.text();
+  // Names are what programs and drivers call things.
+  return printable(text + energy_.text(), "\n");
 }
 
 void RunSummary::write() const {

@@ -100,6 +100,16 @@ TEST_F(EngineSummary, OneDeviceForbidsNothingOfTheKernel) {
               StartsWith("only one device can run it; otherwise: writes of argument 'out'"));
 }
 
+TEST_F(EngineSummary, TheTextMovesNoCursor) {
+  start("h", SplitMode::kNever);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  RunSummary summary(*set, "-", energy);
+  const KernelWork work = kernel("a\x1b[2Jb\u202ec", "calls printf\r", 2e-3);
+  summary.launched_whole(work, plan(work), 0);
+  EXPECT_THAT(summary.text(), AllOf(HasSubstr("a?[2Jb?c"), HasSubstr("1 launch"),
+                                    Not(HasSubstr("\x1b")), Not(HasSubstr("\r"))));
+}
+
 TEST_F(EngineSummary, ByTimeWithTotalsAndGains) {
   start("hd", SplitMode::kForce);
   EnergyMonitor energy(*set, no_energy, Objective::kTime);
