@@ -17,118 +17,32 @@ Engine::Impl::Impl(BackendSet& set, EngineSettings chosen)
       executor(set),
       direct(set),
       log(*this),
+      tasks(log),
       energy(set, settings.energy, settings.objective),
       summary(set, settings.summary, energy),
       trace(set, energy),
-      compare(set) {
+      compare(set),
+      splits(set, log, settings.split == SplitMode::kForce),
+      room(set, log, ends, *this),
+      batches(settings.batches
+                  ? std::make_unique<LaunchBatches>(LaunchBatches::Parts{
+                        set, log, *this, ends, planner, model, summary, direct, executor})
+                  : nullptr),
+      ends({log, planner, model, summary, trace, batches.get(), workers, tasks}) {
   if (!settings.model_file.empty()) model.remember_in(settings.model_file);
-  if (settings.batches) {
-    batches = std::make_unique<LaunchBatches>(LaunchBatches::Parts{
-        backends, log, *this, *this, planner, model, summary, direct, executor});
-  }
   energy.start();
-  // For parts of devices to come, too: a thread is started by its first task.
-  for (uint32_t i = 0; i < kMostBackends; ++i) {
-    workers.push_back(std::make_unique<TaskThread>("tutti-dev" + std::to_string(i)));
-  }
 }
 
 void Engine::Impl::ready(Ref<Node> command) {
-  post_for(conductor, command, [this, command] { start(command); });
-}
-
-void Engine::Impl::watch(Ref<Node> command) {
-  TaskThread& worker = *workers[command->backend];
-  // Watched, so it is no open batch any more.
-  post_for(worker, command, [this, command] {
-    const Status status = command->completion->wait();
-    finish_direct(command, code_of(status));
-  });
-}
-
-void Engine::Impl::fail_if_thrown(const Ref<Node>& command, const Status& thrown) {
-  if (thrown) return;
-  tutti::log(LogLevel::kError, "a command fails: {}",
-             thrown.error().message.empty() ? "out of memory" : thrown.error().message);
-  log.finish(command, thrown.error().code);
+  tasks.post(workers.conductor(), command, [this, command] { start(command); });
 }
 
 void Engine::Impl::call_back(Command::Callback callback, cl_int status) {
-  callback_thread.post([callback = std::move(callback), status] { callback(status); });
-}
-
-void Engine::Impl::learned() {
-  if (model.wants_flush()) host_worker.post([this] { model.flush(); });
-}
-
-void Engine::Impl::finish_direct(const Ref<Node>& command, cl_int status) {
-  Ref<Stream> stream;
-  {
-    MutexLock lock(log.mutex());
-    stream = command->stream;
-  }
-  if (!finish_one(command, status) || !stream) return;
-  if (batches && batches->make_idle(*stream)) return;
-  for (;;) {
-    const Ref<Node> oldest = log.oldest_direct(*stream);
-    const auto end = oldest ? ended(*oldest) : std::nullopt;
-    if (!end || !finish_one(oldest, *end)) return;
-  }
-}
-
-std::optional<cl_int> Engine::Impl::ended(Node& command) {
-  const auto status = [](const backends::CompletionPtr& completion) -> std::optional<cl_int> {
-    const cl_int polled = completion ? completion->poll() : CL_QUEUED;
-    return polled > CL_COMPLETE ? std::nullopt : std::optional(polled);
-  };
-  if (command.is_batch && !status(log.completion_so_far(command))) return std::nullopt;
-  return status(log.completion_of(command));
-}
-
-void Engine::Impl::finish_if_ended(const Ref<Node>& command) {
-  if (const auto status = ended(*command)) finish_direct(command, *status);
-}
-
-bool Engine::Impl::finish_one(const Ref<Node>& command, cl_int status) {
-  bool timed = command->trace != nullptr;
-  {
-    MutexLock lock(log.mutex());
-    if (command->state == Node::State::kDone) return false;
-    timed |= command->stream && command->stream->options().profiling;
-    const bool again = command->state == Node::State::kEnded;
-    planner.ended(std::exchange(command->expected, {}));
-    // The sample is taken while the work is still there; a second thread may do the same.
-    const auto* kernel = std::get_if<KernelWork>(&command->work);
-    const bool told = command->sampled || (command->trace && summary.enabled());
-    if (status == CL_COMPLETE && kernel && told && !again) {
-      const KernelWork& work = *kernel;
-      const bool sampled = command->sampled;
-      const uint64_t key = model_key(work);
-      const std::string name = work.kernel->summary().name;
-      const uint64_t items = work.shape.items();
-      lock.unlock();
-      if (const auto times = command->completion->times()) {
-        const double seconds = static_cast<double>(times->ended - times->started) * 1e-9;
-        summary.measured_whole(name, key, items, command->backend, seconds);
-        if (sampled) {
-          model.add(key, command->backend, items, seconds, name);
-          learned();
-        }
-      }
-      lock.lock();
-    }
-  }
-  if (timed) command->read_vendor_times();
-  if (command->trace && status == CL_COMPLETE) {
-    trace.ended_direct(*command->trace, command->backend,
-                       {command->queued.load(std::memory_order_relaxed),
-                        command->submitted.load(std::memory_order_relaxed),
-                        command->started.load(std::memory_order_relaxed),
-                        command->ended.load(std::memory_order_acquire)},
-                       clocks[command->backend]);
-  }
-  log.finish(command, status);
-  return true;
+  workers.callbacks().post([callback = std::move(callback), status] { callback(status); },
+                           [](const Error& why) {
+                             tutti::log(LogLevel::kError,
+                                        "a callback is not called, or has failed: {}", why.message);
+                           });
 }
 
 Status Engine::Impl::execute(Node& command) {
@@ -147,36 +61,6 @@ Status Engine::Impl::execute(Node& command) {
     if (early) return executor.map_rest(*map, early->finish());
   }
   return executor.execute(command.work);
-}
-
-cl_int Engine::Impl::wait(const Ref<Node>& command) {
-  if (command->overtook) {
-    for (const auto& before : log.overtaken(*command)) wait_alone(before);
-  }
-  return wait_alone(command);
-}
-
-cl_int Engine::Impl::wait_alone(const Ref<Node>& command) {
-  for (;;) {
-    const cl_int status = command->shown_status.load(std::memory_order_acquire);
-    if (status <= CL_COMPLETE) return status;
-    if (!wait_for_vendor(command)) command->shown_status.wait(status, std::memory_order_acquire);
-  }
-}
-
-void Engine::Impl::wait_for_data(const Ref<Node>& command) {
-  for (;;) {
-    const auto data = command->data.load(std::memory_order_acquire);
-    if (data == Node::Data::kInPlace) return;
-    if (!wait_for_vendor(command)) command->data.wait(data, std::memory_order_acquire);
-  }
-}
-
-bool Engine::Impl::wait_for_vendor(const Ref<Node>& command) {
-  if (!command->direct.load(std::memory_order_acquire)) return false;
-  const auto completion = log.completion_of(*command);
-  if (completion) finish_direct(command, code_of(completion->wait()));
-  return true;
 }
 
 Awaited Engine::Impl::awaited(std::span<const Edge> edges, std::span<Command* const> wait_list) {
@@ -206,12 +90,12 @@ Result<Ref<Node>> Engine::Impl::run_blocking(Stream& stream, Ref<Node> command,
     command->awaited = true;
     log.link(*command, edges, nobody);
     ready_now = log.unguard(*command);
-    splitting = split_before(command->work, edges);
+    splitting = splits.before(log, command->work, edges);
   }
-  if (splitting) conductor.post([this, splitting] { read_early(splitting); });
+  if (splitting) workers.conductor().post_hint([this, splitting] { read_early(splitting); });
   if (command->trace) trace.enqueued(*command->trace, awaited(edges, options.wait_list));
   for (const Edge& edge : edges) {
-    if (edge.command->direct.load(std::memory_order_acquire)) wait(edge.command);
+    if (edge.command->direct.load(std::memory_order_acquire)) ends.wait(edge.command);
   }
   if (!ready_now) command->shown_status.wait(CL_QUEUED, std::memory_order_acquire);
   if (const cl_int failed = command->shown_status.load(std::memory_order_acquire); failed < 0) {
@@ -233,7 +117,7 @@ Result<Ref<Node>> Engine::Impl::run_blocking(Stream& stream, Ref<Node> command,
       for (const auto& other : conflicts) found.add(other->trace.get(), Waits::kData);
       trace.held_up(*command->trace, found);
     }
-    for (const auto& other : conflicts) wait_for_data(other);
+    for (const auto& other : conflicts) ends.wait_for_data(other);
   }
   log.set_running(command);
   const Status status = execute(*command);
@@ -277,7 +161,7 @@ void Engine::Impl::start(const Ref<Node>& command) {
       again = log.unguard(*command);
     }
   }
-  for (auto& other : to_watch) watch(std::move(other));
+  for (const auto& other : to_watch) ends.watch(other);
   if (wait_for_others) {
     if (command->trace) trace.held_up(*command->trace, awaited(edges));
     if (again) ready(command);
@@ -289,9 +173,9 @@ void Engine::Impl::start(const Ref<Node>& command) {
     start_kernel(command, std::get<KernelWork>(command->work), std::move(*plan));
     return;
   }
-  TaskThread& worker =
-      std::holds_alternative<HostWork>(command->work) ? native_worker : host_worker;
-  post_for(worker, command, [this, command] { log.finish(command, code_of(execute(*command))); });
+  Worker& worker =
+      std::holds_alternative<HostWork>(command->work) ? workers.native() : workers.host();
+  tasks.post(worker, command, [this, command] { log.finish(command, code_of(execute(*command))); });
 }
 
 Engine::Engine(BackendSet& backends, EngineSettings settings)
@@ -338,7 +222,7 @@ void Engine::abandon(Stream& stream) {
       nobody_waits = command->state == Node::State::kDirect && !command->watched;
       command->watched |= nobody_waits;
     }
-    if (nobody_waits) impl_->watch(std::move(command));
+    if (nobody_waits) impl_->ends.watch(command);
   }
 }
 
@@ -371,7 +255,7 @@ Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOp
   if (LaunchBatches::may_join(work) && joins_batches(stream, options)) {
     if (auto joined = impl_->batches->join(stream, work, options)) return *std::move(joined);
   }
-  auto command = make_ref<Node>(*impl_, options.type, std::move(work));
+  auto command = make_ref<Node>(impl_->ends, options.type, std::move(work));
   if (impl_->trace.wants_all()) {
     command->trace = impl_->trace.begin(command->work, stream.number(),
                                         command->queued.load(std::memory_order_relaxed));
@@ -390,7 +274,7 @@ Result<Ref<Command>> Engine::append(Stream& stream, Work&& work, const EnqueueOp
 }
 
 Ref<Command> Engine::create_user_command() {
-  auto command = make_ref<Node>(*impl_, CL_COMMAND_USER, MarkerWork{});
+  auto command = make_ref<Node>(impl_->ends, CL_COMMAND_USER, MarkerWork{});
   command->shown_status.store(CL_SUBMITTED, std::memory_order_release);
   command->trace = impl_->trace.user_event();
   MutexLock lock(impl_->log.mutex());
@@ -414,7 +298,7 @@ Status Engine::set_user_status(Command& user, cl_int status) {
 
 Status Engine::wait(std::span<Command* const> commands) {
   bool failed = false;
-  for (Command* command : commands) failed |= impl_->wait(Ref<Node>(&node_of(*command))) < 0;
+  for (Command* command : commands) failed |= impl_->ends.wait(Ref<Node>(&node_of(*command))) < 0;
   if (failed) {
     return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
                 "a command that was waited for failed");
@@ -437,7 +321,7 @@ Status Engine::finish(Stream& stream) {
     const Node& command = **it;
     if (command.overtook || command.direct.load(std::memory_order_acquire)) continue;
     if (!std::exchange(flushed, true)) static_cast<void>(flush(stream));
-    Impl::wait_until_direct(command);
+    CommandEnds::wait_until_direct(command);
   }
   // One vendor call per queue for all direct commands; their own events then answer at once.
   BackendMask direct = 0;
@@ -449,19 +333,14 @@ Status Engine::finish(Stream& stream) {
     const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
     for (auto* queue : stream.queues.existing(backend)) static_cast<void>(queue->finish());
   }
-  for (const auto& command : commands) impl_->wait(command);
+  for (const auto& command : commands) impl_->ends.wait(command);
   MutexLock lock(impl_->log.mutex());
   if (std::exchange(stream.unseen_error, CL_SUCCESS) == CL_SUCCESS) return {};
   return fail(CL_OUT_OF_RESOURCES, "a command of the queue failed");
 }
 
 void Engine::shut_down() {
-  impl_->conductor.stop();
-  for (auto& worker : impl_->workers) worker->stop();
-  impl_->host_worker.stop();
-  impl_->native_worker.stop();
-  impl_->room_worker.stop();
-  impl_->callback_thread.stop();
+  impl_->workers.stop();
   impl_->energy.stop();
   impl_->model.flush();
   impl_->summary.write();

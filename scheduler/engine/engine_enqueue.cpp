@@ -23,9 +23,6 @@ constexpr double kTooLongForTheCaller = 5e-3;
 constexpr uint64_t kLittleBytes = 4096;
 constexpr double kLongBusy = 1e-3;
 
-// A whole launch for which nobody behind it would look for another device, in seconds.
-constexpr double kShort = 1e-3;
-
 uint64_t bytes_of(const std::vector<BufferUse>& uses) {
   uint64_t bytes = 0;
   for (const BufferUse& use : uses) bytes += use.end - use.begin;
@@ -204,7 +201,7 @@ Result<Ref<Node>> Engine::Impl::submit(const Ref<Node>& command, Stream& stream,
   Ref<Node> observed = command;
   // What has overtaken others shows its end with theirs, which an event knows nothing of.
   const bool apart = command->is_batch && command->observed && !command->overtook;
-  if (apart) observed = make_ref<Node>(*this, command->type(), MarkerWork{});
+  if (apart) observed = make_ref<Node>(ends, command->type(), MarkerWork{});
   // An application that launches and launches would otherwise let the log grow until it waits.
   Ref<Node> before;
   {
@@ -219,8 +216,8 @@ Result<Ref<Node>> Engine::Impl::submit(const Ref<Node>& command, Stream& stream,
     before = command->sampled ? log.exchange_sampled(stream, command) : log.in_a_crowd(stream);
   }
   if (awaited) *awaited = somebody_waits;
-  if (somebody_waits && !awaited) watch(command);
-  if (before) finish_if_ended(before);
+  if (somebody_waits && !awaited) ends.watch(command);
+  if (before) ends.finish_if_ended(before);
   return observed;
 }
 
@@ -252,9 +249,9 @@ bool Engine::Impl::start_direct(const Ref<Node>& command, const std::optional<Ke
 
 void Engine::Impl::post(Waited waited) {
   const Ref<Node> command = waited.command;
-  TaskThread& worker = *workers[waited.decision.backend];
-  post_for(worker, command,
-           [this, waited = std::move(waited)]() mutable { send(std::move(waited)); });
+  Worker& worker = workers.device(waited.decision.backend);
+  tasks.post(worker, command,
+             [this, waited = std::move(waited)]() mutable { send(std::move(waited)); });
 }
 
 void Engine::Impl::send(Waited now) {
@@ -262,21 +259,20 @@ void Engine::Impl::send(Waited now) {
   Ref<Node> before;
   for (size_t count = 1;; ++count) {
     bool sent = false, awaited = false;
-    const Status thrown = guarded([&] {
+    const bool passed = tasks.run(now.command, [&] {
       sent =
           submit(now.command, *now.stream, now.decision, now.plan ? &*now.plan : nullptr, &awaited)
               .has_value();
     });
-    fail_if_thrown(now.command, thrown);
-    if (!thrown || !sent) {
-      if (before) watch_once(before);
+    if (!passed || !sent) {
+      if (before) ends.watch_once(before);
       return;
     }
     log.call_back_submitted(now.command);
     std::optional<Waited> next;
     static_cast<void>(guarded([&] { next = next_waited(now.command); }));
     if (!next) {
-      return awaited ? watch(now.command) : watch_once(now.command);
+      return awaited ? ends.watch(now.command) : ends.watch_once(now.command);
     }
     if (count == kMost) return post(std::move(*next));
     before = std::move(now.command);
@@ -315,32 +311,8 @@ std::optional<Engine::Impl::Waited> Engine::Impl::next_waited(const Ref<Node>& b
     log.set_submitting(*waited.command, waited.decision.backend);
     log.hold(*waited.command, waited.decision.uses);
   }
-  if (others_wait) watch(before);
+  if (others_wait) ends.watch(before);
   return waited;
-}
-
-void Engine::Impl::watch_once(const Ref<Node>& command) {
-  {
-    MutexLock lock(log.mutex());
-    if (command->state != Node::State::kDirect || command->watched) return;
-    command->watched = true;
-  }
-  watch(command);
-}
-
-void Engine::Impl::wait_until_direct(const Node& command) {
-  for (;;) {
-    const cl_int status = command.shown_status.load(std::memory_order_acquire);
-    if (status <= CL_COMPLETE || command.direct.load(std::memory_order_acquire)) return;
-    command.shown_status.wait(status, std::memory_order_acquire);
-  }
-}
-
-bool Engine::Impl::behind_split(std::span<const Edge> edges, const KernelPlan* plan) {
-  if (!plan || plan->split || !plan->exact || edges.size() != 1) return false;
-  if (plan->whole_seconds - plan->wait_seconds > kShort) return false;
-  const Node& before = *edges.front().command;
-  return before.behind_split || split_of(before);
 }
 
 void Engine::Impl::expect(Node& command, Stream& stream, const KernelPlan& plan) {
@@ -353,7 +325,7 @@ Result<Ref<Node>> Engine::Impl::enqueue_launch(Stream& stream, KernelWork&& work
                                                const EnqueueOptions& options) {
   TUTTI_ASSIGN(auto joining, batches->join(stream, work, options));
   if (joining.joined) return std::move(joining.event);
-  auto command = make_ref<Node>(*this, options.type, std::move(work));
+  auto command = make_ref<Node>(ends, options.type, std::move(work));
   command->observed = options.observed;
   command->sampled = joining.sampled;
   command->is_batch = command->open = joining.begins != nullptr;
@@ -403,7 +375,7 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
       const auto uses = uses_of(command->work, plan_or_null);
       auto needed = log.edges_of_data(stream, *command, edges, uses);
       // To overtake what begins behind a split, only to wait for all of that one, gains nothing.
-      const bool chained = behind_split(edges, plan_or_null) && needed && !needed->empty() &&
+      const bool chained = splits.precede(log, edges, plan_or_null) && needed && !needed->empty() &&
                            std::all_of(needed->begin(), needed->end(),
                                        [](const Edge& edge) { return edge.waits == Waits::kData; });
       if (needed && !chained) {
@@ -427,7 +399,7 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
     }
     if (decision.lacks_memory_on != kNoBackend && !tried) {
       lock.unlock();
-      allocate_what_fits(decision.uses, decision.lacks_memory_on);
+      room.allocate_what_fits(decision.uses, decision.lacks_memory_on);
       tried = true;
       continue;
     }
@@ -444,8 +416,8 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
       log.append(stream, command, options.barrier, gathers);
       log.link(*command, edges, to_watch);
       start_now = log.unguard(*command);
-      splitting = split_before(command->work, edges);
-      command->behind_split = behind_split(edges, plan_or_null);
+      splitting = splits.before(log, command->work, edges);
+      command->behind_split = splits.precede(log, edges, plan_or_null);
     } else {
       command->state =
           decision.path == Path::kDirect ? Node::State::kSubmitting : Node::State::kRunning;
@@ -456,7 +428,7 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
     break;
   }
   if (command->trace) trace.enqueued(*command->trace, waits);
-  for (auto& before : to_watch) watch(std::move(before));
+  for (const auto& before : to_watch) ends.watch(before);
   switch (decision.path) {
     case Path::kDirect:
       if (plan && command->trace) {
@@ -472,9 +444,10 @@ Result<Ref<Node>> Engine::Impl::enqueue(Stream& stream, Ref<Node> command,
     case Path::kConducted:
       if (start_now) ready(command);
       if (splitting) {
-        conductor.post([this, before = std::move(splitting), kernel = plan.has_value()] {
-          kernel ? chain_next(before) : read_early(before);
-        });
+        workers.conductor().post_hint(
+            [this, before = std::move(splitting), kernel = plan.has_value()] {
+              kernel ? chain_next(before) : read_early(before);
+            });
       }
       break;
   }

@@ -5,6 +5,7 @@
 #include "base/process_exit.h"
 #include "scheduler/balance/random.h"
 #include "scheduler/engine/engine_impl.h"
+#include "scheduler/engine/model_keeping.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -20,9 +21,9 @@ constexpr size_t kMostBehind = 8;
 void Engine::Impl::start_kernel(const Ref<Node>& command, const KernelWork& work, KernelPlan plan) {
   if (command->allocating) {
     // Not in a device's thread, for which others may wait whose memory this needs.
-    post_for(room_worker, command, [this, command, plan = std::move(plan)]() mutable {
+    tasks.post(workers.memory(), command, [this, command, plan = std::move(plan)]() mutable {
       const auto& kernel = std::get<KernelWork>(command->work);
-      const Status status = allocate(*command, uses_of(kernel, nullptr), plan.devices());
+      const Status status = room.allocate(*command, uses_of(kernel, nullptr), plan.devices());
       if (!status) return log.finish(command, code_of(status));
       start_kernel(command, kernel, std::move(plan));
     });
@@ -30,13 +31,13 @@ void Engine::Impl::start_kernel(const Ref<Node>& command, const KernelWork& work
   }
   const uint32_t backend = plan.backend;
   if (!plan.split) {
-    post_for(*workers[backend], command,
-             [this, command, plan = std::move(plan)] { run_whole(command, plan); });
+    tasks.post(workers.device(backend), command,
+               [this, command, plan = std::move(plan)] { run_whole(command, plan); });
     return;
   }
   if (!settings.verify.on) return start_split(command, work, std::move(plan));
   // Copies what the launch may write, which takes its time.
-  post_for(*workers[backend], command, [this, command, plan = std::move(plan)]() mutable {
+  tasks.post(workers.device(backend), command, [this, command, plan = std::move(plan)]() mutable {
     start_split(command, std::get<KernelWork>(command->work), std::move(plan));
   });
 }
@@ -66,7 +67,7 @@ void Engine::Impl::whole_ended(const Ref<Node>& command, const KernelPlan& plan,
     planner.remember_whole(std::get<KernelWork>(command->work), plan.backend,
                            seconds_between(ran.start_ns, ran.end_ns));
   }
-  learned();
+  keep_if_due(model, workers);
   planner.ended(command->expected);
   log.finish(command, code_of(status));
 }
@@ -79,22 +80,15 @@ void Engine::Impl::start_split(const Ref<Node>& command, const KernelWork& work,
 void Engine::Impl::post(const Ref<Node>& command, const std::shared_ptr<SplitRun>& run) {
   run->begin();
   for (size_t i = 0; i < run->participants(); ++i) {
-    const Status posted =
-        guarded([&] { workers[run->backend(i)]->post([run, i] { run->take_part(i); }); });
-    if (!posted) run->absent(i, posted.error());
+    workers.device(run->backend(i))
+        .post([run, i] { static_cast<void>(guarded([&] { run->take_part(i); })); },
+              [run, i](const Error& why) { run->absent(i, why); });
   }
   if (!run->chainable()) return;
-  conductor.post([this, command] {
+  workers.conductor().post_hint([this, command] {
     chain_next(command);
     read_early(command);
   });
-}
-
-std::shared_ptr<SplitRun> Engine::Impl::split_of(const Node& command) {
-  const auto found = std::find_if(splits.begin(), splits.end(), [&](const Split& split) {
-    return split.command.get() == &command;
-  });
-  return found == splits.end() ? nullptr : found->run;
 }
 
 void Engine::Impl::chain_next(const Ref<Node>& before) {
@@ -103,7 +97,7 @@ void Engine::Impl::chain_next(const Ref<Node>& before) {
   Ref<Node> next;
   {
     MutexLock lock(log.mutex());
-    run = split_of(*before);
+    run = splits.of(log, *before);
     if (!run || !run->chainable()) return;
     next = log.next_kernel(*before);
   }
@@ -114,13 +108,13 @@ void Engine::Impl::chain_next(const Ref<Node>& before) {
   if (!plan || !may_follow(run, work, *plan)) return;
   const auto uses = uses_of(work, &*plan);
   const auto buffers = uses_of(work, nullptr);
-  for (const uint32_t device : plan->devices()) allocate_what_fits(buffers, device);
+  for (const uint32_t device : plan->devices()) room.allocate_what_fits(buffers, device);
   {
     MutexLock lock(log.mutex());
     if (log.next_kernel(*before) != next) return;
     for (const auto& other : log.conflicts(*next, uses)) {
       // What has begun behind others waits for those, too.
-      const auto ahead = split_of(*other);
+      const auto ahead = splits.of(log, *other);
       auto earlier = run;
       while (earlier && earlier != ahead) earlier = earlier->before();
       if (!earlier) return;
@@ -154,17 +148,6 @@ bool Engine::Impl::may_follow(const std::shared_ptr<SplitRun>& before, const Ker
   return seconds <= kLittleBetween * std::max(expected, 0.0);
 }
 
-Ref<Node> Engine::Impl::split_before(const Work& work, std::span<const Edge> edges) {
-  if (edges.size() != 1) return {};
-  const auto run = split_of(*edges.front().command);
-  if (!run || !run->chainable()) return {};
-  const auto read = EarlyRead::reading(work);
-  const bool pays =
-      read ? EarlyRead::pays(backends, run->devices(), *read, settings.split == SplitMode::kForce)
-           : std::holds_alternative<KernelWork>(work);
-  return pays ? edges.front().command : Ref<Node>();
-}
-
 void Engine::Impl::read_early(const Ref<Node>& before) {
   if (settings.verify.on) return;
   std::shared_ptr<EarlyRead> early;
@@ -175,13 +158,13 @@ void Engine::Impl::read_early(const Ref<Node>& before) {
     const auto read = EarlyRead::reading(next->work);
     if (!read) return;
     const Edge edge{before, Waits::kOrder};
-    if (!split_before(next->work, {&edge, 1})) return;
+    if (!splits.before(log, next->work, {&edge, 1})) return;
     const auto uses = uses_of(next->work, nullptr);
     for (const auto& other : log.conflicts(*next, uses)) {
       if (other != before) return;
     }
     log.hold(*next, uses);  // or the device's memory might be taken away meanwhile
-    early = std::make_shared<EarlyRead>(backends, split_of(*before), *read,
+    early = std::make_shared<EarlyRead>(backends, splits.of(log, *before), *read,
                                         next->trace ? next->trace->number : 0);
     next->early = early;
   }
@@ -220,10 +203,7 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Node>& command, con
     }
   }
   auto ended = [this, command, verification, plan](const SplitRun::Outcome& outcome) mutable {
-    {
-      MutexLock lock(log.mutex());
-      std::erase_if(splits, [&](const Split& split) { return split.command == command; });
-    }
+    splits.remove(*command);
     if (!outcome.status && outcome.nothing_ran && !vendors_gone()) {
       // A whole run needs no copies to merge.
       plan.split = false;
@@ -251,7 +231,7 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Node>& command, con
       if (!outcome.read_meanwhile) took = seconds_between(begun_ns, now_ns());
       planner.remember(std::get<KernelWork>(command->work), plan, outcome.slices, took,
                        outcome.balanced_seconds);
-      learned();
+      keep_if_due(model, workers);
     }
     if (outcome.status && verification) {
       const Status compared = verification->compare(*command->stream, outcome.packages,
@@ -268,12 +248,9 @@ std::shared_ptr<SplitRun> Engine::Impl::make_split(const Ref<Node>& command, con
       SplitRun::Parts{backends, summary, compare, trace, command->trace, std::move(rounds)}, work,
       std::move(plan), command->stream, std::move(balancer),
       [this, command, ended](const SplitRun::Outcome& outcome) mutable {
-        fail_if_thrown(command, guarded([&] { ended(outcome); }));
+        tasks.run(command, [&] { ended(outcome); });
       });
-  {
-    MutexLock lock(log.mutex());
-    splits.push_back({command, run});
-  }
+  splits.add(command, run);
   return run;
 }
 

@@ -40,7 +40,7 @@ std::optional<Status> Engine::Impl::read_behind(Stream& stream, const Ref<Node>&
   };
   const Status status = run();
   log.finish(command, code_of(status));
-  if (before && !(batches && batches->make_idle(stream))) finish_if_ended(before);
+  if (before && !(batches && batches->make_idle(stream))) ends.finish_if_ended(before);
   return status;
 }
 
