@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "scheduler/engine/engine_impl.h"
+#include "scheduler/run/expected_launch.h"
 
 namespace tutti::scheduler {
 
@@ -28,7 +29,9 @@ Engine::Impl::Impl(BackendSet& set, EngineSettings chosen)
                   ? std::make_unique<LaunchBatches>(LaunchBatches::Parts{
                         set, log, *this, ends, planner, model, summary, direct, executor})
                   : nullptr),
-      ends({log, planner, model, summary, trace, batches.get(), workers, tasks}) {
+      ends({log, planner, model, summary, trace, batches.get(), workers, tasks}),
+      assessor(set, planner, direct, executor),
+      submitter({log, assessor, direct, planner, model, summary, ends, workers, tasks}) {
   if (!settings.model_file.empty()) model.remember_in(settings.model_file);
   energy.start();
 }
@@ -139,7 +142,7 @@ void Engine::Impl::start(const Ref<Node>& command) {
     plan = std::move(*planned);
     if (command->trace) trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
   }
-  if (start_direct(command, plan)) return;
+  if (submitter.start(command, plan)) return;
   const auto uses = uses_of(command->work, plan ? &*plan : nullptr);
   std::vector<Ref<Node>> to_watch;
   std::vector<Edge> edges;
@@ -169,7 +172,7 @@ void Engine::Impl::start(const Ref<Node>& command) {
   }
   log.set_running(command);
   if (plan) {
-    expect(*command, *command->stream, *plan);
+    expect(planner, *command, *command->stream, *plan);
     start_kernel(command, std::get<KernelWork>(command->work), std::move(*plan));
     return;
   }

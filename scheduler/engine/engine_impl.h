@@ -8,7 +8,9 @@
 
 #include "scheduler/batch/launch_batches.h"
 #include "scheduler/devices/workers.h"
+#include "scheduler/engine/assessor.h"
 #include "scheduler/engine/command_ends.h"
+#include "scheduler/engine/direct_submission.h"
 #include "scheduler/engine/engine.h"
 #include "scheduler/model/performance_model.h"
 #include "scheduler/observe/energy_monitor.h"
@@ -54,16 +56,6 @@ struct Engine::Impl : LogSink, MemoryRoom::Others {
   /// What a command waits for, for the trace: `edges`, and what the application named, though it
   /// may have ended.
   static Awaited awaited(std::span<const Edge> edges, std::span<Command* const> wait_list = {});
-  /// A command that has waited and may go to a vendor's queue now, as decided.
-  struct Waited;
-  /// The command, which waits for nothing any more, goes to its device's queue if it may, in the
-  /// device's thread, and with it what waits for nothing but that. False: it may not.
-  bool start_direct(const Ref<Node>& command, const std::optional<KernelPlan>& plan);
-  void post(Waited waited);
-  /// In the device's thread.
-  void send(Waited now);
-  /// What waits for nothing but `before`, and may go to the same queue behind that.
-  std::optional<Waited> next_waited(const Ref<Node>& before);
   /// In the conductor's thread: every dependency is done.
   void start(const Ref<Node>& command);
   void start_kernel(const Ref<Node>& command, const KernelWork& work, KernelPlan plan);
@@ -100,26 +92,19 @@ struct Engine::Impl : LogSink, MemoryRoom::Others {
   MemoryRoom room;
   std::unique_ptr<LaunchBatches> batches;  // null: each launch is a command of its own
   CommandEnds ends;
+  Assessor assessor;
+  DirectSubmission submitter;
   std::atomic<uint64_t> launches{0};  // of split kernels: varies the seed of forced splits
 
   Workers workers;  // last, so that they end first
 
  private:
-  struct Decision;
   std::shared_ptr<SplitRun> make_split(const Ref<Node>& command, const KernelWork& work,
                                        KernelPlan plan);
   void post(const Ref<Node>& command, const std::shared_ptr<SplitRun>& run);
   /// Whether a launch of this plan, which is evaluated for that, is worth chaining to `before`.
   bool may_follow(const std::shared_ptr<SplitRun>& before, const KernelWork& work,
                   KernelPlan& plan) const;
-  Decision decide(const Ref<Node>& command, Stream& stream, std::span<const Edge> edges,
-                  const KernelPlan* plan, bool overtakes = false) TUTTI_REQUIRES(log.mutex());
-  /// The command that is observed: itself, or the event of a batch.
-  /// `awaited`: gets whether others wait for the command, which the caller then sees to.
-  Result<Ref<Node>> submit(const Ref<Node>& command, Stream& stream, const Decision& decision,
-                           const KernelPlan* plan, bool* awaited = nullptr);
-  /// The launch is about to be given to its devices.
-  void expect(Node& command, Stream& stream, const KernelPlan& plan);
   void poll(std::span<const Edge> edges);
   /// No kernel; in the calling thread.
   Status execute(Node& command);

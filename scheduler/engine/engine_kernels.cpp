@@ -6,6 +6,7 @@
 #include "scheduler/balance/random.h"
 #include "scheduler/engine/engine_impl.h"
 #include "scheduler/engine/model_keeping.h"
+#include "scheduler/run/expected_launch.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -124,7 +125,7 @@ void Engine::Impl::chain_next(const Ref<Node>& before) {
     next->chained = true;
   }
   if (next->trace) trace.decided(*next->trace, work, *plan, begun_ns, now_ns());
-  expect(*next, *next->stream, *plan);
+  expect(planner, *next, *next->stream, *plan);
   const auto following = make_split(next, work, std::move(*plan));
   SplitRun::chain(run, following, [this, next, following] { post(next, following); });
 }
