@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/engine/command_ends.h"
 
+#include <bit>
 #include <string>
 #include <utility>
 
-#include "scheduler/engine/model_keeping.h"
+#include "scheduler/run/model_keeping.h"
 
 namespace tutti::scheduler {
 
@@ -131,6 +132,52 @@ void CommandEnds::wait_until_direct(const Node& command) {
     if (status <= CL_COMPLETE || command.direct.load(std::memory_order_acquire)) return;
     command.shown_status.wait(status, std::memory_order_acquire);
   }
+}
+
+Status CommandEnds::wait_for(std::span<Command* const> commands) {
+  bool failed = false;
+  for (Command* command : commands) failed |= wait(Ref<Node>(&node_of(*command))) < 0;
+  if (failed) {
+    return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "a command that was waited for failed");
+  }
+  return {};
+}
+
+Status CommandEnds::finish(Stream& stream) {
+  if (parts_.batches && parts_.batches->finish(stream)) return {};
+  const auto commands = log_.outstanding(stream);
+  // What waits for others is not asked for one by one while it is given to vendors. The newest
+  // first: the others go before it.
+  bool flushed = false;
+  for (auto it = commands.rbegin(); it != commands.rend(); ++it) {
+    const Node& command = **it;
+    if (command.overtook || command.direct.load(std::memory_order_acquire)) continue;
+    if (!std::exchange(flushed, true)) {
+      // What fails shows in the commands themselves.
+      for (auto* queue : stream.queues.existing()) static_cast<void>(queue->flush());
+    }
+    wait_until_direct(command);
+  }
+  // One vendor call per queue for all direct commands; their own events then answer at once.
+  BackendMask direct = 0;
+  for (const auto& command : commands) {
+    if (command->direct.load(std::memory_order_acquire)) direct |= backend_bit(command->backend);
+  }
+  // What failed shows in each command's own event.
+  for (; direct != 0; direct &= direct - 1) {
+    const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
+    for (auto* queue : stream.queues.existing(backend)) static_cast<void>(queue->finish());
+  }
+  for (const auto& command : commands) wait(command);
+  MutexLock lock(log_.mutex());
+  if (std::exchange(stream.unseen_error, CL_SUCCESS) == CL_SUCCESS) return {};
+  return fail(CL_OUT_OF_RESOURCES, "a command of the queue failed");
+}
+
+void CommandEnds::abandon(Stream& stream) {
+  if (parts_.batches) parts_.batches->close(&stream);
+  for (const auto& command : log_.outstanding(stream)) watch_once(command);
 }
 
 }  // namespace tutti::scheduler

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "scheduler/batch/launch_batches.h"
@@ -59,10 +60,15 @@ class CommandEnds final : public NodeOwner {
   cl_int wait(const Ref<Node>& command);
   /// The same until its data are in place, which may be before others can see that.
   void wait_for_data(const Ref<Node>& command);
-  /// Until the command is in a vendor's hands, or done.
-  static void wait_until_direct(const Node& command);
+  /// wait() for all. CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when any failed.
+  Status wait_for(std::span<Command* const> commands);
+  /// As Engine::finish() and Engine::abandon().
+  Status finish(Stream& stream);
+  void abandon(Stream& stream);
 
  private:
+  /// Until the command is in a vendor's hands, or done.
+  static void wait_until_direct(const Node& command);
   /// How the command has ended as far as the vendor knows; nothing: it goes on. A batch that does
   /// may still be joined.
   std::optional<cl_int> ended(Node& command);
