@@ -103,9 +103,9 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
     incoming.polled = true;
     return false;
   }
-  bool overtakes = false;
+  bool overtakes = conducted && follow_queue(incoming, edges, assessed);
   // What fills or copies behind a kernel would bind what comes next to the kernel's device.
-  if (!edges.empty() && (conducted || (!plan && parts_.backends.real_count() > 1))) {
+  if (!overtakes && !edges.empty() && (conducted || (!plan && parts_.backends.real_count() > 1))) {
     if (auto needed = edges_of_data(incoming, edges)) {
       overtakes = overtake(incoming, *std::move(needed), edges, assessed);
     } else if (plan && plan->moved && !stream.options().out_of_order && !incoming.planned_again) {
@@ -134,6 +134,18 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
   }
   if (overtakes) log_.overtake(stream, *command, placed.behind);
   append(incoming, edges, std::move(assessed), placed);
+  return true;
+}
+
+bool Intake::follow_queue(const Incoming& incoming, std::vector<Edge>& edges,
+                          Assessment& assessed) {
+  auto queued = log_.edges_of_queue(incoming.stream, edges);
+  if (!queued) return false;
+  auto other = parts_.assessor.assess(log_, *incoming.command, incoming.stream, *queued,
+                                      incoming.plan_or_null(), true);
+  if (other.decided.path != Admission::Path::kDirect) return false;
+  edges = std::move(*queued);
+  assessed = std::move(other);
   return true;
 }
 

@@ -74,6 +74,10 @@ class Intake {
   /// As decided.
   void append(Incoming& incoming, std::span<const Edge> edges, Assessment&& assessed,
               Placed& placed) TUTTI_REQUIRES(log_.mutex());
+  /// It is direct behind all of its stream that goes on, where some of that has ended and may not
+  /// show it yet: `edges` and `assessed` become what that is. False: it is not.
+  bool follow_queue(const Incoming& incoming, std::vector<Edge>& edges, Assessment& assessed)
+      TUTTI_REQUIRES(log_.mutex());
   /// What it must wait for if it runs before what is unfinished in its stream; absent: it does not.
   std::optional<std::vector<Edge>> edges_of_data(const Incoming& incoming,
                                                  std::span<const Edge> edges)

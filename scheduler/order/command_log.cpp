@@ -9,6 +9,8 @@
 namespace tutti::scheduler {
 namespace {
 
+constexpr size_t kMostOvertaken = 64;  // to be looked at, now and by who waits
+
 /// Whether the buffers that it uses are all that a command may change, or depend on beside host
 /// memory that it reads.
 bool only_buffers(const Work& work) {
@@ -101,7 +103,6 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
                                                            std::span<const Edge> edges,
                                                            std::span<const BufferUse> uses) {
   using State = Node::State;
-  constexpr size_t kMost = 64;  // to be looked at, now and by who waits
   const auto& options = stream.options();
   // With times, the application expects that they do not overlap.
   if (options.out_of_order || options.profiling || !only_buffers(command.work)) return {};
@@ -116,7 +117,7 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
   for (auto it = stream.outstanding.rbegin(); it != stream.outstanding.rend(); ++it) {
     const Ref<Node>& before = *it;
     if (before->state == State::kDone) continue;
-    if (++seen > kMost || std::holds_alternative<MarkerWork>(before->work)) return {};
+    if (++seen > kMostOvertaken || std::holds_alternative<MarkerWork>(before->work)) return {};
     if (before->state == State::kEnded) continue;
     if (meets_in_host_memory(host, *before)) return {};
     bool meets = std::find(started.begin(), started.end(), before) != started.end();
@@ -134,6 +135,29 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
     needed.push_back({before, Waits::kData});
   }
   return needed;
+}
+
+std::optional<std::vector<Edge>> CommandLog::edges_of_queue(const Stream& stream,
+                                                            std::span<const Edge> edges) {
+  using State = Node::State;
+  if (stream.options().out_of_order || !stream.last || !stream.last->after) return {};
+  std::vector<Edge> needed;
+  for (const Edge& edge : edges) {
+    if (edge.waits != Waits::kOrder) needed.push_back(edge);
+  }
+  const Node* newest = nullptr;
+  size_t seen = 0;
+  for (auto it = stream.outstanding.rbegin(); it != stream.outstanding.rend(); ++it) {
+    const Ref<Node>& before = *it;
+    if (before->state == State::kDone || before->state == State::kEnded) continue;
+    if (++seen > kMostOvertaken || before->state != State::kDirect) return {};
+    if (!newest) {
+      newest = before.get();
+      needed.push_back({before, Waits::kData});
+    }
+    if (before->backend != newest->backend) return {};
+  }
+  return newest ? std::optional(std::move(needed)) : std::nullopt;
 }
 
 bool CommandLog::reads_what_is_written(const Stream& stream, const Work& work) {

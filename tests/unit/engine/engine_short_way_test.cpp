@@ -81,6 +81,40 @@ TEST_F(EngineShortWay, BarriersBetweenLaunchesOfOneDeviceAreGivenToIt) {
   }
 }
 
+// Though a small write in between goes to the host's copy at once, before its turn.
+TEST_F(EngineShortWay, AReadBehindALaunchThatOvertookNothingThatGoesOnIsGivenToTheDevice) {
+  for (const char* devices : {"dh", "dd", "eh"}) {
+    SCOPED_TRACE(devices);
+    start(devices, SplitMode::kNever);
+    auto stream = engine->create_stream({});
+    auto a = buffer(1), b = buffer(0), c = buffer(0);
+    const auto content = filled(5);
+    const auto slow_elsewhere = [&](KernelWork work) {
+      for (int run = 0; run < 2; ++run) set->model().add(model_key(work), 1, kBytes, 1);
+      return work;
+    };
+    std::vector<std::byte> found(kBytes);
+    for (const int round : {0, 1, 2}) {
+      SCOPED_TRACE(round);
+      std::promise<void> gate;
+      const auto held_by = gate.get_future().share();
+      ASSERT_TRUE(enqueue(*stream, slow_elsewhere(held(a, b, held_by))));
+      ASSERT_TRUE(enqueue(*stream, WriteWork{whole(c), 0, kBytes, content.data()}));
+      auto launch = *enqueue(*stream, slow_elsewhere(held(c, b, held_by)));
+      auto reading = *enqueue(*stream, ReadWork{whole(b), 0, kBytes, found.data()});
+      EXPECT_EQ(launch->status(), CL_SUBMITTED);
+      EXPECT_EQ(reading->status(), CL_SUBMITTED);
+      gate.set_value();
+      Command* last = reading.get();
+      EXPECT_TRUE(engine->wait({&last, 1}));
+      EXPECT_EQ(launch->status(), CL_COMPLETE);
+      EXPECT_EQ(found, filled(16));
+    }
+    EXPECT_TRUE(engine->finish(*stream));
+    stream = nullptr;
+  }
+}
+
 TEST_F(EngineShortWay, ABarrierBehindTwoDevicesWaitsForBoth) {
   start("dd", SplitMode::kNever);
   auto stream = engine->create_stream({.out_of_order = true});
