@@ -69,15 +69,10 @@ class Engine {
   void shut_down();
 
  private:
-  struct Impl;
-  /// Whether its wait list adds nothing to its place in the stream.
-  bool waits_for_turn_only(const Stream& stream, const EnqueueOptions& options);
-  /// Whether it may be one of a batch, going by how it is enqueued.
-  bool joins_batches(const Stream& stream, const EnqueueOptions& options);
-  Result<Ref<Command>> append(Stream& stream, Work&& work, const EnqueueOptions& options);
+  struct Parts;  // which engine.cpp alone knows
 
   BackendSet& backends_;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace tutti::scheduler

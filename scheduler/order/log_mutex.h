@@ -34,6 +34,9 @@ class TUTTI_CAPABILITY("mutex") LogMutex {
     mutex_.unlock();
   }
 
+  /// For what is guarded by this lock and reached through the lock's owner: its caller holds it.
+  void assert_held() const TUTTI_ASSERT_CAPABILITY(this) {}
+
   /// What the log has no use for any more: it goes when the lock has been let go, since with the
   /// last reference a vendor is called, and a command lets go of all that it holds.
   void retire(Ref<RefCounted> command) TUTTI_REQUIRES(this) {

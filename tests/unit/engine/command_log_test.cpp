@@ -8,32 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include "fake_backend.h"
+#include "log_fixture.h"
 
 namespace tutti::testing {
 namespace {
 
 using namespace scheduler;
-
-struct Sink : LogSink {
-  void ready(Ref<Node> command) override { started.push_back(std::move(command)); }
-  void watch(Ref<Node> command) override { watched.push_back(std::move(command)); }
-  void call_back(Command::Callback callback, cl_int status) override { callback(status); }
-
-  std::vector<Ref<Node>> started, watched;
-};
-
-/// Nobody polls these commands' vendors.
-struct Owner : NodeOwner {
-  std::vector<Ref<Node>> overtaken(Node&) override { return {}; }
-  backends::CompletionPtr completion_of(Node&) override { return nullptr; }
-  void finish_direct(const Ref<Node>&, cl_int) override {}
-  void add_callback(const Ref<Node>&, cl_int, Command::Callback) override {}
-  VendorClock& clock(uint32_t) override { return clock_; }
-
- private:
-  VendorClock clock_;
-};
 
 /// What a vendor's event does when the last reference goes: it calls the vendor, for which the log
 /// must not be locked. Here it takes the lock itself: under it, that would never return.
@@ -54,14 +34,8 @@ class LockingCompletion final : public backends::Completion {
   int& gone_;
 };
 
-class CommandLogTest : public ::testing::Test {
+class CommandLogTest : public LogTest {
  protected:
-  static std::vector<std::unique_ptr<backends::Backend>> devices() {
-    std::vector<std::unique_ptr<backends::Backend>> list;
-    list.push_back(std::make_unique<FakeBackend>(0, 'h'));
-    return list;
-  }
-  Ref<Node> command() { return make_ref<Node>(owner, CL_COMMAND_MARKER, MarkerWork{}); }
   /// Appends a command; true when it may start at once.
   bool enqueue(Stream& stream, const Ref<Node>& added, std::vector<Command*> wait_list = {},
                bool barrier = false) {
@@ -88,13 +62,10 @@ class CommandLogTest : public ::testing::Test {
     log.set_direct(*direct, 0, std::move(completion));
   }
 
-  BackendSet set{devices()};
-  Owner owner;
-  Sink sink;
-  CommandLog log{sink};
+  FakeBackend& device = add_device(FakeBackend::kSharesHostMemory);
   std::deque<Ref<Node>> left;  // that has been enqueued, and not finished by the test
-  Ref<Stream> in_order = make_ref<Stream>(set, StreamOptions{});
-  Ref<Stream> out_of_order = make_ref<Stream>(set, StreamOptions{.out_of_order = true});
+  Ref<Stream> in_order = stream({});
+  Ref<Stream> out_of_order = stream({.out_of_order = true});
 };
 
 TEST_F(CommandLogTest, AnInOrderStreamIsAChain) {
@@ -172,13 +143,13 @@ TEST_F(CommandLogTest, CallbacksHearWhatTheyAskedForAndFailuresAtOnce) {
 }
 
 TEST_F(CommandLogTest, RangesOfStartedCommandsConflict) {
-  const auto buffer = *LogicalBuffer::create(set, {.size = 4096});
+  const auto used = buffer();
   const auto writer = command(), reader = command();
   EXPECT_TRUE(enqueue(*out_of_order, writer));
   EXPECT_TRUE(enqueue(*out_of_order, reader));
-  const BufferUse writes{buffer.get(), 0, 100, true};
-  const BufferUse beside{buffer.get(), 100, 200, false};
-  const BufferUse meets{buffer.get(), 99, 200, false};
+  const BufferUse writes{used.get(), 0, 100, true};
+  const BufferUse beside{used.get(), 100, 200, false};
+  const BufferUse meets{used.get(), 99, 200, false};
   {
     MutexLock lock(log.mutex());
     log.hold(*writer, {&writes, 1});

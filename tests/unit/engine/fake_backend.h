@@ -39,6 +39,8 @@ class FakeBackend : public backends::Backend {
   /// offsets up to 1000; 'p' too, and pins host memory; 'e' too, and reads the source of a write
   /// when that is enqueued; 'r' too, and its images are for reading only; 's' too, and it does one
   /// command at a time, whatever the queue.
+  static constexpr char kSharesHostMemory = 'h', kSynchronous = 'c', kOwnMemory = 'd',
+                        kCostlyTimes = 'g', kReadsAhead = 'e';
   FakeBackend(uint32_t index, char kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that does not fit: buffers that nobody uses give up their copies on a device.
+#include "scheduler/order/memory_room.h"
+
 #include <algorithm>
 
 #include "base/log.h"
 #include "scheduler/devices/transfer_trace.h"
-#include "scheduler/engine/engine_impl.h"
 
 namespace tutti::scheduler {
 
-void Engine::Impl::allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend) {
+void MemoryRoom::allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend) {
   for (const BufferUse& use : uses) {
     if (allocated({&use, 1}, {&backend, 1})) continue;
-    if (!backends.memory(backend).has_room(use.buffer->size())) return;
+    if (!backends_.memory(backend).has_room(use.buffer->size())) return;
     if (!use.buffer->device_memory(backend)) return;  // who needs it will say so
   }
 }
 
-Result<bool> Engine::Impl::free_some(const Node& command, uint32_t backend) {
-  if (batches && log.any_idle()) batches->close(nullptr);
-  const auto owners = backends.memory(backend).owners();
+Result<bool> MemoryRoom::free_some(const Node& command, uint32_t backend) {
+  if (log_.any_idle()) others_.end_idle();
+  const auto owners = backends_.memory(backend).owners();
   Ref<LogicalBuffer> oldest;
   uint64_t age = UINT64_MAX;
   std::vector<Ref<Node>> users;  // of the oldest: its memory is free when they have ended
-  auto eviction = make_ref<Node>(*this, 0, MarkerWork{});
+  auto eviction = make_ref<Node>(owner_, 0, MarkerWork{});
   {
-    MutexLock lock(log.mutex());
+    MutexLock lock(log_.mutex());
     for (const auto& entry : owners) {
       auto* const owner = static_cast<LogicalBuffer*>(entry.get());  // nothing else owns memory
       const auto& uses = owner->uses;
@@ -42,30 +42,28 @@ Result<bool> Engine::Impl::free_some(const Node& command, uint32_t backend) {
         if (!use.command->allocating) users.emplace_back(use.command);
       }
     }
-    if (!oldest) {
-      for (const Split& split : splits) users.push_back(split.command);
-    }
+    if (!oldest) users = others_.with_own_memory();
     if (oldest && users.empty()) {
       const BufferUse all{oldest.get(), 0, oldest->size(), true};
       eviction->state = Node::State::kRunning;
-      log.hold(*eviction, {&all, 1});
+      log_.hold(*eviction, {&all, 1});
     }
   }
-  for (const auto& user : users) wait_for_data(user);
+  for (const auto& user : users) others_.wait_for_data(user);
   if (!users.empty()) return true;
   if (!oldest) return false;
   tutti::log(LogLevel::kInfo, "the memory of {} is full: {} bytes go back to the host",
-             backends.traits(backend).device_name, oldest->size());
+             backends_.traits(backend).device_name, oldest->size());
   const TransferCause cause("the device's memory is full", 0);
   const Status evicted = oldest->evict(backend);
-  log.finish(eviction, code_of(evicted));
+  log_.finish(eviction, code_of(evicted));
   if (!evicted) return tl::unexpected<Error>(evicted.error());
   return true;
 }
 
-Status Engine::Impl::allocate_one(const Node& command, LogicalBuffer& buffer, uint32_t backend) {
+Status MemoryRoom::allocate_one(const Node& command, LogicalBuffer& buffer, uint32_t backend) {
   for (bool more = true;;) {
-    if (!more || backends.memory(backend).has_room(buffer.size())) {
+    if (!more || backends_.memory(backend).has_room(buffer.size())) {
       const auto memory = buffer.device_memory(backend);
       if (memory) return {};
       if (!more) return tl::unexpected<Error>(memory.error());
@@ -74,18 +72,18 @@ Status Engine::Impl::allocate_one(const Node& command, LogicalBuffer& buffer, ui
   }
 }
 
-Status Engine::Impl::allocate(Node& command, std::span<const BufferUse> uses,
-                              std::span<const uint32_t> devices) {
+Status MemoryRoom::allocate(Node& command, std::span<const BufferUse> uses,
+                            std::span<const uint32_t> devices) {
   if (!command.allocating) return {};
   Status status;
-  MutexLock room(room_mutex);
+  MutexLock room(mutex_);
   for (const BufferUse& use : uses) {
     for (const uint32_t backend : devices) {
       if (!status || allocated({&use, 1}, {&backend, 1})) continue;
       status = allocate_one(command, *use.buffer, backend);
     }
   }
-  MutexLock lock(log.mutex());
+  MutexLock lock(log_.mutex());
   command.allocating = false;
   return status;
 }

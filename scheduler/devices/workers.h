@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's threads, and the barrier that no exception of a task passes. They sleep when idle;
+// each runs its tasks in order and is started by its first one. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/guarded.h"
+#include "base/task_thread.h"
+
+namespace tutti::scheduler {
+
+class Worker {
+ public:
+  explicit Worker(std::string name) : thread_(std::move(name)) {}
+
+  /// Where the task throws, or there is no thread for it, `failed` hears why (as guarded() says);
+  /// in the latter case now, in the calling thread.
+  template <typename Task, typename Failed>
+  void post(Task task, Failed failed) {
+    const Status posted = guarded([&] {
+      thread_.post([task = std::move(task), failed]() mutable {
+        if (const Status done = guarded(task); !done) failed(done.error());
+      });
+    });
+    if (!posted) failed(posted.error());
+  }
+  /// A task that only makes something faster: without it all goes on.
+  template <typename Task>
+  void post_hint(Task task) {
+    post(std::move(task), [](const Error&) {});
+  }
+  void stop() { thread_.stop(); }
+
+ private:
+  TaskThread thread_;
+};
+
+class Workers {
+ public:
+  Workers();
+
+  Worker& conductor() { return conductor_; }
+  /// What is neither kernel nor the application's own function.
+  Worker& host() { return host_; }
+  /// The application's own functions, however long.
+  Worker& native() { return native_; }
+  /// Commands that wait for room in a device's memory.
+  Worker& memory() { return memory_; }
+  Worker& callbacks() { return callbacks_; }
+  Worker& device(uint32_t backend) { return *devices_[backend]; }
+
+  /// Ends all after what they are doing now.
+  void stop();
+
+ private:
+  Worker conductor_{"tutti-conductor"};
+  Worker host_{"tutti-host"};
+  Worker native_{"tutti-native"};
+  Worker memory_{"tutti-memory"};
+  Worker callbacks_{"tutti-callback"};
+  std::vector<std::unique_ptr<Worker>> devices_;  // one per backend that may be
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/engine/blocking_commands.h"
+
+#include <utility>
+
+#include "scheduler/run/awaited.h"
+
+namespace tutti::scheduler {
+
+std::optional<std::vector<Edge>> BlockingCommands::append(Stream& stream, const Ref<Node>& command,
+                                                          const EnqueueOptions& options,
+                                                          bool& ready) {
+  if (parts_.batches) parts_.batches->close(&stream);
+  std::vector<Edge> edges;
+  std::vector<Ref<Node>> nobody;
+  Ref<Node> splitting;
+  {
+    MutexLock lock(log_.mutex());
+    cl_int error = CL_SUCCESS;
+    edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
+    log_.append(stream, command, options.barrier);
+    if (error != CL_SUCCESS) {
+      lock.unlock();
+      log_.finish(command, error);
+      return std::nullopt;
+    }
+    command->awaited = true;
+    log_.link(*command, edges, nobody);
+    ready = log_.unguard(*command);
+    splitting = parts_.splits.before(log_, command->work, edges);
+  }
+  if (splitting) parts_.chains.look_behind(std::move(splitting), false);
+  if (command->trace) {
+    parts_.trace.enqueued(*command->trace, awaited(edges, options.wait_list));
+  }
+  return edges;
+}
+
+void BlockingCommands::hold(Node& command) {
+  const auto uses = uses_of(command.work, nullptr);
+  for (;;) {
+    std::vector<Ref<Node>> conflicts;
+    {
+      MutexLock lock(log_.mutex());
+      conflicts = log_.conflicts(command, uses);
+      if (conflicts.empty()) return log_.hold(command, uses);
+    }
+    if (command.trace) {
+      Awaited found;
+      for (const auto& other : conflicts) found.add(other->trace.get(), Waits::kData);
+      parts_.trace.held_up(*command.trace, found);
+    }
+    for (const auto& other : conflicts) parts_.ends.wait_for_data(other);
+  }
+}
+
+Result<Ref<Node>> BlockingCommands::run(Stream& stream, Ref<Node> command,
+                                        const EnqueueOptions& options) {
+  bool ready = false;
+  const auto edges = append(stream, command, options, ready);
+  if (edges) {
+    for (const Edge& edge : *edges) {
+      if (edge.command->direct.load(std::memory_order_acquire)) parts_.ends.wait(edge.command);
+    }
+    if (!ready) command->shown_status.wait(CL_QUEUED, std::memory_order_acquire);
+  }
+  if (const cl_int failed = command->shown_status.load(std::memory_order_acquire); failed < 0) {
+    return fail(failed, "an event in the wait list failed");
+  }
+  hold(*command);
+  log_.set_running(command);
+  const Status status = parts_.host.execute(*command);
+  log_.finish(command, code_of(status));
+  if (!status) return tl::unexpected<Error>(status.error());
+  return command;
+}
+
+std::optional<BlockingCommands::Source> BlockingCommands::hold_source(Stream& stream,
+                                                                      const Ref<Node>& command,
+                                                                      const ReadWork& read) {
+  const auto uses = uses_of(command->work, nullptr);
+  LogicalBuffer& buffer = *read.from.buffer;
+  Source found;
+  MutexLock lock(log_.mutex());
+  const Ref<Node> before = log_.newest_direct(stream);
+  if (!before && !log_.is_idle(stream)) return std::nullopt;
+  found.at_host =
+      (!before || before->idle) && buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end);
+  const Place place = parts_.executor.preferred_place(buffer, uses[0].begin, uses[0].end);
+  if (!before && !found.at_host && place == kHostPlace) return std::nullopt;
+  if (!found.at_host) found.backend = before ? before->backend : place - 1;
+  const bool there = found.at_host || (parts_.direct.possible(command->work, found.backend) &&
+                                       allocated(uses, {&found.backend, 1}));
+  if (!there || !log_.hold_behind(stream, before.get(), command, uses)) return std::nullopt;
+  found.before = before;
+  return found;
+}
+
+Status BlockingCommands::read_from(Stream& stream, uint32_t backend, const ReadWork& read) {
+  LogicalBuffer& buffer = *read.from.buffer;
+  buffer.note_read(read.size);
+  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+  TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
+  if (turn.after) TUTTI_TRY(turn.after->wait());
+  return turn.queue->read_blocking(*memory, read.from.origin + read.offset, read.size, read.to);
+}
+
+std::optional<Status> BlockingCommands::read_behind(Stream& stream, const Ref<Node>& command) {
+  const auto* read = std::get_if<ReadWork>(&command->work);
+  // With times, the application expects that they do not overlap.
+  if (!read || read->size > LaunchBatches::kSmallBytes || stream.options().profiling) {
+    return std::nullopt;
+  }
+  const auto source = hold_source(stream, command, *read);
+  if (!source) return std::nullopt;
+  log_.set_running(command);
+  const Status status =
+      source->at_host ? parts_.host.execute(*command) : read_from(stream, source->backend, *read);
+  log_.finish(command, code_of(status));
+  if (source->before && !(parts_.batches && parts_.batches->make_idle(stream))) {
+    parts_.ends.finish_if_ended(source->before);
+  }
+  return status;
+}
+
+}  // namespace tutti::scheduler

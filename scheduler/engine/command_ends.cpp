@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/engine/command_ends.h"
+
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "scheduler/run/model_keeping.h"
+
+namespace tutti::scheduler {
+
+void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
+  Ref<Stream> stream;
+  {
+    MutexLock lock(log_.mutex());
+    stream = command->stream;
+  }
+  if (!finish_one(command, status) || !stream) return;
+  for (;;) {
+    if (parts_.batches && parts_.batches->make_idle(*stream)) return;
+    const Ref<Node> oldest = log_.oldest_direct(*stream);
+    const auto end = oldest ? ended(*oldest) : std::nullopt;
+    if (!end || !finish_one(oldest, *end)) return;
+  }
+}
+
+std::optional<cl_int> CommandEnds::ended(Node& command) {
+  const auto status = [](const backends::CompletionPtr& completion) -> std::optional<cl_int> {
+    const cl_int polled = completion ? completion->poll() : CL_QUEUED;
+    return polled > CL_COMPLETE ? std::nullopt : std::optional(polled);
+  };
+  if (command.is_batch && !status(log_.completion_so_far(command))) return std::nullopt;
+  return status(log_.completion_of(command));
+}
+
+void CommandEnds::finish_if_ended(const Ref<Node>& command) {
+  if (const auto status = ended(*command)) finish_direct(command, *status);
+}
+
+bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
+  bool timed = command->trace != nullptr;
+  {
+    MutexLock lock(log_.mutex());
+    if (command->state == Node::State::kDone) return false;
+    timed |= command->stream && command->stream->options().profiling;
+    const bool again = command->state == Node::State::kEnded;
+    parts_.planner.ended(std::exchange(command->expected, {}));
+    // The sample is taken while the work is still there; a second thread may do the same.
+    const auto* kernel = std::get_if<KernelWork>(&command->work);
+    const bool told = command->sampled || (command->trace && parts_.summary.enabled());
+    if (status == CL_COMPLETE && kernel && told && !again) {
+      const KernelWork& work = *kernel;
+      const bool sampled = command->sampled;
+      const uint64_t key = model_key(work);
+      const std::string name = work.kernel->summary().name;
+      const uint64_t items = work.shape.items();
+      lock.unlock();
+      if (const auto times = command->completion->times()) {
+        const double seconds = static_cast<double>(times->ended - times->started) * 1e-9;
+        parts_.summary.measured_whole(name, key, items, command->backend, seconds);
+        if (sampled) {
+          parts_.model.add(key, command->backend, items, seconds, name);
+          keep_if_due(parts_.model, parts_.workers);
+        }
+      }
+      lock.lock();
+    }
+  }
+  if (timed) command->read_vendor_times();
+  if (command->trace && status == CL_COMPLETE) {
+    parts_.trace.ended_direct(*command->trace, command->backend,
+                              {command->queued.load(std::memory_order_relaxed),
+                               command->submitted.load(std::memory_order_relaxed),
+                               command->started.load(std::memory_order_relaxed),
+                               command->ended.load(std::memory_order_acquire)},
+                              clocks_[command->backend]);
+  }
+  log_.finish(command, status);
+  return true;
+}
+
+void CommandEnds::watch(const Ref<Node>& command) {
+  // Watched, so it is no open batch any more.
+  parts_.tasks.post(parts_.workers.device(command->backend), command, [this, command] {
+    const Status status = command->completion->wait();
+    finish_direct(command, code_of(status));
+  });
+}
+
+void CommandEnds::watch_once(const Ref<Node>& command) {
+  {
+    MutexLock lock(log_.mutex());
+    if (command->state != Node::State::kDirect || command->watched) return;
+    command->watched = true;
+  }
+  watch(command);
+}
+
+cl_int CommandEnds::wait(const Ref<Node>& command) {
+  if (command->overtook) {
+    for (const auto& before : log_.overtaken(*command)) wait_alone(before);
+  }
+  return wait_alone(command);
+}
+
+cl_int CommandEnds::wait_alone(const Ref<Node>& command) {
+  for (;;) {
+    const cl_int status = command->shown_status.load(std::memory_order_acquire);
+    if (status <= CL_COMPLETE) return status;
+    if (!wait_for_vendor(command)) command->shown_status.wait(status, std::memory_order_acquire);
+  }
+}
+
+void CommandEnds::wait_for_data(const Ref<Node>& command) {
+  for (;;) {
+    const auto data = command->data.load(std::memory_order_acquire);
+    if (data == Node::Data::kInPlace) return;
+    if (!wait_for_vendor(command)) command->data.wait(data, std::memory_order_acquire);
+  }
+}
+
+bool CommandEnds::wait_for_vendor(const Ref<Node>& command) {
+  if (!command->direct.load(std::memory_order_acquire)) return false;
+  const auto completion = log_.completion_of(*command);
+  if (completion) finish_direct(command, code_of(completion->wait()));
+  return true;
+}
+
+void CommandEnds::wait_until_direct(const Node& command) {
+  for (;;) {
+    const cl_int status = command.shown_status.load(std::memory_order_acquire);
+    if (status <= CL_COMPLETE || command.direct.load(std::memory_order_acquire)) return;
+    command.shown_status.wait(status, std::memory_order_acquire);
+  }
+}
+
+Status CommandEnds::wait_for(std::span<Command* const> commands) {
+  bool failed = false;
+  for (Command* command : commands) failed |= wait(Ref<Node>(&node_of(*command))) < 0;
+  if (failed) {
+    return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "a command that was waited for failed");
+  }
+  return {};
+}
+
+Status CommandEnds::finish(Stream& stream) {
+  if (parts_.batches && parts_.batches->finish(stream)) return {};
+  const auto commands = log_.outstanding(stream);
+  // What waits for others is not asked for one by one while it is given to vendors. The newest
+  // first: the others go before it.
+  bool flushed = false;
+  for (auto it = commands.rbegin(); it != commands.rend(); ++it) {
+    const Node& command = **it;
+    if (command.overtook || command.direct.load(std::memory_order_acquire)) continue;
+    if (!std::exchange(flushed, true)) {
+      // What fails shows in the commands themselves.
+      for (auto* queue : stream.queues.existing()) static_cast<void>(queue->flush());
+    }
+    wait_until_direct(command);
+  }
+  // One vendor call per queue for all direct commands; their own events then answer at once.
+  BackendMask direct = 0;
+  for (const auto& command : commands) {
+    if (command->direct.load(std::memory_order_acquire)) direct |= backend_bit(command->backend);
+  }
+  // What failed shows in each command's own event.
+  for (; direct != 0; direct &= direct - 1) {
+    const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
+    for (auto* queue : stream.queues.existing(backend)) static_cast<void>(queue->finish());
+  }
+  for (const auto& command : commands) wait(command);
+  MutexLock lock(log_.mutex());
+  if (std::exchange(stream.unseen_error, CL_SUCCESS) == CL_SUCCESS) return {};
+  return fail(CL_OUT_OF_RESOURCES, "a command of the queue failed");
+}
+
+void CommandEnds::abandon(Stream& stream) {
+  if (parts_.batches) parts_.batches->close(&stream);
+  for (const auto& command : log_.outstanding(stream)) watch_once(command);
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// How commands are found to have ended: those in a vendor's hands when somebody asks the vendor, or
+// a worker has waited for it; all others when the log says so. What is measured of direct ones is
+// noted here. Thread-safe.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "scheduler/batch/launch_batches.h"
+#include "scheduler/devices/vendor_clock.h"
+#include "scheduler/devices/workers.h"
+#include "scheduler/model/performance_model.h"
+#include "scheduler/observe/run_summary.h"
+#include "scheduler/observe/run_trace.h"
+#include "scheduler/order/command_log.h"
+#include "scheduler/order/command_tasks.h"
+#include "scheduler/plan/planner.h"
+
+namespace tutti::scheduler {
+
+class CommandEnds final : public NodeOwner {
+ public:
+  /// Of the engine, for as long as this lives.
+  struct Parts {
+    CommandLog& log;
+    Planner& planner;
+    PerformanceModel& model;
+    RunSummary& summary;
+    RunTrace& trace;
+    LaunchBatches* batches;  // null: there are none
+    Workers& workers;
+    CommandTasks& tasks;
+  };
+  explicit CommandEnds(const Parts& parts) : parts_(parts), log_(parts.log) {}
+
+  // NodeOwner
+  std::vector<Ref<Node>> overtaken(Node& command) override { return log_.overtaken(command); }
+  backends::CompletionPtr completion_of(Node& command) override {
+    return log_.completion_of(command);
+  }
+  /// With it end those before it in its stream that the vendor knows to have ended: nobody may ever
+  /// ask for them.
+  void finish_direct(const Ref<Node>& command, cl_int status) override;
+  void add_callback(const Ref<Node>& command, cl_int type, Command::Callback callback) override {
+    log_.add_callback(command, type, std::move(callback));
+  }
+  VendorClock& clock(uint32_t backend) override { return clocks_[backend]; }
+
+  /// Finishes a direct command that the vendor, as it says now, knows to have ended.
+  void finish_if_ended(const Ref<Node>& command);
+  /// A worker waits for a direct command, which is marked as watched, and finishes it.
+  void watch(const Ref<Node>& command);
+  /// Likewise, unless somebody does or it has ended: nobody may ever ask for its end.
+  void watch_once(const Ref<Node>& command);
+
+  /// Waits until the command is done, whatever its path.
+  cl_int wait(const Ref<Node>& command);
+  /// The same until its data are in place, which may be before others can see that.
+  void wait_for_data(const Ref<Node>& command);
+  /// wait() for all. CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when any failed.
+  Status wait_for(std::span<Command* const> commands);
+  /// As Engine::finish() and Engine::abandon().
+  Status finish(Stream& stream);
+  void abandon(Stream& stream);
+
+ private:
+  /// Until the command is in a vendor's hands, or done.
+  static void wait_until_direct(const Node& command);
+  /// How the command has ended as far as the vendor knows; nothing: it goes on. A batch that does
+  /// may still be joined.
+  std::optional<cl_int> ended(Node& command);
+  /// finish_direct() of this command alone; false when it was done already.
+  bool finish_one(const Ref<Node>& command, cl_int status);
+  /// wait() of this command alone, whatever it overtook.
+  cl_int wait_alone(const Ref<Node>& command);
+  /// Of a direct command; false: it is none.
+  bool wait_for_vendor(const Ref<Node>& command);
+
+  const Parts parts_;
+  CommandLog& log_;
+  std::array<VendorClock, kMostBackends> clocks_;  // by backend
+};
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/engine/conductor.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "scheduler/run/awaited.h"
+#include "scheduler/run/expected_launch.h"
+
+namespace tutti::scheduler {
+
+void Conductor::ready(const Ref<Node>& command) {
+  parts_.tasks.post(parts_.workers.conductor(), command, [this, command] { start(command); });
+}
+
+void Conductor::start(const Ref<Node>& command) {
+  if (command->chained) return log_.set_running(command);
+  std::optional<KernelPlan> plan;
+  if (const auto* work = std::get_if<KernelWork>(&command->work)) {
+    const uint64_t begun_ns = command->trace ? now_ns() : 0;
+    auto planned = parts_.planner.plan(*work, command->stream->options().backends);
+    if (!planned) return log_.finish(command, planned.error().code);
+    plan = std::move(*planned);
+    if (command->trace) parts_.trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
+  }
+  if (parts_.direct.start(command, plan)) return;
+  if (!hold(command, plan ? &*plan : nullptr)) return;
+  log_.set_running(command);
+  if (plan) {
+    expect(parts_.planner, *command, *command->stream, *plan);
+    return start_kernel(command, std::move(*plan));
+  }
+  Worker& worker = std::holds_alternative<HostWork>(command->work) ? parts_.workers.native()
+                                                                   : parts_.workers.host();
+  parts_.tasks.post(worker, command, [this, command] {
+    log_.finish(command, code_of(parts_.host.execute(*command)));
+  });
+}
+
+bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
+  const auto uses = uses_of(command->work, plan);
+  std::vector<Ref<Node>> to_watch;
+  Awaited waits;
+  bool again = false;
+  {
+    MutexLock lock(log_.mutex());
+    std::vector<Edge> edges;
+    for (auto& other : log_.conflicts(*command, uses)) {
+      edges.push_back({std::move(other), Waits::kData});
+    }
+    if (edges.empty()) {
+      if (plan) {
+        command->allocating = !allocated(uses_of(command->work, nullptr), plan->devices());
+      }
+      log_.hold(*command, uses);
+      return true;
+    }
+    // Unordered commands whose ranges meet: one after the other. Those ahead have started, so they
+    // end without us.
+    log_.link(*command, edges, to_watch);
+    again = log_.unguard(*command);
+    if (command->trace) waits = awaited(edges);
+  }
+  for (const auto& other : to_watch) parts_.ends.watch(other);
+  if (command->trace) parts_.trace.held_up(*command->trace, waits);
+  if (again) ready(command);
+  return false;
+}
+
+void Conductor::start_kernel(const Ref<Node>& command, KernelPlan plan) {
+  if (command->allocating) {
+    // Not in a device's thread, for which others may wait whose memory this needs.
+    parts_.tasks.post(
+        parts_.workers.memory(), command, [this, command, plan = std::move(plan)]() mutable {
+          const auto buffers = uses_of(command->work, nullptr);
+          const Status status = parts_.room.allocate(*command, buffers, plan.devices());
+          if (!status) return log_.finish(command, code_of(status));
+          start_kernel(command, std::move(plan));
+        });
+    return;
+  }
+  // What verification copies takes its time.
+  const bool at_once = plan.split && !parts_.settings.verify.on;
+  if (at_once) return start_split(command, std::move(plan));
+  Worker& worker = parts_.workers.device(plan.backend);
+  parts_.tasks.post(worker, command, [this, command, plan = std::move(plan)]() mutable {
+    plan.split ? start_split(command, std::move(plan)) : parts_.runs.run_whole(command, plan);
+  });
+}
+
+void Conductor::start_split(const Ref<Node>& command, KernelPlan plan) {
+  const auto& work = std::get<KernelWork>(command->work);
+  parts_.chains.begin(command, parts_.runs.prepare(command, work, std::move(plan)));
+}
+
+}  // namespace tutti::scheduler

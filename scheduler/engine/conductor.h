@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts commands whose dependencies have ended, in a thread of its own, which never waits: each
+// goes to a vendor's queue, or to the thread that carries it out. Thread-safe.
+#pragma once
+
+#include "scheduler/engine/direct_submission.h"
+#include "scheduler/order/memory_room.h"
+#include "scheduler/run/chains.h"
+#include "scheduler/run/host_execution.h"
+#include "scheduler/run/kernel_runs.h"
+
+namespace tutti::scheduler {
+
+class Conductor {
+ public:
+  /// Of the engine, for as long as this lives.
+  struct Parts {
+    CommandLog& log;
+    Planner& planner;
+    RunTrace& trace;
+    const EngineSettings& settings;
+    DirectSubmission& direct;
+    CommandEnds& ends;
+    MemoryRoom& room;
+    KernelRuns& runs;
+    Chains& chains;
+    HostExecution& host;
+    Workers& workers;
+    CommandTasks& tasks;
+  };
+  explicit Conductor(const Parts& parts) : parts_(parts), log_(parts.log) {}
+
+  /// Every dependency of the command is done.
+  void ready(const Ref<Node>& command);
+
+ private:
+  void start(const Ref<Node>& command);
+  /// Holds what the command uses. False: others use it, too, and it waits for those.
+  bool hold(const Ref<Node>& command, const KernelPlan* plan);
+  void start_kernel(const Ref<Node>& command, KernelPlan plan);
+  void start_split(const Ref<Node>& command, KernelPlan plan);
+
+  const Parts parts_;
+  CommandLog& log_;
+};
+
+}  // namespace tutti::scheduler

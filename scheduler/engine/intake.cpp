@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/engine/intake.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "scheduler/run/awaited.h"
+
+namespace tutti::scheduler {
+
+bool Intake::waits_for_turn_only(const Stream& stream, const EnqueueOptions& options) {
+  return options.wait_list.empty() || log_.are_ahead(stream, options.wait_list);
+}
+
+bool Intake::joins_batches(const Stream& stream, const EnqueueOptions& options) {
+  const StreamOptions& how = stream.options();
+  return parts_.batches && !how.out_of_order && !(options.observed && how.profiling) &&
+         !parts_.trace.wants_all() && waits_for_turn_only(stream, options);
+}
+
+Result<Ref<Node>> Intake::enqueue(Stream& stream, Work&& work, const EnqueueOptions& options) {
+  if (auto* kernel = std::get_if<KernelWork>(&work)) {
+    return enqueue(stream, std::move(*kernel), options);
+  }
+  if (LaunchBatches::may_join(work) && joins_batches(stream, options)) {
+    if (auto joined = parts_.batches->join(stream, work, options)) return *std::move(joined);
+  }
+  return make(stream, std::move(work), options);
+}
+
+Result<Ref<Node>> Intake::enqueue(Stream& stream, KernelWork&& work,
+                                  const EnqueueOptions& options) {
+  if (!joins_batches(stream, options)) return make(stream, std::move(work), options);
+  TUTTI_ASSIGN(auto joining, parts_.batches->join(stream, work, options));
+  if (joining.joined) return std::move(joining.event);
+  auto command = make_ref<Node>(parts_.ends, options.type, std::move(work));
+  command->observed = options.observed;
+  command->sampled = joining.sampled;
+  command->is_batch = command->open = joining.begins != nullptr;
+  command->batch = std::move(joining.begins);
+  return take_in({std::move(command), stream, options, std::move(joining.plan)});
+}
+
+Result<Ref<Node>> Intake::make(Stream& stream, Work&& work, const EnqueueOptions& options) {
+  auto command = make_ref<Node>(parts_.ends, options.type, std::move(work));
+  if (parts_.trace.wants_all()) {
+    command->trace = parts_.trace.begin(command->work, stream.number(),
+                                        command->queued.load(std::memory_order_relaxed));
+  }
+  command->observed = options.observed || options.blocking;
+  if (!options.blocking) return take_in({std::move(command), stream, options, {}});
+  const bool alone = !options.barrier && !command->trace && waits_for_turn_only(stream, options);
+  if (const auto done = alone ? parts_.blocking.read_behind(stream, command) : std::nullopt) {
+    if (!*done) return tl::unexpected<Error>(done->error());
+    TUTTI_TRY(parts_.ends.wait_for(options.wait_list));  // they have ended: well?
+    return command;
+  }
+  return parts_.blocking.run(stream, std::move(command), options);
+}
+
+Result<Ref<Node>> Intake::take_in(Incoming incoming) {
+  const Node& command = *incoming.command;
+  Stream& stream = incoming.stream;
+  if (const auto* work = std::get_if<KernelWork>(&command.work); work && !incoming.plan) {
+    TUTTI_ASSIGN(incoming.plan,
+                 parts_.planner.plan(*work, stream.options().backends, stream.held_until_ns()));
+  }
+  if (command.trace) incoming.planned_ns = now_ns();
+  if (parts_.batches) parts_.batches->close(&stream);
+  Placed placed;
+  for (bool done = false; !done;) {
+    TUTTI_ASSIGN(done, place(incoming, placed));
+  }
+  return start(incoming, placed);
+}
+
+Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
+  using Path = Admission::Path;
+  const Ref<Node>& command = incoming.command;
+  const EnqueueOptions& options = incoming.options;
+  const std::optional<KernelPlan>& plan = incoming.plan;
+  Stream& stream = incoming.stream;
+  cl_int error = CL_SUCCESS;
+  MutexLock lock(log_.mutex());
+  auto edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
+  if (error != CL_SUCCESS) {
+    log_.append(stream, command, options.barrier, incoming.gathers());
+    lock.unlock();
+    placed.failed = true;
+    if (command->trace) {
+      parts_.trace.enqueued(*command->trace, awaited(edges, options.wait_list));
+    }
+    log_.finish(command, error);
+    return true;
+  }
+  auto assessed = parts_.assessor.assess(log_, *command, stream, edges, incoming.plan_or_null());
+  const bool conducted = assessed.decided.path == Path::kConducted;
+  if (conducted && !edges.empty() && !incoming.polled) {
+    // What seems unfinished may have ended on the vendor's side.
+    lock.unlock();
+    for (const Edge& edge : edges) edge.command->status();
+    incoming.polled = true;
+    return false;
+  }
+  bool overtakes = conducted && follow_queue(incoming, edges, assessed);
+  // What fills or copies behind a kernel would bind what comes next to the kernel's device.
+  if (!overtakes && !edges.empty() && (conducted || (!plan && parts_.backends.real_count() > 1))) {
+    if (auto needed = edges_of_data(incoming, edges)) {
+      overtakes = overtake(incoming, *std::move(needed), edges, assessed);
+    } else if (plan && plan->moved && !stream.options().out_of_order && !incoming.planned_again) {
+      // There it would only wait.
+      lock.unlock();
+      const uint64_t ready = stream.expected_end_ns.load(std::memory_order_relaxed);
+      TUTTI_ASSIGN(incoming.plan, parts_.planner.plan(std::get<KernelWork>(command->work),
+                                                      stream.options().backends, ready));
+      incoming.planned_again = true;
+      return false;
+    }
+  }
+  if (assessed.decided.lacks_memory_on != kNoBackend && !incoming.made_room) {
+    lock.unlock();
+    parts_.room.allocate_what_fits(assessed.uses, assessed.decided.lacks_memory_on);
+    incoming.made_room = true;
+    return false;
+  }
+  if (command->trace) {
+    placed.waits = awaited(edges, options.wait_list);
+    if (assessed.decided.path == Path::kDirect) {
+      for (const auto& other : assessed.conflicts) {
+        placed.waits.add(other->trace.get(), Waits::kData);
+      }
+    }
+  }
+  if (overtakes) log_.overtake(stream, *command, placed.behind);
+  append(incoming, edges, std::move(assessed), placed);
+  return true;
+}
+
+bool Intake::follow_queue(const Incoming& incoming, std::vector<Edge>& edges,
+                          Assessment& assessed) {
+  auto queued = log_.edges_of_queue(incoming.stream, edges);
+  if (!queued) return false;
+  auto other = parts_.assessor.assess(log_, *incoming.command, incoming.stream, *queued,
+                                      incoming.plan_or_null(), true);
+  if (other.decided.path != Admission::Path::kDirect) return false;
+  edges = std::move(*queued);
+  assessed = std::move(other);
+  return true;
+}
+
+std::optional<std::vector<Edge>> Intake::edges_of_data(const Incoming& incoming,
+                                                       std::span<const Edge> edges) {
+  const KernelPlan* const plan = incoming.plan_or_null();
+  const Node& command = *incoming.command;
+  auto needed = log_.edges_of_data(incoming.stream, command, edges, uses_of(command.work, plan));
+  // To overtake what begins behind a split, only to wait for all of that one, gains nothing.
+  if (needed && !needed->empty() && parts_.splits.precede(log_, edges, plan) &&
+      std::all_of(needed->begin(), needed->end(),
+                  [](const Edge& edge) { return edge.waits == Waits::kData; })) {
+    return std::nullopt;
+  }
+  return needed;
+}
+
+bool Intake::overtake(const Incoming& incoming, std::vector<Edge> needed, std::vector<Edge>& edges,
+                      Assessment& assessed) {
+  using Path = Admission::Path;
+  auto other = parts_.assessor.assess(log_, *incoming.command, incoming.stream, needed,
+                                      incoming.plan_or_null(), true);
+  const Admission &in_turn = assessed.decided, &before = other.decided;
+  const bool differs = before.path != in_turn.path || before.backend != in_turn.backend;
+  if (in_turn.path != Path::kConducted && (before.path == Path::kConducted || !differs)) {
+    return false;
+  }
+  edges = std::move(needed);
+  assessed = std::move(other);
+  return true;
+}
+
+void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&& assessed,
+                    Placed& placed) {
+  const Ref<Node>& command = incoming.command;
+  Stream& stream = incoming.stream;
+  const bool barrier = incoming.options.barrier;
+  placed.decided = assessed.decided;
+  switch (placed.decided.path) {
+    case Admission::Path::kConducted:
+      log_.append(stream, command, barrier, incoming.gathers());
+      log_.link(*command, edges, placed.behind);
+      placed.ready = log_.unguard(*command);
+      placed.splitting = parts_.splits.before(log_, command->work, edges);
+      command->behind_split = parts_.splits.precede(log_, edges, incoming.plan_or_null());
+      return;
+    case Admission::Path::kInline:
+      command->state = Node::State::kRunning;
+      log_.append(stream, command, barrier, incoming.gathers());
+      log_.hold(*command, assessed.uses);
+      return;
+    case Admission::Path::kDirect:
+      command->state = Node::State::kSubmitting;
+      command->backend = placed.decided.backend;
+      placed.submission = Assessor::admit(log_, stream, edges, std::move(assessed));
+      log_.append(stream, command, barrier, incoming.gathers());
+      log_.hold(*command, placed.submission.uses);
+      return;
+  }
+}
+
+Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
+  const Ref<Node>& command = incoming.command;
+  if (placed.failed) return command;
+  if (command->trace) parts_.trace.enqueued(*command->trace, placed.waits);
+  for (const auto& before : placed.behind) parts_.ends.watch(before);
+  switch (placed.decided.path) {
+    case Admission::Path::kDirect:
+      if (incoming.plan && command->trace) {
+        parts_.trace.decided(*command->trace, std::get<KernelWork>(command->work), *incoming.plan,
+                             command->queued.load(std::memory_order_relaxed), incoming.planned_ns);
+      }
+      return parts_.direct.submit(command, incoming.stream, placed.submission,
+                                  incoming.plan_or_null());
+    case Admission::Path::kInline:
+      log_.set_running(command);
+      if (placed.decided.to_host) Executor::overwrite_at_host(command->work);
+      log_.finish(command, code_of(parts_.host.execute(*command)));
+      break;
+    case Admission::Path::kConducted:
+      if (placed.ready) parts_.conductor.ready(command);
+      if (placed.splitting)
+        parts_.chains.look_behind(std::move(placed.splitting), incoming.plan.has_value());
+      break;
+  }
+  return command;
+}
+
+}  // namespace tutti::scheduler

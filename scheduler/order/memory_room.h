@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Room for commands in the memory of devices: allocates what buffers lack there, and where that
+// does not fit, what was used longest ago goes back to the host, when nobody uses it any more.
+// Thread-safe; one command at a time makes room, and waits only for commands that need none.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "scheduler/devices/backend_set.h"
+#include "scheduler/order/buffer_uses.h"
+#include "scheduler/order/command_log.h"
+
+namespace tutti::scheduler {
+
+class MemoryRoom {
+ public:
+  /// What else there is to ask for when memory is lacking.
+  class Others {
+   public:
+    /// Ends commands that go on for nothing but others to come.
+    virtual void end_idle() = 0;
+    /// With the log's lock held: commands that may have memory of their own while they run.
+    virtual std::vector<Ref<Node>> with_own_memory() = 0;
+    /// Returns when the command's data are in place.
+    virtual void wait_for_data(const Ref<Node>& command) = 0;
+
+   protected:
+    ~Others() = default;
+  };
+  /// `owner`: of the commands that stand for evictions.
+  MemoryRoom(BackendSet& backends, CommandLog& log, NodeOwner& owner, Others& others)
+      : backends_(backends), log_(log), owner_(owner), others_(others) {}
+
+  /// Allocates what buffers lack on the device, as far as there is room.
+  void allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend);
+  /// For a command that is `allocating`: allocates what its buffers lack on the devices, and makes
+  /// room there.
+  Status allocate(Node& command, std::span<const BufferUse> uses, std::span<const uint32_t> devices)
+      TUTTI_EXCLUDES(mutex_);
+
+ private:
+  Status allocate_one(const Node& command, LogicalBuffer& buffer, uint32_t backend)
+      TUTTI_REQUIRES(mutex_);
+  /// Somebody's memory on the device is free now, or may be; false: the command has all that
+  /// buffers have.
+  Result<bool> free_some(const Node& command, uint32_t backend) TUTTI_REQUIRES(mutex_);
+
+  BackendSet& backends_;
+  CommandLog& log_;
+  NodeOwner& owner_;
+  Others& others_;
+  Mutex mutex_;  // held while waiting for others
+};
+
+}  // namespace tutti::scheduler

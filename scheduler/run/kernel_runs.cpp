@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/run/kernel_runs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/process_exit.h"
+#include "scheduler/balance/random.h"
+#include "scheduler/devices/transfer_trace.h"
+#include "scheduler/run/model_keeping.h"
+
+namespace tutti::scheduler {
+namespace {
+
+/// When the first package began, or `otherwise`.
+uint64_t first_begin(const SplitRun::Outcome& outcome, uint64_t otherwise) {
+  for (const auto& package : outcome.packages) otherwise = std::min(otherwise, package.start_ns);
+  return otherwise;
+}
+
+}  // namespace
+
+void KernelRuns::run_whole(const Ref<Node>& command, const KernelPlan& plan) {
+  const auto& work = std::get<KernelWork>(command->work);
+  PackageRecord ran{.device = plan.backend};
+  const auto run = [&]() -> Status {
+    TUTTI_ASSIGN(backends::Queue * queue, command->stream->queues.queue(plan.backend, true));
+    const TransferCause cause("used by a kernel", command->trace ? command->trace->number : 0,
+                              kernel_name(work));
+    return parts_.executor.execute_kernel(work, uses_of(work, &plan), *queue, plan.backend, &ran);
+  };
+  const Status status = run();
+  if (status && parts_.summary.enabled()) {
+    parts_.summary.launched_whole(work, plan, plan.backend);
+    parts_.summary.measured_whole(work.kernel->summary().name, model_key(work), work.shape.items(),
+                                  plan.backend, seconds_between(ran.start_ns, ran.end_ns));
+  }
+  if (status && command->trace) parts_.trace.ran(*command->trace, ran);
+  whole_ended(command, plan, status, ran);
+}
+
+void KernelRuns::whole_ended(const Ref<Node>& command, const KernelPlan& plan, const Status& status,
+                             const PackageRecord& ran) {
+  if (status) {
+    parts_.planner.remember_whole(std::get<KernelWork>(command->work), plan.backend,
+                                  seconds_between(ran.start_ns, ran.end_ns));
+  }
+  keep_if_due(parts_.model, parts_.workers);
+  parts_.planner.ended(command->expected);
+  parts_.log.finish(command, code_of(status));
+}
+
+std::unique_ptr<Balancer> KernelRuns::balancer_for(KernelPlan& plan,
+                                                   const std::vector<BalancerDevice>& devices) {
+  const EngineSettings& settings = parts_.settings;
+  const uint64_t slices = plan.slices();
+  if (!plan.split) return make_balancer({"static", {}}, slices, devices);
+  if (settings.split == SplitMode::kForce) {
+    const uint64_t seed = settings.seed + launches_.fetch_add(1);
+    plan.shares = random_shares(seed, slices, plan.participants.size());
+    return make_random_balancer(seed, slices);
+  }
+  auto balancer = make_balancer(settings.balancer, slices, devices);
+  if (auto settled = balancer->settled_shares(); !settled.empty()) plan.shares = std::move(settled);
+  return balancer;
+}
+
+std::shared_ptr<Verification> KernelRuns::verification_of(const KernelWork& work,
+                                                          const KernelPlan& plan) {
+  if (!parts_.settings.verify.on) return nullptr;
+  auto begun = Verification::begin(parts_.backends, work, plan);
+  if (begun) return std::move(*begun);
+  parts_.verified.add_unverified(work.kernel->summary().name, begun.error().message);
+  return nullptr;
+}
+
+std::shared_ptr<SplitRun> KernelRuns::prepare(const Ref<Node>& command, const KernelWork& work,
+                                              KernelPlan plan) {
+  const auto devices =
+      plan.split ? parts_.planner.balancer_devices(plan) : std::vector<BalancerDevice>(1);
+  auto balancer = balancer_for(plan, devices);
+  std::vector<uint64_t> rounds;
+  for (const BalancerDevice& device : devices) {
+    // Forced packages are as the seed says.
+    rounds.push_back(parts_.settings.split == SplitMode::kForce ? 1 : device.min_package);
+  }
+  auto ended = [this, command, verification = verification_of(work, plan),
+                plan](const SplitRun::Outcome& outcome) mutable {
+    parts_.tasks.run(command, [&] { split_ended(command, plan, verification.get(), outcome); });
+  };
+  auto run = std::make_shared<SplitRun>(
+      SplitRun::Parts{parts_.backends, parts_.summary, parts_.compare, parts_.trace, command->trace,
+                      std::move(rounds)},
+      work, std::move(plan), command->stream, std::move(balancer), std::move(ended));
+  parts_.splits.add(command, run);
+  return run;
+}
+
+void KernelRuns::begin(const std::shared_ptr<SplitRun>& run) {
+  run->begin();
+  for (size_t i = 0; i < run->participants(); ++i) {
+    Worker& worker = parts_.workers.device(run->backend(i));
+    worker.post([run, i] { static_cast<void>(guarded([&] { run->take_part(i); })); },
+                [run, i](const Error& why) { run->absent(i, why); });
+  }
+}
+
+void KernelRuns::split_ended(const Ref<Node>& command, KernelPlan& plan, Verification* verification,
+                             const SplitRun::Outcome& outcome) {
+  parts_.splits.remove(*command);
+  if (!outcome.status && outcome.nothing_ran && !vendors_gone()) {
+    // A whole run needs no copies to merge.
+    plan.split = false;
+    return run_whole(command, plan);
+  }
+  if (!plan.split) {
+    return whole_ended(command, plan, outcome.status,
+                       outcome.packages.empty() ? PackageRecord() : outcome.packages.front());
+  }
+  if (command->trace) {
+    // A chained one's packages may have begun before it.
+    parts_.trace.launched(*command->trace, first_begin(outcome, outcome.begun_ns), now_ns(),
+                          !outcome.status);
+  }
+  if (outcome.status) {
+    remember(std::get<KernelWork>(command->work), plan, outcome);
+    keep_if_due(parts_.model, parts_.workers);
+  }
+  if (outcome.status && verification) {
+    const Status compared = verification->compare(
+        *command->stream, outcome.packages, parts_.settings.verify.tolerance, parts_.verified);
+    if (!compared) {
+      tutti::log(LogLevel::kWarning, "verify: a launch could not be repeated: {}",
+                 compared.error().message);
+    }
+  }
+  parts_.planner.ended(command->expected);
+  parts_.log.finish(command, code_of(outcome.status));
+}
+
+void KernelRuns::remember(const KernelWork& work, const KernelPlan& plan,
+                          const SplitRun::Outcome& outcome) {
+  uint64_t begun_ns = outcome.begun_ns;
+  // Its devices were busy before with what is no part of it.
+  if (plan.waits()) begun_ns = std::max(begun_ns, first_begin(outcome, UINT64_MAX));
+  std::optional<double> took;
+  if (!outcome.read_meanwhile) took = seconds_between(begun_ns, now_ns());
+  parts_.planner.remember(work, plan, outcome.slices, took, outcome.balanced_seconds);
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What launches are expected to cost, from a model and from where data lie, without an engine.
+#include "scheduler/plan/launch_costs.h"
+
+#include "fake_kernels.h"
+#include "log_fixture.h"
+
+namespace tutti::testing {
+namespace {
+
+using namespace scheduler;
+
+class LaunchCostsTest : public LogTest {
+ protected:
+  enum : uint32_t { kGpu, kCpu };
+  static constexpr uint64_t kKernel = 7, kItems = 1 << 20;
+
+  KernelWork kernel(KernelForm form) {
+    auto arguments = std::make_shared<ArgumentSet>(4);
+    for (size_t i = 0; i < 2; ++i) {
+      (*arguments)[i].kind = ArgumentSlot::Kind::kBuffer;
+      (*arguments)[i].view = {i == 0 ? in : out, 0, kBytes};
+    }
+    KernelWork work;
+    work.kernel = fake_kernel(form, 2);
+    work.arguments = arguments;
+    return work;
+  }
+  /// Twice: of a first run the model thinks that it may have been an outlier.
+  void measure(uint32_t backend, double seconds) {
+    for (int run = 0; run < 2; ++run) set().model().add(kKernel, backend, kItems, seconds);
+  }
+
+  FakeBackend& gpu = add_device(FakeBackend::kOwnMemory);
+  FakeBackend& cpu = add_device(FakeBackend::kSharesHostMemory);
+  LaunchCosts costs{set()};
+  Ref<LogicalBuffer> in = buffer(), out = buffer();
+  const std::vector<uint32_t> both{kGpu, kCpu};
+  std::vector<ComputeCost> found;
+};
+
+TEST_F(LaunchCostsTest, BeforeAnythingIsKnownOnlyRatiosCount) {
+  EXPECT_FALSE(costs.compute(kKernel, kItems, both, found));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_FALSE(found[kGpu].measured);
+  const double nominal = set().traits(kGpu).nominal_gflops / set().traits(kCpu).nominal_gflops;
+  EXPECT_DOUBLE_EQ(found[kGpu].rate / found[kCpu].rate, nominal);
+}
+
+TEST_F(LaunchCostsTest, WhatIsMeasuredIsBelieved) {
+  measure(kGpu, 1e-3);
+  measure(kCpu, 4e-3);
+  EXPECT_TRUE(costs.compute(kKernel, kItems, both, found));
+  EXPECT_TRUE(found[kGpu].measured);
+  EXPECT_TRUE(found[kCpu].measured);
+  EXPECT_NEAR(found[kCpu].seconds(kItems) / found[kGpu].seconds(kItems), 4, 0.5);
+}
+
+TEST_F(LaunchCostsTest, AnUnknownDeviceIsComparedWithAKnownOne) {
+  measure(kCpu, 4e-3);
+  EXPECT_TRUE(costs.compute(kKernel, kItems, both, found));
+  EXPECT_FALSE(found[kGpu].measured);
+  const double nominal = set().traits(kGpu).nominal_gflops / set().traits(kCpu).nominal_gflops;
+  EXPECT_NEAR(found[kGpu].rate / found[kCpu].rate, nominal, 1e-6 * nominal);
+}
+
+TEST_F(LaunchCostsTest, OnlyWhatIsNotThereYetMoves) {
+  const KernelWork work = kernel(KernelForm::kMap);
+  for (const auto& one : {in, out}) one->set_exclusive(kHostPlace, 0, kBytes);
+  EXPECT_EQ(costs.whole_transfers(*work.arguments, nullptr, kCpu), 0);
+  const double two = costs.whole_transfers(*work.arguments, nullptr, kGpu);
+  EXPECT_GT(two, 0);
+  in->add_copy(in->place_on(kGpu), 0, kBytes);
+  EXPECT_NEAR(costs.whole_transfers(*work.arguments, nullptr, kGpu), two / 2, 1e-9);
+  // From the device to the host.
+  in->set_exclusive(in->place_on(kGpu), 0, kBytes);
+  EXPECT_GT(costs.whole_transfers(*work.arguments, nullptr, kCpu), 0);
+}
+
+TEST_F(LaunchCostsTest, ResultsComeHomeOnlyIfTheApplicationHasReadSuchBefore) {
+  const KernelWork work = kernel(KernelForm::kMap);
+  EXPECT_EQ(costs.gather(work, kGpu, 1), 0);
+  in->note_read(kBytes);  // which the kernel does not write
+  EXPECT_EQ(costs.gather(work, kGpu, 1), 0);
+  out->note_read(kBytes);
+  EXPECT_GT(costs.gather(work, kGpu, 1), costs.gather(work, kGpu, 0.5));
+  EXPECT_EQ(costs.gather(work, kCpu, 1), 0);
+}
+
+TEST_F(LaunchCostsTest, ResultsReturnOnlyBetweenMemories) {
+  const KernelWork work = kernel(KernelForm::kMap);
+  EXPECT_EQ(costs.return_transfers(work, kCpu, kCpu), 0);
+  EXPECT_GT(costs.return_transfers(work, kGpu, kCpu), 0);
+  EXPECT_GT(costs.return_transfers(work, kCpu, kGpu), 0);
+}
+
+TEST_F(LaunchCostsTest, OfAKernelThatIsNotUnderstoodAllMayBeWritten) {
+  KernelSummary summary = summary_of(KernelForm::kMap);
+  EXPECT_FALSE(argument_written(written_arguments(summary), 0));
+  EXPECT_TRUE(argument_written(written_arguments(summary), 1));
+  summary.whole_reason = "it calls what nobody knows";
+  EXPECT_TRUE(argument_written(written_arguments(summary), 0));
+  summary.arguments[0].kind = ArgKind::kConstant;
+  EXPECT_FALSE(argument_written(written_arguments(summary), 0));
+}
+
+}  // namespace
+}  // namespace tutti::testing

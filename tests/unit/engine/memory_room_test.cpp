@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who gets room in a device's memory, and what goes for that, without an engine.
+#include "scheduler/order/memory_room.h"
+
+#include "log_fixture.h"
+
+namespace tutti::testing {
+namespace {
+
+using namespace scheduler;
+
+class MemoryRoomTest : public LogTest, public MemoryRoom::Others {
+ protected:
+  MemoryRoomTest() : device(add_device(FakeBackend::kOwnMemory)) {}
+
+  void end_idle() override { ++idle_ended; }
+  std::vector<Ref<Node>> with_own_memory() override { return std::exchange(with_memory, {}); }
+  /// Whom somebody waits for ends.
+  void wait_for_data(const Ref<Node>& user) override {
+    waited_for.push_back(user);
+    log.finish(user, CL_COMPLETE);
+  }
+  /// Room for `count` buffers of kBytes.
+  MemoryRoom& room_for(uint64_t count) {
+    room.emplace(set(count * kBytes), log, owner, *this);
+    return *room;
+  }
+  /// With memory on the device, used after all before it.
+  Ref<LogicalBuffer> used_buffer() {
+    auto made = buffer();
+    EXPECT_TRUE(made->device_memory(0));
+    log.finish(user_of(made), CL_COMPLETE);
+    return made;
+  }
+  /// A started command that uses the buffer.
+  Ref<Node> user_of(const Ref<LogicalBuffer>& used) {
+    auto started = command();
+    const BufferUse all = use(used, true);
+    MutexLock lock(log.mutex());
+    started->state = Node::State::kRunning;
+    log.hold(*started, {&all, 1});
+    return started;
+  }
+  Status allocate(const Ref<LogicalBuffer>& wanted) {
+    const auto asking = user_of(wanted);
+    asking->allocating = true;
+    const BufferUse all = use(wanted, true);
+    const uint32_t first = 0;
+    const Status allocated = room->allocate(*asking, {&all, 1}, {&first, 1});
+    EXPECT_FALSE(asking->allocating);
+    log.finish(asking, CL_COMPLETE);
+    return allocated;
+  }
+
+  FakeBackend& device;
+  std::optional<MemoryRoom> room;
+  int idle_ended = 0;
+  std::vector<Ref<Node>> waited_for, with_memory;
+};
+
+TEST_F(MemoryRoomTest, WhatFitsIsAllocatedAndTheRestIsNoError) {
+  MemoryRoom& two = room_for(2);
+  const auto first = buffer(), second = buffer(), third = buffer();
+  const std::vector<BufferUse> all{use(first, true), use(second, false), use(third, false)};
+  two.allocate_what_fits(all, 0);
+  EXPECT_TRUE(first->has_memory(0));
+  EXPECT_TRUE(second->has_memory(0));
+  EXPECT_FALSE(third->has_memory(0));
+}
+
+TEST_F(MemoryRoomTest, WhatWasUsedLongestAgoGoes) {
+  room_for(2);
+  const auto oldest = used_buffer(), newer = used_buffer(), wanted = buffer();
+  EXPECT_TRUE(allocate(wanted));
+  EXPECT_FALSE(oldest->has_memory(0));
+  EXPECT_TRUE(newer->has_memory(0));
+  EXPECT_TRUE(wanted->has_memory(0));
+  EXPECT_TRUE(waited_for.empty());
+}
+
+TEST_F(MemoryRoomTest, WhatNobodyUsesGoesBeforeWhatIsInUse) {
+  room_for(2);
+  const auto older = used_buffer(), newer = used_buffer(), wanted = buffer();
+  const auto user = user_of(older);
+  EXPECT_TRUE(allocate(wanted));
+  EXPECT_TRUE(older->has_memory(0));
+  EXPECT_FALSE(newer->has_memory(0));
+  EXPECT_TRUE(waited_for.empty());
+  log.finish(user, CL_COMPLETE);
+}
+
+TEST_F(MemoryRoomTest, WhereAllIsInUseACommandIsWaitedFor) {
+  room_for(1);
+  const auto only = used_buffer(), wanted = buffer();
+  const auto user = user_of(only);
+  EXPECT_TRUE(allocate(wanted));
+  EXPECT_EQ(waited_for, std::vector<Ref<Node>>{user});
+  EXPECT_FALSE(only->has_memory(0));
+}
+
+TEST_F(MemoryRoomTest, WithNobodyElseTheErrorIsTheVendors) {
+  room_for(2);
+  device.memory_left = 0;
+  const Status failed = allocate(buffer());
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+}
+
+TEST_F(MemoryRoomTest, CommandsWithMemoryOfTheirOwnAreWaitedForLast) {
+  room_for(1);
+  with_memory.push_back(user_of(buffer()));
+  const auto running = with_memory.front();
+  device.memory_left = 0;
+  EXPECT_FALSE(allocate(buffer()));
+  EXPECT_EQ(waited_for, std::vector<Ref<Node>>{running});
+}
+
+TEST_F(MemoryRoomTest, IdleCommandsEndFirst) {
+  room_for(1);
+  const auto only = used_buffer();
+  const auto idle = user_of(only);
+  {
+    MutexLock lock(log.mutex());
+    log.make_idle(*idle);
+  }
+  EXPECT_TRUE(allocate(buffer()));
+  EXPECT_GT(idle_ended, 0);
+  for (const auto& taken : log.take_idle(nullptr)) log.finish(taken, CL_COMPLETE);
+}
+
+}  // namespace
+}  // namespace tutti::testing
