@@ -56,6 +56,7 @@ void OpenClBackend::try_out() {
     }
   }
   if (device_.quirks.one_at_a_time) device_.enqueuing = std::make_shared<FairMutex>();
+  if (device_.quirks.traps_divisions) guard_divisions();
 }
 
 OpenClBackend::~OpenClBackend() {

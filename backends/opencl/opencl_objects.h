@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backends/api/backend.h"
+#include "backends/opencl/division_guard.h"
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/vendor_functions.h"
 #include "base/config.h"
@@ -26,6 +27,22 @@
 #include "base/thread_annotations.h"
 
 namespace tutti::backends {
+
+/// Held while a device may run commands in the calling thread: its lock, where it has one, and a
+/// guard over what kernels divide, where they need it.
+class DeviceTurn {
+ public:
+  DeviceTurn(FairMutex* enqueuing, bool traps_divisions)
+      : turn_(enqueuing), divisions_(traps_divisions) {}
+  void unlock() {
+    divisions_.release();
+    turn_.unlock();
+  }
+
+ private:
+  FairTurn turn_;
+  DivisionGuard divisions_;
+};
 
 /// One real device as its objects see it; owned by its backend.
 struct VendorDevice {
@@ -58,7 +75,7 @@ struct VendorDevice {
   /// (allocating and releasing memory). Nothing but a word where the device takes all comers.
   /// Turns come in the order in which they were asked for: what another device needs waits for the
   /// package that runs, not for all that its device computes.
-  FairTurn turn() const { return FairTurn(enqueuing.get()); }
+  DeviceTurn turn() const { return {enqueuing.get(), quirks.traps_divisions}; }
   /// What calls answer once vendors_gone().
   tl::unexpected<Error> gone(const char* call) const;
 

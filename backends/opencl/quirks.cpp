@@ -86,6 +86,10 @@ Quirks quirks_of(const DeviceTraits& traits, std::optional<bool> runs_in_enqueui
   if (runs_in_enqueuing_thread.value_or(is_pocl(traits))) {
     quirks.synchronous = true;
     quirks.one_at_a_time = true;
+    // PoCL 6.0; not 3.1. Its handler of SIGFPE skips divisions in the threads of its `cpu` devices
+    // alone: in any other one it calls the handler before it, which is the address 0 as a rule.
+    quirks.traps_divisions =
+        is_pocl(traits) && driver_version_of(traits.driver_version) > DriverVersion{3, 1};
   }
   return quirks;
 }

@@ -23,6 +23,9 @@ struct Quirks {
   /// Two threads that run commands at once may hang or crash: only one enqueues, flushes or waits
   /// at a time.
   bool one_at_a_time = false;
+  /// A kernel's integer division by zero traps in the thread that runs commands, and the driver's
+  /// own handler looks away there.
+  bool traps_divisions = false;
   /// Commands cost several times as much on queues that measure times.
   bool costly_profiling = false;
   /// Offsets of launches are 32-bit numbers with a sign; ids are wrong beyond.

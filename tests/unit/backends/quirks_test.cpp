@@ -44,6 +44,15 @@ TEST(Quirks, WhatATrialShowsCountsMoreThanNames) {
   EXPECT_FALSE(quirks_of(other, std::nullopt).one_at_a_time);
 }
 
+TEST(Quirks, DivisionsOfDevicesThatRunInTheEnqueuingThreadTrap) {
+  auto pocl = device("Portable Computing Language", "x", CL_DEVICE_TYPE_CPU, 1);
+  pocl.driver_version = "6.0+debian";
+  EXPECT_TRUE(quirks_of(pocl, true).traps_divisions);
+  EXPECT_FALSE(quirks_of(pocl, false).traps_divisions);
+  pocl.driver_version = "3.1+debian";
+  EXPECT_FALSE(quirks_of(pocl, true).traps_divisions);
+}
+
 TEST(Quirks, SynchronousDevicesDoNotOverlapLaunches) {
   auto traits = device("Portable Computing Language", "x", CL_DEVICE_TYPE_GPU, 1);
   describe_quirks(quirks_of(traits, false), traits);

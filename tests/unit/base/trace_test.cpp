@@ -293,15 +293,24 @@ TEST_F(TraceTest, TwoProcessesDoNotWriteOneFile) {
 // Whatever the writer does at the moment of a fork, its lock among others.
 TEST_F(TraceTest, AForkedChildEndsWhileTheWriterWrites) {
   trace::start(file_);
-  std::atomic<bool> done{false};
+  // So many at each fork, which comes in the middle of them.
+  constexpr uint64_t kForks = 60, kEvents = 1000;
+  std::atomic<uint64_t> asked{0}, noted{0};
   std::thread events_come([&] {
-    for (uint64_t i = 0; !done; ++i) trace::slice({1, 1}, "api", "call", 10 * i, 10 * i + 5);
+    for (uint64_t i = 0; i < kForks * kEvents; ++i) {
+      for (uint64_t now = asked; now <= i; now = asked) asked.wait(now);
+      trace::slice({1, 1}, "api", "call", 10 * i, 10 * i + 5);
+      noted = i + 1;
+      if (noted % kEvents == kEvents / 2) noted.notify_one();
+    }
   });
-  for (int i = 0; i < 60; ++i) {
+  for (uint64_t fork = 1; fork <= kForks; ++fork) {
+    asked = fork * kEvents;
+    asked.notify_one();
+    for (uint64_t now = noted; now < fork * kEvents - kEvents / 2; now = noted) noted.wait(now);
     const int status = in_child([] { trace::stop(); });
     EXPECT_TRUE(WIFEXITED(status));
   }
-  done = true;
   events_come.join();
   trace::stop();
   EXPECT_TRUE(json::accept(text_of(file_)));

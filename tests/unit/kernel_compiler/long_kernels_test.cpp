@@ -86,8 +86,8 @@ double computed_seconds() {
 }
 
 /// How much faster than the front end's the whole cost grows from some parts to four times as many.
-/// Each cost is the least of some rounds, in which all are measured: of more, where it seems to
-/// grow by `most` or more, since other programs disturb.
+/// Each cost is the least of some rounds, in which all are measured: of one, where the growth is
+/// clearly below `most`; of more, where it seems to reach it, since other programs disturb.
 double growth_of(const Shape& shape, double most) {
   constexpr int kRounds = 3, kMostRounds = 15;
   struct Cost {
@@ -103,7 +103,10 @@ double growth_of(const Shape& shape, double most) {
     }
   }
   double growth = most;
-  for (int round = 1; round <= kMostRounds && (round <= kRounds || growth >= most); ++round) {
+  const auto suffices = [&](int rounds) {
+    return rounds > 0 && growth < (rounds < kRounds ? 0.8 * most : most);
+  };
+  for (int round = 0; round < kMostRounds && !suffices(round); ++round) {
     for (Cost& cost : costs) {
       const double before = computed_seconds();
       compiled(cost.request);
