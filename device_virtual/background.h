@@ -9,9 +9,9 @@
 
 namespace tutti::device_virtual {
 
-/// Runs `work`, then `after`, in a new thread. Exit waits for `work` only, so that `after` may call
-/// the application, which may call exit(). CL_OUT_OF_HOST_MEMORY when there is no thread to be had;
-/// then neither runs. Neither may throw.
+/// Runs `work`, then `after`, in a thread that does nothing else meanwhile. Exit waits for `work`
+/// only, so that `after` may call the application, which may call exit(). What `work` throws is
+/// forgotten. CL_OUT_OF_HOST_MEMORY when there is no thread to be had; then neither runs.
 Status run_in_background(std::function<void()> work, std::function<void()> after);
 
 }  // namespace tutti::device_virtual
