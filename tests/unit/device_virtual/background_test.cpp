@@ -7,10 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
-namespace tutti::testing {
+namespace tutti::device_virtual {
 namespace {
-
-using device_virtual::run_in_background;
 
 TEST(Background, WorkComesFirstAndBothAreInAnotherThread) {
   std::promise<std::thread::id> worked, came_after;
@@ -37,4 +35,4 @@ TEST(Background, WhatThrowsIsFollowedByItsCallback) {
 }
 
 }  // namespace
-}  // namespace tutti::testing
+}  // namespace tutti::device_virtual
