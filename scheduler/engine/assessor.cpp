@@ -93,16 +93,16 @@ Assessment Assessor::assess(CommandLog& log, const Node& command, const Stream& 
   return found;
 }
 
-Submission Assessor::admit(CommandLog&, const Stream& stream, std::span<const Edge> edges,
-                           Assessment&& assessed) {
-  Submission admitted{.backend = assessed.decided.backend,
-                      .uses = std::move(assessed.uses),
-                      .marks = assessed.decided.marks};
+void Assessor::admit(CommandLog&, const Stream& stream, std::span<const Edge> edges,
+                     Assessment&& assessed, Submission& admitted) {
+  admitted.backend = assessed.decided.backend;
+  admitted.uses = std::move(assessed.uses);
+  admitted.marks = assessed.decided.marks;
   if (assessed.decided.ends_with_before) {
     Node& before = *edges.front().command;
     before.open = false;
     admitted.completion = before.completion;
-    return admitted;
+    return;
   }
   const auto wait_for = [&](Node& before) {
     if (before.stream.get() == &stream) return;  // the vendor's queue keeps that order
@@ -112,7 +112,6 @@ Submission Assessor::admit(CommandLog&, const Stream& stream, std::span<const Ed
   };
   for (const Edge& edge : edges) wait_for(*edge.command);
   for (const auto& other : assessed.conflicts) wait_for(*other);
-  return admitted;
 }
 
 }  // namespace tutti::scheduler

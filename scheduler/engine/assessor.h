@@ -43,9 +43,10 @@ class Assessor {
   Assessment assess(CommandLog& log, const Node& command, const Stream& stream,
                     std::span<const Edge> edges, const KernelPlan* plan,
                     bool overtakes = false) const TUTTI_REQUIRES(log.mutex());
-  /// For what is direct by that: batches that it waits for take no more.
-  static Submission admit(CommandLog& log, const Stream& stream, std::span<const Edge> edges,
-                          Assessment&& assessed) TUTTI_REQUIRES(log.mutex());
+  /// For what is direct by that: batches that it waits for take no more. `admitted`, which is
+  /// empty, gets what its queue is to get.
+  static void admit(CommandLog& log, const Stream& stream, std::span<const Edge> edges,
+                    Assessment&& assessed, Submission& admitted) TUTTI_REQUIRES(log.mutex());
 
  private:
   Admission::Asked asked(const Work& work, const Stream& stream, std::span<const Edge> edges,

@@ -86,7 +86,7 @@ Assessment DirectSubmission::assess(const Waited& waited, std::span<const Edge> 
 }
 
 void DirectSubmission::admit(Waited& waited, std::span<const Edge> edges, Assessment&& assessed) {
-  waited.submission = Assessor::admit(log_, *waited.stream, edges, std::move(assessed));
+  Assessor::admit(log_, *waited.stream, edges, std::move(assessed), waited.submission);
   log_.set_submitting(*waited.command, waited.submission.backend);
   log_.hold(*waited.command, waited.submission.uses);
 }

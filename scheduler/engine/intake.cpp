@@ -128,7 +128,7 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
     placed.waits = awaited(edges, options.wait_list);
     if (assessed.decided.path == Path::kDirect) {
       for (const auto& other : assessed.conflicts) {
-        placed.waits.add(other->trace.get(), Waits::kData);
+        placed.waits->add(other->trace.get(), Waits::kData);
       }
     }
   }
@@ -200,7 +200,7 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
     case Admission::Path::kDirect:
       command->state = Node::State::kSubmitting;
       command->backend = placed.decided.backend;
-      placed.submission = Assessor::admit(log_, stream, edges, std::move(assessed));
+      Assessor::admit(log_, stream, edges, std::move(assessed), placed.submission);
       log_.append(stream, command, barrier, incoming.gathers());
       log_.hold(*command, placed.submission.uses);
       return;
@@ -210,7 +210,7 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
 Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
   const Ref<Node>& command = incoming.command;
   if (placed.failed) return command;
-  if (command->trace) parts_.trace.enqueued(*command->trace, placed.waits);
+  if (command->trace) parts_.trace.enqueued(*command->trace, *placed.waits);
   for (const auto& before : placed.behind) parts_.ends.watch(before);
   switch (placed.decided.path) {
     case Admission::Path::kDirect:

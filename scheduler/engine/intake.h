@@ -59,7 +59,7 @@ class Intake {
     Submission submission;
     Ref<Node> splitting;            // which it might begin during
     std::vector<Ref<Node>> behind;  // direct ones that somebody must watch from now on
-    Awaited waits;                  // of a traced command
+    std::optional<Awaited> waits;   // of a traced command
   };
 
   /// Whether its wait list adds nothing to its place in the stream.
