@@ -23,8 +23,9 @@ uint32_t launches_by(const KernelPlan& plan) {
 /// Nothing but the model, the load and where data lie may change what is planned next.
 bool lasts(const KernelPlan& plan) {
   using Why = KernelPlan::Why;
-  return !plan.exact && (plan.why == Why::kSmall || plan.why == Why::kOneDevice ||
-                         plan.why == Why::kSingle || plan.why == Why::kNever);
+  return !plan.exact &&
+         (plan.why == Why::kSmall || plan.why == Why::kOneDevice || plan.why == Why::kNotBuilt ||
+          plan.why == Why::kSingle || plan.why == Why::kNever);
 }
 
 }  // namespace

@@ -102,6 +102,39 @@ TEST_F(EngineAgain, WhatOthersTouchIsLookedAt) {
   EXPECT_TRUE(engine->finish(*stream));
 }
 
+/// Built on the first device only; elsewhere that takes longer than it will ever gain.
+class BuiltOnOne final : public FakeKernel {
+ public:
+  using FakeKernel::FakeKernel;
+  uint64_t ready_on(KernelVariant /*variant*/) const override { return 1; }
+  double seconds_until_ready(uint64_t /*backends*/, KernelVariant /*variant*/) const override {
+    return 1000;
+  }
+  void note_gain(double seconds, uint64_t /*backends*/, KernelVariant /*variant*/) override {
+    gains += seconds > 0 ? 1 : 0;
+  }
+  std::atomic<int> gains{0};
+};
+
+// Each says nevertheless what it would have gained, had the other device been ready.
+TEST_F(EngineAgain, WhereOthersHaveYetToBuildTheProgramLaunchesRepeat) {
+  start("hh", SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  const auto in = buffer(1), out = buffer(0);
+  const auto known =
+      known_kernel<BuiltOnOne>(KernelForm::kMap, in, out, 2e-6,
+                               [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
+  for (int run = 0; run < 10; ++run) set->model().add(model_key(known), 1, kBytes, 1e-9);
+  const auto kernel = std::static_pointer_cast<BuiltOnOne>(known.kernel);
+  launch_until_again(*stream, kernel, in, out);
+  const int before = kernel->gains;
+  int again = 0;
+  for (uint32_t round = 0; round < 20; ++round) again += launch(*stream, kernel, in, out, round);
+  EXPECT_GT(again, 10);
+  EXPECT_EQ(kernel->gains - before, 20);
+  EXPECT_EQ(read(*stream, out), mapped(1, 1));
+}
+
 TEST_F(EngineAgain, SmallLaunchesLeaveTheirArgumentsToTheApplication) {
   start("d", SplitMode::kAuto);
   auto stream = engine->create_stream({});
