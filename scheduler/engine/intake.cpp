@@ -142,7 +142,7 @@ bool Intake::follow_queue(const Incoming& incoming, std::vector<Edge>& edges,
   auto queued = log_.edges_of_queue(incoming.stream, edges);
   if (!queued) return false;
   auto other = parts_.assessor.assess(log_, *incoming.command, incoming.stream, *queued,
-                                      incoming.plan_or_null(), true);
+                                      incoming.plan_or_null());
   if (other.decided.path != Admission::Path::kDirect) return false;
   edges = std::move(*queued);
   assessed = std::move(other);
