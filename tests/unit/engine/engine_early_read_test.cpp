@@ -152,6 +152,26 @@ TEST_F(EngineEarlyRead, MapsBeginEarlyToo) {
   }
 }
 
+TEST_F(EngineEarlyRead, AMapAndALaunchBehindItReadTheSameResult) {
+  for (const char* devices : {"ss", "dd", "ssd"}) {
+    SCOPED_TRACE(devices);
+    start(devices, SplitMode::kForce);
+    auto stream = engine->create_stream({});
+    for (uint8_t round = 0; round < 60; ++round) {
+      auto a = buffer(round), b = buffer(0), c = buffer(0);
+      const std::byte* host = *b->host_memory();
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+      ASSERT_TRUE(enqueue(*stream, MapWork{whole(b), 0, kBytes, false}));
+      ASSERT_TRUE(enqueue(*stream, map_kernel(b, c, 2)));
+      const auto first = static_cast<uint8_t>(round * 3 + 1);
+      EXPECT_EQ(read(*stream, c), filled(static_cast<uint8_t>(first * 3 + 2)));
+      EXPECT_EQ(std::vector<std::byte>(host, host + kBytes), filled(first));
+      ASSERT_TRUE(enqueue(*stream, UnmapWork{whole(b), 0, kBytes, false}));
+    }
+    engine.reset();
+  }
+}
+
 TEST_F(EngineEarlyRead, WhatOthersHaveFetchedIsLeftAlone) {
   constexpr uint64_t kPart = kBytes / 4, kHalf = kBytes / 2;
   start("dh", SplitMode::kForce);
