@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/order/failed_content.h"
+
 namespace tutti::scheduler {
 namespace {
 
@@ -43,7 +45,7 @@ Ref<Node> LaunchBatches::open_batch(const Stream& stream) {
 }
 
 bool LaunchBatches::is_free(const Node& batch, std::span<const BufferUse> uses) {
-  if (!allocated(uses, {&batch.backend, 1})) return false;
+  if (!allocated(uses, {&batch.backend, 1}) || touches_failed(uses)) return false;
   const auto conflicts = log_.conflicts(batch, uses);
   return std::all_of(conflicts.begin(), conflicts.end(),
                      [&](const auto& other) { return CommandLog::ahead_of(batch, *other); });
@@ -191,7 +193,10 @@ bool LaunchBatches::finish(Stream& stream) {
     oldest = stream.outstanding.front();
   }
   for (auto* queue : stream.queues.existing(backend)) {
-    if (!queue->finish()) return false;  // each command says what has become of it
+    const Status ended = queue->finish();
+    if (ended) continue;
+    log_.note_queue_failed(stream, backend, code_of(ended));
+    return false;
   }
   completion->poll();  // it may have an event of its own
   if (make_idle(stream)) return true;
@@ -214,8 +219,9 @@ Node* LaunchBatches::may_be_idle(Stream& stream) {
   log_.drop_done(stream);
   if (stream.outstanding.empty() || stream.unseen_error != CL_SUCCESS) return nullptr;
   Node& batch = *stream.outstanding.back();
+  const bool well = batch.joined_error == CL_SUCCESS && !touches_failed(batch);
   const bool may = stream.last.get() == &batch && joinable(batch) && batch.callbacks.empty() &&
-                   log_.nothing_released_since(batch);
+                   log_.nothing_released_since(batch) && well;
   return may ? &batch : nullptr;
 }
 

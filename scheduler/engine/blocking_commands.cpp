@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
 
 namespace tutti::scheduler {
@@ -16,10 +17,9 @@ std::optional<std::vector<Edge>> BlockingCommands::append(Stream& stream, const 
   Ref<Node> splitting;
   {
     MutexLock lock(log_.mutex());
-    cl_int error = CL_SUCCESS;
-    edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
+    edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, *command);
     log_.append(stream, command, options.barrier);
-    if (error != CL_SUCCESS) {
+    if (const cl_int error = command->dependency_error; error != CL_SUCCESS) {
       lock.unlock();
       log_.finish(command, error);
       return std::nullopt;
@@ -36,14 +36,17 @@ std::optional<std::vector<Edge>> BlockingCommands::append(Stream& stream, const 
   return edges;
 }
 
-void BlockingCommands::hold(Node& command) {
+cl_int BlockingCommands::hold(Node& command) {
   const auto uses = uses_of(command.work, nullptr);
   for (;;) {
     std::vector<Ref<Node>> conflicts;
     {
       MutexLock lock(log_.mutex());
       conflicts = log_.conflicts(command, uses);
-      if (conflicts.empty()) return log_.hold(command, uses);
+      if (conflicts.empty()) {
+        log_.hold(command, uses);
+        return failed_input(uses);
+      }
     }
     if (command.trace) {
       Awaited found;
@@ -67,9 +70,10 @@ Result<Ref<Node>> BlockingCommands::run(Stream& stream, Ref<Node> command,
   if (const cl_int failed = command->shown_status.load(std::memory_order_acquire); failed < 0) {
     return fail(failed, "an event in the wait list failed");
   }
-  hold(*command);
+  const cl_int input = hold(*command);
   log_.set_running(command);
-  const Status status = parts_.host.execute(*command);
+  const Status status =
+      input == CL_SUCCESS ? parts_.host.execute(*command) : fail(input, "its content has failed");
   log_.finish(command, code_of(status));
   if (!status) return tl::unexpected<Error>(status.error());
   return command;
@@ -84,6 +88,7 @@ std::optional<BlockingCommands::Source> BlockingCommands::hold_source(Stream& st
   MutexLock lock(log_.mutex());
   const Ref<Node> before = log_.newest_direct(stream);
   if (!before && !log_.is_idle(stream)) return std::nullopt;
+  if (touches_failed(uses)) return std::nullopt;
   found.at_host =
       (!before || before->idle) && buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end);
   const Place place = parts_.executor.preferred_place(buffer, uses[0].begin, uses[0].end);
@@ -114,9 +119,13 @@ std::optional<Status> BlockingCommands::read_behind(Stream& stream, const Ref<No
   const auto source = hold_source(stream, command, *read);
   if (!source) return std::nullopt;
   log_.set_running(command);
-  const Status status =
+  Status status =
       source->at_host ? parts_.host.execute(*command) : read_from(stream, source->backend, *read);
+  // Of what lies before it in the queue the vendor says now whether it has failed.
+  if (source->before) parts_.ends.note_failures(stream);
   log_.finish(command, code_of(status));
+  const cl_int ended = command->shown_status.load(std::memory_order_acquire);
+  if (status && ended < 0) status = fail(ended, "its content has failed");
   if (source->before && !(parts_.batches && parts_.batches->make_idle(stream))) {
     parts_.ends.finish_if_ended(source->before);
   }

@@ -52,7 +52,7 @@ class BlockingCommands {
   std::optional<std::vector<Edge>> append(Stream& stream, const Ref<Node>& command,
                                           const EnqueueOptions& options, bool& ready);
   /// Waits until nobody else uses what the command does, which it then holds.
-  void hold(Node& command);
+  cl_int hold(Node& command);
 
   const Parts parts_;
   CommandLog& log_;

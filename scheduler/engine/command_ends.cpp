@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/engine/command_ends.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
 
+#include "scheduler/order/failed_content.h"
 #include "scheduler/run/model_keeping.h"
 
 namespace tutti::scheduler {
 
 void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
   Ref<Stream> stream;
+  bool failed = false;
+  bool first = true;  // nothing of its stream that may have failed lies before it
   {
     MutexLock lock(log_.mutex());
     stream = command->stream;
+    if (stream && !stream->outstanding.empty()) {
+      const Ref<Node>& oldest = stream->outstanding.front();
+      first = oldest == command ||
+              (stream->outstanding.size() == 1 && oldest->completion == command->completion);
+      if (status < 0) spoil_batch(*stream, *command, status);
+      failed = status < 0 || command->joined_error < 0;
+    }
+  }
+  if (!first) note_failures(*stream, command.get(), failed);
+  if (status == CL_COMPLETE && stream && log_.any_failed()) {
+    MutexLock lock(log_.mutex());
+    status = error_of_batch(*stream, *command);
   }
   if (!finish_one(command, status) || !stream) return;
   for (;;) {
@@ -21,6 +37,43 @@ void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
     const Ref<Node> oldest = log_.oldest_direct(*stream);
     const auto end = oldest ? ended(*oldest) : std::nullopt;
     if (!end || !finish_one(oldest, *end)) return;
+  }
+}
+
+Ref<Node> CommandEnds::batch_of(const Stream& stream, const Node& event) {
+  const auto& outstanding = stream.outstanding;
+  const auto is = [&](const Ref<Node>& other) { return other.get() == &event; };
+  if (std::any_of(outstanding.begin(), outstanding.end(), is)) return {};
+  const auto batch = std::find_if(outstanding.rbegin(), outstanding.rend(), [&](const auto& other) {
+    return other->is_batch && other->backend == event.backend;
+  });
+  return batch == outstanding.rend() ? Ref<Node>() : *batch;
+}
+
+void CommandEnds::spoil_batch(const Stream& stream, const Node& event, cl_int status) {
+  if (const auto batch = batch_of(stream, event)) batch->joined_error = status;
+}
+
+cl_int CommandEnds::error_of_batch(const Stream& stream, const Node& event) {
+  const auto batch = batch_of(stream, event);
+  return batch ? failed_input(*batch) : CL_COMPLETE;
+}
+
+void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
+  std::vector<std::pair<Ref<Node>, backends::CompletionPtr>> before;
+  {
+    MutexLock lock(log_.mutex());
+    for (const auto& command : stream.outstanding) {
+      if (command.get() == until) break;
+      if (command->state == Node::State::kDirect && !command->idle) {
+        before.emplace_back(command, command->completion);
+      }
+    }
+  }
+  const auto failed = [](const auto& one) { return one.second && one.second->poll() < 0; };
+  if (!all && std::none_of(before.begin(), before.end(), failed)) return;
+  for (const auto& [command, completion] : before) {
+    if (const auto status = ended(*command)) finish_one(command, *status);
   }
 }
 
@@ -66,6 +119,7 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
       lock.lock();
     }
   }
+  if (status == CL_COMPLETE) look_closely(command);
   if (timed) command->read_vendor_times();
   if (command->trace && status == CL_COMPLETE) {
     parts_.trace.ended_direct(*command->trace, command->backend,
@@ -77,6 +131,24 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
   }
   log_.finish(command, status);
   return true;
+}
+
+void CommandEnds::look_closely(const Ref<Node>& command) {
+  std::optional<KernelWork> work;
+  Ref<Stream> stream;
+  {
+    MutexLock lock(log_.mutex());
+    const auto* kernel = std::get_if<KernelWork>(&command->work);
+    if (!kernel || command->is_batch || !touches_failed(*command)) return;
+    work = *kernel;
+    stream = command->stream;
+  }
+  auto plan = parts_.planner.plan(*work, stream->options().backends);
+  if (!plan) return;
+  parts_.planner.evaluate(*work, *plan);
+  if (!plan->exact) return;
+  MutexLock lock(log_.mutex());
+  command->exact_uses = uses_of(*work, &*plan);
 }
 
 void CommandEnds::watch(const Ref<Node>& command) {
@@ -159,15 +231,19 @@ Status CommandEnds::finish(Stream& stream) {
     }
     wait_until_direct(command);
   }
-  // One vendor call per queue for all direct commands; their own events then answer at once.
+  // One vendor call per queue for all direct commands; their own events then answer at once. Of
+  // those without, the call says that one has failed.
   BackendMask direct = 0;
   for (const auto& command : commands) {
     if (command->direct.load(std::memory_order_acquire)) direct |= backend_bit(command->backend);
   }
-  // What failed shows in each command's own event.
   for (; direct != 0; direct &= direct - 1) {
     const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
-    for (auto* queue : stream.queues.existing(backend)) static_cast<void>(queue->finish());
+    for (auto* queue : stream.queues.existing(backend)) {
+      if (const Status ended = queue->finish(); !ended) {
+        log_.note_queue_failed(stream, backend, code_of(ended));
+      }
+    }
   }
   for (const auto& command : commands) wait(command);
   MutexLock lock(log_.mutex());

@@ -49,6 +49,10 @@ class CommandEnds final : public NodeOwner {
   }
   VendorClock& clock(uint32_t backend) override { return clocks_[backend]; }
 
+  /// Direct commands of the stream that are known to have failed are finished, and with them those
+  /// before and between them that have ended; up to `until`, if it is one. What is written anew
+  /// after a failure is well only in that order. `all`: also where none has failed.
+  void note_failures(Stream& stream, const Node* until = nullptr, bool all = false);
   /// Finishes a direct command that the vendor, as it says now, knows to have ended.
   void finish_if_ended(const Ref<Node>& command);
   /// A worker waits for a direct command, which is marked as watched, and finishes it.
@@ -67,11 +71,21 @@ class CommandEnds final : public NodeOwner {
   void abandon(Stream& stream);
 
  private:
+  /// The batch that a command is an event of, as far as it goes on; else null.
+  static Ref<Node> batch_of(const Stream& stream, const Node& event);
+  /// Of a command that has ended well: the error of what the batch has used whose event it is.
+  cl_int error_of_batch(const Stream& stream, const Node& event) TUTTI_REQUIRES(log_.mutex());
+  /// An event of a batch, which knows nothing of its launches' ends but the last one's, has failed.
+  void spoil_batch(const Stream& stream, const Node& event, cl_int status)
+      TUTTI_REQUIRES(log_.mutex());
   /// Until the command is in a vendor's hands, or done.
   static void wait_until_direct(const Node& command);
   /// How the command has ended as far as the vendor knows; nothing: it goes on. A batch that does
   /// may still be joined.
   std::optional<cl_int> ended(Node& command);
+  /// A launch has ended well that uses what may have failed: which of that it needs, and what it
+  /// has written anew.
+  void look_closely(const Ref<Node>& command) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Node>& command, cl_int status);
   /// wait() of this command alone, whatever it overtook.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
 #include "scheduler/run/expected_launch.h"
 
@@ -22,6 +23,8 @@ void Conductor::start(const Ref<Node>& command) {
     auto planned = parts_.planner.plan(*work, command->stream->options().backends);
     if (!planned) return log_.finish(command, planned.error().code);
     plan = std::move(*planned);
+    // What it overwrites wholly it may find as it is.
+    if (!plan->exact && uses_failed(*work)) parts_.planner.evaluate(*work, *plan);
     if (command->trace) parts_.trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
   }
   if (parts_.direct.start(command, plan)) return;
@@ -38,11 +41,18 @@ void Conductor::start(const Ref<Node>& command) {
   });
 }
 
+bool Conductor::uses_failed(const KernelWork& work) {
+  const auto uses = uses_of(work, nullptr);
+  MutexLock lock(log_.mutex());
+  return touches_failed(uses);
+}
+
 bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
   const auto uses = uses_of(command->work, plan);
   std::vector<Ref<Node>> to_watch;
   Awaited waits;
   bool again = false;
+  cl_int failed = CL_SUCCESS;
   {
     MutexLock lock(log_.mutex());
     std::vector<Edge> edges;
@@ -54,13 +64,21 @@ bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
         command->allocating = !allocated(uses_of(command->work, nullptr), plan->devices());
       }
       log_.hold(*command, uses);
-      return true;
+      failed = failed_input(uses);
     }
-    // Unordered commands whose ranges meet: one after the other. Those ahead have started, so they
-    // end without us.
-    log_.link(*command, edges, to_watch);
-    again = log_.unguard(*command);
-    if (command->trace) waits = awaited(edges);
+    if (edges.empty()) {
+      if (failed == CL_SUCCESS) return true;
+    } else {
+      // Unordered commands whose ranges meet: one after the other. Those ahead have started, so
+      // they end without us.
+      log_.link(*command, edges, to_watch);
+      again = log_.unguard(*command);
+      if (command->trace) waits = awaited(edges);
+    }
+  }
+  if (failed != CL_SUCCESS) {
+    log_.finish(command, failed);
+    return false;
   }
   for (const auto& other : to_watch) parts_.ends.watch(other);
   if (command->trace) parts_.trace.held_up(*command->trace, waits);

@@ -35,7 +35,10 @@ class Conductor {
 
  private:
   void start(const Ref<Node>& command);
-  /// Holds what the command uses. False: others use it, too, and it waits for those.
+  /// Whether something has failed of what a kernel may use.
+  bool uses_failed(const KernelWork& work) TUTTI_EXCLUDES(log_.mutex());
+  /// Holds what the command uses. False: others use it, too, and it waits for those; or it has
+  /// failed.
   bool hold(const Ref<Node>& command, const KernelPlan* plan);
   void start_kernel(const Ref<Node>& command, KernelPlan plan);
   void start_split(const Ref<Node>& command, KernelPlan plan);

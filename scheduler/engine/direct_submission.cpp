@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "scheduler/order/failed_content.h"
 #include "scheduler/run/expected_launch.h"
 
 namespace tutti::scheduler {
@@ -73,6 +74,7 @@ Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& str
   auto sent = send_one(command, stream, submission, plan);
   if (!sent) {
     command->observed = true;  // by the caller
+    command->refused = true;
     log_.finish(command, sent.error().code);
     return tl::unexpected<Error>(std::move(sent).error());
   }
@@ -162,7 +164,7 @@ std::optional<DirectSubmission::Waited> DirectSubmission::next_waited(const Ref<
     const Edge edge{before, Waits::kOrder};
     auto assessed = assess(waited, {&edge, 1});
     if (assessed.decided.path != Admission::Path::kDirect ||
-        assessed.decided.backend != before->backend) {
+        assessed.decided.backend != before->backend || touches_failed(assessed.uses)) {
       return {};
     }
     others_wait = log_.detach(*before, *waited.command);

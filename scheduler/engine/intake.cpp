@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
 
 namespace tutti::scheduler {
@@ -81,10 +82,9 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
   const EnqueueOptions& options = incoming.options;
   const std::optional<KernelPlan>& plan = incoming.plan;
   Stream& stream = incoming.stream;
-  cl_int error = CL_SUCCESS;
   MutexLock lock(log_.mutex());
-  auto edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, &error);
-  if (error != CL_SUCCESS) {
+  auto edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, *command);
+  if (const cl_int error = command->dependency_error; error != CL_SUCCESS) {
     log_.append(stream, command, options.barrier, incoming.gathers());
     lock.unlock();
     placed.failed = true;
@@ -95,6 +95,13 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
     return true;
   }
   auto assessed = parts_.assessor.assess(log_, *command, stream, edges, incoming.plan_or_null());
+  if (plan && !plan->exact && !incoming.evaluated && touches_failed(assessed.uses)) {
+    // What it overwrites wholly it may find as it is.
+    lock.unlock();
+    parts_.planner.evaluate(std::get<KernelWork>(command->work), *incoming.plan);
+    incoming.evaluated = true;
+    return false;
+  }
   const bool conducted = assessed.decided.path == Path::kConducted;
   if (conducted && !edges.empty() && !incoming.polled) {
     // What seems unfinished may have ended on the vendor's side.
@@ -196,6 +203,7 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
       command->state = Node::State::kRunning;
       log_.append(stream, command, barrier, incoming.gathers());
       log_.hold(*command, assessed.uses);
+      placed.failed_input = failed_input(assessed.uses);
       return;
     case Admission::Path::kDirect:
       command->state = Node::State::kSubmitting;
@@ -222,6 +230,10 @@ Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
                                   incoming.plan_or_null());
     case Admission::Path::kInline:
       log_.set_running(command);
+      if (placed.failed_input != CL_SUCCESS) {
+        log_.finish(command, placed.failed_input);
+        break;
+      }
       if (placed.decided.to_host) Executor::overwrite_at_host(command->work);
       log_.finish(command, code_of(parts_.host.execute(*command)));
       break;

@@ -45,7 +45,7 @@ class Intake {
     const EnqueueOptions& options;
     std::optional<KernelPlan> plan{};  // of a kernel
     uint64_t planned_ns = 0;           // where it is traced
-    bool polled = false, made_room = false, planned_again = false;
+    bool polled = false, made_room = false, planned_again = false, evaluated = false;
 
     const KernelPlan* plan_or_null() const { return plan ? &*plan : nullptr; }
     /// It waits for all before it.
@@ -54,8 +54,9 @@ class Intake {
   /// What has become of it.
   struct Placed {
     Admission decided;
-    bool failed = false;  // with something that it names
-    bool ready = false;   // conducted: it waits for nothing
+    bool failed = false;               // with something that it names
+    cl_int failed_input = CL_SUCCESS;  // inline: the error of content that it would read
+    bool ready = false;                // conducted: it waits for nothing
     Submission submission;
     Ref<Node> splitting;            // which it might begin during
     std::vector<Ref<Node>> behind;  // direct ones that somebody must watch from now on

@@ -23,6 +23,7 @@
 #include "scheduler/devices/per_backend.h"
 #include "scheduler/devices/pinned_pool.h"
 #include "scheduler/memory/expected_ends.h"
+#include "scheduler/memory/failed_ranges.h"
 #include "scheduler/memory/residency_map.h"
 #include "scheduler/memory/segment_rows.h"
 
@@ -36,7 +37,9 @@ struct RangeUse {
   Node* command = nullptr;
   uint64_t begin = 0;
   uint64_t end = 0;
-  bool writes = false;
+  bool writes = false;   // for the order between commands
+  bool changes = false;  // it is new afterwards
+  bool needed = false;   // as it was before
 };
 
 /// Whether two uses of the same memory must keep their order: they share a byte that one writes.
@@ -147,6 +150,7 @@ class LogicalBuffer : public MemoryOwner {
   // Ranges that started commands use: guarded by the engine's lock, not by this object's.
   std::vector<RangeUse> uses;
   uint64_t last_use = 0;  // a count of uses; likewise
+  FailedRanges failed;    // likewise
   /// When launches that write here are expected to end.
   ExpectedEnds written;
   /// Bytes that the application has read since the last launch that writes here began. It will read

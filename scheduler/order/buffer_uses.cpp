@@ -54,37 +54,39 @@ struct UseFinder {
     }
     add_untouched(static_cast<uint32_t>(work.arguments->size()));
   }
-  void operator()(const ReadWork& work) {
-    uses.push_back(use(work.from, work.offset, work.size, false));
+  /// What is read of a buffer, or written without a look at what was there.
+  BufferUse& add(const BufferView& view, uint64_t offset, uint64_t size, bool writes) {
+    uses.push_back(use(view, offset, size, writes));
+    uses.back().needed = !writes;
+    uses.back().partly = writes && view.buffer->image() && size < view.buffer->size();
+    return uses.back();
   }
-  void operator()(const WriteWork& work) {
-    uses.push_back(use(work.to, work.offset, work.size, true));
+  void add(const BufferView& view, const backends::Rect& rect, const std::array<size_t, 3>& region,
+           bool writes) {
+    const auto [begin, end] = rect_span(rect, region);
+    add(view, begin, end - begin, writes).partly |=
+        writes && end - begin > uint64_t{region[0]} * region[1] * region[2];
   }
+  void operator()(const ReadWork& work) { add(work.from, work.offset, work.size, false); }
+  void operator()(const WriteWork& work) { add(work.to, work.offset, work.size, true); }
   void operator()(const CopyWork& work) {
-    uses.push_back(use(work.from, work.from_offset, work.size, false));
-    uses.push_back(use(work.to, work.to_offset, work.size, true));
+    add(work.from, work.from_offset, work.size, false);
+    add(work.to, work.to_offset, work.size, true);
   }
-  void operator()(const FillWork& work) {
-    uses.push_back(use(work.to, work.offset, work.size, true));
-  }
+  void operator()(const FillWork& work) { add(work.to, work.offset, work.size, true); }
   void operator()(const RectWork& work) {
-    const auto [begin, end] = rect_span(work.buffer_rect, work.region);
-    uses.push_back(use(work.view, begin, end - begin, work.write));
+    add(work.view, work.buffer_rect, work.region, work.write);
   }
   void operator()(const CopyRectWork& work) {
-    const auto [from_begin, from_end] = rect_span(work.from_rect, work.region);
-    const auto [to_begin, to_end] = rect_span(work.to_rect, work.region);
-    uses.push_back(use(work.from, from_begin, from_end - from_begin, false));
-    uses.push_back(use(work.to, to_begin, to_end - to_begin, true));
+    add(work.from, work.from_rect, work.region, false);
+    add(work.to, work.to_rect, work.region, true);
   }
   void operator()(const FillImageWork& work) {
-    uses.push_back(use(work.to, 0, work.to.size, true));
+    add(work.to, 0, work.to.size, true).partly = true;  // its region may be a part
   }
-  void operator()(const MapWork& work) {
-    uses.push_back(use(work.view, work.offset, work.size, work.discard));
-  }
+  void operator()(const MapWork& work) { add(work.view, work.offset, work.size, work.discard); }
   void operator()(const UnmapWork& work) {
-    if (work.written) uses.push_back(use(work.view, work.offset, work.size, true));
+    if (work.written) add(work.view, work.offset, work.size, true);
   }
   void operator()(const MarkerWork&) {}
   void operator()(const HostWork& work) {

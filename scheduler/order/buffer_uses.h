@@ -23,6 +23,7 @@ struct BufferUse {
   bool writes = false;    // for the order between commands
   bool changes = false;   // it is new afterwards
   bool needed = true;     // as it was before
+  bool partly = false;    // it changes with bytes in between that do not
   uint32_t argument = 0;  // of a kernel
 };
 

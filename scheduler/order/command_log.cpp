@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "scheduler/order/failed_content.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -30,18 +31,17 @@ bool CommandLog::meets_in_host_memory(const HostUse& use, const Node& command) {
 }
 
 std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* const> wait_list,
-                                            bool waits_for_all, cl_int* error) {
+                                            bool waits_for_all, Node& command) {
   std::vector<Edge> edges;
-  auto add = [&](Node* command, Waits waits) {
-    if (!command) return;
-    if (command->state != Node::State::kDone) {
-      edges.push_back({Ref<Node>(command), waits});
-    } else if (waits == Waits::kNamed &&
-               command->shown_status.load(std::memory_order_relaxed) < 0) {
-      *error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  auto add = [&](Node* before, Waits waits) {
+    if (!before) return;
+    if (before->state != Node::State::kDone) {
+      edges.push_back({Ref<Node>(before), waits});
+    } else if (waits == Waits::kNamed && before->shown_status.load(std::memory_order_relaxed) < 0) {
+      fail_with(command, *before);
     }
   };
-  for (Command* command : wait_list) add(&node_of(*command), Waits::kNamed);
+  for (Command* named : wait_list) add(&node_of(*named), Waits::kNamed);
   if (!stream.options().out_of_order) {
     // An in-order command that failed does not fail its successors: the specification leaves that
     // to dependencies that the application names.
@@ -275,7 +275,7 @@ void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
       if (other.command == &command || behind) continue;
       other.command->touched = true;
     }
-    RangeUse entry{&command, use.begin, use.end, use.writes};
+    RangeUse entry{&command, use.begin, use.end, use.writes, use.changes, use.needed};
     if (command.state == Node::State::kSubmitting) {
       std::erase_if(held, [&](const RangeUse& earlier) {
         const Node& other = *earlier.command;
@@ -287,6 +287,8 @@ void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
         entry.begin = std::min(entry.begin, earlier.begin);
         entry.end = std::max(entry.end, earlier.end);
         entry.writes |= earlier.writes;
+        entry.changes |= earlier.changes;
+        entry.needed |= earlier.needed;
         return true;
       });
     }
@@ -434,6 +436,36 @@ void CommandLog::note_end(Node& command) {
   command.ended.store(now, std::memory_order_relaxed);
 }
 
+void CommandLog::fail_with(Node& command, const Node& before) {
+  command.dependency_error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  command.dependency_spoils |= before.spoils;
+}
+
+void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int error) {
+  MutexLock lock(mutex_);
+  for (const auto& command : stream.outstanding) {
+    const bool known = command->observed && !command->is_batch;
+    if (command->state == Node::State::kDirect && command->backend == backend && !known) {
+      command->joined_error = error;
+    }
+  }
+}
+
+void CommandLog::note_failure(Node& command, cl_int& status) {
+  if (status == CL_COMPLETE) {
+    status = command.joined_error < 0 ? command.joined_error : settle(command);
+  } else if (status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
+             command.dependency_error == CL_SUCCESS) {
+    // A vendor names what the command came after, whose error is known where it used its data.
+    if (const cl_int error = failed_input(command)) status = error;
+  }
+  if (status == CL_COMPLETE || command.refused || command.type() == CL_COMMAND_USER) return;
+  command.spoils = command.dependency_error == CL_SUCCESS || command.dependency_spoils;
+  if (!command.spoils) return;
+  spoil(command, status);
+  any_failed_.store(true, std::memory_order_relaxed);
+}
+
 void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
   std::vector<std::pair<Ref<Node>, cl_int>> ended{{first, first_status}};
   while (!ended.empty()) {
@@ -453,7 +485,10 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
       if (live_ && command->state == Node::State::kWaiting && command->stream) {
         count_wait(*command, now_ns());
       }
-      if (command->state != Node::State::kEnded) note_end(*command);
+      if (command->state != Node::State::kEnded) {
+        note_failure(*command, status);
+        note_end(*command);
+      }
       buffers.swap(command->used_buffers);
       const bool shown = !command->after;
       if (shown) {
@@ -476,8 +511,7 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
       }
       if (stream) {
         // Who named a dependency that failed is told of that one.
-        if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
-            !command->observed) {
+        if (status < 0 && command->dependency_error == CL_SUCCESS && !command->observed) {
           stream->unseen_error = status;
         }
         drop_done(*stream);
@@ -494,9 +528,7 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
           }
           continue;
         }
-        if (status < 0 && dependent.waits == Waits::kNamed) {
-          next.dependency_error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-        }
+        if (status < 0 && dependent.waits == Waits::kNamed) fail_with(next, *command);
         if (--next.unfinished > 0) continue;
         if (next.dependency_error < 0) {
           ended.emplace_back(dependent.command, next.dependency_error);

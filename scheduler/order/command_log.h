@@ -41,10 +41,10 @@ class CommandLog {
 
   LogMutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
 
-  /// The unfinished prerequisites of a command that would be appended to `stream` now. `error`
-  /// becomes the failure of a named prerequisite that has already failed.
+  /// The unfinished prerequisites of `command`, which would be appended to `stream` now. Where a
+  /// named one has already failed, its dependency_error says so.
   std::vector<Edge> prerequisites(Stream& stream, std::span<Command* const> wait_list,
-                                  bool waits_for_all, cl_int* error) TUTTI_REQUIRES(mutex_);
+                                  bool waits_for_all, Node& command) TUTTI_REQUIRES(mutex_);
   /// `gathers`: the command waits for all before it.
   void append(Stream& stream, const Ref<Node>& command, bool barrier, bool gathers = false)
       TUTTI_REQUIRES(mutex_);
@@ -145,6 +145,12 @@ class CommandLog {
   /// State kRunning and status CL_RUNNING; calls back through the sink after the lock is gone.
   void set_running(const Ref<Node>& command) TUTTI_EXCLUDES(mutex_);
 
+  /// A vendor's queue of the stream has failed: of its direct commands only who has an event of its
+  /// own can say whether it is the one.
+  void note_queue_failed(Stream& stream, uint32_t backend, cl_int error) TUTTI_EXCLUDES(mutex_);
+  /// Something has failed that commands should have written, now or earlier.
+  bool any_failed() const { return any_failed_.load(std::memory_order_relaxed); }
+
   /// The command has ended with CL_COMPLETE or an error; its data is in place. Wakes waiters,
   /// queues callbacks, starts dependents, and fails those that a failure reaches; of a command that
   /// overtook others, all but who waits for its data alone only once those are done. Once per
@@ -172,6 +178,10 @@ class CommandLog {
   std::vector<Node::PendingCallback> take_due(Node& command, cl_int shown) TUTTI_REQUIRES(mutex_);
   void release_uses(Node& command) TUTTI_REQUIRES(mutex_);
   void note_end(Node& command) TUTTI_REQUIRES(mutex_);
+  /// `command` named `before`, which has failed.
+  static void fail_with(Node& command, const Node& before);
+  /// The command ends with `status`, which becomes an error where it has read what has failed.
+  void note_failure(Node& command, cl_int& status) TUTTI_REQUIRES(mutex_);
   Ref<Node> first_if_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
 
   /// Whether `command`, or a read that has joined it, must keep its order with what uses the host's
@@ -185,6 +195,7 @@ class CommandLog {
   uint64_t releases_ TUTTI_GUARDED_BY(mutex_) = 0;  // of anything that commands use
   std::vector<Ref<Node>> idle_batches_ TUTTI_GUARDED_BY(mutex_);
   std::atomic<size_t> idle_count_{0};  // so many
+  std::atomic<bool> any_failed_{false};
 };
 
 }  // namespace tutti::scheduler

@@ -98,9 +98,16 @@ struct Node final : Command {
   bool held_back = false;   // waited for other streams when it was enqueued
   uint32_t unfinished = 0;  // dependencies not done, +1 while being linked
   cl_int dependency_error = CL_SUCCESS;
+  // A failure spoils what a command should have written, and what depends on it by name should
+  // have. But an event that the application itself ends with an error only calls commands off.
+  bool spoils = false;               // it has failed so
+  bool dependency_spoils = false;    // what it depended on has
+  bool refused = false;              // the call that enqueued it returned an error: nothing is new
+  cl_int joined_error = CL_SUCCESS;  // direct, its completion not telling: of what has joined it
   std::vector<Dependent> dependents;
   std::vector<PendingCallback> callbacks;
   std::vector<Ref<LogicalBuffer>> used_buffers;  // those that hold a RangeUse of this command
+  std::vector<BufferUse> exact_uses;  // looked at again, since something of them has failed
   // Of those that overtook others, and those behind them: the one before in the stream, until that
   // is done.
   Ref<Node> after;

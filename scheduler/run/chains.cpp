@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "scheduler/order/failed_content.h"
 #include "scheduler/run/early_read.h"
 #include "scheduler/run/expected_launch.h"
 
@@ -72,7 +73,7 @@ bool Chains::hold_behind(const Ref<Node>& before, const std::shared_ptr<SplitRun
     while (earlier && earlier != ahead) earlier = earlier->before();
     if (!earlier) return false;
   }
-  if (!allocated(buffers, plan.devices())) return false;
+  if (!allocated(buffers, plan.devices()) || touches_failed(buffers)) return false;
   log_.hold(*next, uses);
   next->chained = true;
   return true;
@@ -109,6 +110,7 @@ void Chains::read_early(const Ref<Node>& before) {
     const Edge edge{before, Waits::kOrder};
     if (!parts_.splits.before(log_, next->work, {&edge, 1})) return;
     const auto uses = uses_of(next->work, nullptr);
+    if (touches_failed(uses)) return;
     for (const auto& other : log_.conflicts(*next, uses)) {
       if (other != before) return;
     }

@@ -337,7 +337,8 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
   package.computing = Computing(parts_.backends, seat.backend);
   backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
   TUTTI_ASSIGN(package.completion, queue.launch(launch, wait));
-  TUTTI_TRY(queue.flush());
+  // It is enqueued, and may run whatever the vendor says of this: its own end tells.
+  static_cast<void>(queue.flush());
   return package;
 }
 

@@ -41,9 +41,8 @@ class CommandLogTest : public LogTest {
                bool barrier = false) {
     std::vector<Ref<Node>> watch;
     MutexLock lock(log.mutex());
-    cl_int error = CL_SUCCESS;
-    const auto edges = log.prerequisites(stream, wait_list, barrier, &error);
-    EXPECT_EQ(error, CL_SUCCESS);
+    const auto edges = log.prerequisites(stream, wait_list, barrier, *added);
+    EXPECT_EQ(added->dependency_error, CL_SUCCESS);
     log.append(stream, added, barrier);
     log.link(*added, edges, watch);
     left.push_back(added);

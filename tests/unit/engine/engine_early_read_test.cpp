@@ -250,9 +250,12 @@ TEST_F(EngineEarlyRead, AFailedLaunchLeavesTheReadToItsEnd) {
     fakes[0]->refuse_launches = refused;
     fakes[1]->refuse_launches = refused % 3;
     const auto launch = enqueue(*stream, map_kernel(a, b, 1));
-    const auto bytes = read(*stream, b);
+    std::vector<std::byte> bytes(kBytes);
+    const auto got = enqueue(*stream, ReadWork{whole(b), 0, kBytes, bytes.data()}, {}, true);
     ASSERT_TRUE(launch);
-    if ((*launch)->status() == CL_COMPLETE) {
+    const bool well = (*launch)->status() == CL_COMPLETE;
+    EXPECT_EQ(static_cast<bool>(got), well);
+    if (well) {
       EXPECT_EQ(bytes, filled(4));
     }
     engine.reset();

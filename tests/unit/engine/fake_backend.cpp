@@ -107,12 +107,14 @@ class FakeCompletion : public Completion {
       status_ = CL_RUNNING;
       times_.started = now_ns();
     }
-    work();
+    if (result_ == CL_COMPLETE) work();
     const std::lock_guard lock(mutex_);
     times_.ended = now_ns();
-    status_ = CL_COMPLETE;
+    status_ = result_;
     ended_.notify_all();
   }
+  /// It will not be run, and end with this. Before run().
+  void fail_with(cl_int result) { result_ = result; }
   /// It ends with one that is behind it in its queue.
   void end_with(CompletionPtr newest) {
     const std::lock_guard lock(mutex_);
@@ -120,15 +122,16 @@ class FakeCompletion : public Completion {
   }
   /// Somebody asks for the end of this very command.
   bool observed() const { return observed_; }
-  /// `fixed_ns`: how long it took, whatever it did; 0: as it did.
-  FakeCompletion(bool measures, bool observed, uint64_t fixed_ns)
-      : measures_(measures), observed_(observed), fixed_ns_(fixed_ns) {
+  /// `fixed_ns`: how long it took, whatever it did; 0: as it did. `result`: what it ends with.
+  FakeCompletion(bool measures, bool observed, uint64_t fixed_ns, cl_int result)
+      : measures_(measures), observed_(observed), fixed_ns_(fixed_ns), result_(result) {
     times_.queued = times_.submitted = now_ns();
   }
 
  private:
   const bool measures_, observed_;
   const uint64_t fixed_ns_;
+  cl_int result_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   cl_int status_ = CL_SUBMITTED;
@@ -190,6 +193,12 @@ class FakeQueue : public Queue {
         }
       }
     };
+    if (backend_.fail_launches.load() > 0) {
+      --backend_.fail_launches;
+      failed_ = true;
+      return post(
+          wait, [] {}, launch.observed, CL_OUT_OF_RESOURCES);
+    }
     ++backend_.unfinished;
     return post(
         wait,
@@ -282,16 +291,22 @@ class FakeQueue : public Queue {
   Status flush() override { return {}; }
   Status finish() override {
     TUTTI_ASSIGN(auto completion, post({}, [] {}));
-    return completion->wait();
+    TUTTI_TRY(completion->wait());
+    if (failed_.exchange(false)) return fail(CL_OUT_OF_RESOURCES, "a launch of the queue failed");
+    return {};
   }
 
  private:
-  Result<CompletionPtr> post(WaitList wait, std::function<void()> work, bool observed = true) {
-    auto completion = std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns);
+  Result<CompletionPtr> post(WaitList wait, std::function<void()> work, bool observed = true,
+                             cl_int result = CL_COMPLETE) {
+    auto completion =
+        std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns, result);
     std::vector<CompletionPtr> before(wait.begin(), wait.end());
     TaskThread& thread = backend_.traits().serial ? backend_.only_thread() : thread_;
     thread.post([completion, before, work] {
-      for (const auto& other : before) static_cast<void>(other->wait());
+      bool well = true;
+      for (const auto& other : before) well &= other->wait().has_value();
+      if (!well) completion->fail_with(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
       completion->run(work);
     });
     return CompletionPtr(completion);
@@ -299,7 +314,7 @@ class FakeQueue : public Queue {
 
   FakeBackend& backend_;
   const bool measures_;
-  std::atomic<bool> launches_{false};
+  std::atomic<bool> launches_{false}, failed_{false};
   TaskThread thread_{"fake-queue"};
 };
 

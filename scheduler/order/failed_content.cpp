@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/order/failed_content.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tutti::scheduler {
+namespace {
+
+/// What a command that holds its uses is known to do with buffers.
+std::vector<BufferUse> held_uses(const Node& command) {
+  // Of kernels the plan has told more than the work does, and a batch is many of them.
+  if (!std::holds_alternative<KernelWork>(command.work)) return uses_of(command.work, nullptr);
+  if (!command.exact_uses.empty()) return command.exact_uses;
+  std::vector<BufferUse> uses;
+  std::vector<BufferUse> all = uses_of(command.work, nullptr);
+  for (const auto& buffer : command.used_buffers) {
+    bool held = false;
+    for (const RangeUse& one : buffer->uses) {
+      if (one.command != &command) continue;
+      held = true;
+      uses.push_back({buffer.get(), one.begin, one.end, one.changes, one.changes, one.needed});
+    }
+    if (held) continue;
+    // What came behind it on its device has taken its uses over.
+    if (command.is_batch) {
+      uses.push_back({buffer.get(), 0, buffer->size(), true, true, true});
+      continue;
+    }
+    std::copy_if(all.begin(), all.end(), std::back_inserter(uses),
+                 [&](const BufferUse& use) { return use.buffer == buffer.get(); });
+  }
+  return uses;
+}
+
+}  // namespace
+
+cl_int failed_input(std::span<const BufferUse> uses) {
+  for (const BufferUse& use : uses) {
+    if (!use.needed || use.buffer->failed.empty()) continue;
+    if (const cl_int error = use.buffer->failed.error_in({use.begin, use.end})) return error;
+  }
+  return CL_SUCCESS;
+}
+
+cl_int failed_input(const Node& command) {
+  return touches_failed(command) ? failed_input(held_uses(command)) : CL_SUCCESS;
+}
+
+bool touches_failed(std::span<const BufferUse> uses) {
+  return std::any_of(uses.begin(), uses.end(),
+                     [](const BufferUse& use) { return !use.buffer->failed.empty(); });
+}
+
+bool touches_failed(const Node& command) {
+  const auto& buffers = command.used_buffers;
+  return std::any_of(buffers.begin(), buffers.end(),
+                     [](const auto& buffer) { return !buffer->failed.empty(); });
+}
+
+cl_int settle(const Node& command) {
+  if (!touches_failed(command)) return CL_SUCCESS;
+  const auto uses = held_uses(command);
+  if (const cl_int error = failed_input(uses)) return error;
+  for (const BufferUse& use : uses) {
+    if (use.changes && !use.needed && !use.partly) use.buffer->failed.clear({use.begin, use.end});
+  }
+  return CL_SUCCESS;
+}
+
+void spoil(const Node& command, cl_int error) {
+  const auto uses =
+      command.used_buffers.empty() ? uses_of(command.work, nullptr) : held_uses(command);
+  for (const BufferUse& use : uses) {
+    if (!use.changes) continue;
+    use.buffer->failed.add({use.begin, use.end}, error);
+    // Launches that would repeat are to be looked at again.
+    for (const RangeUse& other : use.buffer->uses) other.command->touched = true;
+  }
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What failed commands should have written has failed: whoever uses it is told, until it is written
+// anew.
+#include "engine_fixture.h"
+#include "scheduler/memory/failed_ranges.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+TEST(FailedRanges, KeepWhatIsNotWrittenAnew) {
+  FailedRanges failed;
+  EXPECT_TRUE(failed.empty());
+  failed.add({100, 200}, CL_OUT_OF_RESOURCES);
+  failed.add({300, 400}, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(failed.error_in({0, 100}), CL_SUCCESS);
+  EXPECT_EQ(failed.error_in({0, 101}), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(failed.error_in({200, 300}), CL_SUCCESS);
+  EXPECT_EQ(failed.error_in({250, 350}), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  failed.clear({120, 150});
+  EXPECT_EQ(failed.error_in({120, 150}), CL_SUCCESS);
+  EXPECT_EQ(failed.error_in({119, 120}), CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(failed.error_in({150, 151}), CL_OUT_OF_RESOURCES);
+  failed.add({110, 180}, CL_DEVICE_NOT_AVAILABLE);  // the newest error counts
+  EXPECT_EQ(failed.error_in({130, 131}), CL_DEVICE_NOT_AVAILABLE);
+  EXPECT_EQ(failed.error_in({100, 105}), CL_OUT_OF_RESOURCES);
+  failed.clear({0, 1000});
+  EXPECT_TRUE(failed.empty());
+}
+
+class FailedContent : public EngineTest {
+ protected:
+  void begin(const char* devices, SplitMode split) {
+    start(devices, split);
+    stream = engine->create_stream({});
+  }
+  void fail_next(int launches = 1) {
+    for (auto* fake : fakes) fake->fail_launches = launches;
+  }
+  void heal() { fail_next(0); }
+  /// What a blocking read of it says; CL_SUCCESS: it has the bytes.
+  cl_int error_of(const Ref<LogicalBuffer>& buffer, std::vector<std::byte>* got = nullptr,
+                  uint64_t begin = 0, uint64_t size = kBytes) {
+    std::vector<std::byte> bytes(kBytes);
+    const auto read =
+        enqueue(*stream, ReadWork{whole(buffer), begin, size, bytes.data()}, {}, true);
+    if (got) *got = bytes;
+    return read ? CL_SUCCESS : read.error().code;
+  }
+  Ref<Stream> stream;
+};
+
+TEST_F(FailedContent, IsToldToWhoeverUsesIt) {
+  for (const char* devices : {"d", "dd", "h", "hd", "ss", "gg", "cc"}) {
+    for (const SplitMode split : {SplitMode::kNever, SplitMode::kForce}) {
+      SCOPED_TRACE(std::string(devices) + (split == SplitMode::kForce ? ", split" : ", whole"));
+      begin(devices, split);
+      auto a = buffer(1), b = buffer(5), c = buffer(7), d = buffer(9);
+      fail_next();
+      const auto launch = enqueue(*stream, map_kernel(a, b, 1));
+      ASSERT_TRUE(launch);
+      EXPECT_EQ(error_of(b), CL_OUT_OF_RESOURCES);
+      heal();
+      EXPECT_EQ((*launch)->status(), CL_OUT_OF_RESOURCES);
+      EXPECT_EQ(error_of(a), CL_SUCCESS);  // what it read is well
+      // Small parts are read another way.
+      EXPECT_EQ(error_of(b, nullptr, kBytes / 2, 8), CL_OUT_OF_RESOURCES);
+      // It follows the data: by a kernel, by a copy, in another queue.
+      auto other = engine->create_stream({});
+      const auto used = enqueue(*other, map_kernel(b, c, 1));
+      const auto copied = enqueue(*stream, CopyWork{whole(b), whole(d), 0, 0, kBytes});
+      ASSERT_TRUE(used && copied);
+      static_cast<void>(engine->finish(*other));
+      static_cast<void>(engine->finish(*stream));
+      EXPECT_EQ((*used)->status(), CL_OUT_OF_RESOURCES);
+      EXPECT_EQ((*copied)->status(), CL_OUT_OF_RESOURCES);
+      EXPECT_EQ(error_of(c), CL_OUT_OF_RESOURCES);
+      EXPECT_EQ(error_of(d), CL_OUT_OF_RESOURCES);
+      const auto mapped = enqueue(*stream, MapWork{whole(b), 0, kBytes, false}, {}, true);
+      ASSERT_FALSE(mapped);
+      EXPECT_EQ(mapped.error().code, CL_OUT_OF_RESOURCES);
+      std::vector<std::byte> bytes(kBytes);
+      const auto later = enqueue(*stream, ReadWork{whole(b), 0, kBytes, bytes.data()});
+      ASSERT_TRUE(later);
+      static_cast<void>(engine->finish(*stream));
+      EXPECT_EQ((*later)->status(), CL_OUT_OF_RESOURCES);
+      // Until it is written anew: a part of it, all of it, by a kernel.
+      const auto part = filled(3);
+      ASSERT_TRUE(enqueue(*stream, WriteWork{whole(b), 0, kBytes / 2, part.data()}, {}, true));
+      EXPECT_EQ(error_of(b, &bytes, 0, kBytes / 2), CL_SUCCESS);
+      EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + kBytes / 2, part.begin()));
+      EXPECT_EQ(error_of(b), CL_OUT_OF_RESOURCES);
+      FillWork fill;
+      fill.to = whole(b);
+      fill.size = kBytes;
+      fill.pattern_size = 1;
+      fill.pattern[0] = std::byte{4};
+      ASSERT_TRUE(enqueue(*stream, fill));
+      EXPECT_EQ(error_of(b, &bytes), CL_SUCCESS);
+      EXPECT_EQ(bytes, filled(4));
+      ASSERT_TRUE(enqueue(*stream, WriteWork{whole(c), 0, kBytes, part.data()}));
+      EXPECT_EQ(read(*stream, c), part);
+      engine.reset();
+    }
+  }
+}
+
+TEST_F(FailedContent, AKernelThatOverwritesItMakesItWell) {
+  begin("dd", SplitMode::kForce);
+  auto a = buffer(1), b = buffer(5);
+  fail_next();
+  ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+  EXPECT_EQ(error_of(b), CL_OUT_OF_RESOURCES);
+  heal();
+  ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 2)));
+  EXPECT_EQ(read(*stream, b), filled(5));
+}
+
+TEST_F(FailedContent, OfLaunchesThatNobodyObserves) {
+  for (const char* devices : {"d", "dd", "h", "cc"}) {
+    for (int good = 0; good < 6; ++good) {
+      SCOPED_TRACE(std::string(devices) + ", after " + std::to_string(good));
+      begin(devices, SplitMode::kNever);
+      auto a = buffer(1), b = buffer(5), c = buffer(5);
+      const auto launch = [&](const Ref<LogicalBuffer>& from, const Ref<LogicalBuffer>& to) {
+        EnqueueOptions options;
+        options.type = CL_COMMAND_NDRANGE_KERNEL;
+        options.observed = false;
+        ASSERT_TRUE(engine->enqueue(*stream, map_kernel(from, to, 1), options));
+      };
+      for (int i = 0; i < good; ++i) launch(a, b);
+      fail_next();
+      launch(a, b);
+      heal();
+      launch(b, c);
+      // What has joined a batch ends with the last of it: of the others the vendor's queue tells.
+      EXPECT_FALSE(engine->finish(*stream));
+      EXPECT_EQ(error_of(b), CL_OUT_OF_RESOURCES);
+      EXPECT_EQ(error_of(c), CL_OUT_OF_RESOURCES);
+      engine.reset();
+    }
+  }
+}
+
+TEST_F(FailedContent, WhatTheApplicationCallsOffIsAsItWas) {
+  begin("dd", SplitMode::kForce);
+  auto a = buffer(1), b = buffer(5);
+  const auto event = engine->create_user_command();
+  const auto launch = enqueue(*stream, map_kernel(a, b, 1), {event.get()});
+  ASSERT_TRUE(launch);
+  ASSERT_TRUE(engine->set_user_status(*event, -1));
+  static_cast<void>(engine->finish(*stream));
+  EXPECT_EQ((*launch)->status(), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  EXPECT_EQ(read(*stream, b), filled(5));
+}
+
+TEST_F(FailedContent, ReachesWhatNamesTheFailedOne) {
+  for (const char* devices : {"dd", "d"}) {
+    SCOPED_TRACE(devices);
+    begin(devices, SplitMode::kForce);
+    auto a = buffer(1), b = buffer(5), c = buffer(7);
+    auto other = engine->create_stream({});
+    fail_next();
+    const auto first = enqueue(*stream, map_kernel(a, b, 1));
+    ASSERT_TRUE(first);
+    const auto second = enqueue(*other, map_kernel(a, c, 1), {first->get()});
+    ASSERT_TRUE(second);
+    static_cast<void>(engine->finish(*stream));
+    static_cast<void>(engine->finish(*other));
+    heal();
+    EXPECT_LT((*second)->status(), 0);
+    EXPECT_NE(error_of(c), CL_SUCCESS);
+    engine.reset();
+  }
+}
+
+}  // namespace
+}  // namespace tutti::testing
