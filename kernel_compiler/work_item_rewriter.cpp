@@ -165,8 +165,9 @@ std::string helper_head(uint32_t language) {
 /// The function's answer for dimension d, which may be any number known at run time, from its
 /// answers for constant ones. Those are asked without branches: where LLVM may choose between them
 /// by control flow, it makes one load from a table of addresses, which PoCL cannot resolve
-/// ("undefined symbol: _num_groups_y", 3.1 to 6.0; the process ends). Sizes of dimensions that a
-/// launch does not have are 1; PoCL until 6.0 and Oclgrind say 0 to numbers above 2.
+/// ("undefined symbol: _num_groups_y": 3.1 and 6.0 end the process, 8.0-pre runs nothing, which
+/// clFinish does not tell). Sizes of dimensions that a launch does not have are 1; PoCL until 6.0
+/// and Oclgrind say 0 to numbers above 2.
 std::string answer_for(const std::string& name, int64_t otherwise) {
   std::string text;
   for (const char* d : {"0", "1", "2"}) {

@@ -62,6 +62,15 @@ bool Boundaries::try_again(uint64_t kernel, uint64_t items, const std::vector<ui
   return enough(entry(kernel, items).surplus[devices].ignored, fewer, seconds);
 }
 
+bool Boundaries::try_left_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
+                              double fewer, double loss) {
+  MutexLock lock(mutex_);
+  Surplus& its = entry(kernel, items).surplus[devices];
+  if (!enough(its.ignored, fewer, its.caution * loss)) return false;
+  its.caution = std::min(2 * its.caution, kMostPatience);
+  return true;
+}
+
 bool Boundaries::worth_moving(uint64_t kernel, uint64_t items, double gain, double cost) {
   MutexLock lock(mutex_);
   Last& last = entry(kernel, items);

@@ -33,6 +33,11 @@ class Boundaries {
   /// made, of `fewer` seconds.
   bool try_again(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
                  double fewer, double seconds);
+  /// Some of these `devices` seem too slow to take part in a launch, which takes `fewer` seconds
+  /// without them. True when they shall all the same, which is expected to lose `loss`: when it is
+  /// next to nothing of the time without, and after each time twice as seldom.
+  bool try_left_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
+                    double fewer, double loss);
   /// A split would gain `gain` seconds at every launch, were it not for data that have to move
   /// first, in `cost` seconds. True once so much gain was foregone that it would have paid the
   /// move: at worst twice what is best is spent on it. Twice as much is waited for after each time.
@@ -62,7 +67,8 @@ class Boundaries {
   struct Surplus {
     double seconds[2] = {0, 0};  // of the last two splits
     uint32_t splits = 0;         // two or more: 2
-    double ignored = 0;          // seconds of splits over fewer devices instead
+    double ignored = 0;          // seconds of launches over fewer devices instead
+    double caution = 1;          // how many times its loss an attempt counts for
   };
   struct Last {
     std::vector<uint32_t> devices;

@@ -197,6 +197,11 @@ class Planner {
   /// Seconds that splits of this kernel and size over these participants really cost beyond what
   /// they were priced at; none where that is not known.
   std::optional<double> surplus(uint64_t key, const KernelPlan& plan) const;
+  /// `best` has no share for some participants, which computed too slowly to be worth having among
+  /// `all`. But that may have been an accident, and who computes nothing shows nothing else: true
+  /// when all shall have shares in this launch, since what that may lose is next to nothing by now.
+  bool try_left_out(const KernelWork& work, std::span<const DeviceCost> costs,
+                    std::vector<uint64_t> all, const SplitPrice& best, KernelPlan& plan) const;
   /// Leaves out those with whom splits proved dearer than without them.
   void leave_out_costly(const KernelWork& work, KernelPlan& plan, SplitPrice& price) const;
   /// Costs of slices on the participants, transfers included where `shares` say who gets which.

@@ -202,6 +202,35 @@ void Planner::leave_out_costly(const KernelWork& work, KernelPlan& plan, SplitPr
   }
 }
 
+bool Planner::try_left_out(const KernelWork& work, std::span<const DeviceCost> costs,
+                           std::vector<uint64_t> all, const SplitPrice& best,
+                           KernelPlan& plan) const {
+  // Whom other things keep busy is left out for that.
+  if (plan.objective != Objective::kTime || plan.waits()) return false;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i] > 0) continue;
+    uint64_t& most = *std::max_element(all.begin(), all.end());
+    all[i] = std::min(costs[i].min_package, most / 2);
+    if (all[i] == 0) return false;
+    most -= all[i];
+  }
+  const bool alone = std::count(best.shares.begin(), best.shares.end(), 0u) + 1 == std::ssize(all);
+  const double without = alone ? plan.whole_seconds : best.seconds + kSplitSeconds;
+  const double priced = price_shares(slice_costs(work, plan, all), all);
+  const double split = priced + merge_seconds(work, plan) + kSplitSeconds;
+  // What moves comes back for the next launch.
+  const double moving = std::max(0.0, priced - price_shares(costs, all));
+  const double loss = std::max(kSplitSeconds, split - without) + moving;
+  if (!boundaries_.try_left_out(model_key(work), plan.shape.items(), plan.participants, without,
+                                loss)) {
+    return false;
+  }
+  plan.split_seconds = split;
+  plan.priced_seconds = priced;
+  plan.shares = std::move(all);
+  return true;
+}
+
 bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measured) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const uint64_t key = model_key(work);
@@ -221,8 +250,13 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
   SplitPrice price = price_split(costs, slices);
   if (measured) {
     const double all_seconds = price.seconds;
+    const std::vector<uint64_t> all = price.shares;
     leave_out_marginal(costs, slices, irregular(plan) ? kWorthHavingIrregular : kWorthSplitting,
                        price);
+    if (std::count(price.shares.begin(), price.shares.end(), 0u) > 0 &&
+        try_left_out(work, costs, all, price, plan)) {
+      return true;
+    }
     keep_participants(plan, price.shares);
     std::erase(price.shares, uint64_t{0});
     leave_out_costly(work, plan, price);

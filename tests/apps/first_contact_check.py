@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """bench/first-contact in small: its verdicts, exit status, table and JSON, on limits that nothing and
-that everything exceeds; caches that are cold and warm; and a program that computes something else.
+that everything exceeds; caches that are cold and warm; and a program that computes something else. And
+that nothing is built which is not used: what a program of five kernels, three of which are launched
+once, leaves in PoCL's cache.
 usage: first_contact_check.py BENCH_FOLDER TUTTI_FIRST TUTTI_BENCH TUTTI"""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -28,6 +31,19 @@ echo "$seen $POCL_CACHE_DIR $TUTTI_CACHE" >> "{notes}"
 def expect(condition, message):
     if not condition:
         sys.exit(f"FAILED: {message}")
+
+
+def built_by(first, environment):
+    """Programs that PoCL has built for the FFT's first launches, and variants of kernels, sorted."""
+    with tempfile.TemporaryDirectory() as name:
+        cache = pathlib.Path(name, "pocl")
+        cache.mkdir()
+        subprocess.run([first, "fft", "--size", "4096", "--launches", "1"], check=True,
+                       stdout=subprocess.DEVNULL,
+                       env={**os.environ, "POCL_CACHE_DIR": str(cache), "TUTTI_CACHE": f"{name}/tutti",
+                            **environment})
+        return (len(list(cache.glob("*/*/program.bc"))),
+                sorted(path.parent.name for path in cache.glob("*/*/*/*") if path.is_dir()))
 
 
 def main():
@@ -104,7 +120,15 @@ def main():
         process = run(*wrong)
         expect(process.returncode == 2 and says in process.stderr,
                f"{wrong}: {process.returncode} {process.stderr}")
-    print("bench/first-contact: verdicts, caches, table and JSON agree")
+
+    natively = built_by(first, {"OCL_ICD_VENDORS": os.environ["TUTTI_VENDORS"]})
+    expect(natively == (1, ["chk1D_512", "fft1D_512", "ifft1D_512"]), f"natively: {natively}")
+    # All run whole on one device: no second device has the program, and none its sub-range variant.
+    whole = built_by(first, {"TUTTI_SPLIT": "auto"})
+    expect(whole == natively, f"first launches: {whole}, natively {natively}")
+    split = built_by(first, {"TUTTI_SPLIT": "force"})
+    expect(split[0] > 1, f"what is built for splits would not be seen: {split}")
+    print("bench/first-contact: verdicts, caches, table and JSON agree; only what is used is built")
 
 
 if __name__ == "__main__":

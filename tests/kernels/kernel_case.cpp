@@ -69,7 +69,8 @@ __attribute__((noinline)) void mark(const Mark* m, global const void* p, uint n,
   global uchar* r3_, global uchar* r4_, global uchar* r5_, uint d_, ulong lo_, ulong hi_
 #define KERNEL_INIT(s0, s1, s2, s3, s4, s5) \
   Mark mark_ = {s_, {r0_, r1_, r2_, r3_, r4_, r5_}, {s0, s1, s2, s3, s4, s5}, 0}; \
-  { ulong g_ = d_ == 0 ? get_group_id(0) : d_ == 1 ? get_group_id(1) : get_group_id(2); \
+  { ulong g_ = select(select((ulong)get_group_id(2), (ulong)get_group_id(1), (ulong)(d_ == 1)), \
+                      (ulong)get_group_id(0), (ulong)(d_ == 0)); \
     mark_.on = g_ >= lo_ && g_ < hi_; } \
   const Mark* m_ = &mark_;
 )";

@@ -83,6 +83,63 @@ TEST_F(EngineChoice, AVerdictIsTriedAgainSoonAtFirstAndThenMoreSeldom) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(plan().split);
 }
 
+// What made it seem so slow may have been an accident, and it computes nothing that would tell.
+TEST_F(EngineChoice, ADeviceThatSeemsNotWorthHavingIsTriedNowAndThen) {
+  constexpr int kLaunches = 3000;
+  // Seconds on device 1, which gets a small part of a launch, or none; device 0 needs 10 ms.
+  for (const double slow : {0.6, 1.5}) {
+    SCOPED_TRACE(slow);
+    start("hh", SplitMode::kAuto);
+    work_ = map_kernel(buffer(1), buffer(0), 1);
+    for (int i = 0; i < 3; ++i) {
+      set->model().add(model_key(work_), 0, kBytes, 0.01);
+      set->model().add(model_key(work_), 1, kBytes, slow);
+    }
+    planner_ = std::make_unique<Planner>(*set, settings_);
+    std::vector<int> tried;
+    KernelPlan trial;
+    for (int launch = 0; launch < kLaunches; ++launch) {
+      KernelPlan now = plan();
+      if (!now.split) continue;
+      tried.push_back(launch);
+      ASSERT_EQ(now.shares.size(), 2u);
+      EXPECT_GT(now.shares[1], 0u);
+      EXPECT_LT(now.shares[1], now.shares[0] / 10);
+      trial = std::move(now);
+    }
+    // Soon at first, and then more and more seldom.
+    ASSERT_GT(tried.size(), 3u);
+    EXPECT_LT(tried.front(), 300);
+    EXPECT_LT(tried.size(), 15u);
+    EXPECT_GT(tried.back() - tried.end()[-2], tried[1] - tried[0]);
+    // One trial in which it is as fast as the other shows it.
+    const uint64_t items = trial.shares[1] * kGroup;
+    set->model().add(model_key(work_), 1, items, 0.01 * static_cast<double>(items) / kBytes);
+    const KernelPlan next = plan();
+    ASSERT_TRUE(next.split);
+    EXPECT_GT(next.shares[1], next.shares[0] / 4);
+  }
+}
+
+TEST_F(EngineChoice, AThirdDeviceThatSeemsNotWorthHavingIsTriedNowAndThen) {
+  start("hhh", SplitMode::kAuto);
+  work_ = map_kernel(buffer(1), buffer(0), 1);
+  for (int i = 0; i < 3; ++i) {
+    for (const uint32_t device : {0u, 1u}) set->model().add(model_key(work_), device, kBytes, 0.01);
+    set->model().add(model_key(work_), 2, kBytes, 1);
+  }
+  planner_ = std::make_unique<Planner>(*set, settings_);
+  int tried = 0;
+  for (int launch = 0; launch < 1000; ++launch) {
+    const KernelPlan now = plan();
+    ASSERT_TRUE(now.split);
+    ASSERT_EQ(now.shares.size(), now.participants.size());
+    tried += now.participants.size() == 3 ? 1 : 0;
+  }
+  EXPECT_GT(tried, 3);
+  EXPECT_LT(tried, 15);
+}
+
 TEST_F(EngineChoice, WhatKeptDevicesBusyIsNoCostOfASplit) {
   use_two();
   KernelPlan busy = plan();
