@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "scheduler/order/command_log.h"
+
 namespace tutti::scheduler {
 namespace {
 
@@ -77,6 +79,38 @@ void spoil(const Node& command, cl_int error) {
     // Launches that would repeat are to be looked at again.
     for (const RangeUse& other : use.buffer->uses) other.command->touched = true;
   }
+}
+
+// ---- the log's part
+
+void CommandLog::fail_with(Node& command, const Node& before) {
+  command.dependency_error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  command.dependency_spoils |= before.spoils;
+}
+
+void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int error) {
+  MutexLock lock(mutex_);
+  for (const auto& command : stream.outstanding) {
+    const bool known = command->observed && !command->is_batch;
+    if (command->state == Node::State::kDirect && command->backend == backend && !known) {
+      command->joined_error = error;
+    }
+  }
+}
+
+void CommandLog::note_failure(Node& command, cl_int& status) {
+  if (status == CL_COMPLETE) {
+    status = command.joined_error < 0 ? command.joined_error : settle(command);
+  } else if (status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
+             command.dependency_error == CL_SUCCESS) {
+    // A vendor names what the command came after, whose error is known where it used its data.
+    if (const cl_int error = failed_input(command)) status = error;
+  }
+  if (status == CL_COMPLETE || command.refused || command.type() == CL_COMMAND_USER) return;
+  command.spoils = command.dependency_error == CL_SUCCESS || command.dependency_spoils;
+  if (!command.spoils) return;
+  spoil(command, status);
+  any_failed_.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::scheduler
