@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scenarios: TUTTI_FAULT_SCENARIO(function, name).
+#pragma once
+
+#include "world.h"
+
+#define TUTTI_FAULT_SCENARIOS                \
+  SCENARIO(in_place, "in-place")             \
+  SCENARIO(in_place_chain, "in-place-chain") \
+  SCENARIO(counters, "counters")             \
+  SCENARIO(merges, "merges")                 \
+  SCENARIO(chain, "chain")                   \
+  SCENARIO(to_and_fro, "to-and-fro")         \
+  SCENARIO(scattered, "scattered")           \
+  SCENARIO(small_launches, "small-launches") \
+  SCENARIO(early_reads, "early-reads")       \
+  SCENARIO(uploads, "uploads")
+
+namespace tutti::faults {
+#define SCENARIO(function, name) void function(World& w);
+TUTTI_FAULT_SCENARIOS
+#undef SCENARIO
+}  // namespace tutti::faults
