@@ -37,20 +37,24 @@ void make_writable(void* begin, size_t size) {
 }
 
 using PlatformsOf = decltype(&clGetPlatformIDs);
+using Address = void* (*)(const char*);
+
+/// The real driver's function of that name.
+void* real(const char* name) {
+  static const Address address = [] {
+    const char* vendor = std::getenv("FAULTY_VENDOR");
+    void* library = dlopen(vendor != nullptr ? vendor : "libpocl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) std::fprintf(stderr, "faulty vendor: %s\n", dlerror());
+    return library == nullptr
+               ? nullptr
+               : reinterpret_cast<Address>(dlsym(library, "clGetExtensionFunctionAddress"));
+  }();
+  return address != nullptr ? address(name) : nullptr;
+}
 
 /// The real driver's, hooked at the first call; null where there is none.
 PlatformsOf real_platforms() {
-  const char* name = std::getenv("FAULTY_VENDOR");
-  void* library = dlopen(name != nullptr ? name : "libpocl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    std::fprintf(stderr, "faulty vendor: %s\n", dlerror());
-    return nullptr;
-  }
-  const auto address =
-      reinterpret_cast<void* (*)(const char*)>(dlsym(library, "clGetExtensionFunctionAddress"));
-  const auto get = address == nullptr
-                       ? nullptr
-                       : reinterpret_cast<PlatformsOf>(address("clIcdGetPlatformIDsKHR"));
+  const auto get = reinterpret_cast<PlatformsOf>(real("clIcdGetPlatformIDsKHR"));
   cl_uint count = 0;
   if (get == nullptr || get(0, nullptr, &count) != CL_SUCCESS || count == 0) return nullptr;
   std::vector<cl_platform_id> platforms(count);
@@ -84,7 +88,7 @@ clGetExtensionFunctionAddress(const char* name) {
   if (std::strcmp(name, "clIcdGetPlatformIDsKHR") == 0) {
     return reinterpret_cast<void*>(&tutti::faulty::platforms_of);
   }
-  return nullptr;
+  return tutti::faulty::real(name);
 }
 
 void faulty_end_preparation() { tutti::faulty::end_preparation(); }

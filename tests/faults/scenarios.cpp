@@ -158,7 +158,7 @@ void early_reads(World& w) {
   w.set(kernel, 0, memory);
   w.launch(kernel, kItems);
   times_three(x);
-  Numbers seen(kItems, 0xdeadbeef);
+  Numbers& seen = World::kept(Numbers(kItems, 0xdeadbeef));
   std::vector<cl_event> reads;
   constexpr size_t kParts = 4, kPart = kItems / kParts;
   for (size_t part = 0; part < kParts; ++part) {
@@ -176,7 +176,7 @@ void early_reads(World& w) {
   w.wait(reads);
   w.delivered("early read", CL_SUCCESS, seen == x);
   for (cl_uint& value : x) value = value * 5 + 11;
-  Numbers second(kItems, 0xdeadbeef);
+  Numbers& second = World::kept(Numbers(kItems, 0xdeadbeef));
   w.call("clEnqueueReadBuffer", clEnqueueReadBuffer(w.queue(), other, CL_FALSE, 0, kBytes,
                                                     second.data(), 0, nullptr, w.hold()));
   w.finish();
@@ -187,7 +187,7 @@ void uploads(World& w) {
   Numbers x = noise(kItems), y = noise(kItems, 2);
   const cl_mem a = w.buffer(kBytes), b = w.buffer(kBytes), out = w.buffer(kBytes);
   const cl_kernel kernel = w.kernel("add");
-  const Numbers first = x, second = y;
+  const Numbers &first = World::kept(x), &second = World::kept(y);
   w.call("clEnqueueWriteBuffer", clEnqueueWriteBuffer(w.queue(), a, CL_FALSE, 0, kBytes,
                                                       first.data(), 0, nullptr, w.hold()));
   w.call("clEnqueueWriteBuffer", clEnqueueWriteBuffer(w.queue(), b, CL_FALSE, 0, kBytes,
@@ -199,7 +199,7 @@ void uploads(World& w) {
   for (size_t i = 0; i < kItems; ++i) x[i] += y[i];
   w.read(out, x);
   // Parts of what a kernel has just read.
-  const Numbers part = noise(300, 3);
+  const Numbers& part = World::kept(noise(300, 3));
   w.call("clEnqueueWriteBuffer",
          clEnqueueWriteBuffer(w.queue(), b, CL_FALSE, 1000 * sizeof(cl_uint),
                               part.size() * sizeof(cl_uint), part.data(), 0, nullptr, w.hold()));

@@ -345,6 +345,7 @@ def arguments():
     parser.add_argument("--limit", type=float, default=600, help="… or when it takes so many seconds")
     parser.add_argument("--repeat", metavar="SCENARIO MEMORY PLAN", help="one injection, shown")
     parser.add_argument("--times", type=int, default=1, help="with --repeat: how often")
+    parser.add_argument("--results", type=pathlib.Path, help="a file to which each result is added")
     parser.add_argument("--list", action="store_true", help="show the injections, run none")
     return parser.parse_args()
 
@@ -390,6 +391,9 @@ def sweep(runner, options):
         for result in pool.map(runner.inject, injections):
             results.append(result)
             covered = known.covers(result)
+            if options.results:
+                with options.results.open("a") as file:
+                    file.write(f"{result.outcome}\t{result.injection}\t{result.text}\n")
             if result.outcome in BAD:
                 failures += not covered
                 print(f"{result.outcome}{' (known)' if covered else ''}: "

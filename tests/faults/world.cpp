@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "scenario_kernels.h"
 
@@ -46,7 +47,10 @@ World::~World() {
     if (*event != nullptr) clReleaseEvent(*event);
     delete event;
   }
-  for (cl_mem memory : memory_) clReleaseMemObject(memory);
+  while (!memory_.empty()) {
+    clReleaseMemObject(memory_.back());  // sub-buffers before what they are parts of
+    memory_.pop_back();
+  }
   for (cl_kernel kernel : kernels_) clReleaseKernel(kernel);
   if (program_ != nullptr) clReleaseProgram(program_);
   for (cl_command_queue queue : queues_) clReleaseCommandQueue(queue);
@@ -105,6 +109,8 @@ cl_kernel World::kernel(const char* name) {
   kernels_.push_back(made);
   return made;
 }
+
+Numbers& World::kept(Numbers numbers) { return *new Numbers(std::move(numbers)); }
 
 void World::call(const char* what, cl_int code) {
   if (code == CL_SUCCESS) return;

@@ -42,6 +42,8 @@ class World {
   cl_mem sub_buffer(cl_mem parent, size_t origin, size_t bytes);
   cl_mem image(size_t width, size_t height);
   cl_kernel kernel(const char* name);
+  /// Numbers that commands may use until the process has ended, also those that nobody waited for.
+  static Numbers& kept(Numbers numbers);
 
   /// A call's code: an error is told from here on.
   void call(const char* what, cl_int code);
