@@ -50,7 +50,7 @@ State& state() {
 
 cl_icd_dispatch vendors_table{};
 
-std::shared_ptr<Queue> queue_of(cl_command_queue handle) {
+std::shared_ptr<Queue> state_of(cl_command_queue handle) {
   std::lock_guard lock(state().mutex);
   auto& found = state().queues[handle];
   if (!found) found = std::make_shared<Queue>();
@@ -62,6 +62,13 @@ std::optional<OurEvent> our(cl_event event) {
   const auto found = state().events.find(event);
   if (found == state().events.end()) return std::nullopt;
   return found->second;
+}
+
+cl_command_queue queue_of(cl_event event) {
+  if (const auto ours = our(event)) return ours->queue;
+  cl_command_queue queue = nullptr;
+  vendor().clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
+  return queue;
 }
 
 cl_event make_event(cl_command_queue queue, OurEvent::Kind kind, cl_int status) {
@@ -102,7 +109,7 @@ void carry_out(cl_command_queue handle, Queue& queue) {
   if (any) vendor().clFinish(handle);
 }
 
-void carry_out(cl_command_queue handle) { carry_out(handle, *queue_of(handle)); }
+void carry_out(cl_command_queue handle) { carry_out(handle, *state_of(handle)); }
 
 /// What the events of ours in a wait list come to; the others are left in `wait`.
 struct Dependencies {
@@ -126,6 +133,15 @@ Dependencies look_at(cl_uint count, const cl_event* events) {
     }
   }
   return found;
+}
+
+/// Commands of the queue that have failed were before one that has ended now: no event of theirs
+/// says any longer that it has not.
+void end_failures(cl_command_queue queue) {
+  std::lock_guard lock(state().mutex);
+  for (auto& [handle, event] : state().events) {
+    if (event.queue == queue && event.kind == OurEvent::Kind::kFails) event.ended = true;
+  }
 }
 
 /// The command has failed or will: whoever can be told is.
@@ -170,7 +186,7 @@ const cl_icd_dispatch& vendor() { return vendors_table; }
 void set_vendor(const cl_icd_dispatch& table) { vendors_table = table; }
 
 cl_int enqueue(const Command& command, Fault fault) {
-  const auto queue = queue_of(command.queue);
+  const auto queue = state_of(command.queue);
   if (fault.mode == Mode::kFail) return fault.error;
   Dependencies on = look_at(command.wait_count, command.wait);
   bool waiting = false;
@@ -193,6 +209,7 @@ cl_int enqueue(const Command& command, Fault fault) {
     }
   }
   if (waiting) carry_out(command.queue, *queue);
+  if (command.blocking) end_failures(command.queue);
   const auto count = static_cast<cl_uint>(on.wait.size());
   const cl_event* wait = count > 0 ? on.wait.data() : nullptr;
   if (fault.mode != Mode::kEventDone && fault.mode != Mode::kEventHalf &&
@@ -207,14 +224,15 @@ cl_int enqueue(const Command& command, Fault fault) {
 }
 
 cl_int flush(cl_command_queue handle) {
-  const auto queue = queue_of(handle);
+  const auto queue = state_of(handle);
   return queue->hangs ? CL_SUCCESS : vendor().clFlush(handle);
 }
 
 cl_int finish(cl_command_queue handle) {
-  const auto queue = queue_of(handle);
+  const auto queue = state_of(handle);
   if (queue->hangs) wait_for_ever();
   carry_out(handle, *queue);
+  end_failures(handle);
   const cl_int code = vendor().clFinish(handle);
   std::lock_guard lock(state().mutex);
   const cl_int untold = std::exchange(queue->untold, CL_SUCCESS);
@@ -224,13 +242,7 @@ cl_int finish(cl_command_queue handle) {
 cl_int wait_for(cl_uint count, const cl_event* events) {
   const Dependencies on = look_at(count, events);
   if (on.hang) wait_for_ever();
-  {
-    std::lock_guard lock(state().mutex);
-    for (cl_uint i = 0; i < count; ++i) {
-      const auto found = state().events.find(events[i]);
-      if (found != state().events.end()) found->second.ended = true;
-    }
-  }
+  for (cl_uint i = 0; i < count; ++i) end_failures(queue_of(events[i]));
   const cl_int code = on.wait.empty() ? CL_SUCCESS
                                       : vendor().clWaitForEvents(
                                             static_cast<cl_uint>(on.wait.size()), on.wait.data());
@@ -259,12 +271,7 @@ std::optional<cl_int> status_of(cl_event event) {
 bool is_ours(cl_event event) { return our(event).has_value(); }
 
 int device_of(cl_event event) {
-  cl_command_queue queue = nullptr;
-  if (const auto ours = our(event)) {
-    queue = ours->queue;
-  } else {
-    vendor().clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
-  }
+  const cl_command_queue queue = queue_of(event);
   return queue != nullptr ? device_of(queue) : 0;
 }
 

@@ -419,6 +419,9 @@ void set_hooks(cl_icd_dispatch& table) {
 #define TUTTI_VENDOR_FUNCTION(name, since, need) hook<&Table::name>(table, #name);
 #include "backends/opencl/vendor_functions.def"
 #undef TUTTI_VENDOR_FUNCTION
+  // What programs without Tutti use beside these.
+  hook<&Table::clEnqueueBarrierWithWaitList>(table, "clEnqueueBarrierWithWaitList");
+  hook<&Table::clEnqueueCopyBufferRect>(table, "clEnqueueCopyBufferRect");
   // What only asks, or gives back, is not made to fail.
   table.clGetEventInfo = &event_info;
   table.clGetEventProfilingInfo = &profiling_info;

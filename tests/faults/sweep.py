@@ -5,6 +5,7 @@ its own, and says how often the result was right, told, told late, wrong and unt
 
     tests/faults/sweep.py --build build --count 500 --seed 7
     tests/faults/sweep.py --build build --all --scenarios 'in-place*' --modes event
+    tests/faults/sweep.py --build build --native --memory shared --count 200
     tests/faults/sweep.py --build build --repeat 'in-place+events shared clFlush:0:4:fail'
 
 Ends with 1 where anything was late, untold, a hang or a crash that --known does not name, or where
@@ -32,7 +33,8 @@ ENQUEUES = {
     "clEnqueueReadBuffer", "clEnqueueWriteBuffer", "clEnqueueCopyBuffer", "clEnqueueNDRangeKernel",
     "clEnqueueFillBuffer", "clEnqueueMarkerWithWaitList", "clEnqueueReadBufferRect",
     "clEnqueueWriteBufferRect", "clEnqueueReadImage", "clEnqueueWriteImage", "clEnqueueCopyImage",
-    "clEnqueueFillImage", "clEnqueueMapBuffer", "clEnqueueUnmapMemObject", "clEnqueueNativeKernel"}
+    "clEnqueueFillImage", "clEnqueueMapBuffer", "clEnqueueUnmapMemObject", "clEnqueueNativeKernel",
+    "clEnqueueCopyBufferRect", "clEnqueueBarrierWithWaitList"}
 DELAYED = {"clEnqueueReadBuffer", "clEnqueueWriteBuffer", "clEnqueueCopyBuffer",
            "clEnqueueNDRangeKernel", "clEnqueueFillBuffer", "clEnqueueMarkerWithWaitList"}
 SYNCHRONISING = {"clFlush", "clFinish", "clWaitForEvents"}
@@ -70,17 +72,23 @@ class Injection(collections.namedtuple("Injection", "case function device number
 
 
 def work_done(process):
-    """What changes while a process does anything: the processor's time of its threads; None while
-    one of them could run."""
+    """What changes while a process or a child of it, such as tutti-probe, does anything: the
+    processor's time of its threads; None while one of them could run."""
     used = []
-    for thread in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+    for thread in pathlib.Path(f"/proc/{process}/task").iterdir():
         try:
             words = (thread / "stat").read_text().rpartition(")")[2].split()
+            children = (thread / "children").read_text().split()
         except OSError:
             continue
-        if words[0] not in "ST":
+        if words[0] != "S":
             return None
         used.append((thread.name, words[11], words[12]))
+        for child in children:
+            work = work_done(child) if pathlib.Path(f"/proc/{child}/task").exists() else []
+            if work is None:
+                return None
+            used += work
     return used
 
 
@@ -96,7 +104,7 @@ def await_end(process, limit, quiet):
         except subprocess.TimeoutExpired:
             pass
         now = time.monotonic()
-        seen = work_done(process)
+        seen = work_done(process.pid)
         if seen is None or seen != before:
             before, since = seen, now
         if now - since > quiet or now - started > limit:
@@ -120,6 +128,10 @@ class Runner:
         self.pocl = build / "tests/cache/pocl-one"
         self.pocl.mkdir(parents=True, exist_ok=True)
         self.icd = options.driver or build / "etc/OpenCL/vendors"
+        if options.native:
+            self.icd = self.folder / "native"
+            self.icd.mkdir()
+            (self.icd / "faulty.icd").write_text(f"{self.vendor}\n")
         self.local = threading.local()
         self.lock = threading.Lock()
         self.caches = 0
@@ -328,6 +340,9 @@ def arguments():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--driver", type=pathlib.Path,
                         help="the folder of the .icd file of another Tutti than the build's")
+    parser.add_argument("--native", action="store_true",
+                        help="without Tutti, on the first device: whether the vendor and the "
+                             "scenarios are fair")
     parser.add_argument("--count", type=int, default=500, help="how many injections are drawn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="the same injection may be drawn twice")
