@@ -423,19 +423,34 @@ Status LogicalBuffer::fetch_written(uint32_t backend, backends::Queue& queue,
   const ByteRange range = widened(given.begin, given.end);
   const Place from = place_on(backend);
   MutexLock lock(mutex_);
-  const bool shown = std::none_of(writes_.begin(), writes_.end(), [&](const LaunchWrite& write) {
+  // What is under way to the host's copy may be content from before the launch.
+  transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
+    return !transferring_locked(kHostPlace, range.begin, range.end);
+  });
+  const auto unshown = std::find_if(writes_.begin(), writes_.end(), [&](const LaunchWrite& write) {
     return write.place == from && !apart(write.strips, {range});
   });
-  if (shown) {
+  if (unshown == writes_.end()) {
     // Others may have fetched parts of it, and compute with them.
     lock.unlock();
     return make_valid(kHostPlace, range.begin, range.end);
   }
-  // Nobody else can want it yet. Who does once it is shown waits for this transfer.
+  const ByteRange all = unshown->strips.range;
+  if (unshown->strips.strided() || range.begin < all.begin || range.end > all.end) {
+    return fail(CL_INVALID_OPERATION, "a range of which a launch has shown a part only");
+  }
+  const LaunchWrite copy{unshown->launch, kHostPlace, {range}, true};
+  if (std::find(writes_.begin(), writes_.end(), copy) != writes_.end()) return {};
+  writes_.push_back(copy);
   transfers_.push_back({kHostPlace, range.begin, range.end});
   lock.unlock();
-  const Status status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
+  Status status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
   lock.lock();
+  const bool shown = std::find(writes_.begin(), writes_.end(), copy) == writes_.end();
+  if (!status) std::erase(writes_, copy);
+  if (status && shown && map_.valid_at(from, range.begin, range.end)) {
+    update_map([&](ResidencyMap& map) { map.add_copy(kHostPlace, range.begin, range.end); });
+  }
   transferred_locked(kHostPlace, range.begin, range.end);
   return status;
 }
@@ -500,7 +515,7 @@ Status LogicalBuffer::move_in_blocks(Place to, uint64_t begin, uint64_t end, uin
 void LogicalBuffer::begin_write(const void* launch, Place place, const ByteStrips& given) {
   const ByteStrips strips = widened(given);
   MutexLock lock(mutex_);
-  writes_.push_back({launch, place, strips});
+  writes_.push_back({launch, place, strips, false});
   transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
     return !transferring_locked(place, strips.range.begin, strips.range.end);
   });
@@ -510,27 +525,38 @@ void LogicalBuffer::end_write(const void* launch, Place place, const ByteStrips&
                               bool discard) {
   const ByteStrips strips = widened(given);
   MutexLock lock(mutex_);
-  const auto found = std::find_if(writes_.begin(), writes_.end(), [&](const LaunchWrite& write) {
-    return write.launch == launch && write.place == place && write.strips == strips;
-  });
+  const auto found =
+      std::find(writes_.begin(), writes_.end(), LaunchWrite{launch, place, strips, false});
   if (found == writes_.end()) return;
   writes_.erase(found);
-  if (discard) return;
-  update_map([&](ResidencyMap& map) {
-    strips.for_each([&](uint64_t begin, uint64_t end) { map.set_exclusive(place, begin, end); });
-  });
+  if (!discard) show_locked({launch, place, strips, false});
 }
 
 void LogicalBuffer::end_writes(const void* launch, bool discard) {
   MutexLock lock(mutex_);
+  std::vector<LaunchWrite> ended;
   for (const LaunchWrite& write : writes_) {
-    if (discard || write.launch != launch) continue;
-    update_map([&](ResidencyMap& map) {
-      write.strips.for_each(
-          [&](uint64_t begin, uint64_t end) { map.set_exclusive(write.place, begin, end); });
-    });
+    if (write.launch == launch && !write.copy) ended.push_back(write);
+  }
+  for (const LaunchWrite& write : ended) {
+    if (!discard) show_locked(write);
   }
   std::erase_if(writes_, [&](const LaunchWrite& write) { return write.launch == launch; });
+}
+
+void LogicalBuffer::show_locked(const LaunchWrite& write) {
+  update_map([&](ResidencyMap& map) TUTTI_REQUIRES(mutex_) {
+    write.strips.for_each(
+        [&](uint64_t begin, uint64_t end) { map.set_exclusive(write.place, begin, end); });
+    std::erase_if(writes_, [&](const LaunchWrite& copy) TUTTI_REQUIRES(mutex_) {
+      const ByteRange& range = copy.strips.range;
+      if (!copy.copy || copy.launch != write.launch || apart(write.strips, {range})) return false;
+      if (!transferring_locked(kHostPlace, range.begin, range.end)) {
+        map.add_copy(kHostPlace, range.begin, range.end);
+      }
+      return true;
+    });
+  });
 }
 
 }  // namespace tutti::scheduler

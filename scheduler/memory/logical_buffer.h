@@ -127,7 +127,7 @@ class LogicalBuffer : public MemoryOwner {
 
   /// Brings what a launch in progress has written on `backend`, which has a place of its own, to
   /// the host's copy, and waits for it. Where the launch has not shown it yet (end_write), it comes
-  /// through `queue`, and the directory does not learn of it: add_copy() once that is shown.
+  /// through `queue`, nothing older comes there any more, and it is valid there once it is shown.
   Status fetch_written(uint32_t backend, backends::Queue& queue, const ByteRange& range);
 
   /// `launch` (any address that names it) is about to write the strips at `place`. Until
@@ -163,6 +163,8 @@ class LogicalBuffer : public MemoryOwner {
     const void* launch;
     Place place;
     ByteStrips strips;
+    bool copy;  // in the host's copy, of what the launch has written elsewhere (fetch_written)
+    bool operator==(const LaunchWrite&) const = default;
   };
 
   LogicalBuffer(BackendSet& backends, const Options& options);
@@ -192,6 +194,9 @@ class LogicalBuffer : public MemoryOwner {
   }
   std::vector<ResidencyMap::Segment> missing_locked(Place place, const ByteStrips& strips) const
       TUTTI_REQUIRES(mutex_);
+  /// What a launch has written is exclusive at its place from now on, and in the host's copy where
+  /// it has been fetched.
+  void show_locked(const LaunchWrite& write) TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);
   void transferred_locked(Place place, uint64_t begin, uint64_t end) TUTTI_REQUIRES(mutex_);
 

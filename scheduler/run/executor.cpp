@@ -514,14 +514,11 @@ Status Executor::run(const CopyRectWork& work) {
   return {};
 }
 
-Status Executor::map_rest(const MapWork& work, std::span<const ByteRange> there) {
+Status Executor::run(const MapWork& work) {
   const uint64_t begin = work.view.origin + work.offset;
   TUTTI_ASSIGN([[maybe_unused]] std::byte * host, work.view.buffer->host_memory());
   if (!work.discard) {
     work.view.buffer->note_read(work.size);
-    for (const ByteRange& range : there) {
-      work.view.buffer->add_copy(kHostPlace, range.begin, range.end);
-    }
     return work.view.buffer->make_valid(kHostPlace, begin, begin + work.size);
   }
   // From now on the application writes there, and nothing else may.

@@ -31,8 +31,6 @@ class Executor {
   Status read_rest(const ReadWork& work, std::span<const ByteRange> there);
   /// The same by rectangles; of an image. Of a buffer those are in the host's copy.
   Status read_rest(const RectWork& work, std::span<const ByteRange> there);
-  /// A map, of which what lies in `there` is in the host's copy already.
-  Status map_rest(const MapWork& work, std::span<const ByteRange> there);
   /// A write or fill of a buffer: nobody needs what was there.
   static bool overwrites(const Work& work) {
     return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work);
@@ -62,7 +60,7 @@ class Executor {
   Status run(const RectWork& work);
   Status run(const CopyRectWork& work);
   Status run(const FillImageWork& work);
-  Status run(const MapWork& work) { return map_rest(work, {}); }
+  Status run(const MapWork& work);
   Status run(const UnmapWork& work);
   Status run(const MarkerWork&) { return {}; }
   Status run(const HostWork& work);
