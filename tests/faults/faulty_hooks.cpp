@@ -38,7 +38,7 @@ int number_of(T /*no object*/) {
 }
 int number_of(cl_context context) {
   cl_device_id device = nullptr;
-  // The first one, where there are several, is not what this asks for: it then is too small.
+  // Of several devices nothing is told here, and what belongs to them counts as the first one's.
   vendor().clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, nullptr);
   return number_of(device);
 }
