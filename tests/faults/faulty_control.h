@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program that runs on the faulty vendor finds in its library by dlsym.
+#pragma once
+
+#include <cstddef>
+
+#define FAULTY_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+/// Calls from here on belong to the scenario and not to its preparation.
+FAULTY_EXPORT void faulty_end_preparation();
+/// How many of the planned faults have happened.
+FAULTY_EXPORT int faulty_happened();
+/// A line for each function and device: NAME DEVICE CALLS-OF-PREPARATION CALLS.
+FAULTY_EXPORT void faulty_counts(char* text, size_t size);
+}
