@@ -127,9 +127,10 @@ void QueueTrack::look_at_milestones(const VendorDevice& device, uint64_t number)
 cl_int OpenClCompletion::poll() {
   const cl_int seen = status_.load(std::memory_order_acquire);
   if (seen <= CL_COMPLETE) return seen;
-  if (ended_unseen()) return CL_COMPLETE;
-  if (vendors_gone()) return CL_OUT_OF_RESOURCES;
   const cl_event event = event_.load(std::memory_order_acquire);
+  // That others behind it have ended says nothing of how one has that can be asked itself.
+  if (event == nullptr && ended_unseen()) return CL_COMPLETE;
+  if (vendors_gone()) return CL_OUT_OF_RESOURCES;
   if (event == nullptr) {
     track_->look_at_milestones(device_, number_.load(std::memory_order_acquire));
     return ended_unseen() ? CL_COMPLETE : CL_SUBMITTED;

@@ -105,9 +105,10 @@ Result<backends::Memory*> AtomicMerge::copy_on(uint32_t backend, backends::Queue
   TUTTI_ASSIGN(copy.memory, backends_.at(backend).allocate(view_.size, nullptr));
   for (const MergeRegion& region : regions_) {
     const auto element = neutral_element(region.op, region.unit);
-    TUTTI_ASSIGN([[maybe_unused]] const auto filled,
+    TUTTI_ASSIGN(const auto filled,
                  queue.fill(*copy.memory, region.range.begin - view_.origin, region.range.size(),
                             std::span(element).first(region.unit), {}));
+    TUTTI_TRY(filled->wait());  // else the merge would add what was there
   }
   copies_.push_back(std::move(copy));
   return copies_.back().memory.get();
