@@ -76,7 +76,7 @@ Result<std::vector<ByteRange>> BlockCompare::changed(uint32_t backend, backends:
   TUTTI_ASSIGN(const auto flag_memory,
                backends_.at(backend).allocate(blocks * sizeof(uint32_t), nullptr));
   const std::array<std::byte, 4> zero{};
-  TUTTI_ASSIGN([[maybe_unused]] const auto cleared,
+  TUTTI_ASSIGN(const auto cleared,
                queue->fill(*flag_memory, 0, blocks * sizeof(uint32_t), zero, {}));
   const uint64_t first = begin / kAlignment;
   const std::array<backends::Argument, 6> arguments = {memory(now),          scalar(first),
@@ -86,8 +86,10 @@ Result<std::vector<ByteRange>> BlockCompare::changed(uint32_t backend, backends:
   launch.kernel = kernel;
   launch.arguments = arguments;
   launch.global[0] = (size + kAlignment - 1) / kAlignment;
-  TUTTI_ASSIGN([[maybe_unused]] const auto compared, queue->launch(launch, {}));
+  TUTTI_ASSIGN(const auto compared, queue->launch(launch, {}));
   TUTTI_TRY(queue->read_blocking(*flag_memory, 0, blocks * sizeof(uint32_t), flags.data()));
+  TUTTI_TRY(cleared->wait());
+  TUTTI_TRY(compared->wait());
   for (uint64_t i = 0; i < blocks; ++i) {
     if (flags[i] == 0) continue;
     const uint64_t from = begin + i * kBlock;

@@ -72,8 +72,9 @@ Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
   TUTTI_ASSIGN(copy.now, buffer_->device_memory(backend));
   if (!one_place_) {
     TUTTI_ASSIGN(copy.before, parts_.backends.at(backend).allocate(range_.size(), nullptr));
-    TUTTI_ASSIGN([[maybe_unused]] const auto copied,
+    TUTTI_ASSIGN(const auto copied,
                  queue.copy(*copy.now, range_.begin, *copy.before, 0, range_.size(), {}));
+    TUTTI_TRY(copied->wait());  // else changes would be looked for in what was there
   }
   lock.lock();
   copies_.push_back(std::move(copy));
