@@ -65,13 +65,18 @@ void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
     MutexLock lock(log_.mutex());
     for (const auto& command : stream.outstanding) {
       if (command.get() == until) break;
-      if (command->state == Node::State::kDirect && !command->idle) {
+      // The others' completions know no more than that what is behind them has ended.
+      const bool tells = command->observed || command->sampled || all;
+      if (command->state == Node::State::kDirect && !command->idle && tells) {
         before.emplace_back(command, command->completion);
       }
     }
   }
   const auto failed = [](const auto& one) { return one.second && one.second->poll() < 0; };
-  if (!all && std::none_of(before.begin(), before.end(), failed)) return;
+  if (!all) {
+    const bool any = std::any_of(before.begin(), before.end(), failed);
+    return any ? note_failures(stream, until, true) : void();
+  }
   for (const auto& [command, completion] : before) {
     if (const auto status = ended(*command)) finish_one(command, *status);
   }
