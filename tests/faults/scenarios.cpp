@@ -187,7 +187,7 @@ void uploads(World& w) {
   Numbers x = noise(kItems), y = noise(kItems, 2);
   const cl_mem a = w.buffer(kBytes), b = w.buffer(kBytes), out = w.buffer(kBytes);
   const cl_kernel kernel = w.kernel("add");
-  const Numbers &first = World::kept(x), &second = World::kept(y);
+  Numbers &first = World::kept(x), &second = World::kept(y);
   w.call("clEnqueueWriteBuffer", clEnqueueWriteBuffer(w.queue(), a, CL_FALSE, 0, kBytes,
                                                       first.data(), 0, nullptr, w.hold()));
   w.call("clEnqueueWriteBuffer", clEnqueueWriteBuffer(w.queue(), b, CL_FALSE, 0, kBytes,
@@ -199,7 +199,7 @@ void uploads(World& w) {
   for (size_t i = 0; i < kItems; ++i) x[i] += y[i];
   w.read(out, x);
   // Parts of what a kernel has just read.
-  const Numbers& part = World::kept(noise(300, 3));
+  Numbers& part = World::kept(noise(300, 3));
   w.call("clEnqueueWriteBuffer",
          clEnqueueWriteBuffer(w.queue(), b, CL_FALSE, 1000 * sizeof(cl_uint),
                               part.size() * sizeof(cl_uint), part.data(), 0, nullptr, w.hold()));

@@ -138,7 +138,7 @@ void images(World& w) {
   w.launch(from, kItems);
   for (cl_uint& value : x) value *= 2;
   w.read(out, x);
-  const Numbers& fresh = World::kept(noise(kItems, 5));
+  Numbers& fresh = World::kept(noise(kItems, 5));
   w.call("clEnqueueWriteImage",
          clEnqueueWriteImage(w.queue(), copy, CL_FALSE, origin.data(), all.data(), 0, 0,
                              fresh.data(), 0, nullptr, w.hold()));
