@@ -72,6 +72,7 @@ Result<Ref<Node>> BlockingCommands::run(Stream& stream, Ref<Node> command,
   }
   const cl_int input = hold(*command);
   log_.set_running(command);
+  if (input != CL_SUCCESS) parts_.host.stop_early(*command);
   const Status status =
       input == CL_SUCCESS ? parts_.host.execute(*command) : fail(input, "its content has failed");
   log_.finish(command, code_of(status));

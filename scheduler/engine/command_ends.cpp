@@ -66,8 +66,8 @@ void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
     for (const auto& command : stream.outstanding) {
       if (command.get() == until) break;
       // The others' completions know no more than that what is behind them has ended.
-      const bool tells = command->observed || command->sampled || all;
-      if (command->state == Node::State::kDirect && !command->idle && tells) {
+      if (command->state == Node::State::kDirect && !command->idle &&
+          (command->observed || command->sampled || all)) {
         before.emplace_back(command, command->completion);
       }
     }

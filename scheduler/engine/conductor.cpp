@@ -77,6 +77,7 @@ bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
     }
   }
   if (failed != CL_SUCCESS) {
+    parts_.host.stop_early(*command);
     log_.finish(command, failed);
     return false;
   }

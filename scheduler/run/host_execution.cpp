@@ -6,6 +6,15 @@
 
 namespace tutti::scheduler {
 
+void HostExecution::stop_early(Node& command) {
+  std::shared_ptr<EarlyRead> early;
+  {
+    MutexLock lock(log_.mutex());
+    early.swap(command.early);
+  }
+  if (early) static_cast<void>(early->finish());
+}
+
 Status HostExecution::execute(Node& command) {
   const HostScope scope(command.trace.get());
   const auto* read = std::get_if<ReadWork>(&command.work);

@@ -14,6 +14,8 @@ class HostExecution {
       : backends_(backends), log_(log), executor_(executor) {}
 
   Status execute(Node& command);
+  /// It will not be executed: what it has begun to read ends first, into memory that may go then.
+  void stop_early(Node& command);
 
  private:
   BackendSet& backends_;
