@@ -124,7 +124,7 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
       lock.lock();
     }
   }
-  if (status == CL_COMPLETE) look_closely(command);
+  if (status == CL_COMPLETE && log_.any_failed()) look_closely(command);
   if (timed) command->read_vendor_times();
   if (command->trace && status == CL_COMPLETE) {
     parts_.trace.ended_direct(*command->trace, command->backend,

@@ -24,7 +24,8 @@ void Conductor::start(const Ref<Node>& command) {
     if (!planned) return log_.finish(command, planned.error().code);
     plan = std::move(*planned);
     // What it overwrites wholly it may find as it is.
-    if (!plan->exact && uses_failed(*work)) parts_.planner.evaluate(*work, *plan);
+    if (!plan->exact && log_.any_failed() && uses_failed(*work))
+      parts_.planner.evaluate(*work, *plan);
     if (command->trace) parts_.trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
   }
   if (parts_.direct.start(command, plan)) return;
@@ -65,8 +66,6 @@ bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
       }
       log_.hold(*command, uses);
       failed = failed_input(uses);
-    }
-    if (edges.empty()) {
       if (failed == CL_SUCCESS) return true;
     } else {
       // Unordered commands whose ranges meet: one after the other. Those ahead have started, so

@@ -18,6 +18,9 @@ class HostExecution {
   void stop_early(Node& command);
 
  private:
+  /// What the command has begun to read, which it does no more know; null: nothing.
+  std::shared_ptr<EarlyRead> take_early(Node& command) TUTTI_EXCLUDES(log_.mutex());
+
   BackendSet& backends_;
   CommandLog& log_;
   Executor& executor_;

@@ -43,25 +43,24 @@ int number_of(cl_context context) {
   return number_of(device);
 }
 int number_of(cl_command_queue queue) { return device_of(queue); }
-int number_of(cl_mem memory) {
+/// `query`: the function that tells the object's context, by that name.
+template <typename Query, typename Object>
+int number_by_context(Query query, Object object, cl_uint name) {
   cl_context context = nullptr;
-  vendor().clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof context, &context, nullptr);
+  query(object, name, sizeof context, &context, nullptr);
   return number_of(context);
+}
+int number_of(cl_mem memory) {
+  return number_by_context(vendor().clGetMemObjectInfo, memory, CL_MEM_CONTEXT);
 }
 int number_of(cl_program program) {
-  cl_context context = nullptr;
-  vendor().clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, nullptr);
-  return number_of(context);
+  return number_by_context(vendor().clGetProgramInfo, program, CL_PROGRAM_CONTEXT);
 }
 int number_of(cl_kernel kernel) {
-  cl_context context = nullptr;
-  vendor().clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof context, &context, nullptr);
-  return number_of(context);
+  return number_by_context(vendor().clGetKernelInfo, kernel, CL_KERNEL_CONTEXT);
 }
 int number_of(cl_sampler sampler) {
-  cl_context context = nullptr;
-  vendor().clGetSamplerInfo(sampler, CL_SAMPLER_CONTEXT, sizeof context, &context, nullptr);
-  return number_of(context);
+  return number_by_context(vendor().clGetSamplerInfo, sampler, CL_SAMPLER_CONTEXT);
 }
 int number_of(cl_event event) { return device_of(event); }
 int number_of(const cl_device_id* list) { return list != nullptr ? number_of(*list) : kNone; }
