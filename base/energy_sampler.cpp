@@ -4,7 +4,9 @@
 #include <exception>
 #include <utility>
 
+#include "base/calling_threads.h"
 #include "base/clock.h"
+#include "base/process_exit.h"
 
 namespace tutti {
 
@@ -38,7 +40,11 @@ void EnergySampler::run() {
   MutexLock lock(mutex_);
   while (running_) {
     wake_.wait_for(mutex_, period_milliseconds_);
-    if (running_) sample();
+    if (!running_) return;
+    // Then it must not keep the process alive. What is used meanwhile is in the next reading.
+    if (application_gone()) return thread_.post_for_application([this] { run(); });
+    const ExitHold hold;
+    sample();
   }
 }
 

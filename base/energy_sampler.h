@@ -54,7 +54,7 @@ class EnergySampler {
   ConditionVariable wake_;
   std::vector<State> sensors_ TUTTI_GUARDED_BY(mutex_);
   bool running_ TUTTI_GUARDED_BY(mutex_) = false;
-  TaskThread thread_{"tutti-energy"};
+  TaskThread thread_{"tutti-energy", TaskThread::AtExit::kLeftAlone};  // its readings are not
 };
 
 }  // namespace tutti

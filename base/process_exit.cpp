@@ -2,8 +2,17 @@
 #include "base/process_exit.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <utility>
+
+#include "base/calling_threads.h"
+#include "base/clock.h"
+#include "base/guarded.h"
+#include "base/own_thread.h"
+#include "base/thread_annotations.h"
 
 namespace tutti {
 
@@ -12,28 +21,136 @@ std::atomic<bool> vendors_gone{false};
 }
 
 namespace {
-std::atomic<void (*)()> exit_hook{nullptr};
 
-void mark() { process_exit_detail::vendors_gone.store(true, std::memory_order_relaxed); }
+// How long nothing may end of what process exit waits for: it hangs, then.
+constexpr uint64_t kPatienceNs = 5'000'000'000;
+
+std::atomic<void (*)()> exit_hook{nullptr};
+std::atomic<uint32_t> holds{0};  // threads that hold
+std::atomic<bool> forked{false};
+
+thread_local bool holds_now = false;  // counted in `holds`
+
+struct Exit {
+  Mutex mutex;
+  ConditionVariable changed;
+  uint32_t hooks TUTTI_GUARDED_BY(mutex) = 0;  // that run
+  // Whether waiting for them was in vain.
+  bool holds_hang TUTTI_GUARDED_BY(mutex) = false;
+  bool hooks_hang TUTTI_GUARDED_BY(mutex) = false;
+};
+
+// Never destroyed: other threads still let go while exit handlers run.
+Exit& exit_state() {
+  static auto* made = new Exit;
+  return *made;
+}
+
+// In the order of all such steps: who holds after this sees it, and who held before is seen.
+void mark() { process_exit_detail::vendors_gone.store(true); }
 
 void forget() {
   exit_hook.store(nullptr);
+  forked.store(true);
   mark();
 }
 
-void leave() {
-  mark();
-  if (auto* hook = exit_hook.exchange(nullptr)) hook();
+bool hold() {
+  holds.fetch_add(1);
+  if (!process_exit_detail::vendors_gone.load()) return true;
+  holds.fetch_sub(1);
+  return false;
 }
+
+void let_go() {
+  holds.fetch_sub(1);
+  if (!vendors_gone() || forked.load()) return;
+  Exit& state = exit_state();
+  const MutexLock lock(state.mutex);
+  state.changed.notify_all();
+}
+
+/// Waits until `left()`, which falls, is at most `least`, or it hangs.
+template <typename Left>
+void wait_patiently(Exit& state, uint32_t least, Left left, bool& hangs)
+    TUTTI_REQUIRES(state.mutex) {
+  uint64_t until = now_ns() + kPatienceNs;
+  for (uint32_t before = left(); before > least && !hangs;) {
+    const uint64_t now = now_ns();
+    if (now >= until) {
+      hangs = true;
+      return;
+    }
+    state.changed.wait_for(state.mutex, static_cast<unsigned>((until - now) / 1'000'000 + 1));
+    const uint32_t rest = left();
+    if (rest < before) until = now_ns() + kPatienceNs;
+    before = rest;
+  }
+}
+
+void run_hook(void (*hook)()) {
+  static_cast<void>(guarded(hook));
+  Exit& state = exit_state();
+  const MutexLock lock(state.mutex);
+  --state.hooks;
+  state.changed.notify_all();
+}
+
+// It does not end: when main has ended by pthread_exit, whoever ends last calls exit().
+void* hook_thread(void* hook) {
+  note_own_thread();
+  pthread_setname_np(pthread_self(), "tutti-exit");
+  run_hook(reinterpret_cast<void (*)()>(hook));
+  for (;;) pause();
+  return nullptr;
+}
+
+void leave() {
+  if (forked.load()) return;
+  mark();
+  Exit& state = exit_state();
+  {
+    const MutexLock lock(state.mutex);
+    wait_patiently(state, holds_now ? 1 : 0, [] { return holds.load(); }, state.holds_hang);
+  }
+  if (auto* hook = exit_hook.exchange(nullptr)) {
+    {
+      const MutexLock lock(state.mutex);
+      ++state.hooks;
+    }
+    void* const argument = reinterpret_cast<void*>(hook);
+    if (!guarded([&] { start_own_thread(hook_thread, argument); })) run_hook(hook);
+  }
+  const MutexLock lock(state.mutex);
+  wait_patiently(state, 0, [&]() TUTTI_REQUIRES(state.mutex) { return state.hooks; },
+                 state.hooks_hang);
+}
+
 }  // namespace
 
 void watch_process_exit() {
   // When a registration fails (no memory) the earlier ones still stand.
   (void)std::atexit(leave);
-  static const int forked = pthread_atfork(nullptr, nullptr, forget);
-  (void)forked;
+  static const int registered = pthread_atfork(nullptr, nullptr, forget);
+  (void)registered;
 }
 
 void set_exit_hook(void (*hook)()) { exit_hook.store(hook); }
+
+ExitHold::ExitHold() : outermost_(!holds_now) {
+  if (outermost_) holds_now = hold();
+}
+
+ExitHold::~ExitHold() {
+  if (outermost_ && std::exchange(holds_now, false)) let_go();
+}
+
+ApplicationCode::ApplicationCode() : held_(std::exchange(holds_now, false)) {
+  if (held_) let_go();
+}
+
+ApplicationCode::~ApplicationCode() {
+  if (held_) holds_now = hold();
+}
 
 }  // namespace tutti

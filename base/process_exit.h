@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the vendors' drivers may still be called: not once the process is exiting (their own
-// destructors may have run) and not in a forked child (their threads and locks did not come along).
-// Thread-safe; a check costs one relaxed load.
+// destructors may have run) and not in a forked child (their threads and locks did not come along);
+// and what the exit of the process waits for. Thread-safe; a check costs one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,37 @@ inline bool vendors_gone() {
 void watch_process_exit();
 
 /// `hook` runs once at process exit, before any vendor's exit handler, when vendors_gone() is
-/// already true: the place to end threads. Not run in forked children.
+/// already true, in a thread of its own: who calls exit() in a signal handler may have interrupted
+/// whoever holds what the hook needs. Not run in forked children.
 void set_exit_hook(void (*hook)());
+
+/// While a thread has one, process exit waits for it before vendors' exit handlers run, which a
+/// call of a vendor that is under way does not always survive. It never waits for ever: not for the
+/// thread that exits, and no longer than some seconds where none of them ends, since devices may
+/// hang and a signal handler may exit where it has interrupted who is waited for. One begun later
+/// holds nothing; then vendors_gone().
+class ExitHold {
+ public:
+  ExitHold();
+  ~ExitHold();
+  ExitHold(const ExitHold&) = delete;
+  ExitHold& operator=(const ExitHold&) = delete;
+
+ private:
+  const bool outermost_;  // of this thread
+};
+
+/// While one lives, the calling thread runs a function of the application's: process exit does not
+/// wait for it. It may call exit() itself.
+class ApplicationCode {
+ public:
+  ApplicationCode();
+  ~ApplicationCode();
+  ApplicationCode(const ApplicationCode&) = delete;
+  ApplicationCode& operator=(const ApplicationCode&) = delete;
+
+ private:
+  const bool held_;
+};
 
 }  // namespace tutti

@@ -2,122 +2,139 @@
 #include "base/task_thread.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <system_error>
+#include <algorithm>
 #include <utility>
+#include <vector>
+
+#include "base/calling_threads.h"
+#include "base/guarded.h"
+#include "base/process_exit.h"
 
 namespace tutti {
 namespace {
 
-size_t default_stack_bytes() {
-  pthread_attr_t attributes;
-  size_t bytes = 0;
-  pthread_getattr_default_np(&attributes);
-  pthread_attr_getstacksize(&attributes, &bytes);
-  pthread_attr_destroy(&attributes);
-  return bytes;
-}
+struct Living {
+  Mutex mutex;  // held while one of them is told something
+  std::vector<TaskThread*> threads TUTTI_GUARDED_BY(mutex);
+};
 
-void check(int code) {
-  if (code != 0) throw std::system_error(code, std::generic_category(), "starting a thread");
-}
-
-// The application's signals are the application's threads' affair. But what a thread does itself
-// is: PoCL handles a kernel's integer division by zero, in the thread that computes it, and a
-// signal of that kind that is blocked ends the process.
-sigset_t signals_of_others() {
-  sigset_t signals;
-  sigfillset(&signals);
-  for (const int own : {SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGSYS}) {
-    sigdelset(&signals, own);
-  }
-  return signals;
+// Never destroyed: they may live as long as the process.
+Living& living() {
+  static auto* made = new Living;
+  return *made;
 }
 
 }  // namespace
 
-// The stack is ours, not glibc's: a forked child counts the stacks of all threads as free, and
-// unmaps what exceeds 40 MB of them. A vendor's exit handler that then joins its own thread in the
-// child (Mesa's does) would crash, because of our threads.
-TaskThread::Thread TaskThread::start() {
-  const auto guard = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  Thread thread;
-  thread.stack_bytes = default_stack_bytes() + guard;
-  thread.stack = mmap(nullptr, thread.stack_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
-  if (thread.stack == MAP_FAILED) check(errno);
-  mprotect(thread.stack, guard, PROT_NONE);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstack(&attributes, static_cast<char*>(thread.stack) + guard,
-                        thread.stack_bytes - guard);
-  const auto main = [](void* self) -> void* {
-    static_cast<TaskThread*>(self)->run();
-    return nullptr;
-  };
-  const int code = pthread_create(&thread.id, &attributes, main, this);
-  pthread_attr_destroy(&attributes);
-  if (code != 0) munmap(thread.stack, thread.stack_bytes);
-  check(code);
-  return thread;
+TaskThread::TaskThread(std::string name, AtExit at_exit)
+    : name_(std::move(name)), at_exit_(at_exit) {
+  set_calling_threads_hook(look_at_application);
+  Living& all = living();
+  const MutexLock lock(all.mutex);
+  all.threads.push_back(this);
 }
 
-void TaskThread::post(std::function<void()> task) {
-  MutexLock lock(mutex_);
-  if (stopping_) return;
+TaskThread::~TaskThread() {
+  stop();
+  Living& all = living();
+  const MutexLock lock(all.mutex);
+  std::erase(all.threads, this);
+}
+
+void TaskThread::look_at_application() {
+  const bool gone = application_gone();
+  Living& all = living();
+  {
+    const MutexLock lock(all.mutex);
+    for (TaskThread* thread : all.threads) thread->application_changed(gone);
+  }
+  gone ? stand_in_for_application() : end_stand_in();
+}
+
+void TaskThread::application_changed(bool gone) {
+  const MutexLock lock(mutex_);
+  if (gone) return wake_.notify_all();
+  // Where there is no thread for it, the next one that comes tries again.
+  static_cast<void>(guarded([&]() TUTTI_REQUIRES(mutex_) {
+    while (!for_application_.empty()) {
+      add(for_application_.front());
+      for_application_.pop_front();
+    }
+  }));
+}
+
+void TaskThread::add(std::function<void()> task) {
   tasks_.push_back(std::move(task));
   if (!thread_) {
-    const sigset_t blocked = signals_of_others();
-    sigset_t before;
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     try {
-      thread_ = start();
+      const auto main = [](void* self) -> void* {
+        static_cast<TaskThread*>(self)->run();
+        return nullptr;
+      };
+      thread_ = start_own_thread(main, this);
     } catch (...) {
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
       tasks_.pop_back();
       throw;
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   wake_.notify_one();
 }
 
+void TaskThread::post(std::function<void()> task) {
+  const MutexLock lock(mutex_);
+  if (!stopping_) add(std::move(task));
+}
+
+void TaskThread::post_for_application(std::function<void()> task) {
+  const MutexLock lock(mutex_);
+  if (stopping_) return;
+  if (application_gone()) {
+    for_application_.push_back(std::move(task));
+  } else {
+    add(std::move(task));
+  }
+}
+
 void TaskThread::run() {
+  note_own_thread();
   pthread_setname_np(pthread_self(), name_.c_str());
   MutexLock lock(mutex_);
   for (;;) {
-    wake_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) { return stopping_ || !tasks_.empty(); });
+    wake_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
+      return stopping_ || !tasks_.empty() || application_gone();
+    });
     if (stopping_) return;
+    if (tasks_.empty()) {
+      end_own_thread(*thread_);
+      thread_.reset();
+      return;
+    }
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
-    task();
-    task = nullptr;  // what it held goes before the lock is taken again
+    {
+      std::optional<ExitHold> hold;
+      if (at_exit_ == AtExit::kWaitedFor) hold.emplace();
+      task();
+      task = nullptr;  // what it held goes before the lock is taken again
+    }
     lock.lock();
   }
 }
 
 void TaskThread::stop() {
-  std::optional<Thread> thread;
-  std::deque<std::function<void()>> dropped;
+  std::optional<OwnThread> thread;
+  std::deque<std::function<void()>> dropped, dropped_too;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
     dropped.swap(tasks_);
+    dropped_too.swap(for_application_);
     thread.swap(thread_);
     wake_.notify_all();
   }
-  if (!thread) return;
-  if (pthread_equal(thread->id, pthread_self()) != 0) {
-    pthread_detach(thread->id);  // it still runs on its stack, which therefore stays
-  } else {
-    pthread_join(thread->id, nullptr);
-    munmap(thread->stack, thread->stack_bytes);
-  }
+  if (thread) join_own_thread(*thread);
 }
 
 }  // namespace tutti

@@ -182,7 +182,7 @@ void Sink::start(const std::string& path) {
   lost_ = lost_told_ = 0;
   end_ = static_cast<off_t>(head.size());
   pending_.clear();
-  writer_ = new TaskThread("tutti-trace");
+  writer_ = new TaskThread("tutti-trace", TaskThread::AtExit::kLeftAlone);
   session_.fetch_add(1, std::memory_order_relaxed);
   detail::on.store(true, std::memory_order_relaxed);
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/background.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,11 +16,8 @@ using scheduler::Worker;
 
 struct Background {
   Mutex mutex;
-  ConditionVariable idle;
-  size_t working TUTTI_GUARDED_BY(mutex) = 0;
   std::vector<std::unique_ptr<Worker>> idle_workers TUTTI_GUARDED_BY(mutex);
   size_t made TUTTI_GUARDED_BY(mutex) = 0;  // workers
-  pid_t process = getpid();
 
   /// A thread for it alone.
   std::unique_ptr<Worker> begin() {
@@ -36,33 +30,17 @@ struct Background {
       worker = std::move(idle_workers.back());
       idle_workers.pop_back();
     }
-    ++working;
     return worker;
   }
   void give_back(std::unique_ptr<Worker> worker) {
     const MutexLock lock(mutex);
     idle_workers.push_back(std::move(worker));
   }
-  void end() {
-    const MutexLock lock(mutex);
-    if (--working == 0) idle.notify_all();
-  }
-  void wait_until_idle() {
-    if (process != getpid()) return;  // a forked child has the count, but not the threads
-    const MutexLock lock(mutex);
-    while (working != 0) idle.wait(mutex);
-  }
 };
 
 Background& background() {
-  // Never destroyed: threads use it during exit. The handler is registered after the vendors'
-  // (their libraries are loaded by then), so it runs before them.
-  static Background& instance = []() -> Background& {
-    auto* made = new Background;
-    std::atexit([] { background().wait_until_idle(); });
-    return *made;
-  }();
-  return instance;
+  static auto* made = new Background;  // never destroyed: threads use it during exit
+  return *made;
 }
 
 }  // namespace
@@ -74,7 +52,6 @@ Status run_in_background(std::function<void()> work, std::function<void()> after
   auto task = [&state, worker, work = std::move(work), after = std::move(after)]() mutable {
     static_cast<void>(guarded(work));
     work = nullptr;
-    state.end();
     static_cast<void>(guarded(after));
     after = nullptr;
     state.give_back(std::unique_ptr<Worker>(worker));
@@ -82,10 +59,7 @@ Status run_in_background(std::function<void()> work, std::function<void()> after
   // Here and now, if ever: what the task does throws nothing.
   worker->post(std::move(task),
                [&started](const Error& why) { started = fail(why.code, why.message); });
-  if (!started) {
-    state.end();
-    state.give_back(std::unique_ptr<Worker>(worker));
-  }
+  if (!started) state.give_back(std::unique_ptr<Worker>(worker));
   return started;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work that an entry point leaves to a thread of ours (builds with a callback). The process's exit
-// waits for it: a compiler must not run while its library's exit handlers do. Thread-safe.
+// waits for it, as for all that such threads do. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,7 @@
 
 namespace tutti::device_virtual {
 
-/// Runs `work`, then `after`, in a thread that does nothing else meanwhile. Exit waits for `work`
-/// only, so that `after` may call the application, which may call exit(). What `work` throws is
+/// Runs `work`, then `after`, in a thread that does nothing else meanwhile. What they throw is
 /// forgotten. CL_OUT_OF_HOST_MEMORY when there is no thread to be had; then neither runs.
 Status run_in_background(std::function<void()> work, std::function<void()> after);
 

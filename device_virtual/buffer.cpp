@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/process_exit.h"
 #include "base/thread_annotations.h"
 #include "device_virtual/image_format.h"
 
@@ -18,6 +19,7 @@ struct Buffer::Afterlife {
     // "The callbacks … are called in the reverse order in which they were registered." Possibly on
     // a thread of the engine, which let go of the memory last.
     for (auto entry = destructors.rbegin(); entry != destructors.rend(); ++entry) {
+      const ApplicationCode code;
       entry->first(handle, entry->second);
     }
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process_exit.h"
 #include "device_virtual/buffer.h"
 #include "device_virtual/event.h"
 
@@ -129,6 +130,7 @@ Status CommandQueue::native_kernel(void(CL_CALLBACK* function)(void*),
     std::memcpy(bytes + entry.offset, &memory, sizeof(memory));
   }
   work.function = [function, copy, given = !arguments.empty()] {
+    const ApplicationCode code;
     function(given ? copy->data() : nullptr);
     return Status{};
   };

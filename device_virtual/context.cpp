@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/process_exit.h"
 #include "device_virtual/image_format.h"
 
 namespace tutti::device_virtual {
@@ -41,6 +42,7 @@ bool Context::has(const Device* device) const {
 Context::~Context() {
   // "The callbacks are called in the reverse order in which they were registered."
   for (auto entry = destructors_.rbegin(); entry != destructors_.rend(); ++entry) {
+    const ApplicationCode code;
     entry->first(handle(), entry->second);
   }
 }
@@ -101,6 +103,7 @@ void Context::add_destructor(Destructor function, void* user_data) {
 
 void Context::notify(const std::string& message) const {
   if (options_.notify != nullptr) {
+    const ApplicationCode code;
     options_.notify(message.c_str(), nullptr, 0, options_.user_data);
   }
 }

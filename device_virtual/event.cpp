@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/process_exit.h"
+
 namespace tutti::device_virtual {
 
 Event::Event(CommandQueue& queue, Ref<scheduler::Command> command)
@@ -24,6 +26,7 @@ void Event::add_callback(cl_int type, Callback callback, void* user_data) {
         const Ref<Event> event = std::move(self);
         // "event_command_status: … or a negative integer value"; a state passed by counts as
         // reached.
+        const ApplicationCode code;
         callback(event->handle(), status < 0 ? status : type, user_data);
       });
 }

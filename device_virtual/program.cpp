@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "base/process_exit.h"
 #include "device_virtual/background.h"
 #include "device_virtual/kernel.h"
 #include "kernel_compiler/build_options.h"
@@ -213,7 +214,10 @@ Status Program::run(Work work, const Work& check, Notify notify, void* user_data
   }
   const Ref<Program> self(this);  // whatever the application releases meanwhile
   const auto in_background = [self, work = std::move(work)] { self->end_build(outcome_of(work)); };
-  const auto after = [self, notify, user_data] { notify(self->handle(), user_data); };
+  const auto after = [self, notify, user_data] {
+    const ApplicationCode code;
+    notify(self->handle(), user_data);
+  };
   Status started = run_in_background(in_background, after);
   if (!started) {
     BuildOutcome none;

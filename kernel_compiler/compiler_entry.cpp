@@ -5,7 +5,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "base/thread_signals.h"
 #include "kernel_compiler/access_analysis.h"
 #include "kernel_compiler/compiler_api.h"
 #include "kernel_compiler/front_end.h"
@@ -296,7 +296,7 @@ void* run_job(void* argument) {
 }
 
 /// Runs the job in a thread with a stack for deeply nested sources, whatever little the caller's
-/// has, and with all signals blocked, so that the application's handlers do not run on it.
+/// has, and where the application's handlers of signals do not run.
 bool run_in_thread(Job& job) {
   constexpr size_t kStackBytes = size_t{64} << 20;
   pthread_attr_t attributes;
@@ -304,13 +304,12 @@ bool run_in_thread(Job& job) {
     return false;
   }
   pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  const int error = pthread_create(&thread, &attributes, run_job, &job);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  int error = 0;
+  {
+    const SignalMask blocked(signals_of_the_application());
+    error = pthread_create(&thread, &attributes, run_job, &job);
+  }
   pthread_attr_destroy(&attributes);
   return error == 0 && pthread_join(thread, nullptr) == 0 && !job.failed;
 }

@@ -129,7 +129,7 @@ const Composition* compose() {
   made->engine = new scheduler::Engine(*made->backends, engine_settings(config, report));
   the_engine = made->engine;
   set_exit_hook([] {
-    the_engine->shut_down();
+    the_engine->write_out();
     trace::stop();
     live::stop();
   });

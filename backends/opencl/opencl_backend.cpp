@@ -9,6 +9,7 @@
 #include "base/cl_error_name.h"
 #include "base/keep_forever.h"
 #include "base/log.h"
+#include "base/process_exit.h"
 
 namespace tutti::backends {
 namespace {
@@ -67,14 +68,15 @@ OpenClBackend::~OpenClBackend() {
 }
 
 Result<cl_context> OpenClBackend::context() {
-  if (cl_context made = context_.load(std::memory_order_acquire)) return made;
   if (vendors_gone()) return device_.gone("clCreateContext");
+  if (cl_context made = context_.load(std::memory_order_acquire)) return made;
   // Held over the vendor's call: there must be one context, and this is the device's first use.
   MutexLock lock(mutex_);
   if (cl_context made = context_.load(std::memory_order_acquire)) return made;
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
   cl_int code = CL_SUCCESS;
+  const ExitHold hold;
   // The name stays: a driver may call from a thread of its own.
   if (!context_name_) context_name_ = keep_forever(std::make_unique<std::string>(device_.name));
   cl_context made = device_.cl->clCreateContext(properties, 1, &device_.device, &note_context_error,
@@ -226,6 +228,7 @@ void OpenClBackend::compiler_used() {
 }
 
 BuildResult OpenClBackend::build_program(OwnedProgram program, const std::string& options) {
+  const ExitHold hold;
   const cl_int code = device_.cl->clBuildProgram(program.get(), 1, &device_.device, options.c_str(),
                                                  nullptr, nullptr);
   compiler_used();
@@ -266,6 +269,7 @@ ObjectResult OpenClBackend::compile(const std::string& source, const std::string
     return {nullptr, CL_COMPILER_NOT_AVAILABLE, device_.name + ": has no clCompileProgram"};
   }
   static std::atomic<uint64_t> units{0};
+  const ExitHold hold;
   auto program = create_program(vendor_unit(device_.quirks, source, ++units));
   if (!program) return {nullptr, program.error().code, program.error().message};
   const std::string all_options = vendor_build_options(device_.quirks, options, number_);
@@ -295,6 +299,7 @@ BuildResult OpenClBackend::link(std::span<Object* const> objects, const std::str
     inputs.push_back(static_cast<OpenClObject&>(*mark).handle());
   }
   cl_int code = CL_SUCCESS;
+  const ExitHold hold;
   const auto link_with = [&](const std::string& chosen) {
     return OwnedProgram(device_.cl->clLinkProgram(*made, 1, &device_.device, chosen.c_str(),
                                                   static_cast<cl_uint>(inputs.size()),

@@ -273,10 +273,10 @@ Status OpenClQueue::flush() {
 }
 
 Status OpenClQueue::finish() {
-  if (vendors_gone()) return device_.gone("clFinish");
   // A stream has several queues per device, of which most are idle.
   const uint64_t before = calls_before();
   if (track_->ended.load(std::memory_order_acquire) >= before) return {};
+  if (vendors_gone()) return device_.gone("clFinish");
   const auto turn = device_.turn();
   const cl_int code = cl_.clFinish(queue_.get());
   if (code != CL_SUCCESS) return device_.failure("clFinish", code);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one shape of every entry point: fork check, trace, exception barrier, the body (validate,
-// then one call), and the answer as a cl_int or through errcode_ret. Nothing else lives here.
+// The one shape of every entry point: fork check, note of the calling thread, trace, exception
+// barrier, the body (validate, then one call), and the answer as a cl_int or through errcode_ret.
+// Nothing else lives here.
 // Thread-safe.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/calling_threads.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/trace.h"
@@ -25,6 +27,7 @@ void report_error(const char* entry_point, const Error& error) noexcept;
 template <typename Body>
 cl_int entry(const char* name, Body&& body) noexcept {
   if (platform::is_forked_child()) return CL_OUT_OF_RESOURCES;
+  note_calling_thread();
   trace::CallScope call(name);
   try {
     const Status status = std::forward<Body>(body)();

@@ -12,13 +12,4 @@ Workers::Workers() {
   }
 }
 
-void Workers::stop() {
-  conductor_.stop();
-  for (auto& device : devices_) device->stop();
-  host_.stop();
-  native_.stop();
-  memory_.stop();
-  callbacks_.stop();
-}
-
 }  // namespace tutti::scheduler

@@ -33,7 +33,6 @@ class Worker {
   void post_hint(Task task) {
     post(std::move(task), [](const Error&) {});
   }
-  void stop() { thread_.stop(); }
 
  private:
   TaskThread thread_;
@@ -52,9 +51,6 @@ class Workers {
   Worker& memory() { return memory_; }
   Worker& callbacks() { return callbacks_; }
   Worker& device(uint32_t backend) { return *devices_[backend]; }
-
-  /// Ends all after what they are doing now.
-  void stop();
 
  private:
   Worker conductor_{"tutti-conductor"};

@@ -153,8 +153,7 @@ Status Engine::flush(Stream& stream) {
 
 Status Engine::finish(Stream& stream) { return parts_->ends.finish(stream); }
 
-void Engine::shut_down() {
-  parts_->workers.stop();
+void Engine::write_out() {
   parts_->energy.stop();
   parts_->model.flush();
   parts_->summary.write();

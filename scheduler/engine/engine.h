@@ -65,8 +65,8 @@ class Engine {
   /// CL_OUT_OF_RESOURCES, once, when a command failed that nobody could have asked.
   Status finish(Stream& stream);
 
-  /// Ends the engine's threads after what they are doing now; writes the summary. For process exit.
-  void shut_down();
+  /// Takes the last readings, and writes what is kept and the summary. For process exit.
+  void write_out();
 
  private:
   struct Parts;  // which engine.cpp alone knows

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/calling_threads.h"
+
+#include <pthread.h>
+
+#include <optional>
+
+#include "base/process_exit.h"
+#include "base/thread_annotations.h"
+
+namespace tutti {
+
+namespace calling_threads_detail {
+thread_local constinit bool known [[gnu::tls_model("initial-exec")]] = false;
+std::atomic<uint64_t> epoch{0};
+}  // namespace calling_threads_detail
+
+namespace {
+
+using calling_threads_detail::epoch;
+using calling_threads_detail::known;
+
+struct Callers {
+  Mutex mutex;
+  size_t count TUTTI_GUARDED_BY(mutex) = 0;
+};
+
+// Never destroyed: threads come and go while the process ends.
+Callers& callers() {
+  static auto* made = new Callers;
+  return *made;
+}
+
+std::atomic<void (*)()> changed{nullptr};
+
+void tell() {
+  if (auto* const hook = changed.load(std::memory_order_acquire)) hook();
+}
+
+// The destructor of thread-specific data, not of a thread_local object: those of the application
+// run before it, and may still call in, and it does not run when the process exits.
+void leave(void*) {
+  known = false;  // who calls in after this counts anew
+  if (vendors_gone()) return;
+  {
+    Callers& all = callers();
+    const MutexLock lock(all.mutex);
+    if (--all.count > 0) return;
+    epoch.fetch_add(1, std::memory_order_acq_rel);
+  }
+  tell();
+}
+
+}  // namespace
+
+void calling_threads_detail::arrive() noexcept {
+  known = true;
+  static const std::optional<pthread_key_t> key = []() -> std::optional<pthread_key_t> {
+    pthread_key_t made = 0;
+    if (pthread_key_create(&made, leave) != 0) return std::nullopt;
+    return made;
+  }();
+  // Who cannot be seen to go does not count. Without a key the application is there for good.
+  if (vendors_gone()) return;
+  if (key && pthread_setspecific(*key, &known) != 0) return;
+  {
+    Callers& all = callers();
+    const MutexLock lock(all.mutex);
+    if (all.count++ > 0) return;
+    epoch.fetch_add(1, std::memory_order_acq_rel);
+  }
+  tell();
+}
+
+void set_calling_threads_hook(void (*hook)()) noexcept {
+  changed.store(hook, std::memory_order_release);
+}
+
+}  // namespace tutti
