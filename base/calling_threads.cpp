@@ -23,6 +23,7 @@ using calling_threads_detail::known;
 struct Callers {
   Mutex mutex;
   size_t count TUTTI_GUARDED_BY(mutex) = 0;
+  std::optional<sigset_t> blocked TUTTI_GUARDED_BY(mutex);  // by the last that came
 };
 
 // Never destroyed: threads come and go while the process ends.
@@ -32,6 +33,8 @@ Callers& callers() {
 }
 
 std::atomic<void (*)()> changed{nullptr};
+
+thread_local bool own = false;
 
 void tell() {
   if (auto* const hook = changed.load(std::memory_order_acquire)) hook();
@@ -63,13 +66,29 @@ void calling_threads_detail::arrive() noexcept {
   // Who cannot be seen to go does not count. Without a key the application is there for good.
   if (vendors_gone()) return;
   if (key && pthread_setspecific(*key, &known) != 0) return;
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   {
     Callers& all = callers();
     const MutexLock lock(all.mutex);
+    all.blocked = blocked;
     if (all.count++ > 0) return;
     epoch.fetch_add(1, std::memory_order_acq_rel);
   }
   tell();
+}
+
+void note_own_thread() noexcept { known = own = true; }
+
+ApplicationSignals::ApplicationSignals() {
+  if (!own) return;
+  std::optional<sigset_t> blocked;
+  {
+    Callers& all = callers();
+    const MutexLock lock(all.mutex);
+    blocked = all.blocked;
+  }
+  if (blocked) mask_.emplace(*blocked);
 }
 
 void set_calling_threads_hook(void (*hook)()) noexcept {

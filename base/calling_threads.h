@@ -5,8 +5,13 @@
 // known costs a test.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <cstdint>
+#include <optional>
+
+#include "base/thread_signals.h"
 
 namespace tutti {
 
@@ -24,7 +29,7 @@ inline void note_calling_thread() noexcept {
 
 /// To be called first of all in a thread of ours, which then never counts: from there the
 /// application calls in callbacks.
-inline void note_own_thread() noexcept { calling_threads_detail::known = true; }
+void note_own_thread() noexcept;
 
 /// Grows when the application's first thread calls in, and when its last one has gone.
 inline uint64_t application_epoch() noexcept {
@@ -36,6 +41,17 @@ inline bool application_gone() noexcept {
   const uint64_t epoch = application_epoch();
   return epoch != 0 && epoch % 2 == 0;
 }
+
+/// While one lives, a thread of ours takes the signals that the application's threads took when the
+/// last of them came: for calls in which a vendor starts threads, which inherit that, as they would
+/// from the application. Nobody would take SIGTERM where vendors' threads alone are left.
+class ApplicationSignals {
+ public:
+  ApplicationSignals();
+
+ private:
+  std::optional<SignalMask> mask_;
+};
 
 /// `hook` runs whenever application_epoch() has grown, in the thread that comes or goes.
 void set_calling_threads_hook(void (*hook)()) noexcept;

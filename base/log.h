@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/process_exit.h"
+
 namespace tutti {
 
 enum class LogLevel : uint8_t { kOff, kError, kWarning, kInfo, kDebug, kTrace };
@@ -35,6 +37,12 @@ bool first_time(std::string_view text) noexcept;
 
 inline bool log_enabled(LogLevel level) {
   return level <= log_detail::level.load(std::memory_order_relaxed);
+}
+
+/// Of what goes wrong for want of a vendor: when they are gone since the process ends, nobody need
+/// hear of it.
+inline LogLevel level_without_vendors(LogLevel level) {
+  return vendors_gone() ? LogLevel::kDebug : level;
 }
 
 template <typename... Args>

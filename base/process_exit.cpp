@@ -18,12 +18,10 @@ namespace tutti {
 
 namespace process_exit_detail {
 std::atomic<bool> vendors_gone{false};
-}
+std::atomic<uint64_t> patience_ns{5'000'000'000};
+}  // namespace process_exit_detail
 
 namespace {
-
-// How long nothing may end of what process exit waits for: it hangs, then.
-constexpr uint64_t kPatienceNs = 5'000'000'000;
 
 std::atomic<void (*)()> exit_hook{nullptr};
 std::atomic<uint32_t> holds{0};  // threads that hold
@@ -74,7 +72,8 @@ void let_go() {
 template <typename Left>
 void wait_patiently(Exit& state, uint32_t least, Left left, bool& hangs)
     TUTTI_REQUIRES(state.mutex) {
-  uint64_t until = now_ns() + kPatienceNs;
+  const uint64_t patience_ns = process_exit_detail::patience_ns.load();
+  uint64_t until = now_ns() + patience_ns;
   for (uint32_t before = left(); before > least && !hangs;) {
     const uint64_t now = now_ns();
     if (now >= until) {
@@ -83,7 +82,7 @@ void wait_patiently(Exit& state, uint32_t least, Left left, bool& hangs)
     }
     state.changed.wait_for(state.mutex, static_cast<unsigned>((until - now) / 1'000'000 + 1));
     const uint32_t rest = left();
-    if (rest < before) until = now_ns() + kPatienceNs;
+    if (rest < before) until = now_ns() + patience_ns;
     before = rest;
   }
 }

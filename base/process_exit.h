@@ -5,12 +5,15 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace tutti {
 
 namespace process_exit_detail {
 extern std::atomic<bool> vendors_gone;
-}
+/// How long nothing may end of what process exit waits for: it hangs, then. Tests have less.
+extern std::atomic<uint64_t> patience_ns;
+}  // namespace process_exit_detail
 
 inline bool vendors_gone() {
   return process_exit_detail::vendors_gone.load(std::memory_order_relaxed);

@@ -74,8 +74,9 @@ bool judge(scheduler::BackendSet& backends, const std::vector<Verdict>& verdicts
     if (verdicts[i].ok || !verdicts[i].asked) continue;
     const std::string title = device_title(backends.traits(i));
     if (any) {
-      log(LogLevel::kWarning, "{} is left out for a program that it cannot build ({}): {}", title,
-          verdicts[i].code, verdicts[i].log);
+      log(level_without_vendors(LogLevel::kWarning),
+          "{} is left out for a program that it cannot build ({}): {}", title, verdicts[i].code,
+          verdicts[i].log);
       append_paragraph(outcome.log,
                        "warning: " + title + " is left out for this program: it cannot build it\n");
     } else {

@@ -166,7 +166,8 @@ void CommandQueue::last_public_release() {
   // "clReleaseCommandQueue performs an implicit flush". What is in the queue still runs, and must
   // not be waited for here (it may depend on a user event): the engine sees to it.
   if (const Status flushed = flush(); !flushed) {
-    log(LogLevel::kWarning, "flush at clReleaseCommandQueue: {}", flushed.error().message);
+    log(level_without_vendors(LogLevel::kWarning), "flush at clReleaseCommandQueue: {}",
+        flushed.error().message);
   }
   context_->engine().abandon(*stream_);
 }

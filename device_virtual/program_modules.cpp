@@ -81,7 +81,8 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
       failed_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
       // One device less for this program, or for its splits, not an error of the application's.
       if (ready(KernelVariant::kUntouched) != 0) {
-        log(LogLevel::kWarning, "{} is left out for {} that it cannot build ({}): {}",
+        log(level_without_vendors(LogLevel::kWarning),
+            "{} is left out for {} that it cannot build ({}): {}",
             device_title(backends_.traits(backend)),
             variant == KernelVariant::kSubRange ? "splits of a program" : "a program", result.code,
             result.log);

@@ -285,6 +285,7 @@ struct Job {
 };
 
 void* run_job(void* argument) {
+  pthread_setname_np(pthread_self(), "tutti-compile");
   auto& job = *static_cast<Job*>(argument);
   clang::noteBottomOfStack();
   try {

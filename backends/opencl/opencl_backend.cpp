@@ -6,6 +6,7 @@
 #include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/pinned_memory.h"
 #include "backends/opencl/quirks.h"
+#include "base/calling_threads.h"
 #include "base/cl_error_name.h"
 #include "base/keep_forever.h"
 #include "base/log.h"
@@ -77,6 +78,7 @@ Result<cl_context> OpenClBackend::context() {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
   cl_int code = CL_SUCCESS;
   const ExitHold hold;
+  const ApplicationSignals signals;
   // The name stays: a driver may call from a thread of its own.
   if (!context_name_) context_name_ = keep_forever(std::make_unique<std::string>(device_.name));
   cl_context made = device_.cl->clCreateContext(properties, 1, &device_.device, &note_context_error,

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/calling_threads.h"
 #include "base/cl_error_name.h"
 #include "base/log.h"
 
@@ -28,6 +29,7 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
                                              cl_command_queue_properties properties) {
   cl_int code = CL_SUCCESS;
   cl_command_queue queue = nullptr;
+  const ApplicationSignals signals;  // Rusticl's queues have threads
   const char* call = "clCreateCommandQueue";
   if (cl.clCreateCommandQueue) {
     queue = cl.clCreateCommandQueue(context, device, properties, &code);

@@ -6,7 +6,7 @@
 namespace tutti::scheduler {
 
 void CommandTasks::fail(const Ref<Node>& command, const Error& why) {
-  tutti::log(LogLevel::kError, "a command fails: {}",
+  tutti::log(level_without_vendors(LogLevel::kError), "a command fails: {}",
              why.message.empty() ? "out of memory" : why.message);
   log_.finish(command, why.code);
 }

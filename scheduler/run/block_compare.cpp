@@ -55,7 +55,8 @@ backends::Kernel* BlockCompare::kernel_on(uint32_t backend) {
     }
   }
   if (!program.kernel) {
-    log(LogLevel::kWarning, "device {} cannot compare copies, so whole ranges travel: {}",
+    log(level_without_vendors(LogLevel::kWarning),
+        "device {} cannot compare copies, so whole ranges travel: {}",
         backends_.traits(backend).device_name, built.log);
   }
   return program.kernel.get();

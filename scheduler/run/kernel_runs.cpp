@@ -132,8 +132,8 @@ void KernelRuns::split_ended(const Ref<Node>& command, KernelPlan& plan, Verific
     const Status compared = verification->compare(
         *command->stream, outcome.packages, parts_.settings.verify.tolerance, parts_.verified);
     if (!compared) {
-      tutti::log(LogLevel::kWarning, "verify: a launch could not be repeated: {}",
-                 compared.error().message);
+      tutti::log(level_without_vendors(LogLevel::kWarning),
+                 "verify: a launch could not be repeated: {}", compared.error().message);
     }
   }
   parts_.planner.ended(command->expected);

@@ -185,9 +185,7 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
 }
 
 void SplitRun::give_back(size_t participant, Range range, Error error) {
-  // At the end of the process every device gives back, and nobody asks for the result.
-  const LogLevel level = vendors_gone() ? LogLevel::kDebug : LogLevel::kWarning;
-  log(level, "device {} does not take part further in this launch of {}: {}",
+  log(level_without_vendors(LogLevel::kWarning), "device {} does not take part further in this launch of {}: {}",
       parts_.backends.traits(backend(participant)).device_name, work_.kernel->summary().name,
       error.message);
   MutexLock lock(mutex_);

@@ -223,6 +223,15 @@ TEST(ProcessExitDeathTest, VendorsAreGoneInAForkedChild) {
       ::testing::ExitedWithCode(5), "");
 }
 
+TEST(TaskThread, NothingBeginsOnceItHasStopped) {
+  TaskThread thread("test");
+  thread.stop();
+  bool begun = false;
+  thread.post([&begun] { begun = true; });
+  thread.stop();
+  EXPECT_FALSE(begun);
+}
+
 TEST(TaskThread, LeavesTheSignalsOfItsOwnFaultsOpen) {
   std::promise<sigset_t> promise;
   TaskThread thread("test");

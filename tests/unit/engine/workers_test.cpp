@@ -56,14 +56,5 @@ TEST(Workers, EachHasItsOrderAndWaitsForNoOther) {
   EXPECT_EQ(done, (std::vector<int>{1, 2}));
 }
 
-TEST(Workers, NothingBeginsOnceTheyHaveStopped) {
-  Workers workers;
-  workers.stop();
-  bool begun = false;
-  workers.callbacks().post_hint([&begun] { begun = true; });
-  workers.stop();
-  EXPECT_FALSE(begun);
-}
-
 }  // namespace
 }  // namespace tutti::testing
