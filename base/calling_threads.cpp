@@ -17,9 +17,6 @@ std::atomic<uint64_t> epoch{0};
 
 namespace {
 
-using calling_threads_detail::epoch;
-using calling_threads_detail::known;
-
 struct Callers {
   Mutex mutex;
   size_t count TUTTI_GUARDED_BY(mutex) = 0;
@@ -32,26 +29,26 @@ Callers& callers() {
   return *made;
 }
 
-std::atomic<void (*)()> changed{nullptr};
+std::atomic<void (*)()> calling_threads_hook{nullptr};
 
-thread_local bool own = false;
+thread_local bool is_own_thread = false;
 
-void tell() {
-  if (auto* const hook = changed.load(std::memory_order_acquire)) hook();
+void tell_hook() {
+  if (auto* const hook = calling_threads_hook.load(std::memory_order_acquire)) hook();
 }
 
 // The destructor of thread-specific data, not of a thread_local object: those of the application
 // run before it, and may still call in, and it does not run when the process exits.
-void leave(void*) {
-  known = false;  // who calls in after this counts anew
+void leave_for_good(void*) {
+  calling_threads_detail::known = false;  // who calls in after this counts anew
   if (vendors_gone()) return;
   {
     Callers& all = callers();
     const MutexLock lock(all.mutex);
     if (--all.count > 0) return;
-    epoch.fetch_add(1, std::memory_order_acq_rel);
+    calling_threads_detail::epoch.fetch_add(1, std::memory_order_acq_rel);
   }
-  tell();
+  tell_hook();
 }
 
 }  // namespace
@@ -60,7 +57,7 @@ void calling_threads_detail::arrive() noexcept {
   known = true;
   static const std::optional<pthread_key_t> key = []() -> std::optional<pthread_key_t> {
     pthread_key_t made = 0;
-    if (pthread_key_create(&made, leave) != 0) return std::nullopt;
+    if (pthread_key_create(&made, leave_for_good) != 0) return std::nullopt;
     return made;
   }();
   // Who cannot be seen to go does not count. Without a key the application is there for good.
@@ -73,15 +70,15 @@ void calling_threads_detail::arrive() noexcept {
     const MutexLock lock(all.mutex);
     all.blocked = blocked;
     if (all.count++ > 0) return;
-    epoch.fetch_add(1, std::memory_order_acq_rel);
+    calling_threads_detail::epoch.fetch_add(1, std::memory_order_acq_rel);
   }
-  tell();
+  tell_hook();
 }
 
-void note_own_thread() noexcept { known = own = true; }
+void note_own_thread() noexcept { calling_threads_detail::known = is_own_thread = true; }
 
 ApplicationSignals::ApplicationSignals() {
-  if (!own) return;
+  if (!is_own_thread) return;
   std::optional<sigset_t> blocked;
   {
     Callers& all = callers();
@@ -92,7 +89,7 @@ ApplicationSignals::ApplicationSignals() {
 }
 
 void set_calling_threads_hook(void (*hook)()) noexcept {
-  changed.store(hook, std::memory_order_release);
+  calling_threads_hook.store(hook, std::memory_order_release);
 }
 
 }  // namespace tutti

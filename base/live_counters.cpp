@@ -35,8 +35,8 @@ static_assert(sizeof(Header) == 256 && sizeof(Device) == 264 && sizeof(Kernel) =
               "another layout is another version");
 
 std::atomic<File*> the_file{nullptr};
-Mutex adding;      // records
-std::string path;  // of the file; constant once there is one
+Mutex adding;                   // records
+auto& path = *new std::string;  // of the file; constant once there is one
 
 template <size_t kSize>
 void put_text(std::array<char, kSize>& to, std::string_view text) {

@@ -26,11 +26,13 @@ struct Threads {
   std::vector<OwnThread> ended TUTTI_GUARDED_BY(mutex);  // to be joined
 
   /// So that whoever ends finds room for its end, and so does one more.
-  void make_room() TUTTI_REQUIRES(mutex) { ended.reserve(ended.size() + working + standing_in + 1); }
+  void make_room() TUTTI_REQUIRES(mutex) {
+    ended.reserve(ended.size() + working + standing_in + 1);
+  }
 };
 
 // Never destroyed: threads end while the process does.
-Threads& threads() {
+Threads& own_threads() {
   static auto* made = new Threads;
   return *made;
 }
@@ -44,20 +46,20 @@ size_t default_stack_bytes() {
   return bytes;
 }
 
-void check(int code) {
+void require_thread(int code) {
   if (code != 0) throw std::system_error(code, std::generic_category(), "starting a thread");
 }
 
 // The stack is ours, not glibc's: a forked child counts the stacks of all threads as free, and
 // unmaps what exceeds 40 MB of them. A vendor's exit handler that then joins its own thread in the
 // child (Mesa's does) would crash, because of our threads.
-OwnThread start(void* (*main)(void*), void* argument) {
+OwnThread start_thread(void* (*main)(void*), void* argument) {
   const auto guard = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   OwnThread thread;
   thread.stack_bytes = default_stack_bytes() + guard;
   thread.stack = mmap(nullptr, thread.stack_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
-  if (thread.stack == MAP_FAILED) check(errno);
+  if (thread.stack == MAP_FAILED) require_thread(errno);
   mprotect(thread.stack, guard, PROT_NONE);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -66,11 +68,11 @@ OwnThread start(void* (*main)(void*), void* argument) {
   const int code = pthread_create(&thread.id, &attributes, main, argument);
   pthread_attr_destroy(&attributes);
   if (code != 0) munmap(thread.stack, thread.stack_bytes);
-  check(code);
+  require_thread(code);
   return thread;
 }
 
-void join(const OwnThread& thread) {
+void join_thread(const OwnThread& thread) {
   // Who has ended last exits the process, and is still on its stack then.
   if (pthread_join(thread.id, nullptr) != 0) return;
   munmap(thread.stack, thread.stack_bytes);
@@ -79,15 +81,15 @@ void join(const OwnThread& thread) {
 void join_ended() {
   std::vector<OwnThread> ended;
   {
-    Threads& all = threads();
+    Threads& all = own_threads();
     const MutexLock lock(all.mutex);
     ended.swap(all.ended);
   }
-  for (const OwnThread& thread : ended) join(thread);
+  for (const OwnThread& thread : ended) join_thread(thread);
 }
 
 void count_ended() {
-  Threads& all = threads();
+  Threads& all = own_threads();
   const MutexLock lock(all.mutex);
   --all.working;
   all.changed.notify_all();
@@ -102,7 +104,7 @@ void* stand_in(void* argument) {
   note_own_thread();
   pthread_setname_np(pthread_self(), "tutti-signals");
   const std::unique_ptr<StandIn> own(static_cast<StandIn*>(argument));
-  Threads& all = threads();
+  Threads& all = own_threads();
   OwnThread self;
   {
     const MutexLock lock(all.mutex);
@@ -120,7 +122,7 @@ void* stand_in(void* argument) {
 
 OwnThread start_own_thread(void* (*main)(void*), void* argument) {
   join_ended();
-  Threads& all = threads();
+  Threads& all = own_threads();
   {
     const MutexLock lock(all.mutex);
     all.make_room();
@@ -128,24 +130,29 @@ OwnThread start_own_thread(void* (*main)(void*), void* argument) {
   }
   try {
     const SignalMask blocked(signals_of_the_application());
-    return start(main, argument);
+    return start_thread(main, argument);
   } catch (...) {
     count_ended();
     throw;
   }
 }
 
+void start_unseen_thread(void* (*main)(void*), void* argument) {
+  const SignalMask blocked(signals_of_the_application());
+  start_thread(main, argument);
+}
+
 void join_own_thread(const OwnThread& thread) {
   if (pthread_equal(thread.id, pthread_self()) != 0) {
     pthread_detach(thread.id);  // it still runs on its stack, which therefore stays
   } else {
-    join(thread);
+    join_thread(thread);
   }
   count_ended();
 }
 
 void end_own_thread(const OwnThread& self) {
-  Threads& all = threads();
+  Threads& all = own_threads();
   const MutexLock lock(all.mutex);
   all.ended.push_back(self);
   --all.working;
@@ -153,7 +160,7 @@ void end_own_thread(const OwnThread& self) {
 }
 
 void stand_in_for_application() {
-  Threads& all = threads();
+  Threads& all = own_threads();
   // Where there is no thread to be had, the process's signals wait until ours have ended.
   static_cast<void>(guarded([&] {
     auto argument = std::make_unique<StandIn>();
@@ -161,14 +168,14 @@ void stand_in_for_application() {
     const MutexLock lock(all.mutex);
     if (all.working == 0 || !application_gone()) return;
     all.make_room();
-    argument->self = start(stand_in, argument.get());
+    argument->self = start_thread(stand_in, argument.get());
     static_cast<void>(argument.release());  // the thread's
     ++all.standing_in;
   }));
 }
 
 void end_stand_in() {
-  Threads& all = threads();
+  Threads& all = own_threads();
   const MutexLock lock(all.mutex);
   all.changed.notify_all();
 }

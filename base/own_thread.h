@@ -18,6 +18,8 @@ struct OwnThread {
 /// Runs `main(argument)` in a new thread, which blocks the application's signals. Throws
 /// std::system_error when there is no thread to be had.
 OwnThread start_own_thread(void* (*main)(void*), void* argument);
+/// The same for one that never ends: nobody else hears of it, and no lock is needed.
+void start_unseen_thread(void* (*main)(void*), void* argument);
 /// Waits for its end; from itself: lets it go on and end unseen.
 void join_own_thread(const OwnThread& thread);
 /// To be called by a thread that ends for want of work, last of all: others join it.

@@ -25,7 +25,7 @@ namespace {
 
 std::atomic<void (*)()> exit_hook{nullptr};
 std::atomic<uint32_t> holds{0};  // threads that hold
-std::atomic<bool> forked{false};
+std::atomic<bool> in_child{false};
 
 thread_local bool holds_now = false;  // counted in `holds`
 
@@ -45,24 +45,24 @@ Exit& exit_state() {
 }
 
 // In the order of all such steps: who holds after this sees it, and who held before is seen.
-void mark() { process_exit_detail::vendors_gone.store(true); }
+void mark_gone() { process_exit_detail::vendors_gone.store(true); }
 
-void forget() {
+void forget_exit() {
   exit_hook.store(nullptr);
-  forked.store(true);
-  mark();
+  in_child.store(true);
+  mark_gone();
 }
 
-bool hold() {
+bool begin_hold() {
   holds.fetch_add(1);
   if (!process_exit_detail::vendors_gone.load()) return true;
   holds.fetch_sub(1);
   return false;
 }
 
-void let_go() {
+void end_hold() {
   holds.fetch_sub(1);
-  if (!vendors_gone() || forked.load()) return;
+  if (!vendors_gone() || in_child.load()) return;
   Exit& state = exit_state();
   const MutexLock lock(state.mutex);
   state.changed.notify_all();
@@ -104,13 +104,14 @@ void* hook_thread(void* hook) {
   return nullptr;
 }
 
-void leave() {
-  if (forked.load()) return;
-  mark();
+void leave_process() {
+  if (in_child.load()) return;
+  mark_gone();
   Exit& state = exit_state();
   {
     const MutexLock lock(state.mutex);
-    wait_patiently(state, holds_now ? 1 : 0, [] { return holds.load(); }, state.holds_hang);
+    wait_patiently(
+        state, holds_now ? 1 : 0, [] { return holds.load(); }, state.holds_hang);
   }
   if (auto* hook = exit_hook.exchange(nullptr)) {
     {
@@ -118,38 +119,38 @@ void leave() {
       ++state.hooks;
     }
     void* const argument = reinterpret_cast<void*>(hook);
-    if (!guarded([&] { start_own_thread(hook_thread, argument); })) run_hook(hook);
+    if (!guarded([&] { start_unseen_thread(hook_thread, argument); })) run_hook(hook);
   }
   const MutexLock lock(state.mutex);
-  wait_patiently(state, 0, [&]() TUTTI_REQUIRES(state.mutex) { return state.hooks; },
-                 state.hooks_hang);
+  wait_patiently(
+      state, 0, [&]() TUTTI_REQUIRES(state.mutex) { return state.hooks; }, state.hooks_hang);
 }
 
 }  // namespace
 
 void watch_process_exit() {
   // When a registration fails (no memory) the earlier ones still stand.
-  (void)std::atexit(leave);
-  static const int registered = pthread_atfork(nullptr, nullptr, forget);
+  (void)std::atexit(leave_process);
+  static const int registered = pthread_atfork(nullptr, nullptr, forget_exit);
   (void)registered;
 }
 
 void set_exit_hook(void (*hook)()) { exit_hook.store(hook); }
 
 ExitHold::ExitHold() : outermost_(!holds_now) {
-  if (outermost_) holds_now = hold();
+  if (outermost_) holds_now = begin_hold();
 }
 
 ExitHold::~ExitHold() {
-  if (outermost_ && std::exchange(holds_now, false)) let_go();
+  if (outermost_ && std::exchange(holds_now, false)) end_hold();
 }
 
 ApplicationCode::ApplicationCode() : held_(std::exchange(holds_now, false)) {
-  if (held_) let_go();
+  if (held_) end_hold();
 }
 
 ApplicationCode::~ApplicationCode() {
-  if (held_) holds_now = hold();
+  if (held_) holds_now = begin_hold();
 }
 
 }  // namespace tutti

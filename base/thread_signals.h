@@ -22,9 +22,7 @@ inline sigset_t signals_of_the_application() {
 /// While one lives, the calling thread has this mask; a thread that it starts inherits it.
 class SignalMask {
  public:
-  explicit SignalMask(const sigset_t& blocked) {
-    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
-  }
+  explicit SignalMask(const sigset_t& blocked) { pthread_sigmask(SIG_SETMASK, &blocked, &before_); }
   ~SignalMask() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   SignalMask(const SignalMask&) = delete;
   SignalMask& operator=(const SignalMask&) = delete;

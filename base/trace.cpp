@@ -515,7 +515,7 @@ void slice(Row row, std::string_view category, std::string_view name, uint64_t b
 void span(uint32_t process, std::string_view category, std::string_view name, uint64_t id,
           uint64_t begin_ns, uint64_t end_ns, const Args& args) {
   if (!on()) return;
-  static const Args kNone;
+  static const auto& kNone = *new Args;
   for (const bool begin : {true, false}) {
     fmt::memory_buffer line;
     put_head(line, begin ? "b" : "e", {process, 0}, category, name);

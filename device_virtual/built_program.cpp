@@ -187,12 +187,12 @@ BuildOutcome make_unit(scheduler::BackendSet& backends, const BackendGroups& wan
 
 /// What the front end says, or has said before.
 Result<kernel_compiler::CompileOutput> front_end(const kernel_compiler::CompileRequest& request) {
-  static const std::string folder = [] {
+  static const auto& folder = *new std::string([] {
     const Config& config = process_config();
     const std::string cache = cache_folder(config);
     const bool kept = config.programs.value == ProgramMemory::kDisk && !cache.empty();
     return kept ? cache + "/programs" : std::string();
-  }();
+  }());
   return kernel_compiler::compile_or_recall(request, folder);
 }
 

@@ -77,7 +77,7 @@ Result<LoadedCompiler> load() {
 
 /// Loaded once; a failure is remembered, too, so that a missing library costs one attempt.
 const Result<LoadedCompiler>& compiler() {
-  static const Result<LoadedCompiler> loaded = load();
+  static const auto& loaded = *new Result<LoadedCompiler>(load());
   return loaded;
 }
 
@@ -97,7 +97,7 @@ std::string expected_library() {
 }
 
 const std::string& loaded_library() {
-  static const std::string nothing;
+  static const auto& nothing = *new std::string;
   const auto& loaded = compiler();
   return loaded ? loaded->identity : nothing;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lets Clang check that what a lock guards is touched under it (base/thread_annotations.h).
+"""Lets Clang check that what a lock guards is touched under it (base/thread_annotations.h), and that the
+driver has no objects whose destructors run when the process exits.
 
 Compiles every source of the rooms alone, without precompiled headers, with -Wthread-safety as errors:
 what includes too little does not compile here. Also reports standard locks outside the wrapper:
@@ -31,6 +32,10 @@ STANDARD_LOCK = re.compile(r"std::(?:\w*mutex|lock_guard|unique_lock|scoped_lock
                            r"condition_variable\w*)\b")
 # About locks only, after the command's own. -w would take them out as well.
 WARNINGS = ("-Wno-everything", "-Wthread-safety", "-Werror=thread-safety")
+# Nothing of the driver is destroyed when the process exits: threads may still use it then. The
+# tools are programs of one thread, and the kernel compiler's library registers no destructors.
+DESTRUCTORS = ("-Wexit-time-destructors", "-Werror=exit-time-destructors")
+DESTROYING_ROOMS = ("tools", "kernel_compiler")
 WRONG = f"""#include "{WRAPPER}"
 struct Account {{
   int balance() {{ return balance_; }}
@@ -46,6 +51,11 @@ DROPPED = ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror", "-g1",
 def room_of(file):
     path = pathlib.Path(file)
     return path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in ROOMS
+
+
+def warnings_for(file):
+    room = pathlib.Path(file).relative_to(ROOT).parts[0]
+    return WARNINGS if room in DESTROYING_ROOMS else (*WARNINGS, *DESTRUCTORS)
 
 
 def alone(entries):
@@ -74,7 +84,7 @@ def command_for(entry, compiler, output):
             skip = True
         elif word not in DROPPED:
             kept.append(word)
-    return kept + [*WARNINGS, "-O0", "-emit-llvm", "-o", output]
+    return kept + [*warnings_for(entry["file"]), "-O0", "-emit-llvm", "-o", output]
 
 
 def reports(compiler):

@@ -19,7 +19,7 @@ Result<backends::CompletionPtr> DirectSubmission::hand_over(Node& command, Strea
   if (plan) expect(parts_.planner, command, stream, *plan);
   // A trace wants the times of all, and so does the account of energy.
   const bool traced = command.trace != nullptr;
-  static const Work kMark = MarkerWork{};
+  static const auto& kMark = *new Work(MarkerWork{});
   return parts_.direct.submit(submission.marks ? kMark : command.work, stream, submission.backend,
                               submission.wait,
                               {.times = command.sampled || traced,

@@ -34,7 +34,7 @@ RunSummary::Kind& RunSummary::kind_of(Entry& entry, bool split, KernelPlan::Why 
 
 void RunSummary::launched_whole(const KernelWork& work, const KernelPlan& plan, uint32_t device) {
   if (!enabled()) return;
-  static const std::string nothing;
+  static const auto& nothing = *new std::string;
   const Verdict* verdict = plan.verdict();
   const bool forbidden = verdict && verdict->mode == MergeMode::kWhole;
   MutexLock lock(mutex_);

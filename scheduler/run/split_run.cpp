@@ -185,7 +185,8 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
 }
 
 void SplitRun::give_back(size_t participant, Range range, Error error) {
-  log(level_without_vendors(LogLevel::kWarning), "device {} does not take part further in this launch of {}: {}",
+  log(level_without_vendors(LogLevel::kWarning),
+      "device {} does not take part further in this launch of {}: {}",
       parts_.backends.traits(backend(participant)).device_name, work_.kernel->summary().name,
       error.message);
   MutexLock lock(mutex_);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "child_process.h"
 #include "deviations.h"
 #include "fixtures.h"
 
@@ -17,7 +16,6 @@ struct Arguments {
   std::string platform = "Tutti";
   std::optional<bool> strict_handles;
   std::string deviations = TUTTI_API_TESTS_DEVIATIONS;
-  std::string child;
 };
 
 constexpr const char* kHelp =
@@ -41,8 +39,6 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       arguments->platform = *platform;
     } else if (auto file = option("--deviations", argc, argv, &i)) {
       arguments->deviations = *file;
-    } else if (auto child = option("--child", argc, argv, &i)) {
-      arguments->child = *child;
     } else if (std::strcmp(argv[i], "--strict-handles") == 0) {
       arguments->strict_handles = true;
     } else if (std::strcmp(argv[i], "--strict-handles=no") == 0) {
@@ -93,7 +89,6 @@ int run(int argc, char** argv) {
   chosen.tutti = chosen.platform_name == "Tutti";
   chosen.strict_handles = arguments.strict_handles.value_or(chosen.tutti);
   set_options(chosen);
-  if (!arguments.child.empty()) return run_child(arguments.child);
 
   std::cout << "platform '" << chosen.platform_name << "', device '" << device_name << "'\n";
   std::vector<Deviation> deviations;

@@ -31,8 +31,8 @@ bool use(const Loader& loader, const char* platform_name) {
     (platforms[i], CL_PLATFORM_NAME, sizeof name, name, nullptr);
     if (std::strncmp(name, platform_name, std::strlen(platform_name)) != 0) continue;
     cl_device_id device = nullptr;
-    cl_int code = FIND(loader, clGetDeviceIDs)(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device,
-                                               nullptr);
+    cl_int code =
+        FIND(loader, clGetDeviceIDs)(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, nullptr);
     if (code != CL_SUCCESS) return false;
     const cl_context context =
         FIND(loader, clCreateContext)(nullptr, 1, &device, nullptr, nullptr, &code);

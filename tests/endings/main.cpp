@@ -12,8 +12,7 @@ int main(int argc, char** argv) {
   const bool list = argc == 2 && std::string(argv[1]) == "--list";
   if (!list && argc != 3) return 2;
   if (!list) choose_platform(argv[1]);
-  for (const auto& ways :
-       {exit_ways(), late_ways(), signal_ways(), thread_ways(), fork_ways()}) {
+  for (const auto& ways : {exit_ways(), late_ways(), signal_ways(), thread_ways(), fork_ways()}) {
     for (const Way& way : ways) {
       if (list) {
         std::printf("%s\t%s\t%s\t%s\n", way.name, way.end, way.says != nullptr ? way.says : "",

@@ -5,7 +5,7 @@
 Each way must end as the list says (an exit status or a signal), write nothing to stderr, and leave
 nothing behind that holds its pipes. The limit only turns a hang into a failure.
 
-usage: run.py PROGRAM PLATFORM [--loader PROGRAM] [--vendor-threads] [--skip KIND=REASON]...
+usage: run.py PROGRAM PLATFORM [--loader PROGRAM] [--vendor-threads] [--skip KIND|END=REASON]...
               [--native FILE] [--limit SECONDS] [--jobs N] [--repeat N] [WAY...]
 """
 
@@ -152,7 +152,7 @@ def main():
     for name, end, says, kind in listed(options.program):
         if options.ways and name not in options.ways:
             continue
-        reason = next((skipped[word] for word in kind.split() if word in skipped), None)
+        reason = next((skipped[word] for word in [end, *kind.split()] if word in skipped), None)
         if reason or name in known:
             print(f"skipped  {name}: {reason or known[name]}")
             continue

@@ -8,14 +8,15 @@ namespace tutti::endings {
 
 struct Way {
   const char* name;
-  /// An exit status, or a signal's name.
+  /// An exit status, or a signal's name; `end`: when the application's last thread has ended, with
+  /// 0, or by SIGTERM, where threads of the vendor's go on.
   const char* end;
   /// The result is the exit status, where it returns.
   int (*run)();
   /// A line that must be among what it writes to stdout; null: there is none.
   const char* says = nullptr;
-  /// Words, with blanks between: `tutti` (natively it is not asked for), `fork`, `handler` (a signal
-  /// handler does what a sanitizer does not expect), `fault`.
+  /// Words, with blanks between: `tutti` (natively it is not asked for), `fork`, `handler` (a
+  /// signal handler does what a sanitizer does not expect), `fault`.
   const char* kind = "";
 };
 

@@ -170,6 +170,15 @@ int others_build() {
   std::exit(7);
 }
 
+int others_begin() {
+  std::thread([] {
+    entered = true;
+    begin_somehow();
+  }).detach();
+  while (!entered) std::this_thread::yield();
+  std::exit(7);
+}
+
 int build_under_way() {
   const Work work = make_work();
   build_something_new(work, [](cl_program, void*) {});
@@ -192,17 +201,6 @@ int others_call() {
   }).detach();
   while (rounds < 10) std::this_thread::yield();
   return 0;
-}
-
-int two_threads() {
-  Work work = make_work();
-  launch(work);
-  std::thread([] {
-    entered = true;
-    std::exit(7);
-  }).detach();
-  while (!entered) std::this_thread::yield();
-  std::exit(7);
 }
 
 int quick() {
@@ -257,9 +255,9 @@ constexpr Way kWays[] = {
     {"kernel-never-returns", "7", kernel_never_returns},
     {"others-blocked", "7", others_blocked},
     {"others-build", "7", others_build},
+    {"others-begin", "7", others_begin},
     {"build-under-way", "7", build_under_way},
     {"others-call", "0", others_call},
-    {"two-threads", "7", two_threads},
     {"quick-exit", "7", quick, "quick"},
     {"at-once", "7", at_once},
     {"aborted", "SIGABRT", aborted},

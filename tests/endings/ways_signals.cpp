@@ -68,7 +68,8 @@ int handler_exits_in_finish() {
   return 0;
 }
 
-// Wherever it happens to be, again and again, so that it is in the middle of something now and then.
+// Wherever it happens to be, again and again, so that it is in the middle of something now and
+// then.
 int handler_exits_in_launches() {
   work = make_work();
   handle(SIGALRM, [](int) { std::exit(7); });
@@ -254,7 +255,8 @@ int masks() {
       }
       // glibc blocks them for a moment in threads that begin or end.
       if (!own) blocking_since.erase(entry->d_name);
-      const unsigned long since = blocking_since.try_emplace(entry->d_name, task.ticks).first->second;
+      const unsigned long since =
+          blocking_since.try_emplace(entry->d_name, task.ticks).first->second;
       require(!own || task.ticks - since < 3, "no thread blocks signals of its own faults");
       require(task.blocks(SIGTERM) && task.blocks(SIGINT) && task.blocks(SIGALRM),
               "Tutti's threads block the application's signals");
@@ -269,8 +271,8 @@ int masks() {
 }
 
 int handlers_stay() {
-  static constexpr int kSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD,
-                                     SIGPIPE, SIGALRM, SIGSEGV, SIGBUS, SIGILL, SIGABRT};
+  static constexpr int kSignals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD,
+                                     SIGPIPE, SIGALRM, SIGSEGV, SIGBUS,  SIGILL,  SIGABRT};
   for (const int signal : kSignals) handle(signal, [](int) { handled = 1; });
   work = make_work();
   launch(work);

@@ -69,14 +69,24 @@ void require(bool holds, const char* what) {
   std::_Exit(3);
 }
 
+void begin_somehow() {
+  cl_platform_id platforms[16];
+  cl_uint count = 0;
+  if (clGetPlatformIDs(16, platforms, &count) != CL_SUCCESS) return;
+  for (cl_uint i = 0; i < count && i < 16; ++i) {
+    cl_device_id device = nullptr;
+    if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) return;
+    clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+  }
+}
+
 Work make_work() {
   Work work;
   const cl_platform_id platform = find_platform();
-  require(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &work.device, nullptr),
-          "clGetDeviceIDs");
+  require(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &work.device, nullptr), "clGetDeviceIDs");
   cl_int code = CL_SUCCESS;
-  const cl_context_properties properties[] = {
-      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(platform), 0};
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(platform), 0};
   work.context = clCreateContext(properties, 1, &work.device, nullptr, nullptr, &code);
   require(code, "clCreateContext");
   work.queue = clCreateCommandQueue(work.context, work.device, 0, &code);
@@ -112,8 +122,8 @@ void launch(Work& work, cl_event wait_for, cl_event* event) {
 void run_endless(const Work& work, bool ends) {
   const size_t global = Work::kCount, local = 64;
   const cl_int value = ends ? -1 : 0;
-  clEnqueueFillBuffer(work.queue, work.buffer, &value, sizeof value, 0,
-                      Work::kCount * sizeof value, 0, nullptr, nullptr);
+  clEnqueueFillBuffer(work.queue, work.buffer, &value, sizeof value, 0, Work::kCount * sizeof value,
+                      0, nullptr, nullptr);
   clEnqueueNDRangeKernel(work.queue, work.endless, 1, nullptr, &global, &local, 0, nullptr,
                          nullptr);
   clFinish(work.queue);
@@ -121,9 +131,9 @@ void run_endless(const Work& work, bool ends) {
 
 bool runs_native_kernels(const Work& work) {
   cl_device_exec_capabilities able = 0;
-  require(clGetDeviceInfo(work.device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof able, &able,
-                          nullptr),
-          "clGetDeviceInfo");
+  require(
+      clGetDeviceInfo(work.device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof able, &able, nullptr),
+      "clGetDeviceInfo");
   return (able & CL_EXEC_NATIVE_KERNEL) != 0;
 }
 
@@ -166,8 +176,7 @@ void build_something_new(const Work& work, void(CL_CALLBACK* notify)(cl_program,
   const std::string options = "-D n" + number + "=3";
   const char* source = text.c_str();
   cl_int code = CL_SUCCESS;
-  const cl_program program =
-      clCreateProgramWithSource(work.context, 1, &source, nullptr, &code);
+  const cl_program program = clCreateProgramWithSource(work.context, 1, &source, nullptr, &code);
   if (code != CL_SUCCESS) return;  // the process is going down
   clBuildProgram(program, 1, &work.device, options.c_str(), notify, nullptr);
 }

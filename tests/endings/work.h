@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every ending has to do with: an OpenCL program with a queue, a buffer and kernels. Raw handles
-// on purpose: these processes release nothing, or release late. Thread-safe as OpenCL is.
+// What every ending has to do with: an OpenCL program with a queue, a buffer and kernels. Raw
+// handles on purpose: these processes release nothing, or release late. Thread-safe as OpenCL is.
 #pragma once
 
 #include <CL/cl.h>
@@ -33,6 +33,8 @@ struct Work {
 };
 
 Work make_work();
+/// The first calls of a process that may be going down meanwhile.
+void begin_somehow();
 /// `event`: of the launch, null: none.
 void launch(Work& work, cl_event wait_for = nullptr, cl_event* event = nullptr);
 /// A kernel that ends only if it is to, which it sees in the buffer.

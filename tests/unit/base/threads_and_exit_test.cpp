@@ -9,11 +9,18 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <future>
+#include <memory>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/calling_threads.h"
 #include "base/clock.h"
+#include "base/energy_sampler.h"
 #include "base/process_exit.h"
 #include "base/task_thread.h"
 #include "base/thread_signals.h"
@@ -134,6 +141,39 @@ TEST(CallingThreadsDeathTest, WhatGoesOnForEverWaitsForTheApplication) {
         });
         wait_for_threads(1);
         _exit(runs == 1 ? 7 : 8);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
+class Meter final : public EnergySensor {
+ public:
+  explicit Meter(std::atomic<int>& reads) : reads_(reads) {}
+  std::optional<double> joules() override { return ++reads_; }
+  const std::string& name() const override { return name_; }
+
+ private:
+  const std::string name_ = "meter";
+  std::atomic<int>& reads_;
+};
+
+TEST(CallingThreadsDeathTest, SensorsAreReadWhileTheApplicationIsThere) {
+  EXPECT_EXIT(
+      {
+        std::atomic<int> reads = 0;
+        std::vector<std::unique_ptr<EnergySensor>> sensors;
+        sensors.push_back(std::make_unique<Meter>(reads));
+        EnergySampler sampler(std::move(sensors), 1, [](const std::vector<EnergyReading>&) {});
+        const auto wait_for_reads = [&] {
+          for (const int before = reads; reads < before + 3;) sched_yield();
+        };
+        in_calling_thread([&] {
+          sampler.start();
+          wait_for_reads();
+        });
+        wait_for_threads(1);
+        in_calling_thread(wait_for_reads);
+        wait_for_threads(1);
+        _exit(7);
       },
       ::testing::ExitedWithCode(7), "");
 }
