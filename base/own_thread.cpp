@@ -23,9 +23,9 @@ struct Threads {
   ConditionVariable changed;
   size_t working TUTTI_GUARDED_BY(mutex) = 0;  // started, and neither joined nor ended
   size_t standing_in TUTTI_GUARDED_BY(mutex) = 0;
-  std::vector<OwnThread> ended TUTTI_GUARDED_BY(mutex);  // to be joined
+  std::vector<OwnThread> ended TUTTI_GUARDED_BY(mutex);  // to be joined by who stands in
 
-  /// So that whoever ends finds room for its end, and so does one more.
+  /// Whoever ends finds room for its end, and so does one more.
   void make_room() TUTTI_REQUIRES(mutex) {
     ended.reserve(ended.size() + working + standing_in + 1);
   }
@@ -78,14 +78,17 @@ void join_thread(const OwnThread& thread) {
   munmap(thread.stack, thread.stack_bytes);
 }
 
+// With no lock held: at its end a thread destroys what the application's callbacks have left there.
 void join_ended() {
-  std::vector<OwnThread> ended;
-  {
-    Threads& all = own_threads();
-    const MutexLock lock(all.mutex);
-    ended.swap(all.ended);
+  Threads& all = own_threads();
+  MutexLock lock(all.mutex);
+  while (!all.ended.empty()) {
+    const OwnThread thread = all.ended.back();
+    all.ended.pop_back();  // its room stays
+    lock.unlock();
+    join_thread(thread);
+    lock.lock();
   }
-  for (const OwnThread& thread : ended) join_thread(thread);
 }
 
 void count_ended() {
@@ -121,7 +124,6 @@ void* stand_in(void* argument) {
 }  // namespace
 
 OwnThread start_own_thread(void* (*main)(void*), void* argument) {
-  join_ended();
   Threads& all = own_threads();
   {
     const MutexLock lock(all.mutex);

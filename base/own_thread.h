@@ -22,7 +22,7 @@ OwnThread start_own_thread(void* (*main)(void*), void* argument);
 void start_unseen_thread(void* (*main)(void*), void* argument);
 /// Waits for its end; from itself: lets it go on and end unseen.
 void join_own_thread(const OwnThread& thread);
-/// To be called by a thread that ends for want of work, last of all: others join it.
+/// To be called by a thread that ends for want of work, last of all: who stands in joins it.
 void end_own_thread(const OwnThread& self);
 
 /// To be called when the application's last thread has gone, in that thread: until no thread of

@@ -25,6 +25,7 @@ namespace {
 
 std::atomic<void (*)()> exit_hook{nullptr};
 std::atomic<uint32_t> holds{0};  // threads that hold
+std::atomic<uint32_t> hooks{0};  // that run
 std::atomic<bool> in_child{false};
 
 thread_local bool holds_now = false;  // counted in `holds`
@@ -32,7 +33,6 @@ thread_local bool holds_now = false;  // counted in `holds`
 struct Exit {
   Mutex mutex;
   ConditionVariable changed;
-  uint32_t hooks TUTTI_GUARDED_BY(mutex) = 0;  // that run
   // Whether waiting for them was in vain.
   bool holds_hang TUTTI_GUARDED_BY(mutex) = false;
   bool hooks_hang TUTTI_GUARDED_BY(mutex) = false;
@@ -68,20 +68,19 @@ void end_hold() {
   state.changed.notify_all();
 }
 
-/// Waits until `left()`, which falls, is at most `least`, or it hangs.
-template <typename Left>
-void wait_patiently(Exit& state, uint32_t least, Left left, bool& hangs)
+/// Waits until `left`, which falls, is at most `least`, or it hangs.
+void wait_patiently(Exit& state, const std::atomic<uint32_t>& left, uint32_t least, bool& hangs)
     TUTTI_REQUIRES(state.mutex) {
   const uint64_t patience_ns = process_exit_detail::patience_ns.load();
   uint64_t until = now_ns() + patience_ns;
-  for (uint32_t before = left(); before > least && !hangs;) {
+  for (uint32_t before = left.load(); before > least && !hangs;) {
     const uint64_t now = now_ns();
     if (now >= until) {
       hangs = true;
       return;
     }
     state.changed.wait_for(state.mutex, static_cast<unsigned>((until - now) / 1'000'000 + 1));
-    const uint32_t rest = left();
+    const uint32_t rest = left.load();
     if (rest < before) until = now_ns() + patience_ns;
     before = rest;
   }
@@ -91,7 +90,7 @@ void run_hook(void (*hook)()) {
   static_cast<void>(guarded(hook));
   Exit& state = exit_state();
   const MutexLock lock(state.mutex);
-  --state.hooks;
+  hooks.fetch_sub(1);
   state.changed.notify_all();
 }
 
@@ -110,20 +109,15 @@ void leave_process() {
   Exit& state = exit_state();
   {
     const MutexLock lock(state.mutex);
-    wait_patiently(
-        state, holds_now ? 1 : 0, [] { return holds.load(); }, state.holds_hang);
+    wait_patiently(state, holds, holds_now ? 1 : 0, state.holds_hang);
   }
   if (auto* hook = exit_hook.exchange(nullptr)) {
-    {
-      const MutexLock lock(state.mutex);
-      ++state.hooks;
-    }
+    hooks.fetch_add(1);
     void* const argument = reinterpret_cast<void*>(hook);
     if (!guarded([&] { start_unseen_thread(hook_thread, argument); })) run_hook(hook);
   }
   const MutexLock lock(state.mutex);
-  wait_patiently(
-      state, 0, [&]() TUTTI_REQUIRES(state.mutex) { return state.hooks; }, state.hooks_hang);
+  wait_patiently(state, hooks, 0, state.hooks_hang);
 }
 
 }  // namespace

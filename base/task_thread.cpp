@@ -3,12 +3,11 @@
 
 #include <pthread.h>
 
-#include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
 #include "base/calling_threads.h"
-#include "base/guarded.h"
 #include "base/process_exit.h"
 
 namespace tutti {
@@ -55,13 +54,14 @@ void TaskThread::look_at_application() {
 void TaskThread::application_changed(bool gone) {
   const MutexLock lock(mutex_);
   if (gone) return wake_.notify_all();
-  // Where there is no thread for it, the next one that comes tries again.
-  static_cast<void>(guarded([&]() TUTTI_REQUIRES(mutex_) {
+  try {
     while (!for_application_.empty()) {
       add(for_application_.front());
       for_application_.pop_front();
     }
-  }));
+  } catch (const std::exception&) {
+    // There is no thread for it: the next time that the application comes tries again.
+  }
 }
 
 void TaskThread::add(std::function<void()> task) {

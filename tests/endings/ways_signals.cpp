@@ -225,7 +225,7 @@ Task look_at(const std::string& thread) {
   std::string skipped;
   for (int field = 3; field < 14; ++field) fields >> skipped;
   unsigned long user = 0, system = 0;
-  fields >> user >> system;
+  if (!(fields >> user >> system)) return {};  // it has ended meanwhile
   seen.ticks = user + system;
   return seen;
 }
@@ -238,7 +238,7 @@ int masks() {
   call_back(event, [](cl_event, cl_int, void*) {});
   std::atomic<bool> building{true};
   std::thread builder([&] {
-    build_something_new(work, nullptr, 3000);
+    build_something_new(work, nullptr, 600);
     building = false;
   });
   int seen = 0;
