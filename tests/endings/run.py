@@ -138,7 +138,7 @@ def main():
     parser.add_argument("--vendor-threads", action="store_true")
     parser.add_argument("--skip", action="append", default=[])
     parser.add_argument("--native")
-    parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--limit", type=float, default=200)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("ways", nargs="*")

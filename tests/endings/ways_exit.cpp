@@ -240,7 +240,7 @@ int faulty() {
   return 0;
 }
 
-constexpr Way kWays[] = {
+constexpr Way kExitWays[] = {
     {"all-released", "0", all_released},
     {"nothing-released", "0", nothing_released},
     {"running", "7", running},
@@ -267,6 +267,6 @@ constexpr Way kWays[] = {
 
 }  // namespace
 
-std::span<const Way> exit_ways() { return kWays; }
+std::span<const Way> exit_ways() { return kExitWays; }
 
 }  // namespace tutti::endings

@@ -12,20 +12,19 @@
 namespace tutti::endings {
 namespace {
 
-Work work;
-
 /// Errors are fine in a forked child, waiting for ever is not.
 void use_in_child() {
   const size_t global = Work::kCount, local = 64;
   const cl_int value = 1;
   cl_int code = CL_SUCCESS;
-  clCreateBuffer(work.context, CL_MEM_READ_WRITE, 64, nullptr, &code);
-  clEnqueueWriteBuffer(work.queue, work.buffer, CL_TRUE, 0, sizeof value, &value, 0, nullptr,
-                       nullptr);
-  clEnqueueNDRangeKernel(work.queue, work.kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr);
-  clFinish(work.queue);
-  clReleaseMemObject(work.buffer);
-  clReleaseCommandQueue(work.queue);
+  clCreateBuffer(the_work.context, CL_MEM_READ_WRITE, 64, nullptr, &code);
+  clEnqueueWriteBuffer(the_work.queue, the_work.buffer, CL_TRUE, 0, sizeof value, &value, 0,
+                       nullptr, nullptr);
+  clEnqueueNDRangeKernel(the_work.queue, the_work.kernel, 1, nullptr, &global, &local, 0, nullptr,
+                         nullptr);
+  clFinish(the_work.queue);
+  clReleaseMemObject(the_work.buffer);
+  clReleaseCommandQueue(the_work.queue);
 }
 
 int wait_for(pid_t child) {
@@ -35,83 +34,83 @@ int wait_for(pid_t child) {
 }
 
 int child_uses() {
-  work = make_work();
-  for (int i = 0; i < 20; ++i) launch(work);
+  the_work = make_work();
+  for (int i = 0; i < 20; ++i) launch(the_work);
   const pid_t child = fork();
   if (child == 0) {
     use_in_child();
     std::exit(0);
   }
   require(wait_for(child) == 0, "the child ends well");
-  check(work);
+  check(the_work);
   return 0;
 }
 
 int child_uses_nothing() {
-  work = make_work();
-  const cl_event held = gate(work);
-  launch(work, held);
+  the_work = make_work();
+  const cl_event held = gate(the_work);
+  launch(the_work, held);
   const pid_t child = fork();
   if (child == 0) std::exit(0);
   require(wait_for(child) == 0, "the child ends well");
   clSetUserEventStatus(held, CL_COMPLETE);
-  check(work);
+  check(the_work);
   return 0;
 }
 
 int child_ends_by_pthread_exit() {
-  work = make_work();
-  launch(work);
+  the_work = make_work();
+  launch(the_work);
   const pid_t child = fork();
   if (child == 0) pthread_exit(nullptr);
   require(wait_for(child) == 0, "the child ends well");
-  check(work);
+  check(the_work);
   return 0;
 }
 
 int child_before_first_use() {
   const pid_t child = fork();
-  work = make_work();
-  launch(work);
-  check(work);
+  the_work = make_work();
+  launch(the_work);
+  check(the_work);
   if (child == 0) std::exit(0);
   require(wait_for(child) == 0, "the child ends well");
   return 0;
 }
 
 int child_executes() {
-  work = make_work();
-  for (int i = 0; i < 20; ++i) launch(work);
+  the_work = make_work();
+  for (int i = 0; i < 20; ++i) launch(the_work);
   const pid_t child = fork();
   if (child == 0) {
     execl("/bin/true", "true", nullptr);
     _exit(1);
   }
   require(wait_for(child) == 0, "the child ends well");
-  check(work);
+  check(the_work);
   return 0;
 }
 
 int daemon_before() {
   require(daemon(1, 1) == 0, "daemon");
-  work = make_work();
-  for (int i = 0; i < 20; ++i) launch(work);
-  check(work);
-  release(work);
+  the_work = make_work();
+  for (int i = 0; i < 20; ++i) launch(the_work);
+  check(the_work);
+  release(the_work);
   tell("right");
   return 0;
 }
 
 int daemon_after() {
-  work = make_work();
-  for (int i = 0; i < 20; ++i) launch(work);
+  the_work = make_work();
+  for (int i = 0; i < 20; ++i) launch(the_work);
   require(daemon(1, 1) == 0, "daemon");
   use_in_child();
   tell("still there");
   return 0;
 }
 
-constexpr Way kWays[] = {
+constexpr Way kForkWays[] = {
     {"child-uses", "0", child_uses, nullptr, "tutti fork"},
     {"child-uses-nothing", "0", child_uses_nothing, nullptr, "fork"},
     {"child-ends-by-pthread-exit", "0", child_ends_by_pthread_exit, nullptr, "fork"},
@@ -123,6 +122,6 @@ constexpr Way kWays[] = {
 
 }  // namespace
 
-std::span<const Way> fork_ways() { return kWays; }
+std::span<const Way> fork_ways() { return kForkWays; }
 
 }  // namespace tutti::endings

@@ -183,7 +183,7 @@ int helper_set_free_late() {
   return 0;
 }
 
-constexpr Way kWays[] = {
+constexpr Way kLateWays[] = {
     {"destructor-before-releases", "0", destructor_before_releases},
     {"destructor-before-uses", "0", destructor_before_uses},
     {"destructor-after-releases", "0", destructor_after_releases},
@@ -198,6 +198,6 @@ constexpr Way kWays[] = {
 
 }  // namespace
 
-std::span<const Way> late_ways() { return kWays; }
+std::span<const Way> late_ways() { return kLateWays; }
 
 }  // namespace tutti::endings

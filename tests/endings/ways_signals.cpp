@@ -22,7 +22,6 @@
 namespace tutti::endings {
 namespace {
 
-Work work;
 volatile sig_atomic_t handled = 0;
 
 /// Without SA_RESTART: calls are interrupted.
@@ -52,58 +51,58 @@ void interrupt_main(int signal) {
 }
 
 int handler_exits() {
-  work = make_work();
-  launch(work);
+  the_work = make_work();
+  launch(the_work);
   handle(SIGINT, [](int) { std::exit(7); });
   raise(SIGINT);
   return 0;
 }
 
 int handler_exits_in_finish() {
-  work = make_work();
-  launch(work, gate(work));
+  the_work = make_work();
+  launch(the_work, gate(the_work));
   handle(SIGINT, [](int) { std::exit(7); });
   interrupt_main(SIGINT);
-  clFinish(work.queue);
+  clFinish(the_work.queue);
   return 0;
 }
 
 // Wherever it happens to be, again and again, so that it is in the middle of something now and
 // then.
 int handler_exits_in_launches() {
-  work = make_work();
+  the_work = make_work();
   handle(SIGALRM, [](int) { std::exit(7); });
   ring_in(20);
   for (;;) {
-    launch(work);
-    clFinish(work.queue);
+    launch(the_work);
+    clFinish(the_work.queue);
   }
 }
 
 int handler_exits_in_build() {
-  work = make_work();
+  the_work = make_work();
   handle(SIGALRM, [](int) { std::exit(7); });
   ring_in(5);
-  for (;;) build_something_new(work);
+  for (;;) build_something_new(the_work);
 }
 
 int handler_finishes() {
-  work = make_work();
-  launch(work);
+  the_work = make_work();
+  launch(the_work);
   handle(SIGINT, [](int) {
-    clFinish(work.queue);
+    clFinish(the_work.queue);
     handled = 1;
   });
   raise(SIGINT);
   require(handled == 1, "the handler has run");
-  check(work);
+  check(the_work);
   return 0;
 }
 
 int interrupted_wait_goes_on() {
-  work = make_work();
-  static const cl_event held = gate(work);
-  launch(work, held);
+  the_work = make_work();
+  static const cl_event held = gate(the_work);
+  launch(the_work, held);
   static const pthread_t main = pthread_self();
   handle(SIGINT, [](int) { handled = 1; });
   std::thread([] {
@@ -113,9 +112,9 @@ int interrupted_wait_goes_on() {
     wait_until_asleep(getpid());
     clSetUserEventStatus(held, CL_COMPLETE);
   }).detach();
-  require(clFinish(work.queue), "clFinish");
+  require(clFinish(the_work.queue), "clFinish");
   require(handled == 1, "it was interrupted");
-  check(work);
+  check(the_work);
   return 0;
 }
 
@@ -124,10 +123,10 @@ int everything_interrupted() {
   handle(SIGPROF, [](int) { handled = 1; });
   tick_each_millisecond(ITIMER_REAL);
   tick_each_millisecond(ITIMER_PROF);
-  work = make_work();
-  for (int i = 0; i < 100; ++i) launch(work);
-  check(work);
-  build_something_new(work);
+  the_work = make_work();
+  for (int i = 0; i < 100; ++i) launch(the_work);
+  check(the_work);
+  build_something_new(the_work);
   while (handled == 0) {
   }
   return 0;
@@ -146,25 +145,25 @@ sigset_t block_term() {
 
 int awaited() {
   const sigset_t term = block_term();
-  work = make_work();
-  for (int i = 0; i < 20; ++i) launch(work);
+  the_work = make_work();
+  for (int i = 0; i < 20; ++i) launch(the_work);
   send_term();
   int signal = 0;
   require(sigwait(&term, &signal) == 0 && signal == SIGTERM, "SIGTERM comes to who awaits it");
-  check(work);
+  check(the_work);
   return 0;
 }
 
 int read_from_file() {
   const sigset_t term = block_term();
   const int file = signalfd(-1, &term, SFD_CLOEXEC);
-  work = make_work();
-  for (int i = 0; i < 20; ++i) launch(work);
+  the_work = make_work();
+  for (int i = 0; i < 20; ++i) launch(the_work);
   send_term();
   signalfd_siginfo info{};
   require(read(file, &info, sizeof info) == sizeof info && info.ssi_signo == SIGTERM,
           "SIGTERM comes to who reads it");
-  check(work);
+  check(the_work);
   return 0;
 }
 
@@ -172,13 +171,13 @@ int read_from_file() {
 int awaited_by_another() {
   const sigset_t term = block_term();
   std::thread([] {
-    work = make_work();
-    for (int i = 0; i < 20; ++i) launch(work);
+    the_work = make_work();
+    for (int i = 0; i < 20; ++i) launch(the_work);
     static std::atomic<bool> called{false};
     cl_event event = nullptr;
-    launch(work, nullptr, &event);
+    launch(the_work, nullptr, &event);
     call_back(event, [](cl_event, cl_int, void*) { called = true; });
-    clFlush(work.queue);
+    clFlush(the_work.queue);
   }).join();
   send_term();
   int signal = 0;
@@ -187,20 +186,20 @@ int awaited_by_another() {
 }
 
 int dies_in_finish() {
-  work = make_work();
-  launch(work, gate(work));
+  the_work = make_work();
+  launch(the_work, gate(the_work));
   std::thread([] {
     wait_until_asleep(getpid());
     send_term();
   }).detach();
-  clFinish(work.queue);
+  clFinish(the_work.queue);
   return 0;
 }
 
 int dies_in_launches() {
-  work = make_work();
+  the_work = make_work();
   ring_in(20);  // SIGALRM ends the process
-  for (;;) launch(work);
+  for (;;) launch(the_work);
 }
 
 struct Task {
@@ -232,13 +231,13 @@ Task look_at(const std::string& thread) {
 
 /// The signals that threads of Tutti's block are those of the application, not their own.
 int masks() {
-  work = make_work();
+  the_work = make_work();
   cl_event event = nullptr;
-  launch(work, nullptr, &event);
+  launch(the_work, nullptr, &event);
   call_back(event, [](cl_event, cl_int, void*) {});
   std::atomic<bool> building{true};
   std::thread builder([&] {
-    build_something_new(work, nullptr, 600);
+    build_something_new(the_work, nullptr, 600);
     building = false;
   });
   int seen = 0;
@@ -274,10 +273,10 @@ int handlers_stay() {
   static constexpr int kSignals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD,
                                      SIGPIPE, SIGALRM, SIGSEGV, SIGBUS,  SIGILL,  SIGABRT};
   for (const int signal : kSignals) handle(signal, [](int) { handled = 1; });
-  work = make_work();
-  launch(work);
-  check(work);
-  build_something_new(work);
+  the_work = make_work();
+  launch(the_work);
+  check(the_work);
+  build_something_new(the_work);
   for (const int signal : kSignals) {
     struct sigaction now {};
     require(sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_DFL &&
@@ -287,7 +286,7 @@ int handlers_stay() {
   return 0;
 }
 
-constexpr Way kWays[] = {
+constexpr Way kSignalWays[] = {
     {"handler-exits", "7", handler_exits, nullptr, "handler"},
     {"handler-exits-in-finish", "7", handler_exits_in_finish, nullptr, "handler"},
     {"handler-exits-in-launches", "7", handler_exits_in_launches, nullptr, "handler"},
@@ -306,6 +305,6 @@ constexpr Way kWays[] = {
 
 }  // namespace
 
-std::span<const Way> signal_ways() { return kWays; }
+std::span<const Way> signal_ways() { return kSignalWays; }
 
 }  // namespace tutti::endings

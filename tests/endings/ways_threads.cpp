@@ -16,56 +16,54 @@
 namespace tutti::endings {
 namespace {
 
-Work work;
-
 [[noreturn]] void end_main() { pthread_exit(nullptr); }
 
 int main_ends() {
-  work = make_work();
-  launch(work);
-  check(work);
-  release(work);
+  the_work = make_work();
+  launch(the_work);
+  check(the_work);
+  release(the_work);
   tell("main ends");
   end_main();
 }
 
 /// All kinds of threads of the driver have worked, and are idle.
 int main_ends_after_much() {
-  work = make_work();
-  const cl_event held = gate(work);
+  the_work = make_work();
+  const cl_event held = gate(the_work);
   cl_event event = nullptr;
-  launch(work, held, &event);
+  launch(the_work, held, &event);
   call_back(event, [](cl_event, cl_int, void*) {});
   clEnqueueNativeKernel(
-      work.queue, [](void*) {}, nullptr, 0, 0, nullptr, nullptr, 1, &held, nullptr);
+      the_work.queue, [](void*) {}, nullptr, 0, 0, nullptr, nullptr, 1, &held, nullptr);
   clSetUserEventStatus(held, CL_COMPLETE);
-  check(work);
+  check(the_work);
   static std::atomic<bool> built{false};
-  build_something_new(work, [](cl_program, void*) { built = true; });
+  build_something_new(the_work, [](cl_program, void*) { built = true; });
   while (!built) std::this_thread::yield();
   tell("main ends");
   end_main();
 }
 
 int work_under_way() {
-  work = make_work();
+  the_work = make_work();
   cl_event event = nullptr;
-  for (int i = 0; i < 20; ++i) launch(work);
-  launch(work, nullptr, &event);
+  for (int i = 0; i < 20; ++i) launch(the_work);
+  launch(the_work, nullptr, &event);
   call_back(event, [](cl_event, cl_int, void*) {
     wait_until_main_has_ended();
-    check(work);
+    check(the_work);
     tell("right");
   });
-  clFlush(work.queue);
+  clFlush(the_work.queue);
   tell("main ends");
   end_main();
 }
 
 int held_for_ever() {
-  work = make_work();
-  launch(work, gate(work));
-  clFlush(work.queue);
+  the_work = make_work();
+  launch(the_work, gate(the_work));
+  clFlush(the_work.queue);
   tell("main ends");
   end_main();
 }
@@ -78,11 +76,11 @@ void CL_CALLBACK wait_for_term(cl_event, cl_int, void*) {
 
 // (Where the driver calls back in the thread that enqueues, main is still there.)
 [[noreturn]] void leave_a_callback_behind() {
-  work = make_work();
+  the_work = make_work();
   cl_event event = nullptr;
-  launch(work, nullptr, &event);
+  launch(the_work, nullptr, &event);
   call_back(event, wait_for_term);
-  clFlush(work.queue);
+  clFlush(the_work.queue);
   end_main();
 }
 
@@ -94,28 +92,29 @@ int handler_while_callback_runs() {
 }
 
 int dies_while_native_kernel_runs() {
-  work = make_work();
-  if (!runs_native_kernels(work)) wait_for_term(nullptr, 0, nullptr);
+  the_work = make_work();
+  if (!runs_native_kernels(the_work)) wait_for_term(nullptr, 0, nullptr);
   const auto kernel = [](void*) { wait_for_term(nullptr, 0, nullptr); };
-  clEnqueueNativeKernel(work.queue, kernel, nullptr, 0, 0, nullptr, nullptr, 0, nullptr, nullptr);
-  clFlush(work.queue);
+  clEnqueueNativeKernel(the_work.queue, kernel, nullptr, 0, 0, nullptr, nullptr, 0, nullptr,
+                        nullptr);
+  clFlush(the_work.queue);
   end_main();
 }
 
 /// Who has not called yet calls when all who had are gone, and so are Tutti's threads.
 int others_call_later() {
-  work = make_work();
-  launch(work);
-  check(work);
+  the_work = make_work();
+  launch(the_work);
+  check(the_work);
   std::thread([] {
     wait_until_main_has_ended();
     wait_until_no_thread_of_tutti();
-    for (int i = 0; i < 20; ++i) launch(work);
-    const cl_event held = gate(work);
-    launch(work, held);
+    for (int i = 0; i < 20; ++i) launch(the_work);
+    const cl_event held = gate(the_work);
+    launch(the_work, held);
     clSetUserEventStatus(held, CL_COMPLETE);
-    check(work);
-    release(work);
+    check(the_work);
+    release(the_work);
     tell("right");
     tell("main ends");  // it has before
   }).detach();
@@ -123,12 +122,12 @@ int others_call_later() {
 }
 
 int others_go_on() {
-  work = make_work();
+  the_work = make_work();
   std::thread([] {
-    launch(work);
+    launch(the_work);
     wait_until_main_has_ended();
-    for (int i = 0; i < 20; ++i) launch(work);
-    check(work);
+    for (int i = 0; i < 20; ++i) launch(the_work);
+    check(the_work);
     tell("right");
     std::exit(7);
   }).detach();
@@ -138,29 +137,29 @@ int others_go_on() {
 int threads_come_and_go() {
   for (int i = 0; i < 50; ++i) {
     std::thread([i] {
-      if (i == 0) work = make_work();
-      launch(work);
-      if (i % 2 == 0) check(work);
+      if (i == 0) the_work = make_work();
+      launch(the_work);
+      if (i % 2 == 0) check(the_work);
     }).join();
   }
-  std::thread([] { check(work); }).join();
+  std::thread([] { check(the_work); }).join();
   return 0;
 }
 
 int thread_leaves_objects() {
-  work = make_work();
+  the_work = make_work();
   std::thread([] {
     cl_int code = CL_SUCCESS;
-    const cl_command_queue own = clCreateCommandQueue(work.context, work.device, 0, &code);
+    const cl_command_queue own = clCreateCommandQueue(the_work.context, the_work.device, 0, &code);
     require(code, "clCreateCommandQueue");
-    const cl_command_queue mine = work.queue;
-    work.queue = own;
-    launch(work);
+    const cl_command_queue mine = the_work.queue;
+    the_work.queue = own;
+    launch(the_work);
     clFlush(own);
     require(clFinish(own), "clFinish");
-    work.queue = mine;
+    the_work.queue = mine;
   }).join();
-  check(work);
+  check(the_work);
   return 0;
 }
 
@@ -176,16 +175,16 @@ struct ReleasedLate {
 
 int thread_releases_at_its_end() {
   std::thread([] {
-    thread_local ReleasedLate late{make_work()};
-    launch(late.own);
+    thread_local ReleasedLate own_late{make_work()};
+    launch(own_late.own);
   }).join();
   return 0;
 }
 
 /// (Its objects are destroyed when the process exits, if it does.)
 int main_releases_at_its_end() {
-  thread_local ReleasedLate late{make_work()};
-  launch(late.own);
+  thread_local ReleasedLate own_late{make_work()};
+  launch(own_late.own);
   tell("main ends");
   end_main();
 }
@@ -194,20 +193,20 @@ int main_releases_at_its_end() {
 int specific_data_release() {
   static pthread_key_t key;
   pthread_key_create(&key, [](void*) {
-    launch(work);
-    check(work);
-    release(work);
+    launch(the_work);
+    check(the_work);
+    release(the_work);
     tell("released");
   });
   std::thread([] {
     pthread_setspecific(key, &key);
-    work = make_work();
-    launch(work);
+    the_work = make_work();
+    launch(the_work);
   }).join();
   return 0;
 }
 
-constexpr Way kWays[] = {
+constexpr Way kThreadWays[] = {
     {"main-ends", "end", main_ends, "main ends"},
     {"main-ends-after-much", "end", main_ends_after_much, "main ends"},
     {"work-under-way", "end", work_under_way, "right"},
@@ -226,6 +225,6 @@ constexpr Way kWays[] = {
 
 }  // namespace
 
-std::span<const Way> thread_ways() { return kWays; }
+std::span<const Way> thread_ways() { return kThreadWays; }
 
 }  // namespace tutti::endings

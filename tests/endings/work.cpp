@@ -14,6 +14,9 @@
 #include <vector>
 
 namespace tutti::endings {
+
+Work the_work;
+
 namespace {
 
 std::string the_platform = "Tutti";

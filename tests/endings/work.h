@@ -32,6 +32,9 @@ struct Work {
   cl_int launches = 0;          // of `kernel`
 };
 
+/// Of ways that have one for the whole process.
+extern Work the_work;
+
 Work make_work();
 /// The first calls of a process that may be going down meanwhile.
 void begin_somehow();

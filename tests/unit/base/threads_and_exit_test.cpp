@@ -53,7 +53,16 @@ void run_in(TaskThread& thread) {
   done.get_future().wait();
 }
 
-TEST(CallingThreadsDeathTest, ThreadsEndWithTheLastOfTheApplicationAndBeginAnew) {
+class CallingThreadsDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "ThreadSanitizer has a thread of its own, and threads are counted here";
+#endif
+  }
+};
+
+TEST_F(CallingThreadsDeathTest, ThreadsEndWithTheLastOfTheApplicationAndBeginAnew) {
   EXPECT_EXIT(
       {
         TaskThread one("one");
@@ -72,7 +81,7 @@ TEST(CallingThreadsDeathTest, ThreadsEndWithTheLastOfTheApplicationAndBeginAnew)
       ::testing::ExitedWithCode(7), "");
 }
 
-TEST(CallingThreadsDeathTest, WhatIsUnderWayEndsFirst) {
+TEST_F(CallingThreadsDeathTest, WhatIsUnderWayEndsFirst) {
   EXPECT_EXIT(
       {
         TaskThread one("one");
@@ -93,7 +102,7 @@ TEST(CallingThreadsDeathTest, WhatIsUnderWayEndsFirst) {
       ::testing::ExitedWithCode(7), "");
 }
 
-TEST(CallingThreadsDeathTest, TheApplicationsSignalsAreTakenWhileSomethingIsUnderWay) {
+TEST_F(CallingThreadsDeathTest, TheApplicationsSignalsAreTakenWhileSomethingIsUnderWay) {
   EXPECT_EXIT(
       {
         TaskThread thread("one");
@@ -106,7 +115,7 @@ TEST(CallingThreadsDeathTest, TheApplicationsSignalsAreTakenWhileSomethingIsUnde
       ::testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST(CallingThreadsDeathTest, TheApplicationsMaskIsTheirs) {
+TEST_F(CallingThreadsDeathTest, TheApplicationsMaskIsTheirs) {
   EXPECT_EXIT(
       {
         const SignalMask blocked(signals_of_the_application());  // the application's threads, too
@@ -127,7 +136,7 @@ TEST(CallingThreadsDeathTest, TheApplicationsMaskIsTheirs) {
       ::testing::ExitedWithCode(7), "");
 }
 
-TEST(CallingThreadsDeathTest, WhatGoesOnForEverWaitsForTheApplication) {
+TEST_F(CallingThreadsDeathTest, WhatGoesOnForEverWaitsForTheApplication) {
   EXPECT_EXIT(
       {
         TaskThread thread("one");
@@ -156,7 +165,7 @@ class Meter final : public EnergySensor {
   std::atomic<int>& reads_;
 };
 
-TEST(CallingThreadsDeathTest, SensorsAreReadWhileTheApplicationIsThere) {
+TEST_F(CallingThreadsDeathTest, SensorsAreReadWhileTheApplicationIsThere) {
   EXPECT_EXIT(
       {
         std::atomic<int> reads = 0;
@@ -178,7 +187,7 @@ TEST(CallingThreadsDeathTest, SensorsAreReadWhileTheApplicationIsThere) {
       ::testing::ExitedWithCode(7), "");
 }
 
-TEST(CallingThreadsDeathTest, WithoutACallThreadsStay) {
+TEST_F(CallingThreadsDeathTest, WithoutACallThreadsStay) {
   EXPECT_EXIT(
       {
         TaskThread thread("one");
