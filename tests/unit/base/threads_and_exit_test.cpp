@@ -201,6 +201,7 @@ TEST_F(CallingThreadsDeathTest, WithoutACallThreadsStay) {
 TEST(ExitHoldDeathTest, ExitWaitsForWhatHolds) {
   EXPECT_EXIT(
       {
+        process_exit_detail::patience_ns = 600'000'000'000;
         static std::atomic<bool> held{false};
         static std::atomic<bool> ended{false};
         std::atexit([] { _exit(ended ? 7 : 8); });  // a vendor's
@@ -209,7 +210,7 @@ TEST(ExitHoldDeathTest, ExitWaitsForWhatHolds) {
           const ExitHold hold;
           held = true;
           while (!vendors_gone()) sched_yield();
-          for (int i = 0; i < 1000; ++i) sched_yield();
+          for (int i = 0; i < 100; ++i) sched_yield();
           ended = true;
         }).detach();
         while (!held) sched_yield();
