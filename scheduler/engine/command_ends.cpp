@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cl_error_name.h"
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/model_keeping.h"
 
@@ -96,6 +97,11 @@ void CommandEnds::finish_if_ended(const Ref<Node>& command) {
 }
 
 bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
+  if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+    parts_.backends.health().note_failure(command->backend, Error{status, cl_error_name(status)});
+  } else if (status == CL_COMPLETE) {
+    parts_.backends.health().note_success(command->backend);
+  }
   bool timed = command->trace != nullptr;
   {
     MutexLock lock(log_.mutex());
@@ -219,6 +225,13 @@ Status CommandEnds::wait_for(std::span<Command* const> commands) {
                 "a command that was waited for failed");
   }
   return {};
+}
+
+void CommandEnds::lost(uint32_t backend, const Error& why) {
+  for (const auto& owner : parts_.backends.memory(backend).owners()) {
+    auto& buffer = static_cast<LogicalBuffer&>(*owner);
+    log_.note_lost(buffer, buffer.lose(backend), why.code);
+  }
 }
 
 Status CommandEnds::finish(Stream& stream) {

@@ -25,6 +25,7 @@ class CommandEnds final : public NodeOwner {
  public:
   /// Of the engine, for as long as this lives.
   struct Parts {
+    BackendSet& backends;
     CommandLog& log;
     Planner& planner;
     PerformanceModel& model;
@@ -66,6 +67,8 @@ class CommandEnds final : public NodeOwner {
   void wait_for_data(const Ref<Node>& command);
   /// wait() for all. CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when any failed.
   Status wait_for(std::span<Command* const> commands);
+  /// A device is lost: content that lies there alone has failed.
+  void lost(uint32_t backend, const Error& why);
   /// As Engine::finish() and Engine::abandon().
   Status finish(Stream& stream);
   void abandon(Stream& stream);

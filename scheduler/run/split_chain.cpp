@@ -7,6 +7,41 @@
 
 namespace tutti::scheduler {
 
+std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend,
+                                                   std::span<const PackageUse> uses) {
+  uint64_t number = 0;
+  {
+    MutexLock lock(mutex_);
+    number = ++last_number_;
+    running_.push_back({number, backend, {uses.begin(), uses.end()}});
+  }
+  // Asked when everybody can see the package: one of an earlier launch may have to be computed anew
+  // (take_back), which asks the other way round.
+  for (auto earlier = before(); earlier; earlier = earlier->before()) {
+    if (!earlier->meets_others(uses, backend)) continue;
+    withdraw(number);
+    return std::nullopt;
+  }
+  return number;
+}
+
+uint64_t SplitRun::announce(uint32_t backend, std::span<const PackageUse> uses) {
+  for (;;) {
+    for (auto earlier = before(); earlier; earlier = earlier->before()) {
+      earlier->wait_for_others(uses, backend);
+    }
+    if (const auto number = announce_at_once(backend, uses)) return *number;
+  }
+}
+
+void SplitRun::withdraw(uint64_t number) {
+  {
+    MutexLock lock(mutex_);
+    std::erase_if(running_, [&](const Running& package) { return package.number == number; });
+  }
+  package_ended_.notify_all();
+}
+
 void SplitRun::note_written(uint64_t number, bool failed) {
   const auto numbered = [number](const Running& package) { return package.number == number; };
   std::vector<PackageUse> uses;
@@ -77,17 +112,20 @@ void SplitRun::show_launched() {
 }
 
 bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
-  const auto meet = [](const PackageUse& later, const PackageUse& running) {
+  const auto meet = [](const PackageUse& later, const PackageUse& running, bool anywhere) {
+    const bool overwritten = anywhere || later.place == running.place;
     return later.buffer == running.buffer &&
            (!apart(later.write, running.write) || !apart({later.read}, running.write) ||
-            (later.place == running.place && !apart(later.write, {running.read})));
+            (overwritten && !apart(later.write, {running.read})));
   };
   return std::any_of(running_.begin(), running_.end(), [&](const Running& package) {
     // The device's own packages come one after the other.
     return package.backend != backend &&
            std::any_of(uses.begin(), uses.end(), [&](const PackageUse& later) {
              return std::any_of(package.uses.begin(), package.uses.end(),
-                                [&](const PackageUse& use) { return meet(later, use); });
+                                [&](const PackageUse& use) {
+                                  return meet(later, use, package.backend == kNobody);
+                                });
            });
   });
 }
@@ -163,7 +201,7 @@ uint64_t SplitRun::bytes_between(const KernelWork& next, const KernelPlan& plan)
       if (!view.buffer || use.read.empty()) continue;
       for (const Part& own_part : own_parts) {
         if (own_part.backend == part.backend) continue;
-        for (const PackageUse& own : uses_of_package(own_part.backend, own_part.range)) {
+        for (const PackageUse& own : uses_of(own_part.backend, own_part.range)) {
           if (own.buffer != view.buffer.get() || own.place == own.buffer->place_on(part.backend)) {
             continue;
           }
