@@ -97,10 +97,12 @@ Result<size_t> KernelExecutable::max_work_group_size() {
   for (uint32_t i = 0; i < program_->backend_end(); ++i) {
     if ((built_on() >> i & 1) != 0) consider(program_->backends().traits(i).max_work_group);
   }
-  TUTTI_TRY(for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
+  const Status asked = for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
     consider(ask<size_t>(kernel, CL_KERNEL_WORK_GROUP_SIZE).value_or(0));
-  }));
-  max_work_group_size_.store(smallest, std::memory_order_relaxed);
+  });
+  // Another device may compute it all the same.
+  if (!asked && program_->backends().real_count() == 1) return tl::unexpected(asked.error());
+  if (asked) max_work_group_size_.store(smallest, std::memory_order_relaxed);
   return smallest;
 }
 

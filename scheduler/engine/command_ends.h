@@ -18,6 +18,8 @@
 #include "scheduler/order/command_log.h"
 #include "scheduler/order/command_tasks.h"
 #include "scheduler/plan/planner.h"
+#include "scheduler/run/host_execution.h"
+#include "scheduler/run/kernel_runs.h"
 
 namespace tutti::scheduler {
 
@@ -31,6 +33,8 @@ class CommandEnds final : public NodeOwner {
     PerformanceModel& model;
     RunSummary& summary;
     RunTrace& trace;
+    HostExecution& host;
+    KernelRuns& runs;
     LaunchBatches* batches;  // null: there are none
     Workers& workers;
     CommandTasks& tasks;
@@ -89,6 +93,10 @@ class CommandEnds final : public NodeOwner {
   /// A launch has ended well that uses what may have failed: which of that it needs, and what it
   /// has written anew.
   void look_closely(const Ref<Node>& command) TUTTI_EXCLUDES(log_.mutex());
+  /// A direct command has ended with an error. Where what it needs is still there, and nothing that
+  /// relies on it has begun, it is carried out anew, maybe elsewhere, and finished. False: it is
+  /// not.
+  bool carry_out_anew(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Node>& command, cl_int status);
   /// wait() of this command alone, whatever it overtook.

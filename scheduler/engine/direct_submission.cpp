@@ -134,7 +134,10 @@ bool DirectSubmission::start(const Ref<Node>& command, const std::optional<Kerne
     if (command->state != Node::State::kWaiting || command->early) return false;
     waited.stream = command->stream;
     auto assessed = assess(waited, {});
-    if (assessed.decided.path != Admission::Path::kDirect) return false;
+    // The vendor would not know that what it reads has failed, nor would who comes behind it.
+    if (assessed.decided.path != Admission::Path::kDirect || failed_input(assessed.uses)) {
+      return false;
+    }
     admit(waited, {}, std::move(assessed));
   }
   post(std::move(waited));

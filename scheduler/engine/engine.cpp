@@ -71,7 +71,8 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
                              backends, log, *this, ends, planner, model, summary, direct, executor})
                        : nullptr;
 
-  CommandEnds ends{{backends, log, planner, model, summary, trace, batches.get(), workers, tasks}};
+  CommandEnds ends{
+      {backends, log, planner, model, summary, trace, host, runs, batches.get(), workers, tasks}};
   Assessor assessor{backends, planner, direct, executor};
   DirectSubmission submission{{backends, log, assessor, direct, planner, model, summary, host, runs,
                                ends, workers, tasks}};

@@ -35,6 +35,12 @@ class Executor {
   static bool overwrites(const Work& work) {
     return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work);
   }
+  /// A transfer that may be carried out once more after it has failed: it reads nothing that it
+  /// writes.
+  static bool repeatable(const Work& work) {
+    return overwrites(work) || std::holds_alternative<ReadWork>(work) ||
+           std::holds_alternative<CopyWork>(work);
+  }
   /// What such a work replaces counts as valid in the host's copy alone, so that execute() puts the
   /// new content there.
   static void overwrite_at_host(const Work& work);

@@ -82,6 +82,32 @@ TEST_F(Elsewhere, ADeviceThatRefusesWholeLaunches) {
   }
 }
 
+TEST_F(Elsewhere, AWholeLaunchThatFailsInTheVendorsQueue) {
+  for (const char* devices : {"dd", "hh", "gg", "ss", "hd"}) {
+    for (const bool in_place : {false, true}) {
+      SCOPED_TRACE(std::string(devices) + (in_place ? ", in place" : ""));
+      begin(devices, SplitMode::kNever);
+      auto a = buffer(2), b = buffer(5);
+      ASSERT_TRUE(engine->finish(*stream));
+      for (auto* fake : fakes) {
+        fake->fail_launches = 1;
+        fake->spoil_failed = true;
+      }
+      const auto launch = enqueue(*stream, map_kernel(in_place ? b : a, b, 1));
+      ASSERT_TRUE(launch);
+      const Status finished = engine->finish(*stream);
+      if (in_place) {  // what it needs is gone
+        EXPECT_EQ((*launch)->status(), CL_OUT_OF_RESOURCES);
+      } else {
+        EXPECT_TRUE(finished);
+        EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+        EXPECT_EQ(read(*stream, b), filled(7));
+      }
+      engine.reset();
+    }
+  }
+}
+
 TEST_F(Elsewhere, ALostDeviceTakesNoPartAndWhatItAloneHeldHasFailed) {
   begin("dd", SplitMode::kForce);
   auto a = buffer(2), b = buffer(5), c = buffer(7);
