@@ -11,7 +11,7 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr uint32_t kInARow = 3;        // failures: then the device is tried
+constexpr uint32_t kInARow = 3;         // failures: then the device is tried
 constexpr uint32_t kTrustedAfter = 64;  // successes after a failure
 constexpr uint64_t kFirstInterval = 1'000'000'000;
 constexpr uint64_t kLongestInterval = 300'000'000'000;
@@ -45,10 +45,9 @@ void DeviceHealth::calm(uint32_t backend) {
   uint32_t left = device.suspicion.load(std::memory_order_relaxed);
   if (left == 0 || !device.suspicion.compare_exchange_strong(left, left - 1)) return;
   if (left > 1) return;
-  const bool any =
-      std::any_of(devices_.begin(), devices_.end(), [](const Device& one) {
-        return one.suspicion.load(std::memory_order_relaxed) > 0;
-      });
+  const bool any = std::any_of(devices_.begin(), devices_.end(), [](const Device& one) {
+    return one.suspicion.load(std::memory_order_relaxed) > 0;
+  });
   any_suspect_.store(any, std::memory_order_relaxed);
 }
 

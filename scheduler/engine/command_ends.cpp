@@ -179,8 +179,8 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
     plan->split = false;
     parts_.planner.evaluate(*kernel, *plan);
     const bool again =
-        called_off || (plan->exact && writes_anew(uses_of_package(*kernel, *plan, command->backend,
-                                                                  0, 1)));
+        called_off ||
+        (plan->exact && writes_anew(uses_of_package(*kernel, *plan, command->backend, 0, 1)));
     if (!again) return false;
   }
   {

@@ -75,11 +75,10 @@ Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& str
   if (!sent && parts_.backends.real_count() > 1 && !submission.marks) {
     parts_.backends.health().note_failure(submission.backend, sent.error());
     log_.set_running(command);
-    parts_.tasks.post(parts_.workers.device(submission.backend), command,
-                      [this, waited = Waited{command, Ref<Stream>(&stream), submission,
-                                             plan ? std::optional(*plan) : std::nullopt}] {
-                        carry_out(waited);
-                      });
+    parts_.tasks.post(
+        parts_.workers.device(submission.backend), command,
+        [this, waited = Waited{command, Ref<Stream>(&stream), submission,
+                               plan ? std::optional(*plan) : std::nullopt}] { carry_out(waited); });
     return command;
   }
   if (!sent) {

@@ -74,8 +74,8 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   CommandEnds ends{
       {backends, log, planner, model, summary, trace, host, runs, batches.get(), workers, tasks}};
   Assessor assessor{backends, planner, direct, executor};
-  DirectSubmission submission{{backends, log, assessor, direct, planner, model, summary, host, runs,
-                               ends, workers, tasks}};
+  DirectSubmission submission{
+      {backends, log, assessor, direct, planner, model, summary, host, runs, ends, workers, tasks}};
   Conductor conductor{
       {log, planner, trace, settings, submission, ends, room, runs, chains, host, workers, tasks}};
   BlockingCommands blocking{

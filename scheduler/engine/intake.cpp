@@ -17,8 +17,9 @@ bool Intake::waits_for_turn_only(const Stream& stream, const EnqueueOptions& opt
 bool Intake::joins_batches(const Stream& stream, const EnqueueOptions& options) {
   const StreamOptions& how = stream.options();
   // Each launch of a device that has failed is carried out so that it can be undone.
-  return parts_.batches && !parts_.backends.health().any_suspect() && !how.out_of_order && !(options.observed && how.profiling) &&
-         !parts_.trace.wants_all() && waits_for_turn_only(stream, options);
+  return parts_.batches && !parts_.backends.health().any_suspect() && !how.out_of_order &&
+         !(options.observed && how.profiling) && !parts_.trace.wants_all() &&
+         waits_for_turn_only(stream, options);
 }
 
 Result<Ref<Node>> Intake::enqueue(Stream& stream, Work&& work, const EnqueueOptions& options) {

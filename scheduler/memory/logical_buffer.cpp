@@ -310,7 +310,7 @@ bool LogicalBuffer::transferring_locked(Place place, uint64_t begin, uint64_t en
 
 Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t* moved) {
   const ByteStrips strips = widened(given);
-  PlaceSet tried = 0;   // places from where it could not be brought
+  PlaceSet tried = 0;  // places from where it could not be brought
   MutexLock lock(mutex_);
   for (;;) {
     const auto missing = missing_locked(place, strips);
@@ -361,8 +361,8 @@ Status LogicalBuffer::bring(PlaceSet sources, Place place, const SegmentRows& ro
   if (!between) return move(source_of(sources), place, rows);
   // With two devices nobody else would look for it in the host's copy; with more they may, but
   // to allocate and pin that takes longer than to move it.
-  const bool passed_on = backends_.count() == 2 || (rows.length() > kTransferBlock &&
-                                                    !host_.load(std::memory_order_acquire));
+  const bool passed_on = backends_.count() == 2 ||
+                         (rows.length() > kTransferBlock && !host_.load(std::memory_order_acquire));
   if (rows.count == 1 && passed_on) return move_staged(first_of(sources), place, begin, end, moved);
   if (!image_ && rows.count == 1 && rows.length() > kTransferBlock) {
     return move_in_blocks(place, begin, end, moved);
@@ -462,7 +462,8 @@ Status LogicalBuffer::move_staged(Place from, Place to, uint64_t begin, uint64_t
   const Status brought =
       move_between(backends_, {from - 1, source}, {to - 1, target}, image(), {begin, end});
   if (!brought) {  // whichever has failed
-    for (const Place place : {from, to}) backends_.health().note_failure(place - 1, brought.error());
+    for (const Place place : {from, to})
+      backends_.health().note_failure(place - 1, brought.error());
     return brought;
   }
   if (moved) *moved += end - begin;  // out; the caller counts the way in

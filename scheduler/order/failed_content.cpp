@@ -101,8 +101,7 @@ void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int erro
   }
 }
 
-void CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges,
-                           cl_int error) {
+void CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error) {
   if (ranges.empty()) return;
   MutexLock lock(mutex_);
   for (const ByteRange& range : ranges) spoil(buffer, range, error);

@@ -282,8 +282,7 @@ Status Executor::move_rows(LogicalBuffer& buffer, uint32_t backend,
 }
 
 Status Executor::gather_at_host(LogicalBuffer& buffer,
-                                std::span<const ResidencyMap::Segment> segments,
-                                const Ways& ways) {
+                                std::span<const ResidencyMap::Segment> segments, const Ways& ways) {
   for (const ResidencyMap::Segment& segment : segments) {
     TUTTI_TRY(buffer.make_valid(kHostPlace, segment.begin, segment.end));
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());

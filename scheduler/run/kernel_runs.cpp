@@ -37,8 +37,8 @@ Status KernelRuns::run_once(const Ref<Node>& command, KernelPlan& plan, PackageR
       parts_.planner.evaluate(work, plan);
       if (plan.exact) TUTTI_TRY(before.keep(uses_of_package(work, plan, backend, 0, 1)));
     }
-    return parts_.executor.execute_kernel(work, uses_of(work, &plan), *queue, backend,
-                                          ran, launched);
+    return parts_.executor.execute_kernel(work, uses_of(work, &plan), *queue, backend, ran,
+                                          launched);
   };
   Status status = run();
   parts_.backends.health().note(backend, status);

@@ -52,9 +52,9 @@ class KernelRuns {
  private:
   std::unique_ptr<Balancer> balancer_for(KernelPlan& plan,
                                          const std::vector<BalancerDevice>& devices);
-  /// As planned; `ran` gets its times. Where it fails and nothing of it is left, `as_before` is set.
-  Status run_once(const Ref<Node>& command, KernelPlan& plan, PackageRecord& ran,
-                  bool& as_before);
+  /// As planned; `ran` gets its times. Where it fails and nothing of it is left, `as_before` is
+  /// set.
+  Status run_once(const Ref<Node>& command, KernelPlan& plan, PackageRecord& ran, bool& as_before);
   std::shared_ptr<Verification> verification_of(const KernelWork& work, const KernelPlan& plan);
   void whole_ended(const Ref<Node>& command, const KernelPlan& plan, const Status& status,
                    const PackageRecord& ran);

@@ -43,7 +43,7 @@ class SplitRun {
     Status status;
     std::span<const PackageRecord> packages;
     std::vector<uint64_t> slices;  // per participant
-    bool nothing_ran = false;  // no device could compute anything: buffers are as they were
+    bool nothing_ran = false;      // no device could compute anything: buffers are as they were
     uint64_t begun_ns = 0;
     double balanced_seconds = 0;  // had all devices ended together, as fast as they were
     bool read_meanwhile = false;  // its results were fetched while it computed, which takes time
