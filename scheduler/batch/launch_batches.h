@@ -101,7 +101,8 @@ class LaunchBatches {
 
   /// The device has not taken what was to join: it is a command of its own, maybe elsewhere. False:
   /// there is no other device, and the error is the call's.
-  bool may_go_elsewhere(uint32_t backend, const Error& why) {
+  bool may_go_elsewhere(Stream& stream, uint32_t backend, const Error& why) {
+    log_.drain(stream, backend);
     parts_.backends.health().note_failure(backend, why);
     return parts_.backends.real_count() > 1;
   }

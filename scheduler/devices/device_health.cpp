@@ -54,6 +54,7 @@ void DeviceHealth::calm(uint32_t backend) {
 void DeviceHealth::note_failure(uint32_t backend, const Error& why) {
   if (alone_ || !blames_device(why.code) || vendors_gone()) return;
   Device& device = devices_[backend];
+  device.all.fetch_add(1, std::memory_order_relaxed);
   device.suspicion.store(kTrustedAfter, std::memory_order_relaxed);
   any_suspect_.store(true, std::memory_order_relaxed);
   const uint32_t failures = device.failures.fetch_add(1, std::memory_order_relaxed) + 1;

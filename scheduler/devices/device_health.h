@@ -57,6 +57,10 @@ class DeviceHealth {
   void note_success(uint32_t backend) {
     if (any_suspect_.load(std::memory_order_relaxed)) calm(backend);
   }
+  /// Failures of the device so far.
+  uint64_t failures(uint32_t backend) const {
+    return devices_[backend].all.load(std::memory_order_relaxed);
+  }
   /// Whether this is the first failure of the device that the user is told of.
   bool tells(uint32_t backend) { return !devices_[backend].told.exchange(true); }
   /// A device that takes no part is tried again.
@@ -69,6 +73,7 @@ class DeviceHealth {
     std::atomic<uint32_t> suspicion{0};  // successes until it is trusted again
     std::atomic<uint64_t> next_trial_ns{0};
     std::atomic<bool> told{false};
+    std::atomic<uint64_t> all{0};  // failures
     uint64_t interval_ns = 0;  // of trials
   };
 

@@ -312,11 +312,7 @@ Status CommandEnds::finish(Stream& stream) {
   }
   for (; direct != 0; direct &= direct - 1) {
     const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
-    for (auto* queue : stream.queues.existing(backend)) {
-      if (const Status ended = queue->finish(); !ended) {
-        log_.note_queue_failed(stream, backend, code_of(ended));
-      }
-    }
+    log_.drain(stream, backend);
   }
   for (const auto& command : commands) wait(command);
   MutexLock lock(log_.mutex());

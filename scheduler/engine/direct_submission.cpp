@@ -72,6 +72,7 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
 Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& stream,
                                            const Submission& submission, const KernelPlan* plan) {
   auto sent = send_one(command, stream, submission, plan);
+  if (!sent) log_.drain(stream, submission.backend);
   if (!sent && parts_.backends.real_count() > 1 && !submission.marks) {
     parts_.backends.health().note_failure(submission.backend, sent.error());
     log_.set_running(command);
@@ -158,6 +159,7 @@ void DirectSubmission::send(Waited now) {
     const bool passed = parts_.tasks.run(now.command, [&] {
       sent = send_one(now.command, *now.stream, now.submission, now.plan ? &*now.plan : nullptr);
     });
+    if (passed && !sent) log_.drain(*now.stream, now.submission.backend);
     if (passed && !sent && parts_.backends.real_count() == 1) {
       log_.finish(now.command, sent.error().code);
     } else if (passed && !sent) {

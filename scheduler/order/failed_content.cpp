@@ -101,6 +101,14 @@ void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int erro
   }
 }
 
+void CommandLog::drain(Stream& stream, uint32_t backend) {
+  for (auto* queue : stream.queues.existing(backend)) {
+    if (const Status ended = queue->finish(); !ended) {
+      note_queue_failed(stream, backend, code_of(ended));
+    }
+  }
+}
+
 void CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error) {
   if (ranges.empty()) return;
   MutexLock lock(mutex_);

@@ -3,6 +3,8 @@
 // and a device that fails again and again takes no part.
 #include "engine_fixture.h"
 #include "scheduler/devices/device_health.h"
+#include "scheduler/observe/energy_monitor.h"
+#include "scheduler/observe/run_summary.h"
 
 namespace tutti::testing {
 namespace {
@@ -128,6 +130,19 @@ TEST_F(Elsewhere, ALostDeviceTakesNoPartAndWhatItAloneHeldHasFailed) {
   ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 3)));
   EXPECT_EQ(read(*stream, b), filled(9));  // written anew
   EXPECT_EQ(fakes[1]->launches, before);
+}
+
+TEST_F(Elsewhere, TheSummaryNamesDevicesThatHaveFailed) {
+  begin("dd", SplitMode::kForce);
+  auto a = buffer(2), b = buffer(5);
+  fakes[1]->fail_launches = 1;
+  ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+  ASSERT_TRUE(engine->finish(*stream));
+  EnergyMonitor energy(*set, EnergySettings(), Objective::kTime);
+  RunSummary summary(*set, "-", energy);
+  EXPECT_NE(summary.text().find("1 fake 1 has failed 1 time\n"), std::string::npos);
+  EXPECT_EQ(summary.text().find("0 fake 0 has failed"), std::string::npos);
+  EXPECT_NE(summary.json().find("\"failures\": 1,"), std::string::npos) << summary.json();
 }
 
 // ---- the health of devices, by a clock that stands still
