@@ -39,6 +39,17 @@ std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan
   return uses;
 }
 
+void find_ways(std::span<PackageUse> uses) {
+  for (PackageUse& use : uses) {
+    const auto comes = [&](const ByteStrips& strips) {
+      if (strips.empty()) return false;
+      const auto missing = use.buffer->missing(use.place, strips);
+      return (use.place == kHostPlace ? missing.bytes : missing.elsewhere) > 0;
+    };
+    use.into_host = comes({.range = use.read}) || (!use.overwrites && comes(use.write));
+  }
+}
+
 bool writes_anew(std::span<const PackageUse> uses) {
   return std::none_of(uses.begin(), uses.end(),
                       [&](const PackageUse& use) { return needs_before(use, uses); });

@@ -21,8 +21,13 @@ struct PackageUse {
   ByteRange read;
   ByteStrips write;
   bool overwrites = false;
+  // What it needs has to be brought to the host's copy first, there to stay or on its way.
+  bool into_host = false;
   uint32_t argument = 0;
 };
+
+/// Sets into_host, by where the content lies now.
+void find_ways(std::span<PackageUse> uses);
 
 /// Of these slices on the device. What merges see to is not written.
 std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan& plan,

@@ -7,9 +7,9 @@
 
 namespace tutti::scheduler {
 
-std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend,
-                                                   std::span<const PackageUse> uses) {
+std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<PackageUse> uses) {
   uint64_t number = 0;
+  if (before()) find_ways(uses);
   {
     MutexLock lock(mutex_);
     number = ++last_number_;
@@ -25,8 +25,9 @@ std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend,
   return number;
 }
 
-uint64_t SplitRun::announce(uint32_t backend, std::span<const PackageUse> uses) {
+uint64_t SplitRun::announce(uint32_t backend, std::span<PackageUse> uses) {
   for (;;) {
+    if (before()) find_ways(uses);
     for (auto earlier = before(); earlier; earlier = earlier->before()) {
       earlier->wait_for_others(uses, backend);
     }
@@ -68,6 +69,12 @@ void SplitRun::note_written(uint64_t number, bool failed) {
 std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place place,
                                               size_t& seen) {
   std::vector<ByteRange> ranges;
+  // What is fetched may come to the host's copy, where packages of the launch before may still
+  // read.
+  bool in_host = false;
+  for (uint32_t i = 0; i < parts_.backends.count(); ++i) {
+    in_host |= buffer.place_on(i) == kHostPlace;
+  }
   MutexLock lock(mutex_);
   read_meanwhile_ = true;
   package_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
@@ -76,7 +83,7 @@ std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place
       const bool here = use.buffer == &buffer && use.place == place && !use.write.strided();
       if (here && !use.write.empty()) ranges.push_back(use.write.range);
     }
-    return finished_ || !ranges.empty();
+    return finished_ || (!ranges.empty() && !(before_ && in_host));
   });
   if (finished_) ranges.clear();
   return ranges;
@@ -114,9 +121,12 @@ void SplitRun::show_launched() {
 bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
   const auto meet = [](const PackageUse& later, const PackageUse& running, bool anywhere) {
     const bool overwritten = anywhere || later.place == running.place;
+    // Content that is newer than what runs there must not come to the host's copy under it.
+    const bool comes = later.into_host && running.place == kHostPlace;
     return later.buffer == running.buffer &&
            (!apart(later.write, running.write) || !apart({later.read}, running.write) ||
-            (overwritten && !apart(later.write, {running.read})));
+            ((overwritten || comes) && !apart(later.write, {running.read})) ||
+            (comes && !apart({later.read}, {running.read})));
   };
   return std::any_of(running_.begin(), running_.end(), [&](const Running& package) {
     // The device's own packages come one after the other.
@@ -158,6 +168,7 @@ void SplitRun::first_now() {
     earlier.swap(before_);
     first_ns_ = now_ns();
   }
+  package_ended_.notify_all();
   leave();
 }
 

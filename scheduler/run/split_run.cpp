@@ -333,7 +333,7 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
       Range range = std::exchange(seat.pending, {});
       if (range.count == 0) range = next_range(participant, insist);
       if (range.count > 0) {
-        const auto uses = uses_of(seat.backend, range);
+        auto uses = uses_of(seat.backend, range);
         if (try_launch(participant, seat, range, announce(seat.backend, uses), uses, {})) {
           show_launched();
           if (in_flight.size() < most) continue;
@@ -372,7 +372,7 @@ void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_fligh
   if (!sit_down(participant, *seat)) return;  // take_part() will say why
   seat->pending = next_range(participant, false);
   if (seat->pending.count == 0) return;
-  const auto uses = uses_of(seat->backend, seat->pending);
+  auto uses = uses_of(seat->backend, seat->pending);
   const bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
     return use.buffer->missing(use.place, {.range = use.read}).bytes == 0 &&
            (use.overwrites || use.buffer->missing(use.place, use.write).bytes == 0);

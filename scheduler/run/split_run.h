@@ -157,8 +157,8 @@ class SplitRun {
   std::shared_ptr<SplitRun> started_next() TUTTI_EXCLUDES(mutex_);
   /// A package is about to be launched: its number in running_. Waits until nothing of earlier
   /// launches that is under way on other devices meets the uses; or does not, then absent.
-  uint64_t announce(uint32_t backend, std::span<const PackageUse> uses) TUTTI_EXCLUDES(mutex_);
-  std::optional<uint64_t> announce_at_once(uint32_t backend, std::span<const PackageUse> uses)
+  uint64_t announce(uint32_t backend, std::span<PackageUse> uses) TUTTI_EXCLUDES(mutex_);
+  std::optional<uint64_t> announce_at_once(uint32_t backend, std::span<PackageUse> uses)
       TUTTI_EXCLUDES(mutex_);
   /// It will not be launched.
   void withdraw(uint64_t number) TUTTI_EXCLUDES(mutex_);
