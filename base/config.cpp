@@ -17,6 +17,7 @@
 
 #include "base/lower_case.h"
 #include "base/nearest.h"
+#include "base/safe_file.h"
 
 extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
 
@@ -237,7 +238,7 @@ bool set_option(LoadedConfig& loaded, std::string_view key, std::string_view tex
   return false;
 }
 
-void read_file(LoadedConfig& loaded, const std::string& path, bool must_exist) {
+void read_settings(LoadedConfig& loaded, const std::string& path, bool must_exist) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
@@ -250,12 +251,14 @@ void read_file(LoadedConfig& loaded, const std::string& path, bool must_exist) {
     loaded.warnings.push_back(fmt::format("{} is not a file; it is ignored.", path));
     return;
   }
-  if (access(path.c_str(), R_OK) != 0) {
+  // Whoever can write it chooses which libraries are loaded.
+  const auto content = read_file(path, {kMiB, Owner::kUserOrRoot});
+  if (!content) {
     loaded.warnings.push_back(
-        fmt::format("{} cannot be read: {}; it is ignored.", path, strerror(errno)));
+        fmt::format("{} cannot be read: {}; it is ignored.", path, content.error().message));
     return;
   }
-  const toml::parse_result result = toml::parse_file(path);
+  const toml::parse_result result = toml::parse(*content, path);
   if (!result) {
     loaded.warnings.push_back(fmt::format("{}:{}: {}. The file is ignored.", path,
                                           result.error().source().begin.line,
@@ -351,7 +354,7 @@ ConfigSources ConfigSources::of_process() {
 LoadedConfig load_config(const ConfigSources& sources) {
   LoadedConfig loaded;
   const bool named = !variable(sources, "TUTTI_CONFIG").empty();
-  for (const std::string& path : configuration_files(sources)) read_file(loaded, path, named);
+  for (const std::string& path : configuration_files(sources)) read_settings(loaded, path, named);
   for (const auto& entry : sources.environment) {
     const std::string& name = entry.first;
     const std::string& value = entry.second;

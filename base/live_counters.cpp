@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/live_counters.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -15,8 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <memory>
 #include <new>
 #include <type_traits>
 
@@ -62,48 +58,24 @@ bool is_stale(const char* name) {
   return start_ticks(process) != ticks;
 }
 
-/// The folder, if it is this user's alone; -1, with the reason in `why`.
-int open_folder(const std::string& folder, std::string& why) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    why = std::strerror(errno);
-    return -1;
-  }
-  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (opened < 0) {
-    why = std::strerror(errno);
-    return -1;
-  }
-  struct stat status {};
-  if (fstat(opened, &status) != 0 || status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
-    why = "it is not this user's alone";
-    close(opened);
-    return -1;
-  }
-  return opened;
-}
-
 /// Null, with the reason in `why`.
-File* make_file(int folder, const std::string& name, std::string& why) {
-  unlinkat(folder, name.c_str(), 0);  // of the program that this process was before exec()
-  const int made =
-      openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (made < 0) {
-    why = std::strerror(errno);
+File* make_file(const OwnFolder& folder, const std::string& name, std::string& why) {
+  folder.remove(name);  // of the program that this process was before exec()
+  const auto made = make_private_file(name, 0, folder.descriptor());
+  if (!made) {
+    why = made.error().message;
     return nullptr;
   }
   // All of it is there, or a write to it would kill the application when the disk is full.
   void* memory = MAP_FAILED;
-  if (const int failed = posix_fallocate(made, 0, sizeof(File)); failed != 0) {
+  if (const int failed = posix_fallocate(made->get(), 0, sizeof(File)); failed != 0) {
     why = std::strerror(failed);
   } else {
-    memory = mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
+    memory = mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, made->get(), 0);
     if (memory == MAP_FAILED) why = std::strerror(errno);
   }
-  close(made);
   if (memory == MAP_FAILED) {
-    unlinkat(folder, name.c_str(), 0);
+    folder.remove(name);
     return nullptr;
   }
   return new (memory) File;
@@ -130,15 +102,16 @@ void start(const std::string& folder) {
   MutexLock lock(adding);
   if (folder.empty() || the_file.load(std::memory_order_relaxed)) return;
   std::string why;
-  const int opened = open_folder(folder, why);
+  const auto opened = OwnFolder::open(folder, OwnFolder::Missing::kIsMade);
   File* made = nullptr;
   const uint64_t ticks = start_ticks(getpid());
-  if (opened >= 0) {
-    remove_stale(opened);
+  if (opened) {
+    remove_stale(*opened);
     const std::string name = fmt::format("{}-{}", getpid(), ticks);
-    made = make_file(opened, name, why);
+    made = make_file(*opened, name, why);
     path = folder + "/" + name;
-    close(opened);
+  } else {
+    why = opened.error().message;
   }
   if (!made) {
     log(LogLevel::kInfo, "tutti top will not see this process: {}: {}", folder, why);
@@ -160,29 +133,18 @@ void start(const std::string& folder) {
   the_file.store(made, std::memory_order_release);
 }
 
-void remove_stale(int folder) {
+void remove_stale(const OwnFolder& folder) {
   constexpr size_t kMost = 4096;  // entries to be looked at
-  const int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (own < 0) return;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(own), closedir);
-  if (!entries) {
-    close(own);
-    return;
-  }
-  size_t seen = 0;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours
-  for (const dirent* entry = readdir(entries.get()); entry && seen < kMost;
-       entry = readdir(entries.get()), ++seen) {
-    if (!is_stale(entry->d_name)) continue;
+  for (const std::string& name : folder.names(kMost)) {
+    if (!is_stale(name.c_str())) continue;
     // Of another namespace of process numbers (a container) nothing can be said.
-    const int file = openat(folder, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) continue;
+    const auto file = folder.open_file(name, kMostFileBytes);
+    if (!file) continue;
     alignas(Header) std::array<char, sizeof(Header)> bytes{};
-    const bool whole = pread(file, bytes.data(), bytes.size(), 0) == sizeof(Header);
-    close(file);
+    const bool whole = pread(file->get(), bytes.data(), bytes.size(), 0) == sizeof(Header);
     uint64_t space = 0;
     std::memcpy(&space, bytes.data() + offsetof(Header, pid_namespace), sizeof space);
-    if (!whole || space == pid_namespace()) unlinkat(folder, entry->d_name, 0);
+    if (!whole || space == pid_namespace()) folder.remove(name);
   }
 }
 
@@ -242,9 +204,7 @@ uint32_t number_of(const Kernel* kernel) {
 }
 
 uint64_t start_ticks(int process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text;
-  std::getline(file, text);
+  const std::string text = first_line_of(fmt::format("/proc/{}/stat", process));
   // The second field is the program's name in brackets, which may hold anything; this is the 22nd.
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return 0;

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/kept_file.h"
 
 namespace tutti::live {
 
@@ -118,8 +119,10 @@ void start(const std::string& folder);
 /// Removes the file. Counters stay usable.
 void stop();
 
-/// Removes from the open folder what processes left that are gone.
-void remove_stale(int folder);
+/// No file is larger, of whatever version.
+inline constexpr uint64_t kMostFileBytes = 4 * kMiB;
+/// Removes from the folder what processes left that are gone.
+void remove_stale(const OwnFolder& folder);
 
 /// The process's own; null: there are none.
 Header* process();

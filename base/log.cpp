@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <set>
 
 #include "base/keep_forever.h"
+#include "base/output_file.h"
 #include "base/printable.h"
 #include "base/thread_annotations.h"
 
@@ -37,6 +40,16 @@ spdlog::logger* stderr_logger() {
     return made;
   }();
   return logger;
+}
+
+/// Appends to the file, whose folder is made.
+Result<spdlog::sink_ptr> file_sink(const std::string& path) {
+  make_folder_for(path);
+  TUTTI_ASSIGN(Descriptor file, open_output(path, Content::kIsAppendedTo));
+  FILE* const stream = fdopen(file.get(), "a");
+  if (!stream) return fail(CL_OUT_OF_HOST_MEMORY, std::strerror(errno));
+  file.give_up();  // never closed: the logger stays
+  return std::make_shared<spdlog::sinks::stdout_sink_base<spdlog::details::console_mutex>>(stream);
 }
 
 }  // namespace
@@ -83,14 +96,16 @@ void start_log(LogLevel level, const std::string& file) {
     the_logger.store(stderr_logger(), std::memory_order_release);
     return;
   }
-  try {
-    auto* logger = make_logger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(file));
-    logger->set_pattern("%Y-%m-%d %H:%M:%S.%f %P %t %l: %v");
-    the_logger.store(logger, std::memory_order_release);
-  } catch (const std::exception& error) {
+  const auto sink = file_sink(file);
+  if (!sink) {
     the_logger.store(stderr_logger(), std::memory_order_release);
-    log(LogLevel::kWarning, "TUTTI_LOG: {}; the log goes to stderr", error.what());
+    log(LogLevel::kWarning, "TUTTI_LOG: {}: {}; the log goes to stderr", file,
+        sink.error().message);
+    return;
   }
+  auto* logger = make_logger(*sink);
+  logger->set_pattern("%Y-%m-%d %H:%M:%S.%f %P %t %l: %v");
+  the_logger.store(logger, std::memory_order_release);
 }
 
 }  // namespace tutti

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/output_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace tutti {
 
@@ -70,9 +74,11 @@ bool holds_something_else(const std::string& output, std::initializer_list<Writt
   std::error_code error;
   if (!fs::is_regular_file(output, error)) return false;
   std::string begin(512, '\0');
-  std::ifstream file(output, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  begin.resize(static_cast<size_t>(std::max<std::streamsize>(0, file.gcount())));
+  const auto file = open_to_read(output, {.most_bytes = UINT64_MAX});
+  // What cannot be looked at is taken for somebody's work.
+  if (!file) return fs::file_size(output, error) > 0;
+  begin.resize(
+      static_cast<size_t>(std::max<ssize_t>(0, pread(file->get(), begin.data(), begin.size(), 0))));
   const std::string line = begin.substr(0, begin.find('\n'));
   std::erase_if(begin,
                 [](char c) { return std::string_view(" \t\r\n").find(c) != std::string::npos; });
@@ -86,6 +92,41 @@ std::string overwrites_other(const std::string& output, std::initializer_list<Wr
   return fmt::format(
       "{} exists and is nothing that Tutti has written there; remove it, or name another file",
       output);
+}
+
+void make_folder_for(const std::string& path) {
+  std::error_code ignored;
+  fs::create_directories(fs::path(path).parent_path(), ignored);
+}
+
+Result<Descriptor> open_output(const std::string& path, Content content, Waiting waiting) {
+  const auto failure = [](int error) { return fail(CL_INVALID_VALUE, std::strerror(error)); };
+  constexpr const char* kPipe = "it is a pipe, not a file";
+  const bool waits = waiting == Waiting::kAccepted;
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
+                    (content == Content::kIsAppendedTo ? O_APPEND : 0) | (waits ? 0 : O_NONBLOCK);
+  Descriptor file(open(path.c_str(), flags, 0666));
+  struct stat status {};
+  if (!file && errno == ENXIO) return fail(CL_INVALID_VALUE, kPipe);  // that nobody reads
+  if (!file || fstat(file.get(), &status) != 0) return failure(errno);
+  if (!waits) {
+    if (S_ISFIFO(status.st_mode)) return fail(CL_INVALID_VALUE, kPipe);
+    fcntl(file.get(), F_SETFL, flags & O_APPEND);  // a terminal takes whole lines
+  }
+  if (content == Content::kIsReplaced && S_ISREG(status.st_mode) && ftruncate(file.get(), 0) != 0) {
+    return failure(errno);
+  }
+  return file;
+}
+
+Status write_output(const std::string& path, std::string_view content, Waiting waiting) {
+  TUTTI_ASSIGN(Descriptor file, open_output(path, Content::kIsReplaced, waiting));
+  TUTTI_TRY(write_all(file, content));
+  // Some file systems say only now that there was no room.
+  if (close(file.give_up()) != 0 && errno != EINTR) {
+    return fail(CL_OUT_OF_RESOURCES, std::strerror(errno));
+  }
+  return {};
 }
 
 }  // namespace tutti

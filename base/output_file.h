@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/safe_file.h"
+
 namespace tutti {
 
 /// Why a word is taken for a forgotten name ("--", "--summary"), or empty where it names a file.
@@ -29,5 +31,22 @@ bool holds_something_else(const std::string& output, std::initializer_list<Writt
 
 /// The same as a sentence for a person; empty: it may be written.
 std::string overwrites_other(const std::string& output, std::initializer_list<Written> kinds);
+
+/// Makes the folder that the file is to lie in, with the usual modes, where it can be made.
+void make_folder_for(const std::string& path);
+
+/// What happens to what a file holds already. kStays: whoever opens it cuts it off.
+enum class Content : uint8_t { kIsReplaced, kIsAppendedTo, kStays };
+/// Whether a pipe is written, whose reader may keep us waiting: no application should wait for
+/// that, a command of a person's may.
+enum class Waiting : uint8_t { kRefused, kAccepted };
+
+/// Opens a file that a person named, which is made with the usual modes. Errors say what is wrong
+/// without its name.
+Result<Descriptor> open_output(const std::string& path, Content content,
+                               Waiting waiting = Waiting::kRefused);
+/// Replaces what the file holds.
+Status write_output(const std::string& path, std::string_view content,
+                    Waiting waiting = Waiting::kRefused);
 
 }  // namespace tutti

@@ -2,16 +2,15 @@
 #include "base/pci_link.h"
 
 #include <charconv>
-#include <fstream>
+
+#include "base/safe_file.h"
 
 namespace tutti {
 
 std::optional<PciLink> pci_link(const std::string& address, const std::string& folder) {
   if (address.empty() || address.find('/') != std::string::npos) return std::nullopt;
   const auto first_line = [&](const char* name) {
-    std::string text;
-    std::getline(std::ifstream(folder + "/" + address + "/" + name), text);
-    return text;
+    return first_line_of(folder + "/" + address + "/" + name);
   };
   PciLink link{first_line("current_link_speed"), 0};
   const std::string lanes = first_line("current_link_width");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that a terminal may get. Names of devices, kernels and files are what others have written:
-// a control character in one would move the cursor, set colours or worse. Pure functions.
+// Text that a terminal may get, as itself or from a file of ours that somebody looks at. Names of
+// devices, kernels and files are what others have written: a control character in one would move
+// the cursor, set colours or worse. The one place that says what is shown. Pure functions.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -42,6 +44,41 @@ inline std::string printable(std::string_view text, std::string_view kept = {}) 
     at += std::max<size_t>(bytes, 1);
   }
   return shown;
+}
+
+/// The number of the character at `at`, which has `bytes` bytes.
+inline uint32_t code_point(std::string_view text, size_t at, size_t bytes) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  uint32_t code = bytes == 1 ? byte(0) : byte(0) & (0x7fu >> bytes);
+  for (size_t i = 1; i < bytes; ++i) code = code << 6 | (byte(i) & 0x3fu);
+  return code;
+}
+
+/// "\uXXXX": of the characters of hidden_bytes(), none of which is larger.
+inline std::string json_escape(uint32_t code) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) text += kDigits[code >> shift & 15];
+  return text;
+}
+
+/// JSON, which is UTF-8, with escapes for what is hidden in its strings, and for the ASCII
+/// characters of `also`. Line breaks stand between its values only. Libraries escape C0 at most.
+inline std::string printable_json(std::string_view json, std::string_view also = {}) {
+  std::string made;
+  made.reserve(json.size() + 1);
+  for (size_t at = 0; at < json.size();) {
+    const size_t bytes = std::max<size_t>(utf8_bytes(json, at), 1);
+    const bool escaped = (json[at] != '\n' && hidden_bytes(json, at, bytes) > 0) ||
+                         also.find(json[at]) != std::string_view::npos;
+    if (escaped) {
+      made += json_escape(code_point(json, at, bytes));
+    } else {
+      made += json.substr(at, bytes);
+    }
+    at += bytes;
+  }
+  return made;
 }
 
 }  // namespace tutti

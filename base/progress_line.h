@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a command is busy with: a line on a terminal that each next one replaces; nothing at all in
 // a pipe or a file. For programs that own their terminal, never for the driver, which is a guest in
-// somebody's. It needs no other header of ours, so that ordinary OpenCL clients may use it. Used by
-// one thread.
+// somebody's. Headers alone, so that ordinary OpenCL clients may use it. Used by one thread.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -11,6 +10,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+
+#include "base/printable.h"
 
 namespace tutti {
 
@@ -29,14 +30,8 @@ class ProgressLine {
         text.size() >= size.ws_col) {
       text.resize(size.ws_col - 1);
     }
-    for (size_t i = 0; i < text.size(); ++i) {
-      const auto byte = static_cast<unsigned char>(text[i]);
-      const bool c1 = i > 0 && text[i - 1] == '\xc2' && byte >= 0x80 && byte < 0xa0;
-      if (byte < 0x20 || byte == 0x7f || c1) text[i] = '?';
-      if (c1) text[i - 1] = '?';
-    }
     // The cursor goes back, so that other output begins in the first column.
-    put("\r\033[K" + text + "\r");
+    put("\r\033[K" + printable(text) + "\r");
     shown_ = !text.empty();
   }
   /// "WHAT: DONE of ALL", at most ten times a second.

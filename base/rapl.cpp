@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/rapl.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/safe_file.h"
+
 namespace tutti {
 namespace {
 
@@ -21,22 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr double kJoulesPerMicrojoule = 1e-6;
 
-/// The first line of a small file; empty and errno where it cannot be read.
-std::string first_line(const fs::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
-  char text[128];
-  const ssize_t size = read(file, text, sizeof text);
-  const int error = errno;
-  close(file);
-  errno = error;
-  if (size <= 0) return {};
-  const std::string_view all(text, static_cast<size_t>(size));
-  return std::string(all.substr(0, all.find('\n')));
-}
-
 std::optional<uint64_t> number_in(const fs::path& path) {
-  const std::string text = first_line(path);
+  const std::string text = first_line_of(path);
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end == text.data()) return std::nullopt;
@@ -107,7 +93,7 @@ FoundSensor find_rapl(const std::string& folder) {
   std::vector<Package> packages;
   std::string names;
   for (const fs::path& zone : zones) {
-    const std::string name = first_line(zone / "name");
+    const std::string name = first_line_of(zone / "name");
     if (!name.starts_with("package")) continue;
     Package package{zone / "energy_uj"};
     const auto now = number_in(package.counter);

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,8 +18,8 @@
 #include "base/cl_error_name.h"
 #include "base/log.h"
 #include "base/output_file.h"
+#include "base/printable.h"
 #include "base/task_thread.h"
-#include "base/utf8.h"
 
 namespace tutti::trace {
 
@@ -149,16 +148,13 @@ void Sink::start(const std::string& path) {
   if (starter != 0 && starter != getpid()) return;  // as in stop()
   MutexLock lock(mutex_);
   if (writer_) return;
-  struct stat before {};
-  if (stat(path.c_str(), &before) == 0 && S_ISFIFO(before.st_mode)) {
-    return refuse(path, "it is a pipe, not a file");  // to open it might wait for ever
-  }
   if (holds_something_else(path, {Written::kTrace})) {
     return refuse(path, "it exists and is no trace; it stays as it is");
   }
   // Not cut before it is known to be ours alone.
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) return refuse(path, std::strerror(errno));
+  auto opened = open_output(path, Content::kStays);
+  if (!opened) return refuse(path, opened.error().message);
+  const int file = opened->give_up();
   if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     close(file);
     return refuse(path,
@@ -359,8 +355,8 @@ void put_quoted(fmt::memory_buffer& to, std::string_view text) {
     } else if (c == '"' || c == '\\') {
       to.push_back('\\');
       to.push_back(c);
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(to), "\\u{:04x}", static_cast<unsigned>(c));
+    } else if (hidden_bytes(text, at, bytes) > 0) {
+      put(to, json_escape(code_point(text, at, bytes)));
     } else {
       put(to, text.substr(at, bytes));
     }

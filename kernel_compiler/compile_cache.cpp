@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #define XXH_INLINE_ALL
@@ -23,11 +23,11 @@
 namespace tutti::kernel_compiler {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr uint64_t kMostBytes = uint64_t{128} << 20;  // of a folder
 constexpr size_t kMostOfOne = size_t{8} << 20;
-constexpr unsigned kTrimOneIn = 16;  // folders are looked through once in so many files
+static_assert(kMostOfOne <= kMostKeptBytes);
+constexpr uint64_t kMostOfSource = 64 * kMiB;  // a larger header's program is analysed anew
+constexpr unsigned kTrimOneIn = 16;            // folders are looked through once in so many files
 constexpr time_t kDay = 86400;
 
 uint64_t hash_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
@@ -61,41 +61,44 @@ bool still_holds(const FileLookup& lookup) {
   if (stat(lookup.path.c_str(), &status) != 0) return lookup.state == kAbsent;
   if (S_ISDIR(status.st_mode)) return lookup.state == kFolder;
   if (lookup.state == kPresent) return true;
-  const auto content = read_kept(lookup.path);
+  const auto content = read_file(lookup.path, {.most_bytes = kMostOfSource});
   return content ? state_of_content(*content) == lookup.state : lookup.state == kAbsent;
 }
 
 /// Files that are used are kept longest. Once a day is enough.
-void note_use(const std::string& file) {
+void note_use(const Descriptor& file) {
   struct stat status {};
-  if (stat(file.c_str(), &status) != 0 || std::time(nullptr) - status.st_mtim.tv_sec < kDay) return;
-  utimensat(AT_FDCWD, file.c_str(), nullptr, 0);
+  if (fstat(file.get(), &status) != 0) return;
+  if (std::time(nullptr) - status.st_mtim.tv_sec >= kDay) futimens(file.get(), nullptr);
 }
 
-std::optional<CompileOutput> recall(const std::string& file, const std::string& key) {
-  const auto text = read_kept(file);
-  if (!text) return std::nullopt;
-  const auto answer = answer_in(*text, key);
+std::optional<CompileOutput> recall(const std::string& folder, const std::string& name,
+                                    const std::string& key) {
+  const auto own = OwnFolder::open(folder, OwnFolder::Missing::kFails);
+  if (!own) return std::nullopt;
+  const auto file = own->open_file(name, kMostOfOne);
+  if (!file) return std::nullopt;
+  const auto text = read_rest(*file, kMostOfOne);
+  const auto answer = text ? answer_in(*text, key) : std::nullopt;
   if (!answer) return std::nullopt;
   auto output = decode_output(*answer);
   if (!output || !output->ok || !output->repeatable ||
       !std::all_of(output->files.begin(), output->files.end(), still_holds)) {
     return std::nullopt;
   }
-  note_use(file);
+  note_use(*file);
   return std::move(*output);
 }
 
-void remember(const std::string& file, const std::string& key, const std::string& answer) {
+void remember(const std::string& folder, const std::string& name, const std::string& key,
+              const std::string& answer) {
   const std::string text = file_text(key, answer);
   if (text.size() > kMostOfOne) return;
-  if (const Status kept = keep_file(file, text); !kept) {
+  if (const Status kept = keep_file(folder + "/" + name, text); !kept) {
     log(LogLevel::kDebug, "a program's analysis is not remembered: {}", kept.error().message);
     return;
   }
-  if (hash_of(key) % kTrimOneIn == 0) {
-    trim_kept_programs(fs::path(file).parent_path().string(), kMostBytes);
-  }
+  if (hash_of(key) % kTrimOneIn == 0) trim_kept_programs(folder, kMostBytes);
 }
 
 }  // namespace
@@ -105,42 +108,44 @@ Result<CompileOutput> compile_or_recall(const CompileRequest& request, const std
   if (library.empty()) return compile(request);
   const std::string text = encode_request(request);
   const std::string key = library + text;
-  const std::string file = fmt::format("{}/{:016x}", folder, hash_of(key));
-  if (auto known = recall(file, key)) {
-    log(LogLevel::kDebug, "a program's analysis is recalled from {}", file);
+  const std::string name = fmt::format("{:016x}", hash_of(key));
+  if (auto known = recall(folder, name, key)) {
+    log(LogLevel::kDebug, "a program's analysis is recalled from {}/{}", folder, name);
     return std::move(*known);
   }
   TUTTI_ASSIGN(const std::string answer, compile_text(text));
   auto output = read_answer(answer);
   // The file may have been replaced by an update after it was loaded.
   const bool same = loaded_library() == library;
-  if (output && output->ok && output->repeatable && same) remember(file, key, answer);
+  if (output && output->ok && output->repeatable && same) remember(folder, name, key, answer);
   return output;
 }
 
 void trim_kept_programs(const std::string& folder, uint64_t most_bytes) {
+  constexpr size_t kMostFiles = 100000;
   struct Kept {
-    fs::file_time_type used;
+    std::pair<time_t, long> used;
     uint64_t bytes;
-    fs::path path;
+    std::string name;
   };
+  const auto own = OwnFolder::open(folder, OwnFolder::Missing::kFails);
+  if (!own) return;
   std::vector<Kept> files;
   uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code gone;
-    Kept kept{at->last_write_time(gone), at->file_size(gone), at->path()};
-    if (gone) continue;
-    bytes += kept.bytes;
-    files.push_back(std::move(kept));
+  for (std::string& name : own->names(kMostFiles)) {
+    struct stat status {};
+    if (fstatat(own->descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const auto size = static_cast<uint64_t>(status.st_size);
+    bytes += size;
+    files.push_back({{status.st_mtim.tv_sec, status.st_mtim.tv_nsec}, size, std::move(name)});
   }
   if (bytes <= most_bytes) return;
   std::sort(files.begin(), files.end(),
             [](const Kept& a, const Kept& b) { return a.used < b.used; });
   for (const Kept& kept : files) {
     if (bytes <= most_bytes / 4 * 3) break;  // room for a while
-    std::error_code ignored;
-    if (fs::remove(kept.path, ignored)) bytes -= kept.bytes;
+    own->remove(kept.name);
+    bytes -= kept.bytes;
   }
 }
 

@@ -6,6 +6,8 @@
 namespace tutti::kernel_compiler {
 namespace {
 
+constexpr uint64_t kMostOfFile = uint64_t{1} << 31;  // Clang takes no larger ones
+
 /// A file whose content is known: what Clang reads is what was noted.
 class ReadFile final : public llvm::vfs::File {
  public:
@@ -46,6 +48,16 @@ bool WatchedFiles::exists(const llvm::Twine& path) { return static_cast<bool>(st
 
 llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> WatchedFiles::openFileForRead(
     const llvm::Twine& path) {
+  // Opening a pipe might wait for ever, a device might do anything.
+  const auto before = ProxyFileSystem::status(path);
+  if (before && !before->isRegularFile() && !before->isDirectory() && path.str() != "/dev/null") {
+    complete_ = false;
+    return std::make_error_code(std::errc::operation_not_supported);
+  }
+  if (before && before->getSize() > kMostOfFile) {
+    complete_ = false;
+    return std::make_error_code(std::errc::file_too_large);
+  }
   auto file = ProxyFileSystem::openFileForRead(path);
   if (!file) {
     note(path, kAbsent);

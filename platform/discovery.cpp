@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "base/log.h"
 #include "base/own_files.h"
+#include "base/safe_file.h"
 
 namespace tutti::platform {
 namespace {
@@ -27,9 +27,9 @@ std::string base_name(std::string_view path) {
 VendorLibrary read_icd_file(const fs::path& path) {
   VendorLibrary found;
   found.icd = path.string();
-  std::ifstream file(path);
-  std::string line;
-  if (!file || !std::getline(file, line)) {
+  const auto file = read_file(path, {});
+  const std::string line = file ? file->substr(0, file->find('\n')) : std::string();
+  if (!file || file->empty()) {
     found.reason = "the .icd file cannot be read or is empty";
     return found;
   }

@@ -104,7 +104,8 @@ class Decoder {
   void get_all(std::vector<T>& items) {
     uint32_t count = 0;
     get(count);
-    if (!has(count)) return;  // each takes at least a byte: no huge allocation for damaged counts
+    // Each takes at least a byte: no huge allocation for damaged counts.
+    if (!has(count)) return;
     for (uint32_t i = 0; i < count && good_; ++i) get(items.emplace_back());
   }
   void get(Value& value) {

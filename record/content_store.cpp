@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/content_store.h"
 
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
-
-#include <fmt/core.h>
+#include <cstring>
 
 namespace tutti::record {
 namespace {
@@ -50,24 +52,26 @@ Result<Content> ContentWriter::put(std::span<const std::byte> bytes) {
 
 Status ContentReader::open(const std::string& folder) {
   name_ = content_file(folder);
-  file_.reset(fopen(name_.c_str(), "rb"));
-  if (!file_) return fail(CL_INVALID_VALUE, fmt::format("{}: {}", name_, strerror(errno)));
+  // Of any size: what it holds is read piece by piece.
+  auto opened = open_to_read(name_, {.most_bytes = UINT64_MAX});
+  if (!opened) return fail(CL_INVALID_VALUE, fmt::format("{}: {}", name_, opened.error().message));
+  file_ = std::move(*opened);
   std::string magic(kContentMagic.size(), '\0');
-  if (fread(magic.data(), 1, magic.size(), file_.get()) != magic.size() || magic != kContentMagic) {
+  if (!read_at(0, magic.data(), magic.size()) || magic != kContentMagic) {
     return fail(CL_INVALID_VALUE, fmt::format("{} is not the content of a record", name_));
   }
-  fseeko(file_.get(), 0, SEEK_END);
-  const auto end = static_cast<uint64_t>(ftello(file_.get()));
+  struct stat status {};
+  const uint64_t end = fstat(file_.get(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
   uint64_t offset = magic.size();
   PieceHead head;
   while (offset < end) {
-    fseeko(file_.get(), static_cast<off_t>(offset), SEEK_SET);
-    if (fread(&head, sizeof head, 1, file_.get()) != 1 ||
+    if (!read_at(offset, &head, sizeof head) ||
         (head.check == check_of(head) && head.stored > end - offset - sizeof head)) {
       warning_ = fmt::format("{} is cut off at byte {}", name_, offset);
       break;
     }
-    if (head.check != check_of(head) || head.size > kPieceBytes) {
+    if (head.check != check_of(head) || head.size > kPieceBytes ||
+        head.stored > ZSTD_compressBound(kPieceBytes)) {
       warning_ = fmt::format("{} is damaged at byte {}; what follows is not read", name_, offset);
       break;
     }
@@ -78,6 +82,19 @@ Status ContentReader::open(const std::string& folder) {
   return {};
 }
 
+bool ContentReader::read_at(uint64_t offset, void* into, size_t size) const {
+  auto* to = static_cast<char*>(into);
+  while (size > 0) {
+    const ssize_t got = pread(file_.get(), to, size, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to += got;
+    offset += static_cast<uint64_t>(got);
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
 Status ContentReader::read_piece(const Hash& hash, std::byte* into, uint64_t size) {
   const auto found = places_.find(hash);
   if (found == places_.end() || found->second.size != size) {
@@ -85,8 +102,7 @@ Status ContentReader::read_piece(const Hash& hash, std::byte* into, uint64_t siz
                 fmt::format("{}: content {:016x}{:016x} is missing", name_, hash.high, hash.low));
   }
   buffer_.resize(found->second.stored);
-  fseeko(file_.get(), static_cast<off_t>(found->second.offset), SEEK_SET);
-  const bool read = fread(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size();
+  const bool read = read_at(found->second.offset, buffer_.data(), buffer_.size());
   if (!read || ZSTD_decompress(into, size, buffer_.data(), buffer_.size()) != size ||
       hash_of({into, size}) != hash) {
     return fail(CL_INVALID_VALUE, fmt::format("{} is damaged: content {:016x}{:016x} at byte {}",
@@ -95,7 +111,11 @@ Status ContentReader::read_piece(const Hash& hash, std::byte* into, uint64_t siz
   return {};
 }
 
-Result<std::vector<std::byte>> ContentReader::get(const Content& content) {
+Result<std::vector<std::byte>> ContentReader::get(const Content& content, uint64_t most_bytes) {
+  if (content.size > most_bytes) {
+    return fail(CL_INVALID_VALUE,
+                fmt::format("{}: {} bytes are more than there can be", name_, content.size));
+  }
   // The sizes of pieces are checked before memory is taken: a damaged size could ask for anything.
   uint64_t offset = 0;
   for (const Hash& piece : content.pieces) {

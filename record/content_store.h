@@ -3,9 +3,7 @@
 // by zstd. The writer is thread-safe; the reader is used by one thread.
 #pragma once
 
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,8 +32,9 @@ class ContentReader {
   /// it is not found.
   Status open(const std::string& folder);
   const std::string& warning() const { return warning_; }
-  /// An error when a piece is missing or damaged.
-  Result<std::vector<std::byte>> get(const Content& content);
+  /// An error when a piece is missing or damaged, or it is larger than the caller has use for: a
+  /// few damaged bytes can name one piece a million times.
+  Result<std::vector<std::byte>> get(const Content& content, uint64_t most_bytes = UINT64_MAX);
   uint64_t pieces() const { return places_.size(); }
   uint64_t stored_bytes() const { return stored_bytes_; }
 
@@ -44,12 +43,10 @@ class ContentReader {
     uint64_t offset = 0;
     uint32_t stored = 0, size = 0;
   };
+  bool read_at(uint64_t offset, void* into, size_t size) const;
   Status read_piece(const Hash& hash, std::byte* into, uint64_t size);
 
-  struct Close {
-    void operator()(FILE* file) const { fclose(file); }
-  };
-  std::unique_ptr<FILE, Close> file_;
+  Descriptor file_;
   std::string name_, warning_;
   std::map<Hash, Place> places_;
   uint64_t stored_bytes_ = 0;

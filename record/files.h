@@ -3,20 +3,20 @@
 // that a full disk or a crash leaves what was there before readable.
 #pragma once
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/safe_file.h"
 
 namespace tutti::record {
 
 inline std::string calls_file(const std::string& folder) { return folder + "/calls.tutti"; }
 inline std::string content_file(const std::string& folder) { return folder + "/content.tutti"; }
+
+/// Of the calls' file, which is read as a whole.
+inline constexpr uint64_t kMostCallsBytes = 4096 * kMiB;
 
 /// Their first bytes; the digit is the format's version.
 inline constexpr std::string_view kCallsMagic = "TuttiCalls1\n", kContentMagic = "TuttiContent1\n";
@@ -39,19 +39,14 @@ static_assert(sizeof(CallHead) == 8 && sizeof(PieceHead) == 32);
 /// Appends to a file that only this process writes. Not thread-safe; the owner locks.
 class AppendFile {
  public:
-  AppendFile() = default;
-  AppendFile(const AppendFile&) = delete;
-  AppendFile& operator=(const AppendFile&) = delete;
-  ~AppendFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  /// The file must not exist yet.
+  /// The file must not exist yet; else the code is CL_INVALID_OPERATION. Only this user may read
+  /// it.
   Status create(const std::string& name, std::string_view magic);
   Status append(std::string_view bytes);
 
  private:
   std::string name_;
-  int descriptor_ = -1;
+  Descriptor file_;
   uint64_t size_ = 0;
 };
 

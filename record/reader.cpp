@@ -3,9 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "record/files.h"
 
 namespace tutti::record {
@@ -31,13 +28,12 @@ bool take_supplement(Record& record, const Call& call) {
 
 Result<Record> read(const std::string& folder) {
   const std::string name = calls_file(folder);
-  errno = 0;
-  std::ifstream in(name, std::ios::binary);
-  if (!in) {
+  const auto file = read_file(name, {.most_bytes = kMostCallsBytes});
+  if (!file) {
     return fail(CL_INVALID_VALUE, fmt::format("{}: {}; a record's folder is made by TUTTI_RECORD",
-                                              name, strerror(errno)));
+                                              name, file.error().message));
   }
-  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  const std::string_view all = *file;
   std::string_view rest = all;
   if (!rest.starts_with(kCallsMagic)) {
     return fail(CL_INVALID_VALUE, fmt::format("{} is not a record of this version", name));

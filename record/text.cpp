@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/cl_error_name.h"
+#include "base/printable.h"
 #include "record/constants.h"
 
 namespace tutti::record {
@@ -15,17 +16,25 @@ namespace {
 
 std::string quoted(const std::string& text) {
   constexpr size_t kMost = 200;
+  const std::string_view shown = std::string_view(text).substr(0, kMost);
   std::string out = "\"";
-  for (const char c : text.substr(0, kMost)) {
+  for (size_t at = 0; at < shown.size();) {
+    const size_t bytes = utf8_bytes(shown, at);
+    const char c = shown[at];
     if (c == '\n') {
       out += "\\n";
     } else if (c == '"' || c == '\\') {
       out += {'\\', c};
-    } else if (static_cast<unsigned char>(c) < ' ') {
+    } else if (bytes == 0) {  // not UTF-8
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     } else {
-      out += c;
+      for (size_t i = 0; i < bytes; ++i) {
+        out += hidden_bytes(shown, at, bytes) > 0
+                   ? fmt::format("\\x{:02x}", static_cast<unsigned char>(shown[at + i]))
+                   : std::string(1, shown[at + i]);
+      }
     }
+    at += std::max<size_t>(bytes, 1);
   }
   return out + (text.size() > kMost ? "…\"" : "\"");
 }
@@ -95,9 +104,9 @@ std::string text_of(const Call& call) {
   if (call.name == kNoteEntry) {
     return "note: " + (call.arguments.empty() || call.arguments[0].texts.empty()
                            ? std::string()
-                           : call.arguments[0].texts[0]);
+                           : printable(call.arguments[0].texts[0]));
   }
-  std::string out = call.name + "(";
+  std::string out = printable(call.name) + "(";
   for (size_t i = 0; i < call.arguments.size(); ++i) {
     const Value& value = call.arguments[i];
     std::string text;

@@ -3,44 +3,31 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-
-#include <filesystem>
+#include <unistd.h>
 
 namespace tutti::record {
 
 Status AppendFile::create(const std::string& name, std::string_view magic) {
   name_ = name;
-  descriptor_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0644);
-  if (descriptor_ < 0) {
-    return fail(errno == EEXIST ? CL_INVALID_OPERATION : CL_INVALID_VALUE,
-                fmt::format("{}: {}", name, strerror(errno)));
-  }
+  auto made = make_private_file(name, O_APPEND);
+  if (!made) return fail(made.error().code, fmt::format("{}: {}", name, made.error().message));
+  file_ = std::move(*made);
   return append(magic);
 }
 
 Status AppendFile::append(std::string_view bytes) {
-  size_t written = 0;
-  while (written < bytes.size()) {
-    const ssize_t count = ::write(descriptor_, bytes.data() + written, bytes.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      const int error = count < 0 ? errno : ENOSPC;
-      // No half entry stays behind, if the file system can still do that much.
-      const int cut = ftruncate(descriptor_, static_cast<off_t>(size_));
-      (void)cut;
-      return fail(CL_OUT_OF_RESOURCES, fmt::format("{}: {}", name_, strerror(error)));
-    }
-    written += static_cast<size_t>(count);
+  if (const Status written = write_all(file_, bytes); !written) {
+    // No half entry stays behind, if the file system can still do that much.
+    (void)!ftruncate(file_.get(), static_cast<off_t>(size_));
+    return fail(CL_OUT_OF_RESOURCES, fmt::format("{}: {}", name_, written.error().message));
   }
   size_ += bytes.size();
   return {};
 }
 
 Result<std::unique_ptr<Writer>> Writer::create(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return fail(CL_INVALID_VALUE, fmt::format("{}: {}", folder, error.message()));
+  if (const Status made = make_private_folders(folder); !made) {
+    return fail(CL_INVALID_VALUE, fmt::format("{}: {}", folder, made.error().message));
   }
   auto writer = std::make_unique<Writer>();
   // The calls' file first: whoever makes it owns the folder.

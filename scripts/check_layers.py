@@ -4,7 +4,8 @@
 
 Reads every #include in the rooms, bench/, demo/ and tests/ and reports those that reach upwards, name a
 concrete backend outside the composition roots, bring OpenCL or Clang where it does not belong, or
-step out of a folder with "..". Also reports long files and files without a licence line.
+step out of a folder with "..". Also reports what opens files in the rooms by itself, long files, and
+files without a licence line.
 
 usage: check_layers.py [ROOT]      exit status 1 when anything is reported
 """
@@ -54,8 +55,8 @@ ALLOWED = {
     "platform": ("device_virtual", "scheduler", "backends", "base"),
     "icd": ("platform/composition.h", "platform/platform_object.h", "device_virtual", "record",
             "scheduler", "backends/api", "base"),
-    "tools": ("platform", "device_virtual/program_binary.h", "kernel_compiler", "scheduler",
-              "backends", "record", "base"),
+    "tools": ("platform", "device_virtual/program_binary.h", "device_virtual/image_format.h",
+              "kernel_compiler", "scheduler", "backends", "record", "base"),
 }
 
 ROOMS = {folder.split("/")[0] for folder in ALLOWED}
@@ -79,6 +80,13 @@ WITHOUT_OPENCL = ("scheduler/balance", "scheduler/model", "scheduler/sim")
 
 # Ordinary OpenCL programs: they know nothing of the driver.
 ORDINARY_PROGRAMS = ("bench", "demo", "tests/api", "tests/apps")
+
+# Where files are opened, and what opens one. /dev/null is none.
+FILE_OPENERS = ("base/safe_file", "base/kept_file", "base/output_file")
+OPENS_FILES = re.compile(
+    r"\bstd::[io]?fstream\b|#include <fstream>|\bopen\(.*\bO_|"
+    r"\b(fopen|freopen|openat|mkostemp|mkstemp|mkdir|mkdirat|create_directory|create_directories|"
+    r"toml::parse_file)\(")
 
 MAX_LINES = 600
 SOURCES = {".h", ".cpp", ".def", ".cl", ".c"}
@@ -155,11 +163,21 @@ def check_file(root, file):
         yield f"{path}: {lines} lines; split it (at most {MAX_LINES})"
     if "SPDX-License-Identifier: Apache-2.0" not in "\n".join(text.splitlines()[:3]):
         yield f"{path}: no SPDX-License-Identifier line at its head"
+    yield from check_openers(path, text)
     for match in INCLUDE.finditer(text):
         problem = check_include(path, match[1] == '"', match[2])
         if problem:
             line = text.count("\n", 0, match.start()) + 1
             yield f"{path}:{line}: includes {match[2]}: {problem}"
+
+
+def check_openers(path, text):
+    """Lines of a room's file that open files, which is done in one place."""
+    if path.split("/")[0] not in ROOMS or any(is_under(path, file) for file in FILE_OPENERS):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if OPENS_FILES.search(line) and "/dev/null" not in line:
+            yield f"{path}:{number}: opens a file; only {', '.join(FILE_OPENERS)} do"
 
 
 def check_tree(root):

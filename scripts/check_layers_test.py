@@ -32,6 +32,17 @@ class CheckLayers(unittest.TestCase):
         text = "".join(f"#include {include}\n" for include in includes)
         self.assertEqual(problems_of({path: text}), [])
 
+    def test_opening_a_file_elsewhere_fails(self):
+        for line in ("std::ifstream in(name);", "int f = open(p, O_RDONLY);", "fopen(p, \"rb\");",
+                     "fs::create_directories(p);"):
+            problems = problems_of({"record/a.cpp": f"\n{line}\n"})
+            self.assertEqual(len(problems), 1, problems)
+            self.assertIn("record/a.cpp:3: opens a file", problems[0])
+            self.assertEqual(problems_of({"base/safe_file.cpp": line + "\n",
+                                          "tests/a.cpp": line + "\n"}), [])
+        self.assertEqual(problems_of({"tools/a.cpp": "auto f = Own::open(p, kMade);\n"
+                                      "open(\"/dev/null\", O_RDWR);\n"}), [])
+
     def test_reaching_upwards_fails(self):
         upwards = [
             ("base/log.cpp", "backends/api/backend.h"),

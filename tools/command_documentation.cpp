@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 
+#include "base/output_file.h"
 #include "tools/commands.h"
 #include "tools/completion.h"
 #include "tools/documentation.h"
@@ -30,11 +30,9 @@ int print_documentation(const CLI::App& app, const DocumentationOptions& options
     return 0;
   }
   for (const ManualPage& page : pages) {
-    std::ofstream file(options.folder + "/" + page.file, std::ios::binary);
-    file << page.text;
-    file.close();
-    if (!file) {
-      complain("documentation", fmt::format("cannot write {}/{}", options.folder, page.file));
+    const std::string path = options.folder + "/" + page.file;
+    if (const Status written = write_output(path, page.text); !written) {
+      complain("documentation", fmt::format("cannot write {}: {}", path, written.error().message));
       return kFailed;
     }
   }

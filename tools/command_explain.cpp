@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <sstream>
 
 #include "base/progress_line.h"
+#include "base/safe_file.h"
 #include "kernel_compiler/compiler_client.h"
 #include "tools/commands.h"
 #include "tools/completion.h"
@@ -257,20 +254,12 @@ struct ExplainedFile {
 
 /// A file's text, or that of standard input.
 Result<std::string> read_source(const std::string& file) {
-  std::ostringstream content;
-  if (file == "-") {
-    content << std::cin.rdbuf();
-    return content.str();
-  }
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  std::error_code ignored;
-  if (stream && !std::filesystem::is_directory(file, ignored)) {
-    content << stream.rdbuf();
-    return content.str();
-  }
-  return fail(CL_INVALID_VALUE, fmt::format("{} cannot be read: {}", file,
-                                            errno != 0 ? strerror(errno) : "not a file"));
+  constexpr uint64_t kMostBytes = 256 * kMiB;
+  auto source = file == "-"
+                    ? read_rest(Descriptor(dup(STDIN_FILENO)), kMostBytes)
+                    : read_file(file, {.most_bytes = kMostBytes, .kind = FileKind::kStream});
+  if (source) return std::move(*source);
+  return fail(CL_INVALID_VALUE, fmt::format("{} cannot be read: {}", file, source.error().message));
 }
 
 /// 0, or an exit code after a complaint.

@@ -27,6 +27,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr uint64_t kMostProgramBytes = 256 * kMiB;
+
 struct ShowOptions {
   std::string folder;
   std::optional<uint64_t> source;  // the number of a program whose source is wanted
@@ -53,7 +55,7 @@ std::string binary_source(record::Record& record, const record::Value& value, st
     const std::string& text = value.texts.front();
     bytes = {reinterpret_cast<const std::byte*>(text.data()), text.size()};
   } else {
-    auto content = record.content.get(value.content);
+    auto content = record.content.get(value.content, kMostProgramBytes);
     if (!content) {
       error = content.error().message;
       return {};
@@ -96,7 +98,7 @@ std::vector<RecordedProgram> programs_of(record::Record& record) {
     program.made_by = source ? "source" : "binary";
     if (binary) {
       program.source = binary_source(record, call.arguments[3], program.error);
-    } else if (const auto text = record.content.get(call.arguments[2].content)) {
+    } else if (const auto text = record.content.get(call.arguments[2].content, kMostProgramBytes)) {
       program.source.assign(reinterpret_cast<const char*>(text->data()), text->size());
     } else {
       program.error = text.error().message;

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/cl_error_name.h"
 #include "base/progress_line.h"
+#include "record/text.h"
 #include "tools/commands.h"
 #include "tools/completion.h"
 #include "tools/replay.h"
@@ -127,6 +137,53 @@ void print_text(const ReplayResult& result) {
       milliseconds(result.recorded_ns), milliseconds(result.replayed_ns));
 }
 
+/// Makes the calls, and tells what came of them.
+int replay_calls(record::Record& record, const ReplayOptions& options, std::atomic<uint64_t>& at) {
+  const auto platform = load_driver();
+  if (!platform) {
+    complain("replay", platform.error().message);
+    return kSetUpBroken;
+  }
+  const ReplayResult result = Replay(record, *platform, options.tolerance, at).run();
+  if (options.json) {
+    print_json(record, result);
+  } else {
+    print_text(result);
+  }
+  return is_same(result) && !record.damaged ? 0 : kFailed;
+}
+
+/// The same in a process of its own: what a damaged record has a vendor's driver do, or a kernel
+/// write, may end it.
+int replay_apart(record::Record& record, const ReplayOptions& options) {
+  void* const shared = mmap(nullptr, sizeof(std::atomic<uint64_t>), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) throw std::bad_alloc();
+  auto& at = *new (shared) std::atomic<uint64_t>{0};
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    return getppid() == parent ? replay_calls(record, options, at) : kFailed;
+  }
+  int status = 0;
+  pid_t ended = child;
+  while (child > 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
+  if (ended < 0) {
+    complain("replay", std::strerror(errno));
+    return kFailed;
+  }
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  const uint64_t call = at.load();
+  complain("replay", fmt::format("the calls' process was ended by signal {} ({}){}",
+                                 WTERMSIG(status), strsignal(WTERMSIG(status)),
+                                 call == 0 || call > record.calls.size()
+                                     ? std::string()
+                                     : fmt::format(", in call {} or by a command before it: {}",
+                                                   call, record::text_of(record.calls[call - 1]))));
+  return kFailed;
+}
+
 int replay(const ReplayOptions& options) {
   ProgressLine progress;
   progress.show("reading " + options.folder);
@@ -147,18 +204,7 @@ int replay(const ReplayOptions& options) {
     complain("replay", problem);
     return kBadUsage;
   }
-  const auto platform = load_driver();
-  if (!platform) {
-    complain("replay", platform.error().message);
-    return kSetUpBroken;
-  }
-  const ReplayResult result = Replay(*record, *platform, options.tolerance).run();
-  if (options.json) {
-    print_json(*record, result);
-  } else {
-    print_text(result);
-  }
-  return is_same(result) && !record->damaged ? 0 : kFailed;
+  return replay_apart(*record, options);
 }
 
 CommandLine add_replay(CLI::App& command) {

@@ -31,18 +31,6 @@ int complain(const std::string& message, int code = kFailed) {
   return code;
 }
 
-/// An error's text, or empty.
-std::string write_file(const std::string& path, const std::string& content) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file) return std::strerror(errno);
-  errno = 0;
-  if (std::fwrite(content.data(), 1, content.size(), file.get()) != content.size() ||
-      std::fflush(file.get()) != 0) {
-    return std::strerror(errno != 0 ? errno : EIO);
-  }
-  return {};
-}
-
 /// To the file, or to stdout ("-"). `text` is for people, the rest for programs.
 int write(const std::string& output, const std::string& content, bool text) {
   if (output == "-") {
@@ -54,10 +42,9 @@ int write(const std::string& output, const std::string& content, bool text) {
     if (std::fflush(stdout) != 0) return complain(std::strerror(errno));
     return 0;
   }
-  if (const std::string error = write_file(output, text ? plain(content) : content);
-      !error.empty()) {
-    return complain(fmt::format("{}: {}", output, error));
-  }
+  // As other tools do: a pipe that somebody names has its reader.
+  const Status written = write_output(output, text ? plain(content) : content, Waiting::kAccepted);
+  if (!written) return complain(fmt::format("{}: {}", output, written.error().message));
   return 0;
 }
 

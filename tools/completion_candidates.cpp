@@ -11,11 +11,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <sstream>
 
 #include "base/config.h"
+#include "base/kept_file.h"
 #include "base/printable.h"
 #include "platform/composition_devices.h"
 #include "record/files.h"
@@ -26,19 +26,9 @@ namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(1000);
 constexpr unsigned kWatchdogSeconds = 30;
-constexpr uintmax_t kLargestSource = 4 << 20;  // bytes
+constexpr uint64_t kLargestSource = 4 * kMiB;
 
 namespace fs = std::filesystem;
-
-/// Files may be pipes, which would keep us waiting.
-std::string content_of(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargestSource) return {};
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// Where the devices of these vendors are kept: what is set for them may change what they show.
 std::string kept_devices() {
@@ -78,13 +68,7 @@ std::string listed_devices() {
     if (count <= 0) break;
     written += static_cast<size_t>(count);
   }
-  if (!kept.empty()) {
-    std::error_code error;
-    fs::create_directories(fs::path(kept).parent_path(), error);
-    const std::string fresh = kept + "." + std::to_string(getpid());
-    std::ofstream(fresh, std::ios::binary) << text;
-    fs::rename(fresh, kept, error);
-  }
+  if (!kept.empty()) (void)keep_file(kept, text);
   _exit(0);
 }
 
@@ -168,7 +152,7 @@ std::vector<std::string> tokens_of(const std::string& text) {
 std::vector<Candidate> device_candidates() {
   const std::string kept = kept_devices();
   std::string text = asked_devices(kept);
-  if (text.empty() && !kept.empty()) text = content_of(kept);
+  if (text.empty() && !kept.empty()) text = read_kept(kept).value_or(std::string());
   std::vector<Candidate> candidates;
   std::vector<std::string> names;
   std::istringstream lines(text);
@@ -213,7 +197,9 @@ std::vector<std::string> kernel_names(std::string_view source) {
 std::vector<Candidate> kernel_candidates(const std::vector<std::string>& words) {
   std::vector<Candidate> candidates;
   for (size_t i = 0; i + 1 < words.size(); ++i) {
-    for (const std::string& name : kernel_names(content_of(words[i]))) {
+    const auto source = read_file(words[i], {.most_bytes = kLargestSource});
+    if (!source) continue;
+    for (const std::string& name : kernel_names(*source)) {
       candidates.push_back({name, "in " + words[i]});
     }
   }

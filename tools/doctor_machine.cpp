@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine and the user's surroundings: GPUs, permissions, environment, configuration, cache.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
 #include <sys/stat.h>
@@ -10,9 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 
+#include "base/kept_file.h"
 #include "base/lower_case.h"
 #include "tools/doctor.h"
 
@@ -50,12 +49,6 @@ constexpr Variable kVariables[] = {
 
 /// Below it a cache is called full: PoCL's kernels are some hundred KiB each.
 constexpr uint64_t kLittleSpace = uint64_t{16} << 20;
-
-std::string first_line(const fs::path& path) {
-  std::string line;
-  std::getline(std::ifstream(path), line);
-  return line;
-}
 
 std::string group_name(gid_t group) {
   const ::group* entry = getgrgid(group);
@@ -131,16 +124,12 @@ std::pair<uint64_t, size_t> size_of(const fs::path& folder) {
 
 // Empty where a file can be written, else why not.
 std::string why_not_writable(const fs::path& folder) {
-  std::string name = (folder / "doctor.XXXXXX").string();
-  const int file = mkostemp(name.data(), O_CLOEXEC);
-  if (file < 0) return strerror(errno);
-  const std::string block(4096, 'x');
-  std::string why;
-  const ssize_t count = write(file, block.data(), block.size());
-  if (count != static_cast<ssize_t>(block.size())) why = count < 0 ? strerror(errno) : "it is full";
-  close(file);
-  unlink(name.c_str());
-  return why;
+  const auto own = OwnFolder::open(folder.string(), OwnFolder::Missing::kFails);
+  if (!own) return own.error().message;
+  const std::string name = fmt::format("doctor-{}", getpid());
+  const Status kept = own->keep(name, std::string(4096, 'x'));
+  own->remove(name);
+  return kept ? std::string() : kept.error().message;
 }
 
 }  // namespace
@@ -227,7 +216,8 @@ void check_cache(const std::string& folder, Findings& findings) {
   const uint64_t free = known ? uint64_t{space.f_bavail} * space.f_frsize : 0;
   if (const std::string why = why_not_writable(folder); !why.empty()) {
     add(Severity::kWarning,
-        fmt::format("{} cannot be written: {}; nothing is remembered", folder, why), fix);
+        fmt::format("{} cannot be written: {}; nothing is remembered", folder, why),
+        why == kOthersMayWrite ? "chmod go-w " + folder : fix);
   } else if (known && free < kLittleSpace) {
     add(Severity::kWarning, fmt::format("{} is nearly full: {} KiB are left", folder, free >> 10),
         "free some space, or set TUTTI_CACHE to another folder");
@@ -262,10 +252,10 @@ void check_graphics_cards(const fs::path& pci, const std::vector<platform::Devic
   std::vector<size_t> cards(card_makers().size());
   std::error_code error;
   for (fs::directory_iterator at(pci, error), end; !error && at != end; at.increment(error)) {
-    const std::string kind = first_line(at->path() / "class");
+    const std::string kind = first_line_of(at->path() / "class");
     // Display controllers, and accelerators, as data centres' cards may call themselves.
     if (!kind.starts_with("0x03") && !kind.starts_with("0x12")) continue;
-    const std::string vendor = first_line(at->path() / "vendor");
+    const std::string vendor = first_line_of(at->path() / "vendor");
     for (size_t i = 0; i < cards.size(); ++i) cards[i] += card_makers()[i].pci_vendor == vendor;
   }
   for (size_t i = 0; i < cards.size(); ++i) {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/safe_file.h"
 #include "tools/terminal.h"
 
 namespace tutti::tools {
@@ -281,8 +281,11 @@ SourceFiles::SourceFiles(std::string file, const std::string& text) : file_(std:
 std::optional<std::string> SourceFiles::line(const std::string& file, uint32_t number) {
   if (!lines_.contains(file)) {
     // Names in line marks are relative to the current folder, or mean to be beside the file.
-    std::ifstream stream(file);
-    if (!stream) stream.open(fs::path(file_).parent_path() / file);
+    // Of whatever the source names: no pipe is waited for.
+    constexpr ReadRules kRules{.most_bytes = 64 * kMiB};
+    auto content = read_file(file, kRules);
+    if (!content) content = read_file((fs::path(file_).parent_path() / file).string(), kRules);
+    std::istringstream stream(content.value_or(std::string()));
     lines_[file] = split_lines(stream);
   }
   const auto& lines = lines_[file];

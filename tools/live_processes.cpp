@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/live_processes.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include "base/clock.h"
 #include "base/live_counters.h"
@@ -19,7 +14,6 @@ namespace tutti::tools {
 namespace {
 
 constexpr size_t kMostFiles = 1024;
-constexpr size_t kMostBytes = 1 << 20;  // of a file
 
 /// A record of the file, which may be shorter than ours (then the rest is 0) or longer.
 template <typename Record>
@@ -48,18 +42,6 @@ class Copy {
   (copy).text(offsetof(Record, field), sizeof(std::declval<Record>().field))
 #define TUTTI_U32(copy, Record, field) (copy).number<uint32_t>(offsetof(Record, field))
 #define TUTTI_U64(copy, Record, field) (copy).number<uint64_t>(offsetof(Record, field))
-
-std::string read_all(int file) {
-  struct stat status {};
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-      status.st_size < static_cast<off_t>(sizeof(live::Header))) {
-    return {};
-  }
-  std::string content(std::min<size_t>(static_cast<size_t>(status.st_size), kMostBytes), '\0');
-  const ssize_t count = pread(file, content.data(), content.size(), 0);
-  content.resize(count < 0 ? 0 : static_cast<size_t>(count));
-  return content;
-}
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 double grown(uint64_t before, uint64_t now) {
@@ -135,30 +117,15 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
 LiveSample read_processes(const std::string& folder) {
   LiveSample sample;
   sample.at_ns = now_ns();
-  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (opened < 0) return sample;
-  struct stat status {};
-  if (fstat(opened, &status) != 0 || status.st_uid != geteuid()) {
-    close(opened);
-    return sample;
-  }
-  live::remove_stale(opened);
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(opened), closedir);
-  if (!entries) {
-    close(opened);
-    return sample;
-  }
-  size_t seen = 0;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours
-  for (const dirent* entry = readdir(entries.get()); entry && seen < kMostFiles;
-       entry = readdir(entries.get()), ++seen) {
-    const int file = openat(opened, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) continue;
-    const std::string content = read_all(file);
-    close(file);
+  const auto opened = OwnFolder::open(folder, OwnFolder::Missing::kFails);
+  if (!opened) return sample;
+  live::remove_stale(*opened);
+  for (const std::string& name : opened->names(kMostFiles)) {
+    const auto content = opened->read(name, live::kMostFileBytes);
+    if (!content) continue;
     LiveProcess process;
     const uint64_t now = now_ns();
-    if (!parse_process(content, now, process) || process.start_ticks == 0 ||
+    if (!parse_process(*content, now, process) || process.start_ticks == 0 ||
         live::start_ticks(process.process) != process.start_ticks) {
       continue;
     }

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <sstream>
 
 #include "base/config.h"
@@ -91,8 +93,16 @@ int main(int argc, char** argv) {
     put_error(problem.str());
     return code == 0 ? 0 : kBadUsage;
   }
-  for (const auto& [line, command] : added) {
-    if (line->parsed()) return command.run();
+  try {
+    for (const auto& [line, command] : added) {
+      if (line->parsed()) return command.run();
+    }
+  } catch (const std::bad_alloc&) {
+    put_error("tutti: there is not enough memory for this\n");
+    return kFailed;
+  } catch (const std::exception& error) {
+    put_error(fmt::format("tutti: {}\n", error.what()));
+    return kFailed;
   }
   return kBadUsage;
 }

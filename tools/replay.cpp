@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <new>
+#include <stdexcept>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "base/progress_line.h"
 #include "record/text.h"
+#include "tools/recorded_arguments.h"
 #include "tools/replay_frame.h"
 #include "tools/replayed_calls.h"
 
@@ -33,6 +36,8 @@ struct Replay::Mapping {
 
 namespace {
 
+constexpr uint64_t kMostSourceBytes = 256 * kMiB;
+
 uint64_t key(Object object) { return static_cast<uint64_t>(object.kind) << 56 | object.number; }
 
 bool is_launch(const Call& call) {
@@ -46,20 +51,6 @@ bool may_block(const Call& call) {
 }
 bool blocks(const Call& call) {
   return may_block(call) && call.arguments.size() > 2 && call.arguments[2].number != 0;
-}
-
-Object object_at(const Call& call, size_t index) {
-  return index < call.arguments.size() && call.arguments[index].type == Value::Type::kObject
-             ? call.arguments[index].objects.front()
-             : Object{};
-}
-uint64_t number_at(const Call& call, size_t index) {
-  return index < call.arguments.size() ? call.arguments[index].number : 0;
-}
-size_t product_of(const Call& call, size_t index) {
-  if (index >= call.arguments.size() || call.arguments[index].numbers.size() != 3) return 0;
-  const auto& numbers = call.arguments[index].numbers;
-  return numbers[0] * numbers[1] * numbers[2];
 }
 
 /// Times of kernels are wanted, whatever the application wanted.
@@ -82,12 +73,17 @@ void ask_for_times(Call& call) {
 
 }  // namespace
 
-Replay::Replay(record::Record& record, cl_platform_id platform, double tolerance)
+Replay::Replay(record::Record& record, cl_platform_id platform, double tolerance,
+               std::atomic<uint64_t>& at)
     : record_(record),
       platform_(platform),
       cl_(**reinterpret_cast<const cl_icd_dispatch* const*>(platform)),
-      tolerance_(tolerance) {
+      tolerance_(tolerance),
+      at_(at) {
   cl_.clGetDeviceIDs(platform_, CL_DEVICE_TYPE_ALL, 1, &device_, nullptr);
+  cl_ulong most = 0;
+  cl_.clGetDeviceInfo(device_, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, nullptr);
+  most_bytes_ = most;
 }
 
 Replay::~Replay() = default;
@@ -101,7 +97,10 @@ void* Replay::live(Object object) const {
   return object.kind == ObjectKind::kDevice ? device_ : nullptr;
 }
 
-void Replay::set_live(Object object, void* handle) { objects_[key(object)] = handle; }
+void Replay::set_live(Object object, void* handle) {
+  objects_[key(object)] = handle;
+  references_[key(object)] = 1;
+}
 
 void Replay::note(const std::string& text) {
   if (std::find(result_.notes.begin(), result_.notes.end(), text) == result_.notes.end()) {
@@ -133,8 +132,10 @@ ReplayResult Replay::run() {
       steps.push_back({call.begin, i, Step::kIssue});
       steps.push_back({call.end, i, Step::kWait});
     } else {
-      steps.push_back(
-          {call.name.starts_with("clEnqueue") ? call.begin : call.end, i, Step::kWhole});
+      // Whoever waited for a user event may have gone on before the call that set it ended.
+      const bool at_begin =
+          call.name.starts_with("clEnqueue") || call.name == "clSetUserEventStatus";
+      steps.push_back({at_begin ? call.begin : call.end, i, Step::kWhole});
     }
   }
   std::stable_sort(steps.begin(), steps.end(),
@@ -149,27 +150,60 @@ ReplayResult Replay::run() {
       step(next.index, next.part == Step::kIssue);
       continue;
     }
-    const auto waiting = waits_.find(record_.calls[next.index].begin);
-    if (waiting == waits_.end()) continue;
+    const auto waiting = blocked_.find(record_.calls[next.index].begin);
+    if (waiting == blocked_.end()) continue;
+    end_user_events(waits_.of_command(waiting->first), next.index);
     cl_.clWaitForEvents(1, &waiting->second);
     cl_.clReleaseEvent(waiting->second);
-    waits_.erase(waiting);
+    blocked_.erase(waiting);
     settle(false);
   }
   settle(true);
   progress.end();
   result_.replayed_ns = now_ns() - start;
+  finish();
   return std::move(result_);
 }
 
+/// Nothing uses memory of ours any more.
+void Replay::finish() {
+  if (const auto open = waits_.open(); !open.empty()) {
+    note(fmt::format("{} user events are never set in the record: what waits for them is not run",
+                     open.size()));
+    for (const uint64_t event : open) end_user_event(event);
+  }
+  for (InFlight& command : in_flight_) {
+    cl_.clWaitForEvents(1, &command.event);
+    cl_.clReleaseEvent(command.event);
+  }
+  in_flight_.clear();
+}
+
+/// What a wait would wait for, for ever.
+void Replay::end_user_events(const ReplayWaits::UserEvents& events, size_t index) {
+  for (const uint64_t event : events) {
+    note(fmt::format("call {} waits for {}, which no call before it sets: it is set to an error",
+                     index + 1, record::text_of(Object{ObjectKind::kEvent, event})));
+    end_user_event(event);
+  }
+}
+
+void Replay::end_user_event(uint64_t event) {
+  cl_.clSetUserEventStatus(static_cast<cl_event>(live({ObjectKind::kEvent, event})),
+                           CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  waits_.has_ended(event);
+}
+
 void Replay::step(size_t index, bool wait_later) {
+  at_.store(index + 1, std::memory_order_relaxed);
   Call call = record_.calls[index];
   // Nothing is known of what stood behind the pointers of a call that failed.
   const bool without_data =
       call.code != CL_SUCCESS &&
       std::any_of(call.arguments.begin(), call.arguments.end(),
                   [](const Value& value) { return value.type == Value::Type::kPointer; });
-  if (call.name == "clEnqueueNativeKernel" && call.code == CL_SUCCESS) {
+  if (call.name == "clEnqueueNativeKernel" && call.code == CL_SUCCESS &&
+      call.arguments.size() > 3) {
     // Its place in the order stays.
     const size_t events = call.arguments.size() - 3;
     call.name = "clEnqueueMarkerWithWaitList";
@@ -186,16 +220,17 @@ void Replay::step(size_t index, bool wait_later) {
     return;
   }
   auto frame = std::make_unique<ReplayFrame>(*this, index);
-  ask_for_times(call);
-  if (creates) {
-    create_objects(*frame, call);
-  } else {
-    if (wait_later) call.arguments[2].number = 0;
-    issue(*frame, call);
+  if (wait_later) call.arguments[2].number = 0;
+  try {
+    make(*frame, call, creates);
+  } catch (const std::bad_alloc&) {
+    frame->failure = "there is not enough memory";
+  } catch (const std::length_error&) {
+    frame->failure = "there is not enough memory";
   }
   if (!frame->failure.empty()) {
     result_.failures.push_back(
-        fmt::format("call {}: {}: {}", index + 1, call.name, frame->failure));
+        fmt::format("call {}: {}: {}", index + 1, printable(call.name), frame->failure));
     return;
   }
   ++result_.calls;
@@ -207,12 +242,53 @@ void Replay::step(size_t index, bool wait_later) {
   if (blocks(call) || call.name == "clFinish" || call.name == "clWaitForEvents") settle(false);
 }
 
-void Replay::issue(ReplayFrame& frame, Call& call) {
-  if (call.name == "clEnqueueUnmapMemObject") {
-    unmap(frame, call);
-  } else if (call.name.starts_with("clEnqueueRead") && !prepare_read(frame, call)) {
+void Replay::make(ReplayFrame& frame, Call& call, bool creates) {
+  ask_for_times(call);
+  if (creates) return create_objects(frame, call);
+  const bool retains = call.name.starts_with("clRetain");
+  const bool releases = call.name.starts_with("clRelease");
+  uint64_t none = 0;
+  uint64_t& references = retains || releases ? references_[key(object_at(call, 0))] : none;
+  // We hold references of our own, which a damaged record must not give up.
+  if (releases && references == 0) {
+    if (call.code == CL_SUCCESS) frame.failure = "it was not made, or is released already";
+    frame.code = call.code;
     return;
   }
+  if (call.name.starts_with("clEnqueue")) {
+    waits_.enqueued(call);
+    if (blocks(call)) end_user_events(waits_.of_command(call.begin), frame.index);
+  } else if (call.name == "clFinish" || call.name == "clWaitForEvents") {
+    end_user_events(waits_.of_wait(call), frame.index);
+  }
+  issue(frame, call);
+  if (!frame.called || frame.code != CL_SUCCESS) return;
+  if (retains) ++references;
+  if (releases) --references;
+  waits_.made(call);
+}
+
+/// Bytes of a pixel of the image that a command reads or writes; 0: it is none.
+size_t Replay::pixel_of(const Call& call) const {
+  size_t pixel = 0;
+  const auto image = static_cast<cl_mem>(live(object_at(call, 1)));
+  if (image != nullptr) {
+    cl_.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof pixel, &pixel, nullptr);
+  }
+  return pixel;
+}
+
+void Replay::issue(ReplayFrame& frame, Call& call) {
+  pack_rows(call);
+  if (call.name == "clEnqueueUnmapMemObject") {
+    unmap(frame, call);
+  } else if (call.name.starts_with("clEnqueueRead")) {
+    prepare_read(frame, call);
+  } else {
+    const size_t pixel = call.name == "clEnqueueWriteImage" ? pixel_of(call) : 0;
+    frame.failure = data_problem(call, pixel, most_bytes_);
+  }
+  if (!frame.failure.empty()) return;
   void* made = call_recorded(cl_, frame, call);
   if (!frame.called && frame.failure.empty()) frame.failure = "no way to replay it";
   if (frame.code != CL_SUCCESS || !frame.called) return;
@@ -222,7 +298,7 @@ void Replay::issue(ReplayFrame& frame, Call& call) {
   void* const object = frame.event != nullptr ? static_cast<void*>(frame.event) : made;
   if (object != nullptr && !call.created.empty()) set_live(call.created.front(), object);
   if (call.name == "clCreateKernel" && !call.created.empty()) {
-    kernel_names_[call.created.front().number] = call.arguments[1].texts.front();
+    kernel_names_[call.created.front().number] = printable(call.arguments[1].texts.front());
   } else if (call.name == "clCloneKernel" && !call.created.empty()) {
     kernel_names_[call.created.front().number] = kernel_names_[object_at(call, 0).number];
   }
@@ -234,31 +310,34 @@ void Replay::issue(ReplayFrame& frame, Call& call) {
 }
 
 /// The memory that a read goes to: packed, whatever the application's was.
-bool Replay::prepare_read(ReplayFrame& frame, Call& call) {
-  size_t size = 0;
-  if (call.name == "clEnqueueReadBuffer") {
-    size = number_at(call, 4);
-  } else if (call.name == "clEnqueueReadBufferRect" && call.arguments.size() > 10) {
-    size = product_of(call, 5);
-    call.arguments[4] = Value::of_numbers({0, 0, 0});
-    call.arguments[8].number = call.arguments[9].number = 0;
-  } else if (call.arguments.size() > 7) {
-    size_t pixel = 0;
-    cl_.clGetImageInfo(static_cast<cl_mem>(live(object_at(call, 1))), CL_IMAGE_ELEMENT_SIZE,
-                       sizeof pixel, &pixel, nullptr);
-    size = product_of(call, 4) * pixel;
-    call.arguments[5].number = call.arguments[6].number = 0;
+void Replay::prepare_read(ReplayFrame& frame, Call& call) {
+  const bool buffer = call.name == "clEnqueueReadBuffer";
+  const bool rectangle = call.name == "clEnqueueReadBufferRect";
+  const size_t pointer = buffer ? 5 : rectangle ? 10 : 7;
+  if (pointer >= call.arguments.size()) return;  // too few to be called at all
+  const auto memory = static_cast<cl_mem>(live(object_at(call, 1)));
+  size_t holds = 0;
+  const bool known = memory != nullptr && cl_.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof holds,
+                                                                 &holds, nullptr) == CL_SUCCESS;
+  if (call.code != CL_SUCCESS || !known) {  // it fails again
+    call.arguments[pointer] = Value::null();
+    return;
   }
+  const uint64_t size = buffer      ? number_at(call, 4)
+                        : rectangle ? product_at(call, 5)
+                                    : product(product_at(call, 4), pixel_of(call));
   const auto data = record_.data.find(call.begin);
   if (data != record_.data.end() && data->second.size != size) {
     frame.failure = "the recorded data have another size";
-    return false;
+  } else if (size > holds) {
+    frame.failure = fmt::format("it reads {} bytes of {}", size, holds);
   }
+  if (!frame.failure.empty()) return;
   frame.rows = frame.memory.emplace_back(size).data();
   frame.pointer = frame.rows;
   frame.row_bytes = size;
   frame.gives_data = true;
-  return true;
+  call.arguments[pointer] = Value::pointer();
 }
 
 void Replay::finish_map(ReplayFrame& frame, const Call& call, void* pointer) {
@@ -268,11 +347,14 @@ void Replay::finish_map(ReplayFrame& frame, const Call& call, void* pointer) {
     frame.row_bytes = number_at(call, 5);
   } else {
     const auto memory = static_cast<cl_mem>(live(object_at(call, 1)));
-    size_t pixel = 0;
+    const size_t pixel = pixel_of(call);
     cl_mem_object_type type = 0;
-    cl_.clGetImageInfo(memory, CL_IMAGE_ELEMENT_SIZE, sizeof pixel, &pixel, nullptr);
     cl_.clGetMemObjectInfo(memory, CL_MEM_TYPE, sizeof type, &type, nullptr);
     const auto& region = call.arguments[5].numbers;
+    if (region.size() != 3) {  // the driver would not have taken it
+      frame.failure = "its region has no three sizes";
+      return;
+    }
     frame.row_bytes = region[0] * pixel;
     frame.row_count = region[1];
     frame.slice_count = region[2];
@@ -297,6 +379,7 @@ void Replay::finish_map(ReplayFrame& frame, const Call& call, void* pointer) {
 
 /// Writes what the application had written into the mapped memory.
 void Replay::unmap(ReplayFrame& frame, Call& call) {
+  if (call.arguments.size() < 3) return;  // too few to be called at all
   const auto found = mappings_.find(number_at(call, 6));
   if (found == mappings_.end() || call.code != CL_SUCCESS) {
     call.arguments[2] = Value::null();
@@ -304,11 +387,12 @@ void Replay::unmap(ReplayFrame& frame, Call& call) {
   }
   Mapping mapping = found->second;
   mappings_.erase(found);
-  cl_.clWaitForEvents(1, &mapping.event);
+  end_user_events(waits_.of_command(number_at(call, 6)), frame.index);
+  const bool mapped = cl_.clWaitForEvents(1, &mapping.event) == CL_SUCCESS;
   cl_.clReleaseEvent(mapping.event);
   settle(false);  // what the map gave is compared before it changes
-  if (call.arguments[2].type == Value::Type::kContent) {
-    auto bytes = record_.content.get(call.arguments[2].content);
+  if (mapped && call.arguments[2].type == Value::Type::kContent) {
+    auto bytes = record_.content.get(call.arguments[2].content, mapping.rows->size());
     if (!bytes) {
       frame.failure = bytes.error().message;
     } else {
@@ -334,9 +418,13 @@ void Replay::create_objects(ReplayFrame& frame, Call& call) {
       set_live(call.created[i], kernels[i]);
       char name[256] = "";
       cl_.clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof name, name, nullptr);
-      kernel_names_[call.created[i].number] = name;
+      kernel_names_[call.created[i].number] = printable(name);
     }
   } else if (call.name == "clCreateSubDevices") {
+    if (call.arguments.size() < 2) {
+      frame.failure = kArgumentsMissing;
+      return;
+    }
     std::vector<cl_device_id> devices(count, device_);
     const auto* properties = frame.argument<const cl_context_properties*>(call.arguments[1]);
     const cl_int code = cl_.clCreateSubDevices(static_cast<cl_device_id>(live(object_at(call, 0))),
@@ -356,6 +444,13 @@ void Replay::create_program(ReplayFrame& frame, const Call& call) {
   const auto context = static_cast<cl_context>(live(object_at(call, 0)));
   const bool binary = call.name == "clCreateProgramWithBinary";
   const size_t first = binary ? 3 : 2;
+  if (call.arguments.size() < first) {
+    frame.failure = kArgumentsMissing;
+    return;
+  }
+  // No program is this large.
+  frame.failure = data_problem(call, 0, kMostSourceBytes);
+  if (!frame.failure.empty()) return;
   std::vector<const unsigned char*> texts;
   std::vector<size_t> sizes;
   for (size_t i = first; i < call.arguments.size(); ++i) {
@@ -367,6 +462,10 @@ void Replay::create_program(ReplayFrame& frame, const Call& call) {
   cl_program program = nullptr;
   if (binary) {
     const auto* devices = frame.argument<const cl_device_id*>(call.arguments[2]);
+    if (devices != nullptr && call.arguments[2].objects.size() != texts.size()) {
+      frame.failure = kListsContradict;
+      return;
+    }
     program = cl_.clCreateProgramWithBinary(context, static_cast<cl_uint>(texts.size()), devices,
                                             sizes.data(), texts.data(), nullptr, &frame.code);
   } else if (texts.size() == 1) {
@@ -381,7 +480,9 @@ void Replay::after(std::unique_ptr<ReplayFrame> frame, bool wait_later) {
   if (frame->code != CL_SUCCESS || frame->event == nullptr) return;
   if (wait_later) {
     cl_.clRetainEvent(frame->event);
-    waits_[call.begin] = frame->event;
+    cl_event& blocked = blocked_[call.begin];
+    if (blocked != nullptr) cl_.clReleaseEvent(blocked);  // of a damaged record
+    blocked = frame->event;
   }
   const bool wanted = !call.created.empty() && call.created.front().kind == ObjectKind::kEvent;
   if (wanted) cl_.clRetainEvent(frame->event);
@@ -395,6 +496,7 @@ void Replay::settle(bool wait) {
     const Call& call = record_.calls[command.frame->index];
     // At the end: what had ended when it was recorded ends now too.
     if (wait && (record_.data.contains(call.begin) || record_.times.contains(call.begin))) {
+      end_user_events(waits_.of_command(call.begin), command.frame->index);
       cl_.clWaitForEvents(1, &command.event);
     }
     cl_int status = CL_QUEUED;
@@ -444,7 +546,7 @@ void Replay::compare(const InFlight& command, const std::vector<std::byte>& foun
     ++result_.equal;
     return;
   }
-  const auto expected = record_.content.get(recorded->second);
+  const auto expected = record_.content.get(recorded->second, found.size());
   if (!expected) {
     --result_.compared;
     ++result_.unknown;

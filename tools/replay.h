@@ -7,6 +7,7 @@
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "record/reader.h"
+#include "tools/replay_waits.h"
 
 namespace tutti::tools {
 
@@ -51,7 +53,9 @@ struct ReplayFrame;
 class Replay {
  public:
   /// `tolerance`: relative, of data that differ, taken as 32-bit floats; 0: bytes must be equal.
-  Replay(record::Record& record, cl_platform_id platform, double tolerance);
+  /// `at` is the call that is being made, as `tutti record show` numbers them.
+  Replay(record::Record& record, cl_platform_id platform, double tolerance,
+         std::atomic<uint64_t>& at);
   ~Replay();
   ReplayResult run();
 
@@ -61,14 +65,19 @@ class Replay {
   struct Mapping;
 
   void step(size_t index, bool wait_later);
+  void make(ReplayFrame& frame, record::Call& call, bool creates);
   void issue(ReplayFrame& frame, record::Call& call);
-  bool prepare_read(ReplayFrame& frame, record::Call& call);
+  size_t pixel_of(const record::Call& call) const;
+  void prepare_read(ReplayFrame& frame, record::Call& call);
   void finish_map(ReplayFrame& frame, const record::Call& call, void* pointer);
   void unmap(ReplayFrame& frame, record::Call& call);
   void create_objects(ReplayFrame& frame, record::Call& call);
   void create_program(ReplayFrame& frame, const record::Call& call);
   void after(std::unique_ptr<ReplayFrame> frame, bool wait_later);
   void settle(bool wait);
+  void finish();
+  void end_user_events(const ReplayWaits::UserEvents& events, size_t index);
+  void end_user_event(uint64_t event);
   void complete(InFlight& command);
   void compare(const InFlight& command, const std::vector<std::byte>& found);
   void* live(record::Object object) const;
@@ -79,14 +88,18 @@ class Replay {
   const cl_platform_id platform_;
   const cl_icd_dispatch& cl_;
   const double tolerance_;
+  std::atomic<uint64_t>& at_;
+  uint64_t most_bytes_ = 0;  // that the device takes at once
   ReplayResult result_;
   cl_device_id device_ = nullptr;
   std::unordered_map<uint64_t, void*> objects_;
+  std::unordered_map<uint64_t, uint64_t> references_;  // that the record's calls hold
   std::unordered_map<uint64_t, std::string> kernel_names_;
   std::unordered_map<uint64_t, Mapping> mappings_;  // by the begins of the calls that mapped
   std::deque<InFlight> in_flight_;
-  std::unordered_map<uint64_t, cl_event> waits_;  // of blocking calls that others overtook
-  std::vector<std::vector<std::byte>> kept_;      // memory of CL_MEM_USE_HOST_PTR
+  std::unordered_map<uint64_t, cl_event> blocked_;  // of blocking calls that others overtook
+  ReplayWaits waits_;
+  std::vector<std::vector<std::byte>> kept_;  // memory of CL_MEM_USE_HOST_PTR
 };
 
 }  // namespace tutti::tools

@@ -6,7 +6,7 @@
 namespace tutti::tools {
 
 void* ReplayFrame::content(const record::Content& content) {
-  auto bytes = replay.record_.content.get(content);
+  auto bytes = replay.record_.content.get(content, replay.most_bytes_);
   if (!bytes) {
     failure = bytes.error().message;
     return nullptr;
@@ -15,7 +15,7 @@ void* ReplayFrame::content(const record::Content& content) {
 }
 
 std::vector<std::byte> ReplayFrame::packed() const {
-  std::vector<std::byte> result(row_bytes * row_count * slice_count);
+  std::vector<std::byte> result(size());
   std::byte* to = result.data();
   for (size_t slice = 0; slice < slice_count; ++slice) {
     for (size_t row = 0; row < row_count; ++row, to += row_bytes) {
@@ -26,7 +26,7 @@ std::vector<std::byte> ReplayFrame::packed() const {
 }
 
 void ReplayFrame::unpack(const std::vector<std::byte>& bytes) const {
-  if (bytes.size() != row_bytes * row_count * slice_count) return;
+  if (bytes.size() != size()) return;
   const std::byte* from = bytes.data();
   for (size_t slice = 0; slice < slice_count; ++slice) {
     for (size_t row = 0; row < row_count; ++row, from += row_bytes) {
@@ -80,9 +80,12 @@ const cl_context_properties* ReplayFrame::properties(std::vector<uint64_t> list)
       list[i + 1] = reinterpret_cast<uint64_t>(replay.platform_);
     }
   }
-  auto& bytes = memory.emplace_back(list.size() * sizeof(uint64_t));
-  std::memcpy(bytes.data(), list.data(), bytes.size());
-  return reinterpret_cast<const cl_context_properties*>(bytes.data());
+  return reinterpret_cast<const cl_context_properties*>(ended_list(std::move(list)).data());
+}
+
+const std::vector<uint64_t>& ReplayFrame::ended_list(std::vector<uint64_t> list) {
+  list.resize(list.size() + 3);
+  return lists.emplace_back(std::move(list));
 }
 
 }  // namespace tutti::tools

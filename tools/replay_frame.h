@@ -17,6 +17,10 @@
 
 namespace tutti::tools {
 
+/// Why calls of a damaged record are not made.
+inline constexpr char kArgumentsMissing[] = "arguments are missing in the record";
+inline constexpr char kListsContradict[] = "a list has another length than the call says";
+
 struct ReplayFrame {
   ReplayFrame(Replay& the_replay, size_t the_index) : replay(the_replay), index(the_index) {}
   ReplayFrame(const ReplayFrame&) = delete;
@@ -27,6 +31,7 @@ struct ReplayFrame {
   std::deque<std::vector<std::byte>> memory;
   std::deque<std::vector<void*>> handles;
   std::deque<std::vector<const char*>> texts;
+  std::deque<std::vector<uint64_t>> lists;
   std::deque<cl_image_desc> images;
   std::array<size_t, 4> sizes{};
   size_t next_size = 0;
@@ -40,6 +45,7 @@ struct ReplayFrame {
   std::byte* rows = nullptr;
   size_t row_bytes = 0, row_count = 1, slice_count = 1, row_pitch = 0, slice_pitch = 0;
 
+  size_t size() const { return row_bytes * row_count * slice_count; }  // of the rows
   void* content(const record::Content& content);
   std::vector<std::byte> packed() const;
   void unpack(const std::vector<std::byte>& bytes) const;
@@ -71,7 +77,7 @@ struct ReplayFrame {
     } else if constexpr (std::is_same_v<T, const cl_image_desc*>) {
       return image(value);
     } else if constexpr (std::is_same_v<T, const size_t*>) {
-      return value.type == Type::kNumbers ? value.numbers.data() : nullptr;
+      return value.type == Type::kNumbers ? ended_list(value.numbers).data() : nullptr;
     } else if constexpr (std::is_same_v<T, const cl_context_properties*>) {
       return value.type == Type::kNumbers ? properties(value.numbers) : nullptr;
     } else if constexpr (std::is_void_v<std::remove_pointer_t<T>>) {
@@ -103,11 +109,31 @@ struct ReplayFrame {
            std::is_same_v<T, cl_kernel> || std::is_same_v<T, cl_event> ||
            std::is_same_v<T, cl_sampler>;
   }
+  /// The number that stands before a list, or one before, where it is a list of texts.
+  template <typename T>
+  static bool has_its_length(const record::Call& call, size_t index) {
+    using Element = std::remove_pointer_t<T>;
+    const record::Value& value = call.arguments[index];
+    if constexpr (std::is_same_v<T, const char**>) {
+      return value.type != record::Value::Type::kTexts || index < 2 ||
+             call.arguments[index - 2].number == value.texts.size();
+    } else if constexpr (std::is_pointer_v<T> && std::is_const_v<Element> &&
+                         is_handle<std::remove_const_t<Element>>()) {
+      return value.type != record::Value::Type::kObjects || index < 1 ||
+             call.arguments[index - 1].number == value.objects.size();
+    } else {
+      return true;
+    }
+  }
   template <typename R, typename... A, size_t... kIndex>
   R call(R(CL_API_CALL* function)(A...), const record::Call& recorded,
          std::index_sequence<kIndex...>) {
     if (recorded.arguments.size() < sizeof...(A)) {
-      failure = "arguments are missing in the record";
+      failure = kArgumentsMissing;
+      return R{};
+    }
+    if (!(has_its_length<A>(recorded, kIndex) && ...)) {
+      failure = kListsContradict;
       return R{};
     }
     const std::tuple<A...> arguments{argument<A>(recorded.arguments[kIndex])...};
@@ -120,6 +146,8 @@ struct ReplayFrame {
   void* behind(const record::Value& value);
   const cl_image_desc* image(const record::Value& value);
   const cl_context_properties* properties(std::vector<uint64_t> list);
+  /// With zeros behind: what ends lists of properties, and sizes that are missing.
+  const std::vector<uint64_t>& ended_list(std::vector<uint64_t> list);
 };
 
 }  // namespace tutti::tools

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -35,10 +34,9 @@ uint64_t count(const json& object, const char* key) {
 }
 
 /// Absent: it is none.
-std::optional<Run> summary_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (file.peek() != '{') return std::nullopt;
-  const json content = json::parse(file, nullptr, false);
+std::optional<Run> summary_of(const std::string& text) {
+  if (!text.starts_with('{')) return std::nullopt;
+  const json content = json::parse(text, nullptr, false);
   if (!content.is_object() || content.contains("traceEvents")) return std::nullopt;
   const auto kernels = content.find("kernels");
   if (kernels == content.end() || !kernels->is_array() || !content.contains("devices")) {
@@ -129,11 +127,12 @@ std::optional<double> RunKernel::each() const {
 }
 
 Result<Run> read_run(const std::string& path) {
-  if (auto summary = summary_of(path)) {
+  TUTTI_ASSIGN(const std::string text, trace_text(path));
+  if (auto summary = summary_of(text)) {
     summary->source = path;
     return std::move(*summary);
   }
-  TUTTI_ASSIGN(const TraceFile trace, read_trace(path));
+  TUTTI_ASSIGN(const TraceFile trace, parse_trace(text, path));
   const ReportNumbers numbers = report_numbers(trace);
   Run run;
   run.source = path;

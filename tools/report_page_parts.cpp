@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
 #include "report/begin.js.h"
 #include "report/compare.html.h"
 #include "report/compare.js.h"
@@ -41,10 +42,7 @@ std::vector<const char*> scripts_of(PageKind kind) {
 
 }  // namespace
 
-std::string page_of(PageKind kind, std::string data) {
-  for (size_t at = data.find('<'); at != std::string::npos; at = data.find('<', at)) {
-    data.replace(at, 1, "\\u003c");
-  }
+std::string page_of(PageKind kind, const std::string& data) {
   std::string script = "\"use strict\";\n(() => {\n";
   for (const char* part : scripts_of(kind)) script += part;
   script += "})();\n";
@@ -54,7 +52,7 @@ std::string page_of(PageKind kind, std::string data) {
          kind == PageKind::kReport ? embedded::report_page_html : embedded::report_compare_html);
   put_in(page, "@STYLE@", embedded::report_page_css);
   put_in(page, "@SCRIPT@", script);
-  put_in(page, "@DATA@", data);
+  put_in(page, "@DATA@", printable_json(data, "<"));
   return page;
 }
 

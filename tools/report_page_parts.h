@@ -10,6 +10,6 @@ namespace tutti::tools {
 
 enum class PageKind : uint8_t { kReport, kComparison };
 /// `data`: JSON; whatever its texts are, they end no element of the page.
-std::string page_of(PageKind kind, std::string data);
+std::string page_of(PageKind kind, const std::string& data);
 
 }  // namespace tutti::tools

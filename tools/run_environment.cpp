@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "base/output_file.h"
 #include "base/own_files.h"
+#include "base/safe_file.h"
 
 namespace tutti::tools {
 namespace {
@@ -61,7 +61,7 @@ Result<TuttiAlone> show_tutti_alone() {
   }
   // The Khronos loader that comes with CUDA 13 appends the files' names to what it is given.
   TuttiAlone made{folder.string() + '/', {}};
-  std::getline(std::ifstream(folder / "tutti.icd"), made.library);
+  made.library = first_line_of((folder / "tutti.icd").string());
   if (access(made.library.c_str(), R_OK) != 0) {
     return fail(CL_INVALID_VALUE, fmt::format("{} names {}: {}", (folder / "tutti.icd").string(),
                                               made.library, strerror(errno)));

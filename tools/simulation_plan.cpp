@@ -14,6 +14,8 @@
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
+#include "base/safe_file.h"
+
 namespace tutti::tools {
 namespace {
 
@@ -178,8 +180,13 @@ Status take_table(const toml::table& table, const Device& usual, Scenario& scena
   return {};
 }
 
-Status read_file(const std::string& path, Draft& draft) {
-  const toml::parse_result parsed = toml::parse_file(path);
+Status read_plan_file(const std::string& path, Draft& draft) {
+  const auto content = read_file(path, {.most_bytes = kMiB, .kind = FileKind::kStream});
+  if (!content) {
+    return fail(CL_INVALID_VALUE,
+                fmt::format("{} cannot be read: {}", path, content.error().message));
+  }
+  const toml::parse_result parsed = toml::parse(*content, path);
   if (!parsed) {
     return fail(CL_INVALID_VALUE, fmt::format("{}:{}: {}", path, parsed.error().source().begin.line,
                                               parsed.error().description()));
@@ -306,7 +313,7 @@ Result<SimulationPlan> plan_simulation(const SimulateOptions& options) {
   Draft draft;
   draft.device.rate = draft.device.known.nominal_speed = kRate;
   draft.device.startup = kStartup;
-  if (!options.scenario.empty()) TUTTI_TRY(read_file(options.scenario, draft));
+  if (!options.scenario.empty()) TUTTI_TRY(read_plan_file(options.scenario, draft));
   TUTTI_TRY(apply(options, draft));
   TUTTI_TRY(check(draft));
   TUTTI_ASSIGN(draft.scenario.load, load_named(draft.load));

@@ -114,27 +114,9 @@ void complain(std::string_view command, std::string_view message) {
 }
 
 std::string json_text(const nlohmann::ordered_json& value) {
-  const std::string text =
-      value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  // The library escapes the controls of ASCII but DEL; what else is hidden stands in strings only.
-  std::string made;
-  made.reserve(text.size() + 1);
-  for (size_t at = 0; at < text.size();) {
-    const size_t bytes = std::max<size_t>(utf8_bytes(text, at), 1);
-    if (text[at] == '\n' || hidden_bytes(text, at, bytes) == 0) {
-      made += std::string_view(text).substr(at, bytes);
-    } else {
-      auto code = static_cast<unsigned>(static_cast<unsigned char>(text[at]));
-      if (bytes == 2) code &= 0x1f;
-      if (bytes == 3) code &= 0x0f;
-      for (size_t i = 1; i < bytes; ++i) {
-        code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fu);
-      }
-      made += fmt::format("\\u{:04x}", code);
-    }
-    at += bytes;
-  }
-  return made + "\n";
+  return printable_json(
+             value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+         "\n";
 }
 
 }  // namespace tutti::tools

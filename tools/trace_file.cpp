@@ -2,17 +2,17 @@
 #include "tools/trace_file.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 
+#include "base/printable.h"
+#include "base/safe_file.h"
 #include "base/trace.h"
 
 namespace tutti::tools {
@@ -20,6 +20,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr uint64_t kMostTraceBytes = 8192 * kMiB;
 constexpr const char* kKindNames[kSliceKinds] = {"api",    "host",     "decision", "package",
                                                  "kernel", "transfer", "merge"};
 
@@ -350,13 +351,21 @@ bool Reader::finish(TraceFile& into) {
   return true;
 }
 
+/// Takes the first line away from the text, with its end.
+std::string_view next_line(std::string_view& rest) {
+  const size_t end = std::min(rest.find('\n'), rest.size());
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return line;
+}
+
 /// As the driver writes it, an event per line. An error's text is what is wrong, without the name.
-Status read_lines(std::istream& stream, Reader& reader) {
-  std::string line;
-  std::getline(stream, line);
+Status read_lines(std::string_view rest, Reader& reader) {
+  next_line(rest);
   size_t at = 1;
   std::string damaged;  // the line before, if it was; it may be the last one, and cut
-  while (std::getline(stream, line)) {
+  while (!rest.empty()) {
+    std::string_view line = next_line(rest);
     ++at;
     if (!damaged.empty()) return fail(CL_INVALID_VALUE, damaged);
     if (reader.complete && !line.empty()) {
@@ -366,19 +375,19 @@ Status read_lines(std::istream& stream, Reader& reader) {
       reader.complete = true;
       continue;
     }
-    if (line.ends_with(',')) line.pop_back();
+    if (line.ends_with(',')) line.remove_suffix(1);
     if (line.empty()) continue;
     const json event = json::parse(line, nullptr, false);
     if (event.is_discarded() || !reader.take(event)) {
-      damaged = fmt::format("line {} is damaged: {:.60}", at, line);
+      damaged = fmt::format("line {} is damaged: {}", at, printable(line.substr(0, 60)));
     }
   }
   return {};
 }
 
 /// As some other program has stored it.
-Status read_whole(std::istream& stream, Reader& reader) {
-  json content = json::parse(stream, nullptr, false);
+Status read_whole(std::string_view text, Reader& reader) {
+  json content = json::parse(text, nullptr, false);
   if (content.is_discarded()) return fail(CL_INVALID_VALUE, "it is not JSON");
   const json& events =
       content.is_object() && content.contains("traceEvents") ? content["traceEvents"] : content;
@@ -394,31 +403,35 @@ Status read_whole(std::istream& stream, Reader& reader) {
 
 const char* slice_kind_name(SliceKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
 
-Result<TraceFile> read_trace(const std::string& path) {
+Result<std::string> trace_text(const std::string& path) {
+  auto text = read_file(path, {.most_bytes = kMostTraceBytes, .kind = FileKind::kStream});
+  if (!text) return fail(CL_INVALID_VALUE, fmt::format("{}: {}", path, text.error().message));
+  return text;
+}
+
+Result<TraceFile> parse_trace(std::string_view text, const std::string& path) {
   const auto broken = [&path](const std::string& why) {
     return fail(CL_INVALID_VALUE, fmt::format("{}: {}", path, why));
   };
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return broken(std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) return broken("it is a folder");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return broken(std::strerror(errno));
-  std::string first;
-  std::getline(stream, first);
-  if (stream.eof() && first.empty()) {
+  if (text.empty()) {
     return broken("it is empty: the application ended before anything was traced");
   }
+  std::string_view rest = text;
+  const std::string_view first = next_line(rest);
   const bool lines = first == "[" || first == "[]";
-  stream.clear();
-  stream.seekg(0);
   Reader reader;
-  const Status read = lines ? read_lines(stream, reader) : read_whole(stream, reader);
+  const Status read = lines ? read_lines(text, reader) : read_whole(text, reader);
   if (!read) return broken(read.error().message);
   TraceFile file;
   if (!reader.finish(file)) {
     return broken("there is nothing of Tutti's in it; TUTTI_TRACE or tutti run --trace writes one");
   }
   return file;
+}
+
+Result<TraceFile> read_trace(const std::string& path) {
+  TUTTI_ASSIGN(const std::string text, trace_text(path));
+  return parse_trace(text, path);
 }
 
 }  // namespace tutti::tools

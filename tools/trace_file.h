@@ -114,7 +114,11 @@ struct TraceFile {
   std::vector<std::string> texts;      // number 0 is empty
 };
 
-/// The error's message is for a person, and names the file.
+// An error's message is for a person, and names the file.
+
+/// What a file, or a pipe, holds.
+Result<std::string> trace_text(const std::string& path);
+Result<TraceFile> parse_trace(std::string_view text, const std::string& path);
 Result<TraceFile> read_trace(const std::string& path);
 
 }  // namespace tutti::tools

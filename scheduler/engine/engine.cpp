@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "scheduler/engine/intake.h"
 #include "scheduler/observe/energy_monitor.h"
 
@@ -173,7 +174,7 @@ void Engine::shut_down() {
   parts_->energy.stop();
   parts_->model.flush();
   parts_->summary.write();
-  const std::string verified = parts_->verified.text();
+  const std::string verified = printable(parts_->verified.text(), "\n");
   if (!verified.empty()) std::fputs(verified.c_str(), stderr);
 }
 

@@ -2,11 +2,14 @@
 #include "scheduler/model/model_store.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
-#include <system_error>
+
+#include "base/kept_file.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -15,6 +18,7 @@ constexpr int kVersion = 1;  // of the tables; another one is begun anew
 // Milliseconds that a writer may take before another process gives up and tries again later.
 constexpr int kBusyMilliseconds = 1000;
 constexpr int kMostRows = 20000;  // the oldest beyond are forgotten
+constexpr uint64_t kMostBytes = 64 * kMiB;
 
 constexpr const char* kTables =
     "CREATE TABLE IF NOT EXISTS fits ("
@@ -31,6 +35,41 @@ constexpr const char* kPowerSums =
 constexpr const char* kSums = "n, x, t, xt, xx, tt, largest, speed";
 
 bool is_damage(int code) { return code == SQLITE_CORRUPT || code == SQLITE_NOTADB; }
+
+constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};  // of the files of a database
+
+/// Why the database may not be opened; empty: it may. A file that is this user's alone and too
+/// large is removed where it may be made anew.
+std::string problem_of(const OwnFolder& folder, const std::string& name, bool create) {
+  if (create && !folder.has(name)) {
+    // SQLite gives its other files the modes of this one. Another process may be faster.
+    const auto made = make_private_file(name, 0, folder.descriptor());
+    if (!made && made.error().code != CL_INVALID_OPERATION) return made.error().message;
+  }
+  for (const char* suffix : kSuffixes) {
+    const auto file = folder.open_file(name + suffix, UINT64_MAX);
+    if (!file) {
+      // Whoever closes the database last removes its other files.
+      if (*suffix != '\0' && !folder.has(name + suffix)) continue;
+      return file.error().message;
+    }
+    struct stat status {};
+    if (fstat(file->get(), &status) != 0 || static_cast<uint64_t>(status.st_size) <= kMostBytes) {
+      continue;
+    }
+    if (!create) return "it is too large";
+    for (const char* each : kSuffixes) folder.remove(name + each);
+    return folder.has(name) ? "it is too large" : problem_of(folder, name, create);
+  }
+  return {};
+}
+
+/// What damage left is no sum of anything.
+bool makes_sense(std::initializer_list<double> values) {
+  constexpr double kLargest = 1e100;  // products of two are finite
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return value >= 0 && value <= kLargest; });
+}
 
 }  // namespace
 
@@ -58,12 +97,23 @@ class ModelStore::Statement {
     const auto* bytes = sqlite3_column_text(statement_, column);
     return bytes != nullptr ? reinterpret_cast<const char*>(bytes) : std::string();
   }
+  /// Without anything, where the row holds what cannot be.
   PowerSums power_sums(int first) {
-    return {real(first), real(first + 1), real(first + 2), real(first + 3), real(first + 4)};
+    const PowerSums sums{real(first), real(first + 1), real(first + 2), real(first + 3),
+                         real(first + 4)};
+    return makes_sense({sums.idle_joules, sums.idle_seconds, sums.busy_joules, sums.busy_wall,
+                        sums.busy_seconds})
+               ? sums
+               : PowerSums();
   }
   TimeFit::Sums sums(int first) {
-    return {real(first),     real(first + 1), real(first + 2), real(first + 3),
-            real(first + 4), real(first + 5), real(first + 6), real(first + 7)};
+    const TimeFit::Sums sums{real(first),     real(first + 1), real(first + 2), real(first + 3),
+                             real(first + 4), real(first + 5), real(first + 6), real(first + 7)};
+    const bool sense =
+        makes_sense({sums.n, sums.x, sums.t, sums.xt, sums.xx, sums.tt, sums.largest, sums.speed});
+    // Whatever was added has a size and a time.
+    const bool whole = sums.n == 0 || (sums.x > 0 && sums.t > 0 && sums.largest > 0);
+    return sense && whole ? sums : TimeFit::Sums();
   }
 
  private:
@@ -117,19 +167,33 @@ Status ModelStore::prepare_tables(Mode mode) {
 }
 
 Result<std::unique_ptr<ModelStore>> ModelStore::open(const std::string& file, Mode mode) {
-  namespace fs = std::filesystem;
   const bool create = mode == Mode::kCreate;
-  if (create) {
-    std::error_code error;
-    fs::create_directories(fs::path(file).parent_path(), error);
-    if (error) return fail(CL_OUT_OF_RESOURCES, "cannot make '" + file + "': " + error.message());
-  }
+  const std::filesystem::path whole(file);
+  const std::string name = whole.filename().string();
+  const std::string parent = whole.has_parent_path() ? whole.parent_path().string() : ".";
+  const auto cannot = [&](const std::string& why) {
+    return fail(CL_OUT_OF_RESOURCES, "cannot open '" + file + "': " + why);
+  };
+  const auto folder =
+      OwnFolder::open(parent, create ? OwnFolder::Missing::kIsMade : OwnFolder::Missing::kFails);
+  if (!folder) return cannot(parent + ": " + folder.error().message);
+  // By a name without links, so that SQLite can be told to follow none.
+  const std::string real = folder->path() + "/" + name;
   for (bool again = false;; again = true) {
+    if (const std::string problem = problem_of(*folder, name, create); !problem.empty()) {
+      return cannot(problem);
+    }
     sqlite3* database = nullptr;
-    const int flags = create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-    const int code = sqlite3_open_v2(file.c_str(), &database, flags, nullptr);
+    const int flags = SQLITE_OPEN_NOFOLLOW |
+                      (create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+    const int code = sqlite3_open_v2(real.c_str(), &database, flags, nullptr);
     std::unique_ptr<ModelStore> store(new ModelStore(database, file));
     if (code != SQLITE_OK) return store->failure("cannot open");
+    // A damaged file may hold triggers and views that nobody has written.
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
     Status prepared = store->prepare_tables(mode);
     if (prepared) return store;
     if (!create || again || !is_damage(sqlite3_errcode(database))) {
@@ -137,10 +201,7 @@ Result<std::unique_ptr<ModelStore>> ModelStore::open(const std::string& file, Mo
     }
     // Nothing in it is dear: what was learned is learned again.
     store.reset();
-    for (const char* suffix : {"", "-wal", "-shm"}) {
-      std::error_code ignored;
-      fs::remove(file + suffix, ignored);
-    }
+    for (const char* suffix : kSuffixes) folder->remove(name + suffix);
   }
 }
 
@@ -161,7 +222,10 @@ std::vector<double> ModelStore::ratios(const std::string& device, const std::str
   statement.bind(device);
   statement.bind(other);
   std::vector<double> result;
-  while (statement.step() == SQLITE_ROW) result.push_back(statement.real(0));
+  while (statement.step() == SQLITE_ROW) {
+    const double ratio = statement.real(0);
+    if (ratio > 0 && std::isfinite(ratio)) result.push_back(ratio);
+  }
   return result;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -162,7 +161,7 @@ std::string RunSummary::json() const {
                              {"bytes_to_host", moved.to_host}}},
                            {"kernels", std::move(kernels)}};
   if (energy_.wanted()) output["energy"] = energy_.json();
-  return output.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return printable_json(output.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::string RunSummary::kernel_text(const Shown& shown, double total_seconds) const {
@@ -283,10 +282,10 @@ void RunSummary::write() const {
         target_);
     return;
   }
-  std::ofstream file(target_, std::ios::trunc);
-  file << json() << '\n';
-  file.flush();
-  if (!file) log(LogLevel::kWarning, "the summary could not be written to '{}'", target_);
+  if (const Status written = write_output(target_, json() + '\n'); !written) {
+    log(LogLevel::kWarning, "the summary could not be written to '{}': {}", target_,
+        written.error().message);
+  }
 }
 
 }  // namespace tutti::scheduler

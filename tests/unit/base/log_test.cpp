@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <thread>
 #include <vector>
@@ -52,6 +53,16 @@ TEST_F(LogTest, AFileThatCannotBeOpened) {
   log(LogLevel::kWarning, "still here");
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("TUTTI_LOG"), HasSubstr("still here")));
+}
+
+TEST_F(LogTest, APipeIsNotWaitedFor) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ::testing::internal::CaptureStderr();
+  start_log(LogLevel::kWarning, pipe);
+  log(LogLevel::kWarning, "still here");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("it is a pipe, not a file"), HasSubstr("still here")));
 }
 
 TEST_F(LogTest, ManyThreads) {

@@ -86,6 +86,12 @@ TEST(Printable, LeavesNothingThatATerminalObeys) {
   EXPECT_EQ(printable("\x9b\xff\xc3"), "???");    // no UTF-8
 }
 
+TEST(Printable, JsonHidesNothingAndMeansTheSame) {
+  EXPECT_EQ(printable_json("{\n\"ä\": 1\n}"), "{\n\"ä\": 1\n}");
+  EXPECT_EQ(printable_json("\"\xc2\x9b\x7f\xe2\x80\xae\xef\xbb\xbf<\"", "<"),
+            "\"\\u009b\\u007f\\u202e\\ufeff\\u003c\"");
+}
+
 TEST(PciLink, AsTheSystemTells) {
   const TemporaryFolder folder;
   const std::string address = "0000:3b:00.0";

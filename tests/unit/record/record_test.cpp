@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -248,6 +249,49 @@ TEST_F(RecordTest, NothingHalfStaysBehindOnAFullDisk) {
   ASSERT_TRUE(record);
   EXPECT_EQ(record->calls, std::vector<Call>{call});
   EXPECT_THAT(record->warnings, testing::IsEmpty());
+}
+
+TEST_F(RecordTest, IsForItsUserAlone) {
+  write(1);
+  const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+  for (const std::string& made : {folder(), calls_file(folder()), content_file(folder())}) {
+    EXPECT_EQ(std::filesystem::status(made).permissions() & others, std::filesystem::perms::none)
+        << made;
+  }
+}
+
+TEST_F(RecordTest, WaitsForNoPipe) {
+  write(1);
+  for (const std::string& file : {content_file(folder()), calls_file(folder())}) {
+    std::filesystem::remove(file);
+    ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+    const auto record = read(folder());
+    ASSERT_FALSE(record);
+    EXPECT_THAT(record.error().message, HasSubstr(file + ": it is a pipe, not a file"));
+  }
+}
+
+TEST_F(RecordTest, ContentIsNoLargerThanIsAskedFor) {
+  Content content;
+  {
+    auto writer = Writer::create(folder());
+    content = (*writer)->put(bytes_of(100, 1)).value();
+  }
+  auto record = read(folder());
+  ASSERT_TRUE(record);
+  EXPECT_TRUE(record->content.get(content, 100));
+  EXPECT_FALSE(record->content.get(content, 99));
+  // One piece, a million times.
+  content.pieces.assign(1000000, content.pieces.front());
+  content.size = 100 * content.pieces.size();
+  EXPECT_THAT(record->content.get(content, 1000).error().message, HasSubstr("100000000 bytes"));
+}
+
+TEST(RecordTextTest, ShowsWhatATerminalWouldObey) {
+  Call call;
+  call.name = "cl\x1b[2J";
+  call.arguments = {Value::of_text("a\x1b\xc2\x9b\xffz\n")};
+  EXPECT_EQ(text_of(call), "cl?[2J(\"a\\x1b\\xc2\\x9b\\xffz\\n\")");
 }
 
 TEST(RecordTextTest, ReadsLikeACall) {

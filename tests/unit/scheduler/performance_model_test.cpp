@@ -344,6 +344,51 @@ TEST_F(ModelStoreTest, ThreadsMayAddAndFlushAtOnce) {
   EXPECT_NEAR(entries()[0].sums.n, (1 - std::pow(0.95, 200)) / 0.05, 1e-6);
 }
 
+TEST_F(ModelStoreTest, IsForItsUserAlone) {
+  const auto learn = [this] {
+    auto own = model();
+    own->add(kKernel, 0, 100, 1, "x");
+    own->flush();
+  };
+  const auto others = fs::perms::group_all | fs::perms::others_all;
+  learn();
+  ASSERT_EQ(entries().size(), 1u);
+  for (const auto& entry : fs::directory_iterator(folder_ / "cache")) {
+    EXPECT_EQ(entry.status().permissions() & others, fs::perms::none) << entry.path();
+  }
+  EXPECT_EQ(fs::status(folder_ / "cache").permissions() & others, fs::perms::none);
+  // Where others may write nothing is believed, nor written.
+  fs::permissions(folder_ / "cache", fs::perms::group_write, fs::perm_options::add);
+  EXPECT_FALSE(model()->speed(kKernel, 0));
+  fs::permissions(folder_ / "cache", fs::perms::group_write, fs::perm_options::remove);
+  EXPECT_TRUE(model()->speed(kKernel, 0));
+  fs::permissions(file(), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(model()->speed(kKernel, 0));
+  // Links lead nowhere.
+  fs::permissions(file(), others, fs::perm_options::remove);
+  fs::rename(file(), folder_ / "elsewhere");
+  fs::create_symlink(folder_ / "elsewhere", file());
+  EXPECT_FALSE(model()->speed(kKernel, 0));
+}
+
+TEST_F(ModelStoreTest, WhatMakesNoSenseIsNotKnown) {
+  for (const char* change :
+       {"n=-1", "x=9e999", "t=0", "speed=-1e308", "xx='much'", "largest=NULL"}) {
+    fs::remove_all(folder_ / "cache");
+    auto own = model();
+    own->add(kKernel, 0, 100, 1, "x");
+    own->flush();
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(file().c_str(), &database), SQLITE_OK);
+    sqlite3_exec(database, (std::string("UPDATE fits SET ") + change).c_str(), nullptr, nullptr,
+                 nullptr);
+    sqlite3_close(database);
+    const auto speed = model()->speed(kKernel, 0);
+    // A text counts as 0, which a sum of squares may be.
+    EXPECT_EQ(speed.has_value(), std::string(change) == "xx='much'") << change;
+  }
+}
+
 TEST_F(ModelStoreTest, ClearForgetsEverything) {
   auto own = model();
   own->add(kKernel, 0, 100, 1, "x");
