@@ -74,7 +74,7 @@ class DeviceHealth {
     std::atomic<uint64_t> next_trial_ns{0};
     std::atomic<bool> told{false};
     std::atomic<uint64_t> all{0};  // failures
-    uint64_t interval_ns = 0;  // of trials
+    uint64_t interval_ns = 0;      // of trials
   };
 
   BackendMask without(BackendMask asked, BackendMask lost);
