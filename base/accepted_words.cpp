@@ -11,7 +11,7 @@ std::vector<std::string> accepted_words(std::string_view accepted) {
   if (const size_t list = accepted.find(kList); list != accepted.npos) {
     accepted.remove_prefix(list + kList.size());
   }
-  static const std::regex pattern(R"(([a-z]+)(\[\S*\])?)");
+  static const auto& pattern = *new std::regex(R"(([a-z]+)(\[\S*\])?)");
   std::vector<std::string> words;
   for (std::string rest(accepted); !rest.empty();) {
     const size_t comma = std::min(rest.find(", "), rest.size());

@@ -68,16 +68,24 @@ Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, Kern
 template <typename Use>
 Status KernelExecutable::for_each_vendor(Use&& use) {
   const ProgramModules& modules = program_->modules();
+  // Who cannot answer will not compute either.
+  Status failed;
+  bool answered = false;
   for (const KernelVariant variant : {KernelVariant::kUntouched, KernelVariant::kSubRange}) {
     uint64_t ready = modules.ready(variant) & built_on();
     if (variant == KernelVariant::kSubRange) ready &= ~modules.ready(KernelVariant::kUntouched);
     for (uint32_t i = 0; i < program_->backend_end(); ++i) {
       if ((ready >> i & 1) == 0) continue;
-      TUTTI_ASSIGN(backends::Kernel * kernel, vendor_kernel(i, variant));
-      use(i, *kernel);
+      const auto kernel = vendor_kernel(i, variant);
+      if (kernel) {
+        use(i, **kernel);
+        answered = true;
+      } else {
+        failed = tl::unexpected<Error>(kernel.error());
+      }
     }
   }
-  return {};
+  return answered ? Status() : failed;
 }
 
 Result<size_t> KernelExecutable::max_work_group_size() {
@@ -89,10 +97,12 @@ Result<size_t> KernelExecutable::max_work_group_size() {
   for (uint32_t i = 0; i < program_->backend_end(); ++i) {
     if ((built_on() >> i & 1) != 0) consider(program_->backends().traits(i).max_work_group);
   }
-  TUTTI_TRY(for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
+  const Status asked = for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
     consider(ask<size_t>(kernel, CL_KERNEL_WORK_GROUP_SIZE).value_or(0));
-  }));
-  max_work_group_size_.store(smallest, std::memory_order_relaxed);
+  });
+  // Another device may compute it all the same.
+  if (!asked && program_->backends().real_count() == 1) return tl::unexpected(asked.error());
+  if (asked) max_work_group_size_.store(smallest, std::memory_order_relaxed);
   return smallest;
 }
 
@@ -108,15 +118,22 @@ Result<size_t> KernelExecutable::preferred_multiple() {
 
 Result<uint64_t> KernelExecutable::static_local_memory() {
   uint64_t largest = 0;
+  Status failed;
+  bool answered = false;
   const uint64_t ready = program_->modules().ready(KernelVariant::kUntouched);
   for (uint32_t i = 0; i < program_->backend_end(); ++i) {
     if ((ready >> i & 1) == 0) continue;
     // A vendor counts the local memory arguments of the last launch in: ask one never launched.
-    TUTTI_ASSIGN(const auto fresh,
-                 program_->create_kernel(i, KernelVariant::kUntouched, summary().name));
-    const auto size = ask<cl_ulong>(*fresh, CL_KERNEL_LOCAL_MEM_SIZE);
+    const auto fresh = program_->create_kernel(i, KernelVariant::kUntouched, summary().name);
+    if (!fresh) {
+      failed = tl::unexpected<Error>(fresh.error());
+      continue;
+    }
+    answered = true;
+    const auto size = ask<cl_ulong>(**fresh, CL_KERNEL_LOCAL_MEM_SIZE);
     largest = std::max<uint64_t>(largest, size.value_or(0));
   }
+  if (!answered && !failed) return tl::unexpected<Error>(failed.error());
   return largest;
 }
 

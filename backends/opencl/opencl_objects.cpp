@@ -138,8 +138,12 @@ cl_int OpenClCompletion::poll() {
     return ended_unseen() ? CL_COMPLETE : CL_SUBMITTED;
   }
   cl_int status = CL_QUEUED;
-  const cl_int code = device_.cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                                 sizeof status, &status, nullptr);
+  const auto ask = [&] {
+    return device_.cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                                      &status, nullptr);
+  };
+  cl_int code = ask();
+  if (code != CL_SUCCESS) code = ask();  // the question has failed, which says nothing of the event
   if (code != CL_SUCCESS) {
     device_.note("clGetEventInfo", code);
     return code < 0 ? code : CL_OUT_OF_RESOURCES;

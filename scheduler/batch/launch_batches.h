@@ -99,6 +99,13 @@ class LaunchBatches {
     return repeat.lease != 0 && log_.mutex().leave(repeat.lease);
   }
 
+  /// The device has not taken what was to join: it is a command of its own, maybe elsewhere. False:
+  /// there is no other device, and the error is the call's.
+  bool may_go_elsewhere(Stream& stream, uint32_t backend, const Error& why) {
+    log_.drain(stream, backend);
+    parts_.backends.health().note_failure(backend, why);
+    return parts_.backends.real_count() > 1;
+  }
   /// Whether another launch on its device may join.
   static bool joinable(const Node& batch);
   /// The stream's newest command, when it is a batch that a launch may join; else null.

@@ -33,6 +33,7 @@ Result<LaunchBatches::Joining> LaunchBatches::submit(const Ref<Node>& batch, Str
   if (!submitted) {
     // The batch is what it was before.
     settle(stream, *batch, plan.backend, {}, batch->completion, nullptr);
+    if (may_go_elsewhere(stream, plan.backend, submitted.error())) return Joining{};
     return tl::unexpected<Error>(std::move(submitted).error());
   }
   if (kind) point_to(kind->arguments, kind->vendor);
@@ -104,6 +105,7 @@ std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchableKern
   settle(stream, batch, plan.backend, expected, batch.completion, launched ? &kind : nullptr,
          event.get());
   if (event) observer->command = std::move(event);
+  if (!launched && may_go_elsewhere(stream, plan.backend, launched.error())) return std::nullopt;
   return launched;
 }
 

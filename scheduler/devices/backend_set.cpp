@@ -29,8 +29,10 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
       memory_limit_(memory_limit),
       count_(real_count_) {
   std::move(backends.begin(), backends.begin() + real_count_, backends_.begin());
+  if (real_count_ == 1) health_.set_alone();
   for (uint32_t i = 0; i < real_count_; ++i) {
     model_.set_device(i, identity_of(traits(i)));
+    health_.set_name(i, traits(i).device_name);
     limit_memory(i);
     memory_apart_ |= !traits(i).shares_host_memory;
     all_synchronous_ &= traits(i).synchronous && traits(i).shares_host_memory;
@@ -127,6 +129,7 @@ Result<std::vector<uint32_t>> BackendSet::parts(uint32_t backend, std::span<cons
   std::move(made.begin(), made.end(), backends_.begin() + first);
   for (uint32_t i = 0; i < units.size(); ++i) {
     model_.set_device(first + i, identity_of(traits(first + i)));
+    health_.set_name(first + i, traits(first + i).device_name);
     limit_memory(first + i);
   }
   partitions_.push_back({backend, {units.begin(), units.end()}, first});

@@ -14,6 +14,7 @@
 
 #include "backends/api/backend.h"
 #include "base/thread_annotations.h"
+#include "scheduler/devices/device_health.h"
 #include "scheduler/devices/device_memory.h"
 #include "scheduler/devices/per_backend.h"
 #include "scheduler/devices/pinned_pool.h"
@@ -54,6 +55,8 @@ class BackendSet {
   /// What is known of the speeds of all of them.
   PerformanceModel& model() { return model_; }
   BuildTimes& build_times() { return build_times_; }
+  /// Which of them work.
+  DeviceHealth& health() { return health_; }
   /// What the application wrote has come straight to the device, since that time.
   void note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns);
   /// Whether such writes have always taken several times as long as to another device, of late: a
@@ -100,6 +103,7 @@ class BackendSet {
   PerformanceModel model_;
   BuildTimes build_times_{model_};
   PowerModel power_;
+  DeviceHealth health_{[this](uint32_t backend) { return try_device(at(backend)); }};
   PinnedPool pinned_;
   std::array<DeviceMemory, kMostBackends> memories_;
   struct Link {

@@ -51,7 +51,7 @@ class Admission {
   /// A kernel's plan, as far as it matters here.
   struct Launch {
     uint32_t backend = kNoBackend;  // where it runs whole
-    bool measured_apart = false;    // it is split, or a trial
+    bool measured_apart = false;    // it is split, a trial, or on a device that has failed of late
     bool others_may = false;        // some other device could run it
     bool synchronous = false;       // its device computes in the thread that enqueues
     double seconds = 0;             // expected

@@ -122,6 +122,12 @@ std::optional<Status> BlockingCommands::read_behind(Stream& stream, const Ref<No
   log_.set_running(command);
   Status status =
       source->at_host ? parts_.host.execute(*command) : read_from(stream, source->backend, *read);
+  if (!status && !source->at_host) {
+    // The content may lie elsewhere, too; and what a call has failed to read, another one may.
+    parts_.backends.health().note_failure(source->backend, status.error());
+    if (source->before) parts_.ends.wait_for_data(source->before);
+    status = parts_.host.execute(*command);
+  }
   // Of what lies before it in the queue the vendor says now whether it has failed.
   if (source->before) parts_.ends.note_failures(stream);
   log_.finish(command, code_of(status));

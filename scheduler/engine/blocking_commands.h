@@ -18,6 +18,7 @@ class BlockingCommands {
  public:
   /// Of the engine, for as long as this lives.
   struct Parts {
+    BackendSet& backends;
     CommandLog& log;
     RunTrace& trace;
     const Executor& executor;

@@ -6,8 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "base/cl_error_name.h"
+#include "base/process_exit.h"
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/model_keeping.h"
+#include "scheduler/run/package_use.h"
 
 namespace tutti::scheduler {
 
@@ -96,10 +99,19 @@ void CommandEnds::finish_if_ended(const Ref<Node>& command) {
 }
 
 bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
+  if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+    parts_.backends.health().note_failure(command->backend, Error{status, cl_error_name(status)});
+  } else if (status == CL_COMPLETE) {
+    parts_.backends.health().note_success(command->backend);
+  }
+  if (status < 0 && carry_out_anew(command, status)) return true;
   bool timed = command->trace != nullptr;
   {
     MutexLock lock(log_.mutex());
-    if (command->state == Node::State::kDone) return false;
+    // Running: another thread carries it out anew.
+    if (command->state == Node::State::kDone || command->state == Node::State::kRunning) {
+      return false;
+    }
     timed |= command->stream && command->stream->options().profiling;
     const bool again = command->state == Node::State::kEnded;
     parts_.planner.ended(std::exchange(command->expected, {}));
@@ -135,6 +147,55 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
                               clocks_[command->backend]);
   }
   log_.finish(command, status);
+  return true;
+}
+
+bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
+  if (parts_.backends.real_count() < 2 || vendors_gone()) return false;
+  // What comes after a failed command in a vendor's queue, by our order alone, may be called off.
+  const bool called_off = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  const auto may_be = [&]() TUTTI_REQUIRES(log_.mutex()) {
+    return command->state == Node::State::kDirect && !command->is_batch && !command->after &&
+           !(called_off && command->names) && command->dependency_error == CL_SUCCESS &&
+           command->joined_error == CL_SUCCESS &&
+           (Executor::repeatable(command->work) ||
+            std::holds_alternative<KernelWork>(command->work)) &&
+           failed_input(*command) == CL_SUCCESS &&
+           log_.conflicts(*command, uses_of(command->work, nullptr)).empty();
+  };
+  std::optional<KernelWork> kernel;
+  BackendMask allowed = 0;
+  {
+    MutexLock lock(log_.mutex());
+    if (!may_be()) return false;
+    if (const auto* work = std::get_if<KernelWork>(&command->work)) kernel = *work;
+    allowed = command->stream->options().backends;
+  }
+  std::optional<KernelPlan> plan;
+  if (kernel) {
+    auto planned = parts_.planner.plan(*kernel, allowed);
+    if (!planned) return false;
+    plan = std::move(*planned);
+    plan->split = false;
+    parts_.planner.evaluate(*kernel, *plan);
+    const bool again =
+        called_off ||
+        (plan->exact && writes_anew(uses_of_package(*kernel, *plan, command->backend, 0, 1)));
+    if (!again) return false;
+  }
+  {
+    MutexLock lock(log_.mutex());
+    if (!may_be()) return false;  // another thread may see to it
+    command->state = Node::State::kRunning;
+    command->direct.store(false, std::memory_order_release);
+    parts_.planner.ended(std::exchange(command->expected, {}));
+  }
+  if (plan) {
+    parts_.tasks.run(command, [&] { parts_.runs.run_whole(command, std::move(*plan)); });
+  } else {
+    parts_.tasks.run(command,
+                     [&] { log_.finish(command, code_of(parts_.host.execute(*command))); });
+  }
   return true;
 }
 
@@ -221,6 +282,13 @@ Status CommandEnds::wait_for(std::span<Command* const> commands) {
   return {};
 }
 
+void CommandEnds::lost(uint32_t backend, const Error& why) {
+  for (const auto& owner : parts_.backends.memory(backend).owners()) {
+    auto& buffer = static_cast<LogicalBuffer&>(*owner);
+    log_.note_lost(buffer, buffer.lose(backend), why.code);
+  }
+}
+
 Status CommandEnds::finish(Stream& stream) {
   if (parts_.batches && parts_.batches->finish(stream)) return {};
   const auto commands = log_.outstanding(stream);
@@ -244,11 +312,7 @@ Status CommandEnds::finish(Stream& stream) {
   }
   for (; direct != 0; direct &= direct - 1) {
     const auto backend = static_cast<uint32_t>(std::countr_zero(direct));
-    for (auto* queue : stream.queues.existing(backend)) {
-      if (const Status ended = queue->finish(); !ended) {
-        log_.note_queue_failed(stream, backend, code_of(ended));
-      }
-    }
+    log_.drain(stream, backend);
   }
   for (const auto& command : commands) wait(command);
   MutexLock lock(log_.mutex());

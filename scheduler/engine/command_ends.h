@@ -18,6 +18,8 @@
 #include "scheduler/order/command_log.h"
 #include "scheduler/order/command_tasks.h"
 #include "scheduler/plan/planner.h"
+#include "scheduler/run/host_execution.h"
+#include "scheduler/run/kernel_runs.h"
 
 namespace tutti::scheduler {
 
@@ -25,11 +27,14 @@ class CommandEnds final : public NodeOwner {
  public:
   /// Of the engine, for as long as this lives.
   struct Parts {
+    BackendSet& backends;
     CommandLog& log;
     Planner& planner;
     PerformanceModel& model;
     RunSummary& summary;
     RunTrace& trace;
+    HostExecution& host;
+    KernelRuns& runs;
     LaunchBatches* batches;  // null: there are none
     Workers& workers;
     CommandTasks& tasks;
@@ -66,6 +71,8 @@ class CommandEnds final : public NodeOwner {
   void wait_for_data(const Ref<Node>& command);
   /// wait() for all. CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST when any failed.
   Status wait_for(std::span<Command* const> commands);
+  /// A device is lost: content that lies there alone has failed.
+  void lost(uint32_t backend, const Error& why);
   /// As Engine::finish() and Engine::abandon().
   Status finish(Stream& stream);
   void abandon(Stream& stream);
@@ -86,6 +93,10 @@ class CommandEnds final : public NodeOwner {
   /// A launch has ended well that uses what may have failed: which of that it needs, and what it
   /// has written anew.
   void look_closely(const Ref<Node>& command) TUTTI_EXCLUDES(log_.mutex());
+  /// A direct command has ended with an error. Where what it needs is still there, and nothing that
+  /// relies on it has begun, it is carried out anew, maybe elsewhere, and finished. False: it is
+  /// not.
+  bool carry_out_anew(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Node>& command, cl_int status);
   /// wait() of this command alone, whatever it overtook.

@@ -89,13 +89,14 @@ bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
 void Conductor::start_kernel(const Ref<Node>& command, KernelPlan plan) {
   if (command->allocating) {
     // Not in a device's thread, for which others may wait whose memory this needs.
-    parts_.tasks.post(
-        parts_.workers.memory(), command, [this, command, plan = std::move(plan)]() mutable {
-          const auto buffers = uses_of(command->work, nullptr);
-          const Status status = parts_.room.allocate(*command, buffers, plan.devices());
-          if (!status) return log_.finish(command, code_of(status));
-          start_kernel(command, std::move(plan));
-        });
+    parts_.tasks.post(parts_.workers.memory(), command,
+                      [this, command, plan = std::move(plan)]() mutable {
+                        const auto buffers = uses_of(command->work, nullptr);
+                        // Where one of them has no memory, whole on another one.
+                        if (!parts_.room.allocate(*command, buffers, plan.devices()))
+                          plan.split = false;
+                        start_kernel(command, std::move(plan));
+                      });
     return;
   }
   // What verification copies takes its time.

@@ -72,6 +72,16 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
 Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& stream,
                                            const Submission& submission, const KernelPlan* plan) {
   auto sent = send_one(command, stream, submission, plan);
+  if (!sent) log_.drain(stream, submission.backend);
+  if (!sent && parts_.backends.real_count() > 1 && !submission.marks) {
+    parts_.backends.health().note_failure(submission.backend, sent.error());
+    log_.set_running(command);
+    parts_.tasks.post(
+        parts_.workers.device(submission.backend), command,
+        [this, waited = Waited{command, Ref<Stream>(&stream), submission,
+                               plan ? std::optional(*plan) : std::nullopt}] { carry_out(waited); });
+    return command;
+  }
   if (!sent) {
     command->observed = true;  // by the caller
     command->refused = true;
@@ -80,6 +90,28 @@ Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& str
   }
   if (sent->awaited) parts_.ends.watch(command);
   return std::move(sent->observed);
+}
+
+void DirectSubmission::carry_out(const Waited& refused) {
+  const Ref<Node>& command = refused.command;
+  // All that is in vendors' hands, and ends without us. What has failed of that fails who uses it.
+  for (const auto& before : log_.outstanding(*refused.stream)) {
+    if (before == command) break;
+    if (before->direct.load(std::memory_order_acquire)) parts_.ends.wait_for_data(before);
+  }
+  for (const auto& before : refused.submission.wait) static_cast<void>(before->wait());
+  cl_int input = CL_SUCCESS;
+  {
+    MutexLock lock(log_.mutex());
+    input = failed_input(refused.submission.uses);
+  }
+  if (input != CL_SUCCESS) {
+    log_.finish(command, input);
+  } else if (refused.plan) {
+    parts_.runs.run_whole(command, *refused.plan);
+  } else {
+    log_.finish(command, code_of(parts_.host.execute(*command)));
+  }
 }
 
 Assessment DirectSubmission::assess(const Waited& waited, std::span<const Edge> edges) {
@@ -102,7 +134,10 @@ bool DirectSubmission::start(const Ref<Node>& command, const std::optional<Kerne
     if (command->state != Node::State::kWaiting || command->early) return false;
     waited.stream = command->stream;
     auto assessed = assess(waited, {});
-    if (assessed.decided.path != Admission::Path::kDirect) return false;
+    // The vendor would not know that what it reads has failed, nor would who comes behind it.
+    if (assessed.decided.path != Admission::Path::kDirect || failed_input(assessed.uses)) {
+      return false;
+    }
     admit(waited, {}, std::move(assessed));
   }
   post(std::move(waited));
@@ -124,7 +159,14 @@ void DirectSubmission::send(Waited now) {
     const bool passed = parts_.tasks.run(now.command, [&] {
       sent = send_one(now.command, *now.stream, now.submission, now.plan ? &*now.plan : nullptr);
     });
-    if (passed && !sent) log_.finish(now.command, sent.error().code);
+    if (passed && !sent) log_.drain(*now.stream, now.submission.backend);
+    if (passed && !sent && parts_.backends.real_count() == 1) {
+      log_.finish(now.command, sent.error().code);
+    } else if (passed && !sent) {
+      parts_.backends.health().note_failure(now.submission.backend, sent.error());
+      log_.set_running(now.command);
+      parts_.tasks.run(now.command, [&] { carry_out(now); });
+    }
     if (!passed || !sent) {
       if (before) parts_.ends.watch_once(before);
       return;

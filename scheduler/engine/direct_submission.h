@@ -9,6 +9,8 @@
 #include "scheduler/engine/assessor.h"
 #include "scheduler/engine/command_ends.h"
 #include "scheduler/run/direct_path.h"
+#include "scheduler/run/host_execution.h"
+#include "scheduler/run/kernel_runs.h"
 
 namespace tutti::scheduler {
 
@@ -16,12 +18,15 @@ class DirectSubmission {
  public:
   /// Of the engine, for as long as this lives.
   struct Parts {
+    BackendSet& backends;
     CommandLog& log;
     const Assessor& assessor;
     DirectPath& direct;
     Planner& planner;
     PerformanceModel& model;
     RunSummary& summary;
+    HostExecution& host;
+    KernelRuns& runs;
     CommandEnds& ends;
     Workers& workers;
     CommandTasks& tasks;
@@ -55,6 +60,9 @@ class DirectSubmission {
   /// In the vendor's queue; what the command ends with.
   Result<backends::CompletionPtr> hand_over(Node& command, Stream& stream,
                                             const Submission& submission, const KernelPlan* plan);
+  /// The device has refused the command, of which nothing has begun: once all that is ahead of it
+  /// has ended, it is carried out in the calling thread, wherever that may be.
+  void carry_out(const Waited& refused);
   void post(Waited waited);
   /// In the device's thread.
   void send(Waited now);

@@ -16,7 +16,17 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   Parts(BackendSet& set, EngineSettings chosen) : backends(set), settings(std::move(chosen)) {
     if (!settings.model_file.empty()) model.remember_in(settings.model_file);
     energy.start();
+    backends.health().set_hooks(
+        {.lost = [this](uint32_t backend, const Error& why) { ends.lost(backend, why); },
+         .due =
+             [this](uint32_t backend) {
+               workers.device(backend).post_hint(
+                   [this, backend] { backends.health().retry(backend); });
+             }});
   }
+  ~Parts() { backends.health().set_hooks({}); }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
 
   // LogSink
   void ready(Ref<Node> command) override { conductor.ready(command); }
@@ -62,14 +72,15 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
                              backends, log, *this, ends, planner, model, summary, direct, executor})
                        : nullptr;
 
-  CommandEnds ends{{log, planner, model, summary, trace, batches.get(), workers, tasks}};
+  CommandEnds ends{
+      {backends, log, planner, model, summary, trace, host, runs, batches.get(), workers, tasks}};
   Assessor assessor{backends, planner, direct, executor};
   DirectSubmission submission{
-      {log, assessor, direct, planner, model, summary, ends, workers, tasks}};
+      {backends, log, assessor, direct, planner, model, summary, host, runs, ends, workers, tasks}};
   Conductor conductor{
       {log, planner, trace, settings, submission, ends, room, runs, chains, host, workers, tasks}};
   BlockingCommands blocking{
-      {log, trace, executor, direct, host, splits, batches.get(), ends, chains}};
+      {backends, log, trace, executor, direct, host, splits, batches.get(), ends, chains}};
   Intake intake{{backends, log, planner, trace, splits, room, batches.get(), ends, assessor,
                  submission, host, chains, conductor, blocking}};
 
@@ -89,7 +100,7 @@ std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKerne
                                            const LaunchShape& shape, bool local_given,
                                            ArgumentSource& arguments, LaunchObserver* observer) {
   LaunchBatches* const batches = parts_->batches.get();
-  if (batches == nullptr) return std::nullopt;
+  if (batches == nullptr || backends_.health().any_suspect()) return std::nullopt;
   return batches->repeat(stream, kernel, shape, local_given, arguments, observer);
 }
 
@@ -148,8 +159,12 @@ Status Engine::set_user_status(Command& user, cl_int status) {
 Status Engine::wait(std::span<Command* const> commands) { return parts_->ends.wait_for(commands); }
 
 Status Engine::flush(Stream& stream) {
-  for (auto* queue : stream.queues.existing()) TUTTI_TRY(queue->flush());
-  return {};
+  Status flushed;
+  for (auto* queue : stream.queues.existing()) {
+    if (Status one = queue->flush(); !one) flushed = std::move(one);
+  }
+  // With several devices what fails shows in the commands themselves: others may carry them out.
+  return backends_.real_count() > 1 ? Status() : flushed;
 }
 
 Status Engine::finish(Stream& stream) { return parts_->ends.finish(stream); }

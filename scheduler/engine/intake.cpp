@@ -16,8 +16,10 @@ bool Intake::waits_for_turn_only(const Stream& stream, const EnqueueOptions& opt
 
 bool Intake::joins_batches(const Stream& stream, const EnqueueOptions& options) {
   const StreamOptions& how = stream.options();
-  return parts_.batches && !how.out_of_order && !(options.observed && how.profiling) &&
-         !parts_.trace.wants_all() && waits_for_turn_only(stream, options);
+  // Each launch of a device that has failed is carried out so that it can be undone.
+  return parts_.batches && !parts_.backends.health().any_suspect() && !how.out_of_order &&
+         !(options.observed && how.profiling) && !parts_.trace.wants_all() &&
+         waits_for_turn_only(stream, options);
 }
 
 Result<Ref<Node>> Intake::enqueue(Stream& stream, Work&& work, const EnqueueOptions& options) {
@@ -37,6 +39,7 @@ Result<Ref<Node>> Intake::enqueue(Stream& stream, KernelWork&& work,
   if (joining.joined) return std::move(joining.event);
   auto command = make_ref<Node>(parts_.ends, options.type, std::move(work));
   command->observed = options.observed;
+  command->names = !options.wait_list.empty();
   command->sampled = joining.sampled;
   command->is_batch = command->open = joining.begins != nullptr;
   command->batch = std::move(joining.begins);
@@ -50,6 +53,7 @@ Result<Ref<Node>> Intake::make(Stream& stream, Work&& work, const EnqueueOptions
                                         command->queued.load(std::memory_order_relaxed));
   }
   command->observed = options.observed || options.blocking;
+  command->names = !options.wait_list.empty();
   if (!options.blocking) return take_in({std::move(command), stream, options, {}});
   const bool alone = !options.barrier && !command->trace && waits_for_turn_only(stream, options);
   if (const auto done = alone ? parts_.blocking.read_behind(stream, command) : std::nullopt) {
@@ -208,6 +212,7 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
     case Admission::Path::kDirect:
       command->state = Node::State::kSubmitting;
       command->backend = placed.decided.backend;
+      placed.failed_input = failed_input(assessed.uses);
       Assessor::admit(log_, stream, edges, std::move(assessed), placed.submission);
       log_.append(stream, command, barrier, incoming.gathers());
       log_.hold(*command, placed.submission.uses);
@@ -222,6 +227,10 @@ Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
   for (const auto& before : placed.behind) parts_.ends.watch(before);
   switch (placed.decided.path) {
     case Admission::Path::kDirect:
+      if (placed.failed_input != CL_SUCCESS) {
+        log_.finish(command, placed.failed_input);
+        break;
+      }
       if (incoming.plan && command->trace) {
         parts_.trace.decided(*command->trace, std::get<KernelWork>(command->work), *incoming.plan,
                              command->queued.load(std::memory_order_relaxed), incoming.planned_ns);

@@ -55,7 +55,7 @@ class Intake {
   struct Placed {
     Admission decided;
     bool failed = false;               // with something that it names
-    cl_int failed_input = CL_SUCCESS;  // inline: the error of content that it would read
+    cl_int failed_input = CL_SUCCESS;  // not conducted: the error of content that it would read
     bool ready = false;                // conducted: it waits for nothing
     Submission submission;
     Ref<Node> splitting;            // which it might begin during

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/process_exit.h"
 #include "scheduler/devices/backend_set.h"
 #include "scheduler/memory/device_transfer.h"
 #include "scheduler/memory/image_boxes.h"
@@ -125,6 +126,12 @@ Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
   if (place_on(backend) == kHostPlace) {
     TUTTI_ASSIGN(host, host_memory());
   }
+  auto made = allocate_on(backend, host);
+  if (!made) backends_.health().note_failure(backend, made.error());
+  return made;
+}
+
+Result<backends::Memory*> LogicalBuffer::allocate_on(uint32_t backend, void* host) {
   // Allocating is rare and must happen once: this lock is this buffer's alone and guards nothing
   // that a vendor could need, so holding it through the vendor's call cannot deadlock.
   MutexLock lock(allocation_mutex_);
@@ -303,6 +310,7 @@ bool LogicalBuffer::transferring_locked(Place place, uint64_t begin, uint64_t en
 
 Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t* moved) {
   const ByteStrips strips = widened(given);
+  PlaceSet tried = 0;  // places from where it could not be brought
   MutexLock lock(mutex_);
   for (;;) {
     const auto missing = missing_locked(place, strips);
@@ -323,27 +331,8 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     transfers_.push_back({place, begin, end});
     lock.unlock();
     const ByteStrips moving = strips_of(rows);
-    Status status;
-    // Device to device goes by way of the host (facts: the vendors' own path is slower).
-    const bool between = place != kHostPlace && !(rows.first.places & place_bit(kHostPlace));
-    // With two devices nobody else would look for it in the host's copy; with more they may, but
-    // to allocate and pin that takes longer than to move it.
-    const bool passed_on = backends_.count() == 2 || (rows.length() > kTransferBlock &&
-                                                      !host_.load(std::memory_order_acquire));
-    if (between && rows.count == 1 && passed_on) {
-      status = move_staged(first_of(rows.first.places), place, begin, end, moved);
-    } else if (between && !image_ && rows.count == 1 && rows.length() > kTransferBlock) {
-      status = move_in_blocks(place, begin, end, moved);
-    } else {
-      if (between) status = make_valid(kHostPlace, moving, moved);
-      if (status) {
-        Place from = kHostPlace;
-        if (place == kHostPlace) {
-          while (!(rows.first.places & place_bit(from))) ++from;
-        }
-        status = move(from, place, rows);
-      }
-    }
+    const PlaceSet untried = rows.first.places & ~tried;
+    const Status status = bring(untried ? untried : rows.first.places, place, rows, moved);
     lock.lock();
     if (status) {
       update_map([&](ResidencyMap& map) {
@@ -352,8 +341,34 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
       if (moved) *moved += rows.length() * rows.count;
     }
     transferred_locked(place, begin, end);
-    if (!status) return status;
+    if (status) continue;
+    // The same content may lie elsewhere, too; and a call that failed may be made again, once.
+    if (untried == 0 || vendors_gone()) return status;
+    tried |= place_bit(source_of(untried));
   }
+}
+
+Place LogicalBuffer::source_of(PlaceSet places) {
+  return places & place_bit(kHostPlace) ? kHostPlace : first_of(places);
+}
+
+Status LogicalBuffer::bring(PlaceSet sources, Place place, const SegmentRows& rows,
+                            uint64_t* moved) {
+  const uint64_t begin = rows.first.begin;
+  const uint64_t end = rows.end();
+  // Device to device goes by way of the host (facts: the vendors' own path is slower).
+  const bool between = place != kHostPlace && !(sources & place_bit(kHostPlace));
+  if (!between) return move(source_of(sources), place, rows);
+  // With two devices nobody else would look for it in the host's copy; with more they may, but
+  // to allocate and pin that takes longer than to move it.
+  const bool passed_on = backends_.count() == 2 ||
+                         (rows.length() > kTransferBlock && !host_.load(std::memory_order_acquire));
+  if (rows.count == 1 && passed_on) return move_staged(first_of(sources), place, begin, end, moved);
+  if (!image_ && rows.count == 1 && rows.length() > kTransferBlock) {
+    return move_in_blocks(place, begin, end, moved);
+  }
+  TUTTI_TRY(make_valid(kHostPlace, strips_of(rows), moved));
+  return move(kHostPlace, place, rows);
 }
 
 Status LogicalBuffer::bring_out(Place from, Place to, const ByteStrips& given) {
@@ -418,48 +433,13 @@ Status LogicalBuffer::fill_with_zeros(Place place, uint64_t begin, uint64_t end)
   return filled->wait();
 }
 
-Status LogicalBuffer::fetch_written(uint32_t backend, backends::Queue& queue,
-                                    const ByteRange& given) {
-  const ByteRange range = widened(given.begin, given.end);
-  const Place from = place_on(backend);
-  MutexLock lock(mutex_);
-  // What is under way to the host's copy may be content from before the launch.
-  transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
-    return !transferring_locked(kHostPlace, range.begin, range.end);
-  });
-  const auto unshown = std::find_if(writes_.begin(), writes_.end(), [&](const LaunchWrite& write) {
-    return write.place == from && !apart(write.strips, {range});
-  });
-  if (unshown == writes_.end()) {
-    // Others may have fetched parts of it, and compute with them.
-    lock.unlock();
-    return make_valid(kHostPlace, range.begin, range.end);
-  }
-  const ByteRange all = unshown->strips.range;
-  if (unshown->strips.strided() || range.begin < all.begin || range.end > all.end) {
-    return fail(CL_INVALID_OPERATION, "a range of which a launch has shown a part only");
-  }
-  const LaunchWrite copy{unshown->launch, kHostPlace, {range}, true};
-  if (std::find(writes_.begin(), writes_.end(), copy) != writes_.end()) return {};
-  writes_.push_back(copy);
-  transfers_.push_back({kHostPlace, range.begin, range.end});
-  lock.unlock();
-  Status status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
-  lock.lock();
-  const bool shown = std::find(writes_.begin(), writes_.end(), copy) == writes_.end();
-  if (!status) std::erase(writes_, copy);
-  if (status && shown && map_.valid_at(from, range.begin, range.end)) {
-    update_map([&](ResidencyMap& map) { map.add_copy(kHostPlace, range.begin, range.end); });
-  }
-  transferred_locked(kHostPlace, range.begin, range.end);
-  return status;
-}
-
 Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   const Place device = from == kHostPlace ? to : from;
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(device - 1));
   const TransferTimer timer(backends_, device - 1);
-  TUTTI_TRY(move(from, to, rows, *queue));
+  const Status moved = move(from, to, rows, *queue);
+  backends_.health().note(device - 1, moved);
+  TUTTI_TRY(moved);
   if (image_) return {};
   timer.ended(from == kHostPlace ? kToDevice : kFromDevice, rows.length() * rows.count);
   return {};
@@ -479,7 +459,13 @@ Status LogicalBuffer::move_staged(Place from, Place to, uint64_t begin, uint64_t
                                   uint64_t* moved) {
   TUTTI_ASSIGN(backends::Memory * source, memory_at(from));
   TUTTI_ASSIGN(backends::Memory * target, memory_at(to));
-  TUTTI_TRY(move_between(backends_, {from - 1, source}, {to - 1, target}, image(), {begin, end}));
+  const Status brought =
+      move_between(backends_, {from - 1, source}, {to - 1, target}, image(), {begin, end});
+  if (!brought) {  // whichever has failed
+    for (const Place place : {from, to})
+      backends_.health().note_failure(place - 1, brought.error());
+    return brought;
+  }
   if (moved) *moved += end - begin;  // out; the caller counts the way in
   return {};
 }
@@ -510,53 +496,6 @@ Status LogicalBuffer::move_in_blocks(Place to, uint64_t begin, uint64_t end, uin
     if (status) status = std::move(ended);
   }
   return status;
-}
-
-void LogicalBuffer::begin_write(const void* launch, Place place, const ByteStrips& given) {
-  const ByteStrips strips = widened(given);
-  MutexLock lock(mutex_);
-  writes_.push_back({launch, place, strips, false});
-  transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
-    return !transferring_locked(place, strips.range.begin, strips.range.end);
-  });
-}
-
-void LogicalBuffer::end_write(const void* launch, Place place, const ByteStrips& given,
-                              bool discard) {
-  const ByteStrips strips = widened(given);
-  MutexLock lock(mutex_);
-  const auto found =
-      std::find(writes_.begin(), writes_.end(), LaunchWrite{launch, place, strips, false});
-  if (found == writes_.end()) return;
-  writes_.erase(found);
-  if (!discard) show_locked({launch, place, strips, false});
-}
-
-void LogicalBuffer::end_writes(const void* launch, bool discard) {
-  MutexLock lock(mutex_);
-  std::vector<LaunchWrite> ended;
-  for (const LaunchWrite& write : writes_) {
-    if (write.launch == launch && !write.copy) ended.push_back(write);
-  }
-  for (const LaunchWrite& write : ended) {
-    if (!discard) show_locked(write);
-  }
-  std::erase_if(writes_, [&](const LaunchWrite& write) { return write.launch == launch; });
-}
-
-void LogicalBuffer::show_locked(const LaunchWrite& write) {
-  update_map([&](ResidencyMap& map) TUTTI_REQUIRES(mutex_) {
-    write.strips.for_each(
-        [&](uint64_t begin, uint64_t end) { map.set_exclusive(write.place, begin, end); });
-    std::erase_if(writes_, [&](const LaunchWrite& copy) TUTTI_REQUIRES(mutex_) {
-      const ByteRange& range = copy.strips.range;
-      if (!copy.copy || copy.launch != write.launch || apart(write.strips, {range})) return false;
-      if (!transferring_locked(kHostPlace, range.begin, range.end)) {
-        map.add_copy(kHostPlace, range.begin, range.end);
-      }
-      return true;
-    });
-  });
 }
 
 }  // namespace tutti::scheduler

@@ -143,6 +143,14 @@ class LogicalBuffer : public MemoryOwner {
   /// `discard`, the directory stays as it was.
   void end_writes(const void* launch, bool discard = false);
 
+  /// A launch that failed may have written the strips at `place`, which end_write() has discarded:
+  /// they are valid there no more. False, and nothing has changed, where some of them are valid
+  /// nowhere else.
+  bool drop_copy(Place place, const ByteStrips& strips);
+  /// The memory on `backend` is lost, unless it is the host's: what is valid there alone, and
+  /// cannot be had.
+  std::vector<ByteRange> lose(uint32_t backend);
+
   /// Let go of after the memory: its deleter runs when nothing uses the memory any more, the user's
   /// included. Set by the maker before anybody else sees this object.
   std::shared_ptr<void> owner;
@@ -173,6 +181,11 @@ class LogicalBuffer : public MemoryOwner {
 
   LogicalBuffer(BackendSet& backends, const Options& options);
   Status allocate_host(uint64_t wanted);
+  /// `host`: the memory that it shall be; null: its own.
+  Result<backends::Memory*> allocate_on(uint32_t backend, void* host);
+  /// From one of the places that hold the rows to one that does not; waits for it.
+  Status bring(PlaceSet sources, Place place, const SegmentRows& rows, uint64_t* moved);
+  static Place source_of(PlaceSet places);
   Status move(Place from, Place to, const SegmentRows& rows);
   Status move(Place from, Place to, const SegmentRows& rows, backends::Queue& queue);
   /// From one device to another, past the host's copy.

@@ -154,19 +154,21 @@ void ResidencyMap::set_places(PlaceSet places, uint64_t begin, uint64_t end) {
   unite();
 }
 
-std::vector<ResidencyMap::Segment> ResidencyMap::drop_place(Place place) {
+std::vector<ResidencyMap::Segment> ResidencyMap::drop_copy(Place place, uint64_t begin,
+                                                           uint64_t end) {
   std::vector<Segment> lost;
   std::vector<Segment> changed;
   const PlaceSet bit = place_bit(place);
-  for_each(0, size_, [&](uint64_t from, uint64_t to, PlaceSet places) {
+  for_each(begin, end, [&](uint64_t from, uint64_t to, PlaceSet places) {
     if (places == bit) append(lost, from, to, 0);
     if ((places & bit) != 0) changed.push_back({from, to, places & ~bit});
   });
-  if (!in_pieces_) {
+  if (changed.empty()) return lost;
+  if (!in_pieces_ && changed.front().begin == 0 && changed.front().end == size_) {
     whole_ &= ~bit;
     return lost;
   }
-  Map& map = pieces_->map;
+  Map& map = pieces().map;
   for (const Segment& segment : changed) {
     const Interval range(segment.begin, segment.end);
     if (segment.places == 0) {

@@ -52,7 +52,9 @@ class ResidencyMap {
   void set_places(PlaceSet places, uint64_t begin, uint64_t end);
   /// The copies at `place` are gone (eviction, lost device). Returns ranges that now have no valid
   /// copy anywhere although they had content; they count as never written from then on.
-  std::vector<Segment> drop_place(Place place);
+  std::vector<Segment> drop_place(Place place) { return drop_copy(place, 0, size_); }
+  /// The same of a range.
+  std::vector<Segment> drop_copy(Place place, uint64_t begin, uint64_t end);
 
  private:
   struct Pieces;  // the interval map

@@ -143,7 +143,9 @@ std::string RunSummary::json() const {
                        {"name", backends_.traits(i).device_name},
                        {"platform", backends_.traits(i).platform_name},
                        {"bytes_to_device", of.to_device},
-                       {"bytes_to_host", of.to_host}});
+                       {"bytes_to_host", of.to_host},
+                       {"failures", backends_.health().failures(i)},
+                       {"lost", (backends_.health().lost() & backend_bit(i)) != 0}});
   }
   nlohmann::json output = {{"devices", std::move(devices)},
                            {"total",
@@ -252,6 +254,13 @@ std::string RunSummary::text() const {
               ? "  nothing was moved to or from devices\n"
               : lines(2, fmt::format("moved: {} to devices, {} from them", bytes(moved.to_device),
                                      bytes(moved.to_host)));
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    const uint64_t failures = backends_.health().failures(i);
+    if (failures == 0) continue;
+    const bool lost = (backends_.health().lost() & backend_bit(i)) != 0;
+    text += lines(2, fmt::format("{} has failed {}{}", device_name(i), counted(failures, "time"),
+                                 lost ? ", and takes no part any more" : ""));
+  }
   for (const Shown& kernel : shown) {
     text += kernel_text(kernel, total.seconds());
     if (const auto used = energy.kernels.find(*kernel.name); used != energy.kernels.end()) {

@@ -35,6 +35,12 @@ std::vector<BufferUse> held_uses(const Node& command) {
   return uses;
 }
 
+void spoil(LogicalBuffer& buffer, const ByteRange& range, cl_int error) {
+  buffer.failed.add(range, error);
+  // Launches that would repeat are to be looked at again.
+  for (const RangeUse& other : buffer.uses) other.command->touched = true;
+}
+
 }  // namespace
 
 cl_int failed_input(std::span<const BufferUse> uses) {
@@ -74,10 +80,7 @@ void spoil(const Node& command, cl_int error) {
   const auto uses =
       command.used_buffers.empty() ? uses_of(command.work, nullptr) : held_uses(command);
   for (const BufferUse& use : uses) {
-    if (!use.changes) continue;
-    use.buffer->failed.add({use.begin, use.end}, error);
-    // Launches that would repeat are to be looked at again.
-    for (const RangeUse& other : use.buffer->uses) other.command->touched = true;
+    if (use.changes) spoil(*use.buffer, {use.begin, use.end}, error);
   }
 }
 
@@ -96,6 +99,21 @@ void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int erro
       command->joined_error = error;
     }
   }
+}
+
+void CommandLog::drain(Stream& stream, uint32_t backend) {
+  for (auto* queue : stream.queues.existing(backend)) {
+    if (const Status ended = queue->finish(); !ended) {
+      note_queue_failed(stream, backend, code_of(ended));
+    }
+  }
+}
+
+void CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error) {
+  if (ranges.empty()) return;
+  MutexLock lock(mutex_);
+  for (const ByteRange& range : ranges) spoil(buffer, range, error);
+  any_failed_.store(true, std::memory_order_relaxed);
 }
 
 void CommandLog::note_failure(Node& command, cl_int& status) {

@@ -102,6 +102,7 @@ struct Node final : Command {
   // have. But an event that the application itself ends with an error only calls commands off.
   bool spoils = false;               // it has failed so
   bool dependency_spoils = false;    // what it depended on has
+  bool names = false;                // the application has given it a wait list; constant
   bool refused = false;              // the call that enqueued it returned an error: nothing is new
   cl_int joined_error = CL_SUCCESS;  // direct, its completion not telling: of what has joined it
   std::vector<Dependent> dependents;

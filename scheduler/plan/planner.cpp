@@ -379,6 +379,7 @@ void Planner::choose_whole(const KernelWork& work, KernelPlan& plan, bool measur
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
                                  uint64_t ready_ns) const {
   const LaunchableKernel& kernel = *work.kernel;
+  allowed = backends_.health().usable(allowed);
   const BackendMask usable = allowed & kernel.built_on();
   const BackendMask built = usable & kernel.ready_on(KernelVariant::kUntouched);
   const BackendMask splitting = usable & kernel.ready_on(split_variant(work));

@@ -56,7 +56,8 @@ Status Executor::execute(const Work& work) {
 }
 
 Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUse> uses,
-                                backends::Queue& queue, uint32_t backend, PackageRecord* ran) {
+                                backends::Queue& queue, uint32_t backend, PackageRecord& ran,
+                                bool& launched) {
   const TransferCause* outer = TransferCause::current();
   for (const BufferUse& use : uses) {
     const TransferCause cause("used by a kernel", outer ? outer->command() : 0, kernel_name(work),
@@ -84,6 +85,7 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
   std::optional<Computing> computing(std::in_place, backends_, backend);
   const uint64_t start = now_ns();
   TUTTI_ASSIGN(backends::CompletionPtr completion, queue.launch(launch, {}));
+  launched = true;
   TUTTI_TRY(completion->wait());
   const uint64_t end = now_ns();
   computing.reset();
@@ -91,10 +93,8 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
   const double seconds = times && times->ended > times->started
                              ? seconds_between(times->started, times->ended)
                              : seconds_between(start, end);
-  if (ran) {
-    const auto measured = measured_interval(times, start, end).value_or(std::pair(start, end));
-    std::tie(ran->start_ns, ran->end_ns) = measured;
-  }
+  std::tie(ran.start_ns, ran.end_ns) =
+      measured_interval(times, start, end).value_or(std::pair(start, end));
   backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
   note_changes(uses, backend);
   return {};
@@ -124,7 +124,8 @@ PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
     const bool likely = traits.pins_host_memory && traits.nominal_gflops >= host;
     const bool room = buffer.has_memory(i) || (buffer.size() <= traits.max_allocation &&
                                                backends_.memory(i).has_room(buffer.size()));
-    if (!room || (count > 1 && (!likely || backends_.slow_link(i)))) continue;
+    const bool lost = (backends_.health().lost() & backend_bit(i)) != 0;
+    if (!room || (count > 1 && (lost || !likely || backends_.slow_link(i)))) continue;
     places |= place_bit(buffer.place_on(i));
   }
   return places ? places : place_bit(kHostPlace);
@@ -255,15 +256,39 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
   for (uint32_t i = 0; i < by_device.size(); ++i) {
     if (by_device[i].empty()) continue;
     transfers.emplace_back([&, i]() -> Status {
-      TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(i));
-      TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(i));
-      for (const SegmentRows& rows : rows_of(by_device[i])) {
-        TUTTI_TRY(ways.device(*queue, *memory, rows));
-      }
-      return {};
+      const Status moved = move_rows(buffer, i, by_device[i], ways);
+      // It may lie elsewhere, too; and what a call has failed to read, another one may.
+      return moved ? moved : gather_at_host(buffer, by_device[i], ways);
     });
   }
   return transfer_all(transfers);
+}
+
+Status Executor::move_rows(LogicalBuffer& buffer, uint32_t backend,
+                           std::span<const ResidencyMap::Segment> segments, const Ways& ways,
+                           uint64_t* bytes) {
+  const auto move = [&]() -> Status {
+    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
+    for (const SegmentRows& rows : rows_of({segments.begin(), segments.end()})) {
+      TUTTI_TRY(ways.device(*queue, *memory, rows));
+      if (bytes) *bytes += rows.length() * rows.count;
+    }
+    return {};
+  };
+  Status moved = move();
+  backends_.health().note(backend, moved);
+  return moved;
+}
+
+Status Executor::gather_at_host(LogicalBuffer& buffer,
+                                std::span<const ResidencyMap::Segment> segments, const Ways& ways) {
+  for (const ResidencyMap::Segment& segment : segments) {
+    TUTTI_TRY(buffer.make_valid(kHostPlace, segment.begin, segment.end));
+    TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
+    ways.host(host, segment);
+  }
+  return {};
 }
 
 Status Executor::put_at_host(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
@@ -310,19 +335,15 @@ Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& 
         for (const auto& segment : by_place[place]) ways.host(host, segment);
         return {};
       }
-      TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(place - 1));
-      TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
       const uint64_t began = now_ns();
       uint64_t bytes = 0;
-      for (const SegmentRows& rows : rows_of(by_place[place])) {
-        TUTTI_TRY(ways.device(*queue, *memory, rows));
-        bytes += rows.length() * rows.count;
-      }
+      TUTTI_TRY(move_rows(buffer, place - 1, by_place[place], ways, &bytes));
       if (!ways.everywhere) backends_.note_write(place - 1, bytes, began);
       return {};
     });
   }
-  TUTTI_TRY(transfer_all(transfers));
+  // Where a device does not take it, the host's copy does.
+  if (!transfer_all(transfers)) return put_at_host(buffer, range, ways);
   if (!single) buffer.forget_use(range.begin, range.end);
   for (const auto& segment : segments) {
     buffer.set_places(segment.places, segment.begin, segment.end);
@@ -396,24 +417,29 @@ Status Executor::run(const CopyWork& work) {
   LogicalBuffer& to = *work.to.buffer;
   const uint64_t from_begin = work.from.origin + work.from_offset;
   const uint64_t to_begin = work.to.origin + work.to_offset;
-  Place place = preferred_place(from, from_begin, from_begin + work.size);
-  // Where the device has no room for the target, the host has.
-  if (place != kHostPlace && !to.device_memory(place - 1)) place = kHostPlace;
-  if (place == kHostPlace) {
-    TUTTI_TRY(from.make_valid(kHostPlace, from_begin, from_begin + work.size));
-    TUTTI_ASSIGN(std::byte * from_host, from.host_memory(work.size));
-    TUTTI_ASSIGN(std::byte * to_host, to.host_memory(work.size));
-    std::memmove(to_host + to_begin, from_host + from_begin, work.size);
-  } else {
-    TUTTI_ASSIGN(backends::Memory * from_memory, from.device_memory(place - 1));
-    TUTTI_ASSIGN(backends::Memory * to_memory, to.device_memory(place - 1));
-    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
-    TUTTI_ASSIGN(auto completion,
-                 queue->copy(*from_memory, from_begin, *to_memory, to_begin, work.size, {}));
-    TUTTI_TRY(completion->wait());
+  const Place place = preferred_place(from, from_begin, from_begin + work.size);
+  // Where the device has no room for the target, or fails, the host has.
+  if (place != kHostPlace && copy_on(place - 1, work)) {
+    to.set_exclusive(place, to_begin, to_begin + work.size);
+    return {};
   }
-  to.set_exclusive(place, to_begin, to_begin + work.size);
+  TUTTI_TRY(from.make_valid(kHostPlace, from_begin, from_begin + work.size));
+  TUTTI_ASSIGN(std::byte * from_host, from.host_memory(work.size));
+  TUTTI_ASSIGN(std::byte * to_host, to.host_memory(work.size));
+  std::memmove(to_host + to_begin, from_host + from_begin, work.size);
+  to.set_exclusive(kHostPlace, to_begin, to_begin + work.size);
   return {};
+}
+
+Status Executor::copy_on(uint32_t backend, const CopyWork& work) {
+  TUTTI_ASSIGN(backends::Memory * to, work.to.buffer->device_memory(backend));
+  TUTTI_ASSIGN(backends::Memory * from, work.from.buffer->device_memory(backend));
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
+  const auto copied = queue->copy(*from, work.from.origin + work.from_offset, *to,
+                                  work.to.origin + work.to_offset, work.size, {});
+  Status ended = copied ? (*copied)->wait() : tl::unexpected<Error>(copied.error());
+  backends_.health().note(backend, ended);
+  return ended;
 }
 
 Status Executor::run(const FillWork& work) {
@@ -474,8 +500,8 @@ Status Executor::run(const RectWork& work) {
       place_of_write(buffer, first, last) != preferred_place(buffer, first, last)) {
     return put(buffer, {first, last}, ways_of_pixels(work));
   }
-  TUTTI_ASSIGN(const bool transferred, transfer_image(work));
-  if (transferred) return {};
+  // Where the device fails: as of an image that lies in the host's copy.
+  if (transfer_image(work).value_or(false)) return {};
   if (!work.write && buffer.image()) return read_rest(work, {});
   const uint64_t begin = work.view.origin + first;
   const uint64_t end = work.view.origin + last;
@@ -495,8 +521,7 @@ Status Executor::run(const RectWork& work) {
 }
 
 Status Executor::run(const CopyRectWork& work) {
-  TUTTI_ASSIGN(const bool copied, copy_images(work));
-  if (copied) return {};
+  if (copy_images(work).value_or(false)) return {};
   LogicalBuffer& from = *work.from.buffer;
   LogicalBuffer& to = *work.to.buffer;
   const auto [from_first, from_last] = rect_span(work.from_rect, work.region);

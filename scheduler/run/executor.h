@@ -35,12 +35,20 @@ class Executor {
   static bool overwrites(const Work& work) {
     return std::holds_alternative<WriteWork>(work) || std::holds_alternative<FillWork>(work);
   }
+  /// A transfer that may be carried out once more after it has failed: it reads nothing that it
+  /// writes.
+  static bool repeatable(const Work& work) {
+    return overwrites(work) || std::holds_alternative<ReadWork>(work) ||
+           std::holds_alternative<CopyWork>(work);
+  }
   /// What such a work replaces counts as valid in the host's copy alone, so that execute() puts the
   /// new content there.
   static void overwrite_at_host(const Work& work);
-  /// A kernel that uses `uses`, whole on one device; `ran` (may be null) gets its times.
+  /// A kernel that uses `uses`, whole on one device; `ran` gets its times. `launched`: the vendor
+  /// has taken it, so that it may have run where it fails.
   Status execute_kernel(const KernelWork& work, std::span<const BufferUse> uses,
-                        backends::Queue& queue, uint32_t backend, PackageRecord* ran);
+                        backends::Queue& queue, uint32_t backend, PackageRecord& ran,
+                        bool& launched);
 
   /// Where a transfer that reads this range is best done: a place that holds all of it (the host
   /// first), or kHostPlace when no place does.
@@ -69,6 +77,7 @@ class Executor {
   /// done, go by way of the host's copy.
   Result<bool> transfer_image(const RectWork& work);
   Result<bool> copy_images(const CopyRectWork& work);
+  Status fill_image_on(const FillImageWork& work, uint32_t backend);
   Status fill_buffer_image(const FillImageWork& work, uint32_t backend);
   Status pixel_of(const FillImageWork& work, uint32_t backend, std::byte* pixel);
   /// How what lies in the host's copy, which begins at `copy`, and on devices comes to or from the
@@ -81,6 +90,14 @@ class Executor {
   static Ways ways_of_pixels(const RectWork& work);
   /// The ranges, ascending, from wherever they are, all places at once.
   Status gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges, const Ways& ways);
+  /// Of or to one device, all of it.
+  Status move_rows(LogicalBuffer& buffer, uint32_t backend,
+                   std::span<const ResidencyMap::Segment> segments, const Ways& ways,
+                   uint64_t* bytes = nullptr);
+  /// By way of the host's copy.
+  Status gather_at_host(LogicalBuffer& buffer, std::span<const ResidencyMap::Segment> segments,
+                        const Ways& ways);
+  Status copy_on(uint32_t backend, const CopyWork& work);
   /// Puts new content to where the old one was used, or where it may be, all at once.
   Status put(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways);
   Status put_at_host(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways);

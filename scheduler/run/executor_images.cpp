@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executor's work on images where they lie on a device: vendors' image commands, which know
 // their layout. Everything else about images goes by way of the host's copy, as for buffers.
+#include "base/process_exit.h"
 #include "scheduler/run/executor.h"
 #include "scheduler/run/image_rect.h"
 
@@ -83,17 +84,28 @@ Status Executor::fill_buffer_image(const FillImageWork& work, uint32_t backend) 
 }
 
 Status Executor::run(const FillImageWork& work) {
-  // Where the image is, or else on the first device.
+  // Where the image is, or else on the first device; then on those that are left.
   LogicalBuffer& buffer = *work.to.buffer;
   const Place preferred = preferred_place(buffer, 0, buffer.size());
-  const uint32_t backend = preferred == kHostPlace ? 0 : preferred - 1;
+  const uint32_t first = preferred == kHostPlace ? 0 : preferred - 1;
+  Status filled = fill_image_on(work, first);
+  for (uint32_t i = 0; i < backends_.real_count() && !filled && !vendors_gone(); ++i) {
+    if (i != first) filled = fill_image_on(work, i);
+  }
+  return filled;
+}
+
+Status Executor::fill_image_on(const FillImageWork& work, uint32_t backend) {
   if (work.image) return fill_buffer_image(work, backend);
+  LogicalBuffer& buffer = *work.to.buffer;
   const Place place = buffer.place_on(backend);
   if (!covers(work.box, *buffer.image())) TUTTI_TRY(buffer.make_valid(place, 0, buffer.size()));
   TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
   TUTTI_ASSIGN(const auto ended, queue->fill_image(*memory, work.box, work.color, {}));
-  TUTTI_TRY(ended->wait());
+  const Status filled = ended->wait();
+  backends_.health().note(backend, filled);
+  TUTTI_TRY(filled);
   buffer.set_exclusive(place, 0, buffer.size());
   return {};
 }

@@ -10,6 +10,7 @@
 #include "scheduler/balance/random.h"
 #include "scheduler/devices/transfer_trace.h"
 #include "scheduler/run/model_keeping.h"
+#include "scheduler/run/package_use.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -22,16 +23,50 @@ uint64_t first_begin(const SplitRun::Outcome& outcome, uint64_t otherwise) {
 
 }  // namespace
 
-void KernelRuns::run_whole(const Ref<Node>& command, const KernelPlan& plan) {
+Status KernelRuns::run_once(const Ref<Node>& command, KernelPlan& plan, PackageRecord& ran,
+                            bool& as_before) {
   const auto& work = std::get<KernelWork>(command->work);
-  PackageRecord ran{.device = plan.backend};
+  const uint32_t backend = plan.backend;
+  const TransferCause cause("used by a kernel", command->trace ? command->trace->number : 0,
+                            kernel_name(work));
+  ContentBefore before;
+  bool launched = false;
   const auto run = [&]() -> Status {
-    TUTTI_ASSIGN(backends::Queue * queue, command->stream->queues.queue(plan.backend, true));
-    const TransferCause cause("used by a kernel", command->trace ? command->trace->number : 0,
-                              kernel_name(work));
-    return parts_.executor.execute_kernel(work, uses_of(work, &plan), *queue, plan.backend, &ran);
+    TUTTI_ASSIGN(backends::Queue * queue, command->stream->queues.queue(backend, true));
+    if (parts_.backends.health().suspect(backend)) {
+      parts_.planner.evaluate(work, plan);
+      if (plan.exact) TUTTI_TRY(before.keep(uses_of_package(work, plan, backend, 0, 1)));
+    }
+    return parts_.executor.execute_kernel(work, uses_of(work, &plan), *queue, backend, ran,
+                                          launched);
   };
-  const Status status = run();
+  Status status = run();
+  parts_.backends.health().note(backend, status);
+  if (status || !launched) {
+    as_before = !status;
+    return status;
+  }
+  parts_.planner.evaluate(work, plan);
+  as_before = plan.exact && before.restore(uses_of_package(work, plan, backend, 0, 1));
+  return status;
+}
+
+void KernelRuns::run_whole(const Ref<Node>& command, KernelPlan plan) {
+  const auto& work = std::get<KernelWork>(command->work);
+  BackendMask left = command->stream->options().backends;
+  PackageRecord ran;
+  Status status;
+  for (;;) {
+    ran = {.device = plan.backend};
+    bool as_before = false;
+    status = run_once(command, plan, ran, as_before);
+    left &= ~backend_bit(plan.backend);
+    if (status || !as_before || left == 0 || vendors_gone()) break;
+    auto next = parts_.planner.plan(work, left);
+    if (!next) break;
+    plan = std::move(*next);
+    plan.split = false;
+  }
   if (status && parts_.summary.enabled()) {
     parts_.summary.launched_whole(work, plan, plan.backend);
     parts_.summary.measured_whole(work.kernel->summary().name, model_key(work), work.shape.items(),

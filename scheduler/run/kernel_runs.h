@@ -40,8 +40,9 @@ class KernelRuns {
   };
   explicit KernelRuns(const Parts& parts) : parts_(parts) {}
 
-  /// The launch, whole, from begin to end in the calling thread.
-  void run_whole(const Ref<Node>& command, const KernelPlan& plan);
+  /// The launch, whole, from begin to end in the calling thread: on the plan's device, or where
+  /// that fails, and what it needs is still there, on another one.
+  void run_whole(const Ref<Node>& command, KernelPlan plan);
   /// A launch that is split, or one package behind such a one: it counts as running, and waits for
   /// begin(). With verification it first copies what the launch may write, which takes its time.
   std::shared_ptr<SplitRun> prepare(const Ref<Node>& command, const KernelWork& work,
@@ -51,6 +52,9 @@ class KernelRuns {
  private:
   std::unique_ptr<Balancer> balancer_for(KernelPlan& plan,
                                          const std::vector<BalancerDevice>& devices);
+  /// As planned; `ran` gets its times. Where it fails and nothing of it is left, `as_before` is
+  /// set.
+  Status run_once(const Ref<Node>& command, KernelPlan& plan, PackageRecord& ran, bool& as_before);
   std::shared_ptr<Verification> verification_of(const KernelWork& work, const KernelPlan& plan);
   void whole_ended(const Ref<Node>& command, const KernelPlan& plan, const Status& status,
                    const PackageRecord& ran);

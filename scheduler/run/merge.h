@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "scheduler/access/merge_region.h"
@@ -29,6 +30,12 @@ class Merge {
   virtual Result<PlaceSet> changed_alone() { return PlaceSet{0}; }
   /// What the devices of all other places wrote is dropped.
   virtual void keep_only(Place /*place*/) {}
+  /// After all packages have ended: gets what finish() needs of each device. The one that does not
+  /// give it, or none.
+  virtual std::optional<uint32_t> unreachable() { return std::nullopt; }
+  /// The device has failed: all that it wrote is dropped, and its packages are computed elsewhere.
+  /// False: that cannot be done.
+  virtual bool drop(uint32_t backend) = 0;
   /// Puts the result together and notes in the buffer's directory where it is. Without `success`
   /// (a package has failed) the content is undefined, but the directory is in order.
   virtual Status finish(bool success) = 0;

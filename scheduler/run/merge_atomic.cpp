@@ -98,10 +98,11 @@ bool AtomicMerge::add(const MergeRegion& region, const BufferView& view) {
 Result<backends::Memory*> AtomicMerge::copy_on(uint32_t backend, backends::Queue& queue) {
   MutexLock lock(mutex_);
   // A device may come back for what others could not do.
-  for (const Copy& copy : copies_) {
+  for (Copy& copy : copies_) {
+    copy.values.clear();  // some device adds to it
     if (copy.backend == backend) return copy.memory.get();
   }
-  Copy copy{backend, nullptr};
+  Copy copy{backend, nullptr, {}};
   TUTTI_ASSIGN(copy.memory, backends_.at(backend).allocate(view_.size, nullptr));
   for (const MergeRegion& region : regions_) {
     const auto element = neutral_element(region.op, region.unit);
@@ -127,22 +128,46 @@ Status AtomicMerge::prepare(uint32_t backend, backends::Queue& queue,
   return {};
 }
 
+Status AtomicMerge::read_values(Copy& copy) {
+  if (!copy.values.empty()) return {};
+  std::vector<std::vector<std::byte>> values;
+  for (const MergeRegion& region : regions_) {
+    std::vector<std::byte>& bytes = values.emplace_back(region.range.size());
+    TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(copy.backend));
+    TUTTI_TRY(queue->read_blocking(*copy.memory, region.range.begin - view_.origin, bytes.size(),
+                                   bytes.data()));
+  }
+  copy.values = std::move(values);
+  return {};
+}
+
+std::optional<uint32_t> AtomicMerge::unreachable() {
+  MutexLock lock(mutex_);
+  for (Copy& copy : copies_) {
+    if (read_values(copy) || read_values(copy)) continue;
+    return copy.backend;
+  }
+  return std::nullopt;
+}
+
+bool AtomicMerge::drop(uint32_t backend) {
+  MutexLock lock(mutex_);
+  std::erase_if(copies_, [&](const Copy& copy) { return copy.backend == backend; });
+  return true;
+}
+
 Status AtomicMerge::finish(bool success) {
   if (!success) return {};  // the buffer itself was not touched
   MutexLock lock(mutex_);
   LogicalBuffer& buffer = *view_.buffer;
-  for (const MergeRegion& region : regions_) {
+  for (Copy& copy : copies_) TUTTI_TRY(read_values(copy));
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    const MergeRegion& region = regions_[i];
     const ByteRange& range = region.range;
     TUTTI_TRY(buffer.make_valid(kHostPlace, range.begin, range.end));
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
-    std::vector<std::byte> values(range.size());
     std::vector<std::byte> result(host + range.begin, host + range.end);
-    for (const Copy& copy : copies_) {
-      TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(copy.backend));
-      TUTTI_TRY(queue->read_blocking(*copy.memory, range.begin - view_.origin, range.size(),
-                                     values.data()));
-      combine(region.op, region.unit, result, values);
-    }
+    for (const Copy& copy : copies_) combine(region.op, region.unit, result, copy.values[i]);
     std::memcpy(host + range.begin, result.data(), result.size());
     buffer.set_exclusive(kHostPlace, range.begin, range.end);
   }

@@ -18,14 +18,18 @@ class AtomicMerge final : public Merge {
 
   Status prepare(uint32_t backend, backends::Queue& queue,
                  std::vector<backends::Argument>& arguments) override;
+  std::optional<uint32_t> unreachable() override;
+  bool drop(uint32_t backend) override;
   Status finish(bool success) override;
 
  private:
   struct Copy {
     uint32_t backend = 0;
-    std::unique_ptr<backends::Memory> memory;  // of the window
+    std::unique_ptr<backends::Memory> memory;    // of the window
+    std::vector<std::vector<std::byte>> values;  // per region, once read
   };
 
+  Status read_values(Copy& copy) TUTTI_REQUIRES(mutex_);
   Result<backends::Memory*> copy_on(uint32_t backend, backends::Queue& queue);
 
   BackendSet& backends_;

@@ -137,6 +137,28 @@ void DiffMerge::keep_only(Place place) {
   if (place != kHostPlace) host_takes_part_ = false;
 }
 
+std::optional<uint32_t> DiffMerge::unreachable() {
+  MutexLock lock(mutex_);
+  if (copies_.size() + (host_takes_part_ ? 1 : 0) < 2) return std::nullopt;
+  for (Copy& copy : copies_) {
+    if (copy.compared) continue;
+    auto changed = changes_of(copy);
+    if (!changed) return copy.backend;
+    copy.changed = std::move(*changed);
+    copy.compared = true;
+  }
+  return std::nullopt;
+}
+
+bool DiffMerge::drop(uint32_t backend) {
+  const Place place = buffer_->place_on(backend);
+  if (place == kHostPlace) return false;  // it wrote into what all others start from
+  MutexLock lock(mutex_);
+  const auto copied =
+      std::erase_if(copies_, [&](const Copy& copy) { return copy.backend == backend; });
+  return copied == 0 || buffer_->drop_copy(place, {.range = region_});
+}
+
 Result<std::vector<ByteRange>> DiffMerge::changes_of(const Copy& copy) {
   TUTTI_ASSIGN(auto changed, parts_.compare.changed(copy.backend, *copy.now, range_.begin,
                                                     *copy.before, range_.size()));

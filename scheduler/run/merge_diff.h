@@ -20,6 +20,8 @@ class DiffMerge final : public Merge {
   void look(uint32_t backend) override;
   Result<PlaceSet> changed_alone() override;
   void keep_only(Place place) override;
+  std::optional<uint32_t> unreachable() override;
+  bool drop(uint32_t backend) override;
   Status finish(bool success) override;
 
  private:

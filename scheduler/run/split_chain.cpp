@@ -7,6 +7,42 @@
 
 namespace tutti::scheduler {
 
+std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<PackageUse> uses) {
+  uint64_t number = 0;
+  if (before()) find_ways(uses);
+  {
+    MutexLock lock(mutex_);
+    number = ++last_number_;
+    running_.push_back({number, backend, {uses.begin(), uses.end()}});
+  }
+  // Asked when everybody can see the package: one of an earlier launch may have to be computed anew
+  // (take_back), which asks the other way round.
+  for (auto earlier = before(); earlier; earlier = earlier->before()) {
+    if (!earlier->meets_others(uses, backend)) continue;
+    withdraw(number);
+    return std::nullopt;
+  }
+  return number;
+}
+
+uint64_t SplitRun::announce(uint32_t backend, std::span<PackageUse> uses) {
+  for (;;) {
+    if (before()) find_ways(uses);
+    for (auto earlier = before(); earlier; earlier = earlier->before()) {
+      earlier->wait_for_others(uses, backend);
+    }
+    if (const auto number = announce_at_once(backend, uses)) return *number;
+  }
+}
+
+void SplitRun::withdraw(uint64_t number) {
+  {
+    MutexLock lock(mutex_);
+    std::erase_if(running_, [&](const Running& package) { return package.number == number; });
+  }
+  package_ended_.notify_all();
+}
+
 void SplitRun::note_written(uint64_t number, bool failed) {
   const auto numbered = [number](const Running& package) { return package.number == number; };
   std::vector<PackageUse> uses;
@@ -33,6 +69,12 @@ void SplitRun::note_written(uint64_t number, bool failed) {
 std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place place,
                                               size_t& seen) {
   std::vector<ByteRange> ranges;
+  // What is fetched may come to the host's copy, where packages of the launch before may still
+  // read.
+  bool in_host = false;
+  for (uint32_t i = 0; i < parts_.backends.count(); ++i) {
+    in_host |= buffer.place_on(i) == kHostPlace;
+  }
   MutexLock lock(mutex_);
   read_meanwhile_ = true;
   package_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
@@ -41,7 +83,7 @@ std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place
       const bool here = use.buffer == &buffer && use.place == place && !use.write.strided();
       if (here && !use.write.empty()) ranges.push_back(use.write.range);
     }
-    return finished_ || !ranges.empty();
+    return finished_ || (!ranges.empty() && !(before_ && in_host));
   });
   if (finished_) ranges.clear();
   return ranges;
@@ -77,17 +119,23 @@ void SplitRun::show_launched() {
 }
 
 bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
-  const auto meet = [](const PackageUse& later, const PackageUse& running) {
+  const auto meet = [](const PackageUse& later, const PackageUse& running, bool anywhere) {
+    const bool overwritten = anywhere || later.place == running.place;
+    // Content that is newer than what runs there must not come to the host's copy under it.
+    const bool comes = later.into_host && running.place == kHostPlace;
     return later.buffer == running.buffer &&
            (!apart(later.write, running.write) || !apart({later.read}, running.write) ||
-            (later.place == running.place && !apart(later.write, {running.read})));
+            ((overwritten || comes) && !apart(later.write, {running.read})) ||
+            (comes && !apart({later.read}, {running.read})));
   };
   return std::any_of(running_.begin(), running_.end(), [&](const Running& package) {
     // The device's own packages come one after the other.
     return package.backend != backend &&
            std::any_of(uses.begin(), uses.end(), [&](const PackageUse& later) {
              return std::any_of(package.uses.begin(), package.uses.end(),
-                                [&](const PackageUse& use) { return meet(later, use); });
+                                [&](const PackageUse& use) {
+                                  return meet(later, use, package.backend == kNobody);
+                                });
            });
   });
 }
@@ -120,6 +168,7 @@ void SplitRun::first_now() {
     earlier.swap(before_);
     first_ns_ = now_ns();
   }
+  package_ended_.notify_all();
   leave();
 }
 
@@ -163,7 +212,7 @@ uint64_t SplitRun::bytes_between(const KernelWork& next, const KernelPlan& plan)
       if (!view.buffer || use.read.empty()) continue;
       for (const Part& own_part : own_parts) {
         if (own_part.backend == part.backend) continue;
-        for (const PackageUse& own : uses_of_package(own_part.backend, own_part.range)) {
+        for (const PackageUse& own : uses_of(own_part.backend, own_part.range)) {
           if (own.buffer != view.buffer.get() || own.place == own.buffer->place_on(part.backend)) {
             continue;
           }

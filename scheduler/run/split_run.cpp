@@ -39,7 +39,8 @@ struct SplitRun::Seat {
   uint64_t busy_until = 0;  // measured, by the packages that have ended
   double speed = 0;         // of the last of them, slices per second
   std::deque<InFlight> in_flight;
-  Range pending;  // given out, to be launched next
+  Range pending;         // given out, to be launched next
+  bool dropped = false;  // what it has merged
 };
 
 SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
@@ -91,7 +92,8 @@ void SplitRun::leave() {
     if (--active_ > 0) return;
   }
   const Status completed = guarded([&] {
-    complete();
+    do complete();
+    while (drop_unreachable());
     while (const auto kept = drop_conflicts()) {
       repeated_ = true;
       work_off(*kept, true);
@@ -100,63 +102,6 @@ void SplitRun::leave() {
   });
   if (!completed) fail_with(completed.error());
   finish();
-}
-
-void SplitRun::complete() {
-  // What others gave back or the balancer held back.
-  for (;;) {
-    size_t helper = 0;
-    {
-      MutexLock lock(mutex_);
-      const bool left = status_ && !vendors_gone() && regions_.remaining() > 0;
-      while (helper < failed_.size() && failed_[helper]) ++helper;
-      if (!left || helper == failed_.size()) break;
-    }
-    work_off(helper, true);
-  }
-}
-
-std::optional<size_t> SplitRun::drop_conflicts() {
-  if (!plan_.access->verdict().alone || merges_.empty()) return std::nullopt;
-  const TransferCause cause("merged", number(), kernel_name(work_));
-  {
-    MutexLock lock(mutex_);
-    if (!status_ || regions_.remaining() > 0) return std::nullopt;  // it fails anyhow
-  }
-  PlaceSet changed = 0;
-  for (const auto& merge : merges_) {
-    auto places = merge->changed_alone();
-    if (!places) {
-      MutexLock lock(mutex_);
-      status_ = tl::unexpected<Error>(std::move(places).error());
-      return std::nullopt;
-    }
-    changed |= *places;
-  }
-  if (std::popcount(changed) < 2) return std::nullopt;
-  MutexLock lock(mutex_);
-  // Who has computed most of it, among those that can go on.
-  std::vector<uint64_t> slices = slices_of_each(packages_);
-  for (size_t i = 0; i < slices.size(); ++i) {
-    if (failed_[i]) slices[i] = 0;
-  }
-  const auto kept =
-      static_cast<size_t>(std::max_element(slices.begin(), slices.end()) - slices.begin());
-  const Place place = parts_.backends.place(backend(kept));
-  std::vector<PackageRecord> packages;
-  for (const PackageRecord& package : packages_) {
-    if (parts_.backends.place(package.device) == place) {
-      packages.push_back(package);
-    } else {
-      regions_.give_back({package.first, package.count});
-    }
-  }
-  packages_.swap(packages);
-  for (size_t i = 0; i < failed_.size(); ++i) {
-    if (parts_.backends.place(backend(i)) != place) failed_[i] = true;
-  }
-  for (const auto& merge : merges_) merge->keep_only(place);
-  return kept;
 }
 
 SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
@@ -182,19 +127,6 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   if (range.count != count) balancer_->trimmed(device, count, range.count);
   ++starting_;
   return range;
-}
-
-void SplitRun::give_back(size_t participant, Range range, Error error) {
-  log(level_without_vendors(LogLevel::kWarning),
-      "device {} does not take part further in this launch of {}: {}",
-      parts_.backends.traits(backend(participant)).device_name, work_.kernel->summary().name,
-      error.message);
-  MutexLock lock(mutex_);
-  failed_[participant] = true;
-  balancer_->lost(static_cast<uint32_t>(participant));
-  regions_.give_back(range);
-  if (range.count > 0) --starting_;
-  last_error_ = std::move(error);
 }
 
 Status SplitRun::sit_down(size_t participant, Seat& seat) {
@@ -246,7 +178,7 @@ void SplitRun::hand_out(uint32_t backend) {
   };
   for (const Part& part : parts_of(plan_)) {
     if (part.backend == backend || part.range.count == 0) continue;
-    const auto uses = uses_of_package(part.backend, part.range);
+    const auto uses = uses_of(part.backend, part.range);
     bool in_place = true;  // no earlier launch is about to change it
     for (auto earlier = before(); earlier && in_place; earlier = earlier->before()) {
       in_place = !earlier->meets_others(uses, part.backend);
@@ -262,26 +194,6 @@ void SplitRun::hand_out(uint32_t backend) {
     --starting_;
   }
   show_launched();
-}
-
-std::vector<SplitRun::PackageUse> SplitRun::uses_of_package(uint32_t backend, Range range) const {
-  std::vector<PackageUse> uses;
-  for (const ArgumentUse& use : plan_.touched(range.first, range.count)) {
-    const BufferView& view = (*work_.arguments)[use.argument].view;
-    if (!view.buffer) continue;
-    PackageUse& one = uses.emplace_back();
-    one.buffer = view.buffer.get();
-    one.place = view.buffer->place_on(backend);
-    one.argument = use.argument;
-    one.overwrites = use.overwrites;
-    if (!use.read.empty()) {
-      one.read = {view.origin + use.read.begin, view.origin + use.read.end};
-    }
-    if (!use.write.empty() && (whole() || use.merge == MergeMode::kDisjoint)) {
-      one.write = use.write.moved(view.origin);
-    }
-  }
-  return uses;
 }
 
 Status SplitRun::prepare_data(Seat& seat, std::span<const PackageUse> uses, uint64_t& moved) {
@@ -331,8 +243,9 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
     launch.global[dimension_] = range.count * plan_.shape.local[dimension_];
     seat.hidden.set_first_group(dimension_, range.first);
   }
-  InFlight package{range, nullptr, now_ns(), begun, 0, {}};
+  InFlight package{range, nullptr, now_ns(), begun, 0, {}, {}};
   if (moved == 0) package.begun_ns = package.launched_ns;
+  if (parts_.backends.health().suspect(seat.backend)) TUTTI_TRY(package.before.keep(uses));
   package.computing = Computing(parts_.backends, seat.backend);
   backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
   TUTTI_ASSIGN(package.completion, queue.launch(launch, wait));
@@ -341,16 +254,20 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
   return package;
 }
 
-bool SplitRun::try_launch(size_t participant, Seat& seat, Range range, std::vector<PackageUse> uses,
-                          backends::WaitList wait) {
+bool SplitRun::try_launch(size_t participant, Seat& seat, Range range, uint64_t number,
+                          std::span<const PackageUse> uses, backends::WaitList wait) {
   auto package = launch(seat, range, uses, wait);
   if (!package) {
+    parts_.backends.health().note_failure(seat.backend, package.error());
     end_writes(uses, true);
+    withdraw(number);
     give_back(participant, range, std::move(package).error());
     return false;
   }
-  package->number = note_launch(seat.backend, std::move(uses));
+  package->number = number;
   seat.in_flight.push_back(std::move(*package));
+  MutexLock lock(mutex_);
+  --starting_;
   return true;
 }
 
@@ -395,6 +312,7 @@ void SplitRun::work_off(size_t participant, bool insist) {
   Seat fresh;
   if (!taken) {
     if (Status status = sit_down(participant, fresh); !status) {
+      parts_.backends.health().note_failure(backend(participant), status.error());
       give_back(participant, {}, std::move(status).error());
       return;
     }
@@ -415,11 +333,8 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
       Range range = std::exchange(seat.pending, {});
       if (range.count == 0) range = next_range(participant, insist);
       if (range.count > 0) {
-        auto uses = uses_of_package(seat.backend, range);
-        for (auto earlier = before(); earlier; earlier = earlier->before()) {
-          earlier->wait_for_others(uses, seat.backend);
-        }
-        if (try_launch(participant, seat, range, std::move(uses), {})) {
+        auto uses = uses_of(seat.backend, range);
+        if (try_launch(participant, seat, range, announce(seat.backend, uses), uses, {})) {
           show_launched();
           if (in_flight.size() < most) continue;
         }
@@ -432,6 +347,11 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
     in_flight.pop_front();
     Status status = package.completion->wait();
     package.computing = {};
+    parts_.backends.health().note(seat.backend, status);
+    if (status && (seat.dropped || in_vain(package))) {
+      status = fail(CL_OUT_OF_RESOURCES, "its device has failed");
+    }
+    if (!status && take_back(participant, package, seat.dropped, status.error())) continue;
     note_written(package.number, !status);
     if (!status) {
       MutexLock lock(mutex_);
@@ -452,22 +372,18 @@ void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_fligh
   if (!sit_down(participant, *seat)) return;  // take_part() will say why
   seat->pending = next_range(participant, false);
   if (seat->pending.count == 0) return;
-  auto uses = uses_of_package(seat->backend, seat->pending);
-  bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
+  auto uses = uses_of(seat->backend, seat->pending);
+  const bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
     return use.buffer->missing(use.place, {.range = use.read}).bytes == 0 &&
            (use.overwrites || use.buffer->missing(use.place, use.write).bytes == 0);
   });
-  for (auto earlier = before(); earlier && in_place; earlier = earlier->before()) {
-    in_place = !earlier->meets_others(uses, seat->backend);
-  }
-  if (in_place) {
+  if (const auto number = in_place ? announce_at_once(seat->backend, uses) : std::nullopt) {
     std::vector<backends::CompletionPtr> behind;
     if (seat->queues.size() > 1) {  // in-order ones, but each for itself
       for (const InFlight& package : in_flight) behind.push_back(package.completion);
     }
-    if (try_launch(participant, *seat, std::exchange(seat->pending, {}), std::move(uses), behind)) {
-      show_launched();
-    }
+    const Range range = std::exchange(seat->pending, {});
+    if (try_launch(participant, *seat, range, *number, uses, behind)) show_launched();
   }
   seats_[participant] = std::move(seat);
 }
@@ -529,14 +445,6 @@ Status SplitRun::merge(Status status) {
   return status;
 }
 
-uint64_t SplitRun::note_launch(uint32_t backend, std::vector<PackageUse> uses) {
-  MutexLock lock(mutex_);
-  launched_ = true;
-  --starting_;
-  running_.push_back({++last_number_, backend, std::move(uses)});
-  return last_number_;
-}
-
 void SplitRun::finish() {
   Status status;
   bool nothing_ran = false;
@@ -549,7 +457,7 @@ void SplitRun::finish() {
       status = tl::unexpected<Error>(last_error_);
     }
     packages.swap(packages_);
-    nothing_ran = !launched_;
+    nothing_ran = regions_.remaining() == slices_ && !shows_;
     begun_ns = std::max(begun_ns_, first_ns_);
   }
   status = merge(std::move(status));

@@ -25,6 +25,7 @@
 #include "scheduler/order/stream.h"
 #include "scheduler/plan/planner.h"
 #include "scheduler/run/merge.h"
+#include "scheduler/run/package_use.h"
 
 namespace tutti::scheduler {
 
@@ -42,7 +43,7 @@ class SplitRun {
     Status status;
     std::span<const PackageRecord> packages;
     std::vector<uint64_t> slices;  // per participant
-    bool nothing_ran = false;      // no device could launch anything: buffers are as they were
+    bool nothing_ran = false;      // no device could compute anything: buffers are as they were
     uint64_t begun_ns = 0;
     double balanced_seconds = 0;  // had all devices ended together, as fast as they were
     bool read_meanwhile = false;  // its results were fetched while it computed, which takes time
@@ -92,21 +93,15 @@ class SplitRun {
     uint64_t begun_ns = 0;  // when its data began to move, else when it was launched
     uint64_t number = 0;    // of the package in running_
     Computing computing;
-  };
-  /// What a package does to a buffer, in bytes of it.
-  struct PackageUse {
-    LogicalBuffer* buffer = nullptr;
-    Place place = kHostPlace;
-    ByteRange read;
-    ByteStrips write;
-    bool overwrites = false;
-    uint32_t argument = 0;
+    ContentBefore before;
   };
   struct Running {
     uint64_t number = 0;
-    uint32_t backend = 0;
+    uint32_t backend = 0;  // kNobody: it is to be computed anew
     std::vector<PackageUse> uses;
+    bool in_vain = false;  // what it computes with is
   };
+  static constexpr uint32_t kNobody = UINT32_MAX;
   struct Seat;  // what one participant needs to launch packages
   struct Part {
     uint32_t backend = 0;
@@ -117,7 +112,20 @@ class SplitRun {
   static std::vector<Part> parts_of(const KernelPlan& plan);
 
   Range next_range(size_t participant, bool insist) TUTTI_EXCLUDES(mutex_);
+  /// `range` may be empty: the participant takes no part.
   void give_back(size_t participant, Range range, Error error) TUTTI_EXCLUDES(mutex_);
+  /// A package that was launched has failed, or what it computed cannot be used: where what it has
+  /// needed is still there, others are to compute it anew. False: it is not. `dropped`: what the
+  /// device has merged is.
+  bool take_back(size_t participant, const InFlight& package, bool& dropped, const Error& why)
+      TUTTI_EXCLUDES(mutex_);
+  /// The same of a launch that has begun behind one of which a package with these uses is to be
+  /// computed anew: what has used that is, too. False: somebody relies on it for good.
+  bool wait_for_again(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  /// Whether the package, which has ended, has computed with what is to be computed anew.
+  bool in_vain(const InFlight& package) TUTTI_EXCLUDES(mutex_);
+  /// What is merged of the device cannot be told apart by packages: all of them go back.
+  bool drop_merged(size_t participant) TUTTI_EXCLUDES(mutex_);
   /// Whether packages in flight on the device run side by side, on queues of their own.
   bool side_by_side(uint32_t backend) const;
   void note_end(size_t participant, Seat& seat, const InFlight& package, uint64_t previous_end)
@@ -127,7 +135,9 @@ class SplitRun {
   bool hands_out(uint32_t backend) const;
   /// Brings what other devices' shares need, and is valid on this one alone, to the host's copy.
   void hand_out(uint32_t backend) TUTTI_EXCLUDES(mutex_);
-  std::vector<PackageUse> uses_of_package(uint32_t backend, Range range) const;
+  std::vector<PackageUse> uses_of(uint32_t backend, Range range) const {
+    return uses_of_package(work_, plan_, backend, range.first, range.count);
+  }
   /// Everything that the package reads is valid where it runs, and what it writes is announced.
   /// `moved`: bytes.
   Status prepare_data(Seat& seat, std::span<const PackageUse> uses, uint64_t& moved);
@@ -135,8 +145,9 @@ class SplitRun {
   Result<InFlight> launch(Seat& seat, Range range, std::span<const PackageUse> uses,
                           backends::WaitList wait);
   /// launch(); where that fails, nothing of the package has run, and another device may compute it.
-  bool try_launch(size_t participant, Seat& seat, Range range, std::vector<PackageUse> uses,
-                  backends::WaitList wait);
+  /// `number`: as announced.
+  bool try_launch(size_t participant, Seat& seat, Range range, uint64_t number,
+                  std::span<const PackageUse> uses, backends::WaitList wait);
   void work_off(size_t participant, bool insist);
   void work_off(size_t participant, Seat& seat, bool insist, uint64_t previous_end);
   void fail_with(Error error) TUTTI_EXCLUDES(mutex_);
@@ -144,8 +155,13 @@ class SplitRun {
   /// there: launches a package behind that, if everything is where it needs it.
   void take_early(uint32_t backend, const std::deque<InFlight>& in_flight);
   std::shared_ptr<SplitRun> started_next() TUTTI_EXCLUDES(mutex_);
-  /// The package's number.
-  uint64_t note_launch(uint32_t backend, std::vector<PackageUse> uses) TUTTI_EXCLUDES(mutex_);
+  /// A package is about to be launched: its number in running_. Waits until nothing of earlier
+  /// launches that is under way on other devices meets the uses; or does not, then absent.
+  uint64_t announce(uint32_t backend, std::span<PackageUse> uses) TUTTI_EXCLUDES(mutex_);
+  std::optional<uint64_t> announce_at_once(uint32_t backend, std::span<PackageUse> uses)
+      TUTTI_EXCLUDES(mutex_);
+  /// It will not be launched.
+  void withdraw(uint64_t number) TUTTI_EXCLUDES(mutex_);
   /// Once nothing is left to be given out: shows what has ended, and starts the next launch.
   void show_launched() TUTTI_EXCLUDES(mutex_);
   void end_writes(std::span<const PackageUse> uses, bool discard);
@@ -166,6 +182,8 @@ class SplitRun {
   /// Where several places changed what only one may (MergeRegion::alone): gives back the packages
   /// of all but one, whose participant is returned.
   std::optional<size_t> drop_conflicts() TUTTI_EXCLUDES(mutex_);
+  /// Gives back the packages of a device that does not give what it has computed. False: all do.
+  bool drop_unreachable() TUTTI_EXCLUDES(mutex_);
   /// The last participant to end: whatever is left is done by a device that works.
   void complete() TUTTI_EXCLUDES(mutex_);
   Status merge(Status status);
@@ -194,7 +212,6 @@ class SplitRun {
   Status status_ TUTTI_GUARDED_BY(mutex_);             // of a package that failed while it ran
   Error last_error_ TUTTI_GUARDED_BY(mutex_);          // of a package that was not launched
   std::vector<PackageRecord> packages_ TUTTI_GUARDED_BY(mutex_);
-  bool launched_ TUTTI_GUARDED_BY(mutex_) = false;  // some package was
 
   // Of the chain.
   std::shared_ptr<SplitRun> before_ TUTTI_GUARDED_BY(mutex_);  // until it has ended
@@ -205,7 +222,8 @@ class SplitRun {
   // Ranges given out and not yet launched, and devices that hand out: all that may move data.
   size_t starting_ TUTTI_GUARDED_BY(mutex_) = 0;
   uint64_t last_number_ TUTTI_GUARDED_BY(mutex_) = 0;
-  std::vector<Running> running_ TUTTI_GUARDED_BY(mutex_);  // launched, and not known to have ended
+  // Launched, or about to be, and not known to have ended.
+  std::vector<Running> running_ TUTTI_GUARDED_BY(mutex_);
   std::vector<PackageUse> not_shown_ TUTTI_GUARDED_BY(mutex_);  // of packages that have ended
   std::vector<PackageUse> written_ TUTTI_GUARDED_BY(mutex_);    // by all that have ended well
   bool shows_ TUTTI_GUARDED_BY(mutex_) = false;  // what packages wrote is shown when they end

@@ -34,10 +34,11 @@ class FailedContent : public EngineTest {
     start(devices, split);
     stream = engine->create_stream({});
   }
-  void fail_next(int launches = 1) {
+  /// On all devices, so that there is nowhere else to go.
+  void fail_all(int launches = 1 << 20) {
     for (auto* fake : fakes) fake->fail_launches = launches;
   }
-  void heal() { fail_next(0); }
+  void heal() { fail_all(0); }
   /// What a blocking read of it says; CL_SUCCESS: it has the bytes.
   cl_int error_of(const Ref<LogicalBuffer>& buffer, std::vector<std::byte>* got = nullptr,
                   uint64_t begin = 0, uint64_t size = kBytes) {
@@ -56,7 +57,7 @@ TEST_F(FailedContent, IsToldToWhoeverUsesIt) {
       SCOPED_TRACE(std::string(devices) + (split == SplitMode::kForce ? ", split" : ", whole"));
       begin(devices, split);
       auto a = buffer(1), b = buffer(5), c = buffer(7), d = buffer(9);
-      fail_next();
+      fail_all();
       const auto launch = enqueue(*stream, map_kernel(a, b, 1));
       ASSERT_TRUE(launch);
       EXPECT_EQ(error_of(b), CL_OUT_OF_RESOURCES);
@@ -108,7 +109,7 @@ TEST_F(FailedContent, IsToldToWhoeverUsesIt) {
 TEST_F(FailedContent, AKernelThatOverwritesItMakesItWell) {
   begin("dd", SplitMode::kForce);
   auto a = buffer(1), b = buffer(5);
-  fail_next();
+  fail_all();
   ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
   EXPECT_EQ(error_of(b), CL_OUT_OF_RESOURCES);
   heal();
@@ -129,14 +130,14 @@ TEST_F(FailedContent, OfLaunchesThatNobodyObserves) {
         ASSERT_TRUE(engine->enqueue(*stream, map_kernel(from, to, 1), options));
       };
       for (int i = 0; i < good; ++i) launch(a, b);
-      fail_next();
+      fail_all();
       launch(a, b);
-      heal();
       launch(b, c);
       // What has joined a batch ends with the last of it: of the others the vendor's queue tells.
       EXPECT_FALSE(engine->finish(*stream));
       EXPECT_EQ(error_of(b), CL_OUT_OF_RESOURCES);
       EXPECT_EQ(error_of(c), CL_OUT_OF_RESOURCES);
+      heal();
       engine.reset();
     }
   }
@@ -160,7 +161,7 @@ TEST_F(FailedContent, ReachesWhatNamesTheFailedOne) {
     begin(devices, SplitMode::kForce);
     auto a = buffer(1), b = buffer(5), c = buffer(7);
     auto other = engine->create_stream({});
-    fail_next();
+    fail_all();
     const auto first = enqueue(*stream, map_kernel(a, b, 1));
     ASSERT_TRUE(first);
     const auto second = enqueue(*other, map_kernel(a, c, 1), {first->get()});

@@ -107,12 +107,14 @@ class FakeCompletion : public Completion {
       status_ = CL_RUNNING;
       times_.started = now_ns();
     }
-    if (result_ == CL_COMPLETE) work();
+    if (result_ == CL_COMPLETE || spoils_) work();
     const std::lock_guard lock(mutex_);
     times_.ended = now_ns();
     status_ = result_;
     ended_.notify_all();
   }
+  /// It is carried out also where it fails.
+  void spoil() { spoils_ = true; }
   /// It will not be run, and end with this. Before run().
   void fail_with(cl_int result) { result_ = result; }
   /// It ends with one that is behind it in its queue.
@@ -132,6 +134,7 @@ class FakeCompletion : public Completion {
   const bool measures_, observed_;
   const uint64_t fixed_ns_;
   cl_int result_;
+  bool spoils_ = false;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   cl_int status_ = CL_SUBMITTED;
@@ -158,6 +161,7 @@ class FakeQueue : public Queue {
       --backend_.throw_launches;
       throw std::bad_alloc();
     }
+    if (backend_.lost) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
     if (backend_.refuse_launches.load() > 0) {
       --backend_.refuse_launches;
       return fail(CL_OUT_OF_RESOURCES, "the fake device refuses");
@@ -196,8 +200,7 @@ class FakeQueue : public Queue {
     if (backend_.fail_launches.load() > 0) {
       --backend_.fail_launches;
       failed_ = true;
-      return post(
-          wait, [] {}, launch.observed, CL_OUT_OF_RESOURCES);
+      return post(wait, run, launch.observed, CL_OUT_OF_RESOURCES);
     }
     ++backend_.unfinished;
     return post(
@@ -299,8 +302,10 @@ class FakeQueue : public Queue {
  private:
   Result<CompletionPtr> post(WaitList wait, std::function<void()> work, bool observed = true,
                              cl_int result = CL_COMPLETE) {
+    if (backend_.lost) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
     auto completion =
         std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns, result);
+    if (backend_.spoil_failed) completion->spoil();
     std::vector<CompletionPtr> before(wait.begin(), wait.end());
     TaskThread& thread = backend_.traits().serial ? backend_.only_thread() : thread_;
     thread.post([completion, before, work] {

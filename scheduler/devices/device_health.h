@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which devices can be relied on. A device whose calls or commands fail several times in a row, or
+// that says that it is lost, is tried; where that fails, too, it takes no part any more, until a
+// later trial finds it well: the first one after a second, then at twice the interval each time.
+// Thread-safe; no lock is held while a device is tried.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "backends/api/backend.h"
+#include "base/clock.h"
+#include "base/thread_annotations.h"
+#include "scheduler/devices/place.h"
+
+namespace tutti::scheduler {
+
+class DeviceHealth {
+ public:
+  /// What else follows; each may be absent. Set before the first use.
+  struct Hooks {
+    /// What lies on the device alone is gone.
+    std::function<void(uint32_t backend, const Error& why)> lost{};
+    /// Somebody shall call retry(), in a thread that may wait.
+    std::function<void(uint32_t backend)> due{};
+  };
+  /// Tries the device, which may take long.
+  using Trial = std::function<Status(uint32_t backend)>;
+
+  explicit DeviceHealth(Trial trial, uint64_t (*clock)() = &now_ns)
+      : trial_(std::move(trial)), clock_(clock) {}
+  void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
+  /// There is but one device: whatever it does, it takes part.
+  void set_alone() { alone_ = true; }
+  /// For messages. Before the device is used.
+  void set_name(uint32_t backend, std::string name) { devices_[backend].name = std::move(name); }
+
+  /// Those of `asked` that take part; where none of them does, all: their own errors tell.
+  BackendMask usable(BackendMask asked) {
+    const BackendMask lost = lost_.load(std::memory_order_acquire);
+    return lost == 0 ? asked : without(asked, lost);
+  }
+  BackendMask lost() const { return lost_.load(std::memory_order_acquire); }
+  /// It has failed of late: what its launches overwrite is copied first.
+  bool suspect(uint32_t backend) const {
+    return devices_[backend].suspicion.load(std::memory_order_relaxed) > 0;
+  }
+  bool any_suspect() const { return any_suspect_.load(std::memory_order_relaxed); }
+
+  /// A call or command of the device has ended so.
+  void note(uint32_t backend, const Status& status) {
+    status ? note_success(backend) : note_failure(backend, status.error());
+  }
+  void note_failure(uint32_t backend, const Error& why);
+  void note_success(uint32_t backend) {
+    if (any_suspect_.load(std::memory_order_relaxed)) calm(backend);
+  }
+  /// Failures of the device so far.
+  uint64_t failures(uint32_t backend) const {
+    return devices_[backend].all.load(std::memory_order_relaxed);
+  }
+  /// Whether this is the first failure of the device that the user is told of.
+  bool tells(uint32_t backend) { return !devices_[backend].told.exchange(true); }
+  /// A device that takes no part is tried again.
+  void retry(uint32_t backend);
+
+ private:
+  struct Device {
+    std::string name;
+    std::atomic<uint32_t> failures{0};   // in a row
+    std::atomic<uint32_t> suspicion{0};  // successes until it is trusted again
+    std::atomic<uint64_t> next_trial_ns{0};
+    std::atomic<bool> told{false};
+    std::atomic<uint64_t> all{0};  // failures
+    uint64_t interval_ns = 0;      // of trials
+  };
+
+  BackendMask without(BackendMask asked, BackendMask lost);
+  void calm(uint32_t backend);
+  void lose(uint32_t backend, const Error& why) TUTTI_EXCLUDES(mutex_);
+
+  const Trial trial_;
+  uint64_t (*const clock_)();
+  Hooks hooks_;
+  bool alone_ = false;
+  std::atomic<BackendMask> lost_{0};
+  std::atomic<bool> any_suspect_{false};
+  std::array<Device, kMostBackends> devices_;
+  Mutex mutex_;  // a device becomes lost, or well, once
+};
+
+/// Whether a new queue of the device brings a few bytes to a new buffer, and back.
+Status try_device(backends::Backend& device);
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/run/package_use.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti::scheduler {
+namespace {
+
+/// The package, or who computes it anew, needs what was where this use writes.
+bool needs_before(const PackageUse& use, std::span<const PackageUse> uses) {
+  if (use.write.empty()) return false;
+  return !use.overwrites || std::any_of(uses.begin(), uses.end(), [&](const PackageUse& other) {
+    return other.buffer == use.buffer && !other.read.empty() &&
+           !apart(use.write, {.range = other.read});
+  });
+}
+
+}  // namespace
+
+std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan& plan,
+                                        uint32_t backend, uint64_t first, uint64_t count) {
+  std::vector<PackageUse> uses;
+  for (const ArgumentUse& use : plan.touched(first, count)) {
+    const BufferView& view = (*work.arguments)[use.argument].view;
+    if (!view.buffer) continue;
+    PackageUse& one = uses.emplace_back();
+    one.buffer = view.buffer.get();
+    one.place = view.buffer->place_on(backend);
+    one.argument = use.argument;
+    one.overwrites = use.overwrites;
+    if (!use.read.empty()) {
+      one.read = {view.origin + use.read.begin, view.origin + use.read.end};
+    }
+    if (!use.write.empty() && (!plan.split || use.merge == MergeMode::kDisjoint)) {
+      one.write = use.write.moved(view.origin);
+    }
+  }
+  return uses;
+}
+
+void find_ways(std::span<PackageUse> uses) {
+  for (PackageUse& use : uses) {
+    const auto comes = [&](const ByteStrips& strips) {
+      if (strips.empty()) return false;
+      const auto missing = use.buffer->missing(use.place, strips);
+      return (use.place == kHostPlace ? missing.bytes : missing.elsewhere) > 0;
+    };
+    use.into_host = comes({.range = use.read}) || (!use.overwrites && comes(use.write));
+  }
+}
+
+bool writes_anew(std::span<const PackageUse> uses) {
+  return std::none_of(uses.begin(), uses.end(),
+                      [&](const PackageUse& use) { return needs_before(use, uses); });
+}
+
+Status ContentBefore::keep(std::span<const PackageUse> uses) {
+  for (const PackageUse& use : uses) {
+    if (!needs_before(use, uses)) continue;
+    if (use.place != kHostPlace) {
+      TUTTI_TRY(use.buffer->make_valid(kHostPlace, use.write));
+      continue;
+    }
+    TUTTI_ASSIGN(const std::byte* host, use.buffer->host_memory());
+    Kept kept{use.buffer, use.write, {}};
+    use.write.for_each([&](uint64_t begin, uint64_t end) {
+      kept.bytes.insert(kept.bytes.end(), host + begin, host + end);
+    });
+    kept_.push_back(std::move(kept));
+  }
+  return {};
+}
+
+bool ContentBefore::restore(std::span<const PackageUse> uses) const {
+  for (const PackageUse& use : uses) {
+    if (!needs_before(use, uses)) continue;
+    const auto kept = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
+      return one.buffer == use.buffer && one.strips == use.write;
+    });
+    if (kept == kept_.end()) {
+      if (!use.buffer->drop_copy(use.place, use.write)) return false;
+      continue;
+    }
+    const auto host = use.buffer->host_memory();
+    if (!host) return false;
+    const std::byte* from = kept->bytes.data();
+    use.write.for_each([&](uint64_t begin, uint64_t end) {
+      std::memcpy(*host + begin, from, end - begin);
+      from += end - begin;
+    });
+  }
+  return true;
+}
+
+}  // namespace tutti::scheduler

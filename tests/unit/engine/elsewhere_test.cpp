@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device cannot compute is computed by another one, wherever what it needs is still there;
+// and a device that fails again and again takes no part.
+#include "engine_fixture.h"
+#include "scheduler/devices/device_health.h"
+#include "scheduler/observe/energy_monitor.h"
+#include "scheduler/observe/run_summary.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class Elsewhere : public EngineTest {
+ protected:
+  void begin(const char* devices, SplitMode split) {
+    start(devices, split);
+    stream = engine->create_stream({});
+  }
+  Ref<Stream> stream;
+};
+
+TEST_F(Elsewhere, APackageThatFailsWhileItRuns) {
+  for (const char* devices : {"dd", "hh", "hd", "gg", "ss", "cc", "ddd"}) {
+    for (size_t failing = 0; failing < std::string(devices).size(); ++failing) {
+      for (const int times : {1, 1 << 20}) {
+        SCOPED_TRACE(std::string(devices) + ", " + std::to_string(failing));
+        begin(devices, SplitMode::kForce);
+        auto a = buffer(2), b = buffer(5), c = buffer(7);
+        fakes[failing]->fail_launches = times;
+        const auto first = enqueue(*stream, map_kernel(a, b, 1));
+        const auto second = enqueue(*stream, map_kernel(b, c, 2));
+        ASSERT_TRUE(first && second);
+        EXPECT_TRUE(engine->finish(*stream));
+        EXPECT_EQ((*first)->status(), CL_COMPLETE);
+        EXPECT_EQ((*second)->status(), CL_COMPLETE);
+        EXPECT_EQ(read(*stream, b), filled(7));
+        EXPECT_EQ(read(*stream, c), filled(23));
+        engine.reset();
+      }
+    }
+  }
+}
+
+TEST_F(Elsewhere, WhatIsOverwrittenIsCopiedFirstOnADeviceThatHasFailed) {
+  for (const char* devices : {"dd", "hh", "hd", "dh"}) {
+    for (size_t failing = 0; failing < 2; ++failing) {
+      SCOPED_TRACE(std::string(devices) + ", " + std::to_string(failing));
+      begin(devices, SplitMode::kForce);
+      auto a = buffer(2), b = buffer(5);
+      fakes[failing]->fail_launches = 1;
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+      EXPECT_EQ(read(*stream, b), filled(7));
+      fakes[failing]->fail_launches = 1;
+      fakes[failing]->spoil_failed = true;
+      // In place: b = 3 b + 1.
+      const auto launch = enqueue(*stream, map_kernel(b, b, 1));
+      ASSERT_TRUE(launch);
+      EXPECT_TRUE(engine->finish(*stream));
+      EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+      EXPECT_EQ(read(*stream, b), filled(22));
+      engine.reset();
+    }
+  }
+}
+
+TEST_F(Elsewhere, ADeviceThatRefusesWholeLaunches) {
+  for (const char* devices : {"dd", "hh", "cc", "hd"}) {
+    for (size_t failing = 0; failing < 2; ++failing) {
+      SCOPED_TRACE(std::string(devices) + ", " + std::to_string(failing));
+      begin(devices, SplitMode::kNever);
+      auto a = buffer(2), b = buffer(5), c = buffer(5);
+      fakes[failing]->refuse_launches = 1 << 20;
+      for (int i = 0; i < 20; ++i) {
+        EnqueueOptions options;
+        options.type = CL_COMMAND_NDRANGE_KERNEL;
+        options.observed = i % 3 == 0;
+        ASSERT_TRUE(engine->enqueue(*stream, map_kernel(a, b, static_cast<uint32_t>(i)), options));
+        ASSERT_TRUE(engine->enqueue(*stream, map_kernel(b, c, 0), options));
+      }
+      EXPECT_TRUE(engine->finish(*stream));
+      EXPECT_EQ(read(*stream, c), filled(75));
+      engine.reset();
+    }
+  }
+}
+
+TEST_F(Elsewhere, AWholeLaunchThatFailsInTheVendorsQueue) {
+  for (const char* devices : {"dd", "hh", "gg", "ss", "hd"}) {
+    for (const bool in_place : {false, true}) {
+      SCOPED_TRACE(std::string(devices) + (in_place ? ", in place" : ""));
+      begin(devices, SplitMode::kNever);
+      auto a = buffer(2), b = buffer(5);
+      ASSERT_TRUE(engine->finish(*stream));
+      for (auto* fake : fakes) {
+        fake->fail_launches = 1;
+        fake->spoil_failed = true;
+      }
+      const auto launch = enqueue(*stream, map_kernel(in_place ? b : a, b, 1));
+      ASSERT_TRUE(launch);
+      const Status finished = engine->finish(*stream);
+      if (in_place) {  // what it needs is gone
+        EXPECT_EQ((*launch)->status(), CL_OUT_OF_RESOURCES);
+      } else {
+        EXPECT_TRUE(finished);
+        EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+        EXPECT_EQ(read(*stream, b), filled(7));
+      }
+      engine.reset();
+    }
+  }
+}
+
+TEST_F(Elsewhere, ALostDeviceTakesNoPartAndWhatItAloneHeldHasFailed) {
+  begin("dd", SplitMode::kForce);
+  auto a = buffer(2), b = buffer(5), c = buffer(7);
+  ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+  ASSERT_TRUE(engine->finish(*stream));
+  fakes[1]->lost = true;
+  ASSERT_TRUE(enqueue(*stream, map_kernel(a, c, 1)));
+  ASSERT_TRUE(engine->finish(*stream));
+  EXPECT_EQ(read(*stream, c), filled(7));
+  std::vector<std::byte> bytes(kBytes);
+  EXPECT_FALSE(enqueue(*stream, ReadWork{whole(b), 0, kBytes, bytes.data()}, {}, true));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(enqueue(*stream, map_kernel(a, c, 1)));
+    ASSERT_TRUE(engine->finish(*stream));
+  }
+  EXPECT_EQ(set->health().lost(), backend_bit(1));
+  const uint64_t before = fakes[1]->launches;
+  ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 3)));
+  EXPECT_EQ(read(*stream, b), filled(9));  // written anew
+  EXPECT_EQ(fakes[1]->launches, before);
+}
+
+TEST_F(Elsewhere, TheSummaryNamesDevicesThatHaveFailed) {
+  begin("dd", SplitMode::kForce);
+  auto a = buffer(2), b = buffer(5);
+  fakes[1]->fail_launches = 1;
+  ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+  ASSERT_TRUE(engine->finish(*stream));
+  EnergyMonitor energy(*set, EnergySettings(), Objective::kTime);
+  RunSummary summary(*set, "-", energy);
+  EXPECT_NE(summary.text().find("1 fake 1 has failed 1 time\n"), std::string::npos);
+  EXPECT_EQ(summary.text().find("0 fake 0 has failed"), std::string::npos);
+  EXPECT_NE(summary.json().find("\"failures\": 1,"), std::string::npos) << summary.json();
+}
+
+// ---- the health of devices, by a clock that stands still
+
+uint64_t time_ns = 0;
+uint64_t clock_of_test() { return time_ns; }
+
+TEST(DeviceHealth, IsLostWhenItFailsInARowAndInATrial) {
+  time_ns = 1;
+  int trials = 0, lost = 0;
+  Status trial;
+  DeviceHealth health(
+      [&](uint32_t) {
+        ++trials;
+        return trial;
+      },
+      &clock_of_test);
+  std::vector<uint32_t> due;
+  health.set_hooks({.lost = [&](uint32_t, const Error&) { ++lost; },
+                    .due = [&](uint32_t backend) { due.push_back(backend); }});
+  const Error why{CL_OUT_OF_RESOURCES, "it fails"};
+  EXPECT_FALSE(health.suspect(1));
+  for (int i = 0; i < 2; ++i) health.note_failure(1, why);
+  EXPECT_TRUE(health.suspect(1));
+  EXPECT_EQ(trials, 0);
+  health.note_failure(1, why);  // the third, but the trial finds it well
+  EXPECT_EQ(trials, 1);
+  EXPECT_EQ(health.lost(), 0u);
+  health.note_success(1);
+  trial = fail(CL_OUT_OF_RESOURCES, "in the trial, too");
+  for (int i = 0; i < 2; ++i) health.note_failure(1, why);
+  EXPECT_EQ(health.lost(), 0u);
+  health.note_failure(1, why);
+  EXPECT_EQ(health.lost(), backend_bit(1));
+  EXPECT_EQ(lost, 1);
+  EXPECT_EQ(health.usable(0b111), 0b101u);
+  EXPECT_EQ(health.usable(0b010), 0b010u);  // there is nothing else
+  EXPECT_TRUE(due.empty());
+  // After a second it is tried, once; then after two.
+  time_ns += 1'000'000'000;
+  health.usable(0b111);
+  health.usable(0b111);
+  ASSERT_EQ(due, std::vector<uint32_t>{1});
+  health.retry(1);
+  EXPECT_EQ(health.lost(), backend_bit(1));
+  time_ns += 1'999'999'999;
+  health.usable(0b111);
+  EXPECT_EQ(due.size(), 1u);
+  time_ns += 1;
+  health.usable(0b111);
+  EXPECT_EQ(due.size(), 2u);
+  trial = {};
+  health.retry(1);
+  EXPECT_EQ(health.lost(), 0u);
+  EXPECT_EQ(health.usable(0b111), 0b111u);
+}
+
+TEST(DeviceHealth, SaysThatItIsLost) {
+  DeviceHealth health([](uint32_t) -> Status { return fail(CL_DEVICE_NOT_AVAILABLE, "gone"); },
+                      &clock_of_test);
+  health.note_failure(0, Error{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, ""});
+  EXPECT_EQ(health.lost(), 0u);
+  health.note_failure(0, Error{CL_DEVICE_NOT_AVAILABLE, "gone"});
+  EXPECT_EQ(health.lost(), backend_bit(0));
+}
+
+TEST(DeviceHealth, IsTrustedAgainAfterManySuccesses) {
+  DeviceHealth health([](uint32_t) { return Status(); }, &clock_of_test);
+  health.note_failure(2, Error{CL_OUT_OF_RESOURCES, ""});
+  EXPECT_TRUE(health.any_suspect());
+  for (int i = 0; i < 1000 && health.suspect(2); ++i) health.note_success(2);
+  EXPECT_FALSE(health.suspect(2));
+  EXPECT_FALSE(health.any_suspect());
+}
+
+}  // namespace
+}  // namespace tutti::testing
