@@ -138,7 +138,8 @@ TEST_F(Elsewhere, TheSummaryNamesDevicesThatHaveFailed) {
   fakes[1]->fail_launches = 1;
   ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
   ASSERT_TRUE(engine->finish(*stream));
-  EnergyMonitor energy(*set, EnergySettings(), Objective::kTime);
+  const EnergySettings no_energy;  // which the monitor keeps a reference to
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
   RunSummary summary(*set, "-", energy);
   EXPECT_NE(summary.text().find("1 fake 1 has failed 1 time\n"), std::string::npos);
   EXPECT_EQ(summary.text().find("0 fake 0 has failed"), std::string::npos);
