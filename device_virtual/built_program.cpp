@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/config.h"
+#include "base/keep_forever.h"
 #include "base/log.h"
 #include "device_virtual/on_each_backend.h"
 #include "kernel_compiler/compile_cache.h"
@@ -187,13 +188,14 @@ BuildOutcome make_unit(scheduler::BackendSet& backends, const BackendGroups& wan
 
 /// What the front end says, or has said before.
 Result<kernel_compiler::CompileOutput> front_end(const kernel_compiler::CompileRequest& request) {
-  static const auto& folder = *new std::string([] {
+  // Never destroyed: a build may go on while the process exits.
+  static const std::string* const folder = [] {
     const Config& config = process_config();
     const std::string cache = cache_folder(config);
     const bool kept = config.programs.value == ProgramMemory::kDisk && !cache.empty();
-    return kept ? cache + "/programs" : std::string();
-  }());
-  return kernel_compiler::compile_or_recall(request, folder);
+    return keep_forever(std::make_unique<std::string>(kept ? cache + "/programs" : ""));
+  }();
+  return kernel_compiler::compile_or_recall(request, *folder);
 }
 
 }  // namespace

@@ -192,12 +192,7 @@ bool LaunchBatches::finish(Stream& stream) {
     completion = batch->completion;
     oldest = stream.outstanding.front();
   }
-  for (auto* queue : stream.queues.existing(backend)) {
-    const Status ended = queue->finish();
-    if (ended) continue;
-    log_.note_queue_failed(stream, backend, code_of(ended));
-    return false;
-  }
+  if (!log_.drain(stream, backend)) return false;
   completion->poll();  // it may have an event of its own
   if (make_idle(stream)) return true;
   oldest->status();  // those before the batch end one after the other

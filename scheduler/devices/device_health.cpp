@@ -62,9 +62,13 @@ void DeviceHealth::note_failure(uint32_t backend, const Error& why) {
       (lost() & backend_bit(backend)) != 0) {
     return;
   }
+  if (!works(backend)) lose(backend, why);
+}
+
+bool DeviceHealth::works(uint32_t backend) const {
   Status tried;
   const Status passed = guarded([&] { tried = trial_(backend); });
-  if (!passed || !tried) lose(backend, why);
+  return passed && tried;
 }
 
 void DeviceHealth::lose(uint32_t backend, const Error& why) {
@@ -85,10 +89,9 @@ void DeviceHealth::lose(uint32_t backend, const Error& why) {
 
 void DeviceHealth::retry(uint32_t backend) {
   Device& device = devices_[backend];
-  Status tried;
-  const Status passed = guarded([&] { tried = trial_(backend); });
+  const bool works_again = works(backend);
   MutexLock lock(mutex_);
-  if (passed && tried) {
+  if (works_again) {
     device.failures.store(0, std::memory_order_relaxed);
     lost_.fetch_and(~backend_bit(backend), std::memory_order_acq_rel);
     lock.unlock();

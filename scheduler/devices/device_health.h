@@ -8,7 +8,8 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <memory>
+#include <string>
+#include <utility>
 
 #include "backends/api/backend.h"
 #include "base/clock.h"
@@ -79,6 +80,8 @@ class DeviceHealth {
 
   BackendMask without(BackendMask asked, BackendMask lost);
   void calm(uint32_t backend);
+  /// In a trial, made now.
+  bool works(uint32_t backend) const;
   void lose(uint32_t backend, const Error& why) TUTTI_EXCLUDES(mutex_);
 
   const Trial trial_;

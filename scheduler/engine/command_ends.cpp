@@ -190,13 +190,13 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
     command->direct.store(false, std::memory_order_release);
     parts_.planner.ended(std::exchange(command->expected, {}));
   }
-  if (plan) {
-    parts_.tasks.run(command, [&] { parts_.runs.run_whole(command, std::move(*plan)); });
-  } else {
-    parts_.tasks.run(command,
-                     [&] { log_.finish(command, code_of(parts_.host.execute(*command))); });
-  }
+  parts_.tasks.run(command, [&] { carry_out(command, plan); });
   return true;
+}
+
+void CommandEnds::carry_out(const Ref<Node>& command, const std::optional<KernelPlan>& plan) {
+  if (plan) return parts_.runs.run_whole(command, *plan);
+  log_.finish(command, code_of(parts_.host.execute(*command)));
 }
 
 void CommandEnds::look_closely(const Ref<Node>& command) {

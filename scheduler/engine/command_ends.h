@@ -60,6 +60,8 @@ class CommandEnds final : public NodeOwner {
   void note_failures(Stream& stream, const Node* until = nullptr, bool all = false);
   /// Finishes a direct command that the vendor, as it says now, knows to have ended.
   void finish_if_ended(const Ref<Node>& command);
+  /// A command that is running, from begin to end in the calling thread; `plan`: of a kernel.
+  void carry_out(const Ref<Node>& command, const std::optional<KernelPlan>& plan);
   /// A worker waits for a direct command, which is marked as watched, and finishes it.
   void watch(const Ref<Node>& command);
   /// Likewise, unless somebody does or it has ended: nobody may ever ask for its end.

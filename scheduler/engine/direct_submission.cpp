@@ -105,13 +105,8 @@ void DirectSubmission::carry_out(const Waited& refused) {
     MutexLock lock(log_.mutex());
     input = failed_input(refused.submission.uses);
   }
-  if (input != CL_SUCCESS) {
-    log_.finish(command, input);
-  } else if (refused.plan) {
-    parts_.runs.run_whole(command, *refused.plan);
-  } else {
-    log_.finish(command, code_of(parts_.host.execute(*command)));
-  }
+  if (input != CL_SUCCESS) return log_.finish(command, input);
+  parts_.ends.carry_out(command, refused.plan);
 }
 
 Assessment DirectSubmission::assess(const Waited& waited, std::span<const Edge> edges) {

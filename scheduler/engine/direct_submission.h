@@ -9,8 +9,6 @@
 #include "scheduler/engine/assessor.h"
 #include "scheduler/engine/command_ends.h"
 #include "scheduler/run/direct_path.h"
-#include "scheduler/run/host_execution.h"
-#include "scheduler/run/kernel_runs.h"
 
 namespace tutti::scheduler {
 
@@ -25,8 +23,6 @@ class DirectSubmission {
     Planner& planner;
     PerformanceModel& model;
     RunSummary& summary;
-    HostExecution& host;
-    KernelRuns& runs;
     CommandEnds& ends;
     Workers& workers;
     CommandTasks& tasks;

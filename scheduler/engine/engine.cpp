@@ -76,7 +76,7 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
       {backends, log, planner, model, summary, trace, host, runs, batches.get(), workers, tasks}};
   Assessor assessor{backends, planner, direct, executor};
   DirectSubmission submission{
-      {backends, log, assessor, direct, planner, model, summary, host, runs, ends, workers, tasks}};
+      {backends, log, assessor, direct, planner, model, summary, ends, workers, tasks}};
   Conductor conductor{
       {log, planner, trace, settings, submission, ends, room, runs, chains, host, workers, tasks}};
   BlockingCommands blocking{
@@ -108,13 +108,8 @@ Result<Ref<LogicalBuffer>> Engine::create_buffer(const LogicalBuffer::Options& o
                                                  const void* content) {
   TUTTI_ASSIGN(auto buffer, LogicalBuffer::create(backends_, options));
   if (!content) return buffer;
-  const auto at_host = [&] { buffer->set_exclusive(kHostPlace, 0, buffer->size()); };
-  if (options.host_now) at_host();
-  if (!parts_->executor.begin_with(buffer, content)) {
-    // The device failed, not the host.
-    at_host();
-    TUTTI_TRY(parts_->executor.begin_with(buffer, content));
-  }
+  if (options.host_now) buffer->set_exclusive(kHostPlace, 0, buffer->size());
+  TUTTI_TRY(parts_->executor.begin_with(buffer, content));
   return buffer;
 }
 

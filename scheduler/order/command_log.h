@@ -149,8 +149,8 @@ class CommandLog {
   /// own can say whether it is the one.
   void note_queue_failed(Stream& stream, uint32_t backend, cl_int error) TUTTI_EXCLUDES(mutex_);
   /// Waits for all that the stream has given to the device, whose errors reach who has none of
-  /// their own: where the device refuses a command, something may have been sent ahead of it.
-  void drain(Stream& stream, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  /// their own: where it refuses a command, something may have been sent ahead. False: some failed.
+  bool drain(Stream& stream, uint32_t backend) TUTTI_EXCLUDES(mutex_);
   /// These ranges of the buffer were on a device that is lost, and nowhere else.
   void note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error)
       TUTTI_EXCLUDES(mutex_);

@@ -101,12 +101,15 @@ void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int erro
   }
 }
 
-void CommandLog::drain(Stream& stream, uint32_t backend) {
+bool CommandLog::drain(Stream& stream, uint32_t backend) {
+  bool well = true;
   for (auto* queue : stream.queues.existing(backend)) {
-    if (const Status ended = queue->finish(); !ended) {
-      note_queue_failed(stream, backend, code_of(ended));
-    }
+    const Status ended = queue->finish();
+    if (ended) continue;
+    note_queue_failed(stream, backend, code_of(ended));
+    well = false;
   }
+  return well;
 }
 
 void CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error) {

@@ -99,8 +99,9 @@ Result<backends::Memory*> AtomicMerge::copy_on(uint32_t backend, backends::Queue
   MutexLock lock(mutex_);
   // A device may come back for what others could not do.
   for (Copy& copy : copies_) {
-    copy.values.clear();  // some device adds to it
-    if (copy.backend == backend) return copy.memory.get();
+    if (copy.backend != backend) continue;
+    copy.values.clear();  // it adds to them
+    return copy.memory.get();
   }
   Copy copy{backend, nullptr, {}};
   TUTTI_ASSIGN(copy.memory, backends_.at(backend).allocate(view_.size, nullptr));

@@ -141,11 +141,7 @@ std::optional<uint32_t> DiffMerge::unreachable() {
   MutexLock lock(mutex_);
   if (copies_.size() + (host_takes_part_ ? 1 : 0) < 2) return std::nullopt;
   for (Copy& copy : copies_) {
-    if (copy.compared) continue;
-    auto changed = changes_of(copy);
-    if (!changed) return copy.backend;
-    copy.changed = std::move(*changed);
-    copy.compared = true;
+    if (!find_changes(copy)) return copy.backend;
   }
   return std::nullopt;
 }
@@ -170,12 +166,15 @@ Result<std::vector<ByteRange>> DiffMerge::changes_of(const Copy& copy) {
   return changed;
 }
 
+Status DiffMerge::find_changes(Copy& copy) {
+  if (copy.compared) return {};
+  TUTTI_ASSIGN(copy.changed, changes_of(copy));
+  copy.compared = true;
+  return {};
+}
+
 Status DiffMerge::find_changes() {
-  for (Copy& copy : copies_) {
-    if (copy.compared) continue;
-    TUTTI_ASSIGN(copy.changed, changes_of(copy));
-    copy.compared = true;
-  }
+  for (Copy& copy : copies_) TUTTI_TRY(find_changes(copy));
   return {};
 }
 

@@ -37,6 +37,7 @@ class DiffMerge final : public Merge {
   Status distribute() TUTTI_REQUIRES(mutex_);
   Copy* copy_on(uint32_t backend) TUTTI_REQUIRES(mutex_);
   Result<std::vector<ByteRange>> changes_of(const Copy& copy);
+  Status find_changes(Copy& copy) TUTTI_REQUIRES(mutex_);
   Status find_changes() TUTTI_REQUIRES(mutex_);
   /// What the copy changed in `part` goes into the host's copy.
   Status take_over(const Copy& copy, const ByteRange& part);

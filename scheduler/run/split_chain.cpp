@@ -27,7 +27,6 @@ std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<P
 
 uint64_t SplitRun::announce(uint32_t backend, std::span<PackageUse> uses) {
   for (;;) {
-    if (before()) find_ways(uses);
     for (auto earlier = before(); earlier; earlier = earlier->before()) {
       earlier->wait_for_others(uses, backend);
     }
