@@ -94,6 +94,12 @@ const Names<TopChoice>& names_of(Tag<TopChoice>) {
   return *names;
 }
 
+const Names<BuildPlace>& names_of(Tag<BuildPlace>) {
+  static const auto* names =
+      new Names<BuildPlace>{{"apart", BuildPlace::kApart}, {"inside", BuildPlace::kInside}};
+  return *names;
+}
+
 const Names<BatchChoice>& names_of(Tag<BatchChoice>) {
   static const auto* names =
       new Names<BatchChoice>{{"on", BatchChoice::kOn}, {"off", BatchChoice::kOff}};

@@ -22,15 +22,14 @@ std::string own_binary() {
   return error ? std::string() : program.string();
 }
 
-std::string find_probe_program() {
+std::string find_own_program(const std::string& name) {
   const std::filesystem::path folder = std::filesystem::path(own_binary()).parent_path();
   if (folder.empty()) return {};
   // From lib/ or bin/ of a build tree; from bin/, lib/tutti/ or lib/<triplet>/tutti/ of an
   // installed one.
   for (const char* place :
-       {"../libexec/tutti-probe", "../libexec/tutti/tutti-probe", "../../libexec/tutti/tutti-probe",
-        "../../../libexec/tutti/tutti-probe"}) {
-    const auto path = (folder / place).lexically_normal();
+       {"../libexec", "../libexec/tutti", "../../libexec/tutti", "../../../libexec/tutti"}) {
+    const auto path = (folder / place / name).lexically_normal();
     if (access(path.c_str(), X_OK) == 0) return path.string();
   }
   return {};

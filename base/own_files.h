@@ -10,7 +10,11 @@ namespace tutti {
 /// The absolute path of the shared library or program that contains this code; empty if unknown.
 std::string own_binary();
 
-/// The probe program (discovery.h), or empty where there is none.
-std::string find_probe_program();
+/// A program of ours that people do not start themselves, or empty where there is none.
+std::string find_own_program(const std::string& name);
+/// The one that tries vendors' drivers (discovery.h).
+inline constexpr char kProbeProgram[] = "tutti-probe";
+/// The one that runs compilers (helper_process.h).
+inline constexpr char kBuilderProgram[] = "tutti-builder";
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #   PREFIX/lib/tutti/libtutti-compiler.so   the kernel compiler, loaded at the first build
 #   PREFIX/bin/tutti, tutti-bench           the tool, the benchmark
 #   PREFIX/libexec/tutti/tutti-probe        tries a vendor driver in a process of its own
+#   PREFIX/libexec/tutti/tutti-builder      runs compilers in processes of their own
 #   PREFIX/etc/OpenCL/vendors/tutti.icd     for ICD loaders; /etc/OpenCL/vendors with PREFIX=/usr
 #   PREFIX/share/tutti/vendors/tutti.icd    a folder with Tutti alone, for `tutti run`
 #   PREFIX/share/man/man1/tutti*.1.gz       the manual pages; completions for bash, zsh and fish
@@ -57,6 +58,7 @@ function(tutti_install)
   tutti_install_target(tutti RUNTIME "${CMAKE_INSTALL_BINDIR}")
   tutti_install_target(tutti-bench RUNTIME "${CMAKE_INSTALL_BINDIR}")
   tutti_install_target(tutti-probe RUNTIME "${CMAKE_INSTALL_LIBEXECDIR}/tutti")
+  tutti_install_target(tutti-builder RUNTIME "${CMAKE_INSTALL_LIBEXECDIR}/tutti")
 
   set(packaging "${CMAKE_SOURCE_DIR}/packaging")
   if(TARGET tutti-documentation)

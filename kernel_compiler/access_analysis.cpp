@@ -116,6 +116,17 @@ uint64_t analyse(llvm::Function& kernel, bool too_long, Analyses& analyses,
 
 }  // namespace
 
+void keep_all_whole(const llvm::Module& module, const std::string& reason,
+                    std::vector<KernelSummary>& kernels) {
+  for (KernelSummary& summary : kernels) {
+    const llvm::Function* kernel = module.getFunction(summary.name);
+    if (kernel != nullptr && !kernel->isDeclaration()) {
+      read_arguments(*kernel, summary.arguments);
+    }
+    keep_whole(summary, reason, 0);
+  }
+}
+
 uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
                           std::vector<KernelSummary>& kernels) {
   Analyses analyses;

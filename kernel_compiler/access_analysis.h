@@ -21,4 +21,8 @@ namespace tutti::kernel_compiler {
 uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& foreign,
                           std::vector<scheduler::KernelSummary>& kernels);
 
+/// Instead of that: what is declared of the arguments, and the reason to keep them whole.
+void keep_all_whole(const llvm::Module& module, const std::string& reason,
+                    std::vector<scheduler::KernelSummary>& kernels);
+
 }  // namespace tutti::kernel_compiler

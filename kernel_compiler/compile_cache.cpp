@@ -113,11 +113,11 @@ Result<CompileOutput> compile_or_recall(const CompileRequest& request, const std
     log(LogLevel::kDebug, "a program's analysis is recalled from {}/{}", folder, name);
     return std::move(*known);
   }
-  TUTTI_ASSIGN(const std::string answer, compile_text(text));
-  auto output = read_answer(answer);
-  // The file may have been replaced by an update after it was loaded.
-  const bool same = loaded_library() == library;
-  if (output && output->ok && output->repeatable && same) remember(folder, name, key, answer);
+  std::string used;
+  TUTTI_ASSIGN(CompileOutput output, compile(request, &used));
+  // The file may have been replaced by an update, before it was loaded or after.
+  const bool same = used == library && expected_library() == library;
+  if (output.ok && output.repeatable && same) remember(folder, name, key, encode_output(output));
   return output;
 }
 

@@ -35,6 +35,9 @@ struct CompileRequest {
   bool unit = false;    // to be linked with others later: nothing is summarised yet
   std::vector<UnitSource>
       units;             // not empty: these are linked; source, options, headers are unused
+  // Not empty: the kernels are not analysed and stay whole, for this reason. (The analysis has
+  // failed in an earlier compilation of the same.)
+  std::string not_analysed;
   bool library = false;  // of `units`: names may stay unresolved, nothing is summarised
   std::vector<EmbeddedHeader> headers;
   std::vector<std::string> extensions;               // of the virtual device
@@ -62,6 +65,7 @@ struct FileLookup {
 
 struct CompileOutput {
   bool ok = false;
+  std::string failure;            // not the program's: the compiler itself could not go on
   bool invalid_options = false;   // the options are at fault: CL_INVALID_BUILD_OPTIONS
   std::string log;                // warnings and errors, as shown to the application
   std::string preprocessed;       // what vendors compile

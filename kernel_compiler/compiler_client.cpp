@@ -1,133 +1,192 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_compiler/compiler_client.h"
 
-#include <dlfcn.h>
-#include <fmt/core.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
-#include <filesystem>
-#include <string>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <climits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/config.h"
+#include "base/helper_process.h"
+#include "base/log.h"
 #include "base/own_files.h"
-#include "kernel_compiler/compiler_api.h"
+#include "base/thread_annotations.h"
+#include "kernel_compiler/compiler_library.h"
 #include "kernel_compiler/summary_json.h"
 
 namespace tutti::kernel_compiler {
 namespace {
 
-constexpr char kLibraryName[] = "libtutti-compiler.so";
-
-/// Where to look. TUTTI_COMPILER names the file and excludes the other places.
-std::vector<std::string> candidates() {
-  if (const std::string& path = process_config().compiler.value; !path.empty()) return {path};
-  // libtutti.so, a tool or a test. Never a place that depends on the working folder.
-  const std::filesystem::path folder = std::filesystem::path(own_binary()).parent_path();
-  if (folder.empty()) return {kLibraryName};
-  // Beside the driver, or from bin/ of an installed tree or a build tree.
-  std::vector<std::string> places;
-  for (const char* place : {".", "../lib/tutti", "../lib"}) {
-    places.push_back((folder / place / kLibraryName).lexically_normal().string());
-  }
-  return places;
-}
-
-struct LoadedCompiler {
-  const TuttiCompilerApi* api = nullptr;
-  std::string path;
-  std::string identity;
+struct CompilerHelper {
+  std::unique_ptr<HelperProcess> process;
+  std::string identity;  // of the library, before it was loaded
 };
 
-/// See expected_library(). Empty where the path does not say which file dlopen takes, or no such
-/// file is there.
-std::string identity_of(const std::string& path) {
-  struct stat status {};
-  if (path.find('/') == std::string::npos || stat(path.c_str(), &status) != 0) return {};
-  return fmt::format("{}\n{}.{}\n{}.{:09} {}.{:09}\n{}\n", path, status.st_dev, status.st_ino,
-                     status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
-                     status.st_ctim.tv_nsec, status.st_size);
+struct Client {
+  Mutex mutex;
+  std::vector<CompilerHelper> idle TUTTI_GUARDED_BY(mutex);
+  // Why programs were not analysed, by the hash of the request.
+  std::map<uint64_t, HelperMessage> failures TUTTI_GUARDED_BY(mutex);
+};
+
+Client& client() {
+  static auto* made = new Client;  // never destroyed: a build may go on while the process exits
+  return *made;
 }
 
-Result<LoadedCompiler> load() {
-  std::string tried;
-  for (const std::string& path : candidates()) {
-    // RTLD_LOCAL: its symbols (there is one) are for us alone. Not RTLD_DEEPBIND: the library
-    // needs nothing from itself by name, since its LLVM is linked in with hidden symbols, and deep
-    // binding would cut it off from an application's (or a sanitizer's) malloc. RTLD_NODELETE:
-    // LLVM's static objects are not made to be unloaded.
-    const std::string identity = identity_of(path);
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == nullptr) {
-      const char* reason = dlerror();
-      tried += std::string(tried.empty() ? "" : "; ") + (reason != nullptr ? reason : path.c_str());
-      continue;
-    }
-    using Entry = const TuttiCompilerApi* (*)();
-    const auto entry = reinterpret_cast<Entry>(dlsym(library, TUTTI_COMPILER_ENTRY));
-    const TuttiCompilerApi* api = entry != nullptr ? entry() : nullptr;
-    if (api != nullptr && api->version == 1) {
-      return LoadedCompiler{api, path, identity_of(path) == identity ? identity : std::string()};
-    }
-    dlclose(library);
-    tried += std::string(tried.empty() ? "" : "; ") + path + ": of another version";
+/// One that waits, of this library.
+std::optional<CompilerHelper> take_idle(const std::string& identity) {
+  const MutexLock lock(client().mutex);
+  std::vector<CompilerHelper>& idle = client().idle;
+  while (!idle.empty()) {
+    CompilerHelper helper = std::move(idle.back());
+    idle.pop_back();
+    if (helper.identity == identity && helper.process->alive()) return helper;
   }
-  return fail(CL_COMPILER_NOT_AVAILABLE, "the kernel compiler cannot be loaded: " + tried);
+  return std::nullopt;
 }
 
-/// Loaded once; a failure is remembered, too, so that a missing library costs one attempt.
-const Result<LoadedCompiler>& compiler() {
-  static const auto& loaded = *new Result<LoadedCompiler>(load());
-  return loaded;
+/// Null where compilers are to work here, or no helper can be started.
+std::unique_ptr<HelperProcess> start_helper(const std::vector<std::string>& places) {
+  const Config& config = process_config();
+  if (config.builds.value == BuildPlace::kInside) return nullptr;
+  const std::string program = find_own_program(kBuilderProgram);
+  if (program.empty()) {
+    log(LogLevel::kInfo, "{} is missing: the kernel compiler works in the application",
+        kBuilderProgram);
+    return nullptr;
+  }
+  std::vector<std::string> arguments{"compiler"};
+  arguments.insert(arguments.end(), places.begin(), places.end());
+  auto started = HelperProcess::start(program, std::move(arguments),
+                                      {config.build_seconds.value, config.build_memory.value});
+  if (started) return std::move(*started);
+  log(LogLevel::kInfo, "the kernel compiler works in the application: {}",
+      started.error().message);
+  return nullptr;
+}
+
+std::string working_folder() {
+  std::string folder(PATH_MAX, '\0');
+  if (getcwd(folder.data(), folder.size()) == nullptr) return {};
+  folder.resize(folder.find('\0'));
+  return folder;
+}
+
+/// The request as text, and what became of it.
+Result<HelperMessage> ask(const std::string& request, std::string& library) {
+  const std::vector<std::string> places = compiler_places();
+  const std::string identity = identity_of_first(places);
+  std::optional<CompilerHelper> helper = take_idle(identity);
+  // Relative paths are the application's, which may have moved since the helper was started.
+  std::string text = working_folder();
+  text += '\0';
+  text += request;
+  for (bool kept = helper.has_value();; kept = false) {
+    if (!kept) {
+      auto started = start_helper(places);
+      if (started == nullptr) {
+        const auto& loaded = load_compiler(places);
+        if (!loaded) return tl::unexpected<Error>(loaded.error());
+        library = loaded->identity;
+        return compile_here(request);
+      }
+      const HelperMessage& greeting = started->greeting();
+      if (greeting.kind != HelperMessageKind::kAnswer) {
+        return fail(CL_COMPILER_NOT_AVAILABLE, greeting.text);
+      }
+      helper = CompilerHelper{std::move(started), identity};
+    }
+    library = identity;
+    HelperMessage answer = helper->process->ask(text);
+    // It may have ended of itself a moment ago.
+    if (kept && answer.kind == HelperMessageKind::kGone) continue;
+    if (answer.kind == HelperMessageKind::kAnswer) {
+      const MutexLock lock(client().mutex);
+      client().idle.push_back(std::move(*helper));
+    }
+    return answer;
+  }
+}
+
+/// The output, or why there is none, in words that follow "the kernel compiler".
+Result<CompileOutput> outcome_of(Result<HelperMessage> answer, HelperMessage& failure) {
+  if (!answer) return tl::unexpected<Error>(answer.error());
+  if (answer->kind != HelperMessageKind::kAnswer) {
+    failure = std::move(*answer);
+    return CompileOutput{};
+  }
+  auto output = decode_output(answer->text);
+  if (!output) {
+    output.error().code = CL_OUT_OF_RESOURCES;
+  } else if (!output->failure.empty()) {
+    // For want of memory, as a rule.
+    failure = {HelperMessageKind::kTransient, "failed: " + output->failure};
+  }
+  return output;
+}
+
+std::optional<HelperMessage> known_failure(uint64_t key) {
+  const MutexLock lock(client().mutex);
+  const auto found = client().failures.find(key);
+  return found == client().failures.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<CompileOutput> compile_unanalysed(CompileRequest request, const HelperMessage& failure,
+                                         std::string& library) {
+  request.not_analysed = "the kernel compiler " + failure.text;
+  HelperMessage again;
+  TUTTI_ASSIGN(CompileOutput output,
+               outcome_of(ask(encode_request(request), library), again));
+  if (!again.text.empty()) {
+    output = {};
+    output.log = "error: the kernel compiler " + again.text + "\n";
+  }
+  if (failure.kind != HelperMessageKind::kFailed) output.repeatable = false;
+  return output;
 }
 
 }  // namespace
 
+Result<CompileOutput> compile(const CompileRequest& request, std::string* library) {
+  const std::string text = encode_request(request);
+  const uint64_t key = XXH3_64bits(text.data(), text.size());
+  std::string used;
+  std::string& identity = library != nullptr ? *library : used;
+  if (const auto known = known_failure(key)) return compile_unanalysed(request, *known, identity);
+  HelperMessage failure;
+  TUTTI_ASSIGN(CompileOutput output, outcome_of(ask(text, identity), failure));
+  if (failure.text.empty()) return output;
+  log(LogLevel::kWarning,
+      "the kernel compiler {}: a program is compiled without analysis, and its kernels are not "
+      "split",
+      failure.text);
+  {
+    const MutexLock lock(client().mutex);
+    client().failures.emplace(key, failure);
+  }
+  return compile_unanalysed(request, failure, identity);
+}
+
 Result<std::string> compiler_library() {
-  const auto& loaded = compiler();
+  const std::vector<std::string> places = compiler_places();
+  if (const auto helper = start_helper(places)) {
+    const HelperMessage& greeting = helper->greeting();
+    if (greeting.kind == HelperMessageKind::kAnswer) return greeting.text;
+    return fail(CL_COMPILER_NOT_AVAILABLE, greeting.text);
+  }
+  const auto& loaded = load_compiler(places);
   if (!loaded) return tl::unexpected<Error>(loaded.error());
   return loaded->path;
 }
 
-std::string expected_library() {
-  for (const std::string& path : candidates()) {
-    if (std::string identity = identity_of(path); !identity.empty()) return identity;
-  }
-  return {};
-}
-
-const std::string& loaded_library() {
-  static const auto& nothing = *new std::string;
-  const auto& loaded = compiler();
-  return loaded ? loaded->identity : nothing;
-}
-
-Result<std::string> compile_text(const std::string& request) {
-  const auto& loaded = compiler();
-  if (!loaded) {
-    return tl::unexpected<Error>(loaded.error());
-  }
-  const TuttiCompilerApi* const api = loaded->api;
-  const TuttiCompilerResult answer = api->compile(request.data(), request.size());
-  if (answer.json == nullptr) {
-    return fail(CL_OUT_OF_HOST_MEMORY, "the kernel compiler ran out of memory or threads");
-  }
-  std::string output(answer.json, answer.size);
-  api->release(answer);
-  return output;
-}
-
-Result<CompileOutput> read_answer(std::string_view answer) {
-  auto output = decode_output(answer);
-  if (!output) {
-    output.error().code = CL_OUT_OF_RESOURCES;
-  }
-  return output;
-}
-
-Result<CompileOutput> compile(const CompileRequest& request) {
-  TUTTI_ASSIGN(const std::string answer, compile_text(encode_request(request)));
-  return read_answer(answer);
-}
+std::string expected_library() { return identity_of_first(compiler_places()); }
 
 }  // namespace tutti::kernel_compiler

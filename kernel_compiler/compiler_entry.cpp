@@ -134,8 +134,12 @@ void compile(const CompileRequest& request, CompileOutput& output) {
   if (request.unit) {
     output.summary = {};
   } else {
-    output.analysis_steps = analyse_accesses(*module, foreign, output.summary.kernels);
-    adopt_rewriting(settings, std::move(rewriting), output);
+    if (!request.not_analysed.empty()) {
+      keep_all_whole(*module, request.not_analysed, output.summary.kernels);
+    } else {
+      output.analysis_steps = analyse_accesses(*module, foreign, output.summary.kernels);
+      adopt_rewriting(settings, std::move(rewriting), output);
+    }
   }
   output.ok = true;
 }
@@ -242,6 +246,11 @@ void link(const CompileRequest& request, CompileOutput& output) {
     const llvm::Function* function = module->getFunction(name);
     return function != nullptr && !function->isDeclaration();
   });
+  if (!request.not_analysed.empty()) {
+    keep_all_whole(*module, request.not_analysed, output.summary.kernels);
+    output.ok = true;
+    return;
+  }
   rewrite_for_others(request, units);
   output.analysis_steps = analyse_accesses(*module, declared, output.summary.kernels);
   if (!contradiction.empty()) {
@@ -271,9 +280,8 @@ std::string answer(std::string_view request_text) {
       output.summary = {};
     }
   } catch (const std::exception& error) {
-    std::string log = std::move(output.log);
     output = {};
-    output.log = std::move(log) + "error: the kernel compiler failed: " + error.what() + "\n";
+    output.failure = error.what();
   }
   return encode_output(output);
 }
@@ -317,7 +325,10 @@ bool run_in_thread(Job& job) {
 
 TuttiCompilerResult compile_entry(const char* request, size_t size) {
   static std::once_flag once;
-  std::call_once(once, [] { llvm::install_fatal_error_handler(on_fatal_error); });
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler(on_fatal_error);
+    llvm::install_bad_alloc_error_handler(on_fatal_error);
+  });
   Job job{{request, size}, {}, false};
   if (!run_in_thread(job)) {
     return {nullptr, 0};

@@ -429,6 +429,7 @@ std::string encode_request(const CompileRequest& request) {
                {"unit", request.unit},
                {"units", std::move(units)},
                {"library", request.library},
+               {"not_analysed", request.not_analysed},
                {"headers", std::move(headers)},
                {"extensions", request.extensions},
                {"opencl_c", request.opencl_c},
@@ -455,6 +456,9 @@ Result<CompileRequest> decode_request(std::string_view text) {
     }
     request.unit = value.contains("unit") && reader.boolean(value, "unit");
     request.library = value.contains("library") && reader.boolean(value, "library");
+    if (value.contains("not_analysed")) {
+      request.not_analysed = reader.string(value, "not_analysed");
+    }
     reader.array(reader.find(value, "extensions"), "extensions", [&](const json& row) {
       if (!row.is_string()) {
         reader.fail("extension");
@@ -493,6 +497,7 @@ std::string encode_output(const CompileOutput& output) {
     files.push_back({{"path", file.path}, {"state", file.state}});
   }
   return dump({{"ok", output.ok},
+               {"failure", output.failure},
                {"invalid_options", output.invalid_options},
                {"log", output.log},
                {"preprocessed", output.preprocessed},
@@ -510,6 +515,7 @@ Result<CompileOutput> decode_output(std::string_view text) {
   return decode<CompileOutput>(text, [](Reader& reader, const json& value) {
     CompileOutput output;
     output.ok = reader.boolean(value, "ok");
+    output.failure = reader.string(value, "failure");
     output.invalid_options = reader.boolean(value, "invalid_options");
     output.log = reader.string(value, "log");
     output.preprocessed = reader.string(value, "preprocessed");

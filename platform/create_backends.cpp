@@ -93,7 +93,7 @@ const VendorLoader& vendor_loader(const Config& config) {
     DiscoveryOptions options;
     options.vendors = config.vendors.value;
     options.cache_folder = cache_folder(config);
-    options.probe = find_probe_program();
+    options.probe = find_own_program(kProbeProgram);
     loader = new VendorLoader(options);
   }
   return *loader;

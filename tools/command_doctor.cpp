@@ -60,6 +60,11 @@ void check_own_files(const Result<TuttiAlone>& alone, const std::string& probe,
                             ? fix
                             : "unset TUTTI_COMPILER, or let it name libtutti-compiler.so"});
   }
+  if (find_own_program(kBuilderProgram).empty()) {
+    findings.push_back(
+        {Severity::kWarning, "driver",
+         "tutti-builder is missing: compilers that crash take applications along", fix});
+  }
   if (probe.empty()) {
     findings.push_back({Severity::kWarning, "driver",
                         "tutti-probe is missing: drivers that crash take applications along", fix});
@@ -157,7 +162,7 @@ void try_kernels(const std::string& probe, TrialEnvironment& environment,
 Diagnosis diagnose() {
   Diagnosis diagnosis;
   Findings& findings = diagnosis.findings;
-  const std::string probe = find_probe_program();
+  const std::string probe = find_own_program(kProbeProgram);
   check_system(findings);
   const ConfigSources sources = ConfigSources::of_process();
   const LoadedConfig loaded = load_config(sources);

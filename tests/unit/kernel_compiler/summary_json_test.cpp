@@ -64,6 +64,7 @@ TEST(SummaryJson, RequestsAndOutputsComeBackEqual) {
   request.headers = {{"a/b.h", "int x;"}};
   request.unit = request.library = true;
   request.units = {{"text", "-w"}, {"other", ""}};
+  request.not_analysed = "for a reason";
   request.extensions = {"cl_khr_fp64"};
   request.opencl_c = 200;
   request.device_macros = {{"__OPENCL_VERSION__", "300"}};

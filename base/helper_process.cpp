@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/helper_process.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/thread_signals.h"
+
+extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
+
+namespace tutti {
+namespace {
+
+constexpr uint64_t kClockPerProcessorTime = 10;
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  return pointers;
+}
+
+struct Spawning {
+  const char* program = nullptr;
+  char* const* arguments = nullptr;
+  char* const* environment = nullptr;
+  const posix_spawn_file_actions_t* actions = nullptr;
+  const posix_spawnattr_t* attributes = nullptr;
+  int error = 0;
+};
+
+/// In a process between the application and the helper, which then is nobody's child. It shares the
+/// caller's memory, as between vfork and exec, and ends without a signal.
+int spawn_from_between(void* argument) {
+  auto& spawning = *static_cast<Spawning*>(argument);
+  pid_t pid = -1;
+  spawning.error = posix_spawn(&pid, spawning.program, spawning.actions, spawning.attributes,
+                               spawning.arguments, spawning.environment);
+  return 0;
+}
+
+/// An errno, or 0.
+int spawn_as_nobodys_child(Spawning& spawning) {
+  constexpr size_t kStackBytes = size_t{256} << 10;
+  void* const stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return errno;
+  int error = 0;
+  {
+    // No handler of the application's may run in the process between.
+    sigset_t all;
+    sigfillset(&all);
+    const SignalMask blocked(all);
+    const int pid = clone(&spawn_from_between, static_cast<char*>(stack) + kStackBytes,
+                          CLONE_VM | CLONE_VFORK, &spawning);
+    if (pid < 0) {
+      error = errno;
+    } else {
+      while (waitpid(pid, nullptr, __WALL) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  munmap(stack, kStackBytes);
+  return error != 0 ? error : spawning.error;
+}
+
+/// An errno, or 0.
+int start_program(const std::string& program, std::vector<std::string> arguments,
+                  std::vector<std::string> environment, int socket) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, socket, kHelperSocket);
+  // Somebody may wait for the end of a pipe of the application's.
+  posix_spawn_file_actions_addclosefrom_np(&actions, kHelperSocket + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  // A session of its own: what a terminal sends the application is not for it.
+  posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK |
+                                                           POSIX_SPAWN_SETSIGDEF |
+                                                           POSIX_SPAWN_SETSID));
+  std::vector<char*> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    variables.push_back(*entry);
+  }
+  for (char* entry : pointers_to(environment)) variables.push_back(entry);
+  variables.push_back(nullptr);
+  arguments.insert(arguments.begin(), program);
+  std::vector<char*> words = pointers_to(arguments);
+  words.push_back(nullptr);
+  Spawning spawning{program.c_str(), words.data(), variables.data(), &actions, &attributes, 0};
+  const int error = spawn_as_nobodys_child(spawning);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& program,
+                                                            std::vector<std::string> arguments,
+                                                            const HelperBudget& budget,
+                                                            std::vector<std::string> environment) {
+  const auto failed = [&program](int error) {
+    return fail(CL_OUT_OF_RESOURCES, fmt::format("{}: {}", program, strerror(error)));
+  };
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return failed(errno);
+  Descriptor ours(ends[0]), theirs(ends[1]);
+  arguments.insert(arguments.begin(), {std::to_string(budget.seconds), std::to_string(budget.mib)});
+  const int error =
+      start_program(program, std::move(arguments), std::move(environment), theirs.get());
+  theirs = Descriptor();
+  if (error != 0) return failed(error);
+  std::unique_ptr<HelperProcess> helper(new HelperProcess(std::move(ours), budget));
+  helper->greeting_ = helper->answer();
+  return helper;
+}
+
+HelperMessage HelperProcess::ask(std::string_view request) {
+  if (!send_helper_message(socket_.get(), HelperMessageKind::kRequest, request)) {
+    return {HelperMessageKind::kGone, "has ended"};
+  }
+  return answer();
+}
+
+HelperMessage HelperProcess::answer() const {
+  const uint64_t budget_ns = uint64_t{budget_.seconds} * 1'000'000'000 * kClockPerProcessorTime;
+  const uint64_t deadline = budget_ns == 0 ? UINT64_MAX : now_ns() + budget_ns;
+  if (auto message = receive_helper_message(socket_.get(), deadline)) return std::move(*message);
+  if (now_ns() >= deadline) {
+    return {HelperMessageKind::kTransient,
+            fmt::format("has not ended after {} seconds", budget_ns / 1'000'000'000)};
+  }
+  return {HelperMessageKind::kGone, "has ended"};
+}
+
+bool HelperProcess::alive() const {
+  pollfd entry{socket_.get(), POLLIN, 0};
+  return poll(&entry, 1, 0) == 0;
+}
+
+}  // namespace tutti

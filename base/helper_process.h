@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program of ours that does for the driver, in a process of its own, what may crash, hang or take
+// too much: its other side is helper_service.h. To the application it is not there: no child that
+// it could wait for, no SIGCHLD, none of its files, its signals or its terminal. It ends with its
+// HelperProcess, and so with the application, however that ends.
+//
+// For one thread at a time, which may change.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/helper_message.h"
+#include "base/result.h"
+#include "base/safe_file.h"
+
+namespace tutti {
+
+/// The socket to the driver, in a helper.
+inline constexpr int kHelperSocket = 3;
+
+/// What a helper takes at most for one request. 0: no bound.
+struct HelperBudget {
+  uint32_t seconds = 0;  // of a processor's time; ten times that by the clock
+  uint32_t mib = 0;      // of address space, in all
+};
+
+class HelperProcess {
+ public:
+  /// Starts `program` with these arguments and `environment` ("NAME=value") beside the
+  /// application's, and waits for its greeting, which is an answer, or says why it is of no use.
+  /// An error says why it could not be started.
+  static Result<std::unique_ptr<HelperProcess>> start(const std::string& program,
+                                                      std::vector<std::string> arguments,
+                                                      const HelperBudget& budget,
+                                                      std::vector<std::string> environment = {});
+
+  /// Sends the request and waits for the answer. After anything else than an answer the helper is
+  /// of no more use.
+  HelperMessage ask(std::string_view request);
+
+  const HelperMessage& greeting() const { return greeting_; }
+  /// False once it has ended, for example as it had nothing to do.
+  bool alive() const;
+
+ private:
+  HelperProcess(Descriptor socket, const HelperBudget& budget)
+      : socket_(std::move(socket)), budget_(budget) {}
+  HelperMessage answer() const;
+
+  const Descriptor socket_;
+  const HelperBudget budget_;
+  HelperMessage greeting_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A helper's side of helper_process.h: two processes, of which one works and the other one, which
+// does nothing that could fail, tells the driver how that one has ended, and ends it when the driver
+// has gone. To be called from main() of a program with one thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/helper_message.h"
+#include "base/helper_process.h"
+
+namespace tutti {
+
+/// Answers a request. To be told of crashes it needs to do nothing.
+using HelperAnswer = std::function<HelperMessage(std::string_view request)>;
+
+/// In the process that works: what there is to do first, whose greeting is sent.
+struct HelperStart {
+  HelperMessage greeting;
+  HelperAnswer answer;
+};
+
+/// Works until there has been nothing to do for a while, or the driver has gone. Never returns.
+[[noreturn]] void serve_driver(const HelperBudget& budget,
+                               const std::function<HelperStart()>& start);
+
+}  // namespace tutti
