@@ -92,9 +92,9 @@ int start_program(const std::string& program, std::vector<std::string> arguments
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   // A session of its own: what a terminal sends the application is not for it.
-  posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK |
-                                                           POSIX_SPAWN_SETSIGDEF |
-                                                           POSIX_SPAWN_SETSID));
+  posix_spawnattr_setflags(
+      &attributes,
+      static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID));
   std::vector<char*> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     variables.push_back(*entry);

@@ -94,8 +94,7 @@ HelperMessage how_it_ended(int status, const HelperBudget& budget) {
   const int signal = WTERMSIG(status);
   switch (signal) {
     case SIGXCPU:
-      return {HelperMessageKind::kFailed,
-              fmt::format("took more than {} seconds", budget.seconds)};
+      return {HelperMessageKind::kFailed, fmt::format("took more than {} seconds", budget.seconds)};
     case SIGKILL:  // the system had too little memory
     case SIGTERM:
     case SIGINT:

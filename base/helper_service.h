@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A helper's side of helper_process.h: two processes, of which one works and the other one, which
-// does nothing that could fail, tells the driver how that one has ended, and ends it when the driver
-// has gone. To be called from main() of a program with one thread.
+// does nothing that could fail, tells the driver how that one has ended, and ends it when the
+// driver has gone. To be called from main() of a program with one thread.
 #pragma once
 
 #include <functional>

@@ -34,7 +34,7 @@ struct CompileRequest {
   std::string options;  // as given to clBuildProgram or clCompileProgram
   bool unit = false;    // to be linked with others later: nothing is summarised yet
   std::vector<UnitSource>
-      units;             // not empty: these are linked; source, options, headers are unused
+      units;  // not empty: these are linked; source, options, headers are unused
   // Not empty: the kernels are not analysed and stay whole, for this reason. (The analysis has
   // failed in an earlier compilation of the same.)
   std::string not_analysed;

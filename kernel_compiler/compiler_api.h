@@ -18,11 +18,10 @@ extern "C" {
 ///     "unit": true,                                         // clCompileProgram, may be absent
 ///     "units": [{"source": "…", "options": "…"}],           // clLinkProgram, may be absent
 ///     "library": false,                                     // clLinkProgram, may be absent
-///     "not_analysed": "",                                   // why the analysis is left out, if it is
-///     "extensions": ["cl_khr_fp64", …],                    // of the virtual device
-///     "opencl_c": 120,                                      // default language version
-///     "device_macros": {"__OPENCL_VERSION__": "300", …},
-///     "fp64": true, "images": true, "address_bits": 64 }
+///     "not_analysed": "",                                   // why the analysis is left out, if it
+///     is "extensions": ["cl_khr_fp64", …],                    // of the virtual device "opencl_c":
+///     120,                                      // default language version "device_macros":
+///     {"__OPENCL_VERSION__": "300", …}, "fp64": true, "images": true, "address_bits": 64 }
 /// Response: UTF-8 JSON
 ///   { "ok": true, "failure": "",        // the compiler's own, if any
 ///     "invalid_options": false, "log": "warnings or errors, source line and caret",

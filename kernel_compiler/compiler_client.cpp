@@ -68,8 +68,7 @@ std::unique_ptr<HelperProcess> start_helper(const std::vector<std::string>& plac
   auto started = HelperProcess::start(program, std::move(arguments),
                                       {config.build_seconds.value, config.build_memory.value});
   if (started) return std::move(*started);
-  log(LogLevel::kInfo, "the kernel compiler works in the application: {}",
-      started.error().message);
+  log(LogLevel::kInfo, "the kernel compiler works in the application: {}", started.error().message);
   return nullptr;
 }
 
@@ -143,8 +142,7 @@ Result<CompileOutput> compile_unanalysed(CompileRequest request, const HelperMes
                                          std::string& library) {
   request.not_analysed = "the kernel compiler " + failure.text;
   HelperMessage again;
-  TUTTI_ASSIGN(CompileOutput output,
-               outcome_of(ask(encode_request(request), library), again));
+  TUTTI_ASSIGN(CompileOutput output, outcome_of(ask(encode_request(request), library), again));
   if (!again.text.empty()) {
     output = {};
     output.log = "error: the kernel compiler " + again.text + "\n";

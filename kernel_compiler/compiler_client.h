@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's door to the kernel compiler, which works in helper processes (tutti-builder), so that
-// its crashes, its memory and its LLVM are not the application's. A helper is kept for the next
-// program until it has had nothing to do for some seconds. Where there is none to be had, the
+// The driver's door to the kernel compiler, which works in helper processes (tutti-builder), so
+// that its crashes, its memory and its LLVM are not the application's. A helper is kept for the
+// next program until it has had nothing to do for some seconds. Where there is none to be had, the
 // compiler works here. Thread-safe: any thread may compile, also at the same time; no lock is held
 // while compiling.
 #pragma once

@@ -61,9 +61,9 @@ void check_own_files(const Result<TuttiAlone>& alone, const std::string& probe,
                             : "unset TUTTI_COMPILER, or let it name libtutti-compiler.so"});
   }
   if (find_own_program(kBuilderProgram).empty()) {
-    findings.push_back(
-        {Severity::kWarning, "driver",
-         "tutti-builder is missing: compilers that crash take applications along", fix});
+    findings.push_back({Severity::kWarning, "driver",
+                        "tutti-builder is missing: compilers that crash take applications along",
+                        fix});
   }
   if (probe.empty()) {
     findings.push_back({Severity::kWarning, "driver",

@@ -77,8 +77,9 @@ TEST_F(CompilerProcess, ACrashOfTheAnalysisCostsTheAnalysis) {
 
 TEST_F(CompilerProcess, UnitsThatAreLinkedAreNotAnalysedEither) {
   CompileRequest request = request_for({});
-  request.units = {{"int f(int x) { return x; } // analysis_crashes\n", ""},
-                   {"int f(int); kernel void k(global int* o) { o[get_global_id(0)] = f(1); }", ""}};
+  request.units = {
+      {"int f(int x) { return x; } // analysis_crashes\n", ""},
+      {"int f(int); kernel void k(global int* o) { o[get_global_id(0)] = f(1); }", ""}};
   const CompileOutput output = compiled(request);
   EXPECT_NE(kernel_of(output, "k").whole_reason.find("crashed"), std::string::npos);
   EXPECT_EQ(output.units.size(), 2u);
@@ -131,7 +132,8 @@ std::atomic<int> ended_children{0};
 TEST_F(CompilerProcess, TheApplicationSeesNothingOfIt) {
   compiled(kernel_with("a helper is there"));
   const size_t files = open_files();
-  struct sigaction count {}, before{};
+  struct sigaction count {
+  }, before{};
   count.sa_handler = [](int) { ++ended_children; };
   sigaction(SIGCHLD, &count, &before);
   int pipe_ends[2];

@@ -49,7 +49,7 @@ TuttiCompilerResult compile(const char* text, size_t size) {
   }
   if (analyses && does("analysis_grows")) {
     std::vector<void*> all;
-    for (;;) all.push_back(::operator new(size_t{64} << 20));
+    for (;;) all.push_back(::operator new (size_t{64} << 20));
   }
   return real_compiler()->compile(text, size);
 }
