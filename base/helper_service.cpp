@@ -34,12 +34,21 @@ namespace {
 
 constexpr int kIdleMilliseconds = 5000;
 
-void bound_memory(uint32_t mib) {
-  if (mib == 0 || !TUTTI_BOUNDS_MEMORY) return;
+constexpr rlim_t bytes_of(uint32_t mib) { return rlim_t{mib} << 20; }
+
+/// Whether the application's own bound (ulimit -v) is tighter than ours: another process may fare
+/// better.
+bool short_of_memory(const HelperBudget& budget) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         (budget.mib == 0 || limit.rlim_cur < bytes_of(budget.mib));
+}
+
+void bound_memory(const HelperBudget& budget) {
+  if (budget.mib == 0 || !TUTTI_BOUNDS_MEMORY || short_of_memory(budget)) return;
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0) return;
-  const rlim_t bytes = rlim_t{mib} << 20;
-  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > bytes) limit.rlim_cur = bytes;
+  limit.rlim_cur = bytes_of(budget.mib);
   setrlimit(RLIMIT_AS, &limit);
 }
 
@@ -66,7 +75,7 @@ HelperMessage guarded(const std::function<HelperMessage()>& call) {
 }
 
 [[noreturn]] void work(const HelperBudget& budget, const std::function<HelperStart()>& start) {
-  bound_memory(budget.mib);
+  bound_memory(budget);
   bound_time(budget.seconds);
   HelperStart started;
   const HelperMessage greeting = guarded([&] {
@@ -101,7 +110,8 @@ HelperMessage how_it_ended(int status, const HelperBudget& budget) {
     case SIGHUP:
       return {HelperMessageKind::kTransient, fmt::format("was ended ({})", strsignal(signal))};
     default:
-      return {HelperMessageKind::kFailed, fmt::format("crashed ({})", strsignal(signal))};
+      return {short_of_memory(budget) ? HelperMessageKind::kTransient : HelperMessageKind::kFailed,
+              fmt::format("crashed ({})", strsignal(signal))};
   }
 }
 

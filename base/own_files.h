@@ -14,6 +14,10 @@ std::string own_binary();
 std::string find_own_program(const std::string& name);
 /// The one that tries vendors' drivers (discovery.h).
 inline constexpr char kProbeProgram[] = "tutti-probe";
+/// The environment variable that marks its process, and others where vendors' drivers are tried; in
+/// them no vendors are discovered, so that another copy of this driver there cannot start such
+/// processes without end.
+inline constexpr char kInsideProbe[] = "TUTTI_INSIDE_PROBE";
 /// The one that runs compilers (helper_process.h).
 inline constexpr char kBuilderProgram[] = "tutti-builder";
 

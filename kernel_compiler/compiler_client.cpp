@@ -29,28 +29,42 @@ struct CompilerHelper {
   std::string identity;  // of the library, before it was loaded
 };
 
-struct Client {
-  Mutex mutex;
-  std::vector<CompilerHelper> idle TUTTI_GUARDED_BY(mutex);
-  // Why programs were not analysed, by the hash of the request.
-  std::map<uint64_t, HelperMessage> failures TUTTI_GUARDED_BY(mutex);
+class Client {
+ public:
+  /// A helper that waits, of this library.
+  std::optional<CompilerHelper> take_idle(const std::string& identity) {
+    const MutexLock lock(mutex_);
+    while (!idle_.empty()) {
+      CompilerHelper helper = std::move(idle_.back());
+      idle_.pop_back();
+      if (helper.identity == identity && helper.process->alive()) return helper;
+    }
+    return std::nullopt;
+  }
+  void give_back(CompilerHelper helper) {
+    const MutexLock lock(mutex_);
+    idle_.push_back(std::move(helper));
+  }
+  /// Why a program is not analysed, by the hash of the request.
+  std::optional<HelperMessage> known_failure(uint64_t key) {
+    const MutexLock lock(mutex_);
+    const auto found = failures_.find(key);
+    return found == failures_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void note_failure(uint64_t key, const HelperMessage& failure) {
+    const MutexLock lock(mutex_);
+    failures_.emplace(key, failure);
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<CompilerHelper> idle_ TUTTI_GUARDED_BY(mutex_);
+  std::map<uint64_t, HelperMessage> failures_ TUTTI_GUARDED_BY(mutex_);
 };
 
 Client& client() {
   static auto* made = new Client;  // never destroyed: a build may go on while the process exits
   return *made;
-}
-
-/// One that waits, of this library.
-std::optional<CompilerHelper> take_idle(const std::string& identity) {
-  const MutexLock lock(client().mutex);
-  std::vector<CompilerHelper>& idle = client().idle;
-  while (!idle.empty()) {
-    CompilerHelper helper = std::move(idle.back());
-    idle.pop_back();
-    if (helper.identity == identity && helper.process->alive()) return helper;
-  }
-  return std::nullopt;
 }
 
 /// Null where compilers are to work here, or no helper can be started.
@@ -83,7 +97,7 @@ std::string working_folder() {
 Result<HelperMessage> ask(const std::string& request, std::string& library) {
   const std::vector<std::string> places = compiler_places();
   const std::string identity = identity_of_first(places);
-  std::optional<CompilerHelper> helper = take_idle(identity);
+  std::optional<CompilerHelper> helper = client().take_idle(identity);
   // Relative paths are the application's, which may have moved since the helper was started.
   std::string text = working_folder();
   text += '\0';
@@ -107,10 +121,7 @@ Result<HelperMessage> ask(const std::string& request, std::string& library) {
     HelperMessage answer = helper->process->ask(text);
     // It may have ended of itself a moment ago.
     if (kept && answer.kind == HelperMessageKind::kGone) continue;
-    if (answer.kind == HelperMessageKind::kAnswer) {
-      const MutexLock lock(client().mutex);
-      client().idle.push_back(std::move(*helper));
-    }
+    if (answer.kind == HelperMessageKind::kAnswer) client().give_back(std::move(*helper));
     return answer;
   }
 }
@@ -130,12 +141,6 @@ Result<CompileOutput> outcome_of(Result<HelperMessage> answer, HelperMessage& fa
     failure = {HelperMessageKind::kTransient, "failed: " + output->failure};
   }
   return output;
-}
-
-std::optional<HelperMessage> known_failure(uint64_t key) {
-  const MutexLock lock(client().mutex);
-  const auto found = client().failures.find(key);
-  return found == client().failures.end() ? std::nullopt : std::optional(found->second);
 }
 
 Result<CompileOutput> compile_unanalysed(CompileRequest request, const HelperMessage& failure,
@@ -158,7 +163,8 @@ Result<CompileOutput> compile(const CompileRequest& request, std::string* librar
   const uint64_t key = XXH3_64bits(text.data(), text.size());
   std::string used;
   std::string& identity = library != nullptr ? *library : used;
-  if (const auto known = known_failure(key)) return compile_unanalysed(request, *known, identity);
+  if (const auto known = client().known_failure(key))
+    return compile_unanalysed(request, *known, identity);
   HelperMessage failure;
   TUTTI_ASSIGN(CompileOutput output, outcome_of(ask(text, identity), failure));
   if (failure.text.empty()) return output;
@@ -166,10 +172,7 @@ Result<CompileOutput> compile(const CompileRequest& request, std::string* librar
       "the kernel compiler {}: a program is compiled without analysis, and its kernels are not "
       "split",
       failure.text);
-  {
-    const MutexLock lock(client().mutex);
-    client().failures.emplace(key, failure);
-  }
+  client().note_failure(key, failure);
   return compile_unanalysed(request, failure, identity);
 }
 

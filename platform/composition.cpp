@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "base/live_counters.h"
 #include "base/log.h"
+#include "base/own_files.h"
 #include "base/process_exit.h"
 #include "base/trace.h"
 #include "device_virtual/device.h"

@@ -33,10 +33,6 @@ struct DiscoveryOptions {
 
 std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options);
 
-/// The environment variable that marks the probe's process; in it no vendors are discovered, so
-/// that another copy of this driver cannot start probes without end.
-inline constexpr char kInsideProbe[] = "TUTTI_INSIDE_PROBE";
-
 /// What the probe says of a driver: "safe" (it may still have no device), or why it is not.
 struct ProbeVerdict {
   bool safe = false;

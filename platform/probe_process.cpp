@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/own_files.h"
 
 extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
 

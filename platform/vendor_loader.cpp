@@ -62,8 +62,8 @@ void VendorLoader::add_driver(const VendorLibrary& library) {
     if (!platforms) {
       driver.reason = platforms.error().message;
     } else {
-      for (cl_platform_id platform : *platforms) {
-        const std::string reason = add_platform(platform);
+      for (uint32_t i = 0; i < platforms->size(); ++i) {
+        const std::string reason = add_platform((*platforms)[i], {library.path, i, 0});
         if (driver.reason.empty()) driver.reason = reason;
       }
     }
@@ -84,7 +84,7 @@ void VendorLoader::add_driver(const VendorLibrary& library) {
   drivers_.push_back(std::move(driver));
 }
 
-std::string VendorLoader::add_platform(cl_platform_id platform) {
+std::string VendorLoader::add_platform(cl_platform_id platform, backends::DevicePlace place) {
   auto functions = backends::read_vendor_functions(platform);
   if (!functions) return functions.error().message;
   // Objects of the vendor may be used until the process ends.
@@ -99,7 +99,8 @@ std::string VendorLoader::add_platform(cl_platform_id platform) {
   }
   if (code != CL_SUCCESS) return "clGetDeviceIDs: " + cl_error_name(code);
   std::string reason;
-  for (cl_device_id device : devices) {
+  for (uint32_t i = 0; i < devices.size(); ++i) {
+    const cl_device_id device = devices[i];
     auto traits = backends::read_traits(*cl, platform, device);
     if (!traits) {
       log(LogLevel::kInfo, "a device is left out: {}", traits.error().message);
@@ -109,6 +110,8 @@ std::string VendorLoader::add_platform(cl_platform_id platform) {
     if (traits->platform_name == "Tutti") return "this is another copy of Tutti";
     FoundDevice found;
     found.device = {cl, platform, device, traits->device_name, backends::quirks_of(*traits)};
+    place.device = i;
+    found.device.place = place;
     found.traits = std::move(*traits);
     found.reason = unusable(*cl, device, found.traits);
     if (!found.reason.empty()) {

@@ -36,7 +36,7 @@ class VendorLoader {
  private:
   void add_driver(const VendorLibrary& library);
   /// Adds the platform's devices; why there are none, otherwise.
-  std::string add_platform(cl_platform_id platform);
+  std::string add_platform(cl_platform_id platform, backends::DevicePlace place);
 
   std::vector<FoundDriver> drivers_;
   std::vector<FoundDevice> devices_;

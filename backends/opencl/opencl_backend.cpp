@@ -36,7 +36,8 @@ OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, ui
     : part_(std::move(part)),
       device_(with_counters(device, traits)),
       traits_(std::move(traits)),
-      number_(number) {
+      number_(number),
+      builder_(device_, traits_) {
   try_out();
   traits_.markers = device_.cl->clEnqueueMarkerWithWaitList != nullptr;
   traits_.pins_host_memory = (traits_.type & CL_DEVICE_TYPE_GPU) != 0;
@@ -243,9 +244,14 @@ BuildResult OpenClBackend::build_program(OwnedProgram program, const std::string
 }
 
 BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
+  const std::string all_options = vendor_build_options(device_.quirks, options, number_);
+  if (const Status ahead = builder_.build_ahead(source, all_options); !ahead) {
+    return device_.build_failure<BuildResult>("clBuildProgram", ahead.error().code,
+                                              ahead.error().message + "\n");
+  }
   auto program = create_program(source);
   if (!program) return {nullptr, program.error().code, program.error().message};
-  return build_program(std::move(*program), vendor_build_options(device_.quirks, options, number_));
+  return build_program(std::move(*program), all_options);
 }
 
 BuildResult OpenClBackend::load(std::span<const std::byte> binary) {

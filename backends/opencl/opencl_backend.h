@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/opencl/opencl_objects.h"
+#include "backends/opencl/vendor_builder.h"
 
 namespace tutti::backends {
 
@@ -56,6 +57,7 @@ class OpenClBackend final : public Backend {
   VendorDevice device_;     // constant once constructed, as the traits
   DeviceTraits traits_;
   const uint32_t number_;
+  VendorBuilder builder_;
   TrafficCount traffic_;
   Mutex mutex_;
   std::atomic<cl_context> context_{nullptr};                      // written under mutex_, once

@@ -45,6 +45,12 @@ class DeviceTurn {
 };
 
 /// One real device as its objects see it; owned by its backend.
+/// Where another process finds the device.
+struct DevicePlace {
+  std::string library;                // the driver's; empty: no other process is to look for it
+  uint32_t platform = 0, device = 0;  // numbers, in the order in which the driver tells them
+};
+
 struct VendorDevice {
   const VendorFunctions* cl = nullptr;
   cl_platform_id platform = nullptr;
@@ -53,6 +59,7 @@ struct VendorDevice {
   Quirks quirks;
   std::shared_ptr<FairMutex> enqueuing{};  // made where quirks.one_at_a_time
   live::Device* live = nullptr;            // null: nobody counts
+  DevicePlace place{};
 
   /// Every error of a vendor goes through one of these, and so to the log. The error of a call is
   /// "DEVICE: CALL: CL_…". Who gets it tells the user of it, where there is something to tell, so

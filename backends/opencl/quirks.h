@@ -14,6 +14,9 @@
 namespace tutti::backends {
 
 struct Quirks {
+  /// One program is built at a time, and what was built is found on disk when it is built again, by
+  /// any process.
+  bool serial_builds = false;
   /// Each device's builds get a -D option of their own.
   bool distinct_builds = false;
   /// Units that are linked must use the same features of the vendor's intermediate language.

@@ -66,7 +66,7 @@ std::vector<std::string> pieces(const std::string& text, char separator) {
 /// Whether the fault belongs to this program.
 bool here(const std::string& process) {
   const std::string self = program_invocation_short_name;
-  return process.empty() ? self != "tutti-probe" : process == self;
+  return process.empty() ? self != "tutti-probe" && self != "tutti-builder" : process == self;
 }
 
 /// What drivers say of such a call, in general.

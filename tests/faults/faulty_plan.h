@@ -4,7 +4,7 @@
 // for example clEnqueueNDRangeKernel:1:3:event. Calls are counted from 1, by function and device
 // (the vendor's order), since those of different devices come from different threads. `*` is any
 // device: each then has its own NUMBER-th call. ERROR is a code, such as -5. PROCESS is a program's
-// name; without it, the fault happens in every program but tutti-probe.
+// name; without it, the fault happens in every program but tutti-probe and tutti-builder.
 //
 // All functions here may be called from any thread.
 #pragma once

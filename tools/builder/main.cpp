@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs compilers for the driver, in processes that may crash (base/helper_service.h).
+//
 // tutti-builder SECONDS MIB compiler LIBRARY…: loads the first of the kernel compiler's libraries
 // that can be loaded, and compiles what the driver sends (kernel_compiler/compiler_client.cpp): the
 // working folder, a zero and a request of compiler_api.h.
+//
+// tutti-builder SECONDS MIB vendor LIBRARY PLATFORM DEVICE NAME: builds for that device of a
+// vendor's driver (backends/opencl/vendor_builder.cpp), which keeps what it has built: options, a
+// zero and the source.
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,11 +16,14 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/opencl/vendor_builder.h"
 #include "base/helper_service.h"
 #include "kernel_compiler/compiler_library.h"
 
 namespace tutti {
 namespace {
+
+using Words = std::vector<std::string>;
 
 HelperMessage compile(std::string_view request) {
   const size_t end = request.find('\0');
@@ -26,24 +35,45 @@ HelperMessage compile(std::string_view request) {
   return kernel_compiler::compile_here(request.substr(end + 1));
 }
 
-HelperStart start_compiler(const std::vector<std::string>& places) {
+HelperStart start_compiler(const Words& places) {
   const auto& loaded = kernel_compiler::load_compiler(places);
   if (!loaded) return {{HelperMessageKind::kFailed, loaded.error().message}, nullptr};
   return {{HelperMessageKind::kAnswer, loaded->path}, compile};
 }
 
-uint32_t number(const char* text) { return static_cast<uint32_t>(std::strtoul(text, nullptr, 10)); }
+uint32_t number(const std::string& text) {
+  return static_cast<uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
+}
+
+HelperStart start_vendor(const Words& words) {
+  const auto device =
+      backends::find_device({words[0], number(words[1]), number(words[2])}, words[3]);
+  if (!device) return {{HelperMessageKind::kFailed, device.error().message}, nullptr};
+  const cl_context_properties properties[] = {
+      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device->platform), 0};
+  cl_int code = CL_SUCCESS;
+  const cl_context context =
+      device->cl->clCreateContext(properties, 1, &device->device, nullptr, nullptr, &code);
+  if (code != CL_SUCCESS) return {{HelperMessageKind::kFailed, "makes no context"}, nullptr};
+  return {{HelperMessageKind::kAnswer, {}}, [found = *device, context](std::string_view request) {
+            backends::build_in_helper(found, context, request);
+            return HelperMessage{HelperMessageKind::kAnswer, {}};
+          }};
+}
 
 }  // namespace
 }  // namespace tutti
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() < 4 || arguments[2] != "compiler") {
+  const tutti::Words arguments(argv + 1, argv + argc);
+  const bool compiler = arguments.size() >= 4 && arguments[2] == "compiler";
+  const bool vendor = arguments.size() == 7 && arguments[2] == "vendor";
+  if (!compiler && !vendor) {
     std::fprintf(stderr, "tutti-builder runs compilers for Tutti; it is of no use by itself\n");
     return 2;
   }
-  const std::vector<std::string> places(arguments.begin() + 3, arguments.end());
-  tutti::serve_driver({tutti::number(argv[1]), tutti::number(argv[2])},
-                      [&places] { return tutti::start_compiler(places); });
+  const tutti::Words rest(arguments.begin() + 3, arguments.end());
+  tutti::serve_driver({tutti::number(arguments[0]), tutti::number(arguments[1])}, [&] {
+    return compiler ? tutti::start_compiler(rest) : tutti::start_vendor(rest);
+  });
 }

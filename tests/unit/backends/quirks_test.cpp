@@ -23,6 +23,7 @@ DeviceTraits device(const char* platform, const char* name, cl_device_type type,
 TEST(Quirks, PoclBuildsAreDistinctPerDevice) {
   const auto pocl = device("Portable Computing Language", "basic-x", CL_DEVICE_TYPE_CPU, 1);
   EXPECT_TRUE(quirks_of(pocl).distinct_builds);
+  EXPECT_TRUE(quirks_of(pocl).serial_builds);
   const std::string first = vendor_build_options(quirks_of(pocl), "-DA=1", 0);
   EXPECT_EQ(first, "-DA=1 -D TUTTI_DEVICE_0");
   EXPECT_NE(first, vendor_build_options(quirks_of(pocl), "-DA=1", 1));

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/vendor_builder.h"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "backends/opencl/device_traits.h"
+#include "backends/opencl/quirks.h"
+#include "base/config.h"
+#include "base/kept_file.h"
+#include "base/log.h"
+#include "base/own_files.h"
+
+namespace tutti::backends {
+namespace {
+
+constexpr std::string_view kFormat = "tutti-build 1\n";
+
+/// True for all but the first that come with this source and driver.
+bool built_by_another(const DevicePlace& place, const std::string& source) {
+  static auto* const mutex = new Mutex;
+  static auto* const seen = new std::set<std::pair<std::string, uint64_t>>;
+  const MutexLock lock(*mutex);
+  return !seen->emplace(place.library, XXH3_64bits(source.data(), source.size())).second;
+}
+
+/// What a crash is remembered by.
+std::string key_of(const DeviceTraits& traits, const std::string& source,
+                   const std::string& options) {
+  const XXH128_hash_t hash = XXH3_128bits(source.data(), source.size());
+  return fmt::format("{}\n{}\n{}\n{:016x}{:016x}\n{}\n", traits.platform_name,
+                     traits.driver_version, traits.device_name, hash.high64, hash.low64, options);
+}
+
+/// Empty where nothing is remembered.
+std::string file_of(const std::string& key) {
+  const std::string folder = cache_folder(process_config());
+  if (folder.empty()) return {};
+  return fmt::format("{}/builds/{:016x}", folder, XXH3_64bits(key.data(), key.size()));
+}
+
+/// A file holds the format, the key and what happened.
+std::optional<std::string> recall(const std::string& key) {
+  const std::string file = file_of(key);
+  if (file.empty()) return std::nullopt;
+  const auto kept = read_kept(file);
+  const std::string head = std::string(kFormat) + key;
+  if (!kept || !kept->starts_with(head)) return std::nullopt;
+  return fmt::format("{} (remembered; remove {} to try again)", kept->substr(head.size()), file);
+}
+
+void remember(const std::string& key, const std::string& what) {
+  const std::string file = file_of(key);
+  if (file.empty()) return;
+  if (const Status kept = keep_file(file, std::string(kFormat) + key + what); !kept) {
+    log(LogLevel::kDebug, "a crash of a compiler is not remembered: {}", kept.error().message);
+  }
+}
+
+Status its_compiler(const std::string& what) {
+  return fail(CL_BUILD_PROGRAM_FAILURE, "its compiler " + what);
+}
+
+}  // namespace
+
+std::unique_ptr<HelperProcess> VendorBuilder::helper() {
+  {
+    const MutexLock lock(mutex_);
+    std::unique_ptr<HelperProcess> idle = std::move(idle_);
+    if (idle != nullptr && idle->alive()) return idle;
+  }
+  const Config& config = process_config();
+  const std::string program = find_own_program(kBuilderProgram);
+  if (program.empty()) return nullptr;
+  auto started = HelperProcess::start(
+      program,
+      {"vendor", device_.place.library, std::to_string(device_.place.platform),
+       std::to_string(device_.place.device), traits_.device_name},
+      {config.build_seconds.value, config.build_memory.value}, {std::string(kInsideProbe) + "=1"});
+  const std::string why = !started ? "cannot be started: " + started.error().message
+                          : (*started)->greeting().kind == HelperMessageKind::kAnswer
+                              ? std::string()
+                              : (*started)->greeting().text;
+  if (why.empty()) return std::move(*started);
+  log(LogLevel::kInfo, "{} builds in the application: its helper {}", device_.name, why);
+  return nullptr;
+}
+
+Status VendorBuilder::build_ahead(const std::string& source, const std::string& options) {
+  if (!device_.quirks.serial_builds || device_.place.library.empty() ||
+      process_config().builds.value == BuildPlace::kInside) {
+    return {};
+  }
+  const std::string key = key_of(traits_, source, options);
+  if (const auto known = recall(key)) return its_compiler(*known);
+  if (!built_by_another(device_.place, source)) return {};
+  std::unique_ptr<HelperProcess> process = helper();
+  if (process == nullptr) return {};
+  const HelperMessage answer = process->ask(options + '\0' + source);
+  switch (answer.kind) {
+    case HelperMessageKind::kFailed:
+      remember(key, answer.text);
+      return its_compiler(answer.text);
+    case HelperMessageKind::kTransient:
+      return its_compiler(answer.text);
+    case HelperMessageKind::kAnswer: {
+      const MutexLock lock(mutex_);
+      idle_ = std::move(process);
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+Result<VendorDevice> find_device(const DevicePlace& place, const std::string& name) {
+  void* const library = dlopen(place.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const function =
+      library != nullptr ? dlsym(library, "clGetExtensionFunctionAddress") : nullptr;
+  if (function == nullptr) return fail(CL_DEVICE_NOT_AVAILABLE, "cannot load " + place.library);
+  TUTTI_ASSIGN(const auto platforms, vendor_platforms(function));
+  if (place.platform >= platforms.size()) return fail(CL_DEVICE_NOT_AVAILABLE, "has no platform");
+  const cl_platform_id platform = platforms[place.platform];
+  TUTTI_ASSIGN(VendorFunctions functions, read_vendor_functions(platform));
+  static const auto* const cl = new VendorFunctions(std::move(functions));
+  cl_uint count = 0;
+  if (cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS ||
+      place.device >= count) {
+    return fail(CL_DEVICE_NOT_AVAILABLE, "has no such device");
+  }
+  std::vector<cl_device_id> devices(count);
+  const cl_int code =
+      cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
+  if (code != CL_SUCCESS) return fail(code, "has no devices");
+  VendorDevice found;
+  found.cl = cl;
+  found.platform = platform;
+  found.device = devices[place.device];
+  DeviceQuery query(*cl, found.device);
+  found.name = query.text(CL_DEVICE_NAME);
+  if (found.name != name) return fail(CL_DEVICE_NOT_AVAILABLE, "finds another device");
+  return found;
+}
+
+void build_in_helper(const VendorDevice& device, cl_context context, std::string_view request) {
+  const size_t end = request.find('\0');
+  const std::string options(request.substr(0, end));
+  const std::string_view source = request.substr(end + 1);
+  const char* text = source.data();
+  const size_t size = source.size();
+  cl_int code = CL_SUCCESS;
+  const cl_program program = device.cl->clCreateProgramWithSource(context, 1, &text, &size, &code);
+  if (code != CL_SUCCESS || program == nullptr) return;
+  // Its errors are found again, and told, where it is built next.
+  static_cast<void>(
+      device.cl->clBuildProgram(program, 1, &device.device, options.c_str(), nullptr, nullptr));
+  device.cl->clReleaseProgram(program);
+}
+
+}  // namespace tutti::backends

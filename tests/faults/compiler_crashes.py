@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A vendor's compiler that crashes in a helper costs its device the program, and nothing else: on two
+devices of PoCL behind the faulty vendor, the second one's build crashes. That is remembered.
+
+usage: compiler_crashes.py --build BUILD
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def run(build, folder, plan, **changes):
+    """The scenario's first line, and the driver's log."""
+    environment = dict(
+        os.environ, OCL_ICD_VENDORS=str(build / "etc/OpenCL/vendors"), OCL_ICD_FILENAMES="",
+        TUTTI_CONFIG=str(folder / "empty.toml"), TUTTI_CACHE=str(folder / "cache"),
+        TUTTI_MODEL="process", TUTTI_SPLIT="force", TUTTI_TOP="off", TUTTI_LOG="warning",
+        TUTTI_VENDORS=str(build / "lib/libfaulty-vendor.so"), POCL_DEVICES="basic basic",
+        POCL_CACHE_DIR=str(folder / "pocl"), FAULTY_VENDOR_PLAN=plan, **changes)
+    ended = subprocess.run(
+        [build / "bin/tutti-fault-scenarios", "--faulty", build / "lib/libfaulty-vendor.so", "in-place"],
+        env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    first = ended.stdout.partition("\n")[0] or f"status {ended.returncode}"
+    print(f"{plan or 'no fault'}: {first}\n{ended.stderr}")
+    return first, ended.stderr
+
+
+def check(right, what):
+    if not right:
+        sys.exit(f"FAILED: {what}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    build = parser.parse_args().build.resolve()
+    with tempfile.TemporaryDirectory(prefix="tutti-crashes-") as name:
+        folder = pathlib.Path(name)
+        (folder / "empty.toml").write_text("")
+        plan = "clBuildProgram:*:1:crash@tutti-builder"
+
+        first, log = run(build, folder, plan)
+        check(first.startswith("right"), "the result is right")
+        check("its compiler crashed (Segmentation fault)" in log, "the log tells of the crash")
+        kept = list((folder / "cache/builds").iterdir())
+        check(kept, "the crash is remembered")
+        check(all(file.stat().st_mode & 0o077 == 0 for file in kept), "for this user alone")
+
+        first, log = run(build, folder, "")
+        check(first.startswith("right"), "the result is right the second time")
+        check("remembered" in log, "the log tells that the crash was remembered")
+
+        for file in kept:
+            file.unlink()
+        first, log = run(build, folder, "")
+        check(first.startswith("right") and "compiler" not in log, "without it, all devices build")
+
+        # A helper that is of no use is done without.
+        first, log = run(build, folder, "clCreateContext:*:1:crash@tutti-builder")
+        check(first.startswith("right") and "compiler" not in log, "the device builds by itself")
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
