@@ -13,13 +13,9 @@
 #include "scheduler/observe/run_summary.h"
 #include "scheduler/order/command_log.h"
 #include "scheduler/plan/planner.h"
+#include "scheduler/run/vendor_launch.h"
 
 namespace tutti::scheduler {
-
-/// The vendor's view of a kernel's arguments on a device, with `hidden` (may be empty) appended.
-Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
-                                                         uint32_t backend,
-                                                         std::span<const std::byte> hidden);
 
 class Executor {
  public:
