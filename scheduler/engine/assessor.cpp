@@ -30,10 +30,12 @@ void Assessor::find_place(const Work& work, std::span<const BufferUse> uses,
     return;
   }
   const BufferUse& first = uses.front();
+  const auto* copy = std::get_if<CopyWork>(&work);
   const Place place =
       asked.overwrites
           ? executor_.place_of_write(*first.buffer, first.begin, first.end).value_or(kHostPlace)
-          : executor_.preferred_place(*first.buffer, first.begin, first.end);
+      : copy ? executor_.place_of_copy(*copy)
+             : executor_.preferred_place(*first.buffer, first.begin, first.end);
   if (place != kHostPlace) asked.data_backend = place - 1;
   asked.several_memories = !first.buffer->in_one_memory();
 }

@@ -155,6 +155,22 @@ std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t be
   return place;
 }
 
+Place Executor::place_of_copy(const CopyWork& work) const {
+  LogicalBuffer& from = *work.from.buffer;
+  const uint64_t from_begin = work.from.origin + work.from_offset;
+  const uint64_t from_end = from_begin + work.size;
+  const Place lies = preferred_place(from, from_begin, from_end);
+  if (lies != kHostPlace || work.size >= kWorthScattering) return lies;
+  const uint64_t to_begin = work.to.origin + work.to_offset;
+  const auto used = work.to.buffer->used_segments(to_begin, to_begin + work.size);
+  if (used.size() != 1 || !std::has_single_bit(used.front().places)) return lies;
+  const Place wanted = first_of(used.front().places);
+  if (wanted == kHostPlace) return lies;
+  // A large buffer is not allocated on another device for a little of it.
+  return from.size() < kWorthScattering || from.valid_at(wanted, from_begin, from_end) ? wanted
+                                                                                       : lies;
+}
+
 namespace {
 
 /// What lies not in `there`: ranges that lie apart, ascending.
@@ -370,9 +386,11 @@ Status Executor::run(const CopyWork& work) {
   LogicalBuffer& to = *work.to.buffer;
   const uint64_t from_begin = work.from.origin + work.from_offset;
   const uint64_t to_begin = work.to.origin + work.to_offset;
-  const Place place = preferred_place(from, from_begin, from_begin + work.size);
-  // Where the device has no room for the target, or fails, the host has.
-  if (place != kHostPlace && copy_on(place - 1, work)) {
+  const Place place = place_of_copy(work);
+  // Where the device has no room for one of them, or fails, the host has.
+  if (place != kHostPlace && from.make_valid(place, from_begin, from_begin + work.size) &&
+      copy_on(place - 1, work)) {
+    from.note_use(place, from_begin, from_begin + work.size);
     to.set_exclusive(place, to_begin, to_begin + work.size);
     return {};
   }
