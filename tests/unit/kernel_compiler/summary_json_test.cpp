@@ -75,6 +75,7 @@ TEST(SummaryJson, RequestsAndOutputsComeBackEqual) {
   EXPECT_EQ(*request_back, request);
 
   CompileOutput output{true,
+                       "failure",
                        false,
                        "log",
                        "text",
