@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+constexpr uint64_t kMostMessageBytes = uint64_t{1} << 30;
 
 /// A helper that crashes may have sent a part of its answer before its end is told.
 struct Header {
@@ -75,7 +75,7 @@ std::optional<HelperMessage> receive_helper_message(int socket, uint64_t deadlin
   Header header;
   const uint32_t magic = header.magic;
   if (!receive_bytes(socket, &header, sizeof header, deadline_ns) || header.magic != magic ||
-      header.kind > HelperMessageKind::kTransient || header.size > kMostBytes) {
+      header.kind > HelperMessageKind::kTransient || header.size > kMostMessageBytes) {
     return std::nullopt;
   }
   HelperMessage message{header.kind, std::string(header.size, '\0')};

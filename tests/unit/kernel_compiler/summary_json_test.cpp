@@ -74,18 +74,9 @@ TEST(SummaryJson, RequestsAndOutputsComeBackEqual) {
   ASSERT_TRUE(request_back) << request_back.error().message;
   EXPECT_EQ(*request_back, request);
 
-  CompileOutput output{true,
-                       "failure",
-                       false,
-                       "log",
-                       "text",
-                       "original",
-                       "-w",
-                       "rewritten",
-                       {},
-                       {{sample()}},
-                       17,
-                       {{"inc/a.h", "absent"}, {"b.h", "folder"}},
+  CompileOutput output{true,   "failure",    false, "log",
+                       "text", "original",   "-w",  "rewritten",
+                       {},     {{sample()}}, 17,    {{"inc/a.h", "absent"}, {"b.h", "folder"}},
                        false};
   output.units = {{"a", "b"}, {"c", ""}};
   const auto output_back = decode_output(encode_output(output));
