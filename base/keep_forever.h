@@ -11,6 +11,24 @@
 
 namespace tutti {
 
+/// An object of static storage duration that is never destroyed, and needs no memory of its own.
+template <class T>
+class NeverDestroyed {
+ public:
+  constexpr NeverDestroyed() : object_() {}
+  ~NeverDestroyed() {}  // NOLINT(modernize-use-equals-default): the union's would be deleted
+  NeverDestroyed(const NeverDestroyed&) = delete;
+  NeverDestroyed& operator=(const NeverDestroyed&) = delete;
+
+  T& operator*() { return object_; }
+  T* operator->() { return &object_; }
+
+ private:
+  union {
+    T object_;
+  };
+};
+
 /// Never destroyed, but reachable: leak checkers see that it is meant. Thread-safe.
 template <class T>
 T* keep_forever(std::unique_ptr<T> object) {

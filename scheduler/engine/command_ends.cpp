@@ -219,7 +219,8 @@ void CommandEnds::look_closely(const Ref<Node>& command) {
 
 void CommandEnds::watch(const Ref<Node>& command) {
   // Watched, so it is no open batch any more.
-  parts_.tasks.post(parts_.workers.device(command->backend), command, [this, command] {
+  // It is in the vendor's hands, and ends only with what is there.
+  parts_.tasks.post_or_run(parts_.workers.device(command->backend), command, [this, command] {
     const Status status = command->completion->wait();
     finish_direct(command, code_of(status));
   });

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/guarded.h"
 #include "base/process_exit.h"
 #include "scheduler/devices/backend_set.h"
 #include "scheduler/memory/device_transfer.h"
@@ -332,7 +333,10 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     lock.unlock();
     const ByteStrips moving = strips_of(rows);
     const PlaceSet untried = rows.first.places & ~tried;
-    const Status status = bring(untried ? untried : rows.first.places, place, rows, moved);
+    Status status;
+    const Status thrown = guarded(
+        [&] { status = bring(untried ? untried : rows.first.places, place, rows, moved); });
+    if (!thrown) status = thrown;
     lock.lock();
     if (status) {
       update_map([&](ResidencyMap& map) {
