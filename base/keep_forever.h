@@ -3,7 +3,9 @@
 // the process ends.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -15,18 +17,16 @@ namespace tutti {
 template <class T>
 class NeverDestroyed {
  public:
-  constexpr NeverDestroyed() : object_() {}
-  ~NeverDestroyed() {}  // NOLINT(modernize-use-equals-default): the union's would be deleted
+  NeverDestroyed() : object_(::new (memory_) T()) {}
   NeverDestroyed(const NeverDestroyed&) = delete;
   NeverDestroyed& operator=(const NeverDestroyed&) = delete;
 
-  T& operator*() { return object_; }
-  T* operator->() { return &object_; }
+  T& operator*() { return *object_; }
+  T* operator->() { return object_; }
 
  private:
-  union {
-    T object_;
-  };
+  alignas(T) std::byte memory_[sizeof(T)];
+  T* const object_;
 };
 
 /// Never destroyed, but reachable: leak checkers see that it is meant. Thread-safe.

@@ -32,8 +32,8 @@ static_assert(sizeof(Header) == 256 && sizeof(Device) == 264 && sizeof(Kernel) =
               "another layout is another version");
 
 std::atomic<File*> the_file{nullptr};
-Mutex adding;                   // records
-constinit NeverDestroyed<std::string> path;  // of the file; constant once there is one
+Mutex adding;                      // records
+NeverDestroyed<std::string> path;  // of the file; constant once there is one
 
 template <size_t kSize>
 void put_text(std::array<char, kSize>& to, std::string_view text) {

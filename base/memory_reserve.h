@@ -37,8 +37,8 @@ class MemoryReserved {
   MemoryReserved& operator=(const MemoryReserved&) = delete;
 };
 
-/// The same for code that may not fail for want of memory: destructors, and libraries whose functions
-/// are noexcept. Throws std::bad_alloc first, where the reserve is not full.
+/// The same for code that may not fail for want of memory: destructors, and libraries whose
+/// functions are noexcept. Throws std::bad_alloc first, where the reserve is not full.
 class MemoryEnsured {
  public:
   MemoryEnsured() {

@@ -151,7 +151,10 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
 }
 
 bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
-  if (parts_.backends.real_count() < 2 || vendors_gone()) return false;
+  if (parts_.backends.real_count() < 2 || vendors_gone() ||
+      parts_.backends.may_write_late(command->backend)) {
+    return false;
+  }
   // What comes after a failed command in a vendor's queue, by our order alone, may be called off.
   const bool called_off = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   const auto may_be = [&]() TUTTI_REQUIRES(log_.mutex()) {

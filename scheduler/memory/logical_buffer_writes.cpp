@@ -82,8 +82,9 @@ Status LogicalBuffer::fetch_written(uint32_t backend, backends::Queue& queue,
   transfers_.push_back({kHostPlace, range.begin, range.end});
   lock.unlock();
   Status status;
-  const Status thrown = guarded(
-      [&] { status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue); });
+  const Status thrown = guarded([&] {
+    status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
+  });
   if (!thrown) status = thrown;
   lock.lock();
   const bool shown = std::find(writes_.begin(), writes_.end(), copy) == writes_.end();

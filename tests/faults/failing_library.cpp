@@ -3,9 +3,9 @@
 // application, the vendors, LLVM and libc never do; what libstdc++ allocates on behalf of libtutti
 // (the text of a string) is libtutti's.
 //
-// TUTTI_TEST_FAILING: `allocation:NUMBER[:COUNT]`, `thread:NUMBER[:COUNT]`: so many from that one on,
-// counted from 1 over the process. `way:HASH[:COUNT]`: those that are reached by that way, which is
-// the chain of calls within libtutti.so; `count` notes the ways.
+// TUTTI_TEST_FAILING: `allocation:NUMBER[:COUNT]`, `thread:NUMBER[:COUNT]`: so many from that one
+// on, counted from 1 over the process. `way:HASH[:COUNT]`: those that are reached by that way,
+// which is the chain of calls within libtutti.so; `count` notes the ways.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -261,8 +261,7 @@ __attribute__((visibility("default"))) void* operator new(size_t size,
   if (fails(Kind::kAllocation, __builtin_return_address(0))) return nullptr;
   return __libc_malloc(size > 0 ? size : 1);
 }
-__attribute__((visibility("default"))) void* operator new(size_t size,
-                                                          std::align_val_t alignment) {
+__attribute__((visibility("default"))) void* operator new(size_t size, std::align_val_t alignment) {
   void* memory = fails(Kind::kAllocation, __builtin_return_address(0))
                      ? nullptr
                      : __libc_memalign(static_cast<size_t>(alignment), size > 0 ? size : 1);

@@ -223,8 +223,8 @@ void callbacks(World& w) {
   if (*gate == nullptr) return w.read(memory, x);
   cl_event* const done = w.event();
   const size_t items = kItems, local = 64;
-  w.call("clEnqueueNDRangeKernel", clEnqueueNDRangeKernel(w.queue(), kernel, 1, nullptr, &items,
-                                                          &local, 1, gate, done));
+  w.call("clEnqueueNDRangeKernel",
+         clEnqueueNDRangeKernel(w.queue(), kernel, 1, nullptr, &items, &local, 1, gate, done));
   auto& called = *new std::atomic<bool>(false);  // by a thread that may outlive this
   bool registered = false;
   if (*done != nullptr) {

@@ -167,6 +167,8 @@ class Runner:
             environment["TUTTI_TEST_APART"] = "gpus"
         if preload:
             environment["LD_PRELOAD"] = " ".join(map(str, preload))
+        if plan.endswith(":hang"):
+            environment["TUTTI_DEADLINE"] = "1"  # else the application waits for ever
         environment.update(more)
         name, _, variant = case.scenario.partition("+")
         command = [str(self.program), "--faulty", str(self.vendor), *arguments, name]
