@@ -99,12 +99,15 @@ void CommandEnds::finish_if_ended(const Ref<Node>& command) {
 }
 
 bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
+  // Before the device is lost, and with it the content that this should have written there.
+  const bool anew = status < 0 && command->direct.load(std::memory_order_acquire) &&
+                    parts_.backends.at(command->backend).hangs() && carry_out_anew(command, status);
   if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
     parts_.backends.health().note_failure(command->backend, Error{status, cl_error_name(status)});
   } else if (status == CL_COMPLETE) {
     parts_.backends.health().note_success(command->backend);
   }
-  if (status < 0 && carry_out_anew(command, status)) return true;
+  if (anew || (status < 0 && carry_out_anew(command, status))) return true;
   bool timed = command->trace != nullptr;
   {
     MutexLock lock(log_.mutex());
@@ -173,6 +176,8 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
     if (!may_be()) return false;
     if (const auto* work = std::get_if<KernelWork>(&command->work)) kernel = *work;
     allowed = command->stream->options().backends;
+    const BackendMask others = allowed & ~backend_bit(command->backend);
+    if (parts_.backends.at(command->backend).hangs() && others != 0) allowed = others;
   }
   std::optional<KernelPlan> plan;
   if (kernel) {
