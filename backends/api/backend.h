@@ -178,6 +178,13 @@ struct BufferRows {
   uint64_t count = 1;
 };
 
+/// What a transfer waits for, and whether somebody will ask for its own end (as Launch::observed).
+struct Ordering {
+  Ordering(WaitList before = {}, bool asked = true) : wait(before), observed(asked) {}
+  WaitList wait;
+  bool observed;
+};
+
 /// A vendor queue, in-order. Calls never wait for the device, except where
 /// the vendor executes in the calling thread (DeviceTraits::synchronous).
 class Queue {
@@ -190,19 +197,9 @@ class Queue {
   /// object unless that one is observed; else nobody has waited for it yet, nor does meanwhile.
   virtual Status launch_again(const Launch& launch, CompletionPtr& run);
   virtual Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
-                                     WaitList wait) = 0;
-  /// As read, where nobody will ask for its own end (Launch::observed).
-  virtual Result<CompletionPtr> read_unobserved(Memory& from, uint64_t offset, uint64_t size,
-                                                void* to, WaitList wait) {
-    return read(from, offset, size, to, wait);
-  }
+                                     Ordering ordering) = 0;
   virtual Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
-                                      WaitList wait) = 0;
-  /// As write, where nobody will ask for its own end (Launch::observed).
-  virtual Result<CompletionPtr> write_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                                 const void* from, WaitList wait) {
-    return write(to, offset, size, from, wait);
-  }
+                                      Ordering ordering) = 0;
   /// As write, but returns when `from` may be reused or freed.
   virtual Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) = 0;
   /// As read, but returns when `to` holds the data. In an in-order queue: all before it has ended.
@@ -212,14 +209,10 @@ class Queue {
   virtual Status write_rows(Memory& to, const BufferRows& rows, const void* from);
   virtual Status read_rows(Memory& from, const BufferRows& rows, void* to);
   virtual Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to,
-                                     uint64_t to_offset, uint64_t size, WaitList wait) = 0;
+                                     uint64_t to_offset, uint64_t size, Ordering ordering) = 0;
   /// offset and size are multiples of pattern.size().
   virtual Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
-                                     std::span<const std::byte> pattern, WaitList wait) = 0;
-  virtual Result<CompletionPtr> fill_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                                std::span<const std::byte> pattern, WaitList wait) {
-    return fill(to, offset, size, pattern, wait);
-  }
+                                     std::span<const std::byte> pattern, Ordering ordering) = 0;
   /// `to` and `from` point at the box's first pixel; pitches in bytes, from one index of the box's
   /// second and third dimension to the next.
   virtual Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to,
@@ -235,6 +228,7 @@ class Queue {
   /// Ends when all has that the queue was given before, and what is in `wait`. `observed`: as of a
   /// launch. (Devices without markers refuse.)
   virtual Result<CompletionPtr> mark(WaitList wait, bool observed);
+  /// Nothing where all has been flushed that the queue was given.
   virtual Status flush() = 0;
   virtual Status finish() = 0;
 };

@@ -89,6 +89,19 @@ void QueueTrack::count_calls() {
   if (before < calls) live::add(live_->commands, calls - before);
 }
 
+cl_int QueueTrack::flush(const VendorDevice& device) {
+  const uint64_t handed =
+      enqueued.load(std::memory_order_acquire) + markers_.load(std::memory_order_acquire);
+  uint64_t known = flushed_.load(std::memory_order_acquire);
+  if (known >= handed) return CL_SUCCESS;
+  const cl_int code = device.cl->clFlush(queue.get());
+  if (code != CL_SUCCESS) return code;
+  while (known < handed &&
+         !flushed_.compare_exchange_weak(known, handed, std::memory_order_acq_rel)) {
+  }
+  return code;
+}
+
 void QueueTrack::set_milestone(const VendorDevice& device) {
   constexpr uint32_t kDistance = 32;
   if (unmarked_.fetch_add(1, std::memory_order_relaxed) + 1 < kDistance) return;
@@ -102,6 +115,7 @@ void QueueTrack::set_milestone(const VendorDevice& device) {
     device.note("clEnqueueMarkerWithWaitList", code);
     return;  // the next call tries again
   }
+  note_marker();
   unmarked_.store(0, std::memory_order_relaxed);
   if (live_) count_calls();
   milestones_.push_back({{marker, device.cl->clReleaseEvent}, calls_before});
@@ -174,6 +188,7 @@ cl_event OpenClCompletion::event() const {
     device_.note("clEnqueueMarkerWithWaitList", code);
     return nullptr;
   }
+  track_->note_marker();
   event_.store(marker, std::memory_order_release);
   return marker;
 }
@@ -186,7 +201,7 @@ cl_int OpenClCompletion::finish_queue() const {
 }
 
 void OpenClCompletion::flush_queue() const {
-  const cl_int code = device_.cl->clFlush(queue());
+  const cl_int code = track_->flush(device_);
   if (code != CL_SUCCESS) device_.note("clFlush", code);
 }
 

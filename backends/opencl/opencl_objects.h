@@ -183,6 +183,12 @@ class QueueTrack {
     }
   }
 
+  /// Has the vendor begin all that the queue was given; nothing where that was done before. Within
+  /// the device's turn. The vendor's code.
+  cl_int flush(const VendorDevice& device);
+  /// A marker was enqueued, which is none of the calls counted.
+  void note_marker() { markers_.fetch_add(1, std::memory_order_acq_rel); }
+
   /// A call has returned that has no event: behind some of these a milestone is set, by which one
   /// learns of their end without waiting. Within the device's turn.
   void set_milestone(const VendorDevice& device);
@@ -201,6 +207,8 @@ class QueueTrack {
   void count_calls();
 
   live::Device* const live_;
+  std::atomic<uint64_t> markers_{0};
+  std::atomic<uint64_t> flushed_{0};   // of calls and markers together
   std::atomic<bool> busy_{false};      // not all that was called has ended; only counted
   std::atomic<uint64_t> counted_{0};   // calls
   std::atomic<uint32_t> unmarked_{0};  // calls without an event since the last milestone

@@ -57,48 +57,24 @@ Status OpenClQueue::launch_again(const Launch& launch, CompletionPtr& run) {
 }
 
 Result<CompletionPtr> OpenClQueue::read(Memory& from, uint64_t offset, uint64_t size, void* to,
-                                        WaitList wait) {
-  return enqueue_read(from, offset, size, to, wait, true);
-}
-
-Result<CompletionPtr> OpenClQueue::read_unobserved(Memory& from, uint64_t offset, uint64_t size,
-                                                   void* to, WaitList wait) {
-  return enqueue_read(from, offset, size, to, wait, !has_markers());
-}
-
-Result<CompletionPtr> OpenClQueue::enqueue_read(Memory& from, uint64_t offset, uint64_t size,
-                                                void* to, WaitList wait, bool wants_event) {
-  return enqueued("clEnqueueReadBuffer", wait, wants_event,
-                  [&](const EventList& events, cl_event* event) {
-                    const cl_int code =
-                        cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset,
+                                        Ordering ordering) {
+  return enqueued("clEnqueueReadBuffer", ordering, [&](const EventList& events, cl_event* event) {
+    const cl_int code = cl_.clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_FALSE, offset,
                                                 size, to, events.count(), events.events(), event);
-                    if (code == CL_SUCCESS) count_to_host(size);
-                    return code;
-                  });
+    if (code == CL_SUCCESS) count_to_host(size);
+    return code;
+  });
 }
 
 Result<CompletionPtr> OpenClQueue::write(Memory& to, uint64_t offset, uint64_t size,
-                                         const void* from, WaitList wait) {
-  return enqueue_write(to, offset, size, from, wait, true);
-}
-
-Result<CompletionPtr> OpenClQueue::write_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                                    const void* from, WaitList wait) {
-  return enqueue_write(to, offset, size, from, wait, !has_markers());
-}
-
-Result<CompletionPtr> OpenClQueue::enqueue_write(Memory& to, uint64_t offset, uint64_t size,
-                                                 const void* from, WaitList wait,
-                                                 bool wants_event) {
-  return enqueued(
-      "clEnqueueWriteBuffer", wait, wants_event, [&](const EventList& events, cl_event* event) {
-        const cl_int code =
-            cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size, from,
-                                     events.count(), events.events(), event);
-        if (code == CL_SUCCESS) count_to_device(size);
-        return code;
-      });
+                                         const void* from, Ordering ordering) {
+  return enqueued("clEnqueueWriteBuffer", ordering, [&](const EventList& events, cl_event* event) {
+    const cl_int code =
+        cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, offset, size, from,
+                                 events.count(), events.events(), event);
+    if (code == CL_SUCCESS) count_to_device(size);
+    return code;
+  });
 }
 
 Status OpenClQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
@@ -205,38 +181,24 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
 }
 
 Result<CompletionPtr> OpenClQueue::copy(Memory& from, uint64_t from_offset, Memory& to,
-                                        uint64_t to_offset, uint64_t size, WaitList wait) {
-  return enqueued("clEnqueueCopyBuffer", wait, true, [&](const EventList& events, cl_event* event) {
+                                        uint64_t to_offset, uint64_t size, Ordering ordering) {
+  return enqueued("clEnqueueCopyBuffer", ordering, [&](const EventList& events, cl_event* event) {
     return cl_.clEnqueueCopyBuffer(queue_.get(), handle_of(from), handle_of(to), from_offset,
                                    to_offset, size, events.count(), events.events(), event);
   });
 }
 
 Result<CompletionPtr> OpenClQueue::fill(Memory& to, uint64_t offset, uint64_t size,
-                                        std::span<const std::byte> pattern, WaitList wait) {
-  return enqueue_fill(to, offset, size, pattern, wait, true);
-}
-
-Result<CompletionPtr> OpenClQueue::fill_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                                   std::span<const std::byte> pattern,
-                                                   WaitList wait) {
-  return enqueue_fill(to, offset, size, pattern, wait, !has_markers());
-}
-
-Result<CompletionPtr> OpenClQueue::enqueue_fill(Memory& to, uint64_t offset, uint64_t size,
-                                                std::span<const std::byte> pattern, WaitList wait,
-                                                bool wants_event) {
+                                        std::span<const std::byte> pattern, Ordering ordering) {
   if (vendors_gone()) return device_.gone("clEnqueueFillBuffer");
   if (pattern.empty() || offset % pattern.size() != 0 || size % pattern.size() != 0) {
     return device_.failure("clEnqueueFillBuffer", CL_INVALID_VALUE);
   }
   if (cl_.clEnqueueFillBuffer && std::has_single_bit(pattern.size()) && pattern.size() <= 128) {
-    return enqueued("clEnqueueFillBuffer", wait, wants_event,
-                    [&](const EventList& events, cl_event* event) {
-                      return cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(),
-                                                     pattern.size(), offset, size, events.count(),
-                                                     events.events(), event);
-                    });
+    return enqueued("clEnqueueFillBuffer", ordering, [&](const EventList& events, cl_event* event) {
+      return cl_.clEnqueueFillBuffer(queue_.get(), handle_of(to), pattern.data(), pattern.size(),
+                                     offset, size, events.count(), events.events(), event);
+    });
   }
   // Vendors before 1.2, and patterns that OpenCL does not take. Blocking, as the bytes are ours.
   std::vector<std::byte> bytes(size);
@@ -244,7 +206,7 @@ Result<CompletionPtr> OpenClQueue::enqueue_fill(Memory& to, uint64_t offset, uin
     std::memcpy(bytes.data() + at, pattern.data(), pattern.size());
   }
   return enqueued(
-      "clEnqueueWriteBuffer", wait, true, [&](const EventList& events, cl_event* event) {
+      "clEnqueueWriteBuffer", ordering.wait, [&](const EventList& events, cl_event* event) {
         return cl_.clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, offset, size,
                                         bytes.data(), events.count(), events.events(), event);
       });
@@ -257,7 +219,7 @@ Result<CompletionPtr> OpenClQueue::mark(WaitList wait, bool observed) {
     // The vendor's marker is enqueued when somebody asks, as for a command without an event.
     return std::make_shared<OpenClCompletion>(device_, track_, nullptr, calls_before());
   }
-  return enqueued("clEnqueueMarkerWithWaitList", wait, true,
+  return enqueued("clEnqueueMarkerWithWaitList", wait,
                   [&](const EventList& events, cl_event* event) {
                     return cl_.clEnqueueMarkerWithWaitList(queue_.get(), events.count(),
                                                            events.events(), event);
@@ -267,7 +229,7 @@ Result<CompletionPtr> OpenClQueue::mark(WaitList wait, bool observed) {
 Status OpenClQueue::flush() {
   if (vendors_gone()) return device_.gone("clFlush");
   const auto turn = device_.turn();
-  const cl_int code = cl_.clFlush(queue_.get());
+  const cl_int code = track_->flush(device_);
   if (code != CL_SUCCESS) return device_.failure("clFlush", code);
   return {};
 }

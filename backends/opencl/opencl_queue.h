@@ -20,23 +20,17 @@ class OpenClQueue final : public Queue {
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
   Status launch_again(const Launch& launch, CompletionPtr& run) override;
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
-                             WaitList wait) override;
-  Result<CompletionPtr> read_unobserved(Memory& from, uint64_t offset, uint64_t size, void* to,
-                                        WaitList wait) override;
+                             Ordering ordering) override;
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
-                              WaitList wait) override;
-  Result<CompletionPtr> write_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                         const void* from, WaitList wait) override;
+                              Ordering ordering) override;
   Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) override;
   Status read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) override;
   Status write_rows(Memory& to, const BufferRows& rows, const void* from) override;
   Status read_rows(Memory& from, const BufferRows& rows, void* to) override;
   Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to, uint64_t to_offset,
-                             uint64_t size, WaitList wait) override;
+                             uint64_t size, Ordering ordering) override;
   Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
-                             std::span<const std::byte> pattern, WaitList wait) override;
-  Result<CompletionPtr> fill_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                        std::span<const std::byte> pattern, WaitList wait) override;
+                             std::span<const std::byte> pattern, Ordering ordering) override;
   Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to, size_t second_pitch,
                                    size_t third_pitch, WaitList wait) override;
   Result<CompletionPtr> write_image(Memory& to, const ImageBox& box, const void* from,
@@ -56,26 +50,19 @@ class OpenClQueue final : public Queue {
   /// Sets the arguments that changed and launches, under the kernel's lock. `event` may be null.
   [[gnu::always_inline]] inline Status enqueue_launch(const Launch& launch, cl_uint wait_count,
                                                       const cl_event* wait, cl_event* event);
-  Result<CompletionPtr> enqueue_write(Memory& to, uint64_t offset, uint64_t size, const void* from,
-                                      WaitList wait, bool wants_event);
-  Result<CompletionPtr> enqueue_read(Memory& from, uint64_t offset, uint64_t size, void* to,
-                                     WaitList wait, bool wants_event);
-  Result<CompletionPtr> enqueue_fill(Memory& to, uint64_t offset, uint64_t size,
-                                     std::span<const std::byte> pattern, WaitList wait,
-                                     bool wants_event);
   /// What all enqueuing calls but launches have in common. `enqueue(events, event)` makes the call;
-  /// `event` is null where `wants_event` is false.
+  /// `event` is null where nobody observes the command and a marker can do.
   template <typename Enqueue>
-  Result<CompletionPtr> enqueued(const char* call, WaitList wait, bool wants_event,
+  Result<CompletionPtr> enqueued(const char* call, const Ordering& ordering,
                                  const Enqueue& enqueue) {
     if (vendors_gone()) return device_.gone(call);
     const auto turn = device_.turn();
-    const EventList events(wait, queue_.get());
+    const EventList events(ordering.wait, queue_.get());
     if (events.code() != CL_SUCCESS) return device_.failure("clFinish", events.code());
     const uint64_t before = calls_before();
     cl_event event = nullptr;
     track_->begin_call();
-    const cl_int code = enqueue(events, wants_event ? &event : nullptr);
+    const cl_int code = enqueue(events, ordering.observed || !has_markers() ? &event : nullptr);
     return completion(call, code, event, before);
   }
   /// The failure of a call that was begun.

@@ -33,7 +33,7 @@ Result<CompletionPtr> OpenClQueue::read_image(Memory& from, const ImageBox& box,
                                               size_t second_pitch, size_t third_pitch,
                                               WaitList wait) {
   const VendorPitches pitch = vendor_pitches(from, second_pitch, third_pitch);
-  return enqueued("clEnqueueReadImage", wait, true, [&](const EventList& events, cl_event* event) {
+  return enqueued("clEnqueueReadImage", wait, [&](const EventList& events, cl_event* event) {
     if (!cl_.clEnqueueReadImage) return CL_INVALID_OPERATION;
     const cl_int code = cl_.clEnqueueReadImage(
         queue_.get(), handle_of(from), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
@@ -49,7 +49,7 @@ Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, 
                                                size_t second_pitch, size_t third_pitch,
                                                WaitList wait) {
   const VendorPitches pitch = vendor_pitches(to, second_pitch, third_pitch);
-  return enqueued("clEnqueueWriteImage", wait, true, [&](const EventList& events, cl_event* event) {
+  return enqueued("clEnqueueWriteImage", wait, [&](const EventList& events, cl_event* event) {
     if (!cl_.clEnqueueWriteImage) return CL_INVALID_OPERATION;
     const cl_int code = cl_.clEnqueueWriteImage(
         queue_.get(), handle_of(to), CL_FALSE, box.origin.data(), box.extent.data(), pitch.row,
@@ -63,7 +63,7 @@ Result<CompletionPtr> OpenClQueue::write_image(Memory& to, const ImageBox& box, 
 
 Result<CompletionPtr> OpenClQueue::copy_image(Memory& from, const ImageBox& box, Memory& to,
                                               const std::array<size_t, 3>& origin, WaitList wait) {
-  return enqueued("clEnqueueCopyImage", wait, true, [&](const EventList& events, cl_event* event) {
+  return enqueued("clEnqueueCopyImage", wait, [&](const EventList& events, cl_event* event) {
     if (!cl_.clEnqueueCopyImage) return CL_INVALID_OPERATION;
     return cl_.clEnqueueCopyImage(queue_.get(), handle_of(from), handle_of(to), box.origin.data(),
                                   origin.data(), box.extent.data(), events.count(), events.events(),
@@ -76,7 +76,7 @@ Result<CompletionPtr> OpenClQueue::fill_image(Memory& to, const ImageBox& box,
   // Vendors read the colour as vectors: give it their alignment.
   alignas(16) std::byte aligned[16];
   std::copy(color.begin(), color.end(), aligned);
-  return enqueued("clEnqueueFillImage", wait, true, [&](const EventList& events, cl_event* event) {
+  return enqueued("clEnqueueFillImage", wait, [&](const EventList& events, cl_event* event) {
     if (!cl_.clEnqueueFillImage) return CL_INVALID_OPERATION;
     return cl_.clEnqueueFillImage(queue_.get(), handle_of(to), aligned, box.origin.data(),
                                   box.extent.data(), events.count(), events.events(), event);

@@ -26,14 +26,14 @@ class TracedQueue final : public backends::Queue {
     return queue_->launch(launch, wait);
   }
   Result<backends::CompletionPtr> read(backends::Memory& from, uint64_t offset, uint64_t size,
-                                       void* to, backends::WaitList wait) override {
+                                       void* to, backends::Ordering ordering) override {
     return traced(Direction::kDownload, size,
-                  [&] { return queue_->read(from, offset, size, to, wait); });
+                  [&] { return queue_->read(from, offset, size, to, ordering); });
   }
   Result<backends::CompletionPtr> write(backends::Memory& to, uint64_t offset, uint64_t size,
-                                        const void* from, backends::WaitList wait) override {
+                                        const void* from, backends::Ordering ordering) override {
     return traced(Direction::kUpload, size,
-                  [&] { return queue_->write(to, offset, size, from, wait); });
+                  [&] { return queue_->write(to, offset, size, from, ordering); });
   }
   Status write_blocking(backends::Memory& to, uint64_t offset, uint64_t size,
                         const void* from) override {
@@ -55,14 +55,14 @@ class TracedQueue final : public backends::Queue {
   }
   Result<backends::CompletionPtr> copy(backends::Memory& from, uint64_t from_offset,
                                        backends::Memory& to, uint64_t to_offset, uint64_t size,
-                                       backends::WaitList wait) override {
+                                       backends::Ordering ordering) override {
     return traced(Direction::kOnDevice, size,
-                  [&] { return queue_->copy(from, from_offset, to, to_offset, size, wait); });
+                  [&] { return queue_->copy(from, from_offset, to, to_offset, size, ordering); });
   }
   Result<backends::CompletionPtr> fill(backends::Memory& to, uint64_t offset, uint64_t size,
                                        std::span<const std::byte> pattern,
-                                       backends::WaitList wait) override {
-    return queue_->fill(to, offset, size, pattern, wait);
+                                       backends::Ordering ordering) override {
+    return queue_->fill(to, offset, size, pattern, ordering);
   }
   Result<backends::CompletionPtr> read_image(backends::Memory& from, const backends::ImageBox& box,
                                              void* to, size_t second_pitch, size_t third_pitch,

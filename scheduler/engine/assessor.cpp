@@ -30,10 +30,12 @@ void Assessor::find_place(const Work& work, std::span<const BufferUse> uses,
     return;
   }
   const BufferUse& first = uses.front();
+  const auto* copy = std::get_if<CopyWork>(&work);
   const Place place =
       asked.overwrites
           ? executor_.place_of_write(*first.buffer, first.begin, first.end).value_or(kHostPlace)
-          : executor_.preferred_place(*first.buffer, first.begin, first.end);
+      : copy ? executor_.place_of_copy(*copy)
+             : executor_.preferred_place(*first.buffer, first.begin, first.end);
   if (place != kHostPlace) asked.data_backend = place - 1;
   asked.several_memories = !first.buffer->in_one_memory();
 }
@@ -109,7 +111,6 @@ void Assessor::admit(CommandLog&, const Stream& stream, std::span<const Edge> ed
     if (before.stream.get() == &stream) return;  // the vendor's queue keeps that order
     before.open = false;
     admitted.wait.push_back(before.completion);
-    admitted.flush.push_back(before.stream);
   };
   for (const Edge& edge : edges) wait_for(*edge.command);
   for (const auto& other : assessed.conflicts) wait_for(*other);

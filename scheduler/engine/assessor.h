@@ -27,7 +27,6 @@ struct Submission {
   uint32_t backend = kNoBackend;
   std::vector<BufferUse> uses{};
   std::vector<backends::CompletionPtr> wait{};
-  std::vector<Ref<Stream>> flush{};      // streams of `wait`: nobody else may flush them in time
   backends::CompletionPtr completion{};  // it ends with this, and nothing is submitted
   bool marks = false;                    // a mark is
 };

@@ -11,22 +11,28 @@
 
 namespace tutti::scheduler {
 
-void Conductor::ready(const Ref<Node>& command) {
-  parts_.tasks.post(parts_.workers.conductor(), command, [this, command] { start(command); });
+void Conductor::ready(const Ref<Node>& command, std::optional<KernelPlan> plan) {
+  parts_.tasks.post(
+      parts_.workers.conductor(), command,
+      [this, command, plan = std::move(plan)]() mutable { start(command, std::move(plan)); });
 }
 
-void Conductor::start(const Ref<Node>& command) {
+void Conductor::start(const Ref<Node>& command, std::optional<KernelPlan> plan) {
   if (command->chained) return log_.set_running(command);
-  std::optional<KernelPlan> plan;
   if (const auto* work = std::get_if<KernelWork>(&command->work)) {
     const uint64_t begun_ns = command->trace ? now_ns() : 0;
-    auto planned = parts_.planner.plan(*work, command->stream->options().backends);
-    if (!planned) return log_.finish(command, planned.error().code);
-    plan = std::move(*planned);
+    const bool plans = !plan;
+    if (plans) {
+      auto planned = parts_.planner.plan(*work, command->stream->options().backends);
+      if (!planned) return log_.finish(command, planned.error().code);
+      plan = std::move(*planned);
+    }
     // What it overwrites wholly it may find as it is.
     if (!plan->exact && log_.any_failed() && uses_failed(*work))
       parts_.planner.evaluate(*work, *plan);
-    if (command->trace) parts_.trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
+    if (command->trace && plans) {
+      parts_.trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
+    }
   }
   if (parts_.direct.start(command, plan)) return;
   if (!hold(command, plan ? &*plan : nullptr)) return;
@@ -82,7 +88,7 @@ bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
   }
   for (const auto& other : to_watch) parts_.ends.watch(other);
   if (command->trace) parts_.trace.held_up(*command->trace, waits);
-  if (again) ready(command);
+  if (again) ready(command);  // others have run meanwhile: it is planned anew
   return false;
 }
 

@@ -3,6 +3,8 @@
 // goes to a vendor's queue, or to the thread that carries it out. Thread-safe.
 #pragma once
 
+#include <optional>
+
 #include "scheduler/engine/direct_submission.h"
 #include "scheduler/order/memory_room.h"
 #include "scheduler/run/chains.h"
@@ -30,11 +32,11 @@ class Conductor {
   };
   explicit Conductor(const Parts& parts) : parts_(parts), log_(parts.log) {}
 
-  /// Every dependency of the command is done.
-  void ready(const Ref<Node>& command);
+  /// Every dependency of the command is done. `plan`: of a kernel, where one was made just now.
+  void ready(const Ref<Node>& command, std::optional<KernelPlan> plan = {});
 
  private:
-  void start(const Ref<Node>& command);
+  void start(const Ref<Node>& command, std::optional<KernelPlan> plan);
   /// Whether something has failed of what a kernel may use.
   bool uses_failed(const KernelWork& work) TUTTI_EXCLUDES(log_.mutex());
   /// Holds what the command uses. False: others use it, too, and it waits for those; or it has

@@ -32,12 +32,6 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
                                                           const Submission& submission,
                                                           const KernelPlan* plan) {
   command->submitted.store(now_ns(), std::memory_order_relaxed);
-  for (const auto& other : submission.flush) {
-    // A failure shows in the commands themselves.
-    for (auto* queue : other->queues.existing(submission.backend)) {
-      static_cast<void>(queue->flush());
-    }
-  }
   backends::CompletionPtr completion = submission.completion;
   if (!completion) {
     TUTTI_ASSIGN(completion, hand_over(*command, stream, submission, plan));

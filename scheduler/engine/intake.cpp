@@ -220,6 +220,13 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
   }
 }
 
+void Intake::note_decision(const Incoming& incoming) {
+  const Node& command = *incoming.command;
+  if (!incoming.plan || !command.trace) return;
+  parts_.trace.decided(*command.trace, std::get<KernelWork>(command.work), *incoming.plan,
+                       command.queued.load(std::memory_order_relaxed), incoming.planned_ns);
+}
+
 Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
   const Ref<Node>& command = incoming.command;
   if (placed.failed) return command;
@@ -231,10 +238,7 @@ Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
         log_.finish(command, placed.failed_input);
         break;
       }
-      if (incoming.plan && command->trace) {
-        parts_.trace.decided(*command->trace, std::get<KernelWork>(command->work), *incoming.plan,
-                             command->queued.load(std::memory_order_relaxed), incoming.planned_ns);
-      }
+      note_decision(incoming);
       return parts_.direct.submit(command, incoming.stream, placed.submission,
                                   incoming.plan_or_null());
     case Admission::Path::kInline:
@@ -247,9 +251,13 @@ Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
       log_.finish(command, code_of(parts_.host.execute(*command)));
       break;
     case Admission::Path::kConducted:
-      if (placed.ready) parts_.conductor.ready(command);
-      if (placed.splitting)
+      // What has to wait is planned when its turn comes.
+      if (placed.ready) {
+        note_decision(incoming);
+        parts_.conductor.ready(command, std::move(incoming.plan));
+      } else if (placed.splitting) {
         parts_.chains.look_behind(std::move(placed.splitting), incoming.plan.has_value());
+      }
       break;
   }
   return command;

@@ -87,6 +87,8 @@ class Intake {
   /// not.
   bool overtake(const Incoming& incoming, std::vector<Edge> needed, std::vector<Edge>& edges,
                 Assessment& assessed) TUTTI_REQUIRES(log_.mutex());
+  /// Where a launch is traced: what was decided of it.
+  void note_decision(const Incoming& incoming);
   /// With what it has got; what is observed of it.
   Result<Ref<Node>> start(Incoming& incoming, Placed& placed);
 

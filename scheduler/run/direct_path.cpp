@@ -102,12 +102,6 @@ struct DirectPath::Submitter {
         {newest, bytes, argument < arguments.size() ? arguments[argument].name : std::string()});
   }
 
-  Result<backends::CompletionPtr> write(backends::Memory& memory, uint64_t begin, uint64_t size,
-                                        const void* from, bool own_end) const {
-    return own_end ? queue.write(memory, begin, size, from, wait)
-                   : queue.write_unobserved(memory, begin, size, from, wait);
-  }
-
   Status send_missing(const BufferUse& use, const KernelWork& work) {
     LogicalBuffer& buffer = *use.buffer;
     const Place place = buffer.place_on(backend);
@@ -125,8 +119,8 @@ struct DirectPath::Submitter {
                                                  shape->slice_pitch, wait));
         }
       } else {
-        TUTTI_ASSIGN(newest, write(*memory, segment.begin, segment.end - segment.begin,
-                                   host + segment.begin, trace != nullptr));
+        TUTTI_ASSIGN(newest, queue.write(*memory, segment.begin, segment.end - segment.begin,
+                                         host + segment.begin, {wait, trace != nullptr}));
       }
       if (newest) note_sent(segment.end - segment.begin, work, use.argument);
       buffer.add_copy(place, segment.begin, segment.end);
@@ -142,19 +136,10 @@ struct DirectPath::Submitter {
     VendorLaunch& vendor = made ? *made : own;
     TUTTI_ASSIGN(vendor.arguments, vendor_arguments(*work.arguments, backend, {}));
     vendor.queue = &queue;
-    backends::Launch& launch = vendor.launch = {};
-    launch.kernel = kernel;
-    launch.observed = observed;
-    launch.arguments = vendor.arguments;
-    launch.dims = work.shape.dims;
-    if (work.local_given) launch.local.emplace();
-    for (uint32_t d = 0; d < 3; ++d) {
-      launch.offset[d] = work.shape.offset[d];
-      launch.global[d] = work.shape.global[d];
-      if (launch.local) (*launch.local)[d] = work.shape.local[d];
-    }
+    vendor.launch = vendor_launch(*kernel, vendor.arguments, work.shape, work.local_given);
+    vendor.launch.observed = observed;
     const Computing computing(backends, backend);  // a synchronous device does so now
-    TUTTI_ASSIGN(auto completion, queue.launch(launch, wait));
+    TUTTI_ASSIGN(auto completion, queue.launch(vendor.launch, wait));
     note_changes(uses, backend);
     return completion;
   }
@@ -162,8 +147,7 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(backends::Memory * memory, work.from.buffer->device_memory(backend));
     work.from.buffer->note_read(work.size);
     const uint64_t begin = work.from.origin + work.offset;
-    return observed ? queue.read(*memory, begin, work.size, work.to, wait)
-                    : queue.read_unobserved(*memory, begin, work.size, work.to, wait);
+    return queue.read(*memory, begin, work.size, work.to, {wait, observed});
   }
   Result<backends::CompletionPtr> operator()(const RectWork& work) {
     LogicalBuffer& buffer = *work.view.buffer;
@@ -182,7 +166,8 @@ struct DirectPath::Submitter {
   Result<backends::CompletionPtr> operator()(const WriteWork& work) {
     TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
     const uint64_t begin = work.to.origin + work.offset;
-    TUTTI_ASSIGN(auto completion, write(*memory, begin, work.size, work.from, observed));
+    TUTTI_ASSIGN(auto completion,
+                 queue.write(*memory, begin, work.size, work.from, {wait, observed}));
     written_now(work.to, begin, begin + work.size);
     return completion;
   }
@@ -190,9 +175,7 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
     const uint64_t begin = work.to.origin + work.offset;
     const auto pattern = std::span(work.pattern).first(work.pattern_size);
-    TUTTI_ASSIGN(auto completion,
-                 observed ? queue.fill(*memory, begin, work.size, pattern, wait)
-                          : queue.fill_unobserved(*memory, begin, work.size, pattern, wait));
+    TUTTI_ASSIGN(auto completion, queue.fill(*memory, begin, work.size, pattern, {wait, observed}));
     written_now(work.to, begin, begin + work.size);
     return completion;
   }
@@ -201,7 +184,7 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(backends::Memory * to, work.to.buffer->device_memory(backend));
     const uint64_t begin = work.to.origin + work.to_offset;
     TUTTI_ASSIGN(auto completion, queue.copy(*from, work.from.origin + work.from_offset, *to, begin,
-                                             work.size, wait));
+                                             work.size, {wait, observed}));
     written_now(work.to, begin, begin + work.size);
     return completion;
   }

@@ -14,13 +14,6 @@ namespace tutti::scheduler {
 
 inline constexpr uint32_t kNoBackend = UINT32_MAX;
 
-/// A kernel's launch as its device's queue gets it.
-struct VendorLaunch {
-  backends::Queue* queue = nullptr;
-  backends::Launch launch;
-  std::vector<backends::Argument> arguments;
-};
-
 class DirectPath {
  public:
   explicit DirectPath(BackendSet& backends) : backends_(backends) {}

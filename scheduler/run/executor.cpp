@@ -14,42 +14,6 @@
 #include "scheduler/run/image_rect.h"
 
 namespace tutti::scheduler {
-Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
-                                                         uint32_t backend,
-                                                         std::span<const std::byte> hidden) {
-  std::vector<backends::Argument> result(arguments.size() + (hidden.empty() ? 0 : 1));
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const ArgumentSlot& slot = arguments[i];
-    switch (slot.kind) {
-      case ArgumentSlot::Kind::kUnset:
-        return fail(CL_INVALID_KERNEL_ARGS, "an argument is not set");
-      case ArgumentSlot::Kind::kBytes:
-        result[i].bytes = {slot.bytes.data(), slot.bytes.size()};
-        break;
-      case ArgumentSlot::Kind::kLocal:
-        result[i].kind = backends::Argument::Kind::kLocal;
-        result[i].local_size = slot.local_size;
-        break;
-      case ArgumentSlot::Kind::kSampler:
-        result[i].kind = backends::Argument::Kind::kSampler;
-        result[i].sampler = slot.sampler;
-        break;
-      case ArgumentSlot::Kind::kBuffer:
-        result[i].kind = backends::Argument::Kind::kMemory;
-        if (slot.image) {
-          TUTTI_ASSIGN(result[i].memory, slot.image->device_memory(backend));
-          result[i].size = result[i].memory->size();
-        } else if (slot.view.buffer) {
-          TUTTI_ASSIGN(result[i].memory, slot.view.buffer->device_memory(backend));
-          result[i].origin = slot.view.origin;
-          result[i].size = slot.view.size;
-        }
-        break;
-    }
-  }
-  if (!hidden.empty()) result.back().bytes = hidden;
-  return result;
-}
 
 Status Executor::execute(const Work& work) {
   return std::visit([this](const auto& kind) { return run(kind); }, work);
@@ -69,19 +33,8 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
   TUTTI_ASSIGN(backends::Kernel * kernel,
                work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
   TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
-  backends::Launch launch;
-  launch.kernel = kernel;
-  launch.arguments = arguments;
-  launch.dims = work.shape.dims;
-  uint64_t items = 1;
-  for (uint32_t d = 0; d < work.shape.dims; ++d) {
-    launch.offset[d] = work.shape.offset[d];
-    launch.global[d] = work.shape.global[d];
-    items *= work.shape.global[d];
-  }
-  if (work.local_given) {
-    launch.local = {work.shape.local[0], work.shape.local[1], work.shape.local[2]};
-  }
+  const auto launch = vendor_launch(*kernel, arguments, work.shape, work.local_given);
+  const uint64_t items = launch.global[0] * launch.global[1] * launch.global[2];
   std::optional<Computing> computing(std::in_place, backends_, backend);
   const uint64_t start = now_ns();
   TUTTI_ASSIGN(backends::CompletionPtr completion, queue.launch(launch, {}));
@@ -200,6 +153,22 @@ std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t be
     place = one;
   }
   return place;
+}
+
+Place Executor::place_of_copy(const CopyWork& work) const {
+  LogicalBuffer& from = *work.from.buffer;
+  const uint64_t from_begin = work.from.origin + work.from_offset;
+  const uint64_t from_end = from_begin + work.size;
+  const Place lies = preferred_place(from, from_begin, from_end);
+  if (lies != kHostPlace || work.size >= kWorthScattering) return lies;
+  const uint64_t to_begin = work.to.origin + work.to_offset;
+  const auto used = work.to.buffer->used_segments(to_begin, to_begin + work.size);
+  if (used.size() != 1 || !std::has_single_bit(used.front().places)) return lies;
+  const Place wanted = first_of(used.front().places);
+  if (wanted == kHostPlace) return lies;
+  // A large buffer is not allocated on another device for a little of it.
+  return from.size() < kWorthScattering || from.valid_at(wanted, from_begin, from_end) ? wanted
+                                                                                       : lies;
 }
 
 namespace {
@@ -417,9 +386,11 @@ Status Executor::run(const CopyWork& work) {
   LogicalBuffer& to = *work.to.buffer;
   const uint64_t from_begin = work.from.origin + work.from_offset;
   const uint64_t to_begin = work.to.origin + work.to_offset;
-  const Place place = preferred_place(from, from_begin, from_begin + work.size);
-  // Where the device has no room for the target, or fails, the host has.
-  if (place != kHostPlace && copy_on(place - 1, work)) {
+  const Place place = place_of_copy(work);
+  // Where the device has no room for one of them, or fails, the host has.
+  if (place != kHostPlace && from.make_valid(place, from_begin, from_begin + work.size) &&
+      copy_on(place - 1, work)) {
+    from.note_use(place, from_begin, from_begin + work.size);
     to.set_exclusive(place, to_begin, to_begin + work.size);
     return {};
   }

@@ -13,13 +13,9 @@
 #include "scheduler/observe/run_summary.h"
 #include "scheduler/order/command_log.h"
 #include "scheduler/plan/planner.h"
+#include "scheduler/run/vendor_launch.h"
 
 namespace tutti::scheduler {
-
-/// The vendor's view of a kernel's arguments on a device, with `hidden` (may be empty) appended.
-Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
-                                                         uint32_t backend,
-                                                         std::span<const std::byte> hidden);
 
 class Executor {
  public:
@@ -56,6 +52,9 @@ class Executor {
   /// The one place where new content of this range is best put: where the old one was used, or
   /// where it may be. Absent when those are several.
   std::optional<Place> place_of_write(LogicalBuffer& buffer, uint64_t begin, uint64_t end) const;
+  /// Where a copy is best made: where its source lies, the host's copy first; or, of a small one,
+  /// where one device alone uses what it replaces, so that the source goes there once.
+  Place place_of_copy(const CopyWork& work) const;
   /// The content that a new buffer or image begins with, in the layout of its host's copy. It is
   /// free to change when this returns.
   Status begin_with(const Ref<LogicalBuffer>& buffer, const void* content);

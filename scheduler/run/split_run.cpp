@@ -228,19 +228,10 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
   const uint64_t begun = now_ns();
   uint64_t moved = 0;
   TUTTI_TRY(prepare_data(seat, uses, moved));
-  backends::Launch launch;
-  launch.kernel = seat.kernel;
-  launch.arguments = seat.arguments;
-  launch.dims = plan_.shape.dims;
-  if (!whole() || work_.local_given) launch.local.emplace();
-  for (uint32_t d = 0; d < 3; ++d) {
-    launch.offset[d] = plan_.shape.offset[d];
-    launch.global[d] = plan_.shape.global[d];
-    if (launch.local) (*launch.local)[d] = plan_.shape.local[d];
-  }
+  auto launch =
+      vendor_launch(*seat.kernel, seat.arguments, plan_.shape, !whole() || work_.local_given);
   if (!whole()) {
-    launch.offset[dimension_] += range.first * plan_.shape.local[dimension_];
-    launch.global[dimension_] = range.count * plan_.shape.local[dimension_];
+    narrow(launch, plan_.shape, dimension_, range.first, range.count);
     seat.hidden.set_first_group(dimension_, range.first);
   }
   InFlight package{range, nullptr, now_ns(), begun, 0, {}, {}};

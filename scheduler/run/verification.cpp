@@ -225,16 +225,9 @@ Status Verification::run_whole(Stream& stream) {
     images_.push_back(std::move(image));
     arguments[i].memory = images_.back().get();
   }
-  backends::Launch launch;
-  TUTTI_ASSIGN(launch.kernel, work_.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
-  launch.arguments = arguments;
-  launch.dims = plan_.shape.dims;
-  launch.local.emplace();
-  for (uint32_t d = 0; d < 3; ++d) {
-    launch.offset[d] = plan_.shape.offset[d];
-    launch.global[d] = plan_.shape.global[d];
-    (*launch.local)[d] = plan_.shape.local[d];
-  }
+  TUTTI_ASSIGN(backends::Kernel * kernel,
+               work_.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
+  const auto launch = vendor_launch(*kernel, arguments, plan_.shape, true);
   TUTTI_ASSIGN(backends::Queue * queue, stream.queues.queue(backend, true));
   TUTTI_ASSIGN(const auto completion, queue->launch(launch, {}));
   return completion->wait();

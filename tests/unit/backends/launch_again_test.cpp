@@ -106,7 +106,7 @@ TEST_F(LaunchAgain, WhoeverWaitsElsewhereGetsThemAll) {
   auto other = backend_->create_queue({}).value();
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(launch(*add_one_));
   std::vector<cl_uint> data(kItems);
-  auto read = other->read(*memory_, 0, memory_->size(), data.data(), {&run_, 1}).value();
+  auto read = other->read(*memory_, 0, memory_->size(), data.data(), WaitList(&run_, 1)).value();
   ASSERT_TRUE(read->wait());
   EXPECT_THAT(data, Each(50u));
 }
@@ -129,7 +129,7 @@ TEST_F(LaunchAgain, WhatNobodyAsksForIsKnownToEndAllTheSame) {
   const auto write_many = [&] {
     std::vector<CompletionPtr> written;
     for (int i = 0; i < 200; ++i) {
-      written.push_back(queue_->write_unobserved(*memory_, 0, sizeof one, &one, {}).value());
+      written.push_back(queue_->write(*memory_, 0, sizeof one, &one, {{}, false}).value());
     }
     return written;
   };
@@ -149,6 +149,51 @@ TEST_F(LaunchAgain, WhatNobodyAsksForIsKnownToEndAllTheSame) {
   const auto failed = write_many();
   EXPECT_EQ(ended(failed), 0);
   EXPECT_FALSE(failed.front()->wait());
+}
+
+TEST_F(LaunchAgain, NobodysTransfersHaveNoEvents) {
+  start();
+  const cl_uint one = 1;
+  const std::array<std::byte, 4> zero{};
+  const auto transfer = [&](bool observed) {
+    const Ordering ordering({}, observed);
+    std::vector<CompletionPtr> made;
+    made.push_back(queue_->write(*memory_, 0, sizeof one, &one, ordering).value());
+    made.push_back(queue_->copy(*memory_, 0, *memory_, 32, 4, ordering).value());
+    made.push_back(queue_->fill(*memory_, 0, 4, zero, ordering).value());
+    cl_uint found = 0;
+    made.push_back(queue_->read(*memory_, 32, sizeof found, &found, ordering).value());
+    EXPECT_TRUE(queue_->finish());
+    EXPECT_EQ(found, 1u);
+  };
+  transfer(false);
+  EXPECT_EQ(calls("clReleaseEvent"), 0u);
+  transfer(true);
+  EXPECT_EQ(calls("clReleaseEvent"), 4u);
+}
+
+TEST_F(LaunchAgain, NothingIsFlushedTwice) {
+  start();
+  const uint64_t before = calls("clFlush");
+  ASSERT_TRUE(launch(*add_one_));
+  EXPECT_TRUE(queue_->flush());
+  EXPECT_TRUE(queue_->flush());
+  EXPECT_EQ(calls("clFlush"), before + 1);
+  // A marker that another queue is to wait for comes behind what was flushed.
+  auto other = backend_->create_queue({}).value();
+  std::vector<cl_uint> data(kItems);
+  auto read = other->read(*memory_, 0, memory_->size(), data.data(), WaitList(&run_, 1)).value();
+  EXPECT_EQ(calls("clFlush"), before + 2);
+  ASSERT_TRUE(read->wait());
+  EXPECT_THAT(data, Each(1u));
+  // One that fails has flushed nothing.
+  ASSERT_TRUE(launch(*add_one_));
+  const uint64_t then = calls("clFlush");
+  script("error:clFlush:-5");
+  EXPECT_FALSE(queue_->flush());
+  script("");
+  EXPECT_TRUE(queue_->flush());
+  EXPECT_EQ(calls("clFlush"), then + 2);
 }
 
 TEST_F(LaunchAgain, WithoutMarkersEachHasItsEvent) {

@@ -231,11 +231,11 @@ TEST_P(RealVendor, ReadsWritesCopiesAndFills) {
   auto a = iota(256), b = device_->allocate(1024, nullptr).value();
   const cl_uint pattern = 0xabcd;
   auto fill = queue_->fill(*b, 0, 1024, std::as_bytes(std::span(&pattern, 1)), {}).value();
-  auto copy = queue_->copy(*a, 4 * 10, *b, 4 * 20, 4 * 30, std::array{fill}).value();
+  auto copy = queue_->copy(*a, 4 * 10, *b, 4 * 20, 4 * 30, WaitList(std::array{fill})).value();
   const cl_uint values[2] = {7, 8};
-  auto write = queue_->write(*b, 4 * 21, 8, values, std::array{copy, fill}).value();
+  auto write = queue_->write(*b, 4 * 21, 8, values, WaitList(std::array{copy, fill})).value();
   std::vector<cl_uint> data(256);
-  auto done = queue_->read(*b, 0, 1024, data.data(), std::array{write}).value();
+  auto done = queue_->read(*b, 0, 1024, data.data(), WaitList(std::array{write})).value();
   ASSERT_TRUE(done->wait());
   EXPECT_EQ(done->poll(), CL_COMPLETE);
   for (cl_uint i = 0; i < 256; ++i) {
@@ -328,14 +328,14 @@ TEST_P(RealVendor, WritesThatNobodyObserves) {
   auto other = device_->create_queue({}).value();
   auto memory = iota(64);
   const cl_uint values[2] = {7, 8}, more[2] = {9, 10};
-  const auto first = queue->write_unobserved(*memory, 0, 8, values, {}).value();
+  const auto first = queue->write(*memory, 0, 8, values, {{}, false}).value();
   EXPECT_TRUE(first->wait());
   EXPECT_EQ(first->poll(), CL_COMPLETE);
   EXPECT_FALSE(first->times());  // it has no event of its own
   // Another queue waits for one.
-  const auto second = queue->write_unobserved(*memory, 8, 8, more, {}).value();
+  const auto second = queue->write(*memory, 8, 8, more, {{}, false}).value();
   cl_uint data[5]{};
-  ASSERT_TRUE(other->read(*memory, 0, sizeof data, data, {{second}}).value()->wait());
+  ASSERT_TRUE(other->read(*memory, 0, sizeof data, data, WaitList(&second, 1)).value()->wait());
   EXPECT_THAT(data, testing::ElementsAre(7, 8, 9, 10, 4));
   EXPECT_EQ(second->poll(), CL_COMPLETE);
 }

@@ -159,17 +159,17 @@ TEST_F(LoggedStubTest, WaitListsHoldWithoutMarkers) {
   const auto other = device->create_queue({}).value();
   const auto memory = device->allocate(64, nullptr).value();
   std::byte data[64]{};
-  const auto write = queue->write_unobserved(*memory, 0, 64, data, {}).value();
+  const auto write = queue->write(*memory, 0, 64, data, {{}, false}).value();
   script("error:clEnqueueMarkerWithWaitList:-5");
   const uint64_t before = calls("clFinish");
-  EXPECT_TRUE(other->read(*memory, 0, 64, data, {{write}}));
+  EXPECT_TRUE(other->read(*memory, 0, 64, data, WaitList(&write, 1)));
   EXPECT_EQ(calls("clFinish"), before + 1);
   EXPECT_EQ(write->poll(), CL_COMPLETE);
   // And where that fails, too, nothing runs before its time.
-  const auto again = queue->write_unobserved(*memory, 0, 64, data, {}).value();
+  const auto again = queue->write(*memory, 0, 64, data, {{}, false}).value();
   script("error:clEnqueueMarkerWithWaitList:-5 error:clFinish:-36");
   const uint64_t reads = calls("clEnqueueReadBuffer");
-  const auto refused = other->read(*memory, 0, 64, data, {{again}});
+  const auto refused = other->read(*memory, 0, 64, data, WaitList(&again, 1));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, CL_INVALID_COMMAND_QUEUE);
   EXPECT_EQ(calls("clEnqueueReadBuffer"), reads);

@@ -229,22 +229,23 @@ class FakeQueue : public Queue {
     return {};
   }
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
-                             WaitList wait) override {
+                             Ordering ordering) override {
     backend_.bytes_out += size;
     if (backend_.unfinished > 0) ++backend_.reads_behind;
-    return post(wait,
+    return post(ordering.wait,
                 [&from, offset, size, to] { std::memcpy(to, bytes_of(from) + offset, size); });
   }
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
-                              WaitList wait) override {
+                              Ordering ordering) override {
     backend_.bytes_in += size;
     if (backend_.traits().reads_ahead) {
       const auto* bytes = static_cast<const std::byte*>(from);
-      return post(wait, [&to, offset, taken = std::vector<std::byte>(bytes, bytes + size)] {
-        std::memcpy(bytes_of(to) + offset, taken.data(), taken.size());
-      });
+      return post(ordering.wait,
+                  [&to, offset, taken = std::vector<std::byte>(bytes, bytes + size)] {
+                    std::memcpy(bytes_of(to) + offset, taken.data(), taken.size());
+                  });
     }
-    return post(wait,
+    return post(ordering.wait,
                 [&to, offset, size, from] { std::memmove(bytes_of(to) + offset, from, size); });
   }
   Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) override {
@@ -256,15 +257,15 @@ class FakeQueue : public Queue {
     return completion->wait();
   }
   Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to, uint64_t to_offset,
-                             uint64_t size, WaitList wait) override {
-    return post(wait, [&from, from_offset, &to, to_offset, size] {
+                             uint64_t size, Ordering ordering) override {
+    return post(ordering.wait, [&from, from_offset, &to, to_offset, size] {
       std::memmove(bytes_of(to) + to_offset, bytes_of(from) + from_offset, size);
     });
   }
   Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
-                             std::span<const std::byte> pattern, WaitList wait) override {
+                             std::span<const std::byte> pattern, Ordering ordering) override {
     std::vector<std::byte> copy(pattern.begin(), pattern.end());
-    return post(wait, [&to, offset, size, copy] {
+    return post(ordering.wait, [&to, offset, size, copy] {
       for (uint64_t at = 0; at < size; at += copy.size()) {
         std::memcpy(bytes_of(to) + offset + at, copy.data(), copy.size());
       }

@@ -163,6 +163,43 @@ TEST_F(EngineScatter, FirstContentGoesToAllGpus) {
   }
 }
 
+TEST_F(EngineScatter, SmallCopiesAreMadeWhereOneDeviceUsesWhatTheyReplace) {
+  start("dd", SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  const auto one = buffer(1), two = buffer(2), in = buffer(0), out = buffer(0);
+  KernelWork work = map_kernel(in, out, 7);
+  work.kernel = fake_kernel(KernelForm::kMap, set->count());
+  for (uint32_t device = 0; device < 2; ++device) {
+    for (int run = 0; run < 2; ++run) {
+      set->model().add(model_key(work), device, kBytes, device == 1 ? 1e-6 : 1);
+    }
+  }
+  const auto copy_and_launch = [&](const Ref<LogicalBuffer>& from) {
+    EXPECT_TRUE(enqueue(*stream, CopyWork{whole(from), whole(in), 0, 0, kBytes}, {}, false));
+    EXPECT_TRUE(enqueue(*stream, KernelWork(work), {}, false));
+  };
+  EXPECT_TRUE(enqueue(*stream, KernelWork(work), {}, true));
+  copy_and_launch(one);
+  copy_and_launch(two);
+  ASSERT_TRUE(engine->finish(*stream));
+  const uint64_t sent = bytes_in();
+  for (int i = 0; i < 20; ++i) {
+    copy_and_launch(i % 2 == 0 ? one : two);
+    std::vector<std::byte> found(kBytes);
+    EXPECT_TRUE(enqueue(*stream, ReadWork{whole(out), 0, kBytes, found.data()}, {}, true));
+    EXPECT_EQ(found, filled(static_cast<uint8_t>((i % 2 == 0 ? 3 : 6) + 7)));
+  }
+  EXPECT_EQ(bytes_in(), sent);
+  // New content of what they read goes there at once.
+  const std::vector<std::byte> content(kBytes, std::byte{5});
+  EXPECT_TRUE(enqueue(*stream, WriteWork{whole(one), 0, kBytes, content.data()}, {}, true));
+  EXPECT_TRUE(one->valid_at(2, 0, kBytes));
+  copy_and_launch(one);
+  std::vector<std::byte> found(kBytes);
+  EXPECT_TRUE(enqueue(*stream, ReadWork{whole(out), 0, kBytes, found.data()}, {}, true));
+  EXPECT_EQ(found, filled(5 * 3 + 7));
+}
+
 TEST_F(EngineScatter, MuchFirstContentIsDivided) {
   constexpr uint64_t kMuch = (10 << 20) + 5, kPitch = 4096 + 12;
   const std::vector<std::byte> content = [] {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/run/vendor_launch.h"
+
+namespace tutti::scheduler {
+
+Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
+                                                         uint32_t backend,
+                                                         std::span<const std::byte> hidden) {
+  std::vector<backends::Argument> result(arguments.size() + (hidden.empty() ? 0 : 1));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentSlot& slot = arguments[i];
+    switch (slot.kind) {
+      case ArgumentSlot::Kind::kUnset:
+        return fail(CL_INVALID_KERNEL_ARGS, "an argument is not set");
+      case ArgumentSlot::Kind::kBytes:
+        result[i].bytes = {slot.bytes.data(), slot.bytes.size()};
+        break;
+      case ArgumentSlot::Kind::kLocal:
+        result[i].kind = backends::Argument::Kind::kLocal;
+        result[i].local_size = slot.local_size;
+        break;
+      case ArgumentSlot::Kind::kSampler:
+        result[i].kind = backends::Argument::Kind::kSampler;
+        result[i].sampler = slot.sampler;
+        break;
+      case ArgumentSlot::Kind::kBuffer:
+        result[i].kind = backends::Argument::Kind::kMemory;
+        if (slot.image) {
+          TUTTI_ASSIGN(result[i].memory, slot.image->device_memory(backend));
+          result[i].size = result[i].memory->size();
+        } else if (slot.view.buffer) {
+          TUTTI_ASSIGN(result[i].memory, slot.view.buffer->device_memory(backend));
+          result[i].origin = slot.view.origin;
+          result[i].size = slot.view.size;
+        }
+        break;
+    }
+  }
+  if (!hidden.empty()) result.back().bytes = hidden;
+  return result;
+}
+
+backends::Launch vendor_launch(backends::Kernel& kernel,
+                               std::span<const backends::Argument> arguments,
+                               const LaunchShape& shape, bool local_given) {
+  backends::Launch launch;
+  launch.kernel = &kernel;
+  launch.arguments = arguments;
+  launch.dims = shape.dims;
+  for (uint32_t d = 0; d < shape.dims; ++d) {
+    launch.offset[d] = shape.offset[d];
+    launch.global[d] = shape.global[d];
+  }
+  if (local_given) launch.local = {shape.local[0], shape.local[1], shape.local[2]};
+  return launch;
+}
+
+void narrow(backends::Launch& launch, const LaunchShape& shape, uint32_t dimension, uint64_t first,
+            uint64_t count) {
+  launch.offset[dimension] += first * shape.local[dimension];
+  launch.global[dimension] = count * shape.local[dimension];
+}
+
+}  // namespace tutti::scheduler
