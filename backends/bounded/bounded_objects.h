@@ -84,23 +84,17 @@ class BoundedQueue final : public Holder<Queue> {
   using Holder::Holder;
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
   Result<CompletionPtr> read(Memory& from, uint64_t offset, uint64_t size, void* to,
-                             WaitList wait) override;
-  Result<CompletionPtr> read_unobserved(Memory& from, uint64_t offset, uint64_t size, void* to,
-                                        WaitList wait) override;
+                             Ordering ordering) override;
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
-                              WaitList wait) override;
-  Result<CompletionPtr> write_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                         const void* from, WaitList wait) override;
+                              Ordering ordering) override;
   Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) override;
   Status read_blocking(Memory& from, uint64_t offset, uint64_t size, void* to) override;
   Status write_rows(Memory& to, const BufferRows& rows, const void* from) override;
   Status read_rows(Memory& from, const BufferRows& rows, void* to) override;
   Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to, uint64_t to_offset,
-                             uint64_t size, WaitList wait) override;
+                             uint64_t size, Ordering ordering) override;
   Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
-                             std::span<const std::byte> pattern, WaitList wait) override;
-  Result<CompletionPtr> fill_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                        std::span<const std::byte> pattern, WaitList wait) override;
+                             std::span<const std::byte> pattern, Ordering ordering) override;
   Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to, size_t second_pitch,
                                    size_t third_pitch, WaitList wait) override;
   Result<CompletionPtr> write_image(Memory& to, const ImageBox& box, const void* from,
@@ -115,9 +109,9 @@ class BoundedQueue final : public Holder<Queue> {
   Status finish() override;
 
  private:
-  /// `call(queue, wait)` of the device's own queue, with its own completions.
+  /// `call(queue, ordering)` of the device's own queue, with its own completions.
   template <typename Call>
-  Result<CompletionPtr> enqueue(const char* name, WaitList wait, Call call);
+  Result<CompletionPtr> enqueue(const char* name, Ordering ordering, Call call);
 };
 
 }  // namespace tutti::backends::bounded

@@ -73,47 +73,36 @@ std::optional<VendorTimes> BoundedCompletion::times() {
 }
 
 template <typename Call>
-Result<CompletionPtr> BoundedQueue::enqueue(const char* name, WaitList wait, Call call) {
+Result<CompletionPtr> BoundedQueue::enqueue(const char* name, Ordering ordering, Call call) {
   TUTTI_ASSIGN(CompletionPtr made,
-               calls_.run(name, [queue = object_, wait = own_of(wait), call = std::move(call)] {
-                 return call(*queue, WaitList(wait));
+               calls_.run(name, [queue = object_, wait = own_of(ordering.wait),
+                                 observed = ordering.observed, call = std::move(call)] {
+                 return call(*queue, Ordering(wait, observed));
                }));
   return std::make_shared<BoundedCompletion>(calls_, std::move(made));
 }
 
 Result<CompletionPtr> BoundedQueue::launch(const Launch& launch, WaitList wait) {
   return enqueue("launching a kernel", wait,
-                 [own = std::make_shared<OwnLaunch>(launch)](Queue& queue, WaitList list) {
-                   return queue.launch(own->launch(), list);
+                 [own = std::make_shared<OwnLaunch>(launch)](Queue& queue, const Ordering& order) {
+                   return queue.launch(own->launch(), order.wait);
                  });
 }
 
 Result<CompletionPtr> BoundedQueue::read(Memory& from, uint64_t offset, uint64_t size, void* to,
-                                         WaitList wait) {
-  return enqueue("reading", wait, [memory = own(from), offset, size, to](Queue& q, WaitList list) {
-    return q.read(*memory, offset, size, to, list);
-  });
-}
-
-Result<CompletionPtr> BoundedQueue::read_unobserved(Memory& from, uint64_t offset, uint64_t size,
-                                                    void* to, WaitList wait) {
-  return enqueue("reading", wait, [memory = own(from), offset, size, to](Queue& q, WaitList list) {
-    return q.read_unobserved(*memory, offset, size, to, list);
-  });
+                                         Ordering ordering) {
+  return enqueue("reading", ordering,
+                 [memory = own(from), offset, size, to](Queue& queue, const Ordering& order) {
+                   return queue.read(*memory, offset, size, to, order);
+                 });
 }
 
 Result<CompletionPtr> BoundedQueue::write(Memory& to, uint64_t offset, uint64_t size,
-                                          const void* from, WaitList wait) {
-  return enqueue("writing", wait, [memory = own(to), offset, size, from](Queue& q, WaitList list) {
-    return q.write(*memory, offset, size, from, list);
-  });
-}
-
-Result<CompletionPtr> BoundedQueue::write_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                                     const void* from, WaitList wait) {
-  return enqueue("writing", wait, [memory = own(to), offset, size, from](Queue& q, WaitList list) {
-    return q.write_unobserved(*memory, offset, size, from, list);
-  });
+                                          const void* from, Ordering ordering) {
+  return enqueue("writing", ordering,
+                 [memory = own(to), offset, size, from](Queue& queue, const Ordering& order) {
+                   return queue.write(*memory, offset, size, from, order);
+                 });
 }
 
 Status BoundedQueue::write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) {
@@ -152,58 +141,51 @@ Status BoundedQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
 }
 
 Result<CompletionPtr> BoundedQueue::copy(Memory& from, uint64_t from_offset, Memory& to,
-                                         uint64_t to_offset, uint64_t size, WaitList wait) {
-  return enqueue("copying", wait,
+                                         uint64_t to_offset, uint64_t size, Ordering ordering) {
+  return enqueue("copying", ordering,
                  [source = own(from), from_offset, target = own(to), to_offset, size](
-                     Queue& queue, WaitList list) {
-                   return queue.copy(*source, from_offset, *target, to_offset, size, list);
+                     Queue& queue, const Ordering& order) {
+                   return queue.copy(*source, from_offset, *target, to_offset, size, order);
                  });
 }
 
 Result<CompletionPtr> BoundedQueue::fill(Memory& to, uint64_t offset, uint64_t size,
-                                         std::span<const std::byte> pattern, WaitList wait) {
-  return enqueue(
-      "filling", wait,
-      [memory = own(to), offset, size, bytes = Bytes(pattern.begin(), pattern.end())](
-          Queue& queue, WaitList list) { return queue.fill(*memory, offset, size, bytes, list); });
-}
-
-Result<CompletionPtr> BoundedQueue::fill_unobserved(Memory& to, uint64_t offset, uint64_t size,
-                                                    std::span<const std::byte> pattern,
-                                                    WaitList wait) {
-  return enqueue("filling", wait,
+                                         std::span<const std::byte> pattern, Ordering ordering) {
+  return enqueue("filling", ordering,
                  [memory = own(to), offset, size, bytes = Bytes(pattern.begin(), pattern.end())](
-                     Queue& queue, WaitList list) {
-                   return queue.fill_unobserved(*memory, offset, size, bytes, list);
+                     Queue& queue, const Ordering& order) {
+                   return queue.fill(*memory, offset, size, bytes, order);
                  });
 }
 
 Result<CompletionPtr> BoundedQueue::read_image(Memory& from, const ImageBox& box, void* to,
                                                size_t second_pitch, size_t third_pitch,
                                                WaitList wait) {
-  return enqueue(
-      "reading an image", wait,
-      [memory = own(from), box, to, second_pitch, third_pitch](Queue& queue, WaitList list) {
-        return queue.read_image(*memory, box, to, second_pitch, third_pitch, list);
-      });
+  return enqueue("reading an image", wait,
+                 [memory = own(from), box, to, second_pitch, third_pitch](Queue& queue,
+                                                                          const Ordering& order) {
+                   return queue.read_image(*memory, box, to, second_pitch, third_pitch, order.wait);
+                 });
 }
 
 Result<CompletionPtr> BoundedQueue::write_image(Memory& to, const ImageBox& box, const void* from,
                                                 size_t second_pitch, size_t third_pitch,
                                                 WaitList wait) {
-  return enqueue(
-      "writing an image", wait,
-      [memory = own(to), box, from, second_pitch, third_pitch](Queue& queue, WaitList list) {
-        return queue.write_image(*memory, box, from, second_pitch, third_pitch, list);
-      });
+  return enqueue("writing an image", wait,
+                 [memory = own(to), box, from, second_pitch, third_pitch](Queue& queue,
+                                                                          const Ordering& order) {
+                   return queue.write_image(*memory, box, from, second_pitch, third_pitch,
+                                            order.wait);
+                 });
 }
 
 Result<CompletionPtr> BoundedQueue::copy_image(Memory& from, const ImageBox& box, Memory& to,
                                                const std::array<size_t, 3>& origin, WaitList wait) {
-  return enqueue("copying an image", wait,
-                 [source = own(from), box, target = own(to), origin](Queue& queue, WaitList list) {
-                   return queue.copy_image(*source, box, *target, origin, list);
-                 });
+  return enqueue(
+      "copying an image", wait,
+      [source = own(from), box, target = own(to), origin](Queue& queue, const Ordering& order) {
+        return queue.copy_image(*source, box, *target, origin, order.wait);
+      });
 }
 
 Result<CompletionPtr> BoundedQueue::fill_image(Memory& to, const ImageBox& box,
@@ -212,14 +194,15 @@ Result<CompletionPtr> BoundedQueue::fill_image(Memory& to, const ImageBox& box,
   std::array<std::byte, 16> kept{};
   std::copy(color.begin(), color.end(), kept.begin());
   return enqueue("filling an image", wait,
-                 [memory = own(to), box, kept](Queue& queue, WaitList list) {
-                   return queue.fill_image(*memory, box, kept, list);
+                 [memory = own(to), box, kept](Queue& queue, const Ordering& order) {
+                   return queue.fill_image(*memory, box, kept, order.wait);
                  });
 }
 
 Result<CompletionPtr> BoundedQueue::mark(WaitList wait, bool observed) {
-  return enqueue("marking", wait,
-                 [observed](Queue& queue, WaitList list) { return queue.mark(list, observed); });
+  return enqueue("marking", wait, [observed](Queue& queue, const Ordering& order) {
+    return queue.mark(order.wait, observed);
+  });
 }
 
 Status BoundedQueue::flush() {
