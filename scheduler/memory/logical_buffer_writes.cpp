@@ -3,6 +3,7 @@
 // fail.
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "scheduler/memory/logical_buffer.h"
 
 namespace tutti::scheduler {
@@ -80,7 +81,11 @@ Status LogicalBuffer::fetch_written(uint32_t backend, backends::Queue& queue,
   writes_.push_back(copy);
   transfers_.push_back({kHostPlace, range.begin, range.end});
   lock.unlock();
-  Status status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
+  Status status;
+  const Status thrown = guarded([&] {
+    status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
+  });
+  if (!thrown) status = thrown;
   lock.lock();
   const bool shown = std::find(writes_.begin(), writes_.end(), copy) == writes_.end();
   if (!status) std::erase(writes_, copy);
