@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/keep_forever.h"
 #include "base/process_exit.h"
 #include "base/thread_annotations.h"
 
@@ -25,8 +26,8 @@ struct Callers {
 
 // Never destroyed: threads come and go while the process ends.
 Callers& callers() {
-  static auto* made = new Callers;
-  return *made;
+  static NeverDestroyed<Callers> all;
+  return *all;
 }
 
 std::atomic<void (*)()> calling_threads_hook{nullptr};

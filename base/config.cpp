@@ -16,6 +16,7 @@
 #include <toml++/toml.h>
 
 #include "base/lower_case.h"
+#include "base/memory_reserve.h"
 #include "base/nearest.h"
 #include "base/safe_file.h"
 
@@ -258,6 +259,7 @@ void read_settings(LoadedConfig& loaded, const std::string& path, bool must_exis
         fmt::format("{} cannot be read: {}; it is ignored.", path, content.error().message));
     return;
   }
+  const MemoryEnsured memory;  // toml++ would end the process
   const toml::parse_result result = toml::parse(*content, path);
   if (!result) {
     loaded.warnings.push_back(fmt::format("{}:{}: {}. The file is ignored.", path,

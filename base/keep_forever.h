@@ -3,13 +3,31 @@
 // the process ends.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "base/thread_annotations.h"
 
 namespace tutti {
+
+/// An object of static storage duration that is never destroyed, and needs no memory of its own.
+template <class T>
+class NeverDestroyed {
+ public:
+  NeverDestroyed() : object_(::new (memory_) T()) {}
+  NeverDestroyed(const NeverDestroyed&) = delete;
+  NeverDestroyed& operator=(const NeverDestroyed&) = delete;
+
+  T& operator*() { return *object_; }
+  T* operator->() { return object_; }
+
+ private:
+  alignas(T) std::byte memory_[sizeof(T)];
+  T* const object_;
+};
 
 /// Never destroyed, but reachable: leak checkers see that it is meant. Thread-safe.
 template <class T>

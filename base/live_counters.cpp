@@ -16,6 +16,7 @@
 #include <new>
 #include <type_traits>
 
+#include "base/keep_forever.h"
 #include "base/log.h"
 #include "base/thread_annotations.h"
 
@@ -31,8 +32,8 @@ static_assert(sizeof(Header) == 256 && sizeof(Device) == 264 && sizeof(Kernel) =
               "another layout is another version");
 
 std::atomic<File*> the_file{nullptr};
-Mutex adding;                   // records
-auto& path = *new std::string;  // of the file; constant once there is one
+Mutex adding;                      // records
+NeverDestroyed<std::string> path;  // of the file; constant once there is one
 
 template <size_t kSize>
 void put_text(std::array<char, kSize>& to, std::string_view text) {
@@ -109,7 +110,7 @@ void start(const std::string& folder) {
     remove_stale(*opened);
     const std::string name = fmt::format("{}-{}", getpid(), ticks);
     made = make_file(*opened, name, why);
-    path = folder + "/" + name;
+    *path = folder + "/" + name;
   } else {
     why = opened.error().message;
   }
@@ -150,8 +151,8 @@ void remove_stale(const OwnFolder& folder) {
 
 void stop() {
   MutexLock lock(adding);
-  if (!path.empty()) unlink(path.c_str());
-  path.clear();
+  if (!path->empty()) unlink(path->c_str());
+  path->clear();
 }
 
 Header* process() {

@@ -71,10 +71,10 @@ void write(LogLevel at, fmt::string_view format, fmt::format_args arguments) noe
 }
 
 bool first_time(std::string_view text) noexcept {
-  static auto* mutex = new Mutex;
-  static auto* seen = new std::set<std::string, std::less<>>;
+  static NeverDestroyed<Mutex> mutex;
+  static NeverDestroyed<std::set<std::string, std::less<>>> seen;
   try {
-    MutexLock lock(*mutex);
+    const MutexLock lock(*mutex);
     return seen->emplace(text).second;
   } catch (...) {
     return false;

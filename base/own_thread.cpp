@@ -12,6 +12,7 @@
 
 #include "base/calling_threads.h"
 #include "base/guarded.h"
+#include "base/keep_forever.h"
 #include "base/thread_annotations.h"
 #include "base/thread_signals.h"
 
@@ -33,8 +34,8 @@ struct Threads {
 
 // Never destroyed: threads end while the process does.
 Threads& own_threads() {
-  static auto* made = new Threads;
-  return *made;
+  static NeverDestroyed<Threads> all;
+  return *all;
 }
 
 size_t default_stack_bytes() {

@@ -11,6 +11,7 @@
 #include "base/calling_threads.h"
 #include "base/clock.h"
 #include "base/guarded.h"
+#include "base/keep_forever.h"
 #include "base/own_thread.h"
 #include "base/thread_annotations.h"
 
@@ -40,8 +41,8 @@ struct Exit {
 
 // Never destroyed: other threads still let go while exit handlers run.
 Exit& exit_state() {
-  static auto* made = new Exit;
-  return *made;
+  static NeverDestroyed<Exit> state;
+  return *state;
 }
 
 // In the order of all such steps: who holds after this sees it, and who held before is seen.

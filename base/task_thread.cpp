@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/calling_threads.h"
+#include "base/keep_forever.h"
 #include "base/process_exit.h"
 
 namespace tutti {
@@ -20,8 +21,8 @@ struct Living {
 
 // Never destroyed: they may live as long as the process.
 Living& living() {
-  static auto* made = new Living;
-  return *made;
+  static NeverDestroyed<Living> all;
+  return *all;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/guarded.h"
+#include "base/keep_forever.h"
 #include "base/thread_annotations.h"
 #include "scheduler/devices/workers.h"
 
@@ -39,8 +40,8 @@ struct Background {
 };
 
 Background& background() {
-  static auto* made = new Background;  // never destroyed: threads use it during exit
-  return *made;
+  static NeverDestroyed<Background> all;  // threads use it during exit
+  return *all;
 }
 
 }  // namespace

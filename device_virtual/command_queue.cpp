@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/process_exit.h"
 #include "device_virtual/buffer.h"
 #include "device_virtual/event.h"
@@ -38,6 +39,7 @@ Status CommandQueue::enqueue_any(Kind&& work, const Submission& submission) {
   auto command = context_->engine().enqueue(*stream_, std::forward<Kind>(work), options);
   if (!command) return tl::unexpected<Error>(std::move(command).error());
   if (submission.event != nullptr) {
+    const MemoryReserved memory;  // it is enqueued
     *submission.event = (new Event(*this, std::move(*command)))->handle();
   }
   return {};
@@ -60,6 +62,7 @@ std::optional<Status> CommandQueue::launch_again(const scheduler::LaunchableKern
   scheduler::LaunchObserver observer{type};
   auto launched =
       context_->engine().launch_again(*stream_, kernel, shape, local_given, arguments, &observer);
+  const MemoryReserved memory;
   if (launched && *launched) *event = (new Event(*this, std::move(observer.command)))->handle();
   return launched;
 }

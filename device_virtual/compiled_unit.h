@@ -19,7 +19,8 @@
 
 namespace tutti::device_virtual {
 
-/// One T per backend, each made by the first thread that asks for it. Failures are remembered, too.
+/// One T per backend, each made by the first thread that asks for it. Failures are remembered, too,
+/// but not what `make` throws.
 template <typename T>
 class MadeOnce {
  public:
@@ -35,7 +36,16 @@ class MadeOnce {
       if (states_[backend] == State::kMade) return answer(slot);
       states_[backend] = State::kMaking;
     }
-    std::pair<std::unique_ptr<T>, Error> made = make();
+    std::pair<std::unique_ptr<T>, Error> made;
+    try {
+      made = make();
+    } catch (...) {
+      // For want of memory, which says nothing of the next try.
+      const MutexLock lock(mutex_);
+      states_[backend] = State::kNone;
+      made_.notify_all();
+      throw;
+    }
     {
       const MutexLock lock(mutex_);
       slot.object = std::move(made.first);

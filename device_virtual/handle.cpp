@@ -2,6 +2,7 @@
 #include "device_virtual/handle.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace tutti::device_virtual {
 
@@ -13,14 +14,15 @@ constexpr size_t kHandlesPerChunk = 64;
 
 HandlePool::HandlePool(size_t object_size, size_t alignment)
     : stride_((object_size + alignment - 1) / alignment * alignment),
-      alignment_(std::max(alignment, alignof(std::max_align_t))) {}
+      alignment_(std::max(alignment, alignof(std::max_align_t))) {
+  assert(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+}
 
 void* HandlePool::take() {
   const MutexLock lock(mutex_);
   if (free_ == nullptr) {
     // The first `alignment_` bytes link the chunks.
-    auto* chunk = static_cast<std::byte*>(
-        ::operator new(alignment_ + stride_ * kHandlesPerChunk, std::align_val_t(alignment_)));
+    auto* chunk = static_cast<std::byte*>(::operator new(alignment_ + stride_ * kHandlesPerChunk));
     *reinterpret_cast<void**>(chunk) = newest_chunk_;
     newest_chunk_ = chunk;
     for (size_t i = kHandlesPerChunk; i-- > 0;) {

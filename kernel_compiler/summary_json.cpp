@@ -7,6 +7,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/memory_reserve.h"
+
 namespace tutti::kernel_compiler {
 namespace {
 
@@ -381,6 +383,7 @@ std::optional<json> parse(std::string_view text) {
 /// The common frame of every decode function.
 template <typename T, typename Read>
 Result<T> decode(std::string_view text, Read&& read) {
+  const MemoryEnsured memory;  // JSON's destructor needs some
   Reader reader;
   const auto value = parse(text);
   if (!value) {
@@ -396,13 +399,17 @@ Result<T> decode(std::string_view text, Read&& read) {
 
 }  // namespace
 
-std::string encode_summary(const ProgramSummary& summary) { return dump(write_summary(summary)); }
+std::string encode_summary(const ProgramSummary& summary) {
+  const MemoryEnsured memory;
+  return dump(write_summary(summary));
+}
 
 Result<ProgramSummary> decode_summary(std::string_view text) {
   return decode<ProgramSummary>(text, read_summary);
 }
 
 std::string encode_kernel(const KernelSummary& kernel) {
+  const MemoryEnsured memory;
   json value = write_kernel(kernel);
   value["version"] = kSummaryVersion;
   return dump(value);
@@ -416,6 +423,7 @@ Result<KernelSummary> decode_kernel(std::string_view text) {
 }
 
 std::string encode_request(const CompileRequest& request) {
+  const MemoryEnsured memory;
   json headers = json::array();
   for (const EmbeddedHeader& header : request.headers) {
     headers.push_back({{"name", header.name}, {"source", header.source}});
@@ -484,6 +492,7 @@ Result<CompileRequest> decode_request(std::string_view text) {
 }
 
 std::string encode_output(const CompileOutput& output) {
+  const MemoryEnsured memory;
   json units = json::array();
   for (const UnitOutput& unit : output.units) {
     units.push_back({{"preprocessed", unit.preprocessed}, {"rewritten", unit.rewritten}});

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "backends/bounded/bounded_backend.h"
 #include "backends/opencl/device_traits.h"
 #include "backends/opencl/opencl_backend.h"
 #include "base/cl_error_name.h"
@@ -141,12 +142,25 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
   for (const size_t index : selection.devices) {
     FoundDevice device = without_host_cores(found[index], config.keep_cores.value);
     device.traits.index = static_cast<uint32_t>(index);
-    auto backend = std::make_unique<backends::OpenClBackend>(device.device, device.traits,
-                                                             static_cast<uint32_t>(index));
+    const auto make = [device, index]() -> std::unique_ptr<backends::Backend> {
+      return std::make_unique<backends::OpenClBackend>(device.device, device.traits,
+                                                       static_cast<uint32_t>(index));
+    };
+    const uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
+    Result<std::unique_ptr<backends::Backend>> backend = nullptr;
+    if (deadline_ns > 0) {
+      backend = backends::with_deadline(device.traits.device_name, deadline_ns, make);
+    } else {
+      backend = make();
+    }
+    if (!backend) {
+      lines[index].reason = backend.error().message;
+      continue;
+    }
     lines[index].used = true;
     lines[index].reason.clear();
     lines[index].compute_units = device.traits.compute_units;
-    backends.push_back(std::move(backend));
+    backends.push_back(std::move(*backend));
   }
   if (backends.empty()) log(LogLevel::kInfo, "no vendor device can be used");
   if (report) *report = std::move(lines);

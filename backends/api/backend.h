@@ -275,6 +275,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual const DeviceTraits& traits() const = 0;
   virtual Traffic traffic() const { return {}; }
+  /// It has not answered in time, and answers no more. What it was given may still be carried out.
+  virtual bool hangs() const { return false; }
   /// The raw answer of clGetDeviceInfo.
   virtual Result<std::vector<std::byte>> device_info(cl_device_info what) const = 0;
   virtual Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) = 0;

@@ -45,6 +45,11 @@ class BackendSet {
   Place place(uint32_t backend) const {
     return backends_[backend]->traits().shares_host_memory ? kHostPlace : backend + 1;
   }
+  /// What the device was given it may carry out at any time, in the host's memory: nobody else may
+  /// do it in its place, and what it should have written stays failed.
+  bool may_write_late(uint32_t backend) const {
+    return backends_[backend]->hangs() && place(backend) == kHostPlace;
+  }
   /// Some device has memory of its own.
   bool memory_apart() const { return memory_apart_; }
   /// All devices compute in the host's memory, and in the thread that enqueues, flushes or waits.

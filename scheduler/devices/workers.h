@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's threads, and the barrier that no exception of a task passes. They sleep when idle;
+// The engine's threads, and the barrier that no exception of a task passes. What a task needs to
+// come to its end it has (base/memory_reserve.h). They sleep when idle;
 // each runs its tasks in order and is started by its first one. Thread-safe.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/guarded.h"
+#include "base/memory_reserve.h"
 #include "base/task_thread.h"
 
 namespace tutti::scheduler {
@@ -21,12 +23,24 @@ class Worker {
   /// in the latter case now, in the calling thread.
   template <typename Task, typename Failed>
   void post(Task task, Failed failed) {
+    const MemoryReserved reserved;
     const Status posted = guarded([&] {
       thread_.post([task = std::move(task), failed]() mutable {
+        const MemoryReserved kept;
         if (const Status done = guarded(task); !done) failed(done.error());
       });
     });
     if (!posted) failed(posted.error());
+  }
+  /// The same, but where there is no thread for it, the task runs now, in the calling thread.
+  template <typename Task, typename Failed>
+  void post_or_run(Task task, Failed failed) {
+    const MemoryReserved reserved;
+    auto run = [task = std::move(task), failed = std::move(failed)]() mutable {
+      const MemoryReserved kept;
+      if (const Status done = guarded(task); !done) failed(done.error());
+    };
+    if (!guarded([&] { thread_.post(run); })) run();
   }
   /// A task that only makes something faster: without it all goes on.
   template <typename Task>

@@ -99,12 +99,15 @@ void CommandEnds::finish_if_ended(const Ref<Node>& command) {
 }
 
 bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
+  // Before the device is lost, and with it the content that this should have written there.
+  const bool anew = status < 0 && command->direct.load(std::memory_order_acquire) &&
+                    parts_.backends.at(command->backend).hangs() && carry_out_anew(command, status);
   if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
     parts_.backends.health().note_failure(command->backend, Error{status, cl_error_name(status)});
   } else if (status == CL_COMPLETE) {
     parts_.backends.health().note_success(command->backend);
   }
-  if (status < 0 && carry_out_anew(command, status)) return true;
+  if (anew || (status < 0 && carry_out_anew(command, status))) return true;
   bool timed = command->trace != nullptr;
   {
     MutexLock lock(log_.mutex());
@@ -151,7 +154,10 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
 }
 
 bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
-  if (parts_.backends.real_count() < 2 || vendors_gone()) return false;
+  if (parts_.backends.real_count() < 2 || vendors_gone() ||
+      parts_.backends.may_write_late(command->backend)) {
+    return false;
+  }
   // What comes after a failed command in a vendor's queue, by our order alone, may be called off.
   const bool called_off = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   const auto may_be = [&]() TUTTI_REQUIRES(log_.mutex()) {
@@ -170,6 +176,8 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
     if (!may_be()) return false;
     if (const auto* work = std::get_if<KernelWork>(&command->work)) kernel = *work;
     allowed = command->stream->options().backends;
+    const BackendMask others = allowed & ~backend_bit(command->backend);
+    if (parts_.backends.at(command->backend).hangs() && others != 0) allowed = others;
   }
   std::optional<KernelPlan> plan;
   if (kernel) {
@@ -219,7 +227,8 @@ void CommandEnds::look_closely(const Ref<Node>& command) {
 
 void CommandEnds::watch(const Ref<Node>& command) {
   // Watched, so it is no open batch any more.
-  parts_.tasks.post(parts_.workers.device(command->backend), command, [this, command] {
+  // It is in the vendor's hands, and ends only with what is there.
+  parts_.tasks.post_or_run(parts_.workers.device(command->backend), command, [this, command] {
     const Status status = command->completion->wait();
     finish_direct(command, code_of(status));
   });

@@ -63,11 +63,15 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
   return sent;
 }
 
+bool DirectSubmission::others_may(const Submission& refused) const {
+  return parts_.backends.real_count() > 1 && !parts_.backends.may_write_late(refused.backend);
+}
+
 Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& stream,
                                            const Submission& submission, const KernelPlan* plan) {
   auto sent = send_one(command, stream, submission, plan);
   if (!sent) log_.drain(stream, submission.backend);
-  if (!sent && parts_.backends.real_count() > 1 && !submission.marks) {
+  if (!sent && others_may(submission) && !submission.marks) {
     parts_.backends.health().note_failure(submission.backend, sent.error());
     log_.set_running(command);
     parts_.tasks.post(
@@ -149,7 +153,8 @@ void DirectSubmission::send(Waited now) {
       sent = send_one(now.command, *now.stream, now.submission, now.plan ? &*now.plan : nullptr);
     });
     if (passed && !sent) log_.drain(*now.stream, now.submission.backend);
-    if (passed && !sent && parts_.backends.real_count() == 1) {
+    if (passed && !sent && !others_may(now.submission)) {
+      parts_.backends.health().note_failure(now.submission.backend, sent.error());
       log_.finish(now.command, sent.error().code);
     } else if (passed && !sent) {
       parts_.backends.health().note_failure(now.submission.backend, sent.error());

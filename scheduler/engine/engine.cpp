@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/printable.h"
 #include "scheduler/engine/intake.h"
 #include "scheduler/observe/energy_monitor.h"
@@ -32,11 +33,12 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   void ready(Ref<Node> command) override { conductor.ready(command); }
   void watch(Ref<Node> command) override { ends.watch(command); }
   void call_back(Command::Callback callback, cl_int status) override {
-    workers.callbacks().post(
-        [callback = std::move(callback), status] { callback(status); },
-        [](const Error& why) {
-          tutti::log(LogLevel::kError, "a callback is not called, or has failed: {}", why.message);
-        });
+    // Where there is no thread for it, in this one: somebody may wait for what it does.
+    workers.callbacks().post_or_run([callback = std::move(callback), status] { callback(status); },
+                                    [](const Error& why) {
+                                      tutti::log(LogLevel::kError, "a callback has failed: {}",
+                                                 why.message);
+                                    });
   }
 
   // MemoryRoom::Others
@@ -93,6 +95,7 @@ Engine::Engine(BackendSet& backends, EngineSettings settings)
 Engine::~Engine() { released(); }
 
 void Engine::released() {
+  const MemoryReserved reserved;
   if (parts_->batches) parts_->batches->close(nullptr);
 }
 
@@ -101,6 +104,8 @@ std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKerne
                                            ArgumentSource& arguments, LaunchObserver* observer) {
   LaunchBatches* const batches = parts_->batches.get();
   if (batches == nullptr || backends_.health().any_suspect()) return std::nullopt;
+  if (Status filled = fill_memory_reserve(); !filled) return filled;
+  const MemoryReserved reserved;
   return batches->repeat(stream, kernel, shape, local_given, arguments, observer);
 }
 
@@ -117,14 +122,21 @@ Ref<Stream> Engine::create_stream(StreamOptions options) {
   return make_ref<Stream>(backends_, options);
 }
 
-void Engine::abandon(Stream& stream) { parts_->ends.abandon(stream); }
+void Engine::abandon(Stream& stream) {
+  const MemoryReserved reserved;
+  parts_->ends.abandon(stream);
+}
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, Work&& work, const EnqueueOptions& options) {
+  TUTTI_TRY(fill_memory_reserve());
+  const MemoryReserved reserved;
   return parts_->intake.enqueue(stream, std::move(work), options);
 }
 
 Result<Ref<Command>> Engine::enqueue(Stream& stream, KernelWork&& work,
                                      const EnqueueOptions& options) {
+  TUTTI_TRY(fill_memory_reserve());
+  const MemoryReserved reserved;
   return parts_->intake.enqueue(stream, std::move(work), options);
 }
 
@@ -151,9 +163,13 @@ Status Engine::set_user_status(Command& user, cl_int status) {
   return {};
 }
 
-Status Engine::wait(std::span<Command* const> commands) { return parts_->ends.wait_for(commands); }
+Status Engine::wait(std::span<Command* const> commands) {
+  const MemoryReserved reserved;
+  return parts_->ends.wait_for(commands);
+}
 
 Status Engine::flush(Stream& stream) {
+  const MemoryReserved reserved;
   Status flushed;
   for (auto* queue : stream.queues.existing()) {
     if (Status one = queue->flush(); !one) flushed = std::move(one);
@@ -162,7 +178,10 @@ Status Engine::flush(Stream& stream) {
   return backends_.real_count() > 1 ? Status() : flushed;
 }
 
-Status Engine::finish(Stream& stream) { return parts_->ends.finish(stream); }
+Status Engine::finish(Stream& stream) {
+  const MemoryReserved reserved;
+  return parts_->ends.finish(stream);
+}
 
 void Engine::write_out() {
   parts_->energy.stop();

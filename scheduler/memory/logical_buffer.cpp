@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/guarded.h"
 #include "base/process_exit.h"
 #include "scheduler/devices/backend_set.h"
 #include "scheduler/memory/device_transfer.h"
@@ -59,6 +60,15 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
 }
 
 LogicalBuffer::~LogicalBuffer() {
+  const bool used_late =
+      std::any_of(allocations_.begin(), allocations_.end(),
+                  [&](const Allocation& one) { return backends_.at(one.backend).hangs(); });
+  if (used_late) {  // for ever
+    for (Allocation& one : allocations_) static_cast<void>(one.memory.release());
+    if (pinned_) static_cast<void>(pinned_.memory.release());
+    if (pages_) static_cast<void>(new (std::nothrow) HostPages(std::move(*pages_)));
+    return;
+  }
   // Vendors may refer to the host's memory until these are gone.
   for (Allocation& one : allocations_) {
     if (place_on(one.backend) == kHostPlace) continue;
@@ -172,6 +182,13 @@ Status LogicalBuffer::evict(uint32_t backend) {
 
 Place LogicalBuffer::place_on(uint32_t backend) const {
   return image_ ? backend + 1 : backends_.place(backend);
+}
+
+bool LogicalBuffer::may_change_late() const {
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    if (!image_ && backends_.may_write_late(i)) return true;
+  }
+  return false;
 }
 
 bool LogicalBuffer::in_one_memory() const {
@@ -336,7 +353,10 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     lock.unlock();
     const ByteStrips moving = strips_of(rows);
     const PlaceSet untried = rows.first.places & ~tried;
-    const Status status = bring(untried ? untried : rows.first.places, place, rows, moved);
+    Status status;
+    const Status thrown =
+        guarded([&] { status = bring(untried ? untried : rows.first.places, place, rows, moved); });
+    if (!thrown) status = thrown;
     lock.lock();
     if (status) {
       update_map([&](ResidencyMap& map) {

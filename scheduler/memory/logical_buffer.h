@@ -80,6 +80,8 @@ class LogicalBuffer : public MemoryOwner {
   bool has_memory(uint32_t backend) {
     return ready_[backend].load(std::memory_order_acquire) != nullptr;
   }
+  /// A device that hangs may still write in the host's copy.
+  bool may_change_late() const;
   /// Gives the memory on `backend` back, which has a place of its own. What is valid nowhere else
   /// goes to the host's copy first. Nobody else may use the buffer meanwhile.
   Status evict(uint32_t backend);

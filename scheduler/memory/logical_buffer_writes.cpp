@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/guarded.h"
 #include "scheduler/memory/logical_buffer.h"
 
 namespace tutti::scheduler {
@@ -121,7 +122,11 @@ Status LogicalBuffer::fetch_written(uint32_t backend, backends::Queue& queue,
   writes_.push_back(copy);
   transfers_.push_back({kHostPlace, range.begin, range.end});
   lock.unlock();
-  Status status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
+  Status status;
+  const Status thrown = guarded([&] {
+    status = move(from, kHostPlace, {{range.begin, range.end, 0}}, queue);
+  });
+  if (!thrown) status = thrown;
   lock.lock();
   const bool shown = std::find(writes_.begin(), writes_.end(), copy) == writes_.end();
   if (!status) std::erase(writes_, copy);

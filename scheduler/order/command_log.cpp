@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/memory_reserve.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -436,6 +437,7 @@ void CommandLog::note_end(Node& command) {
 }
 
 void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
+  const MemoryReserved reserved;  // or those who wait would do so for ever
   std::vector<std::pair<Ref<Node>, cl_int>> ended{{first, first_status}};
   while (!ended.empty()) {
     auto [command, status] = std::move(ended.back());

@@ -19,6 +19,11 @@ class CommandTasks {
   void post(Worker& worker, const Ref<Node>& command, Task task) {
     worker.post(std::move(task), [this, command](const Error& why) { fail(command, why); });
   }
+  /// The same, but where there is no thread for it, the task runs now, in the calling thread.
+  template <typename Task>
+  void post_or_run(Worker& worker, const Ref<Node>& command, Task task) {
+    worker.post_or_run(std::move(task), [this, command](const Error& why) { fail(command, why); });
+  }
   /// In the calling thread. False: the command has failed.
   template <typename Task>
   bool run(const Ref<Node>& command, Task task) {

@@ -71,7 +71,8 @@ cl_int settle(const Node& command) {
   const auto uses = held_uses(command);
   if (const cl_int error = failed_input(uses)) return error;
   for (const BufferUse& use : uses) {
-    if (use.changes && !use.needed && !use.partly) use.buffer->failed.clear({use.begin, use.end});
+    const bool anew = use.changes && !use.needed && !use.partly;
+    if (anew && !use.buffer->may_change_late()) use.buffer->failed.clear({use.begin, use.end});
   }
   return CL_SUCCESS;
 }

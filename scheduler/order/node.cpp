@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/memory_reserve.h"
 #include "scheduler/order/stream.h"
 
 namespace tutti::scheduler {
@@ -18,6 +19,7 @@ Node::~Node() = default;
 cl_int Node::status() {
   const cl_int known = shown_status.load(std::memory_order_acquire);
   if (known <= CL_COMPLETE) return known;
+  const MemoryReserved reserved;
   if (overtook) {
     for (const auto& before : owner.overtaken(*this)) before->poll();
   }
@@ -56,6 +58,7 @@ void Node::read_vendor_times() {
 }
 
 CommandTimes Node::times() {
+  const MemoryReserved reserved;
   if (status() <= CL_COMPLETE) read_vendor_times();
   CommandTimes known;
   known.ended = ended.load(std::memory_order_acquire);
@@ -66,6 +69,7 @@ CommandTimes Node::times() {
 }
 
 void Node::add_callback(cl_int type, Callback callback) {
+  const MemoryReserved reserved;
   status();  // a direct command that has ended calls back at once
   owner.add_callback(Ref<Node>(this), type, std::move(callback));
 }

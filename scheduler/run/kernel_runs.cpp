@@ -42,6 +42,7 @@ Status KernelRuns::run_once(const Ref<Node>& command, KernelPlan& plan, PackageR
   };
   Status status = run();
   parts_.backends.health().note(backend, status);
+  if (!status && parts_.backends.may_write_late(backend)) return status;
   if (status || !launched) {
     as_before = !status;
     return status;

@@ -125,7 +125,7 @@ bool SplitRun::drop_unreachable() {
 
 bool SplitRun::take_back(size_t participant, const InFlight& package, bool& dropped,
                          const Error& why) {
-  if (vendors_gone()) return false;
+  if (vendors_gone() || parts_.backends.may_write_late(backend(participant))) return false;
   const auto uses = uses_of(backend(participant), package.range);
   if (!merges_.empty()) {
     if (!writes_anew(uses)) return false;

@@ -250,6 +250,7 @@ bool SplitRun::try_launch(size_t participant, Seat& seat, Range range, uint64_t 
   auto package = launch(seat, range, uses, wait);
   if (!package) {
     parts_.backends.health().note_failure(seat.backend, package.error());
+    if (parts_.backends.may_write_late(seat.backend)) fail_with(package.error());
     end_writes(uses, true);
     withdraw(number);
     give_back(participant, range, std::move(package).error());

@@ -24,6 +24,12 @@ Function* in_library(void* library, const char* name) {
   return library != nullptr ? reinterpret_cast<Function*>(dlsym(library, name)) : nullptr;
 }
 
+/// A function of a library that is preloaded (failing_library.cpp).
+template <typename Function>
+Function* preloaded(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,13 +89,16 @@ int main(int argc, char** argv) {
     wrong = "preparation";
   }
   auto* happened = in_library<decltype(faulty_happened)>(library, "faulty_happened");
-  std::printf("%s %d | %s | %s\n", verdict.c_str(), happened != nullptr ? happened() : 0,
+  auto* failed = preloaded<int()>("failing_happened");
+  std::printf("%s %d | %s | %s\n", verdict.c_str(),
+              (happened != nullptr ? happened() : 0) + (failed != nullptr ? failed() : 0),
               error.c_str(), wrong.c_str());
   if (auto* ask = in_library<decltype(faulty_counts)>(library, "faulty_counts"); ask && counts) {
     std::vector<char> text(1 << 16);
     ask(text.data(), text.size());
     std::printf("%s", text.data());
   }
+  if (auto* tell = preloaded<void()>("failing_counts"); tell && counts) tell();
   std::fflush(stdout);
   return 0;
 }

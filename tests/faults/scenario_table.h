@@ -21,7 +21,8 @@
   SCENARIO(fills_and_copies, "fills-and-copies") \
   SCENARIO(sub_buffers, "sub-buffers")           \
   SCENARIO(queues, "queues")                     \
-  SCENARIO(out_of_order, "out-of-order")
+  SCENARIO(out_of_order, "out-of-order")         \
+  SCENARIO(callbacks, "callbacks")
 
 namespace tutti::faults {
 #define SCENARIO(function, name) void function(World& w);

@@ -3,6 +3,7 @@
 // packages are cut by.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <numeric>
 
 #include "scenario_table.h"
@@ -207,6 +208,43 @@ void uploads(World& w) {
   w.launch(kernel, kItems);
   for (size_t i = 0; i < kItems; ++i) x[i] = first[i] + y[i];
   w.read(out, x);
+}
+
+// A launch that waits for the application, which waits for its callback.
+void callbacks(World& w) {
+  Numbers x = noise(kItems);
+  const cl_mem memory = w.buffer_of(x);
+  const cl_kernel kernel = w.kernel("in_place");
+  w.set(kernel, 0, memory);
+  cl_event* const gate = w.event();
+  cl_int code = CL_SUCCESS;
+  *gate = clCreateUserEvent(w.context(), &code);
+  w.call("clCreateUserEvent", code);
+  if (*gate == nullptr) return w.read(memory, x);
+  cl_event* const done = w.event();
+  const size_t items = kItems, local = 64;
+  w.call("clEnqueueNDRangeKernel",
+         clEnqueueNDRangeKernel(w.queue(), kernel, 1, nullptr, &items, &local, 1, gate, done));
+  auto& called = *new std::atomic<bool>(false);  // by a thread that may outlive this
+  bool registered = false;
+  if (*done != nullptr) {
+    code = clSetEventCallback(
+        *done, CL_COMPLETE,
+        [](cl_event, cl_int, void* flag) {
+          static_cast<std::atomic<bool>*>(flag)->store(true);
+          static_cast<std::atomic<bool>*>(flag)->notify_all();
+        },
+        &called);
+    w.call("clSetEventCallback", code);
+    registered = code == CL_SUCCESS;
+  }
+  code = clSetUserEventStatus(*gate, CL_COMPLETE);
+  w.call("clSetUserEventStatus", code);
+  if (code != CL_SUCCESS) clSetUserEventStatus(*gate, CL_COMPLETE);
+  if (*done != nullptr) w.wait({*done});
+  if (registered) called.wait(false);
+  times_three(x);
+  w.read(memory, x);
 }
 
 }  // namespace tutti::faults

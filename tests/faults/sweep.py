@@ -153,7 +153,8 @@ class Runner:
             self.local.cache.mkdir()
         return self.local.cache
 
-    def run(self, case, plan, arguments=(), cache=None, show=False):
+    def run(self, case, plan, arguments=(), cache=None, show=False, preload=(), more=()):
+        """`preload`: libraries; `more`: of the environment."""
         environment = dict(
             os.environ, OCL_ICD_VENDORS=str(self.icd), OCL_ICD_FILENAMES="",
             TUTTI_CONFIG=str(self.folder / "empty.toml"), TUTTI_CACHE=str(cache or self.cache()),
@@ -162,19 +163,26 @@ class Runner:
             POCL_DEVICES="basic basic", FAULTY_VENDOR_PLAN=plan)
         environment.setdefault("TUTTI_LOG", "info" if show else "off")
         if case.memory == "apart":
-            environment["LD_PRELOAD"] = str(self.apart)
+            preload = (*preload, self.apart)
             environment["TUTTI_TEST_APART"] = "gpus"
+        if preload:
+            environment["LD_PRELOAD"] = " ".join(map(str, preload))
+        if plan.endswith(":hang"):
+            environment["TUTTI_DEADLINE"] = "1"  # else the application waits for ever
+        environment.update(more)
         name, _, variant = case.scenario.partition("+")
         command = [str(self.program), "--faulty", str(self.vendor), *arguments, name]
         if variant:
             command.append("--events")
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE,
-                                   stderr=None if show else subprocess.DEVNULL, text=True)
-        ended = await_end(process, self.options.limit, self.options.quiet)
-        if not ended:
-            process.kill()
-        output, _ = process.communicate()  # a few lines, which the pipe holds
+        with tempfile.TemporaryFile("w+") as said:
+            process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                                       stdout=said, stderr=None if show else subprocess.DEVNULL)
+            ended = await_end(process, self.options.limit, self.options.quiet)
+            if not ended:
+                process.kill()
+                process.wait()
+            said.seek(0)
+            output = said.read()
         return process.returncode if ended else "hang", output
 
     def counts(self, case, cache=None):

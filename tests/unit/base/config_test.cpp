@@ -30,6 +30,7 @@ TEST(Config, Defaults) {
   EXPECT_EQ(config.races.value, RaceTrust::kTrust);
   EXPECT_EQ(config.log.value, (LogTarget{LogLevel::kWarning, ""}));
   EXPECT_EQ(config.keep_cores.value, 0u);
+  EXPECT_EQ(config.deadline.value, 0u);
   EXPECT_EQ(config.summary.value, "");
 }
 
@@ -213,7 +214,7 @@ TEST(Config, TheCacheFolder) {
 }
 
 TEST(Config, TheTableTellsEveryOption) {
-  EXPECT_EQ(option_table().size(), 25u);
+  EXPECT_EQ(option_table().size(), 26u);
   for (const OptionInfo& option : option_table()) {
     EXPECT_THAT(std::string(option.variable), HasSubstr("TUTTI_"));
     EXPECT_FALSE(option.key.empty());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/bounded/bounded_backend.h"
 #include "fake_kernels.h"
 #include "scheduler/engine/engine.h"
 
@@ -27,6 +28,11 @@ class EngineTest : public ::testing::Test {
       auto fake = std::make_unique<FakeBackend>(static_cast<uint32_t>(i), devices[i]);
       fakes.push_back(fake.get());
       list.push_back(std::move(fake));
+      if (deadline_ns > 0) {
+        auto made = std::make_shared<std::unique_ptr<backends::Backend>>(std::move(list.back()));
+        list.back() = *backends::with_deadline("a fake device", deadline_ns,
+                                               [made] { return std::move(*made); });
+      }
     }
     set = std::make_unique<scheduler::BackendSet>(std::move(list), memory_limit);
     scheduler::EngineSettings settings;
@@ -128,6 +134,7 @@ class EngineTest : public ::testing::Test {
     return bytes;
   }
 
+  uint64_t deadline_ns = 0;  // 0: devices are not bounded
   scheduler::BalancerSpec balancer;
   std::vector<FakeBackend*> fakes;
   std::unique_ptr<scheduler::BackendSet> set;

@@ -197,6 +197,16 @@ class FakeQueue : public Queue {
         }
       }
     };
+    if (backend_.hang_launches.load() > 0) {
+      --backend_.hang_launches;
+      return post(
+          wait,
+          [this, run] {
+            backend_.awake.wait(false);
+            run();
+          },
+          launch.observed);
+    }
     if (backend_.fail_launches.load() > 0) {
       --backend_.fail_launches;
       failed_ = true;

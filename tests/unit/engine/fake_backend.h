@@ -59,10 +59,16 @@ class FakeBackend : public backends::Backend {
   Result<std::vector<std::unique_ptr<backends::Backend>>> divide(std::span<const uint32_t> units,
                                                                  uint32_t first_number) override;
 
-  std::atomic<int> refuse_launches{0};          // that many launches fail before they start
-  std::atomic<int> fail_launches{0};            // that many are enqueued, compute nothing and fail
-  std::atomic<bool> spoil_failed{false};        // these compute, and fail all the same
-  std::atomic<bool> lost{false};                // every command is refused
+  std::atomic<int> refuse_launches{0};    // that many launches fail before they start
+  std::atomic<int> fail_launches{0};      // that many are enqueued, compute nothing and fail
+  std::atomic<bool> spoil_failed{false};  // these compute, and fail all the same
+  std::atomic<bool> lost{false};          // every command is refused
+  std::atomic<int> hang_launches{0};      // that many begin only when it is `awake`
+  std::atomic<bool> awake{false};
+  void wake_up() {
+    awake = true;
+    awake.notify_all();
+  }
   std::atomic<uint64_t> measured_ns{0};         // so long took each command; 0: as long as it did
   std::atomic<int> throw_launches{0};           // that many launches throw std::bad_alloc
   std::atomic<int64_t> memory_left{INT64_MAX};  // bytes

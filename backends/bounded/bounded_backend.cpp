@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/bounded/bounded_backend.h"
+
+#include <utility>
+
+#include "backends/bounded/bounded_objects.h"
+#include "base/keep_forever.h"
+
+namespace tutti::backends {
+namespace {
+
+using namespace bounded;
+
+class BoundedBackend final : public Backend {
+ public:
+  BoundedBackend(BoundedCalls& calls, std::shared_ptr<Backend> device)
+      : calls_(calls), device_(std::move(device)) {}
+  ~BoundedBackend() override { calls_.drop(std::move(device_)); }
+  BoundedBackend(const BoundedBackend&) = delete;
+  BoundedBackend& operator=(const BoundedBackend&) = delete;
+
+  const DeviceTraits& traits() const override { return device_->traits(); }
+  Traffic traffic() const override { return device_->traffic(); }
+  bool hangs() const override { return calls_.hangs(); }
+  Result<std::vector<std::byte>> device_info(cl_device_info what) const override {
+    return device_->device_info(what);
+  }
+  Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override {
+    TUTTI_ASSIGN(auto made, calls_.run("making a queue", [device = device_, options] {
+      return device->create_queue(options);
+    }));
+    return std::make_unique<BoundedQueue>(calls_, std::move(made));
+  }
+  Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override {
+    return memory([device = device_, size, host] { return device->allocate(size, host); });
+  }
+  Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t size) override {
+    TUTTI_ASSIGN(auto made, calls_.run("allocating", [device = device_, size] {
+      return device->allocate_pinned(size);
+    }));
+    return std::make_unique<BoundedPinnedMemory>(calls_, std::move(made));
+  }
+  Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override {
+    return memory([device = device_, shape] { return device->allocate_image(shape); });
+  }
+  Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
+                                             const ImageShape& shape) override {
+    return memory([device = device_, under = own(buffer), origin, size, shape] {
+      return device->image_over(*under, origin, size, shape);
+    });
+  }
+  Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
+                                                     cl_mem_object_type type) override {
+    return device_->image_formats(flags, type);
+  }
+  BuildResult build(const std::string& source, const std::string& options) override {
+    return built(device_->build(source, options));
+  }
+  BuildResult load(std::span<const std::byte> binary) override {
+    return built(device_->load(binary));
+  }
+  Result<std::vector<std::unique_ptr<Backend>>> divide(std::span<const uint32_t> units,
+                                                       uint32_t first_number) override {
+    TUTTI_ASSIGN(auto parts, device_->divide(units, first_number));
+    // They are the same device, which hangs as a whole.
+    for (auto& part : parts) {
+      part = std::make_unique<BoundedBackend>(calls_, std::shared_ptr<Backend>(std::move(part)));
+    }
+    return parts;
+  }
+  ObjectResult compile(const std::string& source, const std::string& options) override {
+    return device_->compile(source, options);
+  }
+  BuildResult link(std::span<Object* const> objects, const std::string& options) override {
+    return built(device_->link(objects, options));
+  }
+
+ private:
+  template <typename Call>
+  Result<std::unique_ptr<Memory>> memory(Call call) {
+    TUTTI_ASSIGN(auto made, calls_.run("allocating", std::move(call)));
+    return std::make_unique<BoundedMemory>(calls_, std::move(made));
+  }
+  BuildResult built(BuildResult result) {
+    if (result.module) {
+      result.module = std::make_unique<BoundedModule>(calls_, std::move(result.module));
+    }
+    return result;
+  }
+
+  BoundedCalls& calls_;
+  std::shared_ptr<Backend> device_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> with_deadline(const std::string& name, uint64_t deadline_ns,
+                                               std::function<std::unique_ptr<Backend>()> make) {
+  BoundedCalls& calls = *keep_forever(std::make_unique<BoundedCalls>(name, deadline_ns));
+  TUTTI_ASSIGN(
+      auto device,
+      calls.run("trying it out",
+                [make = std::move(make)]() -> Result<std::unique_ptr<Backend>> { return make(); }));
+  return std::make_unique<BoundedBackend>(calls, std::move(device));
+}
+
+}  // namespace tutti::backends

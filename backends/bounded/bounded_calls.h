@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that may wait for a device, with a bound: each is made by a thread of ours, and who waits
+// for it gives up when its time is over. From then on the device hangs: no call is made any more,
+// and what it may still use is kept for ever. Thread-safe; never destroyed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/task_thread.h"
+#include "base/thread_annotations.h"
+
+namespace tutti::backends {
+
+class BoundedCalls {
+ public:
+  BoundedCalls(std::string device, uint64_t deadline_ns)
+      : device_(std::move(device)), deadline_ns_(deadline_ns) {}
+
+  bool hangs() const { return hangs_.load(std::memory_order_acquire); }
+  /// What `call` returns, a Status or Result, or that the device hangs. `call` may outlive this
+  /// function: it owns what it uses. Throws where there is no thread for it.
+  template <typename Call>
+  std::invoke_result_t<Call> run(const char* name, Call call) {
+    auto answer = std::make_shared<std::optional<std::invoke_result_t<Call>>>();
+    if (!await(name, [answer, call = std::move(call)]() mutable { answer->emplace(call()); })) {
+      return gone(name);
+    }
+    if (!*answer) return fail(CL_OUT_OF_HOST_MEMORY);  // it has thrown
+    return *std::move(*answer);
+  }
+  /// What calls answer when the device hangs.
+  tl::unexpected<Error> gone(const char* name) const;
+  /// Lets go of what the device uses, or keeps it where that hangs.
+  void drop(std::shared_ptr<void> object);
+
+ private:
+  /// False: the device hangs.
+  bool await(const char* name, std::function<void()> call) TUTTI_EXCLUDES(mutex_);
+  std::unique_ptr<TaskThread> take_thread() TUTTI_EXCLUDES(mutex_);
+
+  const std::string device_;
+  const uint64_t deadline_ns_;
+  std::atomic<bool> hangs_{false};
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::vector<std::unique_ptr<TaskThread>> idle_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<TaskThread>> hanging_ TUTTI_GUARDED_BY(mutex_);  // these never end
+  std::vector<std::shared_ptr<void>> kept_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti::backends

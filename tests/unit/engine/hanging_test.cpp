@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices that do not answer in time (TUTTI_DEADLINE), on fakes that hang until they are woken up.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "backends/bounded/bounded_objects.h"
+#include "base/clock.h"
+#include "base/keep_forever.h"
+#include "engine_fixture.h"
+#include "scheduler/devices/device_health.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+using backends::BoundedCalls;
+
+constexpr uint64_t kDeadline = 200'000'000;
+
+BoundedCalls& some_calls() {
+  return *keep_forever(std::make_unique<BoundedCalls>("a device", kDeadline));
+}
+
+/// A kernel as the module of a bounded device gives it.
+class BoundedFakeKernel final : public FakeKernel {
+ public:
+  BoundedFakeKernel(KernelSummary summary, FakeFunction function, uint32_t backends)
+      : FakeKernel(std::move(summary), std::move(function), backends),
+        // The fake is not its own: it lives as long as this does.
+        bounded_(some_calls(), std::shared_ptr<backends::Kernel>(
+                                   *FakeKernel::vendor_kernel(0, KernelVariant::kUntouched),
+                                   [](backends::Kernel*) {})) {}
+  Result<backends::Kernel*> vendor_kernel(uint32_t, KernelVariant) override { return &bounded_; }
+
+ private:
+  backends::bounded::BoundedKernel bounded_;
+};
+
+class Hanging : public EngineTest {
+ protected:
+  void begin(const char* devices, SplitMode split) {
+    deadline_ns = kDeadline;
+    start(devices, split);
+    stream = engine->create_stream({});
+  }
+  KernelWork kernel(const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out) {
+    KernelWork work = map_kernel(in, out, 1);
+    work.kernel = *kept.emplace_back(keep_forever(
+        std::make_unique<std::shared_ptr<FakeKernel>>(std::make_shared<BoundedFakeKernel>(
+            summary_of(KernelForm::kMap),
+            [](const FakeItem& item) { run_item(KernelForm::kMap, item); }, set->count()))));
+    return work;
+  }
+  std::vector<std::shared_ptr<FakeKernel>*> kept;  // a device that wakes up still runs them
+  Ref<Stream> stream;
+};
+
+TEST_F(Hanging, CallsEndInTimeAndAllLaterOnesAtOnce) {
+  BoundedCalls& calls = some_calls();
+  EXPECT_TRUE(calls.run("a call", [] { return Status(); }));
+  EXPECT_EQ(calls.run("a call", []() -> Result<int> { return 7; }), 7);
+  EXPECT_FALSE(calls.hangs());
+  auto awake = std::make_shared<std::atomic<bool>>(false);
+  std::thread other([&] {
+    EXPECT_EQ(code_of(calls.run("another call",
+                                [awake] {
+                                  awake->wait(false);
+                                  return Status();
+                                })),
+              CL_DEVICE_NOT_AVAILABLE);
+  });
+  const uint64_t begun = now_ns();
+  const Status status = calls.run("a call", [awake] {
+    awake->wait(false);
+    return Status();
+  });
+  EXPECT_EQ(code_of(status), CL_DEVICE_NOT_AVAILABLE);
+  EXPECT_GE(now_ns() - begun, kDeadline / 2);  // the other one may have begun before
+  other.join();
+  EXPECT_TRUE(calls.hangs());
+  bool called = false;
+  EXPECT_FALSE(calls.run("a call", [&] {
+    called = true;
+    return Status();
+  }));
+  EXPECT_FALSE(called);
+  *awake = true;
+  awake->notify_all();
+}
+
+TEST_F(Hanging, AThrowingCallIsAFailureAndNoHang) {
+  BoundedCalls& calls = some_calls();
+  EXPECT_EQ(code_of(calls.run("a call", []() -> Status { throw std::bad_alloc(); })),
+            CL_OUT_OF_HOST_MEMORY);
+  EXPECT_FALSE(calls.hangs());
+}
+
+TEST_F(Hanging, BoundedDevicesComputeAsOthersDo) {
+  for (const char* devices : {"d", "dd", "hh", "hd", "gg", "pp", "cc"}) {
+    for (const SplitMode split : {SplitMode::kForce, SplitMode::kNever}) {
+      SCOPED_TRACE(devices);
+      begin(devices, split);
+      auto a = buffer(2), b = buffer(5), c = buffer(6);
+      ASSERT_TRUE(enqueue(*stream, kernel(a, b)));
+      ASSERT_TRUE(enqueue(*stream, kernel(b, c)));
+      EXPECT_TRUE(engine->finish(*stream));
+      EXPECT_EQ(read(*stream, c), filled(22));
+      engine.reset();
+    }
+  }
+}
+
+TEST_F(Hanging, WithMemoryOfItsOwnOthersComputeInItsPlace) {
+  for (const SplitMode split : {SplitMode::kForce, SplitMode::kNever}) {
+    begin("dd", split);
+    auto a = buffer(2), b = buffer(5);
+    for (auto* fake : fakes) fake->awake = false;
+    fakes[0]->hang_launches = 1;
+    const auto launch = enqueue(*stream, kernel(a, b));
+    ASSERT_TRUE(launch);
+    EXPECT_TRUE(engine->finish(*stream));
+    EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+    EXPECT_EQ(read(*stream, b), filled(7));
+    if (fakes[0]->hang_launches == 0) {
+      EXPECT_TRUE(set->at(0).hangs());
+      EXPECT_EQ(set->health().lost(), backend_bit(0));
+    }
+    // What it does when it wakes up is of no account.
+    fakes[0]->wake_up();
+    ASSERT_TRUE(enqueue(*stream, kernel(b, a)));
+    EXPECT_TRUE(engine->finish(*stream));
+    EXPECT_EQ(read(*stream, a), filled(22));
+    EXPECT_EQ(read(*stream, b), filled(7));
+    engine.reset();
+  }
+}
+
+TEST_F(Hanging, InTheHostsMemoryWhatItShouldHaveWrittenStaysFailed) {
+  for (const char* devices : {"h", "hh"}) {
+    SCOPED_TRACE(devices);
+    begin(devices, SplitMode::kNever);
+    auto a = buffer(2), b = buffer(5), c = buffer(6);
+    for (auto* fake : fakes) fake->hang_launches = 1;
+    const auto launch = enqueue(*stream, kernel(a, b));
+    ASSERT_TRUE(launch);
+    static_cast<void>(engine->finish(*stream));
+    EXPECT_LT((*launch)->status(), 0);
+    std::vector<std::byte> bytes(kBytes, std::byte{9});
+    const auto get = [&](const Ref<LogicalBuffer>& from) {
+      return enqueue(*stream, ReadWork{whole(from), 0, kBytes, bytes.data()}, {}, true).has_value();
+    };
+    EXPECT_FALSE(get(b));
+    // New content might be overwritten at any time.
+    static_cast<void>(enqueue(*stream, WriteWork{whole(b), 0, kBytes, bytes.data()}, {}, true));
+    EXPECT_FALSE(get(b));
+    EXPECT_TRUE(get(c));
+    EXPECT_EQ(bytes, filled(6));
+    for (auto* fake : fakes) fake->wake_up();
+    engine.reset();
+  }
+}
+
+}  // namespace
+}  // namespace tutti::testing
