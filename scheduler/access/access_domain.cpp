@@ -276,6 +276,19 @@ bool AccessDomain::package_values(uint32_t dimension, uint64_t first, uint64_t c
   return settle(values);
 }
 
+bool AccessDomain::fix(SymbolId symbol, Wide value, Values& values) const {
+  values.of[symbol] = {0, {value, value}};
+  for (int round = 0; round < 2; ++round) {
+    for (const Fact& fact : facts_) {
+      if (!apply_fact(fact.form, values)) return false;
+    }
+    for (uint32_t d = 0; d < 3; ++d) {
+      if (!relate_ids(values, d)) return false;
+    }
+  }
+  return true;
+}
+
 void AccessDomain::slice_values(uint32_t dimension, Values& values) const {
   for (size_t i = 0; i < kIdSymbols + loop_count_; ++i) values.of[i] = launch_.of[i];
   const DimensionShape& shape = shape_[dimension];

@@ -102,6 +102,8 @@ class AccessDomain {
   /// Symbols' values in slices [first, first + count) of `dimension`; false: nothing executes
   /// there.
   bool package_values(uint32_t dimension, uint64_t first, uint64_t count, Values& values) const;
+  /// Narrows a package's values to those at which the symbol has this one; false: there are none.
+  bool fix(affine::SymbolId symbol, affine::Wide value, Values& values) const;
   /// Symbols' values as functions of the slice index along `dimension`.
   void slice_values(uint32_t dimension, Values& values) const;
 

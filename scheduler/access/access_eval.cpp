@@ -2,6 +2,7 @@
 #include "scheduler/access/access_eval.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "scheduler/access/access_use.h"
@@ -93,8 +94,31 @@ void extend(ByteRange& range, const ByteRange& other) {
 
 uint64_t read_bytes(const std::vector<ArgumentUse>& uses) {
   uint64_t total = 0;
-  for (const ArgumentUse& use : uses) total += use.read.end - use.read.begin;
+  for (const ArgumentUse& use : uses) total += use.read.size() - use.unread.size();
   return total;
+}
+
+/// What a package loads of a window.
+struct Load {
+  uint32_t window = 0;
+  ByteRange range;
+};
+
+/// Sets `unread` by what is loaded of each window: the largest gap.
+void find_unread(std::vector<Load>& loads, std::vector<ArgumentUse>& uses) {
+  std::sort(loads.begin(), loads.end(), [](const Load& a, const Load& b) {
+    return a.window != b.window ? a.window < b.window : a.range.begin < b.range.begin;
+  });
+  uint64_t end = 0;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    const auto& [window, range] = loads[i];
+    ArgumentUse& use = uses[window];
+    if (i == 0 || loads[i - 1].window != window) end = range.end;
+    if (range.begin > end && range.begin - end > use.unread.size()) {
+      use.unread = {end, range.begin};
+    }
+    end = std::max(end, range.end);
+  }
 }
 
 }  // namespace
@@ -108,6 +132,15 @@ struct LaunchAccess::Impl {
 
   void add_accesses(const LaunchShape& shape, std::span<const ArgumentValue> arguments);
   std::vector<ArgumentUse> package(uint32_t dimension, uint64_t first, uint64_t count) const;
+  /// The bytes that a use touches in slices [slices.lo, slices.hi] along `dimension`, where symbols
+  /// have these values.
+  ByteRange touched(const AccessUse& use, const AccessDomain::Values& values, uint32_t dimension,
+                    const Interval& slices) const;
+  /// The same in two parts, where an index that wraps around does so in these slices. Else the
+  /// second one is empty.
+  std::array<ByteRange, 2> touched_in_parts(const AccessUse& use,
+                                            const AccessDomain::Values& values, uint32_t dimension,
+                                            const Interval& slices) const;
   /// What the verdict knows beyond bounding ranges.
   void apply_verdict(uint64_t first, uint64_t count, std::vector<ArgumentUse>& uses) const;
 };
@@ -321,14 +354,64 @@ void LaunchAccess::Impl::apply_verdict(uint64_t first, uint64_t count,
         uses[i].merge = region.mode;
         extend(uses[i].write.range, {std::max(region.range.begin, window.origin) - window.origin,
                                      std::min(region.range.end - window.origin, window.size)});
-        if (region.mode == MergeMode::kAtomic) uses[i].read = {};
+        if (region.mode == MergeMode::kAtomic) uses[i].read = uses[i].unread = {};
       }
     }
   }
 }
 
+ByteRange LaunchAccess::Impl::touched(const AccessUse& use, const AccessDomain::Values& values,
+                                      uint32_t dimension, const Interval& slices) const {
+  const Window& window = launch.windows[use.window];
+  if (!use.bounded) return {0, window.size};
+  Interval offsets = launch.domains[use.domain].band(values, use.offset, use.alternates).rest;
+  const Band& slice = use.slice[dimension];
+  if (slice.rest.bounded()) {
+    // No wider than what the verdict was proven with.
+    const Wide low = slice.step * slices.lo;
+    const Wide high = slice.step * slices.hi;
+    offsets = intersect(offsets,
+                        {std::min(low, high) + slice.rest.lo, std::max(low, high) + slice.rest.hi});
+  }
+  offsets = intersect(offsets, use.launch);
+  if (offsets.empty()) return {};
+  return clip({offsets.lo, offsets.hi + use.access->size}, window);
+}
+
+std::array<ByteRange, 2> LaunchAccess::Impl::touched_in_parts(const AccessUse& use,
+                                                              const AccessDomain::Values& values,
+                                                              uint32_t dimension,
+                                                              const Interval& slices) const {
+  const ByteRange all = touched(use, values, dimension, slices);
+  std::array<ByteRange, 2> best{all, {}};
+  if (!use.bounded) return best;
+  const AccessDomain& domain = launch.domains[use.domain];
+  uint64_t least = all.size();
+  for (const affine::Term& term : use.offset) {
+    // x mod c is x - c * floor(x / c): each of two quotients has its own part.
+    const Symbol& symbol = domain.symbols()[term.symbol];
+    const Band& quotient = values.of[term.symbol];
+    if (symbol.kind != SymbolKind::kFloorDiv || symbol.fresh || quotient.step != 0 ||
+        !quotient.rest.bounded() || quotient.rest.hi - quotient.rest.lo != 1) {
+      continue;
+    }
+    std::array<ByteRange, 2> parts;
+    for (size_t i = 0; i < 2; ++i) {
+      AccessDomain::Values fixed = values;
+      if (domain.fix(term.symbol, quotient.rest.lo + static_cast<Wide>(i), fixed)) {
+        parts[i] = touched(use, fixed, dimension, slices);
+      }
+    }
+    if (parts[0].size() + parts[1].size() >= least) continue;
+    least = parts[0].size() + parts[1].size();
+    best = parts;
+  }
+  return best;
+}
+
 std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_t first,
                                                      uint64_t count) const {
+  std::vector<Load> loads;
   std::vector<ArgumentUse> result(launch.windows.size());
   for (size_t i = 0; i < result.size(); ++i) result[i].argument = launch.windows[i].argument;
   if (count == 0) return result;
@@ -344,25 +427,18 @@ std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_
     const Interval slices =
         intersect(use.slices[dimension], {Wide{first}, Wide{first} + count - 1});
     if (!executes || slices.empty()) continue;
-    ByteRange range{0, launch.windows[use.window].size};
-    if (use.bounded) {
-      Interval offsets = where.band(values, use.offset, use.alternates).rest;
-      const Band& slice = use.slice[dimension];
-      if (slice.rest.bounded()) {
-        // No wider than what the verdict was proven with.
-        const Wide low = slice.step * slices.lo;
-        const Wide high = slice.step * slices.hi;
-        offsets = intersect(
-            offsets, {std::min(low, high) + slice.rest.lo, std::max(low, high) + slice.rest.hi});
-      }
-      offsets = intersect(offsets, use.launch);
-      if (offsets.empty()) continue;
-      range = clip({offsets.lo, offsets.hi + use.access->size}, launch.windows[use.window]);
-    }
     ArgumentUse& out = result[use.window];
-    if (use.access->kind != AccessKind::kStore) extend(out.read, range);
-    if (use.access->kind != AccessKind::kLoad) extend(out.write.range, range);
+    if (use.access->kind != AccessKind::kLoad) {
+      extend(out.write.range, touched(use, values, dimension, slices));
+    }
+    if (use.access->kind == AccessKind::kStore) continue;
+    for (const ByteRange& range : touched_in_parts(use, values, dimension, slices)) {
+      if (range.empty()) continue;
+      extend(out.read, range);
+      loads.push_back({use.window, range});
+    }
   }
+  find_unread(loads, result);
   if (dimension == split_dimension) apply_verdict(first, count, result);
   if (!cover) return result;
   for (uint32_t i = 0; i < result.size(); ++i) {

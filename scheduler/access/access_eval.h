@@ -53,6 +53,9 @@ struct ArgumentValue {
   uint64_t unit = 1;
 };
 
+/// Less travels along with what is beside it as fast as a second transfer begins.
+inline constexpr uint64_t kWorthLeavingOut = 64 * 1024;
+
 /// What one package does to one argument, in bytes of its window.
 struct ArgumentUse {
   uint32_t argument = 0;
@@ -63,6 +66,13 @@ struct ArgumentUse {
   bool overwrites = false;
   // Other than kDisjoint: the writes belong to one of regions(), and say what the launch writes.
   MergeMode merge = MergeMode::kDisjoint;
+  ByteRange unread{};  // within `read`: the largest piece of which nothing is loaded; or empty
+  /// What is to be moved for `read`: without `unread` where that is worth a second transfer, and
+  /// else the second range is empty.
+  std::array<ByteRange, 2> read_parts() const {
+    if (unread.size() < kWorthLeavingOut) return {read, ByteRange{}};
+    return {ByteRange{read.begin, unread.begin}, ByteRange{unread.end, read.end}};
+  }
   bool operator==(const ArgumentUse&) const = default;
 };
 

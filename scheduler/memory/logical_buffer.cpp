@@ -341,7 +341,11 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     const SegmentRows rows = rows_of(missing).front();
     const uint64_t begin = rows.first.begin;
     const uint64_t end = rows.end();
-    if (transferring_locked(place, begin, end)) {
+    // A device that does one thing at a time, and hands it out already, is not asked twice.
+    const bool handed_out = (rows.first.places & place_bit(kHostPlace)) == 0 &&
+                            backends_.traits(first_of(rows.first.places) - 1).serial &&
+                            transferring_locked(kHostPlace, begin, end);
+    if (handed_out || transferring_locked(place, begin, end)) {
       transfer_ended_.wait(mutex_);
       continue;
     }

@@ -2,11 +2,40 @@
 // What launches in progress write in a buffer, and what is left of it where they, or their device,
 // fail.
 #include <algorithm>
+#include <tuple>
 
 #include "base/guarded.h"
 #include "scheduler/memory/logical_buffer.h"
 
 namespace tutti::scheduler {
+namespace {
+
+/// Makes one of strips that lie beside each other in every period, or of ranges one behind the
+/// other. False: `next` is none such.
+bool join(ByteStrips& strips, const ByteStrips& next) {
+  if (strips.period != next.period || strips.empty() || next.empty()) return false;
+  if (!strips.strided()) {
+    if (strips.range.end != next.range.begin) return false;
+    strips.range.end = next.range.end;
+    return true;
+  }
+  const auto whole = [](const ByteStrips& some) {
+    const auto begin = static_cast<int64_t>(some.range.begin) - some.phase;
+    const auto end = static_cast<int64_t>(some.range.end - some.length) - some.phase;
+    const auto period = static_cast<int64_t>(some.period);
+    return some.range.size() >= some.length && begin % period == 0 && end % period == 0;
+  };
+  if (!whole(strips) || !whole(next) || strips.length + next.length > strips.period ||
+      strips.range.begin + strips.length != next.range.begin ||
+      strips.range.end + next.length != next.range.end) {
+    return false;
+  }
+  strips.length += next.length;
+  strips.range.end = next.range.end;
+  return true;
+}
+
+}  // namespace
 
 void LogicalBuffer::begin_write(const void* launch, Place place, const ByteStrips& given) {
   const ByteStrips strips = widened(given);
@@ -34,7 +63,19 @@ void LogicalBuffer::end_writes(const void* launch, bool discard) {
   for (const LaunchWrite& write : writes_) {
     if (write.launch == launch && !write.copy) ended.push_back(write);
   }
+  // Packages lie side by side: of thousands of strips each is noted once for all of a device's.
+  std::sort(ended.begin(), ended.end(), [](const LaunchWrite& a, const LaunchWrite& b) {
+    return std::tie(a.place, a.strips.range.begin) < std::tie(b.place, b.strips.range.begin);
+  });
+  std::vector<LaunchWrite> joined;
   for (const LaunchWrite& write : ended) {
+    if (!joined.empty() && joined.back().place == write.place &&
+        join(joined.back().strips, write.strips)) {
+      continue;
+    }
+    joined.push_back(write);
+  }
+  for (const LaunchWrite& write : joined) {
     if (!discard) show_locked(write);
   }
   std::erase_if(writes_, [&](const LaunchWrite& write) { return write.launch == launch; });

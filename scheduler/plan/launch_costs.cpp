@@ -129,8 +129,9 @@ double LaunchCosts::transfers(const ArgumentSet& arguments, std::span<const Argu
   for (const ArgumentUse& use : uses) {
     const BufferView& view = arguments[use.argument].view;
     if (!view.buffer) continue;
-    if (!use.read.empty()) {
-      const ByteRange range{view.origin + use.read.begin, view.origin + use.read.end};
+    for (const ByteRange& part : use.read_parts()) {
+      if (part.empty()) continue;
+      const ByteRange range{view.origin + part.begin, view.origin + part.end};
       seconds += transfer(*view.buffer, {.range = range}, backend);
     }
     if (!use.write.empty() && !use.overwrites && use.merge == MergeMode::kDisjoint) {

@@ -29,12 +29,17 @@ std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan
     one.place = view.buffer->place_on(backend);
     one.argument = use.argument;
     one.overwrites = use.overwrites;
-    if (!use.read.empty()) {
-      one.read = {view.origin + use.read.begin, view.origin + use.read.end};
-    }
     if (!use.write.empty() && (!plan.split || use.merge == MergeMode::kDisjoint)) {
       one.write = use.write.moved(view.origin);
     }
+    const auto read = [&](const ByteRange& part) {
+      return ByteRange{view.origin + part.begin, view.origin + part.end};
+    };
+    const auto [part, other] = use.read_parts();
+    if (!part.empty()) one.read = read(part);
+    if (other.empty()) continue;
+    PackageUse more{one.buffer, one.place, read(other), {}, false, false, use.argument};
+    uses.push_back(more);
   }
   return uses;
 }

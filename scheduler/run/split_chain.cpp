@@ -208,15 +208,17 @@ uint64_t SplitRun::bytes_between(const KernelWork& next, const KernelPlan& plan)
   for (const Part& part : parts_of(plan)) {
     for (const ArgumentUse& use : plan.touched(part.range.first, part.range.count)) {
       const BufferView& view = (*next.arguments)[use.argument].view;
-      if (!view.buffer || use.read.empty()) continue;
+      if (!view.buffer) continue;
       for (const Part& own_part : own_parts) {
         if (own_part.backend == part.backend) continue;
         for (const PackageUse& own : uses_of(own_part.backend, own_part.range)) {
           if (own.buffer != view.buffer.get() || own.place == own.buffer->place_on(part.backend)) {
             continue;
           }
-          own.write.for_each_in(view.origin + use.read.begin, view.origin + use.read.end,
-                                [&](uint64_t from, uint64_t to) { bytes += to - from; });
+          for (const ByteRange& read : use.read_parts()) {
+            own.write.for_each_in(view.origin + read.begin, view.origin + read.end,
+                                  [&](uint64_t from, uint64_t to) { bytes += to - from; });
+          }
         }
       }
     }

@@ -20,7 +20,8 @@ struct Allowed {
     const auto mark = [&](Bytes& bytes, uint64_t begin, uint64_t end) {
       for (uint64_t i = begin; i < end; ++i) bytes.at(argument.origin + i) = 1;
     };
-    mark(read[argument.root], use.read.begin, use.read.end);
+    mark(read[argument.root], use.read.begin, use.unread.empty() ? use.read.end : use.unread.begin);
+    if (!use.unread.empty()) mark(read[argument.root], use.unread.end, use.read.end);
     use.write.for_each(
         [&](uint64_t begin, uint64_t end) { mark(written[argument.root], begin, end); });
   }
@@ -35,7 +36,8 @@ std::string broken_promise(const KernelCase& kernel, const ArgumentUse& use,
   std::string broken;
   use.write.for_each([&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end && broken.empty(); ++i) {
-      const bool read = i >= use.read.begin && i < use.read.end;
+      const bool read =
+          i >= use.read.begin && i < use.read.end && !(i >= use.unread.begin && i < use.unread.end);
       if (read || touched.stored[argument.root].at(argument.origin + i)) continue;
       broken = "argument " + std::to_string(use.argument) + " byte " + std::to_string(i) +
                " is promised to be stored, and is not";

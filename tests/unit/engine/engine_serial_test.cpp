@@ -54,6 +54,29 @@ TEST_F(EngineSerial, WhatOthersNeedLeavesADeviceBeforeItComputes) {
   }
 }
 
+TEST_F(EngineSerial, WhatIsOnItsWayToTheHostIsNotAskedForAgain) {
+  start("ss", SplitMode::kAuto);
+  const auto moved = buffer(7);
+  const Place first = moved->place_on(0), second = moved->place_on(1);
+  ASSERT_TRUE(moved->make_valid(first, 0, kBytes));
+  moved->set_exclusive(first, 0, kBytes);
+  ASSERT_TRUE(moved->device_memory(1));
+  fakes[0]->bytes_out = 0;
+  std::atomic<bool> free{false};
+  fakes[0]->only_thread().post([&] { free.wait(false); });
+  std::thread handing_out([&] { EXPECT_TRUE(moved->make_valid(kHostPlace, 0, kBytes)); });
+  while (fakes[0]->bytes_out == 0) std::this_thread::yield();
+  std::thread asking([&] { EXPECT_TRUE(moved->make_valid(second, 0, kBytes)); });
+  // Who asks again does so by now, most likely.
+  for (int i = 0; i < 10000 && fakes[0]->bytes_out == kBytes; ++i) std::this_thread::yield();
+  free = true;
+  free.notify_all();
+  handing_out.join();
+  asking.join();
+  EXPECT_EQ(fakes[0]->bytes_out, kBytes);
+  EXPECT_TRUE(moved->valid_at(second, 0, kBytes));
+}
+
 TEST_F(EngineSerial, WaitingForKernelsIsNoPartOfATransfer) {
   constexpr uint64_t kLarge = 2 << 20;
   for (const bool serial : {true, false}) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices with little memory: what goes, what stays, what fails. (That contents stay right, also
 // with several streams, is shown by the "_full" cases of engine_property_test.cpp.)
+#include <random>
+
 #include "engine_fixture.h"
 
 namespace tutti::testing {
@@ -121,6 +123,45 @@ TEST_F(EngineMemory, AllocationsAreKeptForTheNextBuffer) {
   ASSERT_TRUE(first->device_memory(0));
   ASSERT_TRUE(second->device_memory(0));
   EXPECT_EQ(fakes[0]->allocations, 3u);
+}
+
+// Packages of a launch that lie beside each other are shown at once, to the byte.
+TEST_F(EngineMemory, WhatALaunchWroteBelongsToItsWriter) {
+  start("dd", SplitMode::kAuto);
+  const Place places[] = {set->place(0), set->place(1)};
+  std::minstd_rand random(5);
+  for (int round = 0; round < 200; ++round) {
+    const auto b = buffer(1);
+    for (const Place place : places) ASSERT_TRUE(b->make_valid(place, 0, kBytes));
+    const int launch = 0;
+    constexpr uint64_t kPeriod = 64;
+    const uint64_t period = random() % 3 == 0 ? 0 : kPeriod;
+    std::vector<Place> writer(kBytes, kHostPlace);
+    uint64_t length = 0;
+    for (uint64_t at = random() % 5; at < kPeriod; at += length + random() % 2) {
+      length = std::min<uint64_t>(1 + random() % 12, kPeriod - at);
+      const Place place = places[random() % 2];
+      ByteStrips strips{.range = {at, at + length}};
+      if (period != 0) {
+        strips = {{at, kBytes - kPeriod + at + length}, static_cast<int64_t>(at), period, length};
+        // Not all begin and end with a strip of their own.
+        if (random() % 4 == 0) strips.range.begin += random() % (2 * kPeriod);
+        if (random() % 4 == 0) strips.range.end -= random() % (2 * kPeriod);
+      }
+      b->begin_write(&launch, place, strips);
+      strips.for_each([&](uint64_t begin, uint64_t end) {
+        std::fill(writer.begin() + static_cast<ptrdiff_t>(begin),
+                  writer.begin() + static_cast<ptrdiff_t>(end), place);
+      });
+    }
+    b->end_writes(&launch);
+    for (uint64_t byte = 0; byte < kBytes; ++byte) {
+      for (const Place place : {kHostPlace, places[0], places[1]}) {
+        const bool expected = writer[byte] == kHostPlace || writer[byte] == place;
+        ASSERT_EQ(b->valid_at(place, byte, byte + 1), expected) << round << ", byte " << byte;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -103,6 +103,8 @@ class Case {
       if (access.kind == AccessKind::kLoad) {
         RC_ASSERT(use->read.begin <= touch.begin);
         RC_ASSERT(touch.end <= use->read.end);
+        const ByteRange& unread = use->unread;
+        RC_ASSERT(unread.empty() || touch.end <= unread.begin || unread.end <= touch.begin);
         continue;
       }
       for (uint64_t b = touch.begin; b < touch.end; ++b) RC_ASSERT(contains(use->write, b));
@@ -112,6 +114,10 @@ class Case {
       RC_ASSERT(use.read.end <= size);
       RC_ASSERT(use.write.range.end <= size);
       RC_ASSERT(use.read.begin <= use.read.end);
+      if (!use.unread.empty()) {
+        RC_ASSERT(use.read.begin < use.unread.begin);
+        RC_ASSERT(use.unread.end < use.read.end);
+      }
       RC_ASSERT(use.write.range.begin <= use.write.range.end);
       if (!use.write.empty() && use.write.range.size() < size) ++claims.tight;
       if (!use.overwrites || execution_.undefined) continue;

@@ -170,6 +170,52 @@ TEST(AccessEval, DivisionAndRemainderGiveBackTheId) {
   }
 }
 
+TEST(AccessEval, NeighboursThatWrapAroundAreReadInTwoParts) {
+  // out[y*w + x] = in[((y + h - 1) % h)*w + x] + in[((y + 1) % h)*w + x]
+  constexpr uint64_t kRow = 256 * 4, kAll = 512 * kRow;
+  KernelMaker k;
+  const auto in = k.buffer("in", kAll);
+  const auto out = k.buffer("out", kAll);
+  const auto w = k.scalar("w", 256);
+  const auto h = k.scalar("h", 512);
+  const auto x = k.trunc(k.gid(0));
+  const auto y = k.trunc(k.gid(1));
+  const auto at = [&](auto row) { return k.times(k.sext(k.add(k.mul(row, k.arg(w)), x)), 4); };
+  k.load(in, at(k.op(ExprKind::kSRem, k.plus(k.add(y, k.arg(h)), -1), k.arg(h))));
+  k.load(in, at(k.op(ExprKind::kSRem, k.plus(y, 1), k.arg(h))));
+  k.store(out, at(y));
+  const auto access = k.evaluate(launch_2d(256, 512, 16, 8));
+  ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint) << access.verdict().reason;
+  ASSERT_EQ(access.verdict().dimension, 1u);
+  const auto upper = use_of(access.package(1, 0, 32), in);
+  EXPECT_EQ(upper.read, (ByteRange{0, kAll}));
+  EXPECT_EQ(upper.unread, (ByteRange{257 * kRow, 511 * kRow}));
+  EXPECT_EQ(upper.read_parts()[1], (ByteRange{511 * kRow, kAll}));
+  EXPECT_EQ(use_of(access.package(1, 32, 32), in).unread, (ByteRange{kRow, 255 * kRow}));
+  const auto middle = use_of(access.package(1, 8, 8), in);
+  EXPECT_EQ(middle.read, (ByteRange{63 * kRow, 129 * kRow}));
+  EXPECT_EQ(middle.read_parts()[0], middle.read);
+  EXPECT_TRUE(use_of(access.whole(), in).unread.empty());
+}
+
+TEST(AccessEval, WhatLiesBetweenArraysOfOneBufferIsNotMoved) {
+  // out[i] = in[i] + in[n + i]
+  KernelMaker k;
+  const auto in = k.buffer("in", 2 << 20);
+  const auto out = k.buffer("out", 1 << 20);
+  k.load(in, k.times(k.gid(0), 4));
+  k.load(in, k.times(k.plus(k.gid(0), 1 << 18), 4));
+  k.store(out, k.times(k.gid(0), 4));
+  const auto access = k.evaluate(launch_1d(1 << 18, 64));
+  const auto half = use_of(access.package(0, 0, 2048), in);
+  EXPECT_EQ(half.read_parts()[0], (ByteRange{0, 1 << 19}));
+  EXPECT_EQ(half.read_parts()[1], (ByteRange{1 << 20, (1 << 20) + (1 << 19)}));
+  // Not worth a transfer of its own.
+  const auto most = use_of(access.package(0, 0, 4092), in);
+  EXPECT_EQ(most.unread.size(), 1024u);
+  EXPECT_EQ(most.read_parts()[0], most.read);
+}
+
 TEST(AccessEval, ButterflyStaysWithinItsGroup) {
   KernelMaker k;
   const auto data = k.buffer("data", 4096);
