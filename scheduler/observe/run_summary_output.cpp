@@ -15,7 +15,7 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr size_t kColumns = 80;
+constexpr size_t kSummaryColumns = 80;
 
 std::string counted(uint64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
@@ -51,7 +51,7 @@ std::string times_as_fast(double gain) {
 
 /// `text` indented, broken into lines that are indented further.
 std::string lines(size_t indentation, std::string_view text) {
-  return paragraph(std::string(indentation, ' '), text, indentation + 2, kColumns);
+  return paragraph(std::string(indentation, ' '), text, indentation + 2, kSummaryColumns);
 }
 
 nlohmann::json or_null(const std::optional<double>& value) {
