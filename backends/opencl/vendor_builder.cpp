@@ -46,13 +46,14 @@ std::string file_of(const std::string& key) {
   return fmt::format("{}/builds/{:016x}", folder, XXH3_64bits(key.data(), key.size()));
 }
 
-/// A file holds the format, the key and what happened.
+/// What happened: nothing where all went well. A file holds the format, the key and that.
 std::optional<std::string> recall(const std::string& key) {
   const std::string file = file_of(key);
   if (file.empty()) return std::nullopt;
   const auto kept = read_kept(file);
   const std::string head = std::string(kFormat) + key;
   if (!kept || !kept->starts_with(head)) return std::nullopt;
+  if (kept->size() == head.size()) return std::string();
   return fmt::format("{} (remembered; remove {} to try again)", kept->substr(head.size()), file);
 }
 
@@ -60,7 +61,7 @@ void remember(const std::string& key, const std::string& what) {
   const std::string file = file_of(key);
   if (file.empty()) return;
   if (const Status kept = keep_file(file, std::string(kFormat) + key + what); !kept) {
-    log(LogLevel::kDebug, "a crash of a compiler is not remembered: {}", kept.error().message);
+    log(LogLevel::kDebug, "how a build went is not remembered: {}", kept.error().message);
   }
 }
 
@@ -99,7 +100,10 @@ Status VendorBuilder::build_ahead(const std::string& source, const std::string& 
     return {};
   }
   const std::string key = key_of(traits_, source, options);
-  if (const auto known = recall(key)) return its_compiler(*known);
+  if (const auto known = recall(key)) {
+    // What went well is on disk, as far as its driver still has it.
+    return known->empty() ? Status() : its_compiler(*known);
+  }
   if (!built_by_another(device_.place, source)) return {};
   std::unique_ptr<HelperProcess> process = helper();
   if (process == nullptr) return {};
@@ -111,6 +115,7 @@ Status VendorBuilder::build_ahead(const std::string& source, const std::string& 
     case HelperMessageKind::kTransient:
       return its_compiler(answer.text);
     case HelperMessageKind::kAnswer: {
+      remember(key, {});
       const MutexLock lock(mutex_);
       idle_ = std::move(process);
       return {};

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A vendor's compiler that crashes in a helper costs its device the program, and nothing else: on two
-devices of PoCL behind the faulty vendor, the second one's build crashes. That is remembered.
+devices of PoCL behind the faulty vendor, the second one's build crashes. That is remembered, and
+so is what was built: no helper builds it again.
 
 usage: compiler_crashes.py --build BUILD
 """
@@ -60,6 +61,13 @@ def main():
         first, log = run(build, folder, "")
         check(first.startswith("right") and "compiler" not in log, "without it, all devices build")
 
+        kept = list((folder / "cache/builds").iterdir())
+        check(kept, "that it was built is remembered")
+        first, log = run(build, folder, plan)
+        check(first.startswith("right") and "compiler" not in log, "then no helper builds it")
+
+        for file in kept:
+            file.unlink()
         # A helper that is of no use is done without.
         first, log = run(build, folder, "clCreateContext:*:1:crash@tutti-builder")
         check(first.startswith("right") and "compiler" not in log, "the device builds by itself")
