@@ -26,8 +26,8 @@ class VendorBuilder {
       : device_(device), traits_(traits) {}
 
   /// Has the program built where that is worth while and no earlier process has, so that building
-  /// it here takes next to nothing. An error: the device's compiler has crashed or taken too much with it, now or in an
-  /// earlier process; it is not to be built here.
+  /// it here takes next to nothing. An error: the device's compiler has crashed or taken too much
+  /// with it, now or in an earlier process; it is not to be built here.
   Status build_ahead(const std::string& source, const std::string& options);
 
  private:
