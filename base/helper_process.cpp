@@ -14,9 +14,9 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/spawn_settings.h"
 #include "base/thread_signals.h"
 
-extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
 // glibc's other name of clone(): ThreadSanitizer takes what clone() starts for a copy of the
 // process, and would note that in the memory that both share.
 extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument,  // NOLINT
@@ -26,12 +26,6 @@ namespace tutti {
 namespace {
 
 constexpr uint64_t kClockPerProcessorTime = 10;
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  return pointers;
-}
 
 struct Spawning {
   const char* program = nullptr;
@@ -80,39 +74,17 @@ int spawn_as_nobodys_child(Spawning& spawning) {
 /// An errno, or 0.
 int start_program(const std::string& program, std::vector<std::string> arguments,
                   std::vector<std::string> environment, int socket) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, socket, kHelperSocket);
-  // Somebody may wait for the end of a pipe of the application's.
-  posix_spawn_file_actions_addclosefrom_np(&actions, kHelperSocket + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
   // A session of its own: what a terminal sends the application is not for it.
-  posix_spawnattr_setflags(
-      &attributes,
-      static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID));
-  std::vector<char*> variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    variables.push_back(*entry);
-  }
-  for (char* entry : pointers_to(environment)) variables.push_back(entry);
-  variables.push_back(nullptr);
+  SpawnSettings settings(POSIX_SPAWN_SETSID);
+  posix_spawn_file_actions_adddup2(settings.actions(), socket, kHelperSocket);
+  // Somebody may wait for the end of a pipe of the application's.
+  posix_spawn_file_actions_addclosefrom_np(settings.actions(), kHelperSocket + 1);
+  const std::vector<char*> variables = environment_with(environment);
   arguments.insert(arguments.begin(), program);
-  std::vector<char*> words = pointers_to(arguments);
-  words.push_back(nullptr);
-  Spawning spawning{program.c_str(), words.data(), variables.data(), &actions, &attributes, 0};
-  const int error = spawn_as_nobodys_child(spawning);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return error;
+  const std::vector<char*> words = pointers_to(arguments);
+  Spawning spawning{program.c_str(),    words.data(),          variables.data(),
+                    settings.actions(), settings.attributes(), 0};
+  return spawn_as_nobodys_child(spawning);
 }
 
 }  // namespace

@@ -16,8 +16,7 @@
 
 #include "base/log.h"
 #include "base/own_files.h"
-
-extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
+#include "base/spawn_settings.h"
 
 namespace tutti::platform {
 namespace {
@@ -32,34 +31,17 @@ RunningProbe start_probe(const std::string& program, const std::string& subject,
   RunningProbe running;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return running;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], kResultPipe);
   // The application's blocked signals and handlers must not reach the probe's watch-dog.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-
-  std::string mark = std::string(kInsideProbe) + "=1";
-  std::vector<char*> environment;
-  for (char** entry = environ; entry && *entry; ++entry) environment.push_back(*entry);
-  if (without_vendors) environment.push_back(mark.data());
-  environment.push_back(nullptr);
-  std::string name = program, argument = subject, limit = std::to_string(seconds);
-  std::array<char*, 4> arguments{name.data(), argument.data(), limit.data(), nullptr};
+  SpawnSettings settings;
+  posix_spawn_file_actions_adddup2(settings.actions(), ends[1], kResultPipe);
+  std::vector<std::string> marks;
+  if (without_vendors) marks.push_back(std::string(kInsideProbe) + "=1");
+  const std::vector<char*> environment = environment_with(marks);
+  std::vector<std::string> words{program, subject, std::to_string(seconds)};
+  const std::vector<char*> arguments = pointers_to(words);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(),
-                                environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  const int error = posix_spawn(&pid, program.c_str(), settings.actions(), settings.attributes(),
+                                arguments.data(), environment.data());
   close(ends[1]);
   if (error != 0) {
     log(LogLevel::kDebug, "{}: {}", program, strerror(error));
