@@ -22,7 +22,6 @@ namespace {
 // Readings after which the planner hears what was learned.
 constexpr uint32_t kRefresh = 8;
 constexpr const char* kCounter = "power";
-constexpr size_t kColumns = 80;  // of the summary
 
 /// Devices with the same key have the same sensor; empty: no sensor is known for such devices.
 std::string sensor_key(const backends::DeviceTraits& traits) {
@@ -249,7 +248,7 @@ std::string EnergyMonitor::absent_text(bool names) const {
 std::string EnergyMonitor::text() const {
   if (!settings_.wanted) return {};
   const std::string absent = absent_text(false);
-  if (!on()) return paragraph("  ", "energy: not measured of " + absent, 4, kColumns);
+  if (!on()) return paragraph("  ", "energy: not measured of " + absent, 4, kSummaryColumns);
   MutexLock lock(book_->mutex);
   const EnergyTotals totals = book_->account.totals();
   std::string text =
@@ -267,7 +266,7 @@ std::string EnergyMonitor::text() const {
                           found->second.joules, found->second.busy_seconds);
     }
   }
-  if (!absent.empty()) text += paragraph("    ", "not measured of " + absent, 6, kColumns);
+  if (!absent.empty()) text += paragraph("    ", "not measured of " + absent, 6, kSummaryColumns);
   return text;
 }
 

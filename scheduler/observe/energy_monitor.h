@@ -18,6 +18,8 @@
 
 namespace tutti::scheduler {
 
+inline constexpr size_t kSummaryColumns = 80;
+
 /// Which sensor serves which device. A sensor may serve several devices: those on one socket.
 struct SensorAssignment {
   std::vector<std::unique_ptr<EnergySensor>> sensors;

@@ -15,8 +15,6 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr size_t kSummaryColumns = 80;
-
 std::string counted(uint64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
