@@ -14,6 +14,7 @@
 #include "backends/opencl/device_traits.h"
 #include "backends/opencl/quirks.h"
 #include "base/config.h"
+#include "base/keep_forever.h"
 #include "base/kept_file.h"
 #include "base/log.h"
 #include "base/own_files.h"
@@ -25,8 +26,8 @@ constexpr std::string_view kFormat = "tutti-build 1\n";
 
 /// True for all but the first that come with this source and driver.
 bool built_by_another(const DevicePlace& place, const std::string& source) {
-  static auto* const mutex = new Mutex;
-  static auto* const seen = new std::set<std::pair<std::string, uint64_t>>;
+  static NeverDestroyed<Mutex> mutex;
+  static NeverDestroyed<std::set<std::pair<std::string, uint64_t>>> seen;
   const MutexLock lock(*mutex);
   return !seen->emplace(place.library, XXH3_64bits(source.data(), source.size())).second;
 }
