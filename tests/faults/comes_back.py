@@ -12,7 +12,9 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import os
 import pathlib
+import subprocess
 import sys
 
 import sweep
@@ -52,6 +54,20 @@ def check(runner, memory, plan, show=False):
     return None
 
 
+def check_devices(runner):
+    """`tutti devices` names a device that does not work now."""
+    environment = dict(os.environ, TUTTI_CONFIG=str(runner.folder / "empty.toml"),
+                       TUTTI_CACHE=str(runner.cache()), TUTTI_VENDORS=str(runner.vendor),
+                       POCL_DEVICES="basic basic", POCL_CACHE_DIR=str(runner.pocl))
+    told = []
+    for plan in ("", "clEnqueueReadBuffer:1:3:context"):
+        said = subprocess.run(
+            [runner.program.parent / "tutti", "devices", "--json"], capture_output=True, text=True,
+            env=dict(environment, FAULTY_VENDOR_PLAN=plan), timeout=300, check=True).stdout
+        told.append([device["works"] for device in json.loads(said)["devices"]])
+    return None if told == [[True, True], [True, False]] else f"works: {told}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
@@ -68,7 +84,9 @@ def main():
             for case, wrong in zip(cases, pool.map(lambda case: check(runner, *case), cases)):
                 print(*case, wrong or "ok", flush=True)
                 failed += wrong is not None
-        sys.exit(failed > 0)
+        wrong = check_devices(runner)
+        print("tutti devices", wrong or "ok")
+        sys.exit(failed > 0 or wrong is not None)
     finally:
         runner.close()
 

@@ -326,8 +326,7 @@ struct Hook<Member> {
   static inline int number = 0;
 
   static R call(A... arguments) {
-    const Fault fault =
-        next_call(number, device_among(arguments...), context_among(arguments...));
+    const Fault fault = next_call(number, device_among(arguments...), context_among(arguments...));
     crash_if(fault);
     if constexpr (ends_with_event<0, A...>()) {
       return command(fault, std::tuple<A...>(arguments...));

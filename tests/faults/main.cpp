@@ -70,8 +70,8 @@ int main(int argc, char** argv) {
   std::string verdict = "told", error, wrong;
   try {
     World world(events);
-    world.launches_after_loss = in_library<decltype(faulty_launches_after_loss)>(
-        library, "faulty_launches_after_loss");
+    world.launches_after_loss =
+        in_library<decltype(faulty_launches_after_loss)>(library, "faulty_launches_after_loss");
     if (auto* end =
             in_library<decltype(faulty_end_preparation)>(library, "faulty_end_preparation")) {
       end();
