@@ -136,9 +136,16 @@ requires std::is_enum_v<Enum> std::optional<Enum> parse_option(std::string_view 
 }
 std::optional<Verify> parse_option(std::string_view text, Tag<Verify>) {
   if (text == "0") return Verify{};
-  if (!text.starts_with('1')) return std::nullopt;
   Verify verify{.on = true};
-  text.remove_prefix(1);
+  if (text.starts_with("vote")) {
+    verify.vote = true;
+    verify.tolerance = 1e-3;
+    text.remove_prefix(4);
+  } else if (text.starts_with('1')) {
+    text.remove_prefix(1);
+  } else {
+    return std::nullopt;
+  }
   if (text.empty()) return verify;
   if (!text.starts_with(':')) return std::nullopt;
   text.remove_prefix(1);
@@ -172,7 +179,7 @@ requires std::is_enum_v<Enum> std::string text_of(Enum value) {
   return {};
 }
 std::string text_of(const Verify& verify) {
-  return verify.on ? fmt::format("1:{}", verify.tolerance) : "0";
+  return verify.on ? fmt::format("{}:{}", verify.vote ? "vote" : "1", verify.tolerance) : "0";
 }
 std::string text_of(const LogTarget& target) {
   std::string text(kLogLevelNames[static_cast<size_t>(target.level)]);

@@ -28,10 +28,11 @@ enum class BatchChoice : uint8_t { kOn, kOff };
 enum class EnergyChoice : uint8_t { kAuto, kOn, kOff };
 /// What the planner makes least: seconds, joules, or joules times seconds.
 enum class Objective : uint8_t { kTime, kEnergy, kEnergyDelay };
-/// Whether split launches are repeated whole and compared; floating-point elements may differ by
-/// the relative tolerance.
+/// Whether split launches are repeated whole and compared, or those that may be split computed by
+/// several devices that vote; floating-point elements may differ by the relative tolerance.
 struct Verify {
   bool on = false;
+  bool vote = false;
   double tolerance = 1e-4;
   bool operator==(const Verify&) const = default;
 };

@@ -16,10 +16,14 @@ struct Setting {
 };
 
 constexpr Setting kSettings[] = {
-    {"devices", nullptr, "LIST", false},     {"balancer", nullptr, "NAME[:X...]", false},
-    {"objective", nullptr, "GOAL", false},   {"split", nullptr, "MODE", false},
-    {"verify", "1", "[1:TOLERANCE]", false}, {"summary", "-", "[FILE.json]", true},
-    {"trace", nullptr, "FILE", true},        {"log", nullptr, "LEVEL[:FILE]", false},
+    {"devices", nullptr, "LIST", false},
+    {"balancer", nullptr, "NAME[:X...]", false},
+    {"objective", nullptr, "GOAL", false},
+    {"split", nullptr, "MODE", false},
+    {"verify", "1", "[1|vote[:TOLERANCE]]", false},
+    {"summary", "-", "[FILE.json]", true},
+    {"trace", nullptr, "FILE", true},
+    {"log", nullptr, "LEVEL[:FILE]", false},
 };
 
 const OptionInfo& option_of(std::string_view key) {

@@ -64,6 +64,21 @@ class DeviceHealth {
   void note_success(uint32_t backend) {
     if (any_suspect_.load(std::memory_order_relaxed)) calm(backend);
   }
+  /// Whether the device's result of a launch was that of others.
+  void note_vote(uint32_t backend, bool right) {
+    devices_[backend].votes.fetch_add(1, std::memory_order_relaxed);
+    if (!right) devices_[backend].wrong_votes.fetch_add(1, std::memory_order_relaxed);
+  }
+  struct Votes {
+    uint64_t all = 0, wrong = 0;
+    double failure_rate() const {
+      return all == 0 ? 0 : static_cast<double>(wrong) / static_cast<double>(all);
+    }
+  };
+  Votes votes(uint32_t backend) const {
+    return {devices_[backend].votes.load(std::memory_order_relaxed),
+            devices_[backend].wrong_votes.load(std::memory_order_relaxed)};
+  }
   /// Failures of the device so far.
   uint64_t failures(uint32_t backend) const {
     return devices_[backend].all.load(std::memory_order_relaxed);
@@ -90,6 +105,7 @@ class DeviceHealth {
     std::atomic<uint32_t> suspicion{0};  // successes until it is trusted again
     std::atomic<uint64_t> next_trial_ns{0};
     std::atomic<bool> told{false};
+    std::atomic<uint64_t> votes{0}, wrong_votes{0};
     std::atomic<uint64_t> all{0};          // failures
     std::atomic<uint64_t> interval_ns{0};  // of trials; 0: the first one
     // Guarded by mutex_.

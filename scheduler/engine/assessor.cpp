@@ -48,7 +48,8 @@ Admission::Asked Assessor::asked(const Work& work, const Stream& stream,
   asked.overtakes = overtakes;
   if (plan) {
     asked.launch = {.backend = plan->backend,
-                    .measured_apart = plan->split || plan->why == KernelPlan::Why::kTrial ||
+                    .measured_apart = launches_apart_ || plan->split ||
+                                      plan->why == KernelPlan::Why::kTrial ||
                                       backends_.health().suspect(plan->backend),
                     .others_may = plan->participants.size() > 1 || plan->lacking != 0,
                     .synchronous = backends_.traits(plan->backend).synchronous,

@@ -34,8 +34,12 @@ struct Submission {
 class Assessor {
  public:
   Assessor(BackendSet& backends, const Planner& planner, const DirectPath& direct,
-           const Executor& executor)
-      : backends_(backends), planner_(planner), direct_(direct), executor_(executor) {}
+           const Executor& executor, bool launches_apart)
+      : backends_(backends),
+        planner_(planner),
+        direct_(direct),
+        executor_(executor),
+        launches_apart_(launches_apart) {}
 
   /// `edges`: what it would wait for; `plan`: of a kernel, else null; `overtakes`: it would run
   /// before what is unfinished in its stream.
@@ -58,6 +62,7 @@ class Assessor {
   const Planner& planner_;
   const DirectPath& direct_;
   const Executor& executor_;
+  const bool launches_apart_;  // each in a thread of ours
 };
 
 }  // namespace tutti::scheduler

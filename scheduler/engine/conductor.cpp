@@ -110,6 +110,7 @@ void Conductor::start_kernel(const Ref<Node>& command, KernelPlan plan) {
   if (at_once) return start_split(command, std::move(plan));
   Worker& worker = parts_.workers.device(plan.backend);
   parts_.tasks.post(worker, command, [this, command, plan = std::move(plan)]() mutable {
+    if (parts_.settings.verify.vote) return parts_.runs.run_voted(command, std::move(plan));
     plan.split ? start_split(command, std::move(plan)) : parts_.runs.run_whole(command, plan);
   });
 }

@@ -76,7 +76,7 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   RunSummary summary{backends, settings.summary, energy};
   RunTrace trace{backends, energy};
   BlockCompare compare{backends};
-  VerificationReport verified;
+  VerificationReport verified{settings.verify.vote};
 
   CommandLog log{*this};
   CommandTasks tasks{log};
@@ -87,13 +87,14 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
                    verified, splits, workers, tasks}};
   Chains chains{{backends, settings, log, planner, trace, splits, room, runs, workers, tasks}};
   const std::unique_ptr<LaunchBatches> batches =  // null: each launch is a command of its own
-      settings.batches ? std::make_unique<LaunchBatches>(LaunchBatches::Parts{
-                             backends, log, *this, ends, planner, model, summary, direct, executor})
-                       : nullptr;
+      settings.batches && !settings.verify.vote
+          ? std::make_unique<LaunchBatches>(LaunchBatches::Parts{
+                backends, log, *this, ends, planner, model, summary, direct, executor})
+          : nullptr;
 
   CommandEnds ends{
       {backends, log, planner, model, summary, trace, host, runs, batches.get(), workers, tasks}};
-  Assessor assessor{backends, planner, direct, executor};
+  Assessor assessor{backends, planner, direct, executor, settings.verify.vote};
   DirectSubmission submission{
       {backends, log, assessor, direct, planner, model, summary, ends, workers, tasks}};
   Conductor conductor{
@@ -204,7 +205,10 @@ void Engine::write_out() {
   parts_->energy.stop();
   parts_->model.flush();
   parts_->summary.write();
-  const std::string verified = printable(parts_->verified.text(), "\n");
+  const std::string verified =
+      printable(parts_->verified.text() +
+                    (parts_->summary.enabled() ? std::string() : parts_->summary.votes_text()),
+                "\n");
   if (!verified.empty()) std::fputs(verified.c_str(), stderr);
 }
 

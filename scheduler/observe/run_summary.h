@@ -50,6 +50,8 @@ class RunSummary {
   /// Writes the file, or the text to stderr; says so in the log when it cannot.
   void write() const;
   std::string json() const;
+  /// A line for each device that has voted on results; empty where none has.
+  std::string votes_text() const;
   std::string text() const;
 
  private:

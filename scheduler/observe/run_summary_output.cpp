@@ -132,6 +132,17 @@ std::string losses_text(const DeviceHealth::Losses& losses) {
 }
 }  // namespace
 
+std::string RunSummary::votes_text() const {
+  std::string text;
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    const DeviceHealth::Votes votes = backends_.health().votes(i);
+    if (votes.all == 0) continue;
+    text += lines(2, fmt::format("{} was outvoted {} of {} times ({:.3g} %)", device_name(i),
+                                 votes.wrong, votes.all, 100 * votes.failure_rate()));
+  }
+  return text;
+}
+
 std::string RunSummary::json() const {
   const EnergyTotals energy = energy_.totals();
   MutexLock lock(mutex_);
@@ -148,12 +159,15 @@ std::string RunSummary::json() const {
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     const backends::Traffic of = backends_.at(i).traffic();
     const DeviceHealth::Losses losses = backends_.health().losses(i);
+    const DeviceHealth::Votes votes = backends_.health().votes(i);
     devices.push_back({{"index", backends_.traits(i).index},
                        {"name", backends_.traits(i).device_name},
                        {"platform", backends_.traits(i).platform_name},
                        {"bytes_to_device", of.to_device},
                        {"bytes_to_host", of.to_host},
                        {"failures", backends_.health().failures(i)},
+                       {"votes", votes.all},
+                       {"outvoted", votes.wrong},
                        {"lost", losses.now},
                        {"losses", losses.count},
                        {"lost_seconds", static_cast<double>(losses.ns) * 1e-9}});
@@ -271,6 +285,7 @@ std::string RunSummary::text() const {
     text += lines(2, fmt::format("{} has failed {}{}", device_name(i), counted(failures, "time"),
                                  losses_text(backends_.health().losses(i))));
   }
+  text += votes_text();
   for (const Shown& kernel : shown) {
     text += kernel_text(kernel, total.seconds());
     if (const auto used = energy.kernels.find(*kernel.name); used != energy.kernels.end()) {

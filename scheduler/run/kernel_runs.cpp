@@ -2,6 +2,7 @@
 #include "scheduler/run/kernel_runs.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/clock.h"
@@ -75,6 +76,57 @@ void KernelRuns::run_whole(const Ref<Node>& command, KernelPlan plan) {
   }
   if (status && command->trace) parts_.trace.ran(*command->trace, ran);
   whole_ended(command, plan, status, ran);
+}
+
+std::vector<uint32_t> KernelRuns::voters(const KernelWork& work, BackendMask allowed) {
+  std::vector<VoterChoice::Candidate> candidates;
+  allowed = parts_.backends.health().usable(allowed) & work.kernel->built_on();
+  const auto items = static_cast<double>(work.shape.items());
+  for (BackendMask left = allowed; left != 0; left &= left - 1) {
+    const auto backend = static_cast<uint32_t>(std::countr_zero(left));
+    const auto speed = parts_.model.speed(model_key(work), backend);
+    candidates.push_back(
+        {.backend = backend,
+         .seconds = items / speed.value_or(parts_.backends.traits(backend).nominal_gflops * 1e9),
+         .votes = parts_.backends.health().votes(backend)});
+  }
+  return voter_choice_.order(std::move(candidates));
+}
+
+void KernelRuns::run_voted(const Ref<Node>& command, KernelPlan plan) {
+  const auto& work = std::get<KernelWork>(command->work);
+  const std::string& name = work.kernel->summary().name;
+  auto uses = uses_of(work, &plan);  // as the command holds them
+  parts_.planner.evaluate(work, plan);
+  std::string why = Vote::unvotable(work, plan, uses);
+  std::optional<Status> decided;
+  if (why.empty()) {
+    const auto devices = voters(work, command->stream->options().backends);
+    Vote vote(parts_.backends, work, plan, std::move(uses), parts_.settings.verify.tolerance);
+    if (devices.size() > 1) decided = vote.decide(*command->stream, devices);
+    for (const uint32_t backend : vote.right()) parts_.backends.health().note_vote(backend, true);
+    for (const uint32_t backend : vote.wrong()) {
+      parts_.backends.health().note_vote(backend, false);
+      parts_.trace.outvoted(backend, name);
+    }
+    if (decided && !*decided) {
+      tutti::log(level_without_vendors(LogLevel::kError), "verify: kernel {}: {}", name,
+                 decided->error().message);
+    }
+    why = "fewer than two devices could compute it";
+  }
+  if (!decided) {
+    parts_.verified.add_unverified(name, why);
+    plan.split = false;
+    return run_whole(command, std::move(plan));
+  }
+  if (*decided && parts_.summary.enabled()) {
+    plan.split = false;
+    parts_.summary.launched_whole(work, plan, plan.backend);
+  }
+  parts_.verified.add(name, !*decided, *decided ? std::string() : decided->error().message);
+  parts_.planner.ended(command->expected);
+  parts_.log.finish(command, code_of(*decided));
 }
 
 void KernelRuns::whole_ended(const Ref<Node>& command, const KernelPlan& plan, const Status& status,

@@ -17,6 +17,7 @@
 #include "scheduler/run/running_splits.h"
 #include "scheduler/run/split_run.h"
 #include "scheduler/run/verification.h"
+#include "scheduler/run/vote.h"
 
 namespace tutti::scheduler {
 
@@ -43,6 +44,8 @@ class KernelRuns {
   /// The launch, whole, from begin to end in the calling thread: on the plan's device, or where
   /// that fails, and what it needs is still there, on another one.
   void run_whole(const Ref<Node>& command, KernelPlan plan);
+  /// With TUTTI_VERIFY=vote: as run_whole, but several devices compute it and vote, where they can.
+  void run_voted(const Ref<Node>& command, KernelPlan plan);
   /// A launch that is split, or one package behind such a one: it counts as running, and waits for
   /// begin(). With verification it first copies what the launch may write, which takes its time.
   std::shared_ptr<SplitRun> prepare(const Ref<Node>& command, const KernelWork& work,
@@ -64,7 +67,11 @@ class KernelRuns {
   /// What a split launch took.
   void remember(const KernelWork& work, const KernelPlan& plan, const SplitRun::Outcome& outcome);
 
+  /// The devices in the order in which they are asked.
+  std::vector<uint32_t> voters(const KernelWork& work, BackendMask allowed);
+
   const Parts parts_;
+  VoterChoice voter_choice_;
   std::atomic<uint64_t> launches_{0};  // varies the seed of forced splits
 };
 

@@ -130,11 +130,21 @@ std::string VerificationReport::text() const {
     launches += kernel.launches;
     differing += kernel.differing;
     unverified += kernel.unverified;
-    text +=
-        fmt::format("  {}: {} split launches, {} differ", name, kernel.launches, kernel.differing);
-    if (kernel.unverified != 0) text += fmt::format(", {} not verified", kernel.unverified);
+    text += votes_ ? fmt::format("  {}: {} launches, {} without a result", name, kernel.launches,
+                                 kernel.differing)
+                   : fmt::format("  {}: {} split launches, {} differ", name, kernel.launches,
+                                 kernel.differing);
+    if (kernel.unverified != 0) {
+      text += fmt::format(", {} not {}", kernel.unverified, votes_ ? "voted on" : "verified");
+    }
     if (!kernel.first.empty()) text += "; first: " + kernel.first;
     text += "\n";
+  }
+  if (votes_) {
+    std::string head = fmt::format("tutti verify: {} launches voted on, ", launches - unverified);
+    head += differing == 0 ? "all with a result" : fmt::format("{} without a result", differing);
+    if (unverified != 0) head += fmt::format("; {} not voted on", unverified);
+    return head + "\n" + text;
   }
   std::string head =
       fmt::format("tutti verify: {} split launches repeated whole, ", launches - unverified);

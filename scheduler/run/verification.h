@@ -43,12 +43,15 @@ class VerificationReport {
     std::string first;        // the first difference, or why it could not be run
   };
 
+  /// `votes`: launches are voted on (vote.h), and differ where no result was found.
+  explicit VerificationReport(bool votes = false) : votes_(votes) {}
   void add(const std::string& kernel, bool differs, const std::string& what);
   void add_unverified(const std::string& kernel, const std::string& why);
   /// A line per kernel and one for all; empty when nothing was verified.
   std::string text() const;
 
  private:
+  const bool votes_;
   mutable Mutex mutex_;
   std::map<std::string, Kernel> kernels_ TUTTI_GUARDED_BY(mutex_);
 };

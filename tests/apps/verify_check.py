@@ -75,7 +75,8 @@ def main():
     text = run("honest", TUTTI_VERIFY="0")
     assert "verify" not in text, text
     text = run("honest", TUTTI_VERIFY="perhaps")
-    expect(text, "TUTTI_VERIFY=perhaps is not understood; accepted: 0, 1, or 1:TOLERANCE")
+    expect(text, "TUTTI_VERIFY=perhaps is not understood; accepted: 0, 1, vote, "
+           "or 1:TOLERANCE or vote:TOLERANCE")
     print("verification finds a race, and nothing where there is none")
 
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "faulty_hooks.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
+#include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -318,12 +323,77 @@ struct Real<&Table::clWaitForEvents> {
   static cl_int call(cl_uint count, const cl_event* events) { return wait_for(count, events); }
 };
 
+// What kernels write
+// ------------------------------------------------------------------------------------
+
+struct Arguments {
+  std::mutex mutex;
+  std::set<cl_mem> memory;  // that was made
+  std::map<cl_kernel, std::map<cl_uint, cl_mem>> of_kernels;
+};
+Arguments& known_arguments() {
+  static auto* kept = new Arguments;
+  return *kept;
+}
+
+void note_argument(cl_kernel kernel, cl_uint index, size_t size, const void* value) {
+  cl_mem memory = nullptr;
+  if (size != sizeof memory || value == nullptr) return;
+  std::memcpy(&memory, value, sizeof memory);
+  std::lock_guard lock(known_arguments().mutex);
+  auto& arguments = known_arguments().of_kernels[kernel];
+  if (known_arguments().memory.contains(memory)) {
+    arguments[index] = memory;
+  } else {
+    arguments.erase(index);
+  }
+}
+
+/// The content of a kernel's buffers.
+std::map<cl_mem, std::vector<unsigned char>> buffers_of(cl_command_queue queue, cl_kernel kernel) {
+  std::map<cl_mem, std::vector<unsigned char>> found;
+  std::lock_guard lock(known_arguments().mutex);
+  for (const auto& [index, memory] : known_arguments().of_kernels[kernel]) {
+    size_t size = 0;
+    vendor().clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, nullptr);
+    auto& bytes = found[memory];
+    bytes.resize(size);
+    vendor().clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, size, bytes.data(), 0, nullptr,
+                                 nullptr);
+  }
+  return found;
+}
+
+/// Runs a kernel and changes the first byte that it has changed.
+cl_int run_wrongly(const Command& described, cl_kernel kernel) {
+  vendor().clFinish(described.queue);
+  const auto before = buffers_of(described.queue, kernel);
+  const cl_int code = enqueue(described, {});
+  if (code != CL_SUCCESS) return code;
+  vendor().clFinish(described.queue);
+  for (const auto& [memory, bytes] : buffers_of(described.queue, kernel)) {
+    const auto& old = before.at(memory);
+    const auto at = std::mismatch(bytes.begin(), bytes.end(), old.begin()).first;
+    if (at == bytes.end()) continue;
+    const auto wrong = static_cast<unsigned char>(*at ^ 0x55);
+    vendor().clEnqueueWriteBuffer(described.queue, memory, CL_TRUE,
+                                  static_cast<size_t>(at - bytes.begin()), 1, &wrong, 0, nullptr,
+                                  nullptr);
+    break;
+  }
+  return code;
+}
+
 template <auto Member>
 struct Hook;
 
 template <typename R, typename... A, R (*Table::*Member)(A...)>
 struct Hook<Member> {
   static inline int number = 0;
+
+  static constexpr bool is_set_argument() {
+    return std::is_same_v<std::tuple<A...>, std::tuple<cl_kernel, cl_uint, size_t, const void*>>;
+  }
 
   static R call(A... arguments) {
     const Fault fault = next_call(number, device_among(arguments...), context_among(arguments...));
@@ -351,6 +421,9 @@ struct Hook<Member> {
     described.carry_out = with(vendor().*Member, own);
     described.keep = [&own] { return Later<Member>::keep(own); };
     described.half = Later<Member>::half(own);
+    if constexpr (std::is_same_v<std::tuple_element_t<1, std::tuple<A...>>, cl_kernel>) {
+      if (fault.mode == Mode::kWrong) return run_wrongly(described, std::get<1>(all));
+    }
     return enqueue(described, fault);
   }
 
@@ -381,6 +454,7 @@ struct Hook<Member> {
   static cl_int done(const Fault& fault, A... arguments) {
     if (fault.mode == Mode::kFail) return fault.error;
     if (fault.mode == Mode::kHang) wait_for_ever();
+    if constexpr (is_set_argument()) note_argument(arguments...);
     const cl_int code = Real<Member>::call(arguments...);
     return fault.mode == Mode::kNone ? code : fault.error;
   }
@@ -389,6 +463,10 @@ struct Hook<Member> {
     if (fault.mode == Mode::kNone) {
       const R object = (vendor().*Member)(arguments...);
       if constexpr (std::is_same_v<R, cl_context>) note_context(object, number_of(object));
+      if constexpr (std::is_same_v<R, cl_mem>) {
+        std::lock_guard lock(known_arguments().mutex);
+        known_arguments().memory.insert(object);
+      }
       return object;
     }
     if (cl_int* error = std::get<sizeof...(A) - 1>(std::tuple<A...>(arguments...))) {

@@ -28,12 +28,14 @@ const std::map<std::string, Mode> kModes = {{"fail", Mode::kFail},
                                             {"hang", Mode::kHang},
                                             {"lost", Mode::kLost},
                                             {"context", Mode::kContext},
+                                            {"wrong", Mode::kWrong},
                                             {"crash", Mode::kCrash}};
 
 struct Planned {
   std::string function;
   int device = kAnyDevice;
   uint64_t number = 1;
+  bool each = false;  // each call whose number divides by it
   Mode mode = Mode::kNone;
   std::optional<cl_int> error;
 };
@@ -106,7 +108,8 @@ void set_plan(const std::string& text) {
     Planned fault;
     fault.function = words[0];
     fault.device = words[1] == "*" ? kAnyDevice : std::stoi(words[1]);
-    fault.number = std::stoull(words[2]);
+    fault.each = words[2].starts_with('*');
+    fault.number = std::stoull(words[2].substr(fault.each ? 1 : 0));
     fault.mode = kModes.at(words[3]);
     if (words.size() == 5) fault.error = std::stoi(words[4]);
     if (here(at == std::string::npos ? "" : item.substr(at + 1))) plan.push_back(fault);
@@ -139,7 +142,8 @@ Fault next_call(int function, int device, const void* context) {
     ++all.launches_after_loss;
   }
   for (const Planned& fault : all.plan) {
-    if (fault.number != number || fault.function != name ||
+    const bool this_one = fault.each ? number % fault.number == 0 : number == fault.number;
+    if (!this_one || fault.function != name ||
         (fault.device != kAnyDevice && fault.device != device)) {
       continue;
     }

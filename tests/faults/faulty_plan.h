@@ -3,8 +3,9 @@
 //   FUNCTION:DEVICE:NUMBER:MODE[:ERROR][@PROCESS], …
 // for example clEnqueueNDRangeKernel:1:3:event. Calls are counted from 1, by function and device
 // (the vendor's order), since those of different devices come from different threads. `*` is any
-// device: each then has its own NUMBER-th call. ERROR is a code, such as -5. PROCESS is a program's
-// name; without it, the fault happens in every program but tutti-probe and tutti-builder.
+// device: each then has its own NUMBER-th call. NUMBER may be *N: each N-th one. ERROR is a code,
+// such as -5. PROCESS is a program's name; without it, the fault happens in every program but
+// tutti-probe and tutti-builder.
 //
 // All functions here may be called from any thread.
 #pragma once
@@ -27,6 +28,7 @@ enum class Mode : uint8_t {
   kHang,       // never done; who waits, waits for ever
   kLost,       // from this call on, every call of this device fails
   kContext,    // likewise, of what belongs to a context that was made before this call
+  kWrong,      // of a kernel: it runs, and a byte of what it wrote is another one
   kCrash,      // SIGSEGV in the call
 };
 

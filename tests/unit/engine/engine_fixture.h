@@ -38,9 +38,11 @@ class EngineTest : public ::testing::Test {
     scheduler::EngineSettings settings;
     settings.split = split;
     settings.balancer = balancer;
+    settings.verify = verify;
     engine = std::make_unique<scheduler::Engine>(*set, settings);
   }
   void TearDown() override { engine.reset(); }
+  Verify verify;  // of start()
 
   Ref<scheduler::LogicalBuffer> buffer(uint8_t value) {
     const std::vector<std::byte> bytes(kBytes, std::byte{value});

@@ -191,7 +191,10 @@ class FakeQueue : public Queue {
       copy->arguments[i].bytes = copy->bytes[i];
     }
     copy->launch.arguments = copy->arguments;
-    const auto run = [copy] {
+    const uint32_t wrong_every = backend_.wrong_every;
+    const bool wrong = wrong_every != 0 && backend_.launches % wrong_every == 0;
+    const bool noisy = backend_.noisy;
+    const auto run = [copy, wrong, noisy] {
       const Launch& call = copy->launch;
       auto* kernel = static_cast<FakeVendorKernel*>(call.kernel);
       FakeItem item;
@@ -204,6 +207,8 @@ class FakeQueue : public Queue {
           }
         }
       }
+      if (wrong) item.memory(1)[call.offset[0]] ^= std::byte{0x55};
+      if (noisy) item.memory(1)[call.offset[0]] ^= std::byte{1};
     };
     if (backend_.hang_launches.load() > 0) {
       --backend_.hang_launches;

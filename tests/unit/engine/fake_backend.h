@@ -69,7 +69,9 @@ class FakeBackend : public backends::Backend {
   Status renew() override;
   /// Whether commands are refused.
   bool refuses() const { return lost || context_lost; }
-  std::atomic<int> hang_launches{0};  // that many begin only when it is `awake`
+  std::atomic<uint32_t> wrong_every{0};  // of so many launches one changes a byte of argument 1
+  std::atomic<bool> noisy{false};        // the last bit of the first number there is another one
+  std::atomic<int> hang_launches{0};     // that many begin only when it is `awake`
   std::atomic<bool> awake{false};
   void wake_up() {
     awake = true;

@@ -93,6 +93,8 @@ TEST_F(ToolsTest, RunSetsEachOptionsVariable) {
   const std::pair<const char*, const char*> options[] = {
       {"--verify", "TUTTI_VERIFY=1"},
       {"--verify=1:1e-6", "TUTTI_VERIFY=1:1e-6"},
+      {"--verify=vote", "TUTTI_VERIFY=vote"},
+      {"--verify=vote:1e-5", "TUTTI_VERIFY=vote:1e-5"},
       {"--split never", "TUTTI_SPLIT=never"},
       {"--log debug:x.log", "TUTTI_LOG=debug:x.log"},
       {"--objective edp", "TUTTI_OBJECTIVE=edp"},
