@@ -14,6 +14,8 @@ constexpr double kTrialShare = 0.01;
 constexpr double kMayBeAccident = 4;
 constexpr double kTrialShareMissing = 0.05;
 constexpr double kMostPatience = 1024;
+// What an attempt loses is found out again after so many times the time without.
+constexpr double kLookAgain = 1.25;
 
 uint64_t key(uint64_t kernel, uint64_t items) { return kernel ^ items * 0x9E3779B97F4A7C15ull; }
 
@@ -62,12 +64,26 @@ bool Boundaries::try_again(uint64_t kernel, uint64_t items, const std::vector<ui
   return enough(entry(kernel, items).surplus[devices].ignored, fewer, seconds);
 }
 
+bool Boundaries::leave_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
+                           double fewer, double least) {
+  MutexLock lock(mutex_);
+  Surplus& its = entry(kernel, items).surplus[devices];
+  const double ignored = its.ignored + fewer;
+  if (its.caution * least <= kTrialShare * ignored && ignored >= kLookAgain * its.looked) {
+    its.looked = ignored;
+    return false;
+  }
+  its.ignored = ignored;
+  return true;
+}
+
 bool Boundaries::try_left_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
                               double fewer, double loss) {
   MutexLock lock(mutex_);
   Surplus& its = entry(kernel, items).surplus[devices];
   if (!enough(its.ignored, fewer, its.caution * loss)) return false;
   its.caution = std::min(2 * its.caution, kMostPatience);
+  its.looked = 0;
   return true;
 }
 

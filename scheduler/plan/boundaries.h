@@ -34,8 +34,12 @@ class Boundaries {
   bool try_again(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
                  double fewer, double seconds);
   /// Some of these `devices` seem too slow to take part in a launch, which takes `fewer` seconds
-  /// without them. True when they shall all the same, which is expected to lose `loss`: when it is
-  /// next to nothing of the time without, and after each time twice as seldom.
+  /// without them. True when it goes without them whatever more is found out, since an attempt with
+  /// them loses `least` at least, or since it was found out not long ago.
+  bool leave_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
+                 double fewer, double least);
+  /// Where it does not. True when they shall take part all the same, which is expected to lose
+  /// `loss`: when it is next to nothing of the time without, and after each time twice as seldom.
   bool try_left_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
                     double fewer, double loss);
   /// A split would gain `gain` seconds at every launch, were it not for data that have to move
@@ -68,6 +72,7 @@ class Boundaries {
     double seconds[2] = {0, 0};  // of the last two splits
     uint32_t splits = 0;         // two or more: 2
     double ignored = 0;          // seconds of launches over fewer devices instead
+    double looked = 0;           // of these, when it was last found out what an attempt loses
     double caution = 1;          // how many times its loss an attempt counts for
   };
   struct Last {
