@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
+#include "scheduler/run/expected_launch.h"
 
 namespace tutti::scheduler {
 
@@ -69,7 +70,7 @@ Result<Ref<Node>> Intake::take_in(Incoming incoming) {
   Stream& stream = incoming.stream;
   if (const auto* work = std::get_if<KernelWork>(&command.work); work && !incoming.plan) {
     TUTTI_ASSIGN(incoming.plan,
-                 parts_.planner.plan(*work, stream.options().backends, stream.held_until_ns()));
+                 plan_next(parts_.planner, stream, *work, stream.held_until_ns()));
   }
   if (command.trace) incoming.planned_ns = now_ns();
   if (parts_.batches) parts_.batches->close(&stream);
@@ -123,8 +124,8 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
       // There it would only wait.
       lock.unlock();
       const uint64_t ready = stream.expected_end_ns.load(std::memory_order_relaxed);
-      TUTTI_ASSIGN(incoming.plan, parts_.planner.plan(std::get<KernelWork>(command->work),
-                                                      stream.options().backends, ready));
+      TUTTI_ASSIGN(incoming.plan, plan_next(parts_.planner, stream,
+                                            std::get<KernelWork>(command->work), ready));
       incoming.planned_again = true;
       return false;
     }

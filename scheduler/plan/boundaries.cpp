@@ -29,6 +29,14 @@ bool enough(double& ignored, double spent, double cost) {
 
 }  // namespace
 
+bool Boundaries::PutOff::pays(double gain, double cost) {
+  foregone += std::max(0.0, gain);
+  if (foregone < patience * cost) return false;
+  foregone = 0;
+  patience = std::min(2 * patience, kMostPatience);
+  return true;
+}
+
 Boundaries::Last& Boundaries::entry(uint64_t kernel, uint64_t items) {
   if (last_.size() >= kMost) last_.clear();
   return last_[key(kernel, items)];
@@ -89,18 +97,18 @@ bool Boundaries::try_left_out(uint64_t kernel, uint64_t items, const std::vector
 
 bool Boundaries::worth_moving(uint64_t kernel, uint64_t items, double gain, double cost) {
   MutexLock lock(mutex_);
-  Last& last = entry(kernel, items);
-  last.foregone += gain;
-  if (last.foregone < last.patience * cost) return false;
-  last.foregone = 0;
-  last.patience = std::min(2 * last.patience, kMostPatience);
-  return true;
+  return entry(kernel, items).moving.pays(gain, cost);
+}
+
+bool Boundaries::worth_leaving(uint64_t kernel, uint64_t items, double gain, double cost) {
+  MutexLock lock(mutex_);
+  return entry(kernel, items).leaving.pays(gain, cost);
 }
 
 void Boundaries::move_paid(uint64_t kernel, uint64_t items) {
   MutexLock lock(mutex_);
   const auto found = last_.find(key(kernel, items));
-  if (found != last_.end()) found->second.patience = 1;
+  if (found != last_.end()) found->second.moving.patience = 1;
 }
 
 std::vector<uint64_t> Boundaries::shares(uint64_t kernel, uint64_t items,

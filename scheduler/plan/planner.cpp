@@ -249,8 +249,15 @@ void Planner::ended(const Expectation& expected) {
   if (expected.devices != 0) load_.ended(expected, now_ns());
 }
 
-Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
-                                 uint64_t ready_ns) const {
+Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns,
+                                 uint32_t before) const {
+  auto plan = plan_built(work, allowed, ready_ns);
+  if (plan && !plan->split && before != kNoBackend) stay(work, *plan, before);
+  return plan;
+}
+
+Result<KernelPlan> Planner::plan_built(const KernelWork& work, BackendMask allowed,
+                                       uint64_t ready_ns) const {
   const LaunchableKernel& kernel = *work.kernel;
   allowed = backends_.health().usable(allowed);
   const BackendMask usable = allowed & kernel.built_on();
@@ -268,7 +275,7 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   // Nobody waits for a build that takes longer than it gains this launch.
   const double builds = kernel.seconds_until_ready(lacking, variant);
   if (best->split && builds < kNextToNothing) return best;
-  if (work.kernel->build_if_worth(lacking, variant)) return plan(work, allowed, ready_ns);
+  if (work.kernel->build_if_worth(lacking, variant)) return plan_built(work, allowed, ready_ns);
   auto now = plan_on(work, built, splitting, ready_ns, true);
   if (!now) return best;
   now->lacking = lacking;

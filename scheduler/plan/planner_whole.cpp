@@ -12,6 +12,10 @@ namespace {
 // seconds and this part: what is expected is not exact, and later launches follow the data.
 constexpr double kWorthMovingSeconds = 2 * kSplitSeconds;
 constexpr double kWorthMovingPart = 0.1;
+// What it costs to go on elsewhere: one device waits for the other, and nothing is repeated.
+constexpr double kCrossingSeconds = 100e-6;
+// Devices of which nothing is known but what they might do are as fast as each other from here on.
+constexpr double kSameSpeed = 0.8;
 
 }  // namespace
 
@@ -111,6 +115,32 @@ void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan)
     plan.wait_seconds = plan.costs[i].wait;
     plan.moved = true;
   }
+}
+
+void Planner::stay(const KernelWork& work, KernelPlan& plan, uint32_t before) const {
+  if (plan.backend == before || plan.moved || plan.why == KernelPlan::Why::kTrial ||
+      devices_are_given()) {
+    return;
+  }
+  const auto found = std::find(plan.participants.begin(), plan.participants.end(), before);
+  if (found == plan.participants.end() || plan.costs.size() != plan.participants.size()) return;
+  const ComputeCost& cost = plan.costs[static_cast<size_t>(found - plan.participants.begin())];
+  if (plan.whole_seconds <= 0) {  // seconds are not known, speeds hardly
+    if (cost.rate >= kSameSpeed * plan.costs[whole_index(plan)].rate) plan.backend = before;
+    return;
+  }
+  const double computing = cost.wait + cost.seconds(static_cast<double>(work.shape.items()));
+  const double seconds =
+      computing + costs_.whole_transfers(*work.arguments, exact_access(plan), before);
+  const double gather = costs_.gather(work, before, 1);
+  const double gain = seconds + gather - plan.whole_until_read();
+  if (boundaries_.worth_leaving(model_key(work), work.shape.items(), gain, kCrossingSeconds)) {
+    return;
+  }
+  plan.backend = before;
+  plan.whole_seconds = seconds;
+  plan.whole_gather = gather;
+  plan.wait_seconds = cost.wait;
 }
 
 void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
