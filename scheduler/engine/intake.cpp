@@ -117,7 +117,8 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
   }
   bool overtakes = conducted && follow_queue(incoming, edges, assessed);
   // What fills or copies behind a kernel would bind what comes next to the kernel's device.
-  if (!overtakes && !edges.empty() && (conducted || (!plan && parts_.backends.real_count() > 1))) {
+  const bool binds = !plan && parts_.backends.real_count() > 1 && !ahead_ends_soon(edges);
+  if (!overtakes && !edges.empty() && (conducted || binds)) {
     if (auto needed = edges_of_data(incoming, edges)) {
       overtakes = overtake(incoming, *std::move(needed), edges, assessed);
     } else if (plan && plan->moved && !stream.options().out_of_order && !incoming.planned_again) {
@@ -147,6 +148,15 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
   if (overtakes) log_.overtake(stream, *command, placed.behind);
   append(incoming, edges, std::move(assessed), placed);
   return true;
+}
+
+bool Intake::ahead_ends_soon(std::span<const Edge> edges) const {
+  return std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+    const Node& before = *edge.command;
+    return before.state == Node::State::kDirect &&
+           std::holds_alternative<KernelWork>(before.work) &&
+           parts_.planner.ends_soon(before.expected, before.backend);
+  });
 }
 
 bool Intake::follow_queue(const Incoming& incoming, std::vector<Edge>& edges,

@@ -137,6 +137,10 @@ struct KernelPlan {
   }
 };
 
+/// What a split costs beside its packages: waking the workers, one package each and the directory's
+/// bookkeeping (docs/platform-notes.md). Launches that take less than twice as long run whole.
+inline constexpr double kSplitSeconds = 100e-6;
+
 class Planner {
  public:
   Planner(BackendSet& backends, const EngineSettings& settings);
@@ -156,6 +160,11 @@ class Planner {
   void ended(const Expectation& expected);
   /// For how long the device is expected to be busy yet.
   double busy_seconds(uint32_t backend) const { return load_.wait(backend, now_ns()); }
+  /// What was expected of a launch in the device's hands, and all that the device has, is so little
+  /// that nothing gains by going before it.
+  bool ends_soon(const Expectation& expected, uint32_t backend) const {
+    return expected.devices != 0 && busy_seconds(backend) < kSplitSeconds;
+  }
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
   std::vector<BalancerDevice> balancer_devices(const KernelPlan& plan) const;
   /// A split launch has ended: `slices` that each participant computed; `seconds` after it had its
