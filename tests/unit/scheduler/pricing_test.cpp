@@ -185,6 +185,17 @@ TEST(Boundaries, DevicesThatWereLeftOutAreTriedAgainToo) {
   EXPECT_EQ(tried, 1000 / 150);
 }
 
+TEST(Boundaries, ADeviceIsLeftOnceThatWouldHavePaid) {
+  Boundaries known;
+  const auto launches_until_left = [&] {
+    int launches = 1;
+    while (!known.worth_leaving(7, 100, 1, 10)) ++launches;
+    return launches;
+  };
+  for (const int launches : {10, 20, 40}) EXPECT_EQ(launches_until_left(), launches);
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(known.worth_leaving(7, 200, -1, 10));
+}
+
 TEST(Boundaries, WhatAnAttemptWouldLoseIsSeldomFoundOut) {
   Boundaries known;
   const std::vector<uint32_t> devices = {0, 1};
