@@ -126,7 +126,8 @@ void Planner::stay(const KernelWork& work, KernelPlan& plan, uint32_t before) co
   if (found == plan.participants.end() || plan.costs.size() != plan.participants.size()) return;
   const ComputeCost& cost = plan.costs[static_cast<size_t>(found - plan.participants.begin())];
   if (plan.whole_seconds <= 0) {  // seconds are not known, speeds hardly
-    if (cost.rate >= kSameSpeed * plan.costs[whole_index(plan)].rate) plan.backend = before;
+    const bool slower = cost.rate < kSameSpeed * plan.costs[whole_index(plan)].rate;
+    if (!slower) plan.backend = before;
     return;
   }
   const double computing = cost.wait + cost.seconds(static_cast<double>(work.shape.items()));

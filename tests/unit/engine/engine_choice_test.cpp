@@ -273,11 +273,12 @@ class EngineStays : public EngineTest {
       if (first > 0) set->model().add(model_key(work_), 0, kBytes, first);
       if (second > 0) set->model().add(model_key(work_), 1, kBytes, second);
     }
-    planner_ = std::make_unique<Planner>(*set, EngineSettings());
+    planner_ = std::make_unique<Planner>(*set, settings_);
   }
   uint32_t behind(uint32_t before) {
     return planner_->plan(work_, set->real_devices(), 0, before)->backend;
   }
+  EngineSettings settings_;
   KernelWork work_;
   std::unique_ptr<Planner> planner_;
 };
