@@ -14,12 +14,15 @@ using namespace backends;
 
 class FakeMemory : public Memory {
  public:
-  FakeMemory(std::atomic<int64_t>& left, uint64_t size, void* host, std::byte unwritten)
-      : left_(left), size_(size) {
+  FakeMemory(FakeBackend& backend, uint64_t size, void* host)
+      : backend_(backend),
+        left_(backend.memory_left),
+        generation_(backend.generation),
+        size_(size) {
     if (host) {
       data_ = static_cast<std::byte*>(host);
     } else {
-      own_.assign(size, unwritten);
+      own_.assign(size, backend.unwritten());
       data_ = own_.data();
     }
   }
@@ -27,10 +30,15 @@ class FakeMemory : public Memory {
     if (!own_.empty()) left_ += static_cast<int64_t>(size_);
   }
   uint64_t size() const override { return size_; }
-  std::byte* data() { return data_; }
+  std::byte* data() {
+    if (!own_.empty() && generation_ != backend_.generation) ++backend_.stale_uses;
+    return data_;
+  }
 
  private:
+  FakeBackend& backend_;
   std::atomic<int64_t>& left_;
+  const uint32_t generation_;
   uint64_t size_;
   std::vector<std::byte> own_;
   std::byte* data_;
@@ -39,8 +47,8 @@ class FakeMemory : public Memory {
 /// An image's pixels lie one after the other.
 class FakeImage : public FakeMemory {
  public:
-  FakeImage(std::atomic<int64_t>& left, const ImageShape& shape, std::byte unwritten)
-      : FakeMemory(left, packed_size(shape), nullptr, unwritten), shape_(shape) {}
+  FakeImage(FakeBackend& backend, const ImageShape& shape)
+      : FakeMemory(backend, packed_size(shape), nullptr), shape_(shape) {}
   uint64_t pixel_size() const override { return shape_.pixel_size; }
   static uint64_t packed_size(const ImageShape& shape) {
     return shape.pixel_size * shape.extent[0] * shape.extent[1] * shape.extent[2];
@@ -161,7 +169,7 @@ class FakeQueue : public Queue {
       --backend_.throw_launches;
       throw std::bad_alloc();
     }
-    if (backend_.lost) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
+    if (backend_.refuses()) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
     if (backend_.refuse_launches.load() > 0) {
       --backend_.refuse_launches;
       return fail(CL_OUT_OF_RESOURCES, "the fake device refuses");
@@ -313,7 +321,7 @@ class FakeQueue : public Queue {
  private:
   Result<CompletionPtr> post(WaitList wait, std::function<void()> work, bool observed = true,
                              cl_int result = CL_COMPLETE) {
-    if (backend_.lost) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
+    if (backend_.refuses()) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
     auto completion =
         std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns, result);
     if (backend_.spoil_failed) completion->spoil();
@@ -363,6 +371,12 @@ FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : k
 Result<std::vector<std::byte>> FakeBackend::device_info(cl_device_info) const {
   return fail(CL_INVALID_VALUE);
 }
+Status FakeBackend::renew() {
+  if (lost) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
+  ++generation;
+  context_lost = false;
+  return {};
+}
 Result<std::unique_ptr<Queue>> FakeBackend::create_queue(QueueOptions options) {
   return std::make_unique<FakeQueue>(*this, options.profiling);
 }
@@ -372,7 +386,7 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host)
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the fake device is full");
   }
   ++allocations;
-  return std::make_unique<FakeMemory>(memory_left, size, host, unwritten());
+  return std::make_unique<FakeMemory>(*this, size, host);
 }
 
 Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& shape) {
@@ -380,7 +394,7 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& sh
     return fail(CL_IMAGE_FORMAT_NOT_SUPPORTED, "the fake device's images are for reading only");
   }
   memory_left -= static_cast<int64_t>(FakeImage::packed_size(shape));
-  return std::make_unique<FakeImage>(memory_left, shape, unwritten());
+  return std::make_unique<FakeImage>(*this, shape);
 }
 
 namespace {
