@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small transfers between launches: a write, a fill, and a read that nobody waits for join the
-// batch that they come after.
+// Small transfers between launches: a write, a fill, a copy, and a read that nobody waits for join
+// the batch that they come after.
+#include <algorithm>
+
 #include "scheduler/batch/launch_batches.h"
 
 namespace tutti::scheduler {
@@ -8,8 +10,19 @@ namespace tutti::scheduler {
 bool LaunchBatches::may_join(const Work& work) {
   if (const auto* write = std::get_if<WriteWork>(&work)) return write->size <= kSmallBytes;
   if (const auto* fill = std::get_if<FillWork>(&work)) return fill->size <= kSmallBytes;
+  if (const auto* copy = std::get_if<CopyWork>(&work)) return copy->size <= kSmallBytes;
   if (const auto* read = std::get_if<ReadWork>(&work)) return read->size <= kSmallBytes;
   return false;
+}
+
+bool LaunchBatches::host_has(const Work& work, const BufferUse& use) const {
+  LogicalBuffer& buffer = *use.buffer;
+  if (std::holds_alternative<ReadWork>(work)) {
+    return buffer.valid_at(kHostPlace, use.begin, use.end);
+  }
+  const auto* copy = std::get_if<CopyWork>(&work);
+  return (copy ? parts_.executor.place_of_copy(*copy)
+               : parts_.executor.place_of_write(buffer, use.begin, use.end)) == kHostPlace;
 }
 
 std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work& work,
@@ -26,17 +39,16 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     batch = open_batch(stream);
     if (!batch) return std::nullopt;
     backend = batch->backend;
-    LogicalBuffer& buffer = *uses[0].buffer;
+    const auto written = std::find_if(uses.begin(), uses.end(),
+                                      [](const BufferUse& use) { return use.writes; });
+    const BufferUse& use = written != uses.end() ? *written : uses.front();
+    LogicalBuffer& buffer = *use.buffer;
     // The host's copy takes or gives it at once. But the batch would be over then, and where the
     // device does, too, or there is no other, the next launches may as well repeat.
     const bool as_well = buffer.in_one_memory() || parts_.backends.all_synchronous();
-    if (batch->idle && (options.blocking || !as_well) &&
-        (read ? buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end)
-              : parts_.executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace)) {
-      return std::nullopt;
-    }
+    if (batch->idle && (options.blocking || !as_well) && host_has(work, use)) return std::nullopt;
     // Where another device may want it next it need not wait here, if that is for long.
-    const PlaceSet places = buffer.valid_places(uses[0].begin, uses[0].end);
+    const PlaceSet places = buffer.valid_places(use.begin, use.end);
     const bool here = places == place_bit(buffer.place_on(backend)) ||
                       (places == kEverywhere && parts_.planner.ends_soon(batch->expected, backend));
     if ((!read && parts_.backends.real_count() > 1 && !here) ||

@@ -59,7 +59,7 @@ class LaunchBatches {
   static constexpr uint64_t kSmallBytes = 64 << 10;
   /// As far as the work itself tells.
   static bool may_join(const Work& work);
-  /// A small write, fill or read (one that nobody waits for or observes) that waits for its turn
+  /// A small write, fill, copy or read (one that nobody waits for or observes) that waits for its turn
   /// only in an in-order stream joins the batch that it comes after. What is observed of it, or
   /// null. Absent: it has not joined.
   std::optional<Result<Ref<Node>>> join(Stream& stream, const Work& work,
@@ -106,6 +106,8 @@ class LaunchBatches {
     parts_.backends.health().note_failure(backend, why);
     return parts_.backends.real_count() > 1;
   }
+  /// Whether the host's copy takes or gives what the transfer moves, which uses `use`.
+  bool host_has(const Work& work, const BufferUse& use) const;
   /// Whether another launch on its device may join.
   static bool joinable(const Node& batch);
   /// The stream's newest command, when it is a batch that a launch may join; else null.
