@@ -39,8 +39,8 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     batch = open_batch(stream);
     if (!batch) return std::nullopt;
     backend = batch->backend;
-    const auto written = std::find_if(uses.begin(), uses.end(),
-                                      [](const BufferUse& use) { return use.writes; });
+    const auto written =
+        std::find_if(uses.begin(), uses.end(), [](const BufferUse& use) { return use.writes; });
     const BufferUse& use = written != uses.end() ? *written : uses.front();
     LogicalBuffer& buffer = *use.buffer;
     // The host's copy takes or gives it at once. But the batch would be over then, and where the

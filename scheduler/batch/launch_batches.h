@@ -59,9 +59,9 @@ class LaunchBatches {
   static constexpr uint64_t kSmallBytes = 64 << 10;
   /// As far as the work itself tells.
   static bool may_join(const Work& work);
-  /// A small write, fill, copy or read (one that nobody waits for or observes) that waits for its turn
-  /// only in an in-order stream joins the batch that it comes after. What is observed of it, or
-  /// null. Absent: it has not joined.
+  /// A small write, fill, copy or read (one that nobody waits for or observes) that waits for its
+  /// turn only in an in-order stream joins the batch that it comes after. What is observed of it,
+  /// or null. Absent: it has not joined.
   std::optional<Result<Ref<Node>>> join(Stream& stream, const Work& work,
                                         const EnqueueOptions& options);
 
