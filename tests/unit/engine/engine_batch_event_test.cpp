@@ -335,6 +335,38 @@ TEST_F(EngineBatchEvent, SmallCopiesJoin) {
   }
 }
 
+TEST_F(EngineBatchEvent, MarkersJoin) {
+  for (const char* devices : {"d", "g", "h", "dd"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    auto stream = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(0);
+    EnqueueOptions options;
+    options.type = CL_COMMAND_MARKER;
+    std::atomic<int> called = 0;
+    std::deque<Ref<Command>> events;
+    for (uint32_t c = 0; c < 200; ++c) {
+      const auto before = launch(*stream, in, out, c);
+      const auto marker = engine->enqueue(*stream, MarkerWork{}, options);
+      ASSERT_TRUE(marker) << devices;
+      events.push_back(*marker);
+      EXPECT_EQ(events.back()->type(), static_cast<cl_command_type>(CL_COMMAND_MARKER));
+      if (c % 7 == 0) events.back()->add_callback(CL_COMPLETE, [&](cl_int) { ++called; });
+      if (c % 20 == 19) {
+        EXPECT_TRUE(wait(events.back()));
+        EXPECT_EQ(before->status(), CL_COMPLETE) << devices;
+      }
+    }
+    EXPECT_EQ(read(*stream, out), mapped(1, 199)) << devices;
+    EXPECT_TRUE(engine->finish(*stream));
+    for (const auto& event : events) EXPECT_EQ(event->status(), CL_COMPLETE) << devices;
+    EXPECT_GT(again, 100) << devices;
+    engine.reset();  // callbacks have run then
+    EXPECT_EQ(called, 29) << devices;
+  }
+}
+
 TEST_F(EngineBatchEvent, AWriteOfWhatIsStillBeingReadWaits) {
   // The device takes what it writes at once, also when the read before has not ended.
   start("e", SplitMode::kNever);
