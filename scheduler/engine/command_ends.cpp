@@ -204,6 +204,7 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
 
 void CommandEnds::carry_out(const Ref<Node>& command, const std::optional<KernelPlan>& plan) {
   if (plan) return parts_.runs.run_whole(command, *plan);
+    drop_sent(*command);
   log_.finish(command, code_of(parts_.host.execute(*command)));
 }
 
