@@ -90,12 +90,18 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
   auto edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, *command);
   if (const cl_int error = command->dependency_error; error != CL_SUCCESS) {
     log_.append(stream, command, options.barrier, incoming.gathers());
-    lock.unlock();
     placed.failed = true;
+    // In its turn: what those before it write, it should have overwritten.
+    const bool now = edges.empty();
+    if (!now) {
+      log_.link(*command, edges, placed.behind);
+      log_.unguard(*command);
+    }
+    lock.unlock();
     if (command->trace) {
       parts_.trace.enqueued(*command->trace, awaited(edges, options.wait_list));
     }
-    log_.finish(command, error);
+    if (now) log_.finish(command, error);
     return true;
   }
   auto assessed = parts_.assessor.assess(log_, *command, stream, edges, incoming.plan_or_null());
@@ -195,6 +201,12 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
   Stream& stream = incoming.stream;
   const bool barrier = incoming.options.barrier;
   placed.decided = assessed.decided;
+  const bool behind_others = !edges.empty() || !assessed.conflicts.empty();
+  if (placed.decided.path == Admission::Path::kDirect && behind_others &&
+      failed_input(assessed.uses) != CL_SUCCESS) {
+    // What has failed may be written anew by those before it: seen when its turn comes.
+    placed.decided.path = Admission::Path::kConducted;
+  }
   switch (placed.decided.path) {
     case Admission::Path::kConducted:
       log_.append(stream, command, barrier, incoming.gathers());
@@ -229,9 +241,9 @@ void Intake::note_decision(const Incoming& incoming) {
 
 Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
   const Ref<Node>& command = incoming.command;
+  for (const auto& before : placed.behind) parts_.ends.watch(before);
   if (placed.failed) return command;
   if (command->trace) parts_.trace.enqueued(*command->trace, *placed.waits);
-  for (const auto& before : placed.behind) parts_.ends.watch(before);
   switch (placed.decided.path) {
     case Admission::Path::kDirect:
       if (placed.failed_input != CL_SUCCESS) {

@@ -197,8 +197,8 @@ Ref<Node> CommandLog::next_command(const Node& command) {
   for (const auto& dependent : command.dependents) {
     const Node& next = *dependent.command;
     if (dependent.waits == Waits::kOrder && next.state == Node::State::kWaiting &&
-        next.unfinished == 1 && !next.after && !next.held_back &&
-        !next.stream->options().out_of_order && !next.chained && !next.early) {
+        next.unfinished == 1 && next.dependency_error == CL_SUCCESS && !next.after &&
+        !next.held_back && !next.stream->options().out_of_order && !next.chained && !next.early) {
       return dependent.command;
     }
   }
