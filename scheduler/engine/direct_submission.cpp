@@ -119,6 +119,7 @@ Assessment DirectSubmission::assess(const Waited& waited, std::span<const Edge> 
 
 void DirectSubmission::admit(Waited& waited, std::span<const Edge> edges, Assessment&& assessed) {
   Assessor::admit(log_, *waited.stream, edges, std::move(assessed), waited.submission);
+  waited.command->behind = std::move(waited.submission.waited_for);
   log_.set_submitting(*waited.command, waited.submission.backend);
   log_.hold(*waited.command, waited.submission.uses);
 }

@@ -226,6 +226,7 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
       command->backend = placed.decided.backend;
       placed.failed_input = failed_input(assessed.uses);
       Assessor::admit(log_, stream, edges, std::move(assessed), placed.submission);
+      command->behind = std::move(placed.submission.waited_for);
       log_.append(stream, command, barrier, incoming.gathers());
       log_.hold(*command, placed.submission.uses);
       return;
