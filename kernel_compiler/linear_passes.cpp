@@ -29,6 +29,8 @@ constexpr size_t kPromotedTogether = 64;
 constexpr size_t kLocalBlocks = 8;
 constexpr unsigned kConditionsPerValue = 32;
 constexpr const char* kHiddenCondition = "tutti.hidden.condition";
+constexpr unsigned kMeetingBlocks = 256;
+constexpr const char* kHiddenBlock = "tutti.hidden.block";
 /// Instructions of a header that are copied before the loop; LLVM's number.
 constexpr unsigned kLongestHeader = 16;
 /// From so many exits on a loop stays as it is: each gets a block of its own, for which all the
@@ -165,6 +167,45 @@ llvm::PreservedAnalyses ShowConditionsPass::run(llvm::Function& function,
     if (call == nullptr || call->getCalledFunction() != hide) continue;
     call->replaceAllUsesWith(call->getArgOperand(0));
     call->eraseFromParent();
+  }
+  llvm::PreservedAnalyses preserved;
+  preserved.preserveSet<llvm::CFGAnalyses>();
+  return preserved;
+}
+
+llvm::PreservedAnalyses HideEmptyBlocksPass::run(llvm::Function& function,
+                                                 llvm::FunctionAnalysisManager&) {
+  std::vector<llvm::Instruction*> hidden;
+  for (llvm::BasicBlock& block : function) {
+    if (!block.hasNPredecessorsOrMore(kMeetingBlocks)) continue;
+    for (llvm::BasicBlock* before : llvm::predecessors(&block)) {
+      llvm::Instruction* end = before->getTerminator();
+      if (before->getFirstNonPHIOrDbg() == end && before->getSingleSuccessor() == &block) {
+        hidden.push_back(end);
+      }
+    }
+  }
+  if (hidden.empty()) return llvm::PreservedAnalyses::all();
+  llvm::FunctionCallee hide = function.getParent()->getOrInsertFunction(
+      kHiddenBlock, llvm::Type::getVoidTy(function.getContext()));
+  auto* declaration = llvm::cast<llvm::Function>(hide.getCallee());
+  // Else it would be dropped.
+  declaration->setOnlyAccessesInaccessibleMemory();
+  declaration->setDoesNotThrow();
+  declaration->setWillReturn();
+  for (llvm::Instruction* end : hidden) llvm::CallInst::Create(hide, "", end->getIterator());
+  llvm::PreservedAnalyses preserved;
+  preserved.preserveSet<llvm::CFGAnalyses>();
+  return preserved;
+}
+
+llvm::PreservedAnalyses ShowEmptyBlocksPass::run(llvm::Function& function,
+                                                 llvm::FunctionAnalysisManager&) {
+  llvm::Function* hide = function.getParent()->getFunction(kHiddenBlock);
+  if (hide == nullptr) return llvm::PreservedAnalyses::all();
+  for (llvm::User* call : llvm::make_early_inc_range(hide->users())) {
+    auto* instruction = llvm::cast<llvm::Instruction>(call);
+    if (instruction->getFunction() == &function) instruction->eraseFromParent();
   }
   llvm::PreservedAnalyses preserved;
   preserved.preserveSet<llvm::CFGAnalyses>();

@@ -27,6 +27,16 @@ struct ShowConditionsPass : llvm::PassInfoMixin<ShowConditionsPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
+/// SimplifyCFG tries to fold every empty block into the one behind it, and looks at all blocks that
+/// meet there for each: those of a switch's cases, none of which can be. Where very many meet, the
+/// empty ones get a call that does nothing, until ShowEmptyBlocksPass.
+struct HideEmptyBlocksPass : llvm::PassInfoMixin<HideEmptyBlocksPass> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+struct ShowEmptyBlocksPass : llvm::PassInfoMixin<ShowEmptyBlocksPass> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
 /// Rotates loops, inner ones first. LLVM's pass keeps the dominator tree of the whole function up
 /// to date, whose depth changes with every loop; this one has a tree of the loop at hand alone.
 /// Expects the simplified form and LCSSA, and keeps both.

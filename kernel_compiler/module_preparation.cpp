@@ -196,7 +196,9 @@ llvm::FunctionPassManager pipeline() {
     passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
     passes.addPass(HideConditionsPass());
     passes.addPass(llvm::InstCombinePass());
+    passes.addPass(HideEmptyBlocksPass());
     passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(ShowEmptyBlocksPass());
     passes.addPass(ShowConditionsPass());
   };
   clean();

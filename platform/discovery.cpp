@@ -100,8 +100,10 @@ bool is_self(const std::string& path) {
   return path.find('/') != std::string::npos && same_file(path, own_binary());
 }
 
+// Bound lazily, as by ICD loaders: LLVM's names alone take a millisecond of every start. Names that
+// nobody defines have been found by the probe, which binds all.
 void load(VendorLibrary& library) {
-  void* handle = dlopen(library.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(library.library.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!handle) {
     const char* text = dlerror();
     library.reason = fmt::format("cannot be loaded: {}", text ? text : "no reason given");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the vendors' OpenCL drivers: .icd files and libraries, never through an ICD loader (which
 // would show us to ourselves). A driver is first queried in a process of its own, so that one that
-// crashes takes nothing with it; that verdict is remembered in the cache folder. Libraries stay
-// loaded until the process ends. discover_vendors() may be called from any thread.
+// crashes takes nothing with it; that verdict is remembered in the cache folder, unless it may be
+// another one next time (a hang, a probe that somebody ended). Libraries stay loaded until the
+// process ends. discover_vendors() may be called from any thread.
 #pragma once
 
 #include <string>
@@ -37,6 +38,7 @@ std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options);
 struct ProbeVerdict {
   bool safe = false;
   std::string reason;
+  bool transient = false;  // another trial may end otherwise: it is never remembered
 };
 
 /// Checks the libraries, all at once; one verdict each, in order. Names as dlopen takes them.

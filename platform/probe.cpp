@@ -142,7 +142,8 @@ std::vector<ProbeVerdict> probe_libraries(const std::vector<std::string>& librar
   for (size_t i = 0; i < libraries.size(); ++i) {
     if (running[i].pid < 0) continue;  // remembered, or no probe could be started
     verdicts[i] = finish_probe(running[i]).verdict;
-    if (!cache_folder.empty()) remember(cache_file(cache_folder, keys[i]), keys[i], verdicts[i]);
+    if (cache_folder.empty() || verdicts[i].transient) continue;
+    remember(cache_file(cache_folder, keys[i]), keys[i], verdicts[i]);
   }
   return verdicts;
 }

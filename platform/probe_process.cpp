@@ -78,10 +78,16 @@ ProbeOutcome finish_probe(const RunningProbe& running) {
   }
   if (waited == running.pid && WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    if (signal == SIGALRM) return {{false, "hangs when it is queried"}, answer};
-    return {{false, fmt::format("crashes when it is queried ({})", strsignal(signal))}, answer};
+    if (signal == SIGALRM) return {{false, "hangs when it is queried", true}, answer};
+    // The kernel ends what takes too much memory, and users end what they like.
+    const bool from_outside = signal == SIGKILL || signal == SIGTERM || signal == SIGINT ||
+                              signal == SIGHUP || signal == SIGXCPU;
+    return {
+        {false, fmt::format("crashes when it is queried ({})", strsignal(signal)), from_outside},
+        answer};
   }
-  return {{false, "ends the process when it is queried"}, answer};
+  // Where the application has reaped it, nobody knows what ended it.
+  return {{false, "ends the process when it is queried", waited != running.pid}, answer};
 }
 
 }  // namespace tutti::platform

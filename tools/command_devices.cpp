@@ -9,6 +9,7 @@
 #include "base/pci_link.h"
 #include "base/progress_line.h"
 #include "platform/composition_devices.h"
+#include "scheduler/devices/device_health.h"
 #include "scheduler/observe/energy_monitor.h"
 #include "tools/commands.h"
 #include "tools/device_measurement.h"
@@ -44,6 +45,20 @@ EnergyLines energy_lines(const std::vector<std::unique_ptr<backends::Backend>>& 
     for (const uint32_t i : sensor.devices) lines[traits[i]->index].sensor = sensor.name;
   }
   return lines;
+}
+
+/// By the device's index: what devices that are used fail with in a trial, as the driver makes it
+/// of devices that fail.
+using FailedTrials = std::map<size_t, std::string>;
+
+FailedTrials try_all(const std::vector<std::unique_ptr<backends::Backend>>& used) {
+  FailedTrials failed;
+  for (const auto& backend : used) {
+    if (const Status tried = scheduler::try_device(*backend); !tried) {
+      failed[backend->traits().index] = tried.error().message;
+    }
+  }
+  return failed;
 }
 
 /// By the device's index; empty where nothing was measured.
@@ -111,7 +126,8 @@ nlohmann::ordered_json link_json(const std::optional<PciLink>& link) {
 }
 
 void print_json(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
-                const Measurements& measurements, const EnergyLines& energy) {
+                const Measurements& measurements, const EnergyLines& energy,
+                const FailedTrials& failed) {
   nlohmann::ordered_json output{{"drivers", nlohmann::ordered_json::array()},
                                 {"devices", nlohmann::ordered_json::array()}};
   for (const FoundDriver& driver : drivers) {
@@ -136,6 +152,10 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                                  {"driver_version", device.driver_version},
                                  {"pci_address", or_null(device.pci_address)},
                                  {"pci_link", link_json(pci_link(device.pci_address))}});
+    const auto trial = failed.find(device.index);
+    output["devices"].back()["works"] =
+        device.used ? nlohmann::ordered_json(trial == failed.end()) : nlohmann::ordered_json();
+    if (trial != failed.end()) output["devices"].back()["trial"] = trial->second;
     if (const auto line = energy.find(device.index); line != energy.end()) {
       output["devices"].back()["energy"] = {{"sensor", line->second.sensor},
                                             {"absent", line->second.absent}};
@@ -168,7 +188,8 @@ std::string properties_text(const DeviceReport& device) {
 }
 
 void print_text(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
-                const Measurements& measurements, const EnergyLines& energy, const Config& config) {
+                const Measurements& measurements, const EnergyLines& energy,
+                const FailedTrials& failed, const Config& config) {
   const auto left_out = [](const std::string& reason) {
     return toned(Tone::kWarning, "left out: ") + printable(reason);
   };
@@ -188,6 +209,10 @@ void print_text(const std::vector<FoundDriver>& drivers, const std::vector<Devic
     text += properties_text(device);
     text += fmt::format("     {}\n",
                         device.used ? toned(Tone::kGood, "used") : left_out(device.reason));
+    if (const auto trial = failed.find(device.index); trial != failed.end()) {
+      text += fmt::format("     {} {}\n", toned(Tone::kWarning, "does not work now:"),
+                          printable(trial->second));
+    }
     if (const auto line = energy.find(device.index); line != energy.end()) {
       const EnergyLine& found = line->second;
       text += fmt::format("     energy: {}\n", found.sensor.empty() ? "not told: " + found.absent
@@ -209,10 +234,11 @@ int devices(const DevicesOptions& options) {
   Measurements measurements;
   if (options.measure) measurements = measure_all(loader.devices(), report);
   const EnergyLines energy = energy_lines(backends, config);
+  const FailedTrials failed = try_all(backends);
   if (options.json) {
-    print_json(loader.drivers(), report, measurements, energy);
+    print_json(loader.drivers(), report, measurements, energy, failed);
   } else {
-    print_text(loader.drivers(), report, measurements, energy, config);
+    print_text(loader.drivers(), report, measurements, energy, failed, config);
   }
   return 0;
 }

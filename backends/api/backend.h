@@ -277,6 +277,11 @@ class Backend {
   virtual Traffic traffic() const { return {}; }
   /// It has not answered in time, and answers no more. What it was given may still be carried out.
   virtual bool hangs() const { return false; }
+  /// Begins anew with a context of its own, for a device that was lost: nothing of the old one is
+  /// used again. Queues, kernels, modules and objects are made anew when they are next used, and so
+  /// is memory at the host's addresses; all other memory is to be let go of. An error: there is no
+  /// new one.
+  virtual Status renew() { return {}; }
   /// The raw answer of clGetDeviceInfo.
   virtual Result<std::vector<std::byte>> device_info(cl_device_info what) const = 0;
   virtual Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) = 0;

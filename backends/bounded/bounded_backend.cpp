@@ -22,6 +22,9 @@ class BoundedBackend final : public Backend {
   const DeviceTraits& traits() const override { return device_->traits(); }
   Traffic traffic() const override { return device_->traffic(); }
   bool hangs() const override { return calls_.hangs(); }
+  Status renew() override {
+    return calls_.run("making a context", [device = device_] { return device->renew(); });
+  }
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override {
     return device_->device_info(what);
   }

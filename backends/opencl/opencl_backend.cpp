@@ -6,6 +6,7 @@
 #include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/pinned_memory.h"
 #include "backends/opencl/quirks.h"
+#include "backends/opencl/renewed_queue.h"
 #include "base/calling_threads.h"
 #include "base/cl_error_name.h"
 #include "base/keep_forever.h"
@@ -24,6 +25,7 @@ void CL_CALLBACK note_context_error(const char* text, const void*, size_t, void*
 }
 
 VendorDevice with_counters(VendorDevice device, const DeviceTraits& traits) {
+  device.renewals = std::make_shared<std::atomic<uint32_t>>(0);  // the backend's own
   device.live = live::device({traits.index, static_cast<uint32_t>(traits.type), traits.device_name,
                               traits.platform_name, traits.vendor, traits.pci_address});
   return device;
@@ -52,29 +54,29 @@ void OpenClBackend::try_out() {
   if (native || host) {
     if (auto made = context()) {
       if (native) {
-        device_.quirks = quirks_of(traits_, runs_in_enqueuing_thread(device_, *made));
+        device_.quirks = quirks_of(traits_, runs_in_enqueuing_thread(device_, (*made)->get()));
         describe_quirks(device_.quirks, traits_);
       }
-      traits_.shares_host_memory = host && shares_host_memory(device_, *made);
+      traits_.shares_host_memory = host && shares_host_memory(device_, (*made)->get());
     }
   }
   if (device_.quirks.one_at_a_time) device_.enqueuing = std::make_shared<FairMutex>();
   if (device_.quirks.traps_divisions) guard_divisions();
 }
 
-OpenClBackend::~OpenClBackend() {
-  if (cl_context context = context_.load(); context && !vendors_gone()) {
-    const cl_int code = device_.cl->clReleaseContext(context);
-    if (code != CL_SUCCESS) device_.note("clReleaseContext", code);
-  }
-}
+OpenClBackend::~OpenClBackend() = default;
 
-Result<cl_context> OpenClBackend::context() {
+Result<OpenClBackend::ContextPtr> OpenClBackend::context() {
   if (vendors_gone()) return device_.gone("clCreateContext");
-  if (cl_context made = context_.load(std::memory_order_acquire)) return made;
   // Held over the vendor's call: there must be one context, and this is the device's first use.
   MutexLock lock(mutex_);
-  if (cl_context made = context_.load(std::memory_order_acquire)) return made;
+  if (!context_) {
+    TUTTI_ASSIGN(context_, make_context(device_.generation()));
+  }
+  return context_;
+}
+
+Result<OpenClBackend::ContextPtr> OpenClBackend::make_context(uint32_t generation) {
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
   cl_int code = CL_SUCCESS;
@@ -82,14 +84,26 @@ Result<cl_context> OpenClBackend::context() {
   const ApplicationSignals signals;
   // The name stays: a driver may call from a thread of its own.
   if (!context_name_) context_name_ = keep_forever(std::make_unique<std::string>(device_.name));
-  cl_context made = device_.cl->clCreateContext(properties, 1, &device_.device, &note_context_error,
-                                                context_name_, &code);
-  if (code != CL_SUCCESS || !made) {
+  OwnedContext made(device_.cl->clCreateContext(properties, 1, &device_.device, &note_context_error,
+                                                context_name_, &code),
+                    device_.cl->clReleaseContext);
+  if (code != CL_SUCCESS || !made.get()) {
     return device_.failure("clCreateContext", code ? code : CL_OUT_OF_RESOURCES);
   }
   watch_process_exit();
-  context_.store(made, std::memory_order_release);
-  return made;
+  return std::make_shared<const Context>(Context{std::move(made), generation});
+}
+
+Status OpenClBackend::renew() {
+  if (vendors_gone()) return device_.gone("clCreateContext");
+  ContextPtr before;  // let go of last, with no lock held
+  MutexLock lock(mutex_);
+  const uint32_t generation = device_.generation() + 1;
+  TUTTI_ASSIGN(ContextPtr made, make_context(generation));
+  before = std::exchange(context_, std::move(made));
+  device_.renewals->store(generation, std::memory_order_release);
+  lock.unlock();
+  return {};
 }
 
 Result<std::vector<std::byte>> OpenClBackend::device_info(cl_device_info what) const {
@@ -101,32 +115,47 @@ Result<std::vector<std::byte>> OpenClBackend::device_info(cl_device_info what) c
   return info;
 }
 
-Result<std::unique_ptr<Queue>> OpenClBackend::create_queue(QueueOptions options) {
-  TUTTI_ASSIGN(cl_context made, context());
+Result<std::unique_ptr<OpenClQueue>> OpenClBackend::make_queue(QueueOptions options) {
+  TUTTI_ASSIGN(const ContextPtr made, context());
   cl_command_queue_properties properties = 0;
   if (options.profiling) properties |= CL_QUEUE_PROFILING_ENABLE;
-  auto queue = create_vendor_queue(*device_.cl, made, device_.device, properties);
+  auto queue = create_vendor_queue(*device_.cl, made->get(), device_.device, properties);
   if (!queue) return device_.failure(queue.error().message.c_str(), queue.error().code);
   return std::make_unique<OpenClQueue>(
-      device_, OwnedQueue(*queue, device_.cl->clReleaseCommandQueue), traffic_);
+      device_, OwnedQueue(*queue, device_.cl->clReleaseCommandQueue), made->generation, traffic_);
 }
 
-Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* host) {
-  TUTTI_ASSIGN(cl_context made, context());
-  if (host && !traits_.shares_host_memory) {
-    return device_.failure("clCreateBuffer on host memory", CL_INVALID_HOST_PTR);
-  }
-  auto turn = device_.turn();
+Result<std::unique_ptr<Queue>> OpenClBackend::create_queue(QueueOptions options) {
+  TUTTI_ASSIGN(auto first, make_queue(options));
+  return std::make_unique<RenewedQueue>(device_, std::move(first),
+                                        [this, options] { return make_queue(options); });
+}
+
+Result<OpenClMemory::Made> OpenClBackend::make_buffer(uint64_t size, void* host) {
+  TUTTI_ASSIGN(const ContextPtr made, context());
   cl_int code = CL_SUCCESS;
   OwnedMemory memory(
-      device_.cl->clCreateBuffer(made, CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0), size,
-                                 host, &code),
+      device_.cl->clCreateBuffer(made->get(), CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0),
+                                 size, host, &code),
       device_.cl->clReleaseMemObject);
   if (code != CL_SUCCESS || !memory.get()) {
     return device_.failure("clCreateBuffer", code ? code : CL_OUT_OF_RESOURCES);
   }
+  return OpenClMemory::Made{std::move(memory), made->generation};
+}
+
+Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* host) {
+  if (host && !traits_.shares_host_memory) {
+    return device_.failure("clCreateBuffer on host memory", CL_INVALID_HOST_PTR);
+  }
+  // Who makes it anew has the turn.
+  std::function<Result<OpenClMemory::Made>()> again;
+  if (host) again = [this, size, host] { return make_buffer(size, host); };
+  auto turn = device_.turn();
+  TUTTI_ASSIGN(auto made, make_buffer(size, host));
   turn.unlock();
-  return std::make_unique<OpenClMemory>(device_, std::move(memory), size);
+  return std::make_unique<OpenClMemory>(device_, std::move(made), OpenClMemory::Shape{size},
+                                        std::move(again));
 }
 
 Result<std::unique_ptr<PinnedMemory>> OpenClBackend::allocate_pinned(uint64_t size) {
@@ -134,14 +163,14 @@ Result<std::unique_ptr<PinnedMemory>> OpenClBackend::allocate_pinned(uint64_t si
       !device_.cl->clEnqueueUnmapMemObject) {
     return Backend::allocate_pinned(size);
   }
-  TUTTI_ASSIGN(cl_context made, context());
-  return OpenClPinnedMemory::create(device_, made, size);
+  TUTTI_ASSIGN(const ContextPtr made, context());
+  return OpenClPinnedMemory::create(device_, made->get(), size);
 }
 
-Result<std::unique_ptr<Memory>> OpenClBackend::create_image(cl_mem buffer,
-                                                            const ImageShape& shape) {
+Result<OpenClMemory::Made> OpenClBackend::make_image(OpenClMemory* buffer, uint64_t origin,
+                                                     uint64_t size, const ImageShape& shape) {
   if (!device_.cl->clCreateImage) return device_.failure("clCreateImage", CL_INVALID_OPERATION);
-  TUTTI_ASSIGN(cl_context made, context());
+  TUTTI_ASSIGN(const ContextPtr made, context());
   cl_image_desc description{};
   description.image_type = shape.type;
   description.image_width = shape.extent[0];
@@ -163,33 +192,47 @@ Result<std::unique_ptr<Memory>> OpenClBackend::create_image(cl_mem buffer,
     default:
       break;
   }
-  if (buffer && shape.type == CL_MEM_OBJECT_IMAGE2D) description.image_row_pitch = shape.row_pitch;
-  description.mem_object = buffer;
+  if (buffer) {
+    TUTTI_ASSIGN(const auto view, buffer->view(origin, size));
+    description.mem_object = view.handle;
+    if (shape.type == CL_MEM_OBJECT_IMAGE2D) description.image_row_pitch = shape.row_pitch;
+  }
   cl_int code = CL_SUCCESS;
-  OwnedMemory memory(
-      device_.cl->clCreateImage(made, shape.access, &shape.format, &description, nullptr, &code),
-      device_.cl->clReleaseMemObject);
+  OwnedMemory memory(device_.cl->clCreateImage(made->get(), shape.access, &shape.format,
+                                               &description, nullptr, &code),
+                     device_.cl->clReleaseMemObject);
   if (code != CL_SUCCESS || !memory.get()) {
     return device_.failure("clCreateImage", code ? code : CL_OUT_OF_RESOURCES);
   }
-  return std::make_unique<OpenClMemory>(device_, std::move(memory), shape.span(), shape.type,
-                                        shape.pixel_size);
+  return OpenClMemory::Made{std::move(memory), made->generation};
 }
 
 Result<std::unique_ptr<Memory>> OpenClBackend::allocate_image(const ImageShape& shape) {
-  return create_image(nullptr, shape);
+  TUTTI_ASSIGN(auto made, make_image(nullptr, 0, 0, shape));
+  return std::make_unique<OpenClMemory>(
+      device_, std::move(made), OpenClMemory::Shape{shape.span(), shape.type, shape.pixel_size},
+      nullptr);
 }
 
 Result<std::unique_ptr<Memory>> OpenClBackend::image_over(Memory& buffer, uint64_t origin,
                                                           uint64_t size, const ImageShape& shape) {
-  TUTTI_ASSIGN(const auto view, static_cast<OpenClMemory&>(buffer).view(origin, size));
-  return create_image(view.handle, shape);
+  auto& under = static_cast<OpenClMemory&>(buffer);  // which outlives the image
+  const auto make = [this, &under, origin, size, shape] {
+    return make_image(&under, origin, size, shape);
+  };
+  TUTTI_ASSIGN(auto made, make());
+  std::function<Result<OpenClMemory::Made>()> again;
+  if (under.can_be_renewed()) again = make;
+  return std::make_unique<OpenClMemory>(
+      device_, std::move(made), OpenClMemory::Shape{shape.span(), shape.type, shape.pixel_size},
+      std::move(again));
 }
 
 Result<std::vector<cl_image_format>> OpenClBackend::image_formats(cl_mem_flags flags,
                                                                   cl_mem_object_type type) {
   if (!device_.cl->clGetSupportedImageFormats) return std::vector<cl_image_format>{};
-  TUTTI_ASSIGN(cl_context made, context());
+  TUTTI_ASSIGN(const ContextPtr present, context());
+  const cl_context made = present->get();
   cl_uint count = 0;
   cl_int code = device_.cl->clGetSupportedImageFormats(made, flags, type, 0, nullptr, &count);
   std::vector<cl_image_format> formats(code == CL_SUCCESS ? count : 0);
@@ -201,17 +244,32 @@ Result<std::vector<cl_image_format>> OpenClBackend::image_formats(cl_mem_flags f
   return formats;
 }
 
-Result<OwnedProgram> OpenClBackend::create_program(const std::string& source) {
-  TUTTI_ASSIGN(cl_context made, context());
+Result<OpenClProgram::Made> OpenClBackend::create_program(const std::string& source) {
+  TUTTI_ASSIGN(const ContextPtr made, context());
   const char* text = source.data();
   const size_t length = source.size();
   cl_int code = CL_SUCCESS;
-  OwnedProgram program(device_.cl->clCreateProgramWithSource(made, 1, &text, &length, &code),
+  OwnedProgram program(device_.cl->clCreateProgramWithSource(made->get(), 1, &text, &length, &code),
                        device_.cl->clReleaseProgram);
   if (code != CL_SUCCESS || !program.get()) {
     return device_.failure("clCreateProgramWithSource", code ? code : CL_OUT_OF_RESOURCES);
   }
-  return program;
+  return Program{std::move(program), made->generation};
+}
+
+Result<OpenClProgram::Made> OpenClBackend::create_program(std::span<const std::byte> binary) {
+  TUTTI_ASSIGN(const ContextPtr made, context());
+  const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
+  const size_t size = binary.size();
+  cl_int status = CL_SUCCESS, code = CL_SUCCESS;
+  OwnedProgram program(device_.cl->clCreateProgramWithBinary(made->get(), 1, &device_.device, &size,
+                                                             &bytes, &status, &code),
+                       device_.cl->clReleaseProgram);
+  if (code == CL_SUCCESS) code = status;
+  if (code != CL_SUCCESS || !program.get()) {
+    return device_.failure("clCreateProgramWithBinary", code ? code : CL_INVALID_BINARY);
+  }
+  return Program{std::move(program), made->generation};
 }
 
 std::string OpenClBackend::build_log(cl_program program) {
@@ -230,16 +288,31 @@ void OpenClBackend::compiler_used() {
   if (!built_.exchange(true, std::memory_order_relaxed)) watch_process_exit();
 }
 
-BuildResult OpenClBackend::build_program(OwnedProgram program, const std::string& options) {
+cl_int OpenClBackend::build_program(const Program& program, const std::string& options) {
   const ExitHold hold;
-  const cl_int code = device_.cl->clBuildProgram(program.get(), 1, &device_.device, options.c_str(),
-                                                 nullptr, nullptr);
+  const cl_int code = device_.cl->clBuildProgram(program.program.get(), 1, &device_.device,
+                                                 options.c_str(), nullptr, nullptr);
   compiler_used();
-  std::string log = build_log(program.get());
+  return code;
+}
+
+BuildResult OpenClBackend::build_with(std::function<Result<Program>()> create,
+                                      const std::string& options) {
+  auto program = create();
+  if (!program) return {nullptr, program.error().code, program.error().message};
+  const cl_int code = build_program(*program, options);
+  std::string log = build_log(program->program.get());
   if (code != CL_SUCCESS) {
     return device_.build_failure<BuildResult>("clBuildProgram", code, std::move(log));
   }
-  auto module = std::make_unique<OpenClModule>(device_, std::move(program), log);
+  const auto again = [this, create = std::move(create), options]() -> Result<Program> {
+    TUTTI_ASSIGN(Program made, create());
+    const cl_int failed = build_program(made, options);
+    if (failed != CL_SUCCESS) return device_.failure("clBuildProgram", failed);
+    return made;
+  };
+  auto module = std::make_unique<OpenClModule>(
+      device_, std::make_shared<OpenClProgram>(device_, std::move(*program), again), log);
   return {std::move(module), CL_SUCCESS, std::move(log)};
 }
 
@@ -249,27 +322,25 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
     return device_.build_failure<BuildResult>("clBuildProgram", ahead.error().code,
                                               ahead.error().message + "\n");
   }
-  auto program = create_program(source);
-  if (!program) return {nullptr, program.error().code, program.error().message};
-  return build_program(std::move(*program), all_options);
+  return build_with([this, source] { return create_program(source); }, all_options);
 }
 
 BuildResult OpenClBackend::load(std::span<const std::byte> binary) {
   if (!device_.cl->clCreateProgramWithBinary) return Backend::load(binary);
-  auto made = context();
-  if (!made) return {nullptr, made.error().code, made.error().message};
-  const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
-  const size_t size = binary.size();
-  cl_int status = CL_SUCCESS, code = CL_SUCCESS;
-  OwnedProgram program(device_.cl->clCreateProgramWithBinary(*made, 1, &device_.device, &size,
-                                                             &bytes, &status, &code),
-                       device_.cl->clReleaseProgram);
-  if (code == CL_SUCCESS) code = status;
-  if (code != CL_SUCCESS || !program.get()) {
-    return device_.build_failure<BuildResult>("clCreateProgramWithBinary",
-                                              code ? code : CL_INVALID_BINARY, {});
-  }
-  return build_program(std::move(program), {});
+  return build_with(
+      [this, kept = std::vector<std::byte>(binary.begin(), binary.end())] {
+        return create_program(std::span<const std::byte>(kept));
+      },
+      {});
+}
+
+cl_int OpenClBackend::compile_program(const Program& program, const std::string& options) {
+  const ExitHold hold;
+  const cl_int code =
+      device_.cl->clCompileProgram(program.program.get(), 1, &device_.device, options.c_str(), 0,
+                                   nullptr, nullptr, nullptr, nullptr);
+  compiler_used();
+  return code;
 }
 
 ObjectResult OpenClBackend::compile(const std::string& source, const std::string& options) {
@@ -277,39 +348,40 @@ ObjectResult OpenClBackend::compile(const std::string& source, const std::string
     return {nullptr, CL_COMPILER_NOT_AVAILABLE, device_.name + ": has no clCompileProgram"};
   }
   static std::atomic<uint64_t> units{0};
-  const ExitHold hold;
-  auto program = create_program(vendor_unit(device_.quirks, source, ++units));
+  const std::string unit = vendor_unit(device_.quirks, source, ++units);
+  auto program = create_program(unit);
   if (!program) return {nullptr, program.error().code, program.error().message};
   const std::string all_options = vendor_build_options(device_.quirks, options, number_);
-  const cl_int code =
-      device_.cl->clCompileProgram(program->get(), 1, &device_.device, all_options.c_str(), 0,
-                                   nullptr, nullptr, nullptr, nullptr);
-  compiler_used();
-  std::string log = build_log(program->get());
+  const cl_int code = compile_program(*program, all_options);
+  std::string log = build_log(program->program.get());
   if (code != CL_SUCCESS) {
     return device_.build_failure<ObjectResult>("clCompileProgram", code, std::move(log));
   }
-  return {std::make_unique<OpenClObject>(std::move(*program)), CL_SUCCESS, std::move(log)};
+  const auto again = [this, unit, all_options]() -> Result<Program> {
+    TUTTI_ASSIGN(Program made, create_program(unit));
+    const cl_int failed = compile_program(made, all_options);
+    if (failed != CL_SUCCESS) return device_.failure("clCompileProgram", failed);
+    return made;
+  };
+  return {std::make_unique<OpenClObject>(
+              std::make_shared<OpenClProgram>(device_, std::move(*program), again)),
+          CL_SUCCESS, std::move(log)};
 }
 
-BuildResult OpenClBackend::link(std::span<Object* const> objects, const std::string& options) {
-  auto made = context();
-  if (!made) return {nullptr, made.error().code, made.error().message};
+Result<OpenClProgram::Made> OpenClBackend::link_program(
+    std::span<const std::shared_ptr<OpenClProgram>> objects, const std::string& options,
+    std::string& text) {
+  TUTTI_ASSIGN(const ContextPtr made, context());
   std::vector<cl_program> inputs;
-  inputs.reserve(objects.size() + 1);
-  for (Object* object : objects) inputs.push_back(static_cast<OpenClObject*>(object)->handle());
-  std::unique_ptr<Object> mark;
-  if (device_.quirks.distinct_builds) {
-    // Options of the linker make no difference to the vendor's cache: another unit does.
-    ObjectResult marked = compile(distinct_unit(number_), {});
-    if (!marked.object) return {nullptr, marked.code, std::move(marked.log)};
-    mark = std::move(marked.object);
-    inputs.push_back(static_cast<OpenClObject&>(*mark).handle());
+  inputs.reserve(objects.size());
+  for (const auto& object : objects) {
+    TUTTI_ASSIGN(const OpenClProgram::Present input, object->present());
+    inputs.push_back(input.handle);
   }
   cl_int code = CL_SUCCESS;
   const ExitHold hold;
   const auto link_with = [&](const std::string& chosen) {
-    return OwnedProgram(device_.cl->clLinkProgram(*made, 1, &device_.device, chosen.c_str(),
+    return OwnedProgram(device_.cl->clLinkProgram(made->get(), 1, &device_.device, chosen.c_str(),
                                                   static_cast<cl_uint>(inputs.size()),
                                                   inputs.data(), nullptr, nullptr, &code),
                         device_.cl->clReleaseProgram);
@@ -320,12 +392,34 @@ BuildResult OpenClBackend::link(std::span<Object* const> objects, const std::str
     log(LogLevel::kInfo, "{}: clLinkProgram refuses {}: linked without", device_.name, options);
     program = link_with({});
   }
-  std::string text = program.get() ? build_log(program.get()) : std::string();
+  if (program.get()) text = build_log(program.get());
   if (code != CL_SUCCESS || !program.get()) {
-    return device_.build_failure<BuildResult>(
-        "clLinkProgram", code ? code : CL_LINK_PROGRAM_FAILURE, std::move(text));
+    return device_.failure("clLinkProgram", code ? code : CL_LINK_PROGRAM_FAILURE);
   }
-  auto module = std::make_unique<OpenClModule>(device_, std::move(program), text);
+  return Program{std::move(program), made->generation};
+}
+
+BuildResult OpenClBackend::link(std::span<Object* const> objects, const std::string& options) {
+  std::vector<std::shared_ptr<OpenClProgram>> inputs;
+  for (Object* object : objects) inputs.push_back(static_cast<OpenClObject*>(object)->program());
+  if (device_.quirks.distinct_builds) {
+    // Options of the linker make no difference to the vendor's cache: another unit does.
+    ObjectResult marked = compile(distinct_unit(number_), {});
+    if (!marked.object) return {nullptr, marked.code, std::move(marked.log)};
+    inputs.push_back(static_cast<OpenClObject&>(*marked.object).program());
+  }
+  std::string text;
+  auto program = link_program(inputs, options, text);
+  if (!program) {
+    return device_.build_failure<BuildResult>("clLinkProgram", program.error().code,
+                                              std::move(text));
+  }
+  const auto again = [this, inputs = std::move(inputs), options] {
+    std::string unread;
+    return link_program(inputs, options, unread);
+  };
+  auto module = std::make_unique<OpenClModule>(
+      device_, std::make_shared<OpenClProgram>(device_, std::move(*program), again), text);
   return {std::move(module), CL_SUCCESS, std::move(text)};
 }
 

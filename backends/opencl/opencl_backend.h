@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A real device behind a vendor's OpenCL driver. It has one vendor context of its own, made at
-// first use (a context over several devices is slow, docs/platform-notes.md). Thread-safe.
+// first use (a context over several devices is slow, docs/platform-notes.md), and another one where
+// that was lost (Backend::renew). Thread-safe.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "backends/opencl/opencl_objects.h"
+#include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/vendor_builder.h"
 
 namespace tutti::backends {
@@ -25,6 +28,7 @@ class OpenClBackend final : public Backend {
 
   const DeviceTraits& traits() const override { return traits_; }
   Traffic traffic() const override { return traffic_.sums(); }
+  Status renew() override;
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
@@ -44,12 +48,31 @@ class OpenClBackend final : public Backend {
  private:
   /// Completes quirks and traits by what the device does.
   void try_out();
-  Result<cl_context> context();
+  /// The present one: it lives as long as somebody has it, and what was made in it.
+  struct Context {
+    OwnedContext owned;
+    uint32_t generation = 0;
+    cl_context get() const { return owned.get(); }
+  };
+  using ContextPtr = std::shared_ptr<const Context>;
+  Result<ContextPtr> context() TUTTI_EXCLUDES(mutex_);
+  Result<ContextPtr> make_context(uint32_t generation) TUTTI_REQUIRES(mutex_);
+  Result<std::unique_ptr<OpenClQueue>> make_queue(QueueOptions options);
+  Result<OpenClMemory::Made> make_buffer(uint64_t size, void* host);
   /// `buffer` may be null: an image of its own.
-  Result<std::unique_ptr<Memory>> create_image(cl_mem buffer, const ImageShape& shape);
-  Result<OwnedProgram> create_program(const std::string& source);
+  Result<OpenClMemory::Made> make_image(OpenClMemory* buffer, uint64_t origin, uint64_t size,
+                                        const ImageShape& shape);
+  using Program = OpenClProgram::Made;
+  Result<Program> create_program(const std::string& source);
+  Result<Program> create_program(std::span<const std::byte> binary);
   std::string build_log(cl_program program);
-  BuildResult build_program(OwnedProgram program, const std::string& options);
+  cl_int build_program(const Program& program, const std::string& options);
+  /// Builds the program that `create` makes, now and in later contexts.
+  BuildResult build_with(std::function<Result<Program>()> create, const std::string& options);
+  cl_int compile_program(const Program& program, const std::string& options);
+  /// `log` gets the vendor's, of failures, too.
+  Result<Program> link_program(std::span<const std::shared_ptr<OpenClProgram>> objects,
+                               const std::string& options, std::string& log);
   /// Compilers are often initialised at the first use.
   void compiler_used();
 
@@ -60,7 +83,7 @@ class OpenClBackend final : public Backend {
   VendorBuilder builder_;
   TrafficCount traffic_;
   Mutex mutex_;
-  std::atomic<cl_context> context_{nullptr};                      // written under mutex_, once
+  ContextPtr context_ TUTTI_GUARDED_BY(mutex_);
   std::string* context_name_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // never freed
   std::atomic<bool> built_{false};
 };

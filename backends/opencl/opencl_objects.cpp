@@ -270,14 +270,16 @@ uint64_t next_number() {
 }
 }  // namespace
 
-OpenClMemory::OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size,
-                           cl_mem_object_type type, uint64_t pixel_size)
+OpenClMemory::OpenClMemory(const VendorDevice& device, Made made, const Shape& shape,
+                           std::function<Result<Made>()> again)
     : device_(device),
-      memory_(std::move(memory)),
-      size_(size),
-      type_(type),
-      pixel_size_(pixel_size),
-      number_(next_number()) {}
+      shape_(shape),
+      again_(std::move(again)),
+      generation_(made.generation),
+      handle_(made.memory.get()),
+      number_(next_number()) {
+  made_.push_back(std::move(made.memory));
+}
 
 OpenClMemory::~OpenClMemory() {
   if (vendors_gone()) return;
@@ -285,13 +287,29 @@ OpenClMemory::~OpenClMemory() {
   {
     MutexLock lock(mutex_);
     windows_.clear();
+    old_windows_.clear();
+    made_.clear();
   }
-  memory_ = OwnedMemory();
+}
+
+bool OpenClMemory::renew() {
+  if (!again_) return false;
+  MutexLock lock(mutex_);
+  if (generation_.load(std::memory_order_relaxed) == device_.generation()) return true;
+  auto made = again_();
+  if (!made) return false;
+  old_windows_.push_back(std::exchange(windows_, {}));
+  handle_.store(made->memory.get(), std::memory_order_release);
+  number_.store(next_number(), std::memory_order_relaxed);
+  generation_.store(made->generation, std::memory_order_release);
+  made_.push_back(std::move(made->memory));
+  return true;
 }
 
 Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
-  if (origin == 0 && size == size_) return View{memory_.get(), number_};
-  if (size == 0 || origin > size_ || size > size_ - origin) {
+  if (!is_present()) return device_.of_lost_context("memory");
+  if (origin == 0 && size == shape_.size) return View{handle_.load(), number_.load()};
+  if (size == 0 || origin > shape_.size || size > shape_.size - origin) {
     return device_.failure("window of a buffer", CL_INVALID_VALUE);
   }
   MutexLock lock(mutex_);
@@ -305,7 +323,7 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
   const cl_buffer_region region{static_cast<size_t>(origin), static_cast<size_t>(size)};
   cl_int code = CL_SUCCESS;
   Window window{
-      OwnedMemory(device_.cl->clCreateSubBuffer(memory_.get(), CL_MEM_READ_WRITE,
+      OwnedMemory(device_.cl->clCreateSubBuffer(made_.back().get(), CL_MEM_READ_WRITE,
                                                 CL_BUFFER_CREATE_TYPE_REGION, &region, &code),
                   device_.cl->clReleaseMemObject),
       next_number()};
@@ -319,14 +337,42 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
 
 // Kernels -------------------------------------------------------------------------------------
 
-OpenClKernel::OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count,
+OpenClKernel::OpenClKernel(const VendorDevice& device, std::shared_ptr<OpenClProgram> program,
                            const std::string& name)
     : device_(device),
-      kernel_(std::move(kernel)),
-      number_(next_number()),
+      program_(std::move(program)),
+      name_(name),
       live_(live::kernel(device.live, name)),
-      live_number_(live::number_of(live_)),
-      arguments_(argument_count) {}
+      live_number_(live::number_of(live_)) {}
+
+Result<std::unique_ptr<OpenClKernel>> OpenClKernel::create(const VendorDevice& device,
+                                                           std::shared_ptr<OpenClProgram> program,
+                                                           const std::string& name) {
+  std::unique_ptr<OpenClKernel> kernel(new OpenClKernel(device, std::move(program), name));
+  MutexLock lock(kernel->mutex_);
+  TUTTI_TRY(kernel->make());
+  lock.unlock();
+  return kernel;
+}
+
+Status OpenClKernel::make() {
+  TUTTI_ASSIGN(const OpenClProgram::Present program, program_->present());
+  cl_int code = CL_SUCCESS;
+  OwnedKernel kernel(device_.cl->clCreateKernel(program.handle, name_.c_str(), &code),
+                     device_.cl->clReleaseKernel);
+  if (code != CL_SUCCESS || !kernel.get()) {
+    return device_.failure("clCreateKernel", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  cl_uint count = 0;
+  code =
+      device_.cl->clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  if (code != CL_SUCCESS) return device_.failure("clGetKernelInfo", code);
+  samplers_.clear();
+  arguments_ = std::vector<Held>(count);
+  kernel_ = std::move(kernel);
+  generation_ = program.generation;
+  return {};
+}
 
 Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_group_info what) {
   if (vendors_gone()) return device_.gone("clGetKernelWorkGroupInfo");
@@ -338,15 +384,18 @@ Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_grou
     if (!limit) return device_.failure("clGetDeviceInfo", limit.error().code);
     return limit;
   }
+  MutexLock lock(mutex_);
+  if (generation_ != device_.generation()) TUTTI_TRY(make());
+  const cl_kernel kernel = kernel_.get();
   auto info = query_bytes("clGetKernelWorkGroupInfo", [&](size_t size, void* value, size_t* ret) {
-    return device_.cl->clGetKernelWorkGroupInfo(kernel_.get(), device_.device, what, size, value,
-                                                ret);
+    return device_.cl->clGetKernelWorkGroupInfo(kernel, device_.device, what, size, value, ret);
   });
   if (!info) return device_.failure("clGetKernelWorkGroupInfo", info.error().code);
   return info;
 }
 
 Status OpenClKernel::set_arguments(std::span<const Argument> arguments) {
+  if (generation_ != device_.generation()) TUTTI_TRY(make());
   if (arguments.size() != arguments_.size()) {
     return device_.failure("clSetKernelArg", CL_INVALID_KERNEL_ARGS);
   }
@@ -434,31 +483,32 @@ Result<cl_sampler> OpenClKernel::sampler(const SamplerState& state) {
 
 // Modules -------------------------------------------------------------------------------------
 
+Result<OpenClProgram::Present> OpenClProgram::present() {
+  MutexLock lock(mutex_);
+  if (made_.back().generation != device_.generation()) {
+    TUTTI_ASSIGN(Made made, again_());
+    made_.push_back(std::move(made));
+  }
+  return Present{made_.back().program.get(), made_.back().generation};
+}
+
 Result<std::unique_ptr<Kernel>> OpenClModule::create_kernel(const std::string& name) {
   if (vendors_gone()) return device_.gone("clCreateKernel");
-  cl_int code = CL_SUCCESS;
-  OwnedKernel kernel(device_.cl->clCreateKernel(program_.get(), name.c_str(), &code),
-                     device_.cl->clReleaseKernel);
-  if (code != CL_SUCCESS || !kernel.get()) {
-    return device_.failure("clCreateKernel", code ? code : CL_OUT_OF_RESOURCES);
-  }
-  cl_uint count = 0;
-  code =
-      device_.cl->clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
-  if (code != CL_SUCCESS) return device_.failure("clGetKernelInfo", code);
-  return std::make_unique<OpenClKernel>(device_, std::move(kernel), count, name);
+  TUTTI_ASSIGN(auto kernel, OpenClKernel::create(device_, program_, name));
+  return kernel;
 }
 
 Result<std::vector<std::byte>> OpenClModule::binary() {
   if (vendors_gone()) return device_.gone("clGetProgramInfo");
+  TUTTI_ASSIGN(const OpenClProgram::Present program, program_->present());
   // The context has one device, so there is one binary.
   size_t size = 0;
-  cl_int code = device_.cl->clGetProgramInfo(program_.get(), CL_PROGRAM_BINARY_SIZES, sizeof size,
+  cl_int code = device_.cl->clGetProgramInfo(program.handle, CL_PROGRAM_BINARY_SIZES, sizeof size,
                                              &size, nullptr);
   std::vector<std::byte> bytes(code == CL_SUCCESS ? size : 0);
   if (code == CL_SUCCESS && size > 0) {
     void* data = bytes.data();
-    code = device_.cl->clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof data,
+    code = device_.cl->clGetProgramInfo(program.handle, CL_PROGRAM_BINARIES, sizeof data,
                                         static_cast<void*>(&data), nullptr);
   }
   if (code != CL_SUCCESS) return device_.failure("clGetProgramInfo", code);

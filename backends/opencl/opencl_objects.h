@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,7 +61,15 @@ struct VendorDevice {
   std::shared_ptr<FairMutex> enqueuing{};  // made where quirks.one_at_a_time
   live::Device* live = nullptr;            // null: nobody counts
   DevicePlace place{};
+  /// How often its backend has begun anew (Backend::renew): what belongs to an earlier context is
+  /// used no more. Shared by all copies.
+  std::shared_ptr<std::atomic<uint32_t>> renewals = std::make_shared<std::atomic<uint32_t>>(0);
 
+  uint32_t generation() const { return renewals->load(std::memory_order_acquire); }
+  /// What belongs to a context that was lost says so.
+  tl::unexpected<Error> of_lost_context(const char* call) const {
+    return failure(call, CL_DEVICE_NOT_AVAILABLE);
+  }
   /// Every error of a vendor goes through one of these, and so to the log. The error of a call is
   /// "DEVICE: CALL: CL_…". Who gets it tells the user of it, where there is something to tell, so
   /// that it is at the level `info` here.
@@ -102,6 +111,8 @@ struct TrafficCount {
 template <typename Handle>
 inline constexpr const char* kReleaseCall = nullptr;
 template <>
+inline constexpr const char* kReleaseCall<cl_context> = "clReleaseContext";
+template <>
 inline constexpr const char* kReleaseCall<cl_device_id> = "clReleaseDevice";
 template <>
 inline constexpr const char* kReleaseCall<cl_event> = "clReleaseEvent";
@@ -142,6 +153,7 @@ class Owned {
   Handle handle_ = nullptr;
   Release release_ = nullptr;
 };
+using OwnedContext = Owned<cl_context>;
 using OwnedDevice = Owned<cl_device_id>;
 using OwnedEvent = Owned<cl_event>;
 using OwnedMemory = Owned<cl_mem>;
@@ -162,8 +174,10 @@ Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_conte
 /// completions, which may outlive it.
 class QueueTrack {
  public:
-  QueueTrack(OwnedQueue owned, live::Device* counters) : queue(std::move(owned)), live_(counters) {}
+  QueueTrack(OwnedQueue owned, live::Device* counters, uint32_t of_generation)
+      : queue(std::move(owned)), generation(of_generation), live_(counters) {}
   const OwnedQueue queue;
+  const uint32_t generation;          // of its context
   std::atomic<uint64_t> enqueued{0};  // calls that have returned, without blocking reads
   std::atomic<uint64_t> ended{0};     // of those the first so many have ended
   Mutex marking;                      // a leaf: held while a marker is enqueued
@@ -243,6 +257,7 @@ class OpenClCompletion final : public Completion {
   /// What others wait for; null only where the vendor failed. Within the device's turn.
   cl_event event() const;
   cl_command_queue queue() const { return track_->queue.get(); }
+  uint32_t generation() const { return track_->generation; }
   bool known_complete() const override {
     return status_.load(std::memory_order_acquire) == CL_COMPLETE || ended_unseen();
   }
@@ -276,7 +291,8 @@ class OpenClCompletion final : public Completion {
 };
 
 /// A buffer or an image. A window of a buffer (what a virtual sub-buffer shows to a kernel) becomes
-/// a vendor sub-buffer when first used, and is kept as long as the buffer.
+/// a vendor sub-buffer when first used, and is kept as long as the buffer. In another context than
+/// its own it is made anew, where its content is the host's; else it is of no use there.
 class OpenClMemory final : public Memory {
  public:
   /// A vendor's handle and a number that no other handle of the process ever has: a vendor may give
@@ -286,17 +302,33 @@ class OpenClMemory final : public Memory {
     uint64_t number = 0;
   };
 
-  OpenClMemory(const VendorDevice& device, OwnedMemory memory, uint64_t size,
-               cl_mem_object_type type = CL_MEM_OBJECT_BUFFER, uint64_t pixel_size = 0);
+  /// The vendor's object, and the generation of its context.
+  struct Made {
+    OwnedMemory memory;
+    uint32_t generation = 0;
+  };
+  struct Shape {
+    uint64_t size = 0;
+    cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
+    uint64_t pixel_size = 0;
+  };
+  /// `again` makes it in the present context; empty: its content is the old one's.
+  OpenClMemory(const VendorDevice& device, Made made, const Shape& shape,
+               std::function<Result<Made>()> again);
   ~OpenClMemory() override;
-  cl_mem_object_type type() const { return type_; }
-  uint64_t size() const override { return size_; }
-  uint64_t pixel_size() const override { return pixel_size_; }
-  cl_mem handle() const { return memory_.get(); }
+  cl_mem_object_type type() const { return shape_.type; }
+  uint64_t size() const override { return shape_.size; }
+  uint64_t pixel_size() const override { return shape_.pixel_size; }
+  /// Where it is not to be had in the present context, the old one, which vendors refuse there.
+  cl_mem handle() {
+    static_cast<void>(is_present());
+    return handle_.load(std::memory_order_acquire);
+  }
   Result<View> view(uint64_t origin, uint64_t size);
+  bool can_be_renewed() const { return again_ != nullptr; }
   /// The number of the view of all; 0 for a part.
   uint64_t number_of_all(uint64_t origin, uint64_t size) const {
-    return origin == 0 && size == size_ ? number_ : 0;
+    return origin == 0 && size == shape_.size ? number_.load(std::memory_order_relaxed) : 0;
   }
 
  private:
@@ -304,26 +336,62 @@ class OpenClMemory final : public Memory {
     OwnedMemory memory;
     uint64_t number = 0;
   };
+  using Windows = std::map<std::pair<uint64_t, uint64_t>, Window>;
+  /// Whether it is of the present context, at the latest now.
+  bool is_present() {
+    return generation_.load(std::memory_order_acquire) == device_.generation() || renew();
+  }
+  bool renew() TUTTI_EXCLUDES(mutex_);
+
   const VendorDevice& device_;
-  OwnedMemory memory_;  // constant until the end
-  const uint64_t size_;
-  const cl_mem_object_type type_;
-  const uint64_t pixel_size_;
-  const uint64_t number_;
+  const Shape shape_;
+  const std::function<Result<Made>()> again_;
+  std::atomic<uint32_t> generation_;
+  std::atomic<cl_mem> handle_;
+  std::atomic<uint64_t> number_;
   Mutex mutex_;
-  std::map<std::pair<uint64_t, uint64_t>, Window> windows_ TUTTI_GUARDED_BY(mutex_);
+  // Those of lost contexts stay, since a call that has begun may use them; the last one is present.
+  std::vector<OwnedMemory> made_ TUTTI_GUARDED_BY(mutex_);
+  Windows windows_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<Windows> old_windows_ TUTTI_GUARDED_BY(mutex_);
+};
+
+/// A vendor's program, which is made anew in the present context where its own was lost.
+/// Thread-safe; its lock is held meanwhile, so that this happens once.
+class OpenClProgram {
+ public:
+  struct Made {
+    OwnedProgram program;
+    uint32_t generation = 0;
+  };
+  struct Present {
+    cl_program handle = nullptr;
+    uint32_t generation = 0;
+  };
+  OpenClProgram(const VendorDevice& device, Made made, std::function<Result<Made>()> again)
+      : device_(device), again_(std::move(again)) {
+    made_.push_back(std::move(made));
+  }
+  Result<Present> present() TUTTI_EXCLUDES(mutex_);
+
+ private:
+  const VendorDevice& device_;
+  const std::function<Result<Made>()> again_;
+  Mutex mutex_;
+  std::vector<Made> made_ TUTTI_GUARDED_BY(mutex_);  // as of memory
 };
 
 class OpenClKernel final : public Kernel {
  public:
-  OpenClKernel(const VendorDevice& device, OwnedKernel kernel, uint32_t argument_count,
-               const std::string& name);
+  /// Of a program that has a kernel of this name.
+  static Result<std::unique_ptr<OpenClKernel>> create(const VendorDevice& device,
+                                                      std::shared_ptr<OpenClProgram> program,
+                                                      const std::string& name);
 
   Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) override;
 
   Mutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
-  cl_kernel handle() const { return kernel_.get(); }
-  uint64_t number() const { return number_; }  // which no other kernel of the process ever has
+  cl_kernel handle() const TUTTI_REQUIRES(mutex_) { return kernel_.get(); }
   /// It is launched.
   void count_launch() TUTTI_REQUIRES(mutex_) {
     if (!live_) return;
@@ -355,16 +423,22 @@ class OpenClKernel final : public Kernel {
              bytes.size() == argument.bytes.size();
     }
   };
+  OpenClKernel(const VendorDevice& device, std::shared_ptr<OpenClProgram> program,
+               const std::string& name);
+  /// Makes the vendor's kernel of the present program.
+  Status make() TUTTI_REQUIRES(mutex_);
   Status set_argument(uint32_t index, const Argument& argument, Held& held) TUTTI_REQUIRES(mutex_);
 
   Result<cl_sampler> sampler(const SamplerState& state) TUTTI_REQUIRES(mutex_);
 
   const VendorDevice& device_;
-  const OwnedKernel kernel_;
-  const uint64_t number_;
+  const std::shared_ptr<OpenClProgram> program_;
+  const std::string name_;
   live::Kernel* const live_;  // null: nobody counts
   const uint32_t live_number_;
   Mutex mutex_;
+  OwnedKernel kernel_ TUTTI_GUARDED_BY(mutex_);
+  uint32_t generation_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);
   // Kept with the kernel: launches in flight may use them. There are a few possible states only.
   std::map<SamplerState, OwnedSampler> samplers_ TUTTI_GUARDED_BY(mutex_);
@@ -372,16 +446,16 @@ class OpenClKernel final : public Kernel {
 
 class OpenClObject final : public Object {
  public:
-  explicit OpenClObject(OwnedProgram program) : program_(std::move(program)) {}
-  cl_program handle() const { return program_.get(); }
+  explicit OpenClObject(std::shared_ptr<OpenClProgram> program) : program_(std::move(program)) {}
+  const std::shared_ptr<OpenClProgram>& program() const { return program_; }
 
  private:
-  const OwnedProgram program_;
+  const std::shared_ptr<OpenClProgram> program_;
 };
 
 class OpenClModule final : public Module {
  public:
-  OpenClModule(const VendorDevice& device, OwnedProgram program, std::string log)
+  OpenClModule(const VendorDevice& device, std::shared_ptr<OpenClProgram> program, std::string log)
       : device_(device), program_(std::move(program)), log_(std::move(log)) {}
 
   Result<std::unique_ptr<Kernel>> create_kernel(const std::string& name) override;
@@ -390,7 +464,7 @@ class OpenClModule final : public Module {
 
  private:
   const VendorDevice& device_;
-  const OwnedProgram program_;
+  const std::shared_ptr<OpenClProgram> program_;
   const std::string log_;
 };
 

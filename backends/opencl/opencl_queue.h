@@ -10,11 +10,13 @@ namespace tutti::backends {
 
 class OpenClQueue final : public Queue {
  public:
-  OpenClQueue(const VendorDevice& device, OwnedQueue queue, TrafficCount& traffic)
+  /// `generation`: of the queue's context.
+  OpenClQueue(const VendorDevice& device, OwnedQueue queue, uint32_t generation,
+              TrafficCount& traffic)
       : traffic_(traffic),
         device_(device),
         cl_(*device.cl),
-        track_(std::make_shared<QueueTrack>(std::move(queue), device.live)),
+        track_(std::make_shared<QueueTrack>(std::move(queue), device.live, generation)),
         queue_(track_->queue) {}
 
   Result<CompletionPtr> launch(const Launch& launch, WaitList wait) override;
@@ -43,6 +45,8 @@ class OpenClQueue final : public Queue {
   Result<CompletionPtr> mark(WaitList wait, bool observed) override;
   Status flush() override;
   Status finish() override;
+  /// Of its context.
+  uint32_t generation() const { return track_->generation; }
 
  private:
   /// How many commands lie before a call that begins now, for certain.

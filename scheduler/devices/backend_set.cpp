@@ -79,6 +79,11 @@ bool BackendSet::slow_link(uint32_t backend) const {
   return own > 0 && own < kSlow * fastest;
 }
 
+Status BackendSet::try_out(uint32_t backend, bool anew) {
+  if (anew) TUTTI_TRY(at(backend).renew());
+  return try_device(at(backend));
+}
+
 void BackendSet::limit_memory(uint32_t backend) {
   // Programs, queues and local memory need some of it, too.
   memories_[backend].set_capacity(

@@ -96,6 +96,7 @@ class BackendSet {
   using Queues = std::array<std::unique_ptr<backends::Queue>, kMostBackends>;
 
   void limit_memory(uint32_t backend);
+  Status try_out(uint32_t backend, bool anew);
   Result<backends::Queue*> own_queue(Queues& queues, TransferKind kind, uint32_t backend)
       TUTTI_EXCLUDES(mutex_);
 
@@ -108,7 +109,7 @@ class BackendSet {
   PerformanceModel model_;
   BuildTimes build_times_{model_};
   PowerModel power_;
-  DeviceHealth health_{[this](uint32_t backend) { return try_device(at(backend)); }};
+  DeviceHealth health_{[this](uint32_t backend, bool anew) { return try_out(backend, anew); }};
   PinnedPool pinned_;
   std::array<DeviceMemory, kMostBackends> memories_;
   struct Link {

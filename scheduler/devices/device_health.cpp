@@ -45,6 +45,7 @@ void DeviceHealth::calm(uint32_t backend) {
   uint32_t left = device.suspicion.load(std::memory_order_relaxed);
   if (left == 0 || !device.suspicion.compare_exchange_strong(left, left - 1)) return;
   if (left > 1) return;
+  device.interval_ns.store(0, std::memory_order_relaxed);  // it is trusted
   const bool any = std::any_of(devices_.begin(), devices_.end(), [](const Device& one) {
     return one.suspicion.load(std::memory_order_relaxed) > 0;
   });
@@ -62,12 +63,12 @@ void DeviceHealth::note_failure(uint32_t backend, const Error& why) {
       (lost() & backend_bit(backend)) != 0) {
     return;
   }
-  if (!works(backend)) lose(backend, why);
+  if (!works(backend, false)) lose(backend, why);
 }
 
-bool DeviceHealth::works(uint32_t backend) const {
+bool DeviceHealth::works(uint32_t backend, bool anew) const {
   Status tried;
-  const Status passed = guarded([&] { tried = trial_(backend); });
+  const Status passed = guarded([&] { tried = trial_(backend, anew); });
   return passed && tried;
 }
 
@@ -76,8 +77,9 @@ void DeviceHealth::lose(uint32_t backend, const Error& why) {
   {
     MutexLock lock(mutex_);
     if ((lost() & backend_bit(backend)) != 0) return;
-    device.interval_ns = kFirstInterval;
-    device.next_trial_ns.store(clock_() + device.interval_ns, std::memory_order_relaxed);
+    ++device.losses;
+    device.lost_at_ns = clock_();
+    wait_longer(device);
     lost_.fetch_or(backend_bit(backend), std::memory_order_acq_rel);
   }
   log(LogLevel::kWarning,
@@ -87,19 +89,57 @@ void DeviceHealth::lose(uint32_t backend, const Error& why) {
   if (hooks_.lost) hooks_.lost(backend, why);
 }
 
+void DeviceHealth::wait_longer(Device& device) {
+  const uint64_t before = device.interval_ns.load(std::memory_order_relaxed);
+  const uint64_t interval = before == 0 ? kFirstInterval : std::min(2 * before, kLongestInterval);
+  device.interval_ns.store(interval, std::memory_order_relaxed);
+  device.next_trial_ns.store(clock_() + interval, std::memory_order_relaxed);
+}
+
 void DeviceHealth::retry(uint32_t backend) {
   Device& device = devices_[backend];
-  const bool works_again = works(backend);
+  bool anew = false;
+  {
+    MutexLock lock(mutex_);
+    anew = !device.renewed;
+  }
+  const bool well = works(backend, anew);
+  {
+    MutexLock lock(mutex_);
+    device.renewed = well;
+    if (!well) return wait_longer(device);
+  }
+  if (hooks_.renewed) {
+    hooks_.renewed(backend);
+  } else {
+    ready(backend, true);
+  }
+}
+
+void DeviceHealth::ready(uint32_t backend, bool all_free) {
+  Device& device = devices_[backend];
   MutexLock lock(mutex_);
-  if (works_again) {
-    device.failures.store(0, std::memory_order_relaxed);
-    lost_.fetch_and(~backend_bit(backend), std::memory_order_acq_rel);
-    lock.unlock();
-    log(LogLevel::kWarning, "{} works again, and takes part", device.name);
+  const uint64_t now = clock_();
+  if (!all_free) {
+    device.next_trial_ns.store(now + kFirstInterval, std::memory_order_relaxed);
     return;
   }
-  device.interval_ns = std::min(2 * device.interval_ns, kLongestInterval);
-  device.next_trial_ns.store(clock_() + device.interval_ns, std::memory_order_relaxed);
+  const uint64_t since = device.lost_at_ns;
+  device.lost_for_ns += now - since;
+  device.renewed = false;
+  device.failures.store(0, std::memory_order_relaxed);
+  lost_.fetch_and(~backend_bit(backend), std::memory_order_acq_rel);
+  lock.unlock();
+  log(LogLevel::kWarning, "{} works again after {:.1f} s, and takes part", device.name,
+      seconds_between(since, now));
+  if (hooks_.back) hooks_.back(backend, since, now);
+}
+
+DeviceHealth::Losses DeviceHealth::losses(uint32_t backend) const {
+  const Device& device = devices_[backend];
+  MutexLock lock(mutex_);
+  const bool now = (lost() & backend_bit(backend)) != 0;
+  return {device.losses, device.lost_for_ns + (now ? clock_() - device.lost_at_ns : 0), now};
 }
 
 Status try_device(backends::Backend& device) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which devices can be relied on. A device whose calls or commands fail several times in a row, or
 // that says that it is lost, is tried; where that fails, too, it takes no part any more, until a
-// later trial finds it well: the first one after a second, then at twice the interval each time.
+// later trial in a context of its own finds it well: the first one after a second, then at twice
+// the interval each time. One that is lost again before it is trusted waits longer from the start.
 // Thread-safe; no lock is held while a device is tried.
 #pragma once
 
@@ -26,9 +27,14 @@ class DeviceHealth {
     std::function<void(uint32_t backend, const Error& why)> lost{};
     /// Somebody shall call retry(), in a thread that may wait.
     std::function<void(uint32_t backend)> due{};
+    /// A device that was lost works, in a context of its own. Somebody shall see to it that nothing
+    /// of the old one is used any more, and call ready(). Absent: nothing was.
+    std::function<void(uint32_t backend)> renewed{};
+    /// It takes part again.
+    std::function<void(uint32_t backend, uint64_t lost_ns, uint64_t now_ns)> back{};
   };
-  /// Tries the device, which may take long.
-  using Trial = std::function<Status(uint32_t backend)>;
+  /// Tries the device, which may take long; `anew`: in a context of its own.
+  using Trial = std::function<Status(uint32_t backend, bool anew)>;
 
   explicit DeviceHealth(Trial trial, uint64_t (*clock)() = &now_ns)
       : trial_(std::move(trial)), clock_(clock) {}
@@ -66,6 +72,16 @@ class DeviceHealth {
   bool tells(uint32_t backend) { return !devices_[backend].told.exchange(true); }
   /// A device that takes no part is tried again.
   void retry(uint32_t backend);
+  /// After Hooks::renewed: it takes part again; or `all_free` is false, since its old context is
+  /// used still, and it is tried again later.
+  void ready(uint32_t backend, bool all_free) TUTTI_EXCLUDES(mutex_);
+  /// How often the device was lost, and for how long in all.
+  struct Losses {
+    uint32_t count = 0;
+    uint64_t ns = 0;
+    bool now = false;
+  };
+  Losses losses(uint32_t backend) const TUTTI_EXCLUDES(mutex_);
 
  private:
   struct Device {
@@ -74,15 +90,21 @@ class DeviceHealth {
     std::atomic<uint32_t> suspicion{0};  // successes until it is trusted again
     std::atomic<uint64_t> next_trial_ns{0};
     std::atomic<bool> told{false};
-    std::atomic<uint64_t> all{0};  // failures
-    uint64_t interval_ns = 0;      // of trials
+    std::atomic<uint64_t> all{0};          // failures
+    std::atomic<uint64_t> interval_ns{0};  // of trials; 0: the first one
+    // Guarded by mutex_.
+    bool renewed = false;  // it works in a context of its own, but does not take part yet
+    uint32_t losses = 0;
+    uint64_t lost_at_ns = 0, lost_for_ns = 0;
   };
 
   BackendMask without(BackendMask asked, BackendMask lost);
   void calm(uint32_t backend);
   /// In a trial, made now.
-  bool works(uint32_t backend) const;
+  bool works(uint32_t backend, bool anew) const;
   void lose(uint32_t backend, const Error& why) TUTTI_EXCLUDES(mutex_);
+  /// The next trial comes after twice the interval before.
+  void wait_longer(Device& device) TUTTI_REQUIRES(mutex_);
 
   const Trial trial_;
   uint64_t (*const clock_)();
@@ -91,7 +113,7 @@ class DeviceHealth {
   std::atomic<BackendMask> lost_{0};
   std::atomic<bool> any_suspect_{false};
   std::array<Device, kMostBackends> devices_;
-  Mutex mutex_;  // a device becomes lost, or well, once
+  mutable Mutex mutex_;  // a device becomes lost, or well, once
 };
 
 /// Whether a new queue of the device brings a few bytes to a new buffer, and back.

@@ -43,6 +43,13 @@ void DeviceMemory::release(uint64_t bytes) {
   reserved_ -= bytes;
 }
 
+void DeviceMemory::drop_kept() {
+  Kept dropped;  // with no lock held
+  MutexLock lock(mutex_);
+  dropped = make_room(UINT64_MAX);
+  lock.unlock();
+}
+
 bool DeviceMemory::has_room(uint64_t bytes) const {
   MutexLock lock(mutex_);
   return used_ <= limit_ && bytes <= limit_ - used_;

@@ -48,6 +48,9 @@ class DeviceMemory {
   bool reserve(uint64_t bytes);
   void release(uint64_t bytes);
 
+  /// Lets go of what is kept for nobody.
+  void drop_kept();
+
   /// Whether `bytes` more may be allocated. What is kept does not count: it goes first.
   bool has_room(uint64_t bytes) const;
   /// Who has memory here; none of those that are about to go.

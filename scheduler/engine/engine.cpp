@@ -18,16 +18,33 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
     if (!settings.model_file.empty()) model.remember_in(settings.model_file);
     energy.start();
     backends.health().set_hooks(
-        {.lost = [this](uint32_t backend, const Error& why) { ends.lost(backend, why); },
+        {.lost =
+             [this](uint32_t backend, const Error& why) {
+               ends.lost(backend, why);
+               trace.lost(backend, why);
+             },
          .due =
              [this](uint32_t backend) {
-               workers.device(backend).post_hint(
-                   [this, backend] { backends.health().retry(backend); });
-             }});
+               workers.device(backend).post([this, backend] { backends.health().retry(backend); },
+                                            not_ready(backend));
+             },
+         .renewed =
+             [this](uint32_t backend) {
+               workers.memory().post(
+                   [this, backend] { backends.health().ready(backend, room.let_go(backend)); },
+                   not_ready(backend));
+             },
+         .back = [this](uint32_t backend, uint64_t lost_ns,
+                        uint64_t now_ns) { trace.was_lost(backend, lost_ns, now_ns); }});
   }
   ~Parts() { backends.health().set_hooks({}); }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
+
+  /// There was no memory or thread to see to it: later.
+  std::function<void(const Error&)> not_ready(uint32_t backend) {
+    return [this, backend](const Error&) { backends.health().ready(backend, false); };
+  }
 
   // LogSink
   void ready(Ref<Node> command) override { conductor.ready(command); }

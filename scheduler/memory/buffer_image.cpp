@@ -11,14 +11,17 @@ BufferImage::BufferImage(BackendSet& backends, BufferView view, const backends::
     : backends_(backends), view_(std::move(view)), shape_(shape) {}
 
 Result<backends::Memory*> BufferImage::device_memory(uint32_t backend) {
+  const uint32_t gone = view_.buffer->memories_gone();
   TUTTI_ASSIGN(backends::Memory * buffer, view_.buffer->device_memory(backend));
   // Held over the vendor's call, as in LogicalBuffer: it guards nothing that a vendor could need.
   MutexLock lock(mutex_);
-  std::unique_ptr<backends::Memory>& made = memories_[backend];
-  if (!made) {
-    TUTTI_ASSIGN(made, backends_.at(backend).image_over(*buffer, view_.origin, view_.size, shape_));
+  Made& made = memories_[backend];
+  if (!made.image || made.memories_gone != gone) {  // or an image of memory that is there no more
+    TUTTI_ASSIGN(made.image,
+                 backends_.at(backend).image_over(*buffer, view_.origin, view_.size, shape_));
+    made.memories_gone = gone;
   }
-  return made.get();
+  return made.image.get();
 }
 
 }  // namespace tutti::scheduler

@@ -27,7 +27,11 @@ class BufferImage : public RefCounted {
   const BufferView view_;  // first: the vendors' images go before their buffers
   const backends::ImageShape shape_;
   Mutex mutex_;
-  std::map<uint32_t, std::unique_ptr<backends::Memory>> memories_ TUTTI_GUARDED_BY(mutex_);
+  struct Made {
+    std::unique_ptr<backends::Memory> image;
+    uint32_t memories_gone = 0;  // of the buffer, before
+  };
+  std::map<uint32_t, Made> memories_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::scheduler

@@ -179,18 +179,31 @@ Status LogicalBuffer::evict(uint32_t backend) {
     MutexLock lock(mutex_);
     update_map([&](ResidencyMap& map) { map.drop_place(place); });
   }
+  release_memory(backend);
+  return {};
+}
+
+void LogicalBuffer::forget(uint32_t backend) {
+  {
+    MutexLock lock(mutex_);
+    update_map([&](ResidencyMap& map) { map.drop_place(place_on(backend)); });
+  }
+  release_memory(backend);
+}
+
+void LogicalBuffer::release_memory(uint32_t backend) {
   std::unique_ptr<backends::Memory> memory;
   {
     MutexLock lock(allocation_mutex_);
     ready_[backend].store(nullptr, std::memory_order_release);
     const auto found = std::find_if(allocations_.begin(), allocations_.end(),
                                     [&](const Allocation& one) { return one.backend == backend; });
-    if (found == allocations_.end()) return {};
+    if (found == allocations_.end()) return;
     memory = std::move(found->memory);
     allocations_.erase(found);
+    memories_gone_.fetch_add(1, std::memory_order_release);
   }
   backends_.memory(backend).give_back(std::move(memory), *this, false);
-  return {};
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {

@@ -80,11 +80,15 @@ class LogicalBuffer : public MemoryOwner {
   bool has_memory(uint32_t backend) {
     return ready_[backend].load(std::memory_order_acquire) != nullptr;
   }
+  /// How often memory on devices was given back: what was made from it is of no use any more.
+  uint32_t memories_gone() const { return memories_gone_.load(std::memory_order_acquire); }
   /// A device that hangs may still write in the host's copy.
   bool may_change_late() const;
   /// Gives the memory on `backend` back, which has a place of its own. What is valid nowhere else
   /// goes to the host's copy first. Nobody else may use the buffer meanwhile.
   Status evict(uint32_t backend);
+  /// The same of memory in a context that was lost: what is valid there alone is gone with it.
+  void forget(uint32_t backend);
 
   /// Is every byte of the range that has content valid at `place`?
   bool valid_at(Place place, uint64_t begin, uint64_t end) const;
@@ -199,6 +203,7 @@ class LogicalBuffer : public MemoryOwner {
   /// directions at once.
   Status move_in_blocks(Place to, uint64_t begin, uint64_t end, uint64_t* moved);
   Result<backends::Memory*> memory_at(Place place);
+  void release_memory(uint32_t backend) TUTTI_EXCLUDES(allocation_mutex_);
   Status fill_with_zeros(Place place, uint64_t begin, uint64_t end);
   /// Ranges of an image are whole pixels.
   ByteStrips widened(const ByteStrips& strips) const;
@@ -248,6 +253,7 @@ class LogicalBuffer : public MemoryOwner {
   };
   std::vector<Allocation> allocations_ TUTTI_GUARDED_BY(allocation_mutex_);
   PerBackend<std::atomic<backends::Memory*>> ready_;  // the same by backend, read without a lock
+  std::atomic<uint32_t> memories_gone_{0};
 };
 
 /// A window on a buffer: the whole of it, or a sub-buffer.

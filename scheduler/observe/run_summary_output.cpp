@@ -122,6 +122,16 @@ nlohmann::json RunSummary::kernel_json(const Shown& shown) const {
   return kernel;
 }
 
+namespace {
+/// As the end of a sentence about the device.
+std::string losses_text(const DeviceHealth::Losses& losses) {
+  if (losses.count == 0) return {};
+  return fmt::format(", was lost {}, for {} in all, and {}", counted(losses.count, "time"),
+                     duration(static_cast<double>(losses.ns) * 1e-9),
+                     losses.now ? "takes no part" : "takes part again");
+}
+}  // namespace
+
 std::string RunSummary::json() const {
   const EnergyTotals energy = energy_.totals();
   MutexLock lock(mutex_);
@@ -137,13 +147,16 @@ std::string RunSummary::json() const {
   nlohmann::json devices = nlohmann::json::array();
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     const backends::Traffic of = backends_.at(i).traffic();
+    const DeviceHealth::Losses losses = backends_.health().losses(i);
     devices.push_back({{"index", backends_.traits(i).index},
                        {"name", backends_.traits(i).device_name},
                        {"platform", backends_.traits(i).platform_name},
                        {"bytes_to_device", of.to_device},
                        {"bytes_to_host", of.to_host},
                        {"failures", backends_.health().failures(i)},
-                       {"lost", (backends_.health().lost() & backend_bit(i)) != 0}});
+                       {"lost", losses.now},
+                       {"losses", losses.count},
+                       {"lost_seconds", static_cast<double>(losses.ns) * 1e-9}});
   }
   nlohmann::json output = {{"devices", std::move(devices)},
                            {"total",
@@ -255,9 +268,8 @@ std::string RunSummary::text() const {
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     const uint64_t failures = backends_.health().failures(i);
     if (failures == 0) continue;
-    const bool lost = (backends_.health().lost() & backend_bit(i)) != 0;
     text += lines(2, fmt::format("{} has failed {}{}", device_name(i), counted(failures, "time"),
-                                 lost ? ", and takes no part any more" : ""));
+                                 losses_text(backends_.health().losses(i))));
   }
   for (const Shown& kernel : shown) {
     text += kernel_text(kernel, total.seconds());

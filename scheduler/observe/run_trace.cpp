@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kDecisions = 1, kMerges = 2;  // rows of trace::kTutti
 constexpr uint32_t kFirstQueue = 1;              // rows of a device; streams count from 1
+constexpr uint32_t kState = 900'000;             // likewise, behind all queues
 
 uint64_t product(const std::array<size_t, 3>& region) {
   return uint64_t{region[0]} * region[1] * region[2];
@@ -97,6 +98,21 @@ trace::Lane& RunTrace::lane(trace::Row row, const char* name, uint32_t number) {
 trace::Lane& RunTrace::queue(uint32_t backend, uint32_t stream) {
   const uint32_t process = device_process(backend, backends_.traits(backend));
   return lane({process, kFirstQueue + stream}, "queue", stream);
+}
+
+void RunTrace::lost(uint32_t backend, const Error& why) {
+  if (!trace::on()) return;
+  const uint32_t process = device_process(backend, backends_.traits(backend));
+  const uint64_t now = now_ns();
+  trace::Args args;
+  args.add("why", why.message);
+  lane({process, kState}, "state", 0).slice("device", "is lost", now, now, args);
+}
+
+void RunTrace::was_lost(uint32_t backend, uint64_t lost_ns, uint64_t now_ns) {
+  if (!trace::on()) return;
+  const uint32_t process = device_process(backend, backends_.traits(backend));
+  lane({process, kState}, "state", 0).slice("device", "takes no part", lost_ns, now_ns);
 }
 
 std::shared_ptr<CommandTrace> RunTrace::begin(const Work& work, uint32_t stream,

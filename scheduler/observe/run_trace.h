@@ -5,7 +5,8 @@
 //   Tutti             "decisions": what the planner chose for each launch, and why; "merges"; our
 //                     own threads ("host"); beside the rows, a span per split launch ("launch")
 //   device i          "transfers" and "early reads"; a row per queue with what runs on it: whole
-//                     launches ("kernel"), packages of split ones ("package"), transfers
+//                     launches ("kernel"), packages of split ones ("package"), transfers; "state":
+//                     when it was lost, and how long ("device")
 //
 // Arrows lead from the call to the decision, and from there to each package. Events of one command
 // have its number as argument "command". Devices are numbered as `tutti devices` does. A note
@@ -99,6 +100,9 @@ class RunTrace {
   void merged(const CommandTrace& command, const char* how, uint64_t begin_ns, uint64_t end_ns);
   /// A split launch, from its begin to the end of its merges.
   void launched(const CommandTrace& command, uint64_t begin_ns, uint64_t end_ns, bool failed);
+  /// The device takes no part from now on; and it does again.
+  void lost(uint32_t backend, const Error& why);
+  void was_lost(uint32_t backend, uint64_t lost_ns, uint64_t now_ns);
 
  private:
   trace::Lane& queue(uint32_t backend, uint32_t stream) TUTTI_EXCLUDES(mutex_);

@@ -37,10 +37,7 @@ Result<bool> MemoryRoom::free_some(const Node& command, uint32_t backend) {
       if (own || rank >= age) continue;
       oldest = Ref<LogicalBuffer>(owner);
       age = rank;
-      users.clear();
-      for (const RangeUse& use : uses) {
-        if (!use.command->allocating) users.emplace_back(use.command);
-      }
+      users = users_of(*owner);
     }
     if (!oldest) users = others_.with_own_memory();
     if (oldest && users.empty()) {
@@ -59,6 +56,52 @@ Result<bool> MemoryRoom::free_some(const Node& command, uint32_t backend) {
   log_.finish(eviction, code_of(evicted));
   if (!evicted) return tl::unexpected<Error>(evicted.error());
   return true;
+}
+
+std::vector<Ref<Node>> MemoryRoom::users_of(const LogicalBuffer& buffer) const {
+  log_.mutex().assert_held();
+  std::vector<Ref<Node>> users;
+  for (const RangeUse& use : buffer.uses) {
+    if (!use.command->allocating) users.emplace_back(use.command);
+  }
+  return users;
+}
+
+std::vector<Ref<Node>> MemoryRoom::let_go_of_unused(uint32_t backend) {
+  MutexLock room(mutex_);
+  backends_.memory(backend).drop_kept();
+  std::vector<Ref<Node>> users;
+  for (const auto& entry : backends_.memory(backend).owners()) {
+    auto& buffer = static_cast<LogicalBuffer&>(*entry);
+    const auto eviction = make_ref<Node>(owner_, 0, MarkerWork{});
+    {
+      MutexLock lock(log_.mutex());
+      auto busy = users_of(buffer);
+      if (!busy.empty()) {
+        users.insert(users.end(), busy.begin(), busy.end());
+        continue;
+      }
+      const BufferUse all{&buffer, 0, buffer.size(), true};
+      eviction->state = Node::State::kRunning;
+      log_.hold(*eviction, {&all, 1});
+    }
+    // Commands may have ended well there after it was lost.
+    log_.note_lost(buffer, buffer.lose(backend), CL_DEVICE_NOT_AVAILABLE);
+    buffer.forget(backend);
+    log_.finish(eviction, CL_COMPLETE);
+  }
+  return users;
+}
+
+bool MemoryRoom::let_go(uint32_t backend) {
+  constexpr int kAttempts = 3;
+  for (int i = 1;; ++i) {
+    if (log_.any_idle()) others_.end_idle();
+    const auto users = let_go_of_unused(backend);
+    if (users.empty()) return true;
+    if (i == kAttempts) return false;
+    for (const auto& user : users) others_.wait_for_data(user);
+  }
 }
 
 Status MemoryRoom::allocate_one(const Node& command, LogicalBuffer& buffer, uint32_t backend) {

@@ -39,10 +39,18 @@ class MemoryRoom {
   /// room there.
   Status allocate(Node& command, std::span<const BufferUse> uses, std::span<const uint32_t> devices)
       TUTTI_EXCLUDES(mutex_);
+  /// The device's context was lost, and it has another one: all memory of the old one is let go of,
+  /// once nobody uses it. False: some is in use for long. In the thread for commands that wait for
+  /// room.
+  bool let_go(uint32_t backend) TUTTI_EXCLUDES(mutex_);
 
  private:
   Status allocate_one(const Node& command, LogicalBuffer& buffer, uint32_t backend)
       TUTTI_REQUIRES(mutex_);
+  /// Who uses memory of the device that is to be let go of; none: it is.
+  std::vector<Ref<Node>> let_go_of_unused(uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  /// Those of the buffer's users that have begun; with the log's lock held.
+  std::vector<Ref<Node>> users_of(const LogicalBuffer& buffer) const;
   /// Somebody's memory on the device is free now, or may be; false: the command has all that
   /// buffers have.
   Result<bool> free_some(const Node& command, uint32_t backend) TUTTI_REQUIRES(mutex_);

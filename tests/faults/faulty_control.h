@@ -11,6 +11,8 @@ extern "C" {
 FAULTY_EXPORT void faulty_end_preparation();
 /// How many of the planned faults have happened.
 FAULTY_EXPORT int faulty_happened();
+/// Kernels that devices whose contexts were lost got in other ones.
+FAULTY_EXPORT int faulty_launches_after_loss();
 /// A line for each function and device: NAME DEVICE CALLS-OF-PREPARATION CALLS.
 FAULTY_EXPORT void faulty_counts(char* text, size_t size);
 }

@@ -74,6 +74,50 @@ int device_among(A... arguments) {
   return found == kNone ? 0 : found;
 }
 
+// Which context
+// --------------------------------------------------------------------------------------
+
+template <typename T>
+cl_context context_of(T /*no object*/) {
+  return nullptr;
+}
+template <typename Query, typename Object>
+cl_context told_context(Query query, Object object, cl_uint name) {
+  cl_context context = nullptr;
+  query(object, name, sizeof context, &context, nullptr);
+  return context;
+}
+cl_context context_of(cl_context context) { return context; }
+cl_context context_of(cl_command_queue queue) {
+  return told_context(vendor().clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT);
+}
+cl_context context_of(cl_mem memory) {
+  return told_context(vendor().clGetMemObjectInfo, memory, CL_MEM_CONTEXT);
+}
+cl_context context_of(cl_program program) {
+  return told_context(vendor().clGetProgramInfo, program, CL_PROGRAM_CONTEXT);
+}
+cl_context context_of(cl_kernel kernel) {
+  return told_context(vendor().clGetKernelInfo, kernel, CL_KERNEL_CONTEXT);
+}
+cl_context context_of(cl_sampler sampler) {
+  return told_context(vendor().clGetSamplerInfo, sampler, CL_SAMPLER_CONTEXT);
+}
+cl_context context_of(cl_event event) {
+  return told_context(vendor().clGetEventInfo, event, CL_EVENT_CONTEXT);
+}
+cl_context context_of(const cl_event* list) {
+  return list != nullptr ? context_of(*list) : nullptr;
+}
+
+/// Of the first object among the arguments that has one.
+template <typename... A>
+cl_context context_among(A... arguments) {
+  cl_context found = nullptr;
+  ((found = found == nullptr ? context_of(arguments) : found), ...);
+  return found;
+}
+
 // Copies for later
 // -----------------------------------------------------------------------------------
 
@@ -282,7 +326,7 @@ struct Hook<Member> {
   static inline int number = 0;
 
   static R call(A... arguments) {
-    const Fault fault = next_call(number, device_among(arguments...));
+    const Fault fault = next_call(number, device_among(arguments...), context_among(arguments...));
     crash_if(fault);
     if constexpr (ends_with_event<0, A...>()) {
       return command(fault, std::tuple<A...>(arguments...));
@@ -342,7 +386,11 @@ struct Hook<Member> {
   }
 
   static R made(const Fault& fault, A... arguments) {
-    if (fault.mode == Mode::kNone) return (vendor().*Member)(arguments...);
+    if (fault.mode == Mode::kNone) {
+      const R object = (vendor().*Member)(arguments...);
+      if constexpr (std::is_same_v<R, cl_context>) note_context(object, number_of(object));
+      return object;
+    }
     if (cl_int* error = std::get<sizeof...(A) - 1>(std::tuple<A...>(arguments...))) {
       *error = fault.error;
     }
@@ -371,7 +419,7 @@ cl_int CL_API_CALL release_event(cl_event event) {
 cl_int CL_API_CALL event_info(cl_event event, cl_event_info name, size_t size, void* value,
                               size_t* needed) {
   static const int number = function_number("clGetEventInfo");
-  const Fault fault = next_call(number, device_of(event));
+  const Fault fault = next_call(number, device_of(event), context_of(event));
   if (fault.mode != Mode::kNone) return fault.error;
   if (name == CL_EVENT_COMMAND_EXECUTION_STATUS && size >= sizeof(cl_int) && value != nullptr) {
     if (const auto status = status_of(event)) {
@@ -386,7 +434,7 @@ cl_int CL_API_CALL event_info(cl_event event, cl_event_info name, size_t size, v
 cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info name, size_t size, void* value,
                                   size_t* needed) {
   static const int number = function_number("clGetEventProfilingInfo");
-  const Fault fault = next_call(number, device_of(event));
+  const Fault fault = next_call(number, device_of(event), context_of(event));
   if (fault.mode != Mode::kNone) return fault.error;
   if (is_ours(event)) return CL_PROFILING_INFO_NOT_AVAILABLE;
   return vendor().clGetEventProfilingInfo(event, name, size, value, needed);

@@ -92,6 +92,7 @@ clGetExtensionFunctionAddress(const char* name) {
 }
 
 void faulty_end_preparation() { tutti::faulty::end_preparation(); }
+int faulty_launches_after_loss() { return tutti::faulty::launches_after_loss(); }
 int faulty_happened() { return tutti::faulty::faults_happened(); }
 void faulty_counts(char* text, size_t size) {
   std::snprintf(text, size, "%s", tutti::faulty::counts().c_str());

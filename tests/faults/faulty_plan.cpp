@@ -27,6 +27,7 @@ const std::map<std::string, Mode> kModes = {{"fail", Mode::kFail},
                                             {"delay", Mode::kDelay},
                                             {"hang", Mode::kHang},
                                             {"lost", Mode::kLost},
+                                            {"context", Mode::kContext},
                                             {"crash", Mode::kCrash}};
 
 struct Planned {
@@ -48,7 +49,10 @@ struct State {
   std::vector<Planned> plan;
   std::array<std::array<Calls, kMostDevices>, kMostFunctions> calls;
   std::array<std::atomic<cl_int>, kMostDevices> lost{};  // the error
-  std::atomic<int> happened{0};
+  std::map<const void*, int> contexts;                   // present ones, and their devices
+  std::map<const void*, cl_int> lost_contexts;           // and the error
+  std::array<bool, kMostDevices> has_lost_contexts{};
+  std::atomic<int> happened{0}, launches_after_loss{0};
 };
 
 State& state() {
@@ -111,7 +115,15 @@ void set_plan(const std::string& text) {
   state().plan = std::move(plan);
 }
 
-Fault next_call(int function, int device) {
+void note_context(const void* context, int device) {
+  std::lock_guard lock(state().mutex);
+  state().contexts[context] = device;
+  state().lost_contexts.erase(context);  // at the address of one that is gone
+}
+
+int launches_after_loss() { return state().launches_after_loss; }
+
+Fault next_call(int function, int device, const void* context) {
   State& all = state();
   if (device < 0 || device >= kMostDevices) device = 0;
   auto& calls = all.calls[static_cast<size_t>(function)][static_cast<size_t>(device)];
@@ -120,12 +132,27 @@ Fault next_call(int function, int device) {
   if (const cl_int error = lost.load()) return {Mode::kFail, error};
   std::lock_guard lock(all.mutex);
   const std::string& name = all.names[static_cast<size_t>(function)];
+  if (const auto found = all.lost_contexts.find(context); found != all.lost_contexts.end()) {
+    return {Mode::kFail, found->second};
+  }
+  if (all.has_lost_contexts[static_cast<size_t>(device)] && name == "clEnqueueNDRangeKernel") {
+    ++all.launches_after_loss;
+  }
   for (const Planned& fault : all.plan) {
     if (fault.number != number || fault.function != name ||
         (fault.device != kAnyDevice && fault.device != device)) {
       continue;
     }
     ++all.happened;
+    if (fault.mode == Mode::kContext) {
+      const cl_int error = fault.error.value_or(CL_OUT_OF_RESOURCES);
+      std::erase_if(all.contexts, [&](const auto& known) {
+        if (known.second == device) all.lost_contexts[known.first] = error;
+        return known.second == device;
+      });
+      all.has_lost_contexts[static_cast<size_t>(device)] = true;
+      return {Mode::kFail, error};
+    }
     if (fault.mode != Mode::kLost) {
       return {fault.mode, fault.error.value_or(usual_error(name))};
     }

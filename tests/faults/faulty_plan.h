@@ -26,6 +26,7 @@ enum class Mode : uint8_t {
   kDelay,      // done later: when somebody waits for it, or has asked a few times
   kHang,       // never done; who waits, waits for ever
   kLost,       // from this call on, every call of this device fails
+  kContext,    // likewise, of what belongs to a context that was made before this call
   kCrash,      // SIGSEGV in the call
 };
 
@@ -40,8 +41,15 @@ int function_number(const std::string& name);
 /// Throws std::invalid_argument, which says what is wrong.
 void set_plan(const std::string& text);
 
-/// Counts this call, and says what happens to it. A lost device's calls fail, with an error.
-Fault next_call(int function, int device);
+/// Counts this call, and says what happens to it. A lost device's calls fail, with an error, and so
+/// do those that use what belongs to a lost context (null: the call uses none).
+Fault next_call(int function, int device, const void* context);
+
+/// A context was made for the device.
+void note_context(const void* context, int device);
+
+/// Kernels that devices whose contexts were lost got in other ones.
+int launches_after_loss();
 
 /// Whether the device is lost; for what is asked of one that nobody counts.
 bool is_lost(int device);

@@ -56,6 +56,8 @@ int main(int argc, char** argv) {
   for (const Scenario& scenario : scenarios()) {
     if (name == scenario.name) chosen = &scenario;
   }
+  static constexpr Scenario kComesBack{"comes-back", &comes_back};
+  if (name == kComesBack.name) chosen = &kComesBack;
   if (chosen == nullptr) {
     std::fprintf(stderr, "no scenario '%s'\n", name.c_str());
     return 2;
@@ -68,6 +70,8 @@ int main(int argc, char** argv) {
   std::string verdict = "told", error, wrong;
   try {
     World world(events);
+    world.launches_after_loss =
+        in_library<decltype(faulty_launches_after_loss)>(library, "faulty_launches_after_loss");
     if (auto* end =
             in_library<decltype(faulty_end_preparation)>(library, "faulty_end_preparation")) {
       end();

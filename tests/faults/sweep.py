@@ -45,7 +45,7 @@ QUERIES = {"clGetPlatformInfo", "clGetDeviceIDs", "clGetDeviceInfo", "clGetSuppo
 
 def modes_of(function):
     if function in ENQUEUES:
-        modes = ["fail", "event", "event-done", "lost", "hang"]
+        modes = ["fail", "event", "event-done", "lost", "context", "hang"]
         return modes + ["event-half", "delay"] if function in DELAYED else modes
     if function == "clFlush":
         return ["fail", "fail-done", "lost"]

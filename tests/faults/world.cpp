@@ -175,6 +175,15 @@ void World::delivered(const char* what, cl_int code, bool right) {
   (told_ ? wrong_told_ : wrong_untold_) = true;
 }
 
+void World::begin_anew() {
+  look_at_events();
+  for (cl_event* event : events_) {
+    if (*event != nullptr) clReleaseEvent(*event);
+    *event = nullptr;
+  }
+  told_ = false;
+}
+
 std::string World::verdict() {
   for (cl_command_queue queue : queues_) finish(queue);
   look_at_events();

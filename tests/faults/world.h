@@ -66,6 +66,12 @@ class World {
   void read(cl_mem memory, const Numbers& expected, size_t first = 0) {
     read(queue_, memory, expected, first);
   }
+  /// Kernels that devices whose contexts were lost got in other ones; set by main().
+  std::function<int()> launches_after_loss;
+  /// What was told so far is no excuse for what comes.
+  void begin_anew();
+  /// An error was told since.
+  bool told() const { return told_; }
   /// Bytes that a call with this code has just delivered.
   void delivered(const char* what, cl_int code, bool right);
 
@@ -96,6 +102,8 @@ struct Scenario {
 };
 
 const std::vector<Scenario>& scenarios();
+/// One that goes on until a device whose context was lost works again (comes_back.py).
+void comes_back(World& w);
 
 /// Some numbers, always the same.
 Numbers noise(size_t count, cl_uint seed = 1);

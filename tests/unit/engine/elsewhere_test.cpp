@@ -146,6 +146,61 @@ TEST_F(Elsewhere, ALostDeviceTakesNoPartAndWhatItAloneHeldHasFailed) {
   EXPECT_EQ(fakes[1]->launches, before);
 }
 
+TEST_F(Elsewhere, ALostDeviceComesBackWithAContextOfItsOwn) {
+  for (const char* devices : {"dd", "hh", "hd", "gg", "dhd"}) {
+    SCOPED_TRACE(devices);
+    begin(devices, SplitMode::kForce);
+    FakeBackend& device = *fakes[1];
+    auto a = buffer(2), b = buffer(5), c = buffer(7), d = buffer(9);
+    const auto on_device_alone = [&] {
+      const auto segments = b->segments(0, kBytes);
+      return std::any_of(segments.begin(), segments.end(),
+                         [](const auto& segment) { return segment.places == place_bit(2); });
+    };
+    const bool apart = set->place(1) != kHostPlace;
+    for (int i = 0; i < 1000 && (i == 0 || (apart && !on_device_alone())); ++i) {
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+      ASSERT_TRUE(engine->finish(*stream));
+    }
+    ASSERT_EQ(on_device_alone(), apart);
+    device.context_lost = true;
+    for (int i = 0; i < 1000 && set->health().lost() == 0; ++i) {
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, c, 1)));
+      EXPECT_EQ(read(*stream, c), filled(7));
+    }
+    ASSERT_EQ(set->health().lost(), backend_bit(1));
+    // In the old context it does not work, and who is lost for good does not either.
+    device.lost = true;
+    set->health().retry(1);
+    EXPECT_EQ(set->health().lost(), backend_bit(1));
+    device.lost = false;
+    set->health().retry(1);
+    // The engine sees to the rest; commands go on meanwhile.
+    while (set->health().lost() != 0) {
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, d, 2)));
+      EXPECT_EQ(read(*stream, d), filled(8));
+    }
+    EXPECT_EQ(device.generation, 1u);
+    std::vector<std::byte> bytes(kBytes);
+    const bool had =
+        enqueue(*stream, ReadWork{whole(b), 0, kBytes, bytes.data()}, {}, true).has_value();
+    EXPECT_EQ(had, !apart);  // what lay there alone is gone
+    const uint64_t before = device.launches;
+    for (uint32_t i = 0; i < 1000 && device.launches == before; ++i) {
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, i)));
+      ASSERT_TRUE(enqueue(*stream, map_kernel(b, c, 0)));
+      EXPECT_EQ(read(*stream, c), filled(static_cast<uint8_t>(3 * (6 + i))));
+    }
+    EXPECT_GT(device.launches, before);
+    EXPECT_EQ(device.stale_uses, 0u);
+    const auto losses = set->health().losses(1);
+    EXPECT_EQ(losses.count, 1u);
+    EXPECT_GT(losses.ns, 0u);
+    EXPECT_FALSE(losses.now);
+    engine.reset();
+  }
+}
+
 TEST_F(Elsewhere, TheSummaryNamesDevicesThatHaveFailed) {
   begin("dd", SplitMode::kForce);
   auto a = buffer(2), b = buffer(5);
@@ -160,6 +215,18 @@ TEST_F(Elsewhere, TheSummaryNamesDevicesThatHaveFailed) {
   EXPECT_NE(summary.text().find("1 fake 1 has failed 1 time\n"), std::string::npos);
   EXPECT_EQ(summary.text().find("0 fake 0 has failed"), std::string::npos);
   EXPECT_NE(summary.json().find("\"failures\": 1,"), std::string::npos) << summary.json();
+  fakes[1]->context_lost = true;
+  for (int i = 0; i < 1000 && set->health().lost() == 0; ++i) {
+    ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+    ASSERT_TRUE(engine->finish(*stream));
+  }
+  EXPECT_NE(summary.text().find(", was lost 1 time, for "), std::string::npos) << summary.text();
+  EXPECT_NE(summary.json().find("\"lost\": true"), std::string::npos) << summary.json();
+  set->health().retry(1);
+  while (set->health().lost() != 0) ASSERT_TRUE(engine->finish(*stream));
+  EXPECT_NE(summary.text().find("again\n"), std::string::npos) << summary.text();
+  EXPECT_NE(summary.json().find("\"lost\": false"), std::string::npos) << summary.json();
+  EXPECT_NE(summary.json().find("\"losses\": 1"), std::string::npos) << summary.json();
 }
 
 // ---- the health of devices, by a clock that stands still
@@ -170,10 +237,12 @@ uint64_t clock_of_test() { return time_ns; }
 TEST(DeviceHealth, IsLostWhenItFailsInARowAndInATrial) {
   time_ns = 1;
   int trials = 0, lost = 0;
+  bool renewals = false;  // trials are in a context of their own
   Status trial;
   DeviceHealth health(
-      [&](uint32_t) {
+      [&](uint32_t, bool anew) {
         ++trials;
+        EXPECT_EQ(anew, renewals);
         return trial;
       },
       &clock_of_test);
@@ -203,6 +272,7 @@ TEST(DeviceHealth, IsLostWhenItFailsInARowAndInATrial) {
   health.usable(0b111);
   health.usable(0b111);
   ASSERT_EQ(due, std::vector<uint32_t>{1});
+  renewals = true;
   health.retry(1);
   EXPECT_EQ(health.lost(), backend_bit(1));
   time_ns += 1'999'999'999;
@@ -215,11 +285,57 @@ TEST(DeviceHealth, IsLostWhenItFailsInARowAndInATrial) {
   health.retry(1);
   EXPECT_EQ(health.lost(), 0u);
   EXPECT_EQ(health.usable(0b111), 0b111u);
+  EXPECT_EQ(health.losses(1).count, 1u);
+  EXPECT_EQ(health.losses(1).ns, 3'000'000'000u);
+  // Lost again before it is trusted: it waits longer.
+  renewals = false;
+  trial = fail(CL_OUT_OF_RESOURCES, "again");
+  for (int i = 0; i < 3; ++i) health.note_failure(1, why);
+  EXPECT_EQ(health.lost(), backend_bit(1));
+  time_ns += 3'999'999'999;
+  health.usable(0b111);
+  EXPECT_EQ(due.size(), 2u);
+  time_ns += 1;
+  health.usable(0b111);
+  EXPECT_EQ(due.size(), 3u);
+  EXPECT_EQ(health.losses(1).count, 2u);
+}
+
+TEST(DeviceHealth, TakesPartOnceNothingOfTheOldContextIsUsed) {
+  time_ns = 1;
+  int contexts = 0;
+  Status trial = fail(CL_OUT_OF_RESOURCES, "");
+  DeviceHealth health(
+      [&](uint32_t, bool anew) {
+        contexts += anew;
+        return trial;
+      },
+      &clock_of_test);
+  int due = 0, renewed = 0, back = 0;
+  health.set_hooks({.due = [&](uint32_t) { ++due; },
+                    .renewed = [&](uint32_t) { ++renewed; },
+                    .back = [&](uint32_t, uint64_t, uint64_t) { ++back; }});
+  health.note_failure(0, Error{CL_DEVICE_NOT_AVAILABLE, "gone"});
+  trial = {};
+  health.retry(0);
+  EXPECT_EQ(renewed, 1);
+  EXPECT_EQ(health.lost(), backend_bit(0));
+  health.ready(0, false);  // a buffer there is in use
+  EXPECT_EQ(health.lost(), backend_bit(0));
+  time_ns += 1'000'000'000;
+  health.usable(0b11);
+  EXPECT_EQ(due, 1);
+  health.retry(0);
+  EXPECT_EQ(contexts, 1);  // the one that it has
+  health.ready(0, true);
+  EXPECT_EQ(health.lost(), 0u);
+  EXPECT_EQ(back, 1);
 }
 
 TEST(DeviceHealth, SaysThatItIsLost) {
-  DeviceHealth health([](uint32_t) -> Status { return fail(CL_DEVICE_NOT_AVAILABLE, "gone"); },
-                      &clock_of_test);
+  DeviceHealth health(
+      [](uint32_t, bool) -> Status { return fail(CL_DEVICE_NOT_AVAILABLE, "gone"); },
+      &clock_of_test);
   health.note_failure(0, Error{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, ""});
   EXPECT_EQ(health.lost(), 0u);
   health.note_failure(0, Error{CL_DEVICE_NOT_AVAILABLE, "gone"});
@@ -227,7 +343,7 @@ TEST(DeviceHealth, SaysThatItIsLost) {
 }
 
 TEST(DeviceHealth, IsTrustedAgainAfterManySuccesses) {
-  DeviceHealth health([](uint32_t) { return Status(); }, &clock_of_test);
+  DeviceHealth health([](uint32_t, bool) { return Status(); }, &clock_of_test);
   health.note_failure(2, Error{CL_OUT_OF_RESOURCES, ""});
   EXPECT_TRUE(health.any_suspect());
   for (int i = 0; i < 1000 && health.suspect(2); ++i) health.note_success(2);

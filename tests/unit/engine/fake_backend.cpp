@@ -22,19 +22,27 @@ using ContentPtr = std::shared_ptr<Content>;
 
 class FakeMemory : public Memory {
  public:
-  FakeMemory(std::atomic<int64_t>& left, uint64_t size, void* host, std::byte unwritten)
-      : left_(left), size_(size) {
-    if (!host) content_->own.assign(size, unwritten);
+  FakeMemory(FakeBackend& backend, uint64_t size, void* host)
+      : backend_(backend),
+        left_(backend.memory_left),
+        generation_(backend.generation),
+        size_(size) {
+    if (!host) content_->own.assign(size, backend.unwritten());
     content_->data = host ? static_cast<std::byte*>(host) : content_->own.data();
   }
   ~FakeMemory() override {
     if (!content_->own.empty()) left_ += static_cast<int64_t>(size_);
   }
   uint64_t size() const override { return size_; }
-  const ContentPtr& content() const { return content_; }
+  const ContentPtr& content() const {
+    if (!content_->own.empty() && generation_ != backend_.generation) ++backend_.stale_uses;
+    return content_;
+  }
 
  private:
+  FakeBackend& backend_;
   std::atomic<int64_t>& left_;
+  const uint32_t generation_;
   uint64_t size_;
   const ContentPtr content_ = std::make_shared<Content>();
 };
@@ -42,8 +50,8 @@ class FakeMemory : public Memory {
 /// An image's pixels lie one after the other.
 class FakeImage : public FakeMemory {
  public:
-  FakeImage(std::atomic<int64_t>& left, const ImageShape& shape, std::byte unwritten)
-      : FakeMemory(left, packed_size(shape), nullptr, unwritten), shape_(shape) {}
+  FakeImage(FakeBackend& backend, const ImageShape& shape)
+      : FakeMemory(backend, packed_size(shape), nullptr), shape_(shape) {}
   uint64_t pixel_size() const override { return shape_.pixel_size; }
   static uint64_t packed_size(const ImageShape& shape) {
     return shape.pixel_size * shape.extent[0] * shape.extent[1] * shape.extent[2];
@@ -170,7 +178,7 @@ class FakeQueue : public Queue {
       --backend_.throw_launches;
       throw std::bad_alloc();
     }
-    if (backend_.lost) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
+    if (backend_.refuses()) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
     if (backend_.refuse_launches.load() > 0) {
       --backend_.refuse_launches;
       return fail(CL_OUT_OF_RESOURCES, "the fake device refuses");
@@ -368,7 +376,7 @@ class FakeQueue : public Queue {
 
   Result<CompletionPtr> post(FakeCall call, WaitList wait, std::function<void(double)> work,
                              bool observed = true, FakeFate fate = {}) {
-    if (backend_.lost) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
+    if (backend_.refuses()) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
     if (backend_.fate && fate.result == CL_COMPLETE) fate = backend_.fate(call);
     if (fate.refused != CL_SUCCESS) return fail(fate.refused, "the fake device refuses");
     auto completion = std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns);
@@ -425,6 +433,12 @@ FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : k
 Result<std::vector<std::byte>> FakeBackend::device_info(cl_device_info) const {
   return fail(CL_INVALID_VALUE);
 }
+Status FakeBackend::renew() {
+  if (lost) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
+  ++generation;
+  context_lost = false;
+  return {};
+}
 Result<std::unique_ptr<Queue>> FakeBackend::create_queue(QueueOptions options) {
   TUTTI_TRY(refused(FakeCall::kCreateQueue));
   return std::make_unique<FakeQueue>(*this, options.profiling);
@@ -441,7 +455,7 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host)
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the fake device is full");
   }
   ++allocations;
-  return std::make_unique<FakeMemory>(memory_left, size, host, unwritten());
+  return std::make_unique<FakeMemory>(*this, size, host);
 }
 
 Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& shape) {
@@ -449,7 +463,7 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& sh
     return fail(CL_IMAGE_FORMAT_NOT_SUPPORTED, "the fake device's images are for reading only");
   }
   memory_left -= static_cast<int64_t>(FakeImage::packed_size(shape));
-  return std::make_unique<FakeImage>(memory_left, shape, unwritten());
+  return std::make_unique<FakeImage>(*this, shape);
 }
 
 namespace {

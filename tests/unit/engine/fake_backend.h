@@ -88,7 +88,13 @@ class FakeBackend : public backends::Backend {
   std::atomic<int> fail_launches{0};      // that many are enqueued, compute nothing and fail
   std::atomic<bool> spoil_failed{false};  // these compute, and fail all the same
   std::atomic<bool> lost{false};          // every command is refused
-  std::atomic<int> hang_launches{0};      // that many begin only when it is `awake`
+  std::atomic<bool> context_lost{false};  // likewise, until it begins anew
+  std::atomic<uint32_t> generation{0};    // how often it has
+  std::atomic<uint32_t> stale_uses{0};    // of memory of an earlier context
+  Status renew() override;
+  /// Whether commands are refused.
+  bool refuses() const { return lost || context_lost; }
+  std::atomic<int> hang_launches{0};  // that many begin only when it is `awake`
   std::atomic<bool> awake{false};
   void wake_up() {
     awake = true;

@@ -20,6 +20,8 @@ struct Shape {
   const char* name;
   const char* separator;
   std::string (*part)(int number);
+  const char* begin = "";
+  const char* end = "";
 };
 
 const Shape kShapes[] = {
@@ -67,6 +69,9 @@ const Shape kCostly[] = {
      }},
     {"loops that go on", "\n",
      [](int n) { return fmt::format("for (; d[x] > {}; ++x) y += x;", n); }},
+    {"cases of a switch", "\n",
+     [](int n) { return fmt::format("case {}: y = {}; break;", n, 7 * n % 1001); },
+     "switch (y) {\n", "\n}"},
 };
 
 std::string source_of(const Shape& shape, int count) {
@@ -74,8 +79,9 @@ std::string source_of(const Shape& shape, int count) {
       "kernel void k(global int* o, global const int* d, int n) {\n"
       "  int i = get_global_id(0), x = n, y = d[i];\n"
       "  global int* p = o;\n";
+  source += shape.begin;
   for (int n = 0; n < count; ++n) source += (n > 0 ? shape.separator : "") + shape.part(n);
-  return source + "\n  p[x] = y;\n}\n";
+  return source + shape.end + "\n  p[x] = y;\n}\n";
 }
 
 uint64_t steps_of(const Shape& shape, int count) {

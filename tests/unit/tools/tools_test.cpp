@@ -294,6 +294,7 @@ TEST_F(ToolsTest, DevicesAsJson) {
                                                 {"platform", "Stub"},
                                                 {"type", "gpu"},
                                                 {"used", true},
+                                                {"works", true},
                                                 {"reason", ""},
                                                 {"compute_units", 3},
                                                 {"energy",
