@@ -45,14 +45,23 @@ class DeviceTurn {
   DivisionGuard divisions_;
 };
 
-/// One real device as its objects see it; owned by its backend.
 /// Where another process finds the device.
 struct DevicePlace {
   std::string library;                // the driver's; empty: no other process is to look for it
   uint32_t platform = 0, device = 0;  // numbers, in the order in which the driver tells them
 };
 
+/// One real device as its objects see it; owned by its backend.
 struct VendorDevice {
+  VendorDevice() = default;
+  VendorDevice(const VendorFunctions* functions, cl_platform_id its_platform,
+               cl_device_id its_device, std::string its_name, Quirks its_quirks)
+      : cl(functions),
+        platform(its_platform),
+        device(its_device),
+        name(std::move(its_name)),
+        quirks(std::move(its_quirks)) {}
+
   const VendorFunctions* cl = nullptr;
   cl_platform_id platform = nullptr;
   cl_device_id device = nullptr;

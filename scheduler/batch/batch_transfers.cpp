@@ -35,9 +35,11 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
               : parts_.executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace)) {
       return std::nullopt;
     }
-    // Where another device may want it next it need not wait here.
-    if ((!read && parts_.backends.real_count() > 1 &&
-         buffer.valid_places(uses[0].begin, uses[0].end) != place_bit(buffer.place_on(backend))) ||
+    // Where another device may want it next it need not wait here, if that is for long.
+    const PlaceSet places = buffer.valid_places(uses[0].begin, uses[0].end);
+    const bool here = places == place_bit(buffer.place_on(backend)) ||
+                      (places == kEverywhere && parts_.planner.ends_soon(batch->expected, backend));
+    if ((!read && parts_.backends.real_count() > 1 && !here) ||
         (parts_.backends.traits(backend).reads_ahead && log_.reads_what_is_written(stream, work)) ||
         !parts_.direct.possible(work, backend) || !is_free(*batch, uses)) {
       return std::nullopt;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/order/failed_content.h"
+#include "scheduler/run/expected_launch.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -149,7 +150,7 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
     return submit(batch, stream, work, *lasting, uses, kind, options);
   }
   TUTTI_ASSIGN(KernelPlan plan,
-               parts_.planner.plan(work, stream.options().backends, stream.held_until_ns()));
+               plan_next(parts_.planner, stream, work, stream.held_until_ns()));
   const uint32_t unplanned = stream.unplanned.exchange(0, std::memory_order_relaxed);
   const bool sampled =
       !plan.split && parts_.model.wants_sample(model_key(work), plan.backend, unplanned + 1);

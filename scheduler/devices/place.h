@@ -10,6 +10,8 @@ namespace tutti::scheduler {
 /// Backends are numbered below this: places are bits of a word, and the host's memory has one.
 inline constexpr uint32_t kMostBackends = 63;
 
+inline constexpr uint32_t kNoBackend = UINT32_MAX;
+
 /// A set of backends as bits.
 using BackendMask = uint64_t;
 inline constexpr BackendMask backend_bit(uint32_t backend) { return BackendMask{1} << backend; }

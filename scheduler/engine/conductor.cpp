@@ -23,7 +23,7 @@ void Conductor::start(const Ref<Node>& command, std::optional<KernelPlan> plan) 
     const uint64_t begun_ns = command->trace ? now_ns() : 0;
     const bool plans = !plan;
     if (plans) {
-      auto planned = parts_.planner.plan(*work, command->stream->options().backends);
+      auto planned = plan_next(parts_.planner, *command->stream, *work);
       if (!planned) return log_.finish(command, planned.error().code);
       plan = std::move(*planned);
     }

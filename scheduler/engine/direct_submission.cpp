@@ -195,7 +195,7 @@ std::optional<DirectSubmission::Waited> DirectSubmission::next_waited(const Ref<
     if (const auto* work = std::get_if<KernelWork>(&waited.command->work)) kernel = *work;
   }
   if (kernel) {
-    auto plan = parts_.planner.plan(*kernel, waited.stream->options().backends);
+    auto plan = plan_next(parts_.planner, *waited.stream, *kernel);
     if (!plan) return {};  // it hears of that when its turn comes
     waited.plan = std::move(*plan);
   }

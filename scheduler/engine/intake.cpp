@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
+#include "scheduler/run/expected_launch.h"
 
 namespace tutti::scheduler {
 
@@ -68,8 +69,7 @@ Result<Ref<Node>> Intake::take_in(Incoming incoming) {
   const Node& command = *incoming.command;
   Stream& stream = incoming.stream;
   if (const auto* work = std::get_if<KernelWork>(&command.work); work && !incoming.plan) {
-    TUTTI_ASSIGN(incoming.plan,
-                 parts_.planner.plan(*work, stream.options().backends, stream.held_until_ns()));
+    TUTTI_ASSIGN(incoming.plan, plan_next(parts_.planner, stream, *work, stream.held_until_ns()));
   }
   if (command.trace) incoming.planned_ns = now_ns();
   if (parts_.batches) parts_.batches->close(&stream);
@@ -122,15 +122,16 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
   }
   bool overtakes = conducted && follow_queue(incoming, edges, assessed);
   // What fills or copies behind a kernel would bind what comes next to the kernel's device.
-  if (!overtakes && !edges.empty() && (conducted || (!plan && parts_.backends.real_count() > 1))) {
+  const bool binds = !plan && parts_.backends.real_count() > 1 && !ahead_ends_soon(edges);
+  if (!overtakes && !edges.empty() && (conducted || binds)) {
     if (auto needed = edges_of_data(incoming, edges)) {
       overtakes = overtake(incoming, *std::move(needed), edges, assessed);
     } else if (plan && plan->moved && !stream.options().out_of_order && !incoming.planned_again) {
       // There it would only wait.
       lock.unlock();
       const uint64_t ready = stream.expected_end_ns.load(std::memory_order_relaxed);
-      TUTTI_ASSIGN(incoming.plan, parts_.planner.plan(std::get<KernelWork>(command->work),
-                                                      stream.options().backends, ready));
+      TUTTI_ASSIGN(incoming.plan,
+                   plan_next(parts_.planner, stream, std::get<KernelWork>(command->work), ready));
       incoming.planned_again = true;
       return false;
     }
@@ -152,6 +153,15 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
   if (overtakes) log_.overtake(stream, *command, placed.behind);
   append(incoming, edges, std::move(assessed), placed);
   return true;
+}
+
+bool Intake::ahead_ends_soon(std::span<const Edge> edges) const {
+  return std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+    const Node& before = *edge.command;
+    return before.state == Node::State::kDirect &&
+           std::holds_alternative<KernelWork>(before.work) &&
+           parts_.planner.ends_soon(before.expected, before.backend);
+  });
 }
 
 bool Intake::follow_queue(const Incoming& incoming, std::vector<Edge>& edges,

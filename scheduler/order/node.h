@@ -119,7 +119,7 @@ struct Node final : Command {
   // ---- in a vendor's hands: written once before `direct` is set, but for a batch's completion,
   // which changes while it is open
   std::atomic<bool> direct{false};
-  uint32_t backend = UINT32_MAX;
+  uint32_t backend = kNoBackend;
   bool sampled = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion;
   // Of other streams, until done: the vendor lets it begin when these have ended, however.

@@ -33,6 +33,8 @@ class Stream final : public RefCounted {
 
   /// When its last launch is expected to end, in nanoseconds of the steady clock.
   std::atomic<uint64_t> expected_end_ns{0};
+  /// The device of its last launch; kNoBackend: none, or several.
+  std::atomic<uint32_t> last_backend{kNoBackend};
   /// Until when its order holds back a new launch, as far as is expected; 0: it does not.
   uint64_t held_until_ns() const {
     // Elsewhere the data say it.

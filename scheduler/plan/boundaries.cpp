@@ -14,6 +14,8 @@ constexpr double kTrialShare = 0.01;
 constexpr double kMayBeAccident = 4;
 constexpr double kTrialShareMissing = 0.05;
 constexpr double kMostPatience = 1024;
+// What an attempt loses is found out again after so many times the time without.
+constexpr double kLookAgain = 1.25;
 
 uint64_t key(uint64_t kernel, uint64_t items) { return kernel ^ items * 0x9E3779B97F4A7C15ull; }
 
@@ -26,6 +28,14 @@ bool enough(double& ignored, double spent, double cost) {
 }
 
 }  // namespace
+
+bool Boundaries::PutOff::pays(double gain, double cost) {
+  foregone += std::max(0.0, gain);
+  if (foregone < patience * cost) return false;
+  foregone = 0;
+  patience = std::min(2 * patience, kMostPatience);
+  return true;
+}
 
 Boundaries::Last& Boundaries::entry(uint64_t kernel, uint64_t items) {
   if (last_.size() >= kMost) last_.clear();
@@ -62,29 +72,43 @@ bool Boundaries::try_again(uint64_t kernel, uint64_t items, const std::vector<ui
   return enough(entry(kernel, items).surplus[devices].ignored, fewer, seconds);
 }
 
+bool Boundaries::leave_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
+                           double fewer, double least) {
+  MutexLock lock(mutex_);
+  Surplus& its = entry(kernel, items).surplus[devices];
+  const double ignored = its.ignored + fewer;
+  if (its.caution * least <= kTrialShare * ignored && ignored >= kLookAgain * its.looked) {
+    its.looked = ignored;
+    return false;
+  }
+  its.ignored = ignored;
+  return true;
+}
+
 bool Boundaries::try_left_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
                               double fewer, double loss) {
   MutexLock lock(mutex_);
   Surplus& its = entry(kernel, items).surplus[devices];
   if (!enough(its.ignored, fewer, its.caution * loss)) return false;
   its.caution = std::min(2 * its.caution, kMostPatience);
+  its.looked = 0;
   return true;
 }
 
 bool Boundaries::worth_moving(uint64_t kernel, uint64_t items, double gain, double cost) {
   MutexLock lock(mutex_);
-  Last& last = entry(kernel, items);
-  last.foregone += gain;
-  if (last.foregone < last.patience * cost) return false;
-  last.foregone = 0;
-  last.patience = std::min(2 * last.patience, kMostPatience);
-  return true;
+  return entry(kernel, items).moving.pays(gain, cost);
+}
+
+bool Boundaries::worth_leaving(uint64_t kernel, uint64_t items, double gain, double cost) {
+  MutexLock lock(mutex_);
+  return entry(kernel, items).leaving.pays(gain, cost);
 }
 
 void Boundaries::move_paid(uint64_t kernel, uint64_t items) {
   MutexLock lock(mutex_);
   const auto found = last_.find(key(kernel, items));
-  if (found != last_.end()) found->second.patience = 1;
+  if (found != last_.end()) found->second.moving.patience = 1;
 }
 
 std::vector<uint64_t> Boundaries::shares(uint64_t kernel, uint64_t items,

@@ -34,8 +34,12 @@ class Boundaries {
   bool try_again(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
                  double fewer, double seconds);
   /// Some of these `devices` seem too slow to take part in a launch, which takes `fewer` seconds
-  /// without them. True when they shall all the same, which is expected to lose `loss`: when it is
-  /// next to nothing of the time without, and after each time twice as seldom.
+  /// without them. True when it goes without them whatever more is found out, since an attempt with
+  /// them loses `least` at least, or since it was found out not long ago.
+  bool leave_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
+                 double fewer, double least);
+  /// Where it does not. True when they shall take part all the same, which is expected to lose
+  /// `loss`: when it is next to nothing of the time without, and after each time twice as seldom.
   bool try_left_out(uint64_t kernel, uint64_t items, const std::vector<uint32_t>& devices,
                     double fewer, double loss);
   /// A split would gain `gain` seconds at every launch, were it not for data that have to move
@@ -44,6 +48,10 @@ class Boundaries {
   bool worth_moving(uint64_t kernel, uint64_t items, double gain, double cost);
   /// Data that were moved have been found in place.
   void move_paid(uint64_t kernel, uint64_t items);
+  /// A launch would gain `gain` seconds on another device than that of the launch before it. True
+  /// once so much gain was foregone that it would have paid the way there, of `cost` seconds. Twice
+  /// as much is waited for after each time.
+  bool worth_leaving(uint64_t kernel, uint64_t items, double gain, double cost);
   /// Slices that each of the `devices` computed at the last split launch of as many work-items;
   /// empty where there is none, or by other devices.
   std::vector<uint64_t> shares(uint64_t kernel, uint64_t items,
@@ -68,15 +76,22 @@ class Boundaries {
     double seconds[2] = {0, 0};  // of the last two splits
     uint32_t splits = 0;         // two or more: 2
     double ignored = 0;          // seconds of launches over fewer devices instead
+    double looked = 0;           // of these, when it was last found out what an attempt loses
     double caution = 1;          // how many times its loss an attempt counts for
+  };
+  /// What is put off until it would have paid.
+  struct PutOff {
+    double foregone = 0;  // seconds
+    double patience = 1;  // how many times it must have paid
+    bool pays(double gain, double cost);
   };
   struct Last {
     std::vector<uint32_t> devices;
     std::vector<uint64_t> shares;
-    double ignored = 0;   // seconds of whole launches since the last split
-    double missed = 0;    // seconds that splits might have saved them
-    double foregone = 0;  // seconds that splits would have gained, had the data been in place
-    double patience = 1;  // how many times a move must have paid
+    double ignored = 0;  // seconds of whole launches since the last split
+    double missed = 0;   // seconds that splits might have saved them
+    PutOff moving;       // a split whose data are not in place
+    PutOff leaving;      // the device of the launch before
     double caution = 1;   // how many times its loss an attempt counts for
     uint32_t splits = 0;  // two or more: 2
     std::map<std::vector<uint32_t>, Surplus> surplus;  // by devices

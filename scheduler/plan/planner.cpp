@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <set>
 
 #include "base/log.h"
@@ -18,10 +17,6 @@
 namespace tutti::scheduler {
 namespace {
 
-// A launch goes to another device than the best one when it ends there earlier by at least so many
-// seconds and this part: what is expected is not exact, and later launches follow the data.
-constexpr double kWorthMovingSeconds = 2 * kSplitSeconds;
-constexpr double kWorthMovingPart = 0.1;
 // What lies elsewhere of smaller arguments moves sooner than is found out what of it is needed.
 constexpr uint64_t kWorthLooking = 64 * 1024;
 // Seconds of builds, for which a launch of a kernel never seen before is split all the same.
@@ -208,99 +203,6 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
   return result;
 }
 
-void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measured) const {
-  const auto& devices = plan.participants;
-  if (settings_.balancer.name == "single" && !settings_.balancer.parameters.empty()) {
-    const std::string& text = settings_.balancer.parameters.front();
-    uint32_t wanted = 0;  // an index of all devices
-    std::from_chars(text.data(), text.data() + text.size(), wanted);
-    for (const uint32_t device : devices) {
-      if (backends_.traits(device).index != wanted) continue;
-      plan.backend = device;
-      return;
-    }
-  }
-  if (plan.objective != Objective::kTime) return choose_by_energy(work, plan);
-  const auto items = static_cast<double>(work.shape.items());
-  const auto compute = [&](size_t i) {
-    return measured ? plan.costs[i].seconds(items) : 1 / plan.costs[i].rate;
-  };
-  size_t best = 0;
-  for (size_t i = 1; i < devices.size(); ++i) {
-    if (compute(i) < compute(best)) best = i;
-  }
-  plan.backend = devices[best];
-  if (!measured) return;
-  const LaunchAccess* exact = exact_access(plan);
-  plan.whole_seconds =
-      compute(best) + costs_.whole_transfers(*work.arguments, exact, devices[best]);
-  plan.whole_gather = costs_.gather(work, devices[best], 1);
-  for (size_t i = 0; i < devices.size(); ++i) {
-    const double least = plan.whole_until_read();
-    // Who needs longer to compute alone needs no look at the transfers.
-    if (i == best || compute(i) >= least) continue;
-    const double seconds = compute(i) + costs_.whole_transfers(*work.arguments, exact, devices[i]);
-    const double gather = costs_.gather(work, devices[i], 1);
-    if (seconds + gather >= least) continue;
-    plan.whole_seconds = seconds;
-    plan.whole_gather = gather;
-    plan.backend = devices[i];
-  }
-  place_by_earliest_finish(work, plan);
-}
-
-void Planner::find_waits(const KernelWork& work, KernelPlan& plan, uint64_t ready_ns) const {
-  const uint64_t ready = std::max(ready_ns, now_ns());
-  plan.from_ns = ready;
-  const auto wait_for = [&plan](const BufferView& view, ByteRange range) {
-    range.begin += view.origin;
-    range.end += view.origin;
-    plan.from_ns = std::max(plan.from_ns, view.buffer->written.last(range));
-  };
-  if (const LaunchAccess* exact = exact_access(plan)) {
-    for (const ArgumentUse& use : exact->whole()) {
-      const BufferView& view = (*work.arguments)[use.argument].view;
-      if (!view.buffer) continue;
-      if (!use.read.empty()) wait_for(view, use.read);
-      if (!use.write.empty()) wait_for(view, use.write.range);
-    }
-  } else {
-    for (const ArgumentSlot& slot : *work.arguments) {
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      wait_for(slot.view, {0, slot.view.size});
-    }
-  }
-  plan.behind_writes = plan.from_ns > ready;
-  for (size_t i = 0; i < plan.participants.size(); ++i) {
-    plan.costs[i].wait = load_.wait(plan.participants[i], plan.from_ns);
-  }
-}
-
-void Planner::place_by_earliest_finish(const KernelWork& work, KernelPlan& plan) const {
-  const auto& devices = plan.participants;
-  plan.wait_seconds = plan.costs[whole_index(plan)].wait;
-  plan.whole_seconds += plan.wait_seconds;
-  const double margin = std::max(kWorthMovingSeconds, kWorthMovingPart * plan.whole_seconds);
-  if (plan.wait_seconds < margin) return;
-  const auto items = static_cast<double>(work.shape.items());
-  const LaunchAccess* exact = exact_access(plan);
-  const uint32_t home = plan.backend;
-  double latest = plan.whole_seconds - margin;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    double seconds = plan.costs[i].wait + plan.costs[i].seconds(items);
-    if (devices[i] == home || seconds >= latest) continue;
-    seconds += costs_.whole_transfers(*work.arguments, exact, devices[i]);
-    const double back = costs_.return_transfers(work, devices[i], home);
-    if (seconds + back >= latest) continue;
-    latest = seconds + back;
-    plan.backend = devices[i];
-    plan.whole_seconds = seconds;
-    plan.whole_gather = costs_.gather(work, devices[i], 1);
-    plan.wait_seconds = plan.costs[i].wait;
-    plan.moved = true;
-  }
-}
-
 Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan& plan) {
   if (plan.foregone > 0) {
     work.kernel->note_gain(plan.foregone, plan.lacking, plan.lacking_variant);
@@ -347,37 +249,15 @@ void Planner::ended(const Expectation& expected) {
   if (expected.devices != 0) load_.ended(expected, now_ns());
 }
 
-void Planner::choose_by_energy(const KernelWork& work, KernelPlan& plan) const {
-  const auto items = static_cast<double>(work.shape.items());
-  double least = 0;
-  for (size_t i = 0; i < plan.participants.size(); ++i) {
-    const double busy = plan.costs[i].seconds(items);
-    const double seconds =
-        busy + costs_.whole_transfers(*work.arguments, exact_access(plan), plan.participants[i]);
-    const double joules = plan.power.idle * seconds + plan.power.extra[i] * busy;
-    const double value = objective_value(plan.objective, seconds, joules);
-    if (i > 0 && value >= least) continue;
-    least = value;
-    plan.backend = plan.participants[i];
-    plan.whole_seconds = seconds;
-    plan.whole_joules = joules;
-  }
+Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns,
+                                 uint32_t before) const {
+  auto plan = plan_built(work, allowed, ready_ns);
+  if (plan && !plan->split && before != kNoBackend) stay(work, *plan, before);
+  return plan;
 }
 
-bool Planner::devices_are_given() const {
-  return settings_.split == SplitMode::kForce || settings_.objective != Objective::kTime ||
-         (settings_.balancer.name == "single" && !settings_.balancer.parameters.empty());
-}
-
-void Planner::choose_whole(const KernelWork& work, KernelPlan& plan, bool measured,
-                           uint64_t ready_ns) const {
-  if (measured && plan.objective == Objective::kTime) find_waits(work, plan, ready_ns);
-  plan.moved = false;
-  choose_device(work, plan, measured);
-}
-
-Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
-                                 uint64_t ready_ns) const {
+Result<KernelPlan> Planner::plan_built(const KernelWork& work, BackendMask allowed,
+                                       uint64_t ready_ns) const {
   const LaunchableKernel& kernel = *work.kernel;
   allowed = backends_.health().usable(allowed);
   const BackendMask usable = allowed & kernel.built_on();
@@ -395,7 +275,7 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed,
   // Nobody waits for a build that takes longer than it gains this launch.
   const double builds = kernel.seconds_until_ready(lacking, variant);
   if (best->split && builds < kNextToNothing) return best;
-  if (work.kernel->build_if_worth(lacking, variant)) return plan(work, allowed, ready_ns);
+  if (work.kernel->build_if_worth(lacking, variant)) return plan_built(work, allowed, ready_ns);
   auto now = plan_on(work, built, splitting, ready_ns, true);
   if (!now) return best;
   now->lacking = lacking;

@@ -137,13 +137,19 @@ struct KernelPlan {
   }
 };
 
+/// What a split costs beside its packages: waking the workers, one package each and the directory's
+/// bookkeeping (docs/platform-notes.md). Launches that take less than twice as long run whole.
+inline constexpr double kSplitSeconds = 100e-6;
+
 class Planner {
  public:
   Planner(BackendSet& backends, const EngineSettings& settings);
 
   /// CL_OUT_OF_RESOURCES when none of the `allowed` devices can run the kernel. `ready_ns`: before
-  /// then the launch cannot begin, whatever its data.
-  Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns = 0) const;
+  /// then the launch cannot begin, whatever its data. `before`: the device of the launch that it
+  /// comes after, or kNoBackend.
+  Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns = 0,
+                          uint32_t before = kNoBackend) const;
   /// Sets plan.access and plan.exact, and the local size where that is open, if plan() did not.
   void evaluate(const KernelWork& work, KernelPlan& plan) const;
   /// The launch is being given to its devices: later plans reckon with that.
@@ -154,6 +160,11 @@ class Planner {
   void ended(const Expectation& expected);
   /// For how long the device is expected to be busy yet.
   double busy_seconds(uint32_t backend) const { return load_.wait(backend, now_ns()); }
+  /// What was expected of a launch in the device's hands, and all that the device has, is so little
+  /// that nothing gains by going before it.
+  bool ends_soon(const Expectation& expected, uint32_t backend) const {
+    return expected.devices != 0 && busy_seconds(backend) < kSplitSeconds;
+  }
   /// Devices as the balancer sees them, speeds in slices per second for this kernel.
   std::vector<BalancerDevice> balancer_devices(const KernelPlan& plan) const;
   /// A split launch has ended: `slices` that each participant computed; `seconds` after it had its
@@ -165,10 +176,13 @@ class Planner {
   void remember_whole(const KernelWork& work, uint32_t backend, double seconds);
 
  private:
-  /// plan() on these devices, split over `splitting` only, whatever builds that takes.
+  /// plan() on these devices, split over `splitting` only, whatever builds that takes, wherever the
+  /// launch before was.
   /// `compared`: also where there is but one, what is expected of it is asked for.
   Result<KernelPlan> plan_on(const KernelWork& work, BackendMask allowed, BackendMask splitting,
                              uint64_t ready_ns, bool compared) const;
+  Result<KernelPlan> plan_built(const KernelWork& work, BackendMask allowed,
+                                uint64_t ready_ns) const;
   /// The user has said which devices are to compute.
   bool devices_are_given() const;
   Expectation begin_at_its_time(const KernelWork& work, const KernelPlan& plan);
@@ -188,6 +202,9 @@ class Planner {
   /// The device where the whole launch ends first, if that is clearly earlier than on the one that
   /// would be best were all free.
   void place_by_earliest_finish(const KernelWork& work, KernelPlan& plan) const;
+  /// A short launch stays on the device of the one before it until others would have saved what it
+  /// takes to go to them. (The price is the ski rental's: at worst twice what is best is spent.)
+  void stay(const KernelWork& work, KernelPlan& plan, uint32_t before) const;
   /// choose_device() by energy or energy-delay product: every device's transfers count.
   void choose_by_energy(const KernelWork& work, KernelPlan& plan) const;
   /// Where energy decides: leaves those participants with which a split is best.

@@ -10,9 +10,6 @@
 
 namespace tutti::scheduler {
 
-// What a split costs beside its packages: waking the workers, one package each and the directory's
-// bookkeeping (docs/platform-notes.md). Launches that take less than twice as long run whole.
-inline constexpr double kSplitSeconds = 100e-6;
 // A split is chosen when it is expected to take at most this part of the best device's time.
 inline constexpr double kWorthSplitting = 0.97;
 

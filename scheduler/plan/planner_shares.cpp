@@ -207,6 +207,13 @@ bool Planner::try_left_out(const KernelWork& work, std::span<const DeviceCost> c
                            KernelPlan& plan) const {
   // Whom other things keep busy is left out for that.
   if (plan.objective != Objective::kTime || plan.waits()) return false;
+  const uint64_t key = model_key(work);
+  const bool alone = std::count(best.shares.begin(), best.shares.end(), 0u) + 1 == std::ssize(all);
+  const double without = alone ? plan.whole_seconds : best.seconds + kSplitSeconds;
+  // What would move takes longer to find out than small launches have to spare.
+  if (boundaries_.leave_out(key, plan.shape.items(), plan.participants, without, kSplitSeconds)) {
+    return false;
+  }
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i] > 0) continue;
     uint64_t& most = *std::max_element(all.begin(), all.end());
@@ -214,15 +221,12 @@ bool Planner::try_left_out(const KernelWork& work, std::span<const DeviceCost> c
     if (all[i] == 0) return false;
     most -= all[i];
   }
-  const bool alone = std::count(best.shares.begin(), best.shares.end(), 0u) + 1 == std::ssize(all);
-  const double without = alone ? plan.whole_seconds : best.seconds + kSplitSeconds;
   const double priced = price_shares(slice_costs(work, plan, all), all);
   const double split = priced + merge_seconds(work, plan) + kSplitSeconds;
   // What moves comes back for the next launch.
   const double moving = std::max(0.0, priced - price_shares(costs, all));
   const double loss = std::max(kSplitSeconds, split - without) + moving;
-  if (!boundaries_.try_left_out(model_key(work), plan.shape.items(), plan.participants, without,
-                                loss)) {
+  if (!boundaries_.try_left_out(key, plan.shape.items(), plan.participants, without, loss)) {
     return false;
   }
   plan.split_seconds = split;

@@ -48,7 +48,7 @@ void Chains::chain_next(const Ref<Node>& before) {
   if (!next) return;
   const auto& work = std::get<KernelWork>(next->work);
   const uint64_t begun_ns = next->trace ? now_ns() : 0;
-  auto plan = parts_.planner.plan(work, next->stream->options().backends);
+  auto plan = plan_next(parts_.planner, *next->stream, work);
   if (!plan || !may_follow(run, work, *plan) || !hold_behind(before, run, next, *plan)) return;
   parts_.tasks.run(next, [&] {
     if (next->trace) parts_.trace.decided(*next->trace, work, *plan, begun_ns, now_ns());

@@ -12,8 +12,6 @@
 
 namespace tutti::scheduler {
 
-inline constexpr uint32_t kNoBackend = UINT32_MAX;
-
 class DirectPath {
  public:
   explicit DirectPath(BackendSet& backends) : backends_(backends) {}

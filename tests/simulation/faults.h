@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../unit/engine/fake_backend.h"
+#include "tests/unit/engine/fake_backend.h"
 
 namespace tutti::simulation {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "../unit/engine/fake_kernels.h"
 #include "faults.h"
 #include "scheduler/engine/engine.h"
+#include "tests/unit/engine/fake_kernels.h"
 
 namespace tutti::simulation {
 

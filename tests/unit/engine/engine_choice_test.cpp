@@ -262,6 +262,73 @@ TEST_F(EngineChoice, PackagesAreWorthTheirStart) {
   }
 }
 
+/// Which device a launch behind one of another device is given.
+class EngineStays : public EngineTest {
+ protected:
+  /// Two devices that take so long.
+  void use(double first, double second) {
+    start("hh", SplitMode::kAuto);
+    work_ = map_kernel(buffer(1), buffer(0), 1);
+    for (int i = 0; i < 3; ++i) {
+      if (first > 0) set->model().add(model_key(work_), 0, kBytes, first);
+      if (second > 0) set->model().add(model_key(work_), 1, kBytes, second);
+    }
+    planner_ = std::make_unique<Planner>(*set, settings_);
+  }
+  uint32_t behind(uint32_t before) {
+    return planner_->plan(work_, set->real_devices(), 0, before)->backend;
+  }
+  EngineSettings settings_;
+  KernelWork work_;
+  std::unique_ptr<Planner> planner_;
+};
+
+TEST_F(EngineStays, WhereTheLaunchBeforeWasUntilTheWayIsPaid) {
+  use(20e-6, 30e-6);
+  EXPECT_EQ(behind(kNoBackend), 0u);
+  EXPECT_EQ(behind(0), 0u);
+  const auto launches_until_left = [&] {
+    int launches = 1;
+    while (behind(1) == 1 && launches < 1000) ++launches;
+    return launches;
+  };
+  EXPECT_NEAR(launches_until_left(), 10, 1);  // 10 us each, and 100 for the way
+  EXPECT_NEAR(launches_until_left(), 20, 1);  // it did not stay there
+}
+
+TEST_F(EngineStays, AndGoesWhereItIsMuchFaster) {
+  use(100e-6, 400e-6);
+  EXPECT_EQ(behind(1), 0u);
+}
+
+TEST_F(EngineStays, WhereNothingTellsTheDevicesApart) {
+  use(0, 0);
+  work_.shape.global[0] = 1024;  // too few for a split
+  EXPECT_EQ(behind(kNoBackend), 0u);
+  EXPECT_EQ(behind(1), 1u);
+}
+
+TEST_F(EngineStays, ChainsOfSeveralKernelsOnOneDevice) {
+  start("hh", SplitMode::kAuto);
+  const auto stream = engine->create_stream({});
+  // Each would be faster by a little on another device.
+  auto there = map_kernel(buffer(1), buffer(0), 1), back = map_kernel(buffer(1), buffer(0), 1);
+  back.kernel = fake_kernel(KernelForm::kGather, set->count());
+  for (int i = 0; i < 3; ++i) {
+    for (uint32_t device = 0; device < 2; ++device) {
+      set->model().add(model_key(there), device, kBytes, device == 0 ? 10e-6 : 11e-6);
+      set->model().add(model_key(back), device, kBytes, device == 0 ? 11e-6 : 10e-6);
+    }
+  }
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(enqueue(*stream, there));
+    ASSERT_TRUE(enqueue(*stream, back));
+  }
+  ASSERT_TRUE(engine->finish(*stream));
+  EXPECT_EQ(fakes[0]->launches * fakes[1]->launches, 0u);
+  EXPECT_GT(fakes[0]->launches + fakes[1]->launches, 0u);
+}
+
 /// Two devices that hold the halves which they computed last.
 class EngineHelp : public EngineChoice {
  protected:

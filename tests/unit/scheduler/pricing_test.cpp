@@ -185,6 +185,33 @@ TEST(Boundaries, DevicesThatWereLeftOutAreTriedAgainToo) {
   EXPECT_EQ(tried, 1000 / 150);
 }
 
+TEST(Boundaries, ADeviceIsLeftOnceThatWouldHavePaid) {
+  Boundaries known;
+  const auto launches_until_left = [&] {
+    int launches = 1;
+    while (!known.worth_leaving(7, 100, 1, 10)) ++launches;
+    return launches;
+  };
+  for (const int launches : {10, 20, 40}) EXPECT_EQ(launches_until_left(), launches);
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(known.worth_leaving(7, 200, -1, 10));
+}
+
+TEST(Boundaries, WhatAnAttemptWouldLoseIsSeldomFoundOut) {
+  Boundaries known;
+  const std::vector<uint32_t> devices = {0, 1};
+  int looked = 0, tried = 0, first = 0;
+  for (int i = 1; i <= 2000; ++i) {
+    if (known.leave_out(7, 100, devices, 1.0, 0.1)) continue;
+    if (first == 0) first = i;
+    ++looked;
+    tried += known.try_left_out(7, 100, devices, 1.0, 4.0);
+  }
+  EXPECT_EQ(first, 10);   // a hundredth of that is the least that it loses
+  EXPECT_LE(looked, 60);  // not at each launch
+  EXPECT_GE(tried, 2);    // after some 400 and 800 more
+  EXPECT_LE(tried, 3);
+}
+
 TEST(Boundaries, DataMoveOnceThatWouldHavePaid) {
   Boundaries known;
   const auto launches_until_move = [&] {
