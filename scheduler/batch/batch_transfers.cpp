@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What joins the batch that it comes after, beside launches: a small write, fill, copy, or read that
-// nobody waits for, and a marker.
+// What joins the batch that it comes after, beside launches: a small write, fill, copy, or read
+// that nobody waits for, and a marker.
 #include <algorithm>
 
 #include "scheduler/batch/launch_batches.h"
