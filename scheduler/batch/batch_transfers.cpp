@@ -1,24 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small transfers between launches: a write, a fill, and a read that nobody waits for join the
-// batch that they come after.
+// What joins the batch that it comes after, beside launches: a small write, fill, copy, or read
+// that nobody waits for, and a marker.
+#include <algorithm>
+
 #include "scheduler/batch/launch_batches.h"
 
 namespace tutti::scheduler {
 
 bool LaunchBatches::may_join(const Work& work) {
+  if (std::holds_alternative<MarkerWork>(work)) return true;
   if (const auto* write = std::get_if<WriteWork>(&work)) return write->size <= kSmallBytes;
   if (const auto* fill = std::get_if<FillWork>(&work)) return fill->size <= kSmallBytes;
+  if (const auto* copy = std::get_if<CopyWork>(&work)) return copy->size <= kSmallBytes;
   if (const auto* read = std::get_if<ReadWork>(&work)) return read->size <= kSmallBytes;
   return false;
+}
+
+bool LaunchBatches::host_has(const Work& work, const BufferUse& use) const {
+  LogicalBuffer& buffer = *use.buffer;
+  if (std::holds_alternative<ReadWork>(work)) {
+    return buffer.valid_at(kHostPlace, use.begin, use.end);
+  }
+  const auto* copy = std::get_if<CopyWork>(&work);
+  return (copy ? parts_.executor.place_of_copy(*copy)
+               : parts_.executor.place_of_write(buffer, use.begin, use.end)) == kHostPlace;
+}
+
+bool LaunchBatches::join_transfer(Stream& stream, const Work& work, const EnqueueOptions& options,
+                                  Node& batch) {
+  const auto uses = uses_of(work, nullptr);
+  const auto written =
+      std::find_if(uses.begin(), uses.end(), [](const BufferUse& use) { return use.writes; });
+  const bool reads = written == uses.end();
+  const BufferUse& use = reads ? uses.front() : *written;
+  const LogicalBuffer& buffer = *use.buffer;
+  const uint32_t backend = batch.backend;
+  // The host's copy takes or gives it at once. But the batch would be over then, and where the
+  // device does, too, or there is no other, the next launches may as well repeat.
+  const bool as_well = buffer.in_one_memory() || parts_.backends.all_synchronous();
+  if (batch.idle && (options.blocking || !as_well) && host_has(work, use)) return false;
+  // Where another device may want it next it need not wait here, if that is for long.
+  const PlaceSet places = buffer.valid_places(use.begin, use.end);
+  const bool here = places == place_bit(buffer.place_on(backend)) ||
+                    (places == kEverywhere && parts_.planner.ends_soon(batch.expected, backend));
+  if ((!reads && parts_.backends.real_count() > 1 && !here) ||
+      (parts_.backends.traits(backend).reads_ahead && log_.reads_what_is_written(stream, work)) ||
+      !parts_.direct.possible(work, backend) || !is_free(batch, uses)) {
+    return false;
+  }
+  join_node(batch, uses);
+  if (reads) log_.join_host_use(stream, batch, host_use_of(work));
+  return true;
+}
+
+bool LaunchBatches::join_marker(Node& batch) {
+  // One whose launches have all ended has nothing to wait for.
+  if (batch.idle || !parts_.backends.traits(batch.backend).markers) return false;
+  join_node(batch, {});
+  return true;
 }
 
 std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work& work,
                                                      const EnqueueOptions& options) {
   const auto* write = std::get_if<WriteWork>(&work);
-  const auto* read = std::get_if<ReadWork>(&work);
-  if (read && (options.blocking || options.observed)) return std::nullopt;
+  const bool marks = std::holds_alternative<MarkerWork>(work);
+  if (std::holds_alternative<ReadWork>(work) && (options.blocking || options.observed)) {
+    return std::nullopt;
+  }
   if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the batch
-  const auto uses = uses_of(work, nullptr);
+  // The error of what a marker names must reach it, and one that nobody observes is nothing.
+  if (marks && (!options.observed || !options.wait_list.empty())) return std::nullopt;
   Ref<Node> batch;
   uint32_t backend = 0;
   {
@@ -26,26 +77,9 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     batch = open_batch(stream);
     if (!batch) return std::nullopt;
     backend = batch->backend;
-    LogicalBuffer& buffer = *uses[0].buffer;
-    // The host's copy takes or gives it at once. But the batch would be over then, and where the
-    // device does, too, or there is no other, the next launches may as well repeat.
-    const bool as_well = buffer.in_one_memory() || parts_.backends.all_synchronous();
-    if (batch->idle && (options.blocking || !as_well) &&
-        (read ? buffer.valid_at(kHostPlace, uses[0].begin, uses[0].end)
-              : parts_.executor.place_of_write(buffer, uses[0].begin, uses[0].end) == kHostPlace)) {
+    if (!(marks ? join_marker(*batch) : join_transfer(stream, work, options, *batch))) {
       return std::nullopt;
     }
-    // Where another device may want it next it need not wait here, if that is for long.
-    const PlaceSet places = buffer.valid_places(uses[0].begin, uses[0].end);
-    const bool here = places == place_bit(buffer.place_on(backend)) ||
-                      (places == kEverywhere && parts_.planner.ends_soon(batch->expected, backend));
-    if ((!read && parts_.backends.real_count() > 1 && !here) ||
-        (parts_.backends.traits(backend).reads_ahead && log_.reads_what_is_written(stream, work)) ||
-        !parts_.direct.possible(work, backend) || !is_free(*batch, uses)) {
-      return std::nullopt;
-    }
-    join_node(*batch, uses);
-    if (read) log_.join_host_use(stream, *batch, host_use_of(work));
   }
   auto submitted = options.blocking && write
                        ? parts_.direct.write_blocking(*write, stream, backend).map([&] {

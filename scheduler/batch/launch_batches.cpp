@@ -149,8 +149,7 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
     stream.note_unplanned();
     return submit(batch, stream, work, *lasting, uses, kind, options);
   }
-  TUTTI_ASSIGN(KernelPlan plan,
-               plan_next(parts_.planner, stream, work, stream.held_until_ns()));
+  TUTTI_ASSIGN(KernelPlan plan, plan_next(parts_.planner, stream, work, stream.held_until_ns()));
   const uint32_t unplanned = stream.unplanned.exchange(0, std::memory_order_relaxed);
   const bool sampled =
       !plan.split && parts_.model.wants_sample(model_key(work), plan.backend, unplanned + 1);

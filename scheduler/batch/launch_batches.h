@@ -59,9 +59,9 @@ class LaunchBatches {
   static constexpr uint64_t kSmallBytes = 64 << 10;
   /// As far as the work itself tells.
   static bool may_join(const Work& work);
-  /// A small write, fill or read (one that nobody waits for or observes) that waits for its turn
-  /// only in an in-order stream joins the batch that it comes after. What is observed of it, or
-  /// null. Absent: it has not joined.
+  /// A small write, fill, copy or read (one that nobody waits for or observes) that waits for its
+  /// turn only in an in-order stream joins the batch that it comes after; so does a marker that is
+  /// observed and names nothing. What is observed of it, or null. Absent: it has not joined.
   std::optional<Result<Ref<Node>>> join(Stream& stream, const Work& work,
                                         const EnqueueOptions& options);
 
@@ -106,6 +106,12 @@ class LaunchBatches {
     parts_.backends.health().note_failure(backend, why);
     return parts_.backends.real_count() > 1;
   }
+  /// Whether the host's copy takes or gives what the transfer moves, which uses `use`.
+  bool host_has(const Work& work, const BufferUse& use) const;
+  /// The transfer, or the marker, has joined the batch; false: it may not.
+  bool join_transfer(Stream& stream, const Work& work, const EnqueueOptions& options, Node& batch)
+      TUTTI_REQUIRES(log_.mutex());
+  bool join_marker(Node& batch) TUTTI_REQUIRES(log_.mutex());
   /// Whether another launch on its device may join.
   static bool joinable(const Node& batch);
   /// The stream's newest command, when it is a batch that a launch may join; else null.

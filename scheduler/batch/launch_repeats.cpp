@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scheduler/batch/launch_batches.h"
+#include "scheduler/order/failed_content.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -33,6 +34,7 @@ Result<LaunchBatches::Joining> LaunchBatches::submit(const Ref<Node>& batch, Str
   if (!submitted) {
     // The batch is what it was before.
     settle(stream, *batch, plan.backend, {}, batch->completion, nullptr);
+    drop_sent(uses, plan.backend);
     if (may_go_elsewhere(stream, plan.backend, submitted.error())) return Joining{};
     return tl::unexpected<Error>(std::move(submitted).error());
   }

@@ -112,6 +112,7 @@ void Assessor::admit(CommandLog&, const Stream& stream, std::span<const Edge> ed
     if (before.stream.get() == &stream) return;  // the vendor's queue keeps that order
     before.open = false;
     admitted.wait.push_back(before.completion);
+    admitted.waited_for.emplace_back(&before);
   };
   for (const Edge& edge : edges) wait_for(*edge.command);
   for (const auto& other : assessed.conflicts) wait_for(*other);

@@ -27,6 +27,7 @@ struct Submission {
   uint32_t backend = kNoBackend;
   std::vector<BufferUse> uses{};
   std::vector<backends::CompletionPtr> wait{};
+  std::vector<Ref<Node>> waited_for{};   // whose completions those are
   backends::CompletionPtr completion{};  // it ends with this, and nothing is submitted
   bool marks = false;                    // a mark is
 };

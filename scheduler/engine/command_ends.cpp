@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -14,12 +15,41 @@
 
 namespace tutti::scheduler {
 
+void CommandEnds::finish_behind(const Ref<Node>& command) {
+  // Chains are long: a list, and no recursion.
+  std::vector<Ref<Node>> open{command}, path;
+  std::set<const Node*> seen;
+  while (!open.empty()) {
+    const Ref<Node> next = open.back();
+    if (!path.empty() && path.back() == next) {
+      open.pop_back();
+      path.pop_back();
+      if (next != command) finish_if_ended(next);
+      continue;
+    }
+    if (!seen.insert(next.get()).second) {
+      open.pop_back();
+      continue;
+    }
+    path.push_back(next);
+    MutexLock lock(log_.mutex());
+    for (const auto& before : next->behind) {
+      if (before->state == Node::State::kDirect) open.push_back(before);
+    }
+  }
+}
+
 void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
   Ref<Stream> stream;
   bool failed = false;
   bool first = true;  // nothing of its stream that may have failed lies before it
   {
     MutexLock lock(log_.mutex());
+    if (!command->behind.empty()) {
+      lock.unlock();
+      finish_behind(command);
+      lock.lock();
+    }
     stream = command->stream;
     if (stream && !stream->outstanding.empty()) {
       const Ref<Node>& oldest = stream->outstanding.front();
@@ -174,6 +204,7 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
   {
     MutexLock lock(log_.mutex());
     if (!may_be()) return false;
+    drop_sent(*command);
     if (const auto* work = std::get_if<KernelWork>(&command->work)) kernel = *work;
     allowed = command->stream->options().backends;
     const BackendMask others = allowed & ~backend_bit(command->backend);

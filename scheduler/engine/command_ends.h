@@ -99,6 +99,9 @@ class CommandEnds final : public NodeOwner {
   /// relies on it has begun, it is carried out anew, maybe elsewhere, and finished. False: it is
   /// not.
   bool carry_out_anew(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
+  /// Those of other streams that it has come behind have ended, and so have those before them:
+  /// they are finished first, since what they have failed to write it may have read.
+  void finish_behind(const Ref<Node>& command) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Node>& command, cl_int status);
   /// wait() of this command alone, whatever it overtook.

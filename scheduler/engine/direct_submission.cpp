@@ -63,6 +63,11 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
   return sent;
 }
 
+void DirectSubmission::clear_up(Stream& stream, const Submission& refused) {
+  log_.drain(stream, refused.backend);
+  drop_sent(refused.uses, refused.backend);
+}
+
 bool DirectSubmission::others_may(const Submission& refused) const {
   return parts_.backends.real_count() > 1 && !parts_.backends.may_write_late(refused.backend);
 }
@@ -70,7 +75,7 @@ bool DirectSubmission::others_may(const Submission& refused) const {
 Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& stream,
                                            const Submission& submission, const KernelPlan* plan) {
   auto sent = send_one(command, stream, submission, plan);
-  if (!sent) log_.drain(stream, submission.backend);
+  if (!sent) clear_up(stream, submission);
   if (!sent && others_may(submission) && !submission.marks) {
     parts_.backends.health().note_failure(submission.backend, sent.error());
     log_.set_running(command);
@@ -114,6 +119,7 @@ Assessment DirectSubmission::assess(const Waited& waited, std::span<const Edge> 
 
 void DirectSubmission::admit(Waited& waited, std::span<const Edge> edges, Assessment&& assessed) {
   Assessor::admit(log_, *waited.stream, edges, std::move(assessed), waited.submission);
+  waited.command->behind = std::move(waited.submission.waited_for);
   log_.set_submitting(*waited.command, waited.submission.backend);
   log_.hold(*waited.command, waited.submission.uses);
 }
@@ -152,7 +158,7 @@ void DirectSubmission::send(Waited now) {
     const bool passed = parts_.tasks.run(now.command, [&] {
       sent = send_one(now.command, *now.stream, now.submission, now.plan ? &*now.plan : nullptr);
     });
-    if (passed && !sent) log_.drain(*now.stream, now.submission.backend);
+    if (passed && !sent) clear_up(*now.stream, now.submission);
     if (passed && !sent && !others_may(now.submission)) {
       parts_.backends.health().note_failure(now.submission.backend, sent.error());
       log_.finish(now.command, sent.error().code);

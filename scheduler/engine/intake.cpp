@@ -69,8 +69,7 @@ Result<Ref<Node>> Intake::take_in(Incoming incoming) {
   const Node& command = *incoming.command;
   Stream& stream = incoming.stream;
   if (const auto* work = std::get_if<KernelWork>(&command.work); work && !incoming.plan) {
-    TUTTI_ASSIGN(incoming.plan,
-                 plan_next(parts_.planner, stream, *work, stream.held_until_ns()));
+    TUTTI_ASSIGN(incoming.plan, plan_next(parts_.planner, stream, *work, stream.held_until_ns()));
   }
   if (command.trace) incoming.planned_ns = now_ns();
   if (parts_.batches) parts_.batches->close(&stream);
@@ -91,12 +90,18 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
   auto edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, *command);
   if (const cl_int error = command->dependency_error; error != CL_SUCCESS) {
     log_.append(stream, command, options.barrier, incoming.gathers());
-    lock.unlock();
     placed.failed = true;
+    // In its turn: what those before it write, it should have overwritten.
+    const bool now = edges.empty();
+    if (!now) {
+      log_.link(*command, edges, placed.behind);
+      log_.unguard(*command);
+    }
+    lock.unlock();
     if (command->trace) {
       parts_.trace.enqueued(*command->trace, awaited(edges, options.wait_list));
     }
-    log_.finish(command, error);
+    if (now) log_.finish(command, error);
     return true;
   }
   auto assessed = parts_.assessor.assess(log_, *command, stream, edges, incoming.plan_or_null());
@@ -125,8 +130,8 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
       // There it would only wait.
       lock.unlock();
       const uint64_t ready = stream.expected_end_ns.load(std::memory_order_relaxed);
-      TUTTI_ASSIGN(incoming.plan, plan_next(parts_.planner, stream,
-                                            std::get<KernelWork>(command->work), ready));
+      TUTTI_ASSIGN(incoming.plan,
+                   plan_next(parts_.planner, stream, std::get<KernelWork>(command->work), ready));
       incoming.planned_again = true;
       return false;
     }
@@ -206,6 +211,12 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
   Stream& stream = incoming.stream;
   const bool barrier = incoming.options.barrier;
   placed.decided = assessed.decided;
+  const bool behind_others = !edges.empty() || !assessed.conflicts.empty();
+  if (placed.decided.path == Admission::Path::kDirect && behind_others &&
+      failed_input(assessed.uses) != CL_SUCCESS) {
+    // What has failed may be written anew by those before it: seen when its turn comes.
+    placed.decided.path = Admission::Path::kConducted;
+  }
   switch (placed.decided.path) {
     case Admission::Path::kConducted:
       log_.append(stream, command, barrier, incoming.gathers());
@@ -225,6 +236,7 @@ void Intake::append(Incoming& incoming, std::span<const Edge> edges, Assessment&
       command->backend = placed.decided.backend;
       placed.failed_input = failed_input(assessed.uses);
       Assessor::admit(log_, stream, edges, std::move(assessed), placed.submission);
+      command->behind = std::move(placed.submission.waited_for);
       log_.append(stream, command, barrier, incoming.gathers());
       log_.hold(*command, placed.submission.uses);
       return;
@@ -240,9 +252,9 @@ void Intake::note_decision(const Incoming& incoming) {
 
 Result<Ref<Node>> Intake::start(Incoming& incoming, Placed& placed) {
   const Ref<Node>& command = incoming.command;
+  for (const auto& before : placed.behind) parts_.ends.watch(before);
   if (placed.failed) return command;
   if (command->trace) parts_.trace.enqueued(*command->trace, *placed.waits);
-  for (const auto& before : placed.behind) parts_.ends.watch(before);
   switch (placed.decided.path) {
     case Admission::Path::kDirect:
       if (placed.failed_input != CL_SUCCESS) {

@@ -245,6 +245,16 @@ PlaceSet LogicalBuffer::valid_places(uint64_t begin, uint64_t end) const {
   return map_.valid_everywhere_in(range.begin, range.end);
 }
 
+bool LogicalBuffer::valid_only_at(Place place, uint64_t begin, uint64_t end) const {
+  const PlaceSet only = place_bit(place);
+  if (const PlaceSet all = one_piece_.load(std::memory_order_acquire)) return all == only;
+  const ByteRange range = widened(begin, end);
+  MutexLock lock(mutex_);
+  const auto segments = map_.segments(range.begin, range.end);
+  return std::all_of(segments.begin(), segments.end(),
+                     [only](const auto& segment) { return segment.places == only; });
+}
+
 bool LogicalBuffer::undefined(uint64_t begin, uint64_t end) const {
   const ByteRange range = widened(begin, end);
   MutexLock lock(mutex_);

@@ -92,7 +92,10 @@ class LogicalBuffer : public MemoryOwner {
 
   /// Is every byte of the range that has content valid at `place`?
   bool valid_at(Place place, uint64_t begin, uint64_t end) const;
+  /// Where all of it is valid. Parts may be valid elsewhere, too.
   PlaceSet valid_places(uint64_t begin, uint64_t end) const;
+  /// Whether all of it is valid at `place`, and no part of it anywhere else.
+  bool valid_only_at(Place place, uint64_t begin, uint64_t end) const;
   bool undefined(uint64_t begin, uint64_t end) const;
   std::vector<ResidencyMap::Segment> segments(uint64_t begin, uint64_t end) const;
   /// A device computes with the range at `place`.

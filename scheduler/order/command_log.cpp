@@ -197,8 +197,8 @@ Ref<Node> CommandLog::next_command(const Node& command) {
   for (const auto& dependent : command.dependents) {
     const Node& next = *dependent.command;
     if (dependent.waits == Waits::kOrder && next.state == Node::State::kWaiting &&
-        next.unfinished == 1 && !next.after && !next.held_back &&
-        !next.stream->options().out_of_order && !next.chained && !next.early) {
+        next.unfinished == 1 && next.dependency_error == CL_SUCCESS && !next.after &&
+        !next.held_back && !next.stream->options().out_of_order && !next.chained && !next.early) {
       return dependent.command;
     }
   }
@@ -445,7 +445,7 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
     std::vector<Node::PendingCallback> callbacks;
     std::vector<Node::Dependent> dependents;
     std::vector<Ref<LogicalBuffer>> buffers;  // the last references go when no lock is held
-    std::vector<Ref<Node>> ready;
+    std::vector<Ref<Node>> ready, behind;
     Work work;
     std::shared_ptr<LaunchBatch> batch;
     Ref<Stream> stream;
@@ -469,6 +469,7 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
         dependents.swap(command->dependents);
         std::swap(work, command->work);
         batch.swap(command->batch);
+        behind.swap(command->behind);
         stream = std::move(command->stream);
       } else {
         command->state = Node::State::kEnded;

@@ -85,6 +85,29 @@ void spoil(const Node& command, cl_int error) {
   }
 }
 
+void drop_sent(std::span<const BufferUse> uses, uint32_t backend) {
+  for (const BufferUse& use : uses) {
+    const Place place = use.buffer->place_on(backend);
+    if (place == kHostPlace) continue;
+    for (const auto& segment : use.buffer->segments(use.begin, use.end)) {
+      const bool there = (segment.places & place_bit(place)) != 0;
+      if (there) use.buffer->drop_copy(place, {.range = {segment.begin, segment.end}});
+    }
+  }
+}
+
+void drop_sent(const Node& command) {
+  if (!std::holds_alternative<KernelWork>(command.work) || command.backend == UINT32_MAX) return;
+  std::vector<BufferUse> uses;
+  if (command.is_batch) {
+    for (const auto& buffer : command.used_buffers)
+      uses.push_back({buffer.get(), 0, buffer->size()});
+  } else {
+    uses = uses_of(command.work, nullptr);
+  }
+  drop_sent(uses, command.backend);
+}
+
 // ---- the log's part
 
 void CommandLog::fail_with(Node& command, const Node& before) {
@@ -110,7 +133,18 @@ bool CommandLog::drain(Stream& stream, uint32_t backend) {
     note_queue_failed(stream, backend, code_of(ended));
     well = false;
   }
-  return well;
+  if (well) return true;
+  // It may have failed at once, and what is before it in the queue still run.
+  std::vector<backends::CompletionPtr> under_way;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& command : stream.outstanding) {
+      const bool direct = command->state == Node::State::kDirect && command->backend == backend;
+      if (direct && command->completion) under_way.push_back(command->completion);
+    }
+  }
+  for (const auto& completion : under_way) static_cast<void>(completion->wait());
+  return false;
 }
 
 void CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error) {
@@ -128,7 +162,9 @@ void CommandLog::note_failure(Node& command, cl_int& status) {
     // A vendor names what the command came after, whose error is known where it used its data.
     if (const cl_int error = failed_input(command)) status = error;
   }
-  if (status == CL_COMPLETE || command.refused || command.type() == CL_COMMAND_USER) return;
+  if (status == CL_COMPLETE || command.type() == CL_COMMAND_USER) return;
+  drop_sent(command);
+  if (command.refused) return;
   command.spoils = command.dependency_error == CL_SUCCESS || command.dependency_spoils;
   if (!command.spoils) return;
   spoil(command, status);

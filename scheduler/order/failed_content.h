@@ -24,5 +24,10 @@ bool touches_failed(const Node& command);
 cl_int settle(const Node& command);
 /// A command fails, which may have begun or not: what it should have written has failed.
 void spoil(const Node& command, cl_int error);
+/// A launch has failed, or was refused: what was sent to its device for it may not have come there.
+/// Where that lies elsewhere, too, it is valid on the device no more.
+void drop_sent(std::span<const BufferUse> uses, uint32_t backend);
+/// The same of one that still has its work.
+void drop_sent(const Node& command);
 
 }  // namespace tutti::scheduler

@@ -122,6 +122,8 @@ struct Node final : Command {
   uint32_t backend = kNoBackend;
   bool sampled = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion;
+  // Of other streams, until done: the vendor lets it begin when these have ended, however.
+  std::vector<Ref<Node>> behind;
 
   // ---- conducted
   // It lacks memory on a device: it has begun nothing yet, and others may evict what it will use.

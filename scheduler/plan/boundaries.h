@@ -88,10 +88,10 @@ class Boundaries {
   struct Last {
     std::vector<uint32_t> devices;
     std::vector<uint64_t> shares;
-    double ignored = 0;  // seconds of whole launches since the last split
-    double missed = 0;   // seconds that splits might have saved them
-    PutOff moving;       // a split whose data are not in place
-    PutOff leaving;      // the device of the launch before
+    double ignored = 0;   // seconds of whole launches since the last split
+    double missed = 0;    // seconds that splits might have saved them
+    PutOff moving;        // a split whose data are not in place
+    PutOff leaving;       // the device of the launch before
     double caution = 1;   // how many times its loss an attempt counts for
     uint32_t splits = 0;  // two or more: 2
     std::map<std::vector<uint32_t>, Surplus> surplus;  // by devices

@@ -63,13 +63,13 @@ bool DirectPath::only_order(const Work& work) const {
   if (const auto* map = std::get_if<MapWork>(&work)) {
     const uint64_t begin = map->view.origin + map->offset;
     const uint64_t end = begin + map->size;
-    return map->discard ? map->view.buffer->valid_places(begin, end) == place_bit(kHostPlace)
+    return map->discard ? map->view.buffer->valid_only_at(kHostPlace, begin, end)
                         : map->view.buffer->valid_at(kHostPlace, begin, end);
   }
   if (const auto* unmap = std::get_if<UnmapWork>(&work)) {
     const uint64_t begin = unmap->view.origin + unmap->offset;
     return !unmap->written ||
-           unmap->view.buffer->valid_places(begin, begin + unmap->size) == place_bit(kHostPlace);
+           unmap->view.buffer->valid_only_at(kHostPlace, begin, begin + unmap->size);
   }
   return false;
 }

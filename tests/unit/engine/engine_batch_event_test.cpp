@@ -303,6 +303,70 @@ TEST_F(EngineBatchEvent, SmallWritesJoin) {
   }
 }
 
+TEST_F(EngineBatchEvent, SmallCopiesJoin) {
+  for (const char* devices : {"d", "g", "h", "e", "dd", "dh"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    auto stream = engine->create_stream({}), other = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(0), from = buffer(7);
+    auto last = filled(0);  // what `out` holds
+    for (uint32_t c = 0; c < 200; ++c) {
+      // The other half of what is copied comes from the last launch.
+      ASSERT_TRUE(enqueue(*stream, CopyWork{whole(from), whole(in), 0, 0, kBytes / 2}));
+      ASSERT_TRUE(enqueue(*stream, CopyWork{whole(out), whole(in), 0, kBytes / 2, kBytes / 2}));
+      auto expected = filled(c >= 150 ? 9 : 7);
+      std::copy_n(last.begin(), kBytes / 2, expected.begin() + kBytes / 2);
+      launch(*stream, in, out, 5);
+      for (std::byte& byte : expected) byte = std::byte(static_cast<uint8_t>(byte) * 3 + 5);
+      last = expected;
+      if (c % 10 == 9) {
+        EXPECT_EQ(read(*stream, out), expected) << devices << c;
+      }
+      // What others change is copied from then on.
+      if (c == 149) {
+        const auto content = filled(9);
+        ASSERT_TRUE(engine->finish(*stream));
+        ASSERT_TRUE(enqueue(*other, WriteWork{whole(from), 0, kBytes, content.data()}, {}, true));
+      }
+    }
+    EXPECT_GT(again, 100) << devices;
+    EXPECT_TRUE(engine->finish(*stream));
+  }
+}
+
+TEST_F(EngineBatchEvent, MarkersJoin) {
+  for (const char* devices : {"d", "g", "h", "dd"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    auto stream = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(0);
+    EnqueueOptions options;
+    options.type = CL_COMMAND_MARKER;
+    std::atomic<int> called = 0;
+    std::deque<Ref<Command>> events;
+    for (uint32_t c = 0; c < 200; ++c) {
+      const auto before = launch(*stream, in, out, c);
+      const auto marker = engine->enqueue(*stream, MarkerWork{}, options);
+      ASSERT_TRUE(marker) << devices;
+      events.push_back(*marker);
+      EXPECT_EQ(events.back()->type(), static_cast<cl_command_type>(CL_COMMAND_MARKER));
+      if (c % 7 == 0) events.back()->add_callback(CL_COMPLETE, [&](cl_int) { ++called; });
+      if (c % 20 == 19) {
+        EXPECT_TRUE(wait(events.back()));
+        EXPECT_EQ(before->status(), CL_COMPLETE) << devices;
+      }
+    }
+    EXPECT_EQ(read(*stream, out), mapped(1, 199)) << devices;
+    EXPECT_TRUE(engine->finish(*stream));
+    for (const auto& event : events) EXPECT_EQ(event->status(), CL_COMPLETE) << devices;
+    EXPECT_GT(again, 100) << devices;
+    engine.reset();  // callbacks have run then
+    EXPECT_EQ(called, 29) << devices;
+  }
+}
+
 TEST_F(EngineBatchEvent, AWriteOfWhatIsStillBeingReadWaits) {
   // The device takes what it writes at once, also when the read before has not ended.
   start("e", SplitMode::kNever);

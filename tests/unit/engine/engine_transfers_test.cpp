@@ -173,5 +173,24 @@ TEST_F(EngineTransfers, DevicesThatComputeInTheCallersThreadFindTheirDataThere) 
   EXPECT_TRUE(engine->finish(*stream));
 }
 
+TEST_F(EngineTransfers, WhatIsWrittenThroughAMappingIsNewAlsoWhereADeviceHoldsAPart) {
+  for (const bool discard : {false, true}) {
+    start("d", SplitMode::kNever);
+    auto stream = engine->create_stream({});
+    auto a = buffer(1), b = buffer(5);
+    const auto host = a->host_memory();
+    ASSERT_TRUE(host);
+    ASSERT_TRUE(a->make_valid(kHostPlace, 0, kBytes));
+    ASSERT_TRUE(a->make_valid(1, 0, kBytes));
+    a->set_exclusive(kHostPlace, kBytes / 2, kBytes);
+    ASSERT_TRUE(enqueue(*stream, MapWork{whole(a), 0, kBytes, discard}, {}, true));
+    std::fill_n(*host, kBytes, std::byte{9});
+    ASSERT_TRUE(enqueue(*stream, UnmapWork{whole(a), 0, kBytes, true}));
+    ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+    EXPECT_EQ(read(*stream, b), filled(28));
+    engine.reset();
+  }
+}
+
 }  // namespace
 }  // namespace tutti::testing

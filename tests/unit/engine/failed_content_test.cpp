@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What failed commands should have written has failed: whoever uses it is told, until it is written
 // anew.
+#include <utility>
+
 #include "engine_fixture.h"
 #include "scheduler/memory/failed_ranges.h"
 
@@ -173,6 +175,115 @@ TEST_F(FailedContent, ReachesWhatNamesTheFailedOne) {
     EXPECT_NE(error_of(c), CL_SUCCESS);
     engine.reset();
   }
+}
+
+TEST_F(FailedContent, WhatWasSentAheadOfALaunchThatFailsIsSentAnew) {
+  for (const char* devices : {"d", "g"}) {
+    for (const bool refused : {false, true}) {
+      SCOPED_TRACE(std::string(devices) + (refused ? ", refused" : ""));
+      begin(devices, SplitMode::kNever);
+      auto a = buffer(2), b = buffer(5), c = buffer(6);
+      bool sent = false, launched = false;
+      fakes[0]->fate = [&](FakeCall call) {
+        FakeFate fate;
+        if (call == FakeCall::kWrite && !std::exchange(sent, true)) {
+          fate.result = CL_OUT_OF_RESOURCES;
+          fate.done = 0;
+        }
+        const bool first = call == FakeCall::kLaunch && !std::exchange(launched, true);
+        if (first && refused) fate.refused = CL_OUT_OF_RESOURCES;
+        return fate;
+      };
+      const auto launch = enqueue(*stream, map_kernel(a, b, 1));
+      EXPECT_EQ(launch.has_value(), !refused);
+      static_cast<void>(engine->finish(*stream));
+      if (launch) {
+        EXPECT_LT((*launch)->status(), 0);
+      }
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, c, 1)));
+      EXPECT_EQ(read(*stream, c), filled(7));
+      engine.reset();
+    }
+  }
+}
+
+TEST_F(FailedContent, WhatFollowsARefusedCommandWaitsForWhatIsBeforeIt) {
+  begin("h", SplitMode::kNever);
+  auto a = buffer(2), b = buffer(5), c = buffer(6);
+  std::atomic<bool> goes_on{false};
+  std::atomic<uint32_t> launches{0};
+  fakes[0]->fate = [&](FakeCall call) {
+    FakeFate fate;
+    if (call == FakeCall::kLaunch && launches++ == 0) {
+      fate.before = [&] { goes_on.wait(false); };
+    } else if (call == FakeCall::kLaunch) {
+      fate.refused = CL_OUT_OF_RESOURCES;
+    } else if (call == FakeCall::kFinish) {
+      fate.refused = CL_OUT_OF_RESOURCES;
+      goes_on = true;
+      goes_on.notify_all();
+    }
+    return fate;
+  };
+  ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+  EXPECT_FALSE(enqueue(*stream, map_kernel(b, c, 1)));
+  auto other = engine->create_stream({});
+  EXPECT_EQ(read(*other, b), filled(7));
+  EXPECT_EQ(read(*other, c), filled(6));
+}
+
+TEST_F(FailedContent, WhatIsBeingWrittenAnewIsNotHeldAgainstWhoComesBehind) {
+  begin("d", SplitMode::kNever);
+  auto a = buffer(2), b = buffer(5);
+  fail_all(1);
+  const auto failing = enqueue(*stream, map_kernel(a, b, 1));
+  ASSERT_TRUE(failing);
+  static_cast<void>(engine->finish(*stream));
+  ASSERT_LT((*failing)->status(), 0);
+  fakes[0]->hang_launches = 1;
+  const auto anew = enqueue(*stream, map_kernel(a, b, 1));
+  const auto behind = enqueue(*stream, map_kernel(b, b, 1));
+  ASSERT_TRUE(anew && behind);
+  fakes[0]->wake_up();
+  EXPECT_TRUE(engine->finish(*stream));
+  EXPECT_EQ((*anew)->status(), CL_COMPLETE);
+  EXPECT_EQ((*behind)->status(), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, b), filled(22));
+}
+
+TEST_F(FailedContent, OfWhoNamesAFailureIsNotWhatThoseBeforeItWrite) {
+  begin("d", SplitMode::kNever);
+  auto a = buffer(2), b = buffer(5), c = buffer(6);
+  fail_all(1);
+  const auto failing = enqueue(*stream, map_kernel(a, b, 1));
+  ASSERT_TRUE(failing);
+  static_cast<void>(engine->finish(*stream));
+  fakes[0]->hang_launches = 1;
+  const auto before = enqueue(*stream, map_kernel(a, c, 1));
+  const auto calls_off = enqueue(*stream, map_kernel(a, c, 2), {failing->get()});
+  ASSERT_TRUE(before && calls_off);
+  fakes[0]->wake_up();
+  static_cast<void>(engine->finish(*stream));
+  EXPECT_EQ((*before)->status(), CL_COMPLETE);
+  EXPECT_LT((*calls_off)->status(), 0);
+  std::vector<std::byte> bytes(kBytes);
+  EXPECT_FALSE(enqueue(*stream, ReadWork{whole(c), 0, kBytes, bytes.data()}, {}, true));
+}
+
+TEST_F(FailedContent, ReachesOtherStreamsThroughCommandsThatNobodyHasAskedFor) {
+  begin("d", SplitMode::kNever);
+  auto a = buffer(2), b = buffer(5), c = buffer(6);
+  fail_all(1);
+  const auto failing = enqueue(*stream, map_kernel(a, b, 1));
+  const auto next = enqueue(*stream, map_kernel(b, c, 1));
+  ASSERT_TRUE(failing && next);
+  auto other = engine->create_stream({});
+  std::vector<std::byte> bytes(kBytes);
+  const auto read = enqueue(*other, ReadWork{whole(c), 0, kBytes, bytes.data()}, {next->get()});
+  ASSERT_TRUE(read);
+  Command* const command = read->get();
+  EXPECT_FALSE(engine->wait({&command, 1}));
+  EXPECT_LT(command->status(), 0);
 }
 
 }  // namespace

@@ -5,12 +5,20 @@
 #include <mutex>
 
 #include "base/clock.h"
+#include "base/guarded.h"
 #include "base/task_thread.h"
 
 namespace tutti::testing {
 namespace {
 
 using namespace backends;
+
+/// What memory holds: commands in flight keep it.
+struct Content {
+  std::vector<std::byte> own;
+  std::byte* data = nullptr;
+};
+using ContentPtr = std::shared_ptr<Content>;
 
 class FakeMemory : public Memory {
  public:
@@ -19,20 +27,16 @@ class FakeMemory : public Memory {
         left_(backend.memory_left),
         generation_(backend.generation),
         size_(size) {
-    if (host) {
-      data_ = static_cast<std::byte*>(host);
-    } else {
-      own_.assign(size, backend.unwritten());
-      data_ = own_.data();
-    }
+    if (!host) content_->own.assign(size, backend.unwritten());
+    content_->data = host ? static_cast<std::byte*>(host) : content_->own.data();
   }
   ~FakeMemory() override {
-    if (!own_.empty()) left_ += static_cast<int64_t>(size_);
+    if (!content_->own.empty()) left_ += static_cast<int64_t>(size_);
   }
   uint64_t size() const override { return size_; }
-  std::byte* data() {
-    if (!own_.empty() && generation_ != backend_.generation) ++backend_.stale_uses;
-    return data_;
+  const ContentPtr& content() const {
+    if (!content_->own.empty() && generation_ != backend_.generation) ++backend_.stale_uses;
+    return content_;
   }
 
  private:
@@ -40,8 +44,7 @@ class FakeMemory : public Memory {
   std::atomic<int64_t>& left_;
   const uint32_t generation_;
   uint64_t size_;
-  std::vector<std::byte> own_;
-  std::byte* data_;
+  const ContentPtr content_ = std::make_shared<Content>();
 };
 
 /// An image's pixels lie one after the other.
@@ -56,16 +59,18 @@ class FakeImage : public FakeMemory {
   uint64_t bytes_in(const ImageBox& box) const {
     return shape_.pixel_size * box.extent[0] * box.extent[1] * box.extent[2];
   }
+  const ImageShape& shape() const { return shape_; }
   /// Copies a box from or to the host.
-  void move(const ImageBox& box, std::byte* host, size_t second, size_t third, bool to_host) {
-    const size_t row = shape_.pixel_size * shape_.extent[0];
+  static void move(const Content& content, const ImageShape& shape, const ImageBox& box,
+                   std::byte* host, size_t second, size_t third, bool to_host) {
+    const size_t row = shape.pixel_size * shape.extent[0];
     for (size_t z = 0; z < box.extent[2]; ++z) {
       for (size_t y = 0; y < box.extent[1]; ++y) {
-        std::byte* here = data() +
-                          ((box.origin[2] + z) * shape_.extent[1] + box.origin[1] + y) * row +
-                          box.origin[0] * shape_.pixel_size;
+        std::byte* here = content.data +
+                          ((box.origin[2] + z) * shape.extent[1] + box.origin[1] + y) * row +
+                          box.origin[0] * shape.pixel_size;
         std::byte* there = host + z * third + y * second;
-        const size_t length = box.extent[0] * shape_.pixel_size;
+        const size_t length = box.extent[0] * shape.pixel_size;
         std::memcpy(to_host ? there : here, to_host ? here : there, length);
       }
     }
@@ -75,7 +80,7 @@ class FakeImage : public FakeMemory {
   const ImageShape shape_;
 };
 
-std::byte* bytes_of(Memory& memory) { return static_cast<FakeMemory&>(memory).data(); }
+const ContentPtr& content_of(Memory& memory) { return static_cast<FakeMemory&>(memory).content(); }
 
 class FakeCompletion : public Completion {
  public:
@@ -109,22 +114,24 @@ class FakeCompletion : public Completion {
     if (fixed_ns_ != 0) times.ended = times.started + fixed_ns_;
     return times;
   }
-  void run(const std::function<void()>& work) {
+  /// `work`: so much of it, from its begin.
+  void run(const std::function<void(double)>& work) {
     {
       const std::lock_guard lock(mutex_);
       status_ = CL_RUNNING;
       times_.started = now_ns();
     }
-    if (result_ == CL_COMPLETE || spoils_) work();
+    work(result_ == CL_COMPLETE ? 1 : done_);
     const std::lock_guard lock(mutex_);
     times_.ended = now_ns();
     status_ = result_;
     ended_.notify_all();
   }
-  /// It is carried out also where it fails.
-  void spoil() { spoils_ = true; }
-  /// It will not be run, and end with this. Before run().
-  void fail_with(cl_int result) { result_ = result; }
+  /// It ends with this, and so much of it is done. Before run().
+  void fail_with(cl_int result, double done) {
+    result_ = result;
+    done_ = done;
+  }
   /// It ends with one that is behind it in its queue.
   void end_with(CompletionPtr newest) {
     const std::lock_guard lock(mutex_);
@@ -132,17 +139,19 @@ class FakeCompletion : public Completion {
   }
   /// Somebody asks for the end of this very command.
   bool observed() const { return observed_; }
-  /// `fixed_ns`: how long it took, whatever it did; 0: as it did. `result`: what it ends with.
-  FakeCompletion(bool measures, bool observed, uint64_t fixed_ns, cl_int result)
-      : measures_(measures), observed_(observed), fixed_ns_(fixed_ns), result_(result) {
+  /// What it ends with.
+  cl_int result() const { return result_; }
+  /// `fixed_ns`: how long it took, whatever it did; 0: as it did.
+  FakeCompletion(bool measures, bool observed, uint64_t fixed_ns)
+      : measures_(measures), observed_(observed), fixed_ns_(fixed_ns) {
     times_.queued = times_.submitted = now_ns();
   }
 
  private:
   const bool measures_, observed_;
   const uint64_t fixed_ns_;
-  cl_int result_;
-  bool spoils_ = false;
+  cl_int result_ = CL_COMPLETE;
+  double done_ = 1;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   cl_int status_ = CL_SUBMITTED;
@@ -181,6 +190,8 @@ class FakeQueue : public Queue {
       Launch launch;
       std::vector<Argument> arguments;
       std::vector<std::vector<std::byte>> bytes;
+      std::vector<ContentPtr> contents;
+      std::vector<std::byte*> windows;
     };
     auto copy = std::make_shared<Copy>();
     copy->launch = launch;
@@ -188,20 +199,28 @@ class FakeQueue : public Queue {
     copy->bytes.resize(copy->arguments.size());
     for (size_t i = 0; i < copy->arguments.size(); ++i) {
       copy->bytes[i].assign(copy->arguments[i].bytes.begin(), copy->arguments[i].bytes.end());
-      copy->arguments[i].bytes = copy->bytes[i];
+      Argument& argument = copy->arguments[i];
+      argument.bytes = copy->bytes[i];
+      const bool memory = argument.memory != nullptr;
+      copy->contents.push_back(memory ? content_of(*argument.memory) : nullptr);
+      copy->windows.push_back(memory ? copy->contents.back()->data + argument.origin : nullptr);
     }
     copy->launch.arguments = copy->arguments;
     const uint32_t wrong_every = backend_.wrong_every;
     const bool wrong = wrong_every != 0 && backend_.launches % wrong_every == 0;
     const bool noisy = backend_.noisy;
-    const auto run = [copy, wrong, noisy] {
+    const auto run = [copy, wrong, noisy](double part) {
       const Launch& call = copy->launch;
       auto* kernel = static_cast<FakeVendorKernel*>(call.kernel);
       FakeItem item;
       item.launch = &call;
+      item.windows = copy->windows;
+      auto left = static_cast<size_t>(
+          part * static_cast<double>(call.global[0] * call.global[1] * call.global[2]));
       for (size_t z = 0; z < call.global[2]; ++z) {
         for (size_t y = 0; y < call.global[1]; ++y) {
           for (size_t x = 0; x < call.global[0]; ++x) {
+            if (left-- == 0) return;
             item.global_id = {call.offset[0] + x, call.offset[1] + y, call.offset[2] + z};
             kernel->function(item);
           }
@@ -213,26 +232,29 @@ class FakeQueue : public Queue {
     if (backend_.hang_launches.load() > 0) {
       --backend_.hang_launches;
       return post(
-          wait,
-          [this, run] {
+          FakeCall::kLaunch, wait,
+          [this, run](double part) {
             backend_.awake.wait(false);
-            run();
+            run(part);
           },
           launch.observed);
     }
+    FakeFate fate;
     if (backend_.fail_launches.load() > 0) {
       --backend_.fail_launches;
       failed_ = true;
-      return post(wait, run, launch.observed, CL_OUT_OF_RESOURCES);
+      fate = {.result = CL_OUT_OF_RESOURCES, .done = backend_.spoil_failed ? 1.0 : 0.0};
     }
     ++backend_.unfinished;
-    return post(
-        wait,
-        [this, run] {
-          run();
+    auto made = post(
+        FakeCall::kLaunch, wait,
+        [this, run](double part) {
+          run(part);
           --backend_.unfinished;
         },
-        launch.observed);
+        launch.observed, fate);
+    if (!made) --backend_.unfinished;
+    return made;
   }
   Status launch_again(const Launch& launch, CompletionPtr& run) override {
     auto& completion = static_cast<FakeCompletion&>(*run);
@@ -245,21 +267,32 @@ class FakeQueue : public Queue {
                              Ordering ordering) override {
     backend_.bytes_out += size;
     if (backend_.unfinished > 0) ++backend_.reads_behind;
-    return post(ordering.wait,
-                [&from, offset, size, to] { std::memcpy(to, bytes_of(from) + offset, size); });
+    return post(
+        FakeCall::kRead, ordering.wait,
+        [from = content_of(from), offset, size, to](double part) {
+          std::memcpy(to, from->data + offset, some(size, part));
+        },
+        ordering.observed);
   }
   Result<CompletionPtr> write(Memory& to, uint64_t offset, uint64_t size, const void* from,
                               Ordering ordering) override {
     backend_.bytes_in += size;
     if (backend_.traits().reads_ahead) {
       const auto* bytes = static_cast<const std::byte*>(from);
-      return post(ordering.wait,
-                  [&to, offset, taken = std::vector<std::byte>(bytes, bytes + size)] {
-                    std::memcpy(bytes_of(to) + offset, taken.data(), taken.size());
-                  });
+      return post(
+          FakeCall::kWrite, ordering.wait,
+          [to = content_of(to), offset,
+           taken = std::vector<std::byte>(bytes, bytes + size)](double part) {
+            std::memcpy(to->data + offset, taken.data(), some(taken.size(), part));
+          },
+          ordering.observed);
     }
-    return post(ordering.wait,
-                [&to, offset, size, from] { std::memmove(bytes_of(to) + offset, from, size); });
+    return post(
+        FakeCall::kWrite, ordering.wait,
+        [to = content_of(to), offset, size, from](double part) {
+          std::memmove(to->data + offset, from, some(size, part));
+        },
+        ordering.observed);
   }
   Status write_blocking(Memory& to, uint64_t offset, uint64_t size, const void* from) override {
     TUTTI_ASSIGN(auto completion, write(to, offset, size, from, {}));
@@ -271,34 +304,47 @@ class FakeQueue : public Queue {
   }
   Result<CompletionPtr> copy(Memory& from, uint64_t from_offset, Memory& to, uint64_t to_offset,
                              uint64_t size, Ordering ordering) override {
-    return post(ordering.wait, [&from, from_offset, &to, to_offset, size] {
-      std::memmove(bytes_of(to) + to_offset, bytes_of(from) + from_offset, size);
-    });
+    return post(
+        FakeCall::kCopy, ordering.wait,
+        [from = content_of(from), from_offset, to = content_of(to), to_offset, size](double part) {
+          std::memmove(to->data + to_offset, from->data + from_offset, some(size, part));
+        },
+        ordering.observed);
   }
   Result<CompletionPtr> fill(Memory& to, uint64_t offset, uint64_t size,
                              std::span<const std::byte> pattern, Ordering ordering) override {
     std::vector<std::byte> copy(pattern.begin(), pattern.end());
-    return post(ordering.wait, [&to, offset, size, copy] {
-      for (uint64_t at = 0; at < size; at += copy.size()) {
-        std::memcpy(bytes_of(to) + offset + at, copy.data(), copy.size());
-      }
-    });
+    return post(
+        FakeCall::kFill, ordering.wait,
+        [to = content_of(to), offset, size, copy](double part) {
+          for (uint64_t at = 0; at < some(size, part); at += copy.size()) {
+            std::memcpy(to->data + offset + at, copy.data(), copy.size());
+          }
+        },
+        ordering.observed);
   }
   Result<CompletionPtr> read_image(Memory& from, const ImageBox& box, void* to, size_t second,
                                    size_t third, WaitList wait) override {
     auto& image = static_cast<FakeImage&>(from);
     backend_.bytes_out += image.bytes_in(box);
-    return post(wait, [&image, box, to, second, third] {
-      image.move(box, static_cast<std::byte*>(to), second, third, true);
-    });
+    return post(
+        FakeCall::kRead, wait,
+        [content = image.content(), shape = image.shape(), box, to, second, third](double part) {
+          if (part < 1) return;
+          FakeImage::move(*content, shape, box, static_cast<std::byte*>(to), second, third, true);
+        });
   }
   Result<CompletionPtr> write_image(Memory& to, const ImageBox& box, const void* from,
                                     size_t second, size_t third, WaitList wait) override {
     auto& image = static_cast<FakeImage&>(to);
     backend_.bytes_in += image.bytes_in(box);
-    return post(wait, [&image, box, from, second, third] {
-      image.move(box, static_cast<std::byte*>(const_cast<void*>(from)), second, third, false);
-    });
+    return post(
+        FakeCall::kWrite, wait,
+        [content = image.content(), shape = image.shape(), box, from, second, third](double part) {
+          if (part < 1) return;
+          FakeImage::move(*content, shape, box, static_cast<std::byte*>(const_cast<void*>(from)),
+                          second, third, false);
+        });
   }
   /// The first bytes of the colour are the pixel.
   Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
@@ -309,50 +355,66 @@ class FakeQueue : public Queue {
       row.insert(row.end(), color.begin(),
                  color.begin() + static_cast<ptrdiff_t>(image.pixel_size()));
     }
-    return post(wait, [&image, box, row]() mutable { image.move(box, row.data(), 0, 0, false); });
+    return post(FakeCall::kFill, wait,
+                [content = image.content(), shape = image.shape(), box, row](double part) mutable {
+                  if (part == 1) FakeImage::move(*content, shape, box, row.data(), 0, 0, false);
+                });
   }
   Result<CompletionPtr> mark(WaitList wait, bool observed) override {
     return post(
-        wait, [] {}, observed);
+        FakeCall::kMark, wait, [](double) {}, observed);
   }
-  Status flush() override { return {}; }
+  Status flush() override { return backend_.refused(FakeCall::kFlush); }
   Status finish() override {
-    TUTTI_ASSIGN(auto completion, post({}, [] {}));
+    TUTTI_ASSIGN(auto completion, post(FakeCall::kFinish, {}, [](double) {}));
     TUTTI_TRY(completion->wait());
+    const cl_int untold = untold_.exchange(CL_SUCCESS);
     if (failed_.exchange(false)) return fail(CL_OUT_OF_RESOURCES, "a launch of the queue failed");
+    if (untold != CL_SUCCESS) return fail(untold, "a command of the queue failed");
     return {};
   }
 
  private:
-  Result<CompletionPtr> post(WaitList wait, std::function<void()> work, bool observed = true,
-                             cl_int result = CL_COMPLETE) {
+  static size_t some(uint64_t size, double part) {
+    return static_cast<size_t>(part * static_cast<double>(size));
+  }
+
+  Result<CompletionPtr> post(FakeCall call, WaitList wait, std::function<void(double)> work,
+                             bool observed = true, FakeFate fate = {}) {
     if (backend_.refuses()) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
-    auto completion =
-        std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns, result);
-    if (backend_.spoil_failed) completion->spoil();
+    if (backend_.fate && fate.result == CL_COMPLETE) fate = backend_.fate(call);
+    if (fate.refused != CL_SUCCESS) return fail(fate.refused, "the fake device refuses");
+    auto completion = std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns);
+    if (fate.result != CL_COMPLETE) completion->fail_with(fate.result, fate.done);
     std::vector<CompletionPtr> before(wait.begin(), wait.end());
     TaskThread& thread = backend_.traits().serial ? backend_.only_thread() : thread_;
-    thread.post([completion, before, work] {
-      bool well = true;
-      for (const auto& other : before) well &= other->wait().has_value();
-      if (!well) completion->fail_with(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-      completion->run(work);
-    });
+    const bool told = observed || !backend_.fate;
+    TUTTI_TRY(guarded([&] {
+      thread.post([this, completion, before, work, told, finish = call == FakeCall::kFinish,
+                   at_first = std::move(fate.before)] {
+        if (at_first) at_first();
+        bool well = true;
+        for (const auto& other : before) well &= other->wait().has_value();
+        if (!well) completion->fail_with(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, 0);
+        if (const cl_int untold = untold_; untold != CL_SUCCESS && !finish) {
+          completion->fail_with(untold, 0);
+        }
+        if (const cl_int result = completion->result(); result < 0 && !told) untold_ = result;
+        completion->run(work);
+      });
+    }));
     return CompletionPtr(completion);
   }
 
   FakeBackend& backend_;
   const bool measures_;
   std::atomic<bool> launches_{false}, failed_{false};
+  // Of a command that nobody observes: what follows fails, until finish() has told it.
+  std::atomic<cl_int> untold_{CL_SUCCESS};
   TaskThread thread_{"fake-queue"};
 };
 
 }  // namespace
-
-std::byte* FakeItem::memory(size_t index) const {
-  const auto& argument = launch->arguments[index];
-  return bytes_of(*argument.memory) + argument.origin;
-}
 
 FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : kind_(kind) {
   traits_.index = index;
@@ -383,9 +445,16 @@ Status FakeBackend::renew() {
   return {};
 }
 Result<std::unique_ptr<Queue>> FakeBackend::create_queue(QueueOptions options) {
+  TUTTI_TRY(refused(FakeCall::kCreateQueue));
   return std::make_unique<FakeQueue>(*this, options.profiling);
 }
+Status FakeBackend::refused(FakeCall call) const {
+  const cl_int error = fate ? fate(call).refused : CL_SUCCESS;
+  return error == CL_SUCCESS ? Status() : fail(error, "the fake device refuses");
+}
+
 Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host) {
+  TUTTI_TRY(refused(FakeCall::kAllocate));
   if (!host && (memory_left -= static_cast<int64_t>(size)) < 0) {
     memory_left += static_cast<int64_t>(size);
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the fake device is full");

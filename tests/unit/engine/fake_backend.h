@@ -20,8 +20,9 @@ namespace tutti::testing {
 struct FakeItem {
   std::array<size_t, 3> global_id{};
   const backends::Launch* launch = nullptr;
+  std::span<std::byte* const> windows;
   /// Start of the window that argument `index` sees.
-  std::byte* memory(size_t index) const;
+  std::byte* memory(size_t index) const { return windows[index]; }
   template <typename T>
   T scalar(size_t index) const {
     T value;
@@ -30,6 +31,28 @@ struct FakeItem {
   }
 };
 using FakeFunction = std::function<void(const FakeItem&)>;
+
+/// What a fake device is asked to do.
+enum class FakeCall : uint8_t {
+  kLaunch,
+  kRead,
+  kWrite,
+  kCopy,
+  kFill,
+  kMark,
+  kFlush,
+  kFinish,
+  kAllocate,
+  kCreateQueue
+};
+
+/// What becomes of one call, and of its command.
+struct FakeFate {
+  cl_int refused = CL_SUCCESS;        // the call's error: the command is not enqueued
+  cl_int result = CL_COMPLETE;        // what the command ends with
+  double done = 1;                    // how much of it is done, from its begin
+  std::function<void()> before = {};  // in the device's thread, before it is carried out
+};
 
 class FakeBackend : public backends::Backend {
  public:
@@ -59,6 +82,8 @@ class FakeBackend : public backends::Backend {
   Result<std::vector<std::unique_ptr<backends::Backend>>> divide(std::span<const uint32_t> units,
                                                                  uint32_t first_number) override;
 
+  /// Asked at each call, where there is one; set before the device is used.
+  std::function<FakeFate(FakeCall)> fate;
   std::atomic<int> refuse_launches{0};    // that many launches fail before they start
   std::atomic<int> fail_launches{0};      // that many are enqueued, compute nothing and fail
   std::atomic<bool> spoil_failed{false};  // these compute, and fail all the same
@@ -88,6 +113,9 @@ class FakeBackend : public backends::Backend {
   std::atomic<uint32_t> unfinished{0};        // launches
   std::atomic<uint32_t> reads_behind{0};      // reads that were enqueued while there were such
   TaskThread& only_thread() { return only_thread_; }
+
+  /// The call's error, where its fate says one.
+  Status refused(FakeCall call) const;
 
  private:
   const char kind_;

@@ -72,6 +72,13 @@ KernelSummary summary_of(KernelForm form) {
     load.guards = {{Compare::kULt, at + 2, 2}};
     summary.accesses.push_back(load);
   }
+  if (form == KernelForm::kCount) {
+    Access& count = summary.accesses.back();
+    count.kind = AccessKind::kAtomic;
+    count.atomic_op = "inc";
+    count.offset = 3;
+    count.size = 4;
+  }
   if (form == KernelForm::kSearch) {
     Access ticket = store;
     ticket.kind = AccessKind::kAtomic;
@@ -105,6 +112,11 @@ void apply(KernelForm form, const std::byte* in, std::byte* out, uint32_t i, uin
     case KernelForm::kScatter:
       out[n - 1 - i] = std::byte(static_cast<uint8_t>(value(in, i) + c));
       break;
+    case KernelForm::kCount: {
+      auto* const counters = reinterpret_cast<uint32_t*>(out);
+      std::atomic_ref<uint32_t>(counters[value(in, i) % 8]).fetch_add(1);
+      break;
+    }
     case KernelForm::kSearch:
       if (value(in, i) == c) {
         auto* count = reinterpret_cast<uint32_t*>(out);

@@ -17,6 +17,7 @@ enum class KernelForm {
   kStencil,  // if (i < n) out[i] = in[i - 1] + in[i] + in[i + 1] — splits, reads its neighbours
   kScatter,  // if (i < n) out[perm(i)] = in[i] + c              — runs whole
   kSearch,   // if (i < n && in[i] == c) out[4 + atomic_inc((uint*)out)] = i — one place alone
+  kCount,    // if (i < n) atomic_inc((uint*)out + in[i] % 8)    — splits by a merge
 };
 
 scheduler::KernelSummary summary_of(KernelForm form);
