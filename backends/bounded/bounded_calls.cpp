@@ -17,29 +17,38 @@ void BoundedCalls::drop(std::shared_ptr<void> object) {
   kept_.push_back(std::move(object));
 }
 
-std::unique_ptr<TaskThread> BoundedCalls::take_thread() {
+BoundedCalls::Thread BoundedCalls::take_thread() {
+  Thread thread;
   {
     const MutexLock lock(mutex_);
-    if (!idle_.empty()) {
-      auto thread = std::move(idle_.back());
-      idle_.pop_back();
-      return thread;
-    }
+    if (!idle_.empty()) thread.splice(thread.end(), idle_, std::prev(idle_.end()));
   }
-  return std::make_unique<TaskThread>("tutti-wait", TaskThread::AtExit::kLeftAlone);
+  if (thread.empty()) {
+    thread.push_back(std::make_unique<TaskThread>("tutti-wait", TaskThread::AtExit::kLeftAlone));
+  }
+  return thread;
 }
 
 bool BoundedCalls::await(const char* name, std::function<void()> call) {
   if (hangs()) return false;
-  auto thread = take_thread();
-  auto done = std::make_shared<bool>(false);  // under the mutex
-  thread->post([this, done, call = std::move(call)]() mutable {
-    static_cast<void>(guarded(call));
-    call = nullptr;
-    const MutexLock lock(mutex_);
-    *done = true;
-    changed_.notify_all();
+  Thread thread;
+  std::shared_ptr<bool> done;  // under the mutex
+  const Status posted = guarded([&] {
+    thread = take_thread();
+    done = std::make_shared<bool>(false);
+    thread.front()->post([this, done, call]() mutable {
+      static_cast<void>(guarded(call));
+      call = nullptr;
+      const MutexLock lock(mutex_);
+      *done = true;
+      changed_.notify_all();
+    });
   });
+  if (!posted) {
+    static_cast<void>(guarded(call));
+    return true;
+  }
+  call = nullptr;  // the thread's alone
   const uint64_t until = now_ns() + deadline_ns_;
   {
     const MutexLock lock(mutex_);
@@ -49,10 +58,10 @@ bool BoundedCalls::await(const char* name, std::function<void()> call) {
       changed_.wait_for(mutex_, static_cast<unsigned>((until - now) / 1'000'000 + 1));
     }
     if (*done) {
-      idle_.push_back(std::move(thread));
+      idle_.splice(idle_.end(), thread);
       return true;
     }
-    hanging_.push_back(std::move(thread));
+    hanging_.splice(hanging_.end(), thread);
     if (hangs_.exchange(true, std::memory_order_acq_rel)) return false;
     changed_.notify_all();  // nobody need wait for it
   }

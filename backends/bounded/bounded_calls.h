@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,8 @@ class BoundedCalls {
 
   bool hangs() const { return hangs_.load(std::memory_order_acquire); }
   /// What `call` returns, a Status or Result, or that the device hangs. `call` may outlive this
-  /// function: it owns what it uses. Throws where there is no thread for it.
+  /// function: it owns what it uses. Where there is no thread for it, it is made here, without a
+  /// bound: what has not ended must not be taken for ended.
   template <typename Call>
   std::invoke_result_t<Call> run(const char* name, Call call) {
     auto answer = std::make_shared<std::optional<std::invoke_result_t<Call>>>();
@@ -43,17 +45,20 @@ class BoundedCalls {
   void drop(std::shared_ptr<void> object);
 
  private:
+  // One thread, as a node that moves between lists without memory of its own.
+  using Thread = std::list<std::unique_ptr<TaskThread>>;
+
   /// False: the device hangs.
   bool await(const char* name, std::function<void()> call) TUTTI_EXCLUDES(mutex_);
-  std::unique_ptr<TaskThread> take_thread() TUTTI_EXCLUDES(mutex_);
+  Thread take_thread() TUTTI_EXCLUDES(mutex_);
 
   const std::string device_;
   const uint64_t deadline_ns_;
   std::atomic<bool> hangs_{false};
   Mutex mutex_;
   ConditionVariable changed_;
-  std::vector<std::unique_ptr<TaskThread>> idle_ TUTTI_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<TaskThread>> hanging_ TUTTI_GUARDED_BY(mutex_);  // these never end
+  Thread idle_ TUTTI_GUARDED_BY(mutex_);
+  Thread hanging_ TUTTI_GUARDED_BY(mutex_);  // these never end
   std::vector<std::shared_ptr<void>> kept_ TUTTI_GUARDED_BY(mutex_);
 };
 
