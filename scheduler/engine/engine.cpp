@@ -37,7 +37,7 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
          .back = [this](uint32_t backend, uint64_t lost_ns,
                         uint64_t now_ns) { trace.was_lost(backend, lost_ns, now_ns); }});
   }
-  ~Parts() { backends.health().set_hooks({}); }
+  ~Parts() = default;
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
@@ -104,6 +104,11 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   Intake intake{{backends, log, planner, trace, splits, room, batches.get(), ends, assessor,
                  submission, host, chains, conductor, blocking}};
 
+  // The set may outlive the engine. Threads that follow a device's health have ended by then.
+  struct HooksEnd {
+    DeviceHealth& health;
+    ~HooksEnd() { health.set_hooks({}); }
+  } hooks_end{backends.health()};
   Workers workers;  // last, so that they end first
 };
 
