@@ -20,9 +20,13 @@ std::optional<std::vector<Edge>> BlockingCommands::append(Stream& stream, const 
     edges = log_.prerequisites(stream, options.wait_list, options.waits_for_all, *command);
     log_.append(stream, command, options.barrier);
     if (const cl_int error = command->dependency_error; error != CL_SUCCESS) {
-      lock.unlock();
-      log_.finish(command, error);
-      return std::nullopt;
+      // In its turn, since what follows comes after it. But nobody waits for what else it names.
+      std::erase_if(edges, [](const Edge& edge) { return edge.waits == Waits::kNamed; });
+      if (edges.empty()) {
+        lock.unlock();
+        log_.finish(command, error);
+        return std::nullopt;
+      }
     }
     command->awaited = true;
     log_.link(*command, edges, nobody);
