@@ -54,6 +54,7 @@ bool LaunchBatches::is_free(const Node& batch, std::span<const BufferUse> uses) 
 
 void LaunchBatches::join_node(Node& batch, std::span<const BufferUse> uses) {
   if (batch.idle) log_.wake(batch);
+  log_.number_anew(batch);
   CommandLog::reopen(batch);
   if (std::exchange(batch.touched, false)) batch.batch->look_again();
   log_.hold(batch, uses);

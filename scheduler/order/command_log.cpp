@@ -71,6 +71,7 @@ void CommandLog::drop_done(Stream& stream) {
 void CommandLog::append(Stream& stream, const Ref<Node>& command, bool barrier, bool gathers) {
   command->stream = Ref<Stream>(&stream);
   command->releases = releases_;
+  command->number = command->newest_number = ++last_number_;
   stream.lease.store(0, std::memory_order_relaxed);
   drop_done(stream);
   stream.outstanding.push_back(command);

@@ -128,6 +128,8 @@ class CommandLog {
   void make_idle(Node& batch) TUTTI_REQUIRES(mutex_);
   /// It is no more, since something joins it.
   void wake(Node& batch) TUTTI_REQUIRES(mutex_);
+  /// Something joins the batch, which comes after all commands that there are.
+  void number_anew(Node& batch) TUTTI_REQUIRES(mutex_) { batch.newest_number = ++last_number_; }
   /// The application has released nothing that commands use since this one was appended.
   bool nothing_released_since(const Node& command) TUTTI_REQUIRES(mutex_) {
     return command.releases == releases_;
@@ -198,6 +200,7 @@ class CommandLog {
   live::Header* const live_ = live::process();  // null: nobody counts
   LogMutex mutex_{reopen};
   uint64_t last_use_ TUTTI_GUARDED_BY(mutex_) = 0;  // of any buffer
+  uint64_t last_number_ TUTTI_GUARDED_BY(mutex_) = 0;
   uint64_t releases_ TUTTI_GUARDED_BY(mutex_) = 0;  // of anything that commands use
   std::vector<Ref<Node>> idle_batches_ TUTTI_GUARDED_BY(mutex_);
   std::atomic<size_t> idle_count_{0};  // so many

@@ -35,8 +35,8 @@ std::vector<BufferUse> held_uses(const Node& command) {
   return uses;
 }
 
-void spoil(LogicalBuffer& buffer, const ByteRange& range, cl_int error) {
-  buffer.failed.add(range, error);
+void spoil(LogicalBuffer& buffer, const ByteRange& range, cl_int error, uint64_t number) {
+  buffer.failed.add(range, error, number);
   // Launches that would repeat are to be looked at again.
   for (const RangeUse& other : buffer.uses) other.command->touched = true;
 }
@@ -72,7 +72,8 @@ cl_int settle(const Node& command) {
   if (const cl_int error = failed_input(uses)) return error;
   for (const BufferUse& use : uses) {
     const bool anew = use.changes && !use.needed && !use.partly;
-    if (anew && !use.buffer->may_change_late()) use.buffer->failed.clear({use.begin, use.end});
+    if (!anew || use.buffer->may_change_late()) continue;
+    use.buffer->failed.clear({use.begin, use.end}, command.number);
   }
   return CL_SUCCESS;
 }
@@ -81,7 +82,7 @@ void spoil(const Node& command, cl_int error) {
   const auto uses =
       command.used_buffers.empty() ? uses_of(command.work, nullptr) : held_uses(command);
   for (const BufferUse& use : uses) {
-    if (use.changes) spoil(*use.buffer, {use.begin, use.end}, error);
+    if (use.changes) spoil(*use.buffer, {use.begin, use.end}, error, command.newest_number);
   }
 }
 
@@ -150,7 +151,7 @@ bool CommandLog::drain(Stream& stream, uint32_t backend) {
 void CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error) {
   if (ranges.empty()) return;
   MutexLock lock(mutex_);
-  for (const ByteRange& range : ranges) spoil(buffer, range, error);
+  for (const ByteRange& range : ranges) spoil(buffer, range, error, 0);
   any_failed_.store(true, std::memory_order_relaxed);
 }
 

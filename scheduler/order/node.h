@@ -140,6 +140,9 @@ struct Node final : Command {
   bool idle = false;                   // CommandLog::make_idle()
   bool touched = false;   // others have used its buffers since something joined it by a look
   uint64_t releases = 0;  // of the log, when it was appended
+  // Commands are numbered in the order in which they are enqueued; 0: it was not. Of a batch the
+  // first one that joined, and the last.
+  uint64_t number = 0, newest_number = 0;
   // What reads that have joined write in the host's memory, and what lies between; until it is
   // idle.
   HostUse joined_reads{.writes = true};

@@ -10,6 +10,21 @@ namespace tutti::testing {
 namespace {
 using namespace scheduler;
 
+TEST(FailedRanges, AreForgottenByLaterWritersOnly) {
+  FailedRanges failed;
+  failed.add({100, 200}, CL_OUT_OF_RESOURCES, 5);
+  failed.clear({0, 150}, 4);  // it was enqueued before, and is known to have ended now
+  EXPECT_EQ(failed.error_in({100, 101}), CL_OUT_OF_RESOURCES);
+  failed.clear({0, 150}, 6);
+  EXPECT_EQ(failed.error_in({100, 150}), CL_SUCCESS);
+  EXPECT_EQ(failed.error_in({100, 151}), CL_OUT_OF_RESOURCES);
+  failed.add({150, 160}, CL_OUT_OF_HOST_MEMORY, 3);  // told of late
+  failed.clear({100, 200}, 4);
+  EXPECT_EQ(failed.error_in({150, 160}), CL_OUT_OF_HOST_MEMORY);
+  failed.clear({100, 200}, 5);
+  EXPECT_TRUE(failed.empty());
+}
+
 TEST(FailedRanges, KeepWhatIsNotWrittenAnew) {
   FailedRanges failed;
   EXPECT_TRUE(failed.empty());
