@@ -32,16 +32,17 @@ DiffMerge::DiffMerge(MergeParts parts, const MergeRegion& region, const BufferVi
   range_.begin -= range_.begin % BlockCompare::kAlignment;
 }
 
+// What lies before the region belongs to others, who may be writing it: it is compared, no more.
 Status DiffMerge::distribute() {
   if (distributed_) return {};
   if (!one_place_) {
     // Each copy of what has no content yet would differ by itself, and a change to what one of them
     // happens to hold would be none.
-    TUTTI_TRY(buffer_->define(places_, range_.begin, range_.end));
+    TUTTI_TRY(buffer_->define(places_, region_.begin, region_.end));
   }
   // A device that fails to get the content fails in its own prepare().
   for (const uint32_t backend : participants_) {
-    static_cast<void>(buffer_->make_valid(buffer_->place_on(backend), range_.begin, range_.end));
+    static_cast<void>(buffer_->make_valid(buffer_->place_on(backend), region_.begin, region_.end));
   }
   distributed_ = true;
   return {};
@@ -56,7 +57,7 @@ Status DiffMerge::prepare(uint32_t backend, backends::Queue& queue,
   }
   TUTTI_TRY(distribute());
   const Place place = buffer_->place_on(backend);
-  if (!buffer_->valid_at(place, range_.begin, range_.end)) {
+  if (!buffer_->valid_at(place, region_.begin, region_.end)) {
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the content of a buffer could not be moved");
   }
   if (place == kHostPlace) {

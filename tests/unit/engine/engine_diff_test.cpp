@@ -38,5 +38,34 @@ TEST_F(EngineDiff, WhatWasNeverWrittenIsTakenOverToo) {
   }
 }
 
+// Copies are compared from an aligned byte on. What lies before the region others may be writing.
+TEST_F(EngineDiff, WhatLiesBeforeTheRegionIsLeftAlone) {
+  constexpr uint32_t kBegin = 131, kSize = 2048;
+  for (const char* devices : {"dd", "gg", "hd"}) {
+    SCOPED_TRACE(devices);
+    start(devices, SplitMode::kForce);
+    auto stream = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(9);
+    KernelWork work = map_kernel(in, out, 1);
+    work.kernel = fake_kernel(KernelForm::kScatter, set->count());
+    auto arguments = std::make_shared<ArgumentSet>(*work.arguments);
+    (*arguments)[0].view = {in, 0, kSize};
+    (*arguments)[1].view = {out, kBegin, kSize};
+    std::memcpy((*arguments)[2].bytes.data(), &kSize, sizeof kSize);
+    work.arguments = arguments;
+    work.shape.global[0] = kSize;
+    ASSERT_TRUE(enqueue(*stream, work));
+    ASSERT_TRUE(engine->finish(*stream));
+    EXPECT_EQ(out->valid_places(kBegin - 3, kBegin), place_bit(kHostPlace));
+    const auto content = filled(1);
+    auto expected = filled(9);
+    for (uint32_t i = 0; i < kSize; ++i) {
+      apply(KernelForm::kScatter, content.data(), expected.data() + kBegin, i, kSize, 1);
+    }
+    EXPECT_EQ(read(*stream, out), expected);
+    for (const FakeBackend* fake : fakes) EXPECT_GT(fake->launches, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace tutti::testing
