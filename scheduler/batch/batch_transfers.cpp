@@ -26,9 +26,8 @@ bool LaunchBatches::host_has(const Work& work, const BufferUse& use) const {
                : parts_.executor.place_of_write(buffer, use.begin, use.end)) == kHostPlace;
 }
 
-bool LaunchBatches::join_transfer(Stream& stream, const Work& work, const EnqueueOptions& options,
-                                  Node& batch) {
-  const auto uses = uses_of(work, nullptr);
+bool LaunchBatches::join_transfer(Stream& stream, const Work& work, std::span<const BufferUse> uses,
+                                  const EnqueueOptions& options, Node& batch) {
   const auto written =
       std::find_if(uses.begin(), uses.end(), [](const BufferUse& use) { return use.writes; });
   const bool reads = written == uses.end();
@@ -70,6 +69,7 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
   if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the batch
   // The error of what a marker names must reach it, and one that nobody observes is nothing.
   if (marks && (!options.observed || !options.wait_list.empty())) return std::nullopt;
+  const auto uses = uses_of(work, nullptr);
   Ref<Node> batch;
   uint32_t backend = 0;
   {
@@ -77,7 +77,7 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     batch = open_batch(stream);
     if (!batch) return std::nullopt;
     backend = batch->backend;
-    if (!(marks ? join_marker(*batch) : join_transfer(stream, work, options, *batch))) {
+    if (!(marks ? join_marker(*batch) : join_transfer(stream, work, uses, options, *batch))) {
       return std::nullopt;
     }
   }

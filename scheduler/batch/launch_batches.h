@@ -109,8 +109,8 @@ class LaunchBatches {
   /// Whether the host's copy takes or gives what the transfer moves, which uses `use`.
   bool host_has(const Work& work, const BufferUse& use) const;
   /// The transfer, or the marker, has joined the batch; false: it may not.
-  bool join_transfer(Stream& stream, const Work& work, const EnqueueOptions& options, Node& batch)
-      TUTTI_REQUIRES(log_.mutex());
+  bool join_transfer(Stream& stream, const Work& work, std::span<const BufferUse> uses,
+                     const EnqueueOptions& options, Node& batch) TUTTI_REQUIRES(log_.mutex());
   bool join_marker(Node& batch) TUTTI_REQUIRES(log_.mutex());
   /// Whether another launch on its device may join.
   static bool joinable(const Node& batch);

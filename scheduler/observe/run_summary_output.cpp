@@ -56,6 +56,14 @@ nlohmann::json or_null(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
+/// As the end of a sentence about the device.
+std::string losses_text(const DeviceHealth::Losses& losses) {
+  if (losses.count == 0) return {};
+  return fmt::format(", was lost {}, for {} in all, and {}", counted(losses.count, "time"),
+                     duration(static_cast<double>(losses.ns) * 1e-9),
+                     losses.now ? "takes no part" : "takes part again");
+}
+
 }  // namespace
 
 std::string RunSummary::device_name(uint32_t device) const {
@@ -121,16 +129,6 @@ nlohmann::json RunSummary::kernel_json(const Shown& shown) const {
   kernel["whole"] = std::move(whole);
   return kernel;
 }
-
-namespace {
-/// As the end of a sentence about the device.
-std::string losses_text(const DeviceHealth::Losses& losses) {
-  if (losses.count == 0) return {};
-  return fmt::format(", was lost {}, for {} in all, and {}", counted(losses.count, "time"),
-                     duration(static_cast<double>(losses.ns) * 1e-9),
-                     losses.now ? "takes no part" : "takes part again");
-}
-}  // namespace
 
 std::string RunSummary::votes_text() const {
   std::string text;

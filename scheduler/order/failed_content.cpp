@@ -98,7 +98,7 @@ void drop_sent(std::span<const BufferUse> uses, uint32_t backend) {
 }
 
 void drop_sent(const Node& command) {
-  if (!std::holds_alternative<KernelWork>(command.work) || command.backend == UINT32_MAX) return;
+  if (!std::holds_alternative<KernelWork>(command.work) || command.backend == kNoBackend) return;
   std::vector<BufferUse> uses;
   if (command.is_batch) {
     for (const auto& buffer : command.used_buffers)
