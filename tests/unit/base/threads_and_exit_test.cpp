@@ -107,10 +107,11 @@ TEST_F(CallingThreadsDeathTest, TheApplicationsSignalsAreTakenWhileSomethingIsUn
       {
         TaskThread thread("one");
         std::promise<void> never;
-        in_calling_thread([&] { thread.post([&] { never.get_future().wait(); }); });
+        const std::shared_future<void> for_ever = never.get_future().share();
+        in_calling_thread([&] { thread.post([&] { for_ever.wait(); }); });
         const SignalMask blocked(signals_of_the_application());
         kill(getpid(), SIGTERM);
-        never.get_future().wait();
+        for_ever.wait();
       },
       ::testing::KilledBySignal(SIGTERM), "");
 }
