@@ -58,7 +58,6 @@ std::optional<Status> CommandQueue::launch_again(const scheduler::LaunchableKern
                                                  bool local_given,
                                                  scheduler::ArgumentSource& arguments,
                                                  cl_command_type type, cl_event* event) {
-  if (profiling()) return std::nullopt;
   scheduler::LaunchObserver observer{type};
   auto launched =
       context_->engine().launch_again(*stream_, kernel, shape, local_given, arguments, &observer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What joins the batch that it comes after, beside launches: a small write, fill, copy, or read
-// that nobody waits for, and a marker.
+// that nobody waits for, a marker, and an unmap that moves nothing.
 #include <algorithm>
 
 #include "scheduler/batch/launch_batches.h"
@@ -9,6 +9,7 @@ namespace tutti::scheduler {
 
 bool LaunchBatches::may_join(const Work& work) {
   if (std::holds_alternative<MarkerWork>(work)) return true;
+  if (std::holds_alternative<UnmapWork>(work)) return true;
   if (const auto* write = std::get_if<WriteWork>(&work)) return write->size <= kSmallBytes;
   if (const auto* fill = std::get_if<FillWork>(&work)) return fill->size <= kSmallBytes;
   if (const auto* copy = std::get_if<CopyWork>(&work)) return copy->size <= kSmallBytes;
@@ -52,10 +53,15 @@ bool LaunchBatches::join_transfer(Stream& stream, const Work& work, std::span<co
   return true;
 }
 
-bool LaunchBatches::join_marker(Node& batch) {
+bool LaunchBatches::join_marker(Stream& stream, const EnqueueOptions& options,
+                                const Ref<Node>& batch) {
+  if (!CommandLog::all_ahead_of(stream, *batch)) return false;
   // One whose launches have all ended has nothing to wait for.
-  if (batch.idle || !parts_.backends.traits(batch.backend).markers) return false;
-  join_node(batch, {});
+  if (options.observed && (batch->idle || !parts_.backends.traits(batch->backend).markers)) {
+    return false;
+  }
+  if (options.barrier) log_.set_barrier(stream, batch, true);
+  if (options.observed) join_node(*batch, {});
   return true;
 }
 
@@ -67,8 +73,13 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     return std::nullopt;
   }
   if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the batch
-  // The error of what a marker names must reach it, and one that nobody observes is nothing.
-  if (marks && (!options.observed || !options.wait_list.empty())) return std::nullopt;
+  const bool unmaps = std::holds_alternative<UnmapWork>(work);
+  if (unmaps && options.observed) return std::nullopt;  // it ends at once
+  // With times, the application expects that a transfer begins where it says so; and the error of
+  // what a marker names must reach it.
+  if ((options.observed && stream.options().profiling) || (marks && !options.wait_list.empty())) {
+    return std::nullopt;
+  }
   const auto uses = uses_of(work, nullptr);
   Ref<Node> batch;
   uint32_t backend = 0;
@@ -77,10 +88,14 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     batch = open_batch(stream);
     if (!batch) return std::nullopt;
     backend = batch->backend;
-    if (!(marks ? join_marker(*batch) : join_transfer(stream, work, uses, options, *batch))) {
+    if (!(marks    ? join_marker(stream, options, batch)
+          : unmaps ? parts_.direct.only_order(work) && is_free(*batch, uses)
+                   : join_transfer(stream, work, uses, options, *batch))) {
       return std::nullopt;
     }
   }
+  // They are nothing but order, which the vendor's queue keeps.
+  if (unmaps || (marks && !options.observed)) return Ref<Node>();
   auto submitted = options.blocking && write
                        ? parts_.direct.write_blocking(*write, stream, backend).map([&] {
                            return batch->completion;
@@ -92,7 +107,8 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     if (may_go_elsewhere(stream, backend, submitted.error())) return std::nullopt;
     return tl::unexpected<Error>(std::move(submitted).error());
   }
-  Ref<Node> event = new_event(options);
+  Ref<Node> event;
+  if (options.observed) event = new_event(parts_.owner, options.type, {});
   settle(stream, *batch, backend, {}, std::move(*submitted), nullptr, event.get());
   return event;
 }

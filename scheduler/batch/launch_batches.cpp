@@ -92,8 +92,11 @@ std::shared_ptr<const KernelPlan> LaunchBatches::planned_before(const Stream& st
   return last->batch->planned_before(std::get<KernelWork>(last->work), work);
 }
 
-Ref<Node> LaunchBatches::new_event(const EnqueueOptions& options) {
-  return options.observed ? make_ref<Node>(parts_.owner, options.type, MarkerWork{}) : Ref<Node>();
+Ref<Node> LaunchBatches::new_event(NodeOwner& owner, cl_command_type type, const Begun& begun) {
+  auto event = make_ref<Node>(owner, type, MarkerWork{});
+  if (begun.queued_ns != 0) event->queued.store(begun.queued_ns, std::memory_order_relaxed);
+  event->submitted.store(begun.submitted_ns, std::memory_order_relaxed);
+  return event;
 }
 
 void LaunchBatches::take_event(CommandLog& log, Stream& stream, Node& batch, Node& event,
@@ -132,12 +135,13 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
   Ref<Node> batch;
   LaunchBatch::Kind* kind = nullptr;
   std::shared_ptr<const KernelPlan> lasting;
+  const bool brief_only = joins_if_brief(stream, options.observed);
   {
     MutexLock lock(log_.mutex());
     lasting = planned_before(stream, work);
     uses = uses_of(work, nullptr);
     // Data that lie elsewhere are reason enough to think again.
-    if (lasting && (!options.observed || lasting->brief) &&
+    if (lasting && (!brief_only || lasting->brief) &&
         !parts_.direct.sends(uses, lasting->backend)) {
       batch = join_launch(stream, work, *lasting, uses);
       if (batch) {
@@ -156,8 +160,8 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
       !plan.split && parts_.model.wants_sample(model_key(work), plan.backend, unplanned + 1);
   plan.brief = !plan.split && is_brief(work, plan.backend);
   // Who waits for a batch waits for all that has joined it.
-  const bool fits_a_batch = !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial &&
-                            (!options.observed || plan.brief);
+  const bool fits_a_batch =
+      !plan.split && !sampled && plan.why != KernelPlan::Why::kTrial && (!brief_only || plan.brief);
   lasting = lasts(plan) ? std::make_shared<const KernelPlan>(plan) : nullptr;
   if (fits_a_batch) {
     if (plan.exact) uses = uses_of(work, &plan);
@@ -186,10 +190,7 @@ bool LaunchBatches::finish(Stream& stream) {
     const Node* batch = may_be_idle(stream);
     if (!batch || batch->idle) return batch != nullptr;
     backend = batch->backend;
-    const auto before = [&](const Ref<Node>& node) {
-      return node.get() == batch || CommandLog::ahead_of(*batch, *node);
-    };
-    if (!std::all_of(stream.outstanding.begin(), stream.outstanding.end(), before)) return false;
+    if (!CommandLog::all_ahead_of(stream, *batch)) return false;
     completion = batch->completion;
     oldest = stream.outstanding.front();
   }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 
+#include "base/clock.h"
 #include "scheduler/batch/launch_batch.h"
 #include "scheduler/command/enqueue_options.h"
 #include "scheduler/model/performance_model.h"
@@ -60,8 +61,8 @@ class LaunchBatches {
   /// As far as the work itself tells.
   static bool may_join(const Work& work);
   /// A small write, fill, copy or read (one that nobody waits for or observes) that waits for its
-  /// turn only in an in-order stream joins the batch that it comes after; so does a marker that is
-  /// observed and names nothing. What is observed of it, or null. Absent: it has not joined.
+  /// turn only joins the batch that it comes after; so does a marker that names nothing. What is
+  /// observed of it, or null. Absent: it has not joined.
   std::optional<Result<Ref<Node>>> join(Stream& stream, const Work& work,
                                         const EnqueueOptions& options);
 
@@ -69,6 +70,13 @@ class LaunchBatches {
   /// something.
   void close(const Stream* stream);
 
+  /// When what is observed was enqueued and given to the vendor, in nanoseconds of the steady
+  /// clock; 0: nobody may ask.
+  struct Begun {
+    uint64_t queued_ns = 0, submitted_ns = 0;
+  };
+  /// What is observed of a command that joins a batch, or begins it.
+  static Ref<Node> new_event(NodeOwner& owner, cl_command_type type, const Begun& begun);
   /// Somebody observes what has joined the batch last, or begun it, which ends with `completion`.
   static void take_event(CommandLog& log, Stream& stream, Node& batch, Node& event,
                          uint32_t backend, backends::CompletionPtr completion)
@@ -111,7 +119,8 @@ class LaunchBatches {
   /// The transfer, or the marker, has joined the batch; false: it may not.
   bool join_transfer(Stream& stream, const Work& work, std::span<const BufferUse> uses,
                      const EnqueueOptions& options, Node& batch) TUTTI_REQUIRES(log_.mutex());
-  bool join_marker(Node& batch) TUTTI_REQUIRES(log_.mutex());
+  bool join_marker(Stream& stream, const EnqueueOptions& options, const Ref<Node>& batch)
+      TUTTI_REQUIRES(log_.mutex());
   /// Whether another launch on its device may join.
   static bool joinable(const Node& batch);
   /// The stream's newest command, when it is a batch that a launch may join; else null.
@@ -127,8 +136,16 @@ class LaunchBatches {
   bool is_brief(const KernelWork& work, uint32_t backend);
   /// What is expected of a launch that has joined and is on its way.
   Expectation joined(const KernelWork& work, const KernelPlan& plan);
-  /// What is observed of a command that joins a batch; null when nobody observes it.
-  Ref<Node> new_event(const EnqueueOptions& options);
+  /// Whether a launch is in a batch only if it is brief: who waits for it waits for the batch, and
+  /// what an out-of-order stream gets next might run beside it.
+  static bool joins_if_brief(const Stream& stream, bool observed) {
+    return observed || stream.options().out_of_order;
+  }
+  /// Of a launch whose times the application may ask for; none: it may not.
+  static Begun begin_now(const Stream& stream, bool observed) {
+    const uint64_t now = observed && stream.options().profiling ? now_ns() : 0;
+    return {now, now};
+  }
   /// Whether nothing but what the vendor's queue sees to stands in the way.
   bool is_free(const Node& batch, std::span<const BufferUse> uses) TUTTI_REQUIRES(log_.mutex());
   /// The stream's batch, which a launch of this plan has joined that uses `uses`; null: it may not.

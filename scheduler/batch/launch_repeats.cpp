@@ -30,6 +30,7 @@ Result<LaunchBatches::Joining> LaunchBatches::submit(const Ref<Node>& batch, Str
                                                      const EnqueueOptions& options) {
   VendorLaunch own;
   VendorLaunch& made = kind ? kind->vendor : own;
+  const Begun begun = begin_now(stream, options.observed);
   auto submitted = parts_.direct.submit(work, stream, plan.backend, uses, options.observed, made);
   if (!submitted) {
     // The batch is what it was before.
@@ -39,7 +40,8 @@ Result<LaunchBatches::Joining> LaunchBatches::submit(const Ref<Node>& batch, Str
     return tl::unexpected<Error>(std::move(submitted).error());
   }
   if (kind) point_to(kind->arguments, kind->vendor);
-  Ref<Node> event = new_event(options);
+  Ref<Node> event;
+  if (options.observed) event = new_event(parts_.owner, options.type, begun);
   settle(stream, *batch, plan.backend, joined(work, plan), std::move(*submitted), kind,
          event.get());
   return Joining{.joined = true, .event = std::move(event)};
@@ -87,8 +89,10 @@ std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchableKern
                                             const LaunchShape& shape, bool local_given,
                                             ArgumentSource& arguments, LaunchObserver* observer) {
   const bool observed = observer != nullptr;
-  const auto found = begin_repeat(stream, kernel, shape, local_given, arguments, observed);
+  const auto found =
+      begin_repeat(stream, kernel, shape, local_given, arguments, joins_if_brief(stream, observed));
   if (!found.batch) return std::nullopt;
+  const Begun begun = begin_now(stream, observed);
   Node& batch = *found.batch;
   LaunchBatch::Kind& kind = *found.kind;
   const KernelPlan& plan = *kind.plan;
@@ -102,7 +106,7 @@ std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchableKern
     expected = joined(kind.work, plan);
     if (expected.devices != 0) batch.expected = expected;
     if (batch.completion.get() == before && end_repeat(found)) return launched;
-    if (observed) event = make_ref<Node>(parts_.owner, observer->type, MarkerWork{});
+    if (observed) event = new_event(parts_.owner, observer->type, begun);
   }
   settle(stream, batch, plan.backend, expected, batch.completion, launched ? &kind : nullptr,
          event.get());

@@ -86,9 +86,8 @@ Result<Ref<Node>> BlockingCommands::run(Stream& stream, Ref<Node> command,
 
 std::optional<BlockingCommands::Source> BlockingCommands::hold_source(Stream& stream,
                                                                       const Ref<Node>& command,
-                                                                      const ReadWork& read) {
+                                                                      LogicalBuffer& buffer) {
   const auto uses = uses_of(command->work, nullptr);
-  LogicalBuffer& buffer = *read.from.buffer;
   Source found;
   MutexLock lock(log_.mutex());
   const Ref<Node> before = log_.newest_direct(stream);
@@ -115,13 +114,26 @@ Status BlockingCommands::read_from(Stream& stream, uint32_t backend, const ReadW
   return turn.queue->read_blocking(*memory, read.from.origin + read.offset, read.size, read.to);
 }
 
-std::optional<Status> BlockingCommands::read_behind(Stream& stream, const Ref<Node>& command) {
-  const auto* read = std::get_if<ReadWork>(&command->work);
-  // With times, the application expects that they do not overlap.
-  if (!read || read->size > LaunchBatches::kSmallBytes || stream.options().profiling) {
-    return std::nullopt;
+bool BlockingCommands::finish_before(Stream& stream, const MapWork& map) {
+  {
+    MutexLock lock(log_.mutex());
+    const uint64_t begin = map.view.origin + map.offset;
+    if (!map.view.buffer->valid_at(kHostPlace, begin, begin + map.size)) return false;
   }
-  const auto source = hold_source(stream, command, *read);
+  // Where it is no batch that is idle then, the map takes the usual way.
+  if (parts_.batches) static_cast<void>(parts_.batches->finish(stream));
+  return true;
+}
+
+std::optional<Status> BlockingCommands::run_behind(Stream& stream, const Ref<Node>& command) {
+  // With times, the application expects that they do not overlap.
+  if (stream.options().profiling) return std::nullopt;
+  const auto* read = std::get_if<ReadWork>(&command->work);
+  const auto* map = std::get_if<MapWork>(&command->work);
+  const bool may =
+      read ? read->size <= LaunchBatches::kSmallBytes : map && finish_before(stream, *map);
+  if (!may) return std::nullopt;
+  const auto source = hold_source(stream, command, read ? *read->from.buffer : *map->view.buffer);
   if (!source) return std::nullopt;
   log_.set_running(command);
   Status status =

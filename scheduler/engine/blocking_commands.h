@@ -36,18 +36,23 @@ class BlockingCommands {
   Result<Ref<Node>> run(Stream& stream, Ref<Node> command, const EnqueueOptions& options);
   /// Runs a small read behind what its stream has on the device that holds the data, if it has
   /// anything, outside the log's order: the vendor's queue keeps it, and the application waits once
-  /// for both. Absent: it takes the usual way.
-  std::optional<Status> read_behind(Stream& stream, const Ref<Node>& command);
+  /// for both. Likewise a map of what the host's copy has, once the stream's batch is idle. Absent:
+  /// it takes the usual way.
+  std::optional<Status> run_behind(Stream& stream, const Ref<Node>& command);
 
  private:
-  /// Where read_behind() reads.
+  /// Where run_behind() reads.
   struct Source {
     Ref<Node> before;  // in the vendor's queue; null: there is nothing
     uint32_t backend = 0;
     bool at_host = false;
   };
   /// Holds what is read, if nothing stands in the way but what the queue keeps ahead of it.
-  std::optional<Source> hold_source(Stream& stream, const Ref<Node>& command, const ReadWork& read);
+  std::optional<Source> hold_source(Stream& stream, const Ref<Node>& command,
+                                    LogicalBuffer& buffer);
+  /// Where the host's copy has what is mapped, the stream's batch ends and is idle. False: it has
+  /// not.
+  bool finish_before(Stream& stream, const MapWork& map);
   static Status read_from(Stream& stream, uint32_t backend, const ReadWork& read);
   /// Appends the command; what it waits for. Absent: something that was named has failed.
   std::optional<std::vector<Edge>> append(Stream& stream, const Ref<Node>& command,

@@ -16,10 +16,8 @@ bool Intake::waits_for_turn_only(const Stream& stream, const EnqueueOptions& opt
 }
 
 bool Intake::joins_batches(const Stream& stream, const EnqueueOptions& options) {
-  const StreamOptions& how = stream.options();
   // Each launch of a device that has failed is carried out so that it can be undone.
-  return parts_.batches && !parts_.backends.health().any_suspect() && !how.out_of_order &&
-         !(options.observed && how.profiling) && !parts_.trace.wants_all() &&
+  return parts_.batches && !parts_.backends.health().any_suspect() && !parts_.trace.wants_all() &&
          waits_for_turn_only(stream, options);
 }
 
@@ -57,7 +55,7 @@ Result<Ref<Node>> Intake::make(Stream& stream, Work&& work, const EnqueueOptions
   command->names = !options.wait_list.empty();
   if (!options.blocking) return take_in({std::move(command), stream, options, {}});
   const bool alone = !options.barrier && !command->trace && waits_for_turn_only(stream, options);
-  if (const auto done = alone ? parts_.blocking.read_behind(stream, command) : std::nullopt) {
+  if (const auto done = alone ? parts_.blocking.run_behind(stream, command) : std::nullopt) {
     if (!*done) return tl::unexpected<Error>(done->error());
     TUTTI_TRY(parts_.ends.wait_for(options.wait_list));  // they have ended: well?
     return command;

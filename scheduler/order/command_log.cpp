@@ -76,12 +76,14 @@ void CommandLog::append(Stream& stream, const Ref<Node>& command, bool barrier, 
   drop_done(stream);
   stream.outstanding.push_back(command);
   if (host_use_of(command->work).writes) stream.host_writers.push_back(command);
-  if (!stream.options().out_of_order) {
-    stream.last = command;
-  } else if (barrier) {
-    stream.barrier = command;
-    stream.barrier_gathers = gathers;
-  }
+  stream.last = command;
+  if (barrier) set_barrier(stream, command, gathers);
+}
+
+void CommandLog::set_barrier(Stream& stream, const Ref<Node>& command, bool gathers) {
+  if (!stream.options().out_of_order) return;  // it is in order
+  stream.barrier = command;
+  stream.barrier_gathers = gathers;
 }
 
 void CommandLog::link(Node& command, std::span<const Edge> edges, std::vector<Ref<Node>>& watch) {
@@ -302,6 +304,7 @@ void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
 }
 
 Ref<Node> CommandLog::newest_direct(Stream& stream) {
+  if (stream.options().out_of_order) return {};  // what precedes it may be unfinished
   const Node* last = stream.last.get();
   const bool direct = last && last->state == Node::State::kDirect && !last->after;
   return direct ? stream.last : Ref<Node>();
@@ -310,6 +313,12 @@ Ref<Node> CommandLog::newest_direct(Stream& stream) {
 bool CommandLog::ahead_of(const Node& command, const Node& other) {
   return other.stream == command.stream && other.backend == command.backend &&
          other.state == Node::State::kDirect && !other.after;
+}
+
+bool CommandLog::all_ahead_of(const Stream& stream, const Node& newest) {
+  return std::all_of(stream.outstanding.begin(), stream.outstanding.end(), [&](const auto& node) {
+    return node.get() == &newest || ahead_of(newest, *node);
+  });
 }
 
 bool CommandLog::is_idle(Stream& stream) {

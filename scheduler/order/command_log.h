@@ -48,6 +48,8 @@ class CommandLog {
   /// `gathers`: the command waits for all before it.
   void append(Stream& stream, const Ref<Node>& command, bool barrier, bool gathers = false)
       TUTTI_REQUIRES(mutex_);
+  /// What an out-of-order stream gets from now on waits for `command`, which `gathers`, or not.
+  void set_barrier(Stream& stream, const Ref<Node>& command, bool gathers) TUTTI_REQUIRES(mutex_);
   /// What a command must wait for that shall run before what is unfinished in its in-order stream:
   /// of that, what uses the same bytes as its `uses`; and those of `edges` that are not the
   /// stream's order. Absent where it must, or may as well, wait for its turn.
@@ -112,6 +114,8 @@ class CommandLog {
   /// Whether the vendor's queue keeps the order between `command`, which is in it or is to be, and
   /// `other`, for which it would otherwise have to wait.
   static bool ahead_of(const Node& command, const Node& other);
+  /// Whether all that is unfinished in the stream is `newest`, or ahead of it.
+  static bool all_ahead_of(const Stream& stream, const Node& newest);
   /// Nothing of the stream is unfinished.
   bool is_idle(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// Whether all have ended well, or are in the vendor's hands and before what the in-order stream

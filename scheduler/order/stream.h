@@ -56,7 +56,7 @@ class Stream final : public RefCounted {
   // Guarded by the log's lock.
   std::deque<Ref<Node>> outstanding;   // in the order of enqueueing; done ones are dropped lazily
   std::deque<Ref<Node>> host_writers;  // those that write the application's memory
-  Ref<Node> last;                      // in-order: the newest command
+  Ref<Node> last;                      // the newest command
   Ref<Node> barrier;                   // out-of-order: the newest barrier
   bool barrier_gathers = false;        // it waits for all before it
   Ref<Node> sampled;                   // the newest direct command whose own end is measured

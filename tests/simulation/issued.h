@@ -46,6 +46,7 @@ struct Issued {
   uint32_t queue = 0;
   Ranges ranges;
   bool called_off = false;  // by the application's own event
+  bool precedes = false;    // whatever its queue gets next, which is in order or got a barrier
   std::vector<Ref<scheduler::Command>> named;
   Delivery delivery;
 };

@@ -190,18 +190,18 @@ class Program {
   /// What a command of this queue has to name.
   Order order(uint32_t queue, const Ranges& ranges) {
     Order order;
-    const bool by_queue = !queues_[queue].out_of_order;
     for (bool again = true; again;) {
       again = false;
       order = {};
       for (const Issued& before : issued_) {
         const bool named = draw(16) == 0;
         if (!named && !conflict(before.ranges, ranges)) continue;
-        if (!named && by_queue && before.queue == queue && draw(3) != 0) continue;
+        const bool by_queue = before.precedes && before.queue == queue;
+        if (!named && by_queue && draw(3) != 0) continue;
         if (before.event) {
           order.wait_list.push_back(before.event.get());
           order.called_off |= before.called_off;
-        } else if (conflict(before.ranges, ranges) && !(by_queue && before.queue == queue)) {
+        } else if (conflict(before.ranges, ranges) && !by_queue) {
           finish(before.queue);
           again = true;
           break;
@@ -233,7 +233,7 @@ class Program {
                                                             : CL_COMMAND_READ_BUFFER;
     options.wait_list = order.wait_list;
     options.blocking = blocking;
-    options.observed = draw(3) != 0 || queues_[issued.queue].out_of_order;
+    options.observed = draw(3) != 0;
     log(issued, options);
     auto made = called<Ref<Command>>([&] {
       return world_.engine->enqueue(*queues_[issued.queue].stream, std::move(work), options);
@@ -270,6 +270,7 @@ class Program {
         issued.called_off ? ", called off" : "");
   }
   void add(Issued issued) {
+    issued.precedes = !queues_[issued.queue].out_of_order;
     if (issued.event && draw(6) == 0) {
       ++world_.callbacks_set;
       issued.event->add_callback(CL_COMPLETE,
@@ -408,7 +409,8 @@ class Program {
     say("marker, queue %u%s", queue, options.barrier ? ", barrier" : "");
     const auto made = called<Ref<Command>>(
         [&] { return world_.engine->enqueue(*queues_[queue].stream, MarkerWork{}, options); });
-    if (!made) world_.told("marker: %d", made.error().code);
+    if (!made) return world_.told("marker: %d", made.error().code);
+    for (Issued& issued : issued_) issued.precedes |= options.barrier && issued.queue == queue;
   }
 
   struct LaunchShapeDrawn {
@@ -514,9 +516,9 @@ class Program {
     issued.what = name;
     issued.queue = some_queue();
     issued.ranges = ranges;
-    if (queues_[issued.queue].out_of_order) return false;
     for (const Issued& before : issued_) {
-      if (before.queue != issued.queue && conflict(before.ranges, ranges)) return false;
+      const bool by_queue = before.precedes && before.queue == issued.queue;
+      if (!by_queue && conflict(before.ranges, ranges)) return false;
     }
     LaunchObserver observer{CL_COMMAND_NDRANGE_KERNEL};
     const bool observed = draw(2) == 0;

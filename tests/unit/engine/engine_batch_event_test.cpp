@@ -7,6 +7,7 @@
 #include <latch>
 #include <thread>
 
+#include "base/clock.h"
 #include "engine_fixture.h"
 
 namespace tutti::testing {
@@ -59,6 +60,14 @@ class EngineBatchEvent : public EngineTest {
   Status wait(const Ref<Command>& command) {
     Command* one = command.get();
     return engine->wait({&one, 1});
+  }
+  /// Nobody observes it.
+  void barrier(Stream& stream) {
+    EnqueueOptions options;
+    options.type = CL_COMMAND_BARRIER;
+    options.observed = false;
+    options.barrier = options.waits_for_all = true;
+    EXPECT_TRUE(engine->enqueue(stream, MarkerWork{}, options));
   }
   static std::vector<std::byte> mapped(uint32_t in, uint32_t c) {
     return filled(static_cast<uint8_t>(in * 3 + c));
@@ -352,7 +361,12 @@ TEST_F(EngineBatchEvent, MarkersJoin) {
       ASSERT_TRUE(marker) << devices;
       events.push_back(*marker);
       EXPECT_EQ(events.back()->type(), static_cast<cl_command_type>(CL_COMMAND_MARKER));
-      if (c % 7 == 0) events.back()->add_callback(CL_COMPLETE, [&](cl_int) { ++called; });
+      if (c % 7 == 0) {
+        events.back()->add_callback(CL_COMPLETE, [&](cl_int) {
+          ++called;
+          called.notify_all();
+        });
+      }
       if (c % 20 == 19) {
         EXPECT_TRUE(wait(events.back()));
         EXPECT_EQ(before->status(), CL_COMPLETE) << devices;
@@ -362,8 +376,126 @@ TEST_F(EngineBatchEvent, MarkersJoin) {
     EXPECT_TRUE(engine->finish(*stream));
     for (const auto& event : events) EXPECT_EQ(event->status(), CL_COMPLETE) << devices;
     EXPECT_GT(again, 100) << devices;
-    engine.reset();  // callbacks have run then
-    EXPECT_EQ(called, 29) << devices;
+    for (int now = called; now != 29; now = called) called.wait(now);
+  }
+}
+
+TEST_F(EngineBatchEvent, OutOfOrderQueuesLaunchInBatches) {
+  for (const char* devices : {"d", "g", "h", "c", "dd"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    auto stream = engine->create_stream({.out_of_order = true});
+    const auto in = buffer(1), out = buffer(0);
+    std::vector<Ref<Command>> events;
+    for (uint32_t c = 0; c < 200; ++c) {
+      events.push_back(launch(*stream, in, out, c));
+      barrier(*stream);
+    }
+    EXPECT_GT(again, 150) << devices;
+    EXPECT_TRUE(wait(events[100])) << devices;
+    EXPECT_EQ(read(*stream, out), mapped(1, 199)) << devices;
+    EXPECT_TRUE(engine->finish(*stream)) << devices;
+    for (const auto& event : events) EXPECT_EQ(event->status(), CL_COMPLETE) << devices;
+  }
+}
+
+TEST_F(EngineBatchEvent, WhatFollowsABarrierWaitsForTheBatchBefore) {
+  for (const bool with_barrier : {false, true}) {
+    start("d", SplitMode::kNever);
+    kernel_.reset();
+    before_each_ = [] {};
+    again = 0;
+    auto stream = engine->create_stream({.out_of_order = true});
+    auto other = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(0);
+    for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
+    EXPECT_GT(again, 10);
+    ASSERT_TRUE(engine->finish(*stream));  // nobody looks at before_each_ now
+    std::latch held(1);
+    before_each_ = [&] { held.wait(); };
+    const auto before = launch(*stream, in, out, 20);
+    if (with_barrier) barrier(*stream);
+    std::atomic<bool> ran = false;
+    const auto behind = *enqueue(*stream, HostWork{[&]() -> Status {
+      ran = true;
+      return {};
+    }});
+    // Such functions run one after the other, in one thread.
+    ASSERT_TRUE(wait(*enqueue(*other, HostWork{[]() -> Status { return {}; }})));
+    EXPECT_EQ(ran, !with_barrier);
+    EXPECT_GT(before->status(), CL_COMPLETE);
+    held.count_down();
+    EXPECT_TRUE(wait(behind));
+    EXPECT_TRUE(engine->finish(*stream));
+    EXPECT_EQ(before->status(), CL_COMPLETE);
+  }
+}
+
+TEST_F(EngineBatchEvent, ProfiledLaunchesRepeat) {
+  for (const char* devices : {"d", "g", "h", "c"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    auto stream = engine->create_stream({.profiling = true});
+    const auto in = buffer(1), out = buffer(0);
+    std::vector<Ref<Command>> events;
+    std::vector<std::pair<uint64_t, uint64_t>> calls;
+    for (uint32_t c = 0; c < 100; ++c) {
+      const uint64_t begun = now_ns();
+      events.push_back(launch(*stream, in, out, c));
+      calls.emplace_back(begun, now_ns());
+      if (c % 3 == 0) {
+        EXPECT_TRUE(wait(events.back()));
+      }
+    }
+    EXPECT_GT(again, 50) << devices;
+    EXPECT_TRUE(engine->finish(*stream));
+    for (size_t i = 0; i < events.size(); ++i) {
+      ASSERT_EQ(events[i]->status(), CL_COMPLETE) << devices;
+      const CommandTimes times = events[i]->times();
+      EXPECT_GE(times.queued, calls[i].first) << devices << i;
+      EXPECT_LE(times.queued, calls[i].second) << devices << i;
+      EXPECT_LE(times.queued, times.submitted) << devices << i;
+      EXPECT_LE(times.submitted, times.started) << devices << i;
+      EXPECT_LE(times.started, times.ended) << devices << i;
+    }
+    EXPECT_EQ(read(*stream, out), mapped(1, 99)) << devices;
+  }
+}
+
+TEST_F(EngineBatchEvent, MapsLeaveTheBatchWhereMemoryIsOne) {
+  for (const char* devices : {"h", "c", "d", "g", "hd"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    auto stream = engine->create_stream({});
+    const auto in = buffer(1), out = buffer(0);
+    EnqueueOptions options;
+    options.observed = false;
+    for (uint32_t c = 0; c < 60; ++c) {
+      options.blocking = true;
+      options.type = CL_COMMAND_MAP_BUFFER;
+      ASSERT_TRUE(engine->enqueue(*stream, MapWork{whole(in), 0, kBytes, false}, options));
+      std::fill_n(*in->host_memory(), kBytes, static_cast<std::byte>(c));
+      options.blocking = false;
+      options.type = CL_COMMAND_UNMAP_MEM_OBJECT;
+      ASSERT_TRUE(engine->enqueue(*stream, UnmapWork{whole(in), 0, kBytes, true}, options));
+      launch(*stream, in, out, c);
+      // What was computed is mapped, too.
+      options.blocking = true;
+      options.type = CL_COMMAND_MAP_BUFFER;
+      ASSERT_TRUE(engine->enqueue(*stream, MapWork{whole(out), 0, kBytes, false}, options));
+      EXPECT_TRUE(std::ranges::equal(std::span(*out->host_memory(), kBytes), mapped(c, c)))
+          << devices << c;
+      options.blocking = false;
+      options.type = CL_COMMAND_UNMAP_MEM_OBJECT;
+      ASSERT_TRUE(engine->enqueue(*stream, UnmapWork{whole(out), 0, kBytes, false}, options));
+    }
+    if (devices == std::string("h") || devices == std::string("c")) {
+      EXPECT_GT(again, 40) << devices;
+    }
+    EXPECT_TRUE(engine->finish(*stream));
   }
 }
 
