@@ -43,6 +43,7 @@ void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
   Ref<Stream> stream;
   bool failed = false;
   bool first = true;  // nothing of its stream that may have failed lies before it
+  Ref<Node> until = command;
   {
     MutexLock lock(log_.mutex());
     if (!command->behind.empty()) {
@@ -52,14 +53,14 @@ void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
     }
     stream = command->stream;
     if (stream && !stream->outstanding.empty()) {
-      const Ref<Node>& oldest = stream->outstanding.front();
-      first = oldest == command ||
-              (stream->outstanding.size() == 1 && oldest->completion == command->completion);
+      if (command->of_batch) until = batch_of(*stream, *command);
+      // All before a batch that has ended has, too.
+      first = !until || until == stream->outstanding.front();
       if (status < 0) spoil_batch(*stream, *command, status);
       failed = status < 0 || command->joined_error < 0;
     }
   }
-  if (!first) note_failures(*stream, command.get(), failed);
+  if (!first) note_failures(*stream, until.get(), failed);
   if (status == CL_COMPLETE && stream && log_.any_failed()) {
     MutexLock lock(log_.mutex());
     status = error_of_batch(*stream, *command);
@@ -68,17 +69,23 @@ void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
   for (;;) {
     if (parts_.batches && parts_.batches->make_idle(*stream)) return;
     const Ref<Node> oldest = log_.oldest_direct(*stream);
-    const auto end = oldest ? ended(*oldest) : std::nullopt;
+    if (!oldest || waits_behind(*oldest)) return;
+    const auto end = ended(*oldest);
     if (!end || !finish_one(oldest, *end)) return;
   }
 }
 
+bool CommandEnds::waits_behind(const Node& command) {
+  MutexLock lock(log_.mutex());
+  return CommandLog::waits_behind(command);
+}
+
 Ref<Node> CommandEnds::batch_of(const Stream& stream, const Node& event) {
   const auto& outstanding = stream.outstanding;
-  const auto is = [&](const Ref<Node>& other) { return other.get() == &event; };
-  if (std::any_of(outstanding.begin(), outstanding.end(), is)) return {};
+  if (!event.of_batch) return {};
   const auto batch = std::find_if(outstanding.rbegin(), outstanding.rend(), [&](const auto& other) {
-    return other->is_batch && other->backend == event.backend;
+    return other->is_batch && other->number <= event.number &&
+           event.number <= other->newest_number;
   });
   return batch == outstanding.rend() ? Ref<Node>() : *batch;
 }
@@ -93,9 +100,24 @@ cl_int CommandEnds::error_of_batch(const Stream& stream, const Node& event) {
 }
 
 void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
+  std::vector<Ref<Node>> behind;
+  {
+    MutexLock lock(log_.mutex());
+    for (const auto& command : stream.outstanding) {
+      if (command.get() == until) break;
+      if (CommandLog::waits_behind(*command)) behind.push_back(command);
+    }
+  }
+  for (const auto& command : behind) finish_behind(command);
+  // Of what another thread has found to have failed already, those behind it have still to hear.
+  const bool any = log_.any_failed();
   std::vector<std::pair<Ref<Node>, backends::CompletionPtr>> before;
   {
     MutexLock lock(log_.mutex());
+    for (const auto& command : stream.outstanding) {
+      if (command.get() == until) break;
+      all |= any && command->state == Node::State::kDirect && touches_failed(*command);
+    }
     for (const auto& command : stream.outstanding) {
       if (command.get() == until) break;
       // The others' completions know no more than that what is behind them has ended.
@@ -107,8 +129,8 @@ void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
   }
   const auto failed = [](const auto& one) { return one.second && one.second->poll() < 0; };
   if (!all) {
-    const bool any = std::any_of(before.begin(), before.end(), failed);
-    return any ? note_failures(stream, until, true) : void();
+    return std::any_of(before.begin(), before.end(), failed) ? note_failures(stream, until, true)
+                                                             : void();
   }
   for (const auto& [command, completion] : before) {
     if (const auto status = ended(*command)) finish_one(command, *status);

@@ -102,6 +102,7 @@ class CommandEnds final : public NodeOwner {
   /// Those of other streams that it has come behind have ended, and so have those before them:
   /// they are finished first, since what they have failed to write it may have read.
   void finish_behind(const Ref<Node>& command) TUTTI_EXCLUDES(log_.mutex());
+  bool waits_behind(const Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Node>& command, cl_int status);
   /// wait() of this command alone, whatever it overtook.
