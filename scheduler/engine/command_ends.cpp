@@ -15,16 +15,26 @@
 
 namespace tutti::scheduler {
 
-void CommandEnds::finish_behind(const Ref<Node>& command) {
+void CommandEnds::add_behind(const Stream& stream, const Node* until,
+                             std::vector<Ref<Node>>& found) {
+  for (const auto& command : stream.outstanding) {
+    if (command.get() == until) return;
+    for (const auto& before : command->behind) {
+      if (before->state == Node::State::kDirect) found.push_back(before);
+    }
+  }
+}
+
+void CommandEnds::finish_behind(std::vector<Ref<Node>> open) {
   // Chains are long: a list, and no recursion.
-  std::vector<Ref<Node>> open{command}, path;
+  std::vector<Ref<Node>> path;
   std::set<const Node*> seen;
   while (!open.empty()) {
     const Ref<Node> next = open.back();
     if (!path.empty() && path.back() == next) {
       open.pop_back();
       path.pop_back();
-      if (next != command) finish_if_ended(next);
+      if (const auto status = ended(*next)) finish_in_turn(next, *status);
       continue;
     }
     if (!seen.insert(next.get()).second) {
@@ -33,24 +43,38 @@ void CommandEnds::finish_behind(const Ref<Node>& command) {
     }
     path.push_back(next);
     MutexLock lock(log_.mutex());
-    for (const auto& before : next->behind) {
-      if (before->state == Node::State::kDirect) open.push_back(before);
-    }
+    add_all_behind(*next, open);
+  }
+}
+
+void CommandEnds::add_all_behind(const Node& command, std::vector<Ref<Node>>& found) {
+  if (command.stream) {
+    const Ref<Node> batch = batch_of(*command.stream, command);
+    const Node* const until = batch ? batch.get() : &command;
+    if (batch || !command.of_batch) add_behind(*command.stream, until, found);
+  }
+  for (const auto& before : command.behind) {
+    if (before->state == Node::State::kDirect) found.push_back(before);
   }
 }
 
 void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
+  std::vector<Ref<Node>> behind;
+  {
+    MutexLock lock(log_.mutex());
+    add_all_behind(*command, behind);
+  }
+  if (!behind.empty()) finish_behind(std::move(behind));
+  finish_in_turn(command, status);
+}
+
+void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status) {
   Ref<Stream> stream;
   bool failed = false;
   bool first = true;  // nothing of its stream that may have failed lies before it
   Ref<Node> until = command;
   {
     MutexLock lock(log_.mutex());
-    if (!command->behind.empty()) {
-      lock.unlock();
-      finish_behind(command);
-      lock.lock();
-    }
     stream = command->stream;
     if (stream && !stream->outstanding.empty()) {
       if (command->of_batch) until = batch_of(*stream, *command);
@@ -99,16 +123,17 @@ cl_int CommandEnds::error_of_batch(const Stream& stream, const Node& event) {
   return batch ? failed_input(*batch) : CL_COMPLETE;
 }
 
-void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
+void CommandEnds::note_failures(Stream& stream) {
   std::vector<Ref<Node>> behind;
   {
     MutexLock lock(log_.mutex());
-    for (const auto& command : stream.outstanding) {
-      if (command.get() == until) break;
-      if (CommandLog::waits_behind(*command)) behind.push_back(command);
-    }
+    add_behind(stream, nullptr, behind);
   }
-  for (const auto& command : behind) finish_behind(command);
+  if (!behind.empty()) finish_behind(std::move(behind));
+  note_failures(stream, nullptr, false);
+}
+
+void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
   // Of what another thread has found to have failed already, those behind it have still to hear.
   const bool any = log_.any_failed();
   std::vector<std::pair<Ref<Node>, backends::CompletionPtr>> before;
