@@ -264,8 +264,9 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
     plan = std::move(*planned);
     plan->split = false;
     parts_.planner.evaluate(*kernel, *plan);
+    // What was sent ahead of it was called off as well: what it changes is nowhere as it was.
     const bool again =
-        called_off ||
+        (called_off && !command->sent) ||
         (plan->exact && writes_anew(uses_of_package(*kernel, *plan, command->backend, 0, 1)));
     if (!again) return false;
   }

@@ -25,6 +25,7 @@ Result<backends::CompletionPtr> DirectSubmission::hand_over(Node& command, Strea
                               {.times = command.sampled || traced,
                                .own_end = command.observed || traced,
                                .uses = submission.uses,
+                               .sent = &command.sent,
                                .trace = command.trace.get()});
 }
 
@@ -106,6 +107,18 @@ void DirectSubmission::carry_out(const Waited& refused) {
   }
   for (const auto& before : refused.submission.wait) static_cast<void>(before->wait());
   cl_int input = CL_SUCCESS;
+  std::vector<Ref<Node>> behind;
+  {
+    MutexLock lock(log_.mutex());
+    behind = command->behind;
+  }
+  for (const auto& before : behind) {
+    parts_.ends.wait_for_data(before);
+    // The vendor would have called it off.
+    if (before->shown_status.load(std::memory_order_acquire) < 0 && command->names) {
+      return log_.finish(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    }
+  }
   {
     MutexLock lock(log_.mutex());
     input = failed_input(refused.submission.uses);

@@ -120,6 +120,7 @@ struct Node final : Command {
   // which changes while it is open
   std::atomic<bool> direct{false};
   uint32_t backend = kNoBackend;
+  bool sent = false;     // content went to its device ahead of it
   bool sampled = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion;
   // Until done: the vendor lets it begin when these have ended, however. Of other streams; of a batch
