@@ -110,7 +110,8 @@ std::unique_ptr<HelperProcess> VendorBuilder::helper() {
 VendorBuilder::Turn::Turn(uint64_t build) : build_(build) {
   UnderWay& all = under_way();
   const MutexLock lock(all.mutex);
-  all.ended.wait(all.mutex, [&]() TUTTI_REQUIRES(all.mutex) { return !all.builds.contains(build); });
+  all.ended.wait(all.mutex,
+                 [&]() TUTTI_REQUIRES(all.mutex) { return !all.builds.contains(build); });
   all.builds.insert(build);
 }
 
@@ -132,8 +133,7 @@ VendorBuilder::Turn VendorBuilder::turn(const std::string& source,
 Status VendorBuilder::build_ahead(const std::string& source, const std::string& options) {
   // What equal devices share one of them builds, in the application.
   if (!device_.quirks.serial_builds || !device_.quirks.distinct_builds ||
-      device_.place.library.empty() ||
-      process_config().builds.value == BuildPlace::kInside) {
+      device_.place.library.empty() || process_config().builds.value == BuildPlace::kInside) {
     return {};
   }
   const std::string key = key_of(traits_, source, options);

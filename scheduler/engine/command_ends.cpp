@@ -108,8 +108,7 @@ Ref<Node> CommandEnds::batch_of(const Stream& stream, const Node& event) {
   const auto& outstanding = stream.outstanding;
   if (!event.of_batch) return {};
   const auto batch = std::find_if(outstanding.rbegin(), outstanding.rend(), [&](const auto& other) {
-    return other->is_batch && other->number <= event.number &&
-           event.number <= other->newest_number;
+    return other->is_batch && other->number <= event.number && event.number <= other->newest_number;
   });
   return batch == outstanding.rend() ? Ref<Node>() : *batch;
 }

@@ -123,8 +123,8 @@ struct Node final : Command {
   bool sent = false;     // content went to its device ahead of it
   bool sampled = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion;
-  // Until done: the vendor lets it begin when these have ended, however. Of other streams; of a batch
-  // the newest of its events, and of that the one before it.
+  // Until done: the vendor lets it begin when these have ended, however. Of other streams; of a
+  // batch the newest of its events, and of that the one before it.
   std::vector<Ref<Node>> behind;
 
   // ---- conducted

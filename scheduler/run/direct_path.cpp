@@ -220,14 +220,8 @@ Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& str
     longer.push_back(turn.after);
     wait = longer;
   }
-  Submitter submitter{backends_,
-                      *turn.queue,
-                      backend,
-                      wait,
-                      wanted.times || wanted.own_end,
-                      wanted.sent,
-                      wanted.trace,
-                      wanted.uses};
+  Submitter submitter{backends_,   *turn.queue,  backend,    wait, wanted.times || wanted.own_end,
+                      wanted.sent, wanted.trace, wanted.uses};
   return note(std::visit(submitter, work), submitter, stream, turn);
 }
 

@@ -107,8 +107,7 @@ TEST_F(EngineBatchEvent, NobodyHasToAskThemForWhatHasFailed) {
       launch(*stream, in, far, 52);
       if (finishes) static_cast<void>(engine->finish(*stream));
       std::vector<std::byte> bytes(kBytes);
-      const auto failed =
-          enqueue(*stream, ReadWork{whole(out), 0, kBytes, bytes.data()}, {}, true);
+      const auto failed = enqueue(*stream, ReadWork{whole(out), 0, kBytes, bytes.data()}, {}, true);
       ASSERT_FALSE(failed);
       EXPECT_EQ(failed.error().code, CL_OUT_OF_RESOURCES);
     }
