@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/access/strided_writes.h"
+#include "scheduler/access/strided_accesses.h"
 
 #include <numeric>
 
@@ -14,8 +14,10 @@ using affine::Wide;
 namespace {
 
 // A launch with more strips in one buffer than this burdens the directory more than a comparison
-// of copies costs.
+// of copies costs; of strips that lie far apart more will do, since more would be compared.
 constexpr Wide kMostStrips = 4096;
+constexpr Wide kMostFarStrips = 16384;
+constexpr Wide kFar = 2048;      // bytes
 constexpr int kMostPeriods = 4;  // tried one after the other, each a divisor of the one before
 
 /// One access without the terms that the period takes out.
@@ -25,6 +27,25 @@ struct Inner {
   Interval rest;  // of the first byte and past the last one
 };
 
+bool among(const AccessUse& use, Accesses accesses) {
+  switch (accesses) {
+    case Accesses::kWrites:
+      return use.writes();
+    case Accesses::kLoads:
+      return use.access->kind != AccessKind::kStore;
+    case Accesses::kAll:
+      break;
+  }
+  return true;
+}
+
+/// No strip ends within a pixel.
+bool whole_units(const StridedAccesses& strided, const Window& window) {
+  const auto unit = static_cast<int64_t>(window.unit);
+  return strided.period % unit == 0 && strided.step % unit == 0 && strided.begin % unit == 0 &&
+         strided.end % unit == 0;
+}
+
 /// The multiple of `period` that brings `value` nearest to zero.
 Wide nearest_multiple(Wide value, Wide period) {
   return affine::floor_divide(value + period / 2, period) * period;
@@ -32,15 +53,15 @@ Wide nearest_multiple(Wide value, Wide period) {
 
 }  // namespace
 
-StridedWrites strided_writes(const EvaluatedLaunch& launch, uint32_t window, uint32_t dimension,
-                             bool loads) {
+StridedAccesses strided_accesses(const EvaluatedLaunch& launch, uint32_t window, uint32_t dimension,
+                                 Accesses accesses) {
   const Wide slices = launch.shape.groups(dimension);
   std::vector<const AccessUse*> uses;
   Wide period = 0;
   Wide step = 0;
   Interval touched{affine::kInfinity, -affine::kInfinity};
   for (const AccessUse& use : launch.uses) {
-    if (use.window != window || !(use.writes() || loads)) continue;
+    if (use.window != window || !among(use, accesses)) continue;
     if (!use.bounded || use.slices[dimension].lo == use.slices[dimension].hi) return {};
     if (uses.empty()) step = use.slice[dimension].step;
     if (step == 0 || use.slice[dimension].step != step) return {};
@@ -84,11 +105,16 @@ StridedWrites strided_writes(const EvaluatedLaunch& launch, uint32_t window, uin
       const Wide distance = magnitude(inner.rest.lo - shift - inners.front().rest.lo);
       if (distance >= sweep) spoiler = distance;
     }
-    if (together.hi - together.lo <= magnitude(step)) {
-      if ((touched.hi - touched.lo) / period >= kMostStrips) return {};
+    // What slices read may meet.
+    const bool loads = accesses == Accesses::kLoads && spoiler == 0;
+    if (together.hi - together.lo <= (loads ? period : magnitude(step))) {
+      const Wide most = period >= kFar ? kMostFarStrips : kMostStrips;
+      if ((touched.hi - touched.lo) / period > most) return {};
       if (!affine::fits_int64(together.lo) || !affine::fits_int64(together.hi)) return {};
-      return {static_cast<int64_t>(period), static_cast<int64_t>(step),
-              static_cast<int64_t>(together.lo), static_cast<int64_t>(together.hi)};
+      const StridedAccesses made{static_cast<int64_t>(period), static_cast<int64_t>(step),
+                                 static_cast<int64_t>(together.lo),
+                                 static_cast<int64_t>(together.hi)};
+      return whole_units(made, launch.windows[window]) ? made : StridedAccesses();
     }
     // Copies of the loop's body at constant distances, as unrolling leaves them.
     if (spoiler == 0) return {};
