@@ -14,10 +14,8 @@ using affine::Wide;
 namespace {
 
 // A launch with more strips in one buffer than this burdens the directory more than a comparison
-// of copies costs; of strips that lie far apart more will do, since more would be compared.
+// of copies costs.
 constexpr Wide kMostStrips = 4096;
-constexpr Wide kMostFarStrips = 16384;
-constexpr Wide kFar = 2048;      // bytes
 constexpr int kMostPeriods = 4;  // tried one after the other, each a divisor of the one before
 
 /// One access without the terms that the period takes out.
@@ -108,8 +106,7 @@ StridedAccesses strided_accesses(const EvaluatedLaunch& launch, uint32_t window,
     // What slices read may meet.
     const bool loads = accesses == Accesses::kLoads && spoiler == 0;
     if (together.hi - together.lo <= (loads ? period : magnitude(step))) {
-      const Wide most = period >= kFar ? kMostFarStrips : kMostStrips;
-      if ((touched.hi - touched.lo) / period > most) return {};
+      if ((touched.hi - touched.lo) / period >= kMostStrips) return {};
       if (!affine::fits_int64(together.lo) || !affine::fits_int64(together.hi)) return {};
       const StridedAccesses made{static_cast<int64_t>(period), static_cast<int64_t>(step),
                                  static_cast<int64_t>(together.lo),

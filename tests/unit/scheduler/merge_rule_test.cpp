@@ -70,15 +70,6 @@ TEST(MergeRule, TooManyStripsAreCompared) {
   EXPECT_EQ(k.evaluate(launch_1d(32, 8)).verdict().mode, MergeMode::kDiff);
 }
 
-TEST(MergeRule, ColumnsOfAsManyRowsAreApart) {
-  // out[row * 1024 + gid], which is 32 MiB.
-  KernelMaker k;
-  const auto out = k.buffer("out", 8192 * 4096);
-  const auto loop = k.add_loop(k.c(8191), true);
-  k.store(out, k.add(k.times(k.gid(0), 4), k.times(k.loop(0), 4096)), 4, {}, {loop});
-  EXPECT_EQ(k.evaluate(launch_1d(1024, 16)).verdict().mode, MergeMode::kDisjoint);
-}
-
 TEST(MergeRule, ScatterIsComparedAndItsReadsAreUnknown) {
   KernelMaker k;
   const auto index = k.buffer("index", 4096);
