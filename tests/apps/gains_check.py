@@ -11,7 +11,7 @@ import sys
 import tempfile
 from statistics import median
 
-PATTERNS = {"halves": 2003, "sweeps": 67}
+PATTERNS = {"halves": 2003, "sweeps": 64}
 WAYS = ["shared on 0", "shared on all", "apart on 0", "apart on all"]
 ROUNDS = 2
 

@@ -65,7 +65,7 @@ Entry entry_sweeps() {
           "a matrix in place along its rows, then its columns, twice (1-D, uint)",
           "rows and columns",
           "equal",
-          1003,
+          1008,
           embedded::kernels_sweeps_cl,
           [](std::size_t size) { return std::make_unique<Sweeps>(size); }};
 }
