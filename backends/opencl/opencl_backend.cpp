@@ -322,6 +322,7 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
     return device_.build_failure<BuildResult>("clBuildProgram", ahead.error().code,
                                               ahead.error().message + "\n");
   }
+  const VendorBuilder::Turn turn = builder_.turn(source, all_options);
   return build_with([this, source] { return create_program(source); }, all_options);
 }
 

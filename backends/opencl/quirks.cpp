@@ -34,10 +34,12 @@ Quirks quirks_of(const DeviceTraits& traits) {
       traits.type == CL_DEVICE_TYPE_CPU &&
       (is_pocl(traits) || is_rusticl(traits) || contains_ignoring_case(traits.vendor, "intel"));
   if (is_pocl(traits)) {
-    // PoCL 3.1. Two devices that run the same program binary at the same time abort the process:
-    // "pocl_release_dlhandle_cache: Assertion `found->ref_count > 0' failed". A distinct option
-    // gives each device a cache entry, and so a binary, of its own.
-    quirks.distinct_builds = true;
+    // PoCL 3.1 to 5.0; not 6.0. Two devices that run the same program binary at the same time abort
+    // the process: "pocl_release_dlhandle_cache: Assertion `found->ref_count > 0' failed", where
+    // one launch begins at 0 and the other does not: what is let go of is looked for by kernel and
+    // local size alone. A distinct option gives each device a cache entry, and so a binary, of its
+    // own.
+    quirks.distinct_builds = driver_version_of(traits.driver_version) < DriverVersion{6, 0};
     // PoCL 3.1. Its compiler has one lock: a program takes 0.6 s on each of 14 devices, one after
     // the other; what is in its cache is there in 20 ms. Devices of other types (remote ones, for
     // example) have their compilers elsewhere.

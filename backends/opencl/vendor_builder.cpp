@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
@@ -30,6 +31,17 @@ bool built_by_another(const DevicePlace& place, const std::string& source) {
   static NeverDestroyed<std::set<std::pair<std::string, uint64_t>>> seen;
   const MutexLock lock(*mutex);
   return !seen->emplace(place.library, XXH3_64bits(source.data(), source.size())).second;
+}
+
+/// What is being built, by anybody whose builds others find.
+struct UnderWay {
+  Mutex mutex;
+  ConditionVariable ended;
+  std::set<uint64_t> builds TUTTI_GUARDED_BY(mutex);
+};
+UnderWay& under_way() {
+  static NeverDestroyed<UnderWay> builds;
+  return *builds;
 }
 
 /// What a crash is remembered by.
@@ -95,9 +107,33 @@ std::unique_ptr<HelperProcess> VendorBuilder::helper() {
   return nullptr;
 }
 
+VendorBuilder::Turn::Turn(uint64_t build) : build_(build) {
+  UnderWay& all = under_way();
+  const MutexLock lock(all.mutex);
+  all.ended.wait(all.mutex,
+                 [&]() TUTTI_REQUIRES(all.mutex) { return !all.builds.contains(build); });
+  all.builds.insert(build);
+}
+
+VendorBuilder::Turn::~Turn() {
+  if (build_ == 0) return;
+  UnderWay& all = under_way();
+  const MutexLock lock(all.mutex);
+  all.builds.erase(build_);
+  all.ended.notify_all();
+}
+
+VendorBuilder::Turn VendorBuilder::turn(const std::string& source,
+                                        const std::string& options) const {
+  if (!device_.quirks.serial_builds || device_.quirks.distinct_builds) return {};
+  const std::string key = key_of(traits_, source, options);
+  return Turn(std::max<uint64_t>(XXH3_64bits(key.data(), key.size()), 1));
+}
+
 Status VendorBuilder::build_ahead(const std::string& source, const std::string& options) {
-  if (!device_.quirks.serial_builds || device_.place.library.empty() ||
-      process_config().builds.value == BuildPlace::kInside) {
+  // What equal devices share one of them builds, in the application.
+  if (!device_.quirks.serial_builds || !device_.quirks.distinct_builds ||
+      device_.place.library.empty() || process_config().builds.value == BuildPlace::kInside) {
     return {};
   }
   const std::string key = key_of(traits_, source, options);

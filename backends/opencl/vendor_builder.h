@@ -4,13 +4,15 @@
 // that more than one device of the driver builds is built side by side, and a compiler that crashes
 // costs that device the program. The first of them builds in the application, where the others'
 // helpers run meanwhile: its driver must start there in any case, and starting another one takes
-// longer than most programs' builds have to spare.
+// longer than most programs' builds have to spare. Where equal devices share what one of them has
+// built (no Quirks::distinct_builds), one builds at a time, and the others find it.
 //
 // Thread-safe; no lock is held while a vendor builds.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backends/opencl/opencl_objects.h"
 #include "base/helper_process.h"
@@ -29,6 +31,21 @@ class VendorBuilder {
   /// it here takes next to nothing. An error: the device's compiler has crashed or taken too much
   /// with it, now or in an earlier process; it is not to be built here.
   Status build_ahead(const std::string& source, const std::string& options);
+
+  /// Held while the device builds: no equal device builds the same meanwhile, where it would find
+  /// it afterwards.
+  class Turn {
+   public:
+    Turn() = default;
+    explicit Turn(uint64_t build);  // waits for its turn
+    ~Turn();
+    Turn(Turn&& other) noexcept : build_(std::exchange(other.build_, 0)) {}
+    Turn& operator=(Turn&&) = delete;
+
+   private:
+    uint64_t build_ = 0;  // 0: there is nothing to wait for
+  };
+  Turn turn(const std::string& source, const std::string& options) const;
 
  private:
   /// Null where there is none to be had.

@@ -38,10 +38,14 @@ class LaunchBatch {
   /// `first`: the plan of its first launch, if it will do for others like that, or null.
   explicit LaunchBatch(std::shared_ptr<const KernelPlan> first) : first_(std::move(first)) {}
 
-  bool has_room() const { return members_.size() < kMost; }
+  bool has_room() const { return members_.size() < kMost && events_ < kMostEvents; }
   /// Only what is brief may join.
   bool has_events() const { return has_events_; }
-  void take_event() { has_events_ = true; }
+  /// `first`: all events that it has taken before have ended.
+  void take_event(bool first) {
+    has_events_ = true;
+    events_ = first ? 1 : events_ + 1;
+  }
   bool has_kinds() const { return kinds_ != nullptr; }
 
   /// A plan by which a launch of that kernel and shape has begun or joined the batch that `first`
@@ -66,6 +70,7 @@ class LaunchBatch {
 
  private:
   static constexpr size_t kMost = 256;  // kernels
+  static constexpr uint32_t kMostEvents = 1024;
   struct Member {
     std::shared_ptr<LaunchableKernel> kernel;
     std::shared_ptr<const ArgumentSet> arguments;  // null: nothing of them has to live on
@@ -78,6 +83,7 @@ class LaunchBatch {
   std::vector<Member> members_;
   std::unique_ptr<Kinds> kinds_;  // null: none yet
   bool has_events_ = false;
+  uint32_t events_ = 0;  // since all before them had ended
   const std::shared_ptr<const KernelPlan> first_;
 };
 

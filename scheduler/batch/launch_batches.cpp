@@ -98,7 +98,18 @@ Ref<Node> LaunchBatches::new_event(const EnqueueOptions& options) {
 
 void LaunchBatches::take_event(CommandLog& log, Stream& stream, Node& batch, Node& event,
                                uint32_t backend, backends::CompletionPtr completion) {
-  batch.batch->take_event();
+  // Nobody may ever ask for the event, and the batch's completion knows nothing of that launch.
+  const auto done = [](const Ref<Node>& before) { return before->done(); };
+  const bool first = std::all_of(batch.behind.begin(), batch.behind.end(), done);
+  batch.batch->take_event(first);
+  if (first) {
+    log.let_go_behind(batch);
+  } else {
+    event.behind = std::exchange(batch.behind, {});
+  }
+  batch.behind.emplace_back(&event);
+  event.of_batch = true;
+  event.number = event.newest_number = batch.newest_number;
   event.stream = Ref<Stream>(&stream);
   log.set_direct(event, backend, std::move(completion));
 }
@@ -180,7 +191,7 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
 bool LaunchBatches::finish(Stream& stream) {
   uint32_t backend = 0;
   backends::CompletionPtr completion;
-  Ref<Node> oldest;
+  Ref<Node> oldest, event;
   {
     MutexLock lock(log_.mutex());
     const Node* batch = may_be_idle(stream);
@@ -192,9 +203,14 @@ bool LaunchBatches::finish(Stream& stream) {
     if (!std::all_of(stream.outstanding.begin(), stream.outstanding.end(), before)) return false;
     completion = batch->completion;
     oldest = stream.outstanding.front();
+    if (!batch->behind.empty()) event = batch->behind.back();
   }
   if (!log_.drain(stream, backend)) return false;
-  completion->poll();  // it may have an event of its own
+  if (event) {
+    event->status();  // and with it those before it
+  } else {
+    completion->poll();  // it may have an event of its own
+  }
   if (make_idle(stream)) return true;
   oldest->status();  // those before the batch end one after the other
   return make_idle(stream);
@@ -203,9 +219,11 @@ bool LaunchBatches::finish(Stream& stream) {
 bool LaunchBatches::make_idle(Stream& stream) {
   MutexLock lock(log_.mutex());
   Node* batch = may_be_idle(stream);
-  if (!batch || stream.outstanding.size() != 1 || !batch->completion->known_complete()) {
+  if (!batch || stream.outstanding.size() != 1 || !batch->completion->known_complete() ||
+      CommandLog::waits_behind(*batch)) {
     return false;
   }
+  log_.let_go_behind(*batch);
   parts_.planner.ended(std::exchange(batch->expected, {}));
   if (!batch->idle) log_.make_idle(*batch);
   return true;

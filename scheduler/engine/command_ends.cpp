@@ -15,16 +15,26 @@
 
 namespace tutti::scheduler {
 
-void CommandEnds::finish_behind(const Ref<Node>& command) {
+void CommandEnds::add_behind(const Stream& stream, const Node* until,
+                             std::vector<Ref<Node>>& found) {
+  for (const auto& command : stream.outstanding) {
+    if (command.get() == until) return;
+    for (const auto& before : command->behind) {
+      if (before->state == Node::State::kDirect) found.push_back(before);
+    }
+  }
+}
+
+void CommandEnds::finish_behind(std::vector<Ref<Node>> open) {
   // Chains are long: a list, and no recursion.
-  std::vector<Ref<Node>> open{command}, path;
+  std::vector<Ref<Node>> path;
   std::set<const Node*> seen;
   while (!open.empty()) {
     const Ref<Node> next = open.back();
     if (!path.empty() && path.back() == next) {
       open.pop_back();
       path.pop_back();
-      if (next != command) finish_if_ended(next);
+      if (const auto status = ended(*next)) finish_in_turn(next, *status);
       continue;
     }
     if (!seen.insert(next.get()).second) {
@@ -33,33 +43,48 @@ void CommandEnds::finish_behind(const Ref<Node>& command) {
     }
     path.push_back(next);
     MutexLock lock(log_.mutex());
-    for (const auto& before : next->behind) {
-      if (before->state == Node::State::kDirect) open.push_back(before);
-    }
+    add_all_behind(*next, open);
+  }
+}
+
+void CommandEnds::add_all_behind(const Node& command, std::vector<Ref<Node>>& found) {
+  if (command.stream) {
+    const Ref<Node> batch = batch_of(*command.stream, command);
+    const Node* const until = batch ? batch.get() : &command;
+    if (batch || !command.of_batch) add_behind(*command.stream, until, found);
+  }
+  for (const auto& before : command.behind) {
+    if (before->state == Node::State::kDirect) found.push_back(before);
   }
 }
 
 void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
+  std::vector<Ref<Node>> behind;
+  {
+    MutexLock lock(log_.mutex());
+    add_all_behind(*command, behind);
+  }
+  if (!behind.empty()) finish_behind(std::move(behind));
+  finish_in_turn(command, status);
+}
+
+void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status) {
   Ref<Stream> stream;
   bool failed = false;
   bool first = true;  // nothing of its stream that may have failed lies before it
+  Ref<Node> until = command;
   {
     MutexLock lock(log_.mutex());
-    if (!command->behind.empty()) {
-      lock.unlock();
-      finish_behind(command);
-      lock.lock();
-    }
     stream = command->stream;
     if (stream && !stream->outstanding.empty()) {
-      const Ref<Node>& oldest = stream->outstanding.front();
-      first = oldest == command ||
-              (stream->outstanding.size() == 1 && oldest->completion == command->completion);
+      if (command->of_batch) until = batch_of(*stream, *command);
+      // All before a batch that has ended has, too.
+      first = !until || until == stream->outstanding.front();
       if (status < 0) spoil_batch(*stream, *command, status);
       failed = status < 0 || command->joined_error < 0;
     }
   }
-  if (!first) note_failures(*stream, command.get(), failed);
+  if (!first) note_failures(*stream, until.get(), failed);
   if (status == CL_COMPLETE && stream && log_.any_failed()) {
     MutexLock lock(log_.mutex());
     status = error_of_batch(*stream, *command);
@@ -68,17 +93,22 @@ void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
   for (;;) {
     if (parts_.batches && parts_.batches->make_idle(*stream)) return;
     const Ref<Node> oldest = log_.oldest_direct(*stream);
-    const auto end = oldest ? ended(*oldest) : std::nullopt;
+    if (!oldest || waits_behind(*oldest)) return;
+    const auto end = ended(*oldest);
     if (!end || !finish_one(oldest, *end)) return;
   }
 }
 
+bool CommandEnds::waits_behind(const Node& command) {
+  MutexLock lock(log_.mutex());
+  return CommandLog::waits_behind(command);
+}
+
 Ref<Node> CommandEnds::batch_of(const Stream& stream, const Node& event) {
   const auto& outstanding = stream.outstanding;
-  const auto is = [&](const Ref<Node>& other) { return other.get() == &event; };
-  if (std::any_of(outstanding.begin(), outstanding.end(), is)) return {};
+  if (!event.of_batch) return {};
   const auto batch = std::find_if(outstanding.rbegin(), outstanding.rend(), [&](const auto& other) {
-    return other->is_batch && other->backend == event.backend;
+    return other->is_batch && other->number <= event.number && event.number <= other->newest_number;
   });
   return batch == outstanding.rend() ? Ref<Node>() : *batch;
 }
@@ -92,10 +122,26 @@ cl_int CommandEnds::error_of_batch(const Stream& stream, const Node& event) {
   return batch ? failed_input(*batch) : CL_COMPLETE;
 }
 
+void CommandEnds::note_failures(Stream& stream) {
+  std::vector<Ref<Node>> behind;
+  {
+    MutexLock lock(log_.mutex());
+    add_behind(stream, nullptr, behind);
+  }
+  if (!behind.empty()) finish_behind(std::move(behind));
+  note_failures(stream, nullptr, false);
+}
+
 void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
+  // Of what another thread has found to have failed already, those behind it have still to hear.
+  const bool any = log_.any_failed();
   std::vector<std::pair<Ref<Node>, backends::CompletionPtr>> before;
   {
     MutexLock lock(log_.mutex());
+    for (const auto& command : stream.outstanding) {
+      if (command.get() == until) break;
+      all |= any && command->state == Node::State::kDirect && touches_failed(*command);
+    }
     for (const auto& command : stream.outstanding) {
       if (command.get() == until) break;
       // The others' completions know no more than that what is behind them has ended.
@@ -107,8 +153,8 @@ void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
   }
   const auto failed = [](const auto& one) { return one.second && one.second->poll() < 0; };
   if (!all) {
-    const bool any = std::any_of(before.begin(), before.end(), failed);
-    return any ? note_failures(stream, until, true) : void();
+    return std::any_of(before.begin(), before.end(), failed) ? note_failures(stream, until, true)
+                                                             : void();
   }
   for (const auto& [command, completion] : before) {
     if (const auto status = ended(*command)) finish_one(command, *status);
@@ -217,8 +263,9 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status) {
     plan = std::move(*planned);
     plan->split = false;
     parts_.planner.evaluate(*kernel, *plan);
+    // What was sent ahead of it was called off as well: what it changes is nowhere as it was.
     const bool again =
-        called_off ||
+        (called_off && !command->sent) ||
         (plan->exact && writes_anew(uses_of_package(*kernel, *plan, command->backend, 0, 1)));
     if (!again) return false;
   }

@@ -57,7 +57,9 @@ class CommandEnds final : public NodeOwner {
   /// Direct commands of the stream that are known to have failed are finished, and with them those
   /// before and between them that have ended; up to `until`, if it is one. What is written anew
   /// after a failure is well only in that order. `all`: also where none has failed.
-  void note_failures(Stream& stream, const Node* until = nullptr, bool all = false);
+  void note_failures(Stream& stream, const Node* until, bool all);
+  /// The same of all of the stream, and of what that has come behind.
+  void note_failures(Stream& stream);
   /// Finishes a direct command that the vendor, as it says now, knows to have ended.
   void finish_if_ended(const Ref<Node>& command);
   /// A command that is running, from begin to end in the calling thread; `plan`: of a kernel.
@@ -99,9 +101,19 @@ class CommandEnds final : public NodeOwner {
   /// relies on it has begun, it is carried out anew, maybe elsewhere, and finished. False: it is
   /// not.
   bool carry_out_anew(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
-  /// Those of other streams that it has come behind have ended, and so have those before them:
-  /// they are finished first, since what they have failed to write it may have read.
-  void finish_behind(const Ref<Node>& command) TUTTI_EXCLUDES(log_.mutex());
+  /// What the stream's commands before `until` have come behind: of other streams, and of batches
+  /// the events.
+  void add_behind(const Stream& stream, const Node* until, std::vector<Ref<Node>>& found)
+      TUTTI_REQUIRES(log_.mutex());
+  /// The same of what lies before the command, and of itself.
+  void add_all_behind(const Node& command, std::vector<Ref<Node>>& found)
+      TUTTI_REQUIRES(log_.mutex());
+  /// Those have ended, and so have those that they have come behind: they are finished, the first
+  /// ones first, since what they have failed to write others may have read.
+  void finish_behind(std::vector<Ref<Node>> open) TUTTI_EXCLUDES(log_.mutex());
+  /// finish_direct() where that has been seen to.
+  void finish_in_turn(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
+  bool waits_behind(const Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Node>& command, cl_int status);
   /// wait() of this command alone, whatever it overtook.

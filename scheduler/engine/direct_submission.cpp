@@ -25,6 +25,7 @@ Result<backends::CompletionPtr> DirectSubmission::hand_over(Node& command, Strea
                               {.times = command.sampled || traced,
                                .own_end = command.observed || traced,
                                .uses = submission.uses,
+                               .sent = &command.sent,
                                .trace = command.trace.get()});
 }
 
@@ -63,8 +64,10 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
   return sent;
 }
 
-void DirectSubmission::clear_up(Stream& stream, const Submission& refused) {
+void DirectSubmission::clear_up(const Node& command, Stream& stream, const Submission& refused) {
   log_.drain(stream, refused.backend);
+  // What comes next may not wait for more than this command, which ends before its turn.
+  parts_.ends.note_failures(stream, &command, true);
   drop_sent(refused.uses, refused.backend);
 }
 
@@ -75,7 +78,7 @@ bool DirectSubmission::others_may(const Submission& refused) const {
 Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& stream,
                                            const Submission& submission, const KernelPlan* plan) {
   auto sent = send_one(command, stream, submission, plan);
-  if (!sent) clear_up(stream, submission);
+  if (!sent) clear_up(*command, stream, submission);
   if (!sent && others_may(submission) && !submission.marks) {
     parts_.backends.health().note_failure(submission.backend, sent.error());
     log_.set_running(command);
@@ -104,6 +107,18 @@ void DirectSubmission::carry_out(const Waited& refused) {
   }
   for (const auto& before : refused.submission.wait) static_cast<void>(before->wait());
   cl_int input = CL_SUCCESS;
+  std::vector<Ref<Node>> behind;
+  {
+    MutexLock lock(log_.mutex());
+    behind = command->behind;
+  }
+  for (const auto& before : behind) {
+    parts_.ends.wait_for_data(before);
+    // The vendor would have called it off.
+    if (before->shown_status.load(std::memory_order_acquire) < 0 && command->names) {
+      return log_.finish(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    }
+  }
   {
     MutexLock lock(log_.mutex());
     input = failed_input(refused.submission.uses);
@@ -158,7 +173,7 @@ void DirectSubmission::send(Waited now) {
     const bool passed = parts_.tasks.run(now.command, [&] {
       sent = send_one(now.command, *now.stream, now.submission, now.plan ? &*now.plan : nullptr);
     });
-    if (passed && !sent) clear_up(*now.stream, now.submission);
+    if (passed && !sent) clear_up(*now.command, *now.stream, now.submission);
     if (passed && !sent && !others_may(now.submission)) {
       parts_.backends.health().note_failure(now.submission.backend, sent.error());
       log_.finish(now.command, sent.error().code);

@@ -122,6 +122,11 @@ class CommandLog {
   bool hold_behind(Stream& stream, const Node* before, const Ref<Node>& read,
                    std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
 
+  /// Whether something that the command comes behind is not known to have ended.
+  static bool waits_behind(const Node& command);
+  /// All of that has ended.
+  void let_go_behind(Node& command) TUTTI_REQUIRES(mutex_);
+
   /// All that has joined the batch has ended well, and the application has waited for it. It is
   /// kept for launches to come, and in nobody's way: an application that launches and waits, again
   /// and again, has one command for all of that, too.

@@ -28,6 +28,16 @@ void CommandLog::join_host_use(Stream& stream, Node& batch, const HostUse& use) 
   if (writers.empty() || writers.back().get() != &batch) writers.emplace_back(&batch);
 }
 
+bool CommandLog::waits_behind(const Node& command) {
+  return std::any_of(command.behind.begin(), command.behind.end(),
+                     [](const Ref<Node>& before) { return !before->done(); });
+}
+
+void CommandLog::let_go_behind(Node& command) {
+  for (auto& before : command.behind) mutex_.retire(std::move(before));
+  command.behind.clear();
+}
+
 void CommandLog::make_idle(Node& batch) {
   batch.idle = true;
   batch.joined_reads = {.writes = true};

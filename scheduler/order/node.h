@@ -120,9 +120,11 @@ struct Node final : Command {
   // which changes while it is open
   std::atomic<bool> direct{false};
   uint32_t backend = kNoBackend;
+  bool sent = false;     // content went to its device ahead of it
   bool sampled = false;  // a kernel whose time the performance model wants
   backends::CompletionPtr completion;
-  // Of other streams, until done: the vendor lets it begin when these have ended, however.
+  // Until done: the vendor lets it begin when these have ended, however. Of other streams; of a
+  // batch the newest of its events, and of that the one before it.
   std::vector<Ref<Node>> behind;
 
   // ---- conducted
@@ -136,6 +138,7 @@ struct Node final : Command {
   // ---- joined by others
   bool is_batch = false;               // others may join, or have; constant once direct
   std::shared_ptr<LaunchBatch> batch;  // until done; null: it is none
+  bool of_batch = false;               // an event of one; constant once enqueued
   bool open = false;                   // further launches may join
   bool idle = false;                   // CommandLog::make_idle()
   bool touched = false;   // others have used its buffers since something joined it by a look

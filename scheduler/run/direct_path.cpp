@@ -86,6 +86,7 @@ struct DirectPath::Submitter {
   uint32_t backend;
   backends::WaitList wait;
   bool observed = true;
+  bool* sent = nullptr;
   CommandTrace* trace = nullptr;
   std::span<const BufferUse> uses{};  // of kernels
   VendorLaunch* made = nullptr;       // gets what the vendor gets
@@ -111,6 +112,7 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
     for (const auto& segment : buffer.segments(use.begin, use.end)) {
       if (segment.places == 0 || segment.places & place_bit(place)) continue;
+      if (sent) *sent = true;
       // The queue is in-order: the kernel comes after. The host's copy stays as it is until a later
       // command, which waits for this one, changes it.
       if (const backends::ImageShape* shape = buffer.image()) {
@@ -201,6 +203,8 @@ Result<backends::CompletionPtr> DirectPath::note(Result<backends::CompletionPtr>
                                                  Submitter& submitter, Stream& stream,
                                                  const DeviceQueues::Turn& turn) {
   if (submitted) submitter.newest = *submitted;
+  // What was sent ahead must not come after what others will write there.
+  if (!submitted && submitter.newest) static_cast<void>(submitter.newest->wait());
   if (submitter.newest)
     stream.queues.submitted(submitter.backend, turn, std::move(submitter.newest));
   return submitted;
@@ -216,8 +220,8 @@ Result<backends::CompletionPtr> DirectPath::submit(const Work& work, Stream& str
     longer.push_back(turn.after);
     wait = longer;
   }
-  Submitter submitter{backends_,    *turn.queue, backend, wait, wanted.times || wanted.own_end,
-                      wanted.trace, wanted.uses};
+  Submitter submitter{backends_,   *turn.queue,  backend,    wait, wanted.times || wanted.own_end,
+                      wanted.sent, wanted.trace, wanted.uses};
   return note(std::visit(submitter, work), submitter, stream, turn);
 }
 
@@ -226,7 +230,7 @@ Result<backends::CompletionPtr> DirectPath::submit(const KernelWork& work, Strea
                                                    std::span<const BufferUse> uses, bool observed,
                                                    VendorLaunch& made) {
   TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
-  Submitter submitter{backends_, *turn.queue, backend, {}, observed, nullptr, uses, &made};
+  Submitter submitter{backends_, *turn.queue, backend, {}, observed, nullptr, nullptr, uses, &made};
   if (turn.after) submitter.wait = {&turn.after, 1};
   auto submitted = submitter(work);
   made.launch.observed = false;  // the next one need not be

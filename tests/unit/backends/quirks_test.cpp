@@ -29,6 +29,17 @@ TEST(Quirks, PoclBuildsAreDistinctPerDevice) {
   EXPECT_NE(first, vendor_build_options(quirks_of(pocl), "-DA=1", 1));
 }
 
+TEST(Quirks, NewerPoclsDevicesShareTheirBuilds) {
+  auto pocl = device("Portable Computing Language", "cpu-minimal-x", CL_DEVICE_TYPE_CPU, 1);
+  for (const char* version : {"6.0+debian", "7.1", "8.0-pre main-0-g5066640"}) {
+    pocl.driver_version = version;
+    EXPECT_TRUE(quirks_of(pocl).serial_builds) << version;
+    EXPECT_EQ(vendor_build_options(quirks_of(pocl), "-DA=1", 1), "-DA=1") << version;
+  }
+  pocl.driver_version = "5.0+debian";
+  EXPECT_TRUE(quirks_of(pocl).distinct_builds);
+}
+
 TEST(Quirks, WhatATrialShowsCountsMoreThanNames) {
   for (const char* name : {"basic-x", "cpu-minimal-x", "cpu-x", "what will be"}) {
     const auto pocl = device("Portable Computing Language", name, CL_DEVICE_TYPE_CPU, 1);

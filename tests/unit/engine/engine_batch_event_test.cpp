@@ -90,6 +90,30 @@ TEST_F(EngineBatchEvent, LaunchesWithEventsRepeat) {
   }
 }
 
+TEST_F(EngineBatchEvent, NobodyHasToAskThemForWhatHasFailed) {
+  for (const char* devices : {"d", "g", "h"}) {
+    for (const bool finishes : {true, false}) {
+      SCOPED_TRACE(std::string(devices) + (finishes ? ", finished" : ", read"));
+      start(devices, SplitMode::kNever);
+      kernel_.reset();
+      again = 0;
+      auto stream = engine->create_stream({});
+      const auto in = buffer(1), out = buffer(0), far = buffer(7);
+      for (uint32_t c = 0; c < 20; ++c) ASSERT_TRUE(wait(launch(*stream, in, out, c)));
+      ASSERT_GT(again, 10);
+      fakes[0]->fail_launches = 1;
+      launch(*stream, in, out, 50);
+      launch(*stream, in, far, 51);
+      launch(*stream, in, far, 52);
+      if (finishes) static_cast<void>(engine->finish(*stream));
+      std::vector<std::byte> bytes(kBytes);
+      const auto failed = enqueue(*stream, ReadWork{whole(out), 0, kBytes, bytes.data()}, {}, true);
+      ASSERT_FALSE(failed);
+      EXPECT_EQ(failed.error().code, CL_OUT_OF_RESOURCES);
+    }
+  }
+}
+
 TEST_F(EngineBatchEvent, WaitsEndWithTheirOwnLaunch) {
   // The device is held up in the launch after the one that is waited for.
   start("d", SplitMode::kNever);
@@ -164,9 +188,8 @@ TEST_F(EngineBatchEvent, WaitListsOfWhatIsAheadAnyway) {
     auto launched = enqueue(*stream, std::move(work), {last.get(), written->get()});
     ASSERT_TRUE(launched);
     last = *launched;
-    // A command of its own would be kept by its stream.
     if (c % 7 == 3) {
-      EXPECT_EQ((*written)->references(), 1u);
+      EXPECT_TRUE(node_of(**written).of_batch);
     }
     if (c % 7 != 6) continue;
     std::vector<std::byte> bytes(kBytes);

@@ -249,6 +249,63 @@ TEST_F(FailedContent, WhatFollowsARefusedCommandWaitsForWhatIsBeforeIt) {
   static_cast<void>(engine->finish(*stream));  // else its commands and it keep each other
 }
 
+TEST_F(FailedContent, WhatFollowsARefusedCommandHearsOfWhatIsBeforeIt) {
+  for (const char* devices : {"h", "d"}) {
+    SCOPED_TRACE(devices);
+    begin(devices, SplitMode::kNever);
+    auto a = buffer(2), b = buffer(5);
+    std::atomic<uint32_t> launches{0};
+    fakes[0]->fate = [&](FakeCall call) {
+      FakeFate fate;
+      if (call == FakeCall::kLaunch && launches++ == 0) {
+        fate.result = CL_OUT_OF_RESOURCES;
+        fate.done = 0;
+      } else if (call == FakeCall::kLaunch || call == FakeCall::kFinish) {
+        fate.refused = CL_DEVICE_NOT_AVAILABLE;
+      }
+      return fate;
+    };
+    ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+    EXPECT_FALSE(enqueue(*stream, map_kernel(a, b, 2)));
+    fakes[0]->fate = nullptr;
+    EXPECT_EQ(error_of(b), CL_OUT_OF_RESOURCES);
+  }
+}
+
+TEST_F(FailedContent, ReachesWhatAnotherDeviceCarriesOut) {
+  begin("dd", SplitMode::kNever);
+  auto a = buffer(2), b = buffer(5), c = buffer(6);
+  std::atomic<uint32_t> launches{0};
+  for (auto* fake : fakes) {
+    fake->fate = [&](FakeCall call) {
+      FakeFate fate;
+      if (call != FakeCall::kLaunch) return fate;
+      const uint32_t number = launches++;
+      if (number == 0) {
+        fate.result = CL_OUT_OF_RESOURCES;
+        fate.done = 0.5;
+      } else if (number == 1) {
+        fate.refused = CL_OUT_OF_RESOURCES;
+      }
+      return fate;
+    };
+  }
+  const auto failing = enqueue(*stream, map_kernel(a, b, 1));
+  ASSERT_TRUE(failing);
+  auto other = engine->create_stream({});
+  const auto next = enqueue(*other, map_kernel(b, c, 1), {failing->get()});
+  ASSERT_TRUE(next);
+  static_cast<void>(engine->finish(*other));
+  static_cast<void>(engine->finish(*stream));
+  // Where the first one was carried out anew, both have ended well.
+  if ((*failing)->status() < 0) {
+    EXPECT_LT((*next)->status(), 0);
+  } else {
+    EXPECT_EQ((*next)->status(), CL_COMPLETE);
+    EXPECT_EQ(read(*other, c), filled(22));
+  }
+}
+
 TEST_F(FailedContent, WhatIsBeingWrittenAnewIsNotHeldAgainstWhoComesBehind) {
   begin("d", SplitMode::kNever);
   auto a = buffer(2), b = buffer(5);
