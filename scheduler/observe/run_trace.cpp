@@ -109,14 +109,15 @@ void RunTrace::lost(uint32_t backend, const Error& why) {
   lane({process, kState}, "state", 0).slice("device", "is lost", now, now, args);
 }
 
-void RunTrace::outvoted(uint32_t backend, const std::string& kernel) {
+void RunTrace::voted(uint32_t backend, const std::string& kernel, uint64_t begin_ns,
+                     uint64_t end_ns, bool right) {
   if (!trace::on()) return;
   const DeviceHealth::Votes votes = backends_.health().votes(backend);
   const uint32_t process = device_process(backend, backends_.traits(backend));
-  const uint64_t now = now_ns();
   trace::Args args;
   args.add("kernel", kernel).add("votes", votes.all).add("outvoted", votes.wrong);
-  lane({process, kState}, "state", 0).slice("device", "is outvoted", now, now, args);
+  lane({process, kState}, "state", 0)
+      .slice("device", right ? "votes" : "is outvoted", begin_ns, end_ns, args);
 }
 
 void RunTrace::was_lost(uint32_t backend, uint64_t lost_ns, uint64_t now_ns) {

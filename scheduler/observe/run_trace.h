@@ -102,8 +102,10 @@ class RunTrace {
   void launched(const CommandTrace& command, uint64_t begin_ns, uint64_t end_ns, bool failed);
   /// The device takes no part from now on; and it does again.
   void lost(uint32_t backend, const Error& why);
-  /// Other devices have computed something else, and agreed.
-  void outvoted(uint32_t backend, const std::string& kernel);
+  /// The device has computed a launch that was voted on; not `right`: others have computed
+  /// something else, and agreed.
+  void voted(uint32_t backend, const std::string& kernel, uint64_t begin_ns, uint64_t end_ns,
+             bool right);
   void was_lost(uint32_t backend, uint64_t lost_ns, uint64_t now_ns);
 
  private:

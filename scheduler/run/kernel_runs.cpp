@@ -104,10 +104,9 @@ void KernelRuns::run_voted(const Ref<Node>& command, KernelPlan plan) {
     const auto devices = voters(work, command->stream->options().backends);
     Vote vote(parts_.backends, work, plan, std::move(uses), parts_.settings.verify.tolerance);
     if (devices.size() > 1) decided = vote.decide(*command->stream, devices);
-    for (const uint32_t backend : vote.right()) parts_.backends.health().note_vote(backend, true);
-    for (const uint32_t backend : vote.wrong()) {
-      parts_.backends.health().note_vote(backend, false);
-      parts_.trace.outvoted(backend, name);
+    for (const Vote::Outcome& outcome : vote.outcomes()) {
+      parts_.backends.health().note_vote(outcome.backend, outcome.right);
+      parts_.trace.voted(outcome.backend, name, outcome.begun_ns, outcome.ended_ns, outcome.right);
     }
     if (decided && !*decided) {
       tutti::log(level_without_vendors(LogLevel::kError), "verify: kernel {}: {}", name,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "scheduler/run/vendor_launch.h"
 
 namespace tutti::scheduler {
@@ -108,7 +109,7 @@ Status Vote::copy_content(Running& running) {
 }
 
 Result<Vote::Running> Vote::launch(Stream& stream, uint32_t backend) {
-  Running running{.backend = backend, .copies = {}, .completion = {}};
+  Running running{.backend = backend, .copies = {}, .completion = {}, .begun_ns = now_ns()};
   TUTTI_TRY(copy_content(running));
   TUTTI_ASSIGN(backends::Kernel * kernel,
                work_.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
@@ -160,6 +161,7 @@ void Vote::ask(Stream& stream, std::span<const uint32_t> devices) {
     backends_.health().note_success(one.backend);
     voters_.push_back(one.backend);
     ballots_.push_back(std::move(*ballot));
+    outcomes_.push_back({.backend = one.backend, .begun_ns = one.begun_ns, .ended_ns = now_ns()});
   }
 }
 
@@ -204,12 +206,13 @@ std::optional<Status> Vote::decide(Stream& stream, std::span<const uint32_t> dev
   }
   const bool several = std::any_of(voters_.begin(), voters_.end(),
                                    [&](uint32_t voter) { return voter != voters_.front(); });
+  if (!several || !winner) outcomes_.clear();
   if (!several) return std::nullopt;
   if (!winner) {
     return fail(CL_OUT_OF_RESOURCES, "no two devices agree on the result of a launch");
   }
   for (size_t i = 0; i < ballots_.size(); ++i) {
-    (agree(ballots_[i], ballots_[*winner]) ? right_ : wrong_).push_back(voters_[i]);
+    outcomes_[i].right = agree(ballots_[i], ballots_[*winner]);
   }
   return adopt(ballots_[*winner]);
 }

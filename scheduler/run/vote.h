@@ -66,9 +66,13 @@ class Vote {
   /// Asks devices in this order until the result is known and in the host's copies. An error where
   /// they do not agree. Absent: fewer than two could be asked, and nothing has changed.
   std::optional<Status> decide(Stream& stream, std::span<const uint32_t> devices);
-  /// Those that were outvoted, and those that were not; a device once for each of its ballots.
-  const std::vector<uint32_t>& wrong() const { return wrong_; }
-  const std::vector<uint32_t>& right() const { return right_; }
+  /// What a device has computed, once it is decided upon; a device once for each of its ballots.
+  struct Outcome {
+    uint32_t backend = 0;
+    uint64_t begun_ns = 0, ended_ns = 0;  // with its data's way there and back
+    bool right = false;                   // else it was outvoted
+  };
+  const std::vector<Outcome>& outcomes() const { return outcomes_; }
 
  private:
   struct Copy {
@@ -80,6 +84,7 @@ class Vote {
     uint32_t backend = 0;
     std::vector<Copy> copies;
     backends::CompletionPtr completion;
+    uint64_t begun_ns = 0;
   };
   /// What a device has computed: the bytes of each changed range.
   struct Ballot {
@@ -102,7 +107,7 @@ class Vote {
   const double tolerance_;
   std::vector<uint32_t> voters_;  // of the ballots
   std::vector<Ballot> ballots_;
-  std::vector<uint32_t> wrong_, right_;
+  std::vector<Outcome> outcomes_;  // of the ballots, but for what is known when it is decided
 };
 
 }  // namespace tutti::scheduler

@@ -7,6 +7,7 @@ usage: votes.py --build BUILD [--repeat "counters shared 3 *3"]
 """
 
 import argparse
+import collections
 import concurrent.futures
 import json
 import pathlib
@@ -22,17 +23,20 @@ NOT_VOTED = ("images",)
 def check(runner, scenario, memory, devices, which, show=False):
     """What is wrong, or nothing; and how often the device was outvoted."""
     name = f"{scenario}-{memory}-{devices}-{which.strip('*')}"
-    summary = runner.folder / f"{name}.json"
+    summary, trace = runner.folder / f"{name}.json", runner.folder / f"{name}.trace.json"
     status, output = runner.run(
         sweep.Case(scenario, memory), f"clEnqueueNDRangeKernel:1:{which}:wrong", show=show,
         more={"TUTTI_VERIFY": "vote", "TUTTI_SUMMARY": str(summary),
-              "POCL_DEVICES": " ".join(["basic"] * devices)})
+              "TUTTI_TRACE": str(trace), "POCL_DEVICES": " ".join(["basic"] * devices)})
     words = output.partition("\n")[0].split()
     if status != 0 or words[:1] not in (["right"], ["told"]):
         return f"status {status}; {' '.join(words)}", 0
     if devices > 2 and words[0] != "right":
         return f"with three devices, {' '.join(words)}", 0
     outvoted = [device["outvoted"] for device in json.loads(summary.read_text())["devices"]]
+    seen = collections.Counter(event.get("name") for event in json.loads(trace.read_text()))
+    if seen["is outvoted"] != sum(outvoted) or not seen["votes"]:
+        return f"the trace shows {seen['votes']} votes, {seen['is outvoted']} outvoted of {outvoted}", 0
     if any(outvoted[:1] + outvoted[2:]):
         return f"others were outvoted: {outvoted}", 0
     return None, outvoted[1]
