@@ -65,6 +65,8 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
     costs[i].rate = fit.rate();
     costs[i].irregularity = fit.irregularity();
     costs[i].measured = true;
+    const TimeFit whole = backends_.model().whole_fit(key, devices[i]);
+    if (whole.reliable(size)) costs[i].whole = call_seconds(devices[i]) + whole.predict(size);
     if (backends_.model().settled(key, devices[i])) settled |= uint64_t{1} << i;
     if (reference == devices.size() || better(i, reference)) reference = i;
   }
