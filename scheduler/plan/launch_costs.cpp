@@ -131,10 +131,8 @@ double LaunchCosts::transfers(const ArgumentSet& arguments, std::span<const Argu
   for (const ArgumentUse& use : uses) {
     const BufferView& view = arguments[use.argument].view;
     if (!view.buffer) continue;
-    for (const ByteRange& part : use.read_parts()) {
-      if (part.empty()) continue;
-      const ByteRange range{view.origin + part.begin, view.origin + part.end};
-      seconds += transfer(*view.buffer, {.range = range}, backend);
+    for (const ByteStrips& part : use.read_parts()) {
+      if (!part.empty()) seconds += transfer(*view.buffer, part.moved(view.origin), backend);
     }
     if (!use.write.empty() && !use.overwrites && use.merge == MergeMode::kDisjoint) {
       seconds += transfer(*view.buffer, use.write.moved(view.origin), backend);
