@@ -178,7 +178,7 @@ class Explainer {
     }
     result.only_atomics &= !result.atomics.empty();
     describe(
-        index, [](const ArgumentUse& use) { return use.read; }, unknown_read, result.read);
+        index, [](const ArgumentUse& use) { return use.read.range; }, unknown_read, result.read);
     describe(index, first_written, unknown_write, result.written);
     for (const auto& [slice, uses] : packages_) {
       const ArgumentUse* use = find(uses, index);

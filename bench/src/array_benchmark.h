@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -104,6 +105,21 @@ class KernelBenchmark : public ArrayBenchmark {
   std::vector<Kernel> kernels_;  // one per lane
 };
 
+/// Every launch goes on with what the one before has left.
+class RepeatedBenchmark : public ArrayBenchmark {
+ public:
+  Verdict verify(std::size_t launches) final;
+
+ protected:
+  /// What is expected becomes as it is before the first launch.
+  virtual void restart() = 0;
+  /// What is expected goes on by one launch.
+  virtual void advance() = 0;
+
+ private:
+  std::size_t expected_ = SIZE_MAX;  // launches
+};
+
 /// The elements of `part` in an array of `count` that has `per_group` elements for each work-group;
 /// the last group may be short. {0, count} where there is no part or no such number.
 struct Elements {
@@ -188,6 +204,33 @@ class Output final : public DeviceSide<T> {
   std::size_t per_group_;
   std::size_t padded_ = 0;
   std::vector<T> kept_;
+};
+
+/// Written by the host before every checked launch, changed in place, and compared with what is
+/// expected.
+template <typename T>
+class InOut final : public DeviceSide<T> {
+ public:
+  using DeviceSide<T>::DeviceSide;
+
+  std::vector<T> host;
+  std::vector<T> expected;
+
+  void create(const Session& session) override {
+    this->device_.emplace_back(session, CL_MEM_READ_WRITE, host.size());
+    found_.resize(host.size());
+  }
+  void upload(const Session& session, std::size_t lane, const Part*) const override {
+    this->device(lane).write(session, std::span(host));
+  }
+  void download(const Session& session, std::size_t lane, const Part*) override {
+    this->device(lane).read(session, std::span(found_));
+  }
+  Verdict compare() const override { return verify_equal<T>(found_, expected); }
+  bool divisible() const override { return false; }
+
+ private:
+  std::vector<T> found_;
 };
 
 /// Known to the device only; poisoned before every checked launch.

@@ -9,6 +9,7 @@
 #include "scheduler/access/dense_cover.h"
 #include "scheduler/access/domain_builder.h"
 #include "scheduler/access/split_rule.h"
+#include "scheduler/access/strided_accesses.h"
 
 namespace tutti::scheduler {
 
@@ -61,8 +62,8 @@ void keep_useful(const AccessDomain& domain, const AccessDomain::Values (&slices
   });
 }
 
-/// What slices [first, first + count) may write where writes repeat, within `range`.
-ByteStrips strips_of(const StridedWrites& strided, uint64_t first, uint64_t count,
+/// What slices [first, first + count) may touch where accesses repeat, within `range`.
+ByteStrips strips_of(const StridedAccesses& strided, uint64_t first, uint64_t count,
                      const ByteRange& range) {
   const Wide one = Wide{strided.step} * first;
   const Wide other = Wide{strided.step} * (first + count - 1);
@@ -94,7 +95,7 @@ void extend(ByteRange& range, const ByteRange& other) {
 
 uint64_t read_bytes(const std::vector<ArgumentUse>& uses) {
   uint64_t total = 0;
-  for (const ArgumentUse& use : uses) total += use.read.size() - use.unread.size();
+  for (const ArgumentUse& use : uses) total += use.bytes_read();
   return total;
 }
 
@@ -126,8 +127,9 @@ void find_unread(std::vector<Load>& loads, std::vector<ArgumentUse>& uses) {
 struct LaunchAccess::Impl {
   EvaluatedLaunch launch;
   std::optional<DenseCover> cover;
-  uint32_t split_dimension = 0;  // of the verdict, to which the rest refers
-  std::vector<StridedWrites> strided;
+  uint32_t split_dimension = 0;                // of the verdict, to which the rest refers
+  std::vector<StridedAccesses> strided;        // writes by window; empty: none is
+  std::vector<StridedAccesses> strided_loads;  // by window, where the launch may be split
   std::vector<MergeRegion> regions;
 
   void add_accesses(const LaunchShape& shape, std::span<const ArgumentValue> arguments);
@@ -323,6 +325,9 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
       impl->regions = std::move(along.regions);
     }
     if (!best) answer = std::move(refusal);
+    for (uint32_t i = 0; best && i < launch.windows.size(); ++i) {
+      impl->strided_loads.push_back(strided_accesses(launch, i, best->dimension, Accesses::kLoads));
+    }
   }
   if (!answer.split()) result.verdict_ = {MergeMode::kWhole, 0, answer.reason, answer.line};
   result.impl_ = std::move(impl);
@@ -345,6 +350,13 @@ void LaunchAccess::Impl::apply_verdict(uint64_t first, uint64_t count,
     if (strided[i].period == 0 || uses[i].write.empty()) continue;
     uses[i].write = strips_of(strided[i], first, count, uses[i].write.range);
   }
+  for (size_t i = 0; i < strided_loads.size(); ++i) {
+    if (strided_loads[i].period == 0 || uses[i].read.empty()) continue;
+    ArgumentUse rows = uses[i];
+    rows.unread = {};
+    rows.read = strips_of(strided_loads[i], first, count, uses[i].read.range);
+    if (rows.bytes_read() < uses[i].bytes_read()) uses[i] = rows;
+  }
   for (const MergeRegion& region : regions) {
     for (const uint32_t argument : region.arguments) {
       for (size_t i = 0; i < uses.size(); ++i) {
@@ -354,7 +366,10 @@ void LaunchAccess::Impl::apply_verdict(uint64_t first, uint64_t count,
         uses[i].merge = region.mode;
         extend(uses[i].write.range, {std::max(region.range.begin, window.origin) - window.origin,
                                      std::min(region.range.end - window.origin, window.size)});
-        if (region.mode == MergeMode::kAtomic) uses[i].read = uses[i].unread = {};
+        if (region.mode == MergeMode::kAtomic) {
+          uses[i].read = {};
+          uses[i].unread = {};
+        }
       }
     }
   }
@@ -434,7 +449,7 @@ std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_
     if (use.access->kind == AccessKind::kStore) continue;
     for (const ByteRange& range : touched_in_parts(use, values, dimension, slices)) {
       if (range.empty()) continue;
-      extend(out.read, range);
+      extend(out.read.range, range);
       loads.push_back({use.window, range});
     }
   }
@@ -451,8 +466,8 @@ std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_
       const Window& a = launch.windows[i];
       const Window& b = launch.windows[j];
       if (i == j || a.buffer != b.buffer || result[j].read.empty()) continue;
-      if (b.origin + result[j].read.begin < a.origin + write.end &&
-          a.origin + write.begin < b.origin + result[j].read.end) {
+      if (b.origin + result[j].read.range.begin < a.origin + write.end &&
+          a.origin + write.begin < b.origin + result[j].read.range.end) {
         use.overwrites = false;
       }
     }

@@ -55,25 +55,42 @@ struct ArgumentValue {
 
 /// Less travels along with what is beside it as fast as a second transfer begins.
 inline constexpr uint64_t kWorthLeavingOut = 64 * 1024;
+/// The same of what lies between two strips: a rectangle is one transfer.
+inline constexpr uint64_t kWorthLeavingOutOfRows = 256;
 
 /// What one package does to one argument, in bytes of its window.
 struct ArgumentUse {
   uint32_t argument = 0;
-  ByteRange read;    // loads (whole window where unknown): a bounding range
+  ByteStrips read;   // loads (whole window where unknown): bounding ranges
   ByteStrips write;  // stores and atomics: bounding ranges; what lies in between is untouched
   // Every byte of `write` is provably stored by the package, and the package reads none of them
   // through another argument: what was there before does not matter beyond `read`.
   bool overwrites = false;
   // Other than kDisjoint: the writes belong to one of regions(), and say what the launch writes.
   MergeMode merge = MergeMode::kDisjoint;
-  ByteRange unread{};  // within `read`: the largest piece of which nothing is loaded; or empty
-  /// What is to be moved for `read`: without `unread` where that is worth a second transfer, and
-  /// else the second range is empty.
-  std::array<ByteRange, 2> read_parts() const {
-    if (unread.size() < kWorthLeavingOut) return {read, ByteRange{}};
-    return {ByteRange{read.begin, unread.begin}, ByteRange{unread.end, read.end}};
+  // Within `read`, where that is one range: the largest piece of which nothing is loaded; or empty.
+  ByteRange unread{};
+  /// What is to be moved for `read`: strips where what lies in between is worth to be left out, and
+  /// without `unread` where that is worth a second transfer; else the second one is empty.
+  std::array<ByteStrips, 2> read_parts() const {
+    if (unread.size() >= kWorthLeavingOut) return read_around_unread();
+    const bool apart = read.strided() && read.period - read.length >= kWorthLeavingOutOfRows;
+    return {apart ? read : ByteStrips{.range = read.range}, ByteStrips{}};
   }
+  /// Calls visit(begin, end) for all pieces of which something may be loaded, ascending.
+  template <typename Visit>
+  void for_each_read(Visit&& visit) const {
+    if (unread.empty()) return read.for_each(visit);
+    for (const ByteStrips& part : read_around_unread()) part.for_each(visit);
+  }
+  uint64_t bytes_read() const { return read.size() - unread.size(); }
   bool operator==(const ArgumentUse&) const = default;
+
+ private:
+  std::array<ByteStrips, 2> read_around_unread() const {
+    return {ByteStrips{.range = {read.range.begin, unread.begin}},
+            ByteStrips{.range = {unread.end, read.range.end}}};
+  }
 };
 
 /// May this launch be split, how, and if not, why.

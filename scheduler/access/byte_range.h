@@ -32,6 +32,10 @@ struct ByteStrips {
     return strided() ? static_cast<uint64_t>(index_of(range.end - 1) - index_of(range.begin)) + 1
                      : 1;
   }
+  /// Bytes in all strips.
+  uint64_t size() const {
+    return strided() && !empty() ? bytes_below(range.end) - bytes_below(range.begin) : range.size();
+  }
   /// Calls visit(begin, end) for each strip within [from, to), ascending.
   template <typename Visit>
   void for_each_in(uint64_t from, uint64_t to, Visit&& visit) const {
@@ -65,6 +69,13 @@ struct ByteStrips {
     const int64_t distance = static_cast<int64_t>(position) - phase;
     const auto step = static_cast<int64_t>(period);
     return distance >= 0 ? distance / step : -((step - 1 - distance) / step);
+  }
+  /// Of all strips from the one of number 0 on.
+  uint64_t bytes_below(uint64_t position) const {
+    const int64_t index = index_of(position);
+    const int64_t within =
+        static_cast<int64_t>(position) - phase - index * static_cast<int64_t>(period);
+    return static_cast<uint64_t>(index) * length + std::min(static_cast<uint64_t>(within), length);
   }
 };
 

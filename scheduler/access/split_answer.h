@@ -11,9 +11,10 @@
 
 namespace tutti::scheduler {
 
-/// The writes to one window that repeat: slice s touches only bytes x of the window with
-/// x mod period in [step·s + begin, step·s + end) mod period, and for two slices these differ.
-struct StridedWrites {
+/// Accesses to one window that repeat: slice s touches only bytes x of the window with
+/// x mod period in [step·s + begin, step·s + end) mod period. If they are writes, these differ for
+/// two slices.
+struct StridedAccesses {
   int64_t period = 0;  // 0: not strided
   int64_t step = 0;
   int64_t begin = 0;
@@ -22,11 +23,11 @@ struct StridedWrites {
 
 struct SplitAnswer {
   MergeMode mode = MergeMode::kWhole;
-  std::string reason;                  // in words, either way
-  uint32_t line = 0;                   // of the source that forbids it, 0 = none
-  std::vector<StridedWrites> strided;  // per window of the launch; empty: none is
-  std::vector<MergeRegion> regions;    // kAtomic and kDiff
-  bool alone = false;                  // kDiff: some region is; then everything written is in one
+  std::string reason;                    // in words, either way
+  uint32_t line = 0;                     // of the source that forbids it, 0 = none
+  std::vector<StridedAccesses> strided;  // per window of the launch; empty: none is
+  std::vector<MergeRegion> regions;      // kAtomic and kDiff
+  bool alone = false;                    // kDiff: some region is; then everything written is in one
 
   bool split() const { return mode != MergeMode::kWhole; }
 };

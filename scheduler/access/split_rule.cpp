@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "scheduler/access/merge_rule.h"
-#include "scheduler/access/strided_writes.h"
+#include "scheduler/access/strided_accesses.h"
 
 namespace tutti::scheduler {
 
@@ -281,13 +281,6 @@ bool alone(const EvaluatedLaunch& launch, uint32_t window, bool with_loads) {
   });
 }
 
-/// No strip ends within a pixel.
-bool whole_units(const StridedWrites& strided, const Window& window) {
-  const auto unit = static_cast<int64_t>(window.unit);
-  return strided.period % unit == 0 && strided.step % unit == 0 && strided.begin % unit == 0 &&
-         strided.end % unit == 0;
-}
-
 }  // namespace
 
 SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
@@ -302,8 +295,9 @@ SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
   for (uint32_t i = 0; i < launch.windows.size(); ++i) {
     if (!boxes.refusals()[i]) continue;
     if (alone(launch, i, with_loads[i])) {
-      const StridedWrites strided = strided_writes(launch, i, dimension, with_loads[i]);
-      if (strided.period != 0 && whole_units(strided, launch.windows[i])) {
+      const StridedAccesses strided = strided_accesses(
+          launch, i, dimension, with_loads[i] ? Accesses::kAll : Accesses::kWrites);
+      if (strided.period != 0) {
         answer.strided.resize(launch.windows.size());
         answer.strided[i] = strided;
         answer.reason = "writes of argument " +

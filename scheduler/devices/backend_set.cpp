@@ -30,13 +30,16 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
       count_(real_count_) {
   std::move(backends.begin(), backends.begin() + real_count_, backends_.begin());
   if (real_count_ == 1) health_.set_alone();
+  std::vector<uint32_t> in_host;
   for (uint32_t i = 0; i < real_count_; ++i) {
     model_.set_device(i, identity_of(traits(i)));
     health_.set_name(i, traits(i).device_name);
     limit_memory(i);
     memory_apart_ |= !traits(i).shares_host_memory;
     all_synchronous_ &= traits(i).synchronous && traits(i).shares_host_memory;
+    if (traits(i).shares_host_memory) in_host.push_back(i);
   }
+  if (in_host.size() > 1) model_.set_neighbours(std::move(in_host));
 }
 
 TransferTimer::TransferTimer(BackendSet& backends, uint32_t backend)

@@ -208,7 +208,7 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
         const double seconds = static_cast<double>(times->ended - times->started) * 1e-9;
         parts_.summary.measured_whole(name, key, items, command->backend, seconds);
         if (sampled) {
-          parts_.model.add(key, command->backend, items, seconds, name);
+          parts_.model.add_whole(key, command->backend, items, seconds, name);
           keep_if_due(parts_.model, parts_.workers);
         }
       }

@@ -11,6 +11,9 @@
 namespace tutti::scheduler {
 namespace {
 
+// Of memory that no driver pins: what a processor's cache holds. A large block would be new memory
+// each time, and take several times as long to get as to copy.
+constexpr uint64_t kPlainBlock = 512 << 10;
 constexpr uint64_t kWorthPinnedStaging = 1
                                          << 20;  // bytes: less is copied by the driver in that time
 
@@ -89,7 +92,10 @@ Status move_between(BackendSet& backends, const DeviceCopy& from, const DeviceCo
   };
   // Rows of an image in one piece, where several fit.
   const uint64_t row = image ? image->second_pitch() : 1;
-  const uint64_t step = row < kTransferBlock ? kTransferBlock / row * row : kTransferBlock;
+  const bool pins = backends.traits(from.backend).pins_host_memory ||
+                    backends.traits(to.backend).pins_host_memory;
+  const uint64_t most = pins ? kTransferBlock : kPlainBlock;
+  const uint64_t step = row < most ? most / row * row : most;
   std::array<Stage, 2> stages{Stage(backends, to.backend), Stage(backends, to.backend)};
   Status status;
   size_t next = 0;

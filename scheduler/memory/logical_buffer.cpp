@@ -313,21 +313,11 @@ void LogicalBuffer::add_copy(Place place, uint64_t begin, uint64_t end) {
 
 std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place,
                                                                  const ByteStrips& strips) const {
-  std::vector<ResidencyMap::Segment> missing =
-      map_.missing_at(place, strips.range.begin, strips.range.end);
-  if (strips.strided()) {
-    std::vector<ResidencyMap::Segment> within;
-    for (const auto& segment : missing) {
-      strips.for_each_in(segment.begin, segment.end, [&](uint64_t begin, uint64_t end) {
-        within.push_back({begin, end, segment.places});
-      });
-    }
-    missing = std::move(within);
-  }
+  std::vector<ResidencyMap::Segment> missing = map_.missing_at(place, strips);
   // What a launch in progress writes at this place is newer than any copy elsewhere: leave it out.
   for (const LaunchWrite& write : writes_) {
     if (missing.empty()) break;
-    if (write.place != place) continue;
+    if (write.place != place || apart(write.strips, strips)) continue;
     std::vector<ResidencyMap::Segment> rest;
     for (const auto& segment : missing) {
       uint64_t kept = segment.begin;
@@ -395,9 +385,7 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     if (!thrown) status = thrown;
     lock.lock();
     if (status) {
-      update_map([&](ResidencyMap& map) {
-        moving.for_each([&](uint64_t from, uint64_t to) { map.add_copy(place, from, to); });
-      });
+      update_map([&](ResidencyMap& map) { map.add_copy(place, moving); });
       if (moved) *moved += rows.length() * rows.count;
     }
     transferred_locked(place, begin, end);

@@ -83,8 +83,7 @@ void LogicalBuffer::end_writes(const void* launch, bool discard) {
 
 void LogicalBuffer::show_locked(const LaunchWrite& write) {
   update_map([&](ResidencyMap& map) TUTTI_REQUIRES(mutex_) {
-    write.strips.for_each(
-        [&](uint64_t begin, uint64_t end) { map.set_exclusive(write.place, begin, end); });
+    map.set_exclusive(write.place, write.strips);
     std::erase_if(writes_, [&](const LaunchWrite& copy) TUTTI_REQUIRES(mutex_) {
       const ByteRange& range = copy.strips.range;
       if (!copy.copy || copy.launch != write.launch || apart(write.strips, {range})) return false;
@@ -146,9 +145,7 @@ bool LogicalBuffer::drop_copy(Place place, const ByteStrips& given) {
     strips.for_each_in(segment.begin, segment.end, [&](uint64_t, uint64_t) { kept = false; });
   }
   if (!kept) return false;
-  update_map([&](ResidencyMap& map) {
-    strips.for_each([&](uint64_t begin, uint64_t end) { map.drop_copy(place, begin, end); });
-  });
+  update_map([&](ResidencyMap& map) { map.drop_copy(place, strips); });
   return true;
 }
 
@@ -164,7 +161,9 @@ std::vector<ByteRange> LogicalBuffer::lose(uint32_t backend) {
       lost.push_back({segment.begin, segment.end});
       continue;
     }
-    update_map([&](ResidencyMap& map) { map.drop_copy(place, segment.begin, segment.end); });
+    update_map([&](ResidencyMap& map) {
+      map.drop_copy(place, {.range = {segment.begin, segment.end}});
+    });
   }
   return lost;
 }

@@ -2,15 +2,9 @@
 #include "scheduler/memory/residency_map.h"
 
 #include <algorithm>
-#include <boost/icl/interval_map.hpp>
-#include <utility>
 
 namespace tutti::scheduler {
 namespace {
-
-using Interval = boost::icl::right_open_interval<uint64_t>;
-using Map = boost::icl::interval_map<uint64_t, PlaceSet, boost::icl::partial_absorber, std::less,
-                                     boost::icl::inplace_plus, boost::icl::inter_section, Interval>;
 
 void append(std::vector<ResidencyMap::Segment>& segments, uint64_t begin, uint64_t end,
             PlaceSet places) {
@@ -23,62 +17,26 @@ void append(std::vector<ResidencyMap::Segment>& segments, uint64_t begin, uint64
 
 }  // namespace
 
-/// Only ranges with content are in the map, so no mapped set is empty.
-struct ResidencyMap::Pieces {
-  Map map;
-};
-
-ResidencyMap::ResidencyMap(uint64_t size) : size_(size) {}
-ResidencyMap::ResidencyMap(const ResidencyMap& other)
-    : size_(other.size_),
-      whole_(other.whole_),
-      in_pieces_(other.in_pieces_),
-      pieces_(other.in_pieces_ ? std::make_unique<Pieces>(*other.pieces_) : nullptr) {}
-ResidencyMap::ResidencyMap(ResidencyMap&&) noexcept = default;
-ResidencyMap& ResidencyMap::operator=(ResidencyMap other) noexcept {
-  std::swap(size_, other.size_);
-  std::swap(whole_, other.whole_);
-  std::swap(in_pieces_, other.in_pieces_);
-  std::swap(pieces_, other.pieces_);
-  return *this;
+std::size_t ResidencyMap::piece_at(uint64_t position) const {
+  const auto found =
+      std::upper_bound(pieces_.begin(), pieces_.end(), position,
+                       [](uint64_t value, const Piece& piece) { return value < piece.end; });
+  return static_cast<std::size_t>(found - pieces_.begin());
 }
-ResidencyMap::~ResidencyMap() = default;
 
 template <typename Visit>
 void ResidencyMap::for_each(uint64_t begin, uint64_t end, Visit&& visit) const {
   end = cut(end);
   if (begin >= end) return;
-  if (!in_pieces_) {
-    if (whole_ != 0) visit(begin, end, whole_);
+  if (pieces_.empty()) {
+    visit(begin, end, whole_);
     return;
   }
-  const auto [first, last] = pieces_->map.equal_range(Interval(begin, end));
-  for (auto it = first; it != last; ++it) {
-    visit(std::max(begin, it->first.lower()), std::min(end, it->first.upper()), it->second);
+  for (std::size_t i = piece_at(begin); begin < end; ++i) {
+    const uint64_t until = std::min(end, pieces_[i].end);
+    visit(begin, until, pieces_[i].places);
+    begin = until;
   }
-}
-
-ResidencyMap::Pieces& ResidencyMap::pieces() {
-  if (!in_pieces_) {
-    if (!pieces_) pieces_ = std::make_unique<Pieces>();
-    pieces_->map.clear();
-    if (whole_ != 0) pieces_->map.set({Interval(0, size_), whole_});
-    in_pieces_ = true;
-  }
-  return *pieces_;
-}
-
-void ResidencyMap::unite() {
-  if (!in_pieces_) return;
-  const Map& map = pieces_->map;
-  if (map.empty()) {
-    whole_ = 0;
-  } else if (map.begin()->first == Interval(0, size_)) {
-    whole_ = map.begin()->second;
-  } else {
-    return;
-  }
-  in_pieces_ = false;
 }
 
 bool ResidencyMap::valid_at(Place place, uint64_t begin, uint64_t end) const {
@@ -87,97 +45,112 @@ bool ResidencyMap::valid_at(Place place, uint64_t begin, uint64_t end) const {
 
 PlaceSet ResidencyMap::valid_everywhere_in(uint64_t begin, uint64_t end) const {
   PlaceSet common = kEverywhere;
-  for_each(begin, end, [&](uint64_t, uint64_t, PlaceSet places) { common &= places; });
+  for_each(begin, end, [&](uint64_t, uint64_t, PlaceSet places) {
+    if (places != 0) common &= places;
+  });
   return common;
 }
 
 bool ResidencyMap::undefined(uint64_t begin, uint64_t end) const {
   bool content = false;
-  for_each(begin, end, [&](uint64_t, uint64_t, PlaceSet) { content = true; });
+  for_each(begin, end, [&](uint64_t, uint64_t, PlaceSet places) { content |= places != 0; });
   return !content;
 }
 
-std::vector<ResidencyMap::Segment> ResidencyMap::missing_at(Place place, uint64_t begin,
-                                                            uint64_t end) const {
+std::vector<ResidencyMap::Segment> ResidencyMap::missing_at(Place place,
+                                                            const ByteStrips& strips) const {
   std::vector<Segment> result;
-  for_each(begin, end, [&](uint64_t from, uint64_t to, PlaceSet places) {
-    if ((places & place_bit(place)) == 0) append(result, from, to, places);
+  for_each(strips.range.begin, strips.range.end, [&](uint64_t from, uint64_t to, PlaceSet places) {
+    if (places == 0 || (places & place_bit(place)) != 0) return;
+    strips.for_each_in(from, to,
+                       [&](uint64_t begin, uint64_t end) { append(result, begin, end, places); });
   });
   return result;
 }
 
 std::vector<ResidencyMap::Segment> ResidencyMap::segments(uint64_t begin, uint64_t end) const {
   std::vector<Segment> result;
-  uint64_t position = begin;
-  for_each(begin, end, [&](uint64_t from, uint64_t to, PlaceSet places) {
-    if (position < from) append(result, position, from, 0);
-    append(result, from, to, places);
-    position = to;
-  });
-  if (position < cut(end)) append(result, position, cut(end), 0);
+  for_each(begin, end,
+           [&](uint64_t from, uint64_t to, PlaceSet places) { append(result, from, to, places); });
   return result;
 }
 
-void ResidencyMap::add_copy(Place place, uint64_t begin, uint64_t end) {
-  end = cut(end);
-  const PlaceSet bit = place_bit(place);
+template <typename Change>
+void ResidencyMap::change(const ByteStrips& strips, Change&& change) {
+  const uint64_t begin = strips.range.begin;
+  const uint64_t end = cut(strips.range.end);
   if (begin >= end) return;
-  if (!in_pieces_) {
-    if (whole_ == 0 || (whole_ & bit) != 0) return;
-    if (begin == 0 && end == size_) {
-      whole_ |= bit;
+  if (pieces_.empty()) {
+    if (!strips.strided() && begin == 0 && end == size_) {
+      whole_ = change(whole_);
       return;
     }
+    if (change(whole_) == whole_) return;
+    pieces_.push_back({size_, whole_});
   }
-  std::vector<Segment> changed;
-  for_each(begin, end, [&](uint64_t from, uint64_t to, PlaceSet places) {
-    if ((places & bit) == 0) changed.push_back({from, to, places | bit});
-  });
-  if (changed.empty()) return;
-  Map& map = pieces().map;
-  for (const Segment& segment : changed) {
-    map.set({Interval(segment.begin, segment.end), segment.places});
+  // With its neighbours, which may become one with what changes.
+  std::size_t first = piece_at(begin);
+  if (first > 0) --first;
+  const std::size_t last = std::min(piece_at(end - 1) + 1, pieces_.size() - 1);
+  std::vector<Piece> made;
+  made.reserve(last - first + 3);
+  const auto add = [&made](uint64_t until, PlaceSet places) {
+    if (!made.empty() && made.back().places == places) {
+      made.back().end = until;
+    } else {
+      made.push_back({until, places});
+    }
+  };
+  uint64_t at = first > 0 ? pieces_[first - 1].end : 0;
+  for (std::size_t i = first; i <= last; ++i) {
+    const Piece piece = pieces_[i];
+    strips.for_each_in(at, std::min(piece.end, end), [&](uint64_t from, uint64_t to) {
+      if (from > at) add(from, piece.places);
+      add(to, change(piece.places));
+      at = to;
+    });
+    if (piece.end > at) add(piece.end, piece.places);
+    at = piece.end;
   }
-  unite();
-}
-
-void ResidencyMap::set_places(PlaceSet places, uint64_t begin, uint64_t end) {
-  end = cut(end);
-  if (begin >= end) return;
-  if (begin == 0 && end == size_) {
-    whole_ = places;
-    in_pieces_ = false;
+  if (made.size() == 1 && first == 0 && last + 1 == pieces_.size()) {
+    whole_ = made.front().places;
+    pieces_.clear();
     return;
   }
-  if (!in_pieces_ && whole_ == places) return;
-  pieces().map.set({Interval(begin, end), places});
-  unite();
+  const auto to = pieces_.begin() + static_cast<std::ptrdiff_t>(first);
+  const std::size_t before = last - first + 1;
+  const std::size_t kept = std::min(before, made.size());
+  const auto rest = std::copy_n(made.begin(), kept, to);
+  if (before > kept) {
+    pieces_.erase(rest, rest + static_cast<std::ptrdiff_t>(before - kept));
+  } else {
+    pieces_.insert(rest, made.begin() + static_cast<std::ptrdiff_t>(kept), made.end());
+  }
 }
 
-std::vector<ResidencyMap::Segment> ResidencyMap::drop_copy(Place place, uint64_t begin,
-                                                           uint64_t end) {
-  std::vector<Segment> lost;
-  std::vector<Segment> changed;
+void ResidencyMap::add_copy(Place place, const ByteStrips& strips) {
   const PlaceSet bit = place_bit(place);
-  for_each(begin, end, [&](uint64_t from, uint64_t to, PlaceSet places) {
-    if (places == bit) append(lost, from, to, 0);
-    if ((places & bit) != 0) changed.push_back({from, to, places & ~bit});
+  change(strips, [bit](PlaceSet places) { return places != 0 ? places | bit : 0; });
+}
+
+void ResidencyMap::set_places(PlaceSet places, const ByteStrips& strips) {
+  if (!strips.strided() && strips.range.begin == 0 && strips.range.end >= size_) {
+    whole_ = places;
+    pieces_.clear();
+    return;
+  }
+  change(strips, [places](PlaceSet) { return places; });
+}
+
+std::vector<ResidencyMap::Segment> ResidencyMap::drop_copy(Place place, const ByteStrips& strips) {
+  std::vector<Segment> lost;
+  const PlaceSet bit = place_bit(place);
+  for_each(strips.range.begin, strips.range.end, [&](uint64_t from, uint64_t to, PlaceSet places) {
+    if (places != bit) return;
+    strips.for_each_in(from, to,
+                       [&](uint64_t begin, uint64_t end) { append(lost, begin, end, 0); });
   });
-  if (changed.empty()) return lost;
-  if (!in_pieces_ && changed.front().begin == 0 && changed.front().end == size_) {
-    whole_ &= ~bit;
-    return lost;
-  }
-  Map& map = pieces().map;
-  for (const Segment& segment : changed) {
-    const Interval range(segment.begin, segment.end);
-    if (segment.places == 0) {
-      map.erase(range);
-    } else {
-      map.set({range, segment.places});
-    }
-  }
-  unite();
+  change(strips, [bit](PlaceSet places) { return places & ~bit; });
   return lost;
 }
 

@@ -19,7 +19,11 @@ constexpr uint32_t kLongestInterval = 8192;
 constexpr double kOutlier = 1.5;
 constexpr uint64_t kFlushInterval = 1'000'000'000;  // ns
 constexpr const char* kGainOf = "gain of several devices: ";
+constexpr const char* kWholeOf = "whole launches of ";
 constexpr size_t kMostUnwritten = 64;  // samples of one kernel on one device
+
+/// Under which a kernel's whole launches on neighbours are kept.
+uint64_t whole_key(uint64_t kernel) { return kernel ^ 0x8d5f3a1c96e2b740ull; }
 
 }  // namespace
 
@@ -48,6 +52,15 @@ void PerformanceModel::set_device(uint32_t device, std::string identity) {
   devices_[device] = std::move(identity);
 }
 
+void PerformanceModel::set_neighbours(std::vector<uint32_t> devices) {
+  MutexLock lock(mutex_);
+  neighbours_ = std::move(devices);
+}
+
+bool PerformanceModel::has_neighbours(uint32_t device) const {
+  return std::find(neighbours_.begin(), neighbours_.end(), device) != neighbours_.end();
+}
+
 PerformanceModel::History& PerformanceModel::history(uint64_t kernel, uint32_t device) {
   History& history = histories_[{kernel, device}];
   if (!history.looked_up) {
@@ -69,6 +82,16 @@ void PerformanceModel::add(uint64_t kernel, uint32_t device, uint64_t items, dou
                            const std::string& name) {
   const Sample whole{static_cast<double>(items), seconds};
   add_packages(kernel, device, {&whole, 1}, name);
+}
+
+void PerformanceModel::add_whole(uint64_t kernel, uint32_t device, uint64_t items, double seconds,
+                                 const std::string& name) {
+  add(kernel, device, items, seconds, name);
+  const auto neighbours = [&] {
+    MutexLock lock(mutex_);
+    return has_neighbours(device);
+  };
+  if (neighbours()) add(whole_key(kernel), device, items, seconds, kWholeOf + name);
 }
 
 void PerformanceModel::add_packages(uint64_t kernel, uint32_t device,
@@ -118,6 +141,11 @@ std::optional<double> PerformanceModel::speed(uint64_t kernel, uint32_t device) 
 TimeFit PerformanceModel::fit(uint64_t kernel, uint32_t device) {
   MutexLock lock(mutex_);
   return history(kernel, device).fit;
+}
+
+TimeFit PerformanceModel::whole_fit(uint64_t kernel, uint32_t device) {
+  MutexLock lock(mutex_);
+  return has_neighbours(device) ? history(whole_key(kernel), device).fit : TimeFit();
 }
 
 bool PerformanceModel::settled(uint64_t kernel, uint32_t device) {

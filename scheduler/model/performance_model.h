@@ -34,11 +34,17 @@ class PerformanceModel {
   void remember_in(std::string file);
   /// Who device number `device` is, across runs: model, driver, units.
   void set_device(uint32_t device, std::string identity);
+  /// These devices share the host's memory and caches with each other, and may slow each other
+  /// down: what they need for packages of a split says little of what they need alone.
+  void set_neighbours(std::vector<uint32_t> devices);
 
   /// A whole launch: `items` work-items took `seconds` on `device`. `name` is for people who read
   /// the store.
   void add(uint64_t kernel, uint32_t device, uint64_t items, double seconds,
            const std::string& name = {});
+  /// The same of a kernel; of neighbours it is also kept apart from what packages take.
+  void add_whole(uint64_t kernel, uint32_t device, uint64_t items, double seconds,
+                 const std::string& name = {});
   /// A device's part of a launch, package by package.
   void add_packages(uint64_t kernel, uint32_t device, std::span<const Sample> packages,
                     const std::string& name = {});
@@ -47,6 +53,8 @@ class PerformanceModel {
   std::optional<double> speed(uint64_t kernel, uint32_t device);
   /// Everything known; empty() before the first sample.
   TimeFit fit(uint64_t kernel, uint32_t device);
+  /// What is known of whole launches on neighbours; empty() of other devices.
+  TimeFit whole_fit(uint64_t kernel, uint32_t device);
   /// Seen more than once. Before that, a slow one may be an outlier.
   bool settled(uint64_t kernel, uint32_t device);
   /// Does a further sample tell something new? Whoever is told true is to add one. False once three
@@ -106,6 +114,7 @@ class PerformanceModel {
   };
 
   History& history(uint64_t kernel, uint32_t device) TUTTI_REQUIRES(mutex_);
+  bool has_neighbours(uint32_t device) const TUTTI_REQUIRES(mutex_);
   std::optional<double> ratio(uint32_t device, uint32_t other) TUTTI_REQUIRES(mutex_);
   /// Null where there is none.
   ModelStore* store() TUTTI_REQUIRES(store_mutex_);
@@ -116,6 +125,7 @@ class PerformanceModel {
   std::unordered_map<Key, Ratio, Hash> ratios_ TUTTI_GUARDED_BY(mutex_);
   uint64_t total_samples_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> devices_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<uint32_t> neighbours_ TUTTI_GUARDED_BY(mutex_);
   struct Gain {
     double seconds = 0;
     std::string name;

@@ -48,7 +48,7 @@ struct UseFinder {
     };
     for (const ArgumentUse& whole : plan->access->whole()) {
       add_untouched(whole.argument);
-      if (!whole.read.empty()) add(whole.argument, whole.read, false, true);
+      if (!whole.read.empty()) add(whole.argument, whole.read.range, false, true);
       if (!whole.write.empty()) add(whole.argument, whole.write.range, true, !whole.overwrites);
       if (whole.read.empty() && whole.write.empty()) add(whole.argument, {}, false, false);
     }

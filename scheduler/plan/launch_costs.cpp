@@ -65,6 +65,8 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
     costs[i].rate = fit.rate();
     costs[i].irregularity = fit.irregularity();
     costs[i].measured = true;
+    const TimeFit whole = backends_.model().whole_fit(key, devices[i]);
+    if (whole.reliable(size)) costs[i].whole = call_seconds(devices[i]) + whole.predict(size);
     if (backends_.model().settled(key, devices[i])) settled |= uint64_t{1} << i;
     if (reference == devices.size() || better(i, reference)) reference = i;
   }
@@ -129,10 +131,8 @@ double LaunchCosts::transfers(const ArgumentSet& arguments, std::span<const Argu
   for (const ArgumentUse& use : uses) {
     const BufferView& view = arguments[use.argument].view;
     if (!view.buffer) continue;
-    for (const ByteRange& part : use.read_parts()) {
-      if (part.empty()) continue;
-      const ByteRange range{view.origin + part.begin, view.origin + part.end};
-      seconds += transfer(*view.buffer, {.range = range}, backend);
+    for (const ByteStrips& part : use.read_parts()) {
+      if (!part.empty()) seconds += transfer(*view.buffer, part.moved(view.origin), backend);
     }
     if (!use.write.empty() && !use.overwrites && use.merge == MergeMode::kDisjoint) {
       seconds += transfer(*view.buffer, use.write.moved(view.origin), backend);

@@ -4,7 +4,9 @@
 // Seconds. Stateless beside the model; thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "scheduler/access/access_eval.h"
@@ -17,7 +19,7 @@ namespace tutti::scheduler {
 /// What hosts and links reach at least, for what is not measured.
 inline constexpr double kLinkBytesPerSecond = 6e9;
 
-/// Computing alone: t(items) = startup + items / rate.
+/// Computing: t(items) = startup + items / rate.
 struct ComputeCost {
   double startup = 0;       // that of the call included
   double call = 0;          // what the call takes, while the device may still do other things
@@ -25,7 +27,10 @@ struct ComputeCost {
   double irregularity = 0;  // of the known times
   bool measured = false;    // of this kernel, on this device
   double wait = 0;          // until the device is free, once the data are there
-  double seconds(double items) const { return startup + items / rate; }
+  // Of a whole launch of the items that were asked about, where such launches are known.
+  double whole = std::numeric_limits<double>::infinity();
+  /// Of a whole launch. No device is slower alone than beside its neighbours.
+  double seconds(double items) const { return std::min(startup + items / rate, whole); }
 };
 
 /// Arguments that some store or atomic of the kernel may reach, as bits (argument 63 stands for all

@@ -77,7 +77,7 @@ void Planner::find_waits(const KernelWork& work, KernelPlan& plan, uint64_t read
     for (const ArgumentUse& use : exact->whole()) {
       const BufferView& view = (*work.arguments)[use.argument].view;
       if (!view.buffer) continue;
-      if (!use.read.empty()) wait_for(view, use.read);
+      if (!use.read.empty()) wait_for(view, use.read.range);
       if (!use.write.empty()) wait_for(view, use.write.range);
     }
   } else {

@@ -48,7 +48,8 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
                              : seconds_between(start, end);
   std::tie(ran.start_ns, ran.end_ns) =
       measured_interval(times, start, end).value_or(std::pair(start, end));
-  backends_.model().add(model_key(work), backend, items, seconds, work.kernel->summary().name);
+  backends_.model().add_whole(model_key(work), backend, items, seconds,
+                              work.kernel->summary().name);
   note_changes(uses, backend);
   return {};
 }

@@ -11,8 +11,7 @@ namespace {
 bool needs_before(const PackageUse& use, std::span<const PackageUse> uses) {
   if (use.write.empty()) return false;
   return !use.overwrites || std::any_of(uses.begin(), uses.end(), [&](const PackageUse& other) {
-    return other.buffer == use.buffer && !other.read.empty() &&
-           !apart(use.write, {.range = other.read});
+    return other.buffer == use.buffer && !other.read.empty() && !apart(use.write, other.read);
   });
 }
 
@@ -32,13 +31,11 @@ std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan
     if (!use.write.empty() && (!plan.split || use.merge == MergeMode::kDisjoint)) {
       one.write = use.write.moved(view.origin);
     }
-    const auto read = [&](const ByteRange& part) {
-      return ByteRange{view.origin + part.begin, view.origin + part.end};
-    };
     const auto [part, other] = use.read_parts();
-    if (!part.empty()) one.read = read(part);
+    if (!part.empty()) one.read = part.moved(view.origin);
     if (other.empty()) continue;
-    PackageUse more{one.buffer, one.place, read(other), {}, false, false, use.argument};
+    PackageUse more{one.buffer, one.place,   other.moved(view.origin), {}, false,
+                    false,      use.argument};
     uses.push_back(more);
   }
   return uses;
@@ -51,7 +48,7 @@ void find_ways(std::span<PackageUse> uses) {
       const auto missing = use.buffer->missing(use.place, strips);
       return (use.place == kHostPlace ? missing.bytes : missing.elsewhere) > 0;
     };
-    use.into_host = comes({.range = use.read}) || (!use.overwrites && comes(use.write));
+    use.into_host = comes(use.read) || (!use.overwrites && comes(use.write));
   }
 }
 

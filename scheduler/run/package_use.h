@@ -18,7 +18,7 @@ namespace tutti::scheduler {
 struct PackageUse {
   LogicalBuffer* buffer = nullptr;
   Place place = kHostPlace;
-  ByteRange read;
+  ByteStrips read;
   ByteStrips write;
   bool overwrites = false;
   // What it needs has to be brought to the host's copy first, there to stay or on its way.

@@ -123,9 +123,9 @@ bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
     // Content that is newer than what runs there must not come to the host's copy under it.
     const bool comes = later.into_host && running.place == kHostPlace;
     return later.buffer == running.buffer &&
-           (!apart(later.write, running.write) || !apart({later.read}, running.write) ||
-            ((overwritten || comes) && !apart(later.write, {running.read})) ||
-            (comes && !apart({later.read}, {running.read})));
+           (!apart(later.write, running.write) || !apart(later.read, running.write) ||
+            ((overwritten || comes) && !apart(later.write, running.read)) ||
+            (comes && !apart(later.read, running.read)));
   };
   return std::any_of(running_.begin(), running_.end(), [&](const Running& package) {
     // The device's own packages come one after the other.
@@ -215,9 +215,11 @@ uint64_t SplitRun::bytes_between(const KernelWork& next, const KernelPlan& plan)
           if (own.buffer != view.buffer.get() || own.place == own.buffer->place_on(part.backend)) {
             continue;
           }
-          for (const ByteRange& read : use.read_parts()) {
-            own.write.for_each_in(view.origin + read.begin, view.origin + read.end,
-                                  [&](uint64_t from, uint64_t to) { bytes += to - from; });
+          for (const ByteStrips& read : use.read_parts()) {
+            read.moved(view.origin).for_each([&](uint64_t begin, uint64_t end) {
+              own.write.for_each_in(begin, end,
+                                    [&](uint64_t from, uint64_t to) { bytes += to - from; });
+            });
           }
         }
       }

@@ -177,10 +177,10 @@ bool SplitRun::wait_for_again(std::span<const PackageUse> uses, uint32_t backend
     };
     // What it reads must be as it was, wherever that is.
     const auto changes = [](const PackageUse& again, const PackageUse& use) {
-      return !apart(use.write, {.range = again.read}) || !apart(use.write, again.write);
+      return !apart(use.write, again.read) || !apart(use.write, again.write);
     };
     const auto used = [](const PackageUse& again, const PackageUse& use) {
-      return !apart(again.write, {.range = use.read});
+      return !apart(again.write, use.read);
     };
     if (any(written_, changes) || any(written_, used)) return false;
     for (Running& one : running_) {

@@ -185,7 +185,7 @@ void SplitRun::hand_out(uint32_t backend) {
     }
     if (!in_place) continue;
     for (const PackageUse& use : uses) {
-      bring_out(use, {.range = use.read});
+      bring_out(use, use.read);
       if (!use.overwrites) bring_out(use, use.write);
     }
   }
@@ -210,8 +210,8 @@ Status SplitRun::prepare_data(Seat& seat, std::span<const PackageUse> uses, uint
     const TransferCause cause("used by a kernel", number(), kernel_name(work_),
                               argument_name(work_, use.argument));
     if (!use.read.empty()) {
-      TUTTI_TRY(use.buffer->make_valid(use.place, use.read.begin, use.read.end, &moved));
-      use.buffer->note_use(use.place, use.read.begin, use.read.end);
+      TUTTI_TRY(use.buffer->make_valid(use.place, use.read, &moved));
+      use.buffer->note_use(use.place, use.read.range.begin, use.read.range.end);
     }
     if (use.write.empty()) continue;
     use.buffer->note_use(use.place, use.write.range.begin, use.write.range.end);
@@ -366,7 +366,7 @@ void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_fligh
   if (seat->pending.count == 0) return;
   auto uses = uses_of(seat->backend, seat->pending);
   const bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
-    return use.buffer->missing(use.place, {.range = use.read}).bytes == 0 &&
+    return use.buffer->missing(use.place, use.read).bytes == 0 &&
            (use.overwrites || use.buffer->missing(use.place, use.write).bytes == 0);
   });
   if (const auto number = in_place ? announce_at_once(seat->backend, uses) : std::nullopt) {

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-# Benchmark -> problem sizes. None is a multiple of a work-group's size.
+# Benchmark -> problem sizes, which are no multiples of a work-group's size.
 SIZES = {
     "mandelbrot": {"tiny": 67, "small": 203, "large": 1003},
     "nbody": {"tiny": 131, "small": 1031, "large": 6007},
@@ -39,6 +39,12 @@ SIZES = {
     "scan": {"tiny": 1003, "small": 50021, "large": 4000037},
     "sort": {"tiny": 1003, "small": 20011, "large": 300007},
     "worklist": {"tiny": 131, "small": 2003, "large": 60013},
+    "torus": {"tiny": 37, "small": 203, "large": 1003},
+    "sweeps": {"tiny": 48, "small": 208, "large": 1008},  # of others columns are compared
+    "feedback": {"tiny": 2049, "small": 50021, "large": 2000003},
+    "halves": {"tiny": 1003, "small": 20011, "large": 200003},
+    "opposite": {"tiny": 1003, "small": 20011, "large": 1000003},
+    "frames": {"tiny": 1003, "small": 20011, "large": 500009},
 }
 # Benchmark -> its kernels and the mode of each, "whole" where it must not be split. The
 # first kernel does most of the work. Where splitting is forced, every kernel must be split unless
@@ -68,14 +74,21 @@ MODES = {
     "scan": {"scan_blocks": "disjoint", "scan_sums": "whole", "scan_add": "disjoint"},
     "sort": {"sort_step": "diff", "sort_spans": "disjoint", "sort_finish": "disjoint"},
     "worklist": {"worklist": "whole"},
+    "torus": {"torus": "disjoint"},
+    "sweeps": {"sweep_columns": "disjoint", "sweep_rows": "disjoint"},
+    "feedback": {"feedback_use": "disjoint", "feedback_sum": "disjoint"},
+    "halves": {"halves": "disjoint"},
+    "opposite": {"opposite": "disjoint"},
+    "frames": {"frames_map": "disjoint", "frames_smooth": "disjoint"},
 }
 
 # Split in the same way as others above: they need not run in every configuration.
-ALIKE = {"binomial", "gaussian", "taylor", "ray1", "ray2", "aho", "bm3d", "rap", "saxpy"}
+ALIKE = {"binomial", "gaussian", "taylor", "ray1", "ray2", "aho", "bm3d", "rap", "saxpy", "torus",
+         "feedback", "halves", "opposite", "frames"}
 
 # Launches of about a millisecond, which are split only where the machine's costs allow that: they must
 # be split where that is forced.
-SHORT = {"saxpy", "histogram", "scatter", "bfs"}
+SHORT = {"saxpy", "histogram", "scatter", "bfs", "halves"}
 
 # Seconds: a shorter launch may be over before a busy machine has woken the second device's thread.
 LONG_ENOUGH = 0.01

@@ -20,8 +20,7 @@ struct Allowed {
     const auto mark = [&](Bytes& bytes, uint64_t begin, uint64_t end) {
       for (uint64_t i = begin; i < end; ++i) bytes.at(argument.origin + i) = 1;
     };
-    mark(read[argument.root], use.read.begin, use.unread.empty() ? use.read.end : use.unread.begin);
-    if (!use.unread.empty()) mark(read[argument.root], use.unread.end, use.read.end);
+    use.for_each_read([&](uint64_t begin, uint64_t end) { mark(read[argument.root], begin, end); });
     use.write.for_each(
         [&](uint64_t begin, uint64_t end) { mark(written[argument.root], begin, end); });
   }
@@ -34,11 +33,13 @@ std::string broken_promise(const KernelCase& kernel, const ArgumentUse& use,
   if (!use.overwrites) return {};
   const CaseArgument& argument = kernel.arguments.at(use.argument);
   std::string broken;
+  Bytes read(kernel.roots.at(argument.root).size);
+  use.for_each_read([&](uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i) read.at(i) = 1;
+  });
   use.write.for_each([&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end && broken.empty(); ++i) {
-      const bool read =
-          i >= use.read.begin && i < use.read.end && !(i >= use.unread.begin && i < use.unread.end);
-      if (read || touched.stored[argument.root].at(argument.origin + i)) continue;
+      if (read.at(i) || touched.stored[argument.root].at(argument.origin + i)) continue;
       broken = "argument " + std::to_string(use.argument) + " byte " + std::to_string(i) +
                " is promised to be stored, and is not";
     }
@@ -181,8 +182,8 @@ ClaimResult check_claims(const scheduler::KernelSummary& summary, const KernelCa
       }
       text << "; " << access.verdict().reason << ")\n";
       for (const ArgumentUse& use : uses) {
-        text << "  argument " << use.argument << ": reads [" << use.read.begin << ", "
-             << use.read.end << "), writes [" << use.write.range.begin << ", "
+        text << "  argument " << use.argument << ": reads [" << use.read.range.begin << ", "
+             << use.read.range.end << "), writes [" << use.write.range.begin << ", "
              << use.write.range.end << ")";
         if (use.write.strided()) {
           text << " " << use.write.length << " of every " << use.write.period << " from "

@@ -20,10 +20,11 @@ std::string device_text(cl_device_id device, cl_device_info what) {
 
 using Memory = std::shared_ptr<std::remove_pointer_t<cl_mem>>;
 using Kernel = std::shared_ptr<std::remove_pointer_t<cl_kernel>>;
+using Event = std::shared_ptr<std::remove_pointer_t<cl_event>>;
 
 }  // namespace
 
-std::unique_ptr<Device> Device::find(const std::string& platform) {
+std::unique_ptr<Device> Device::find(const std::string& platform, bool watched) {
   cl_uint count = 0;
   if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS) return nullptr;
   std::vector<cl_platform_id> platforms(count);
@@ -39,6 +40,7 @@ std::unique_ptr<Device> Device::find(const std::string& platform) {
     std::unique_ptr<Device> result(new Device);
     cl_int error = CL_SUCCESS;
     result->id_ = device;
+    result->watched_ = watched;
     result->name_ = device_text(device, CL_DEVICE_NAME);
     result->extensions_ = device_text(device, CL_DEVICE_EXTENSIONS) + ' ';
     size_t most = 1;
@@ -155,10 +157,14 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
     set(sizeof first, &first);
     set(sizeof end, &end);
   }
+  std::vector<Event> launches;
   const auto enqueue = [&] {
+    cl_event event = nullptr;
     check(clEnqueueNDRangeKernel(queue_, handle.get(), kernel.dims, offset.data(), global.data(),
-                                 local[0] != 0 ? local.data() : nullptr, 0, nullptr, nullptr),
+                                 local[0] != 0 ? local.data() : nullptr, 0, nullptr,
+                                 watched_ ? &event : nullptr),
           "clEnqueueNDRangeKernel");
+    if (event != nullptr) launches.emplace_back(event, clReleaseEvent);
   };
   if (pieces != nullptr) {
     scheduler::HiddenArgument hidden;
@@ -182,6 +188,14 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
     }
   } else {
     for (uint32_t i = 0; i < (recording != nullptr ? 1 : kernel.repeat); ++i) enqueue();
+  }
+  if (watched_) check(clFinish(queue_), "clFinish");
+  for (const Event& launched : launches) {
+    cl_int status = CL_COMPLETE;
+    check(clGetEventInfo(launched.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                         nullptr),
+          "clGetEventInfo");
+    if (status < 0) throw LaunchFailed(status);
   }
   const auto read = [&](cl_mem object, Bytes& data) {
     check(clEnqueueReadBuffer(queue_, object, CL_TRUE, 0, data.size(), data.data(), 0, nullptr,

@@ -21,6 +21,11 @@ struct ClError : std::runtime_error {
   cl_int code;
 };
 
+/// A launch that was accepted, and whose event says that it failed.
+struct LaunchFailed : ClError {
+  explicit LaunchFailed(cl_int status) : ClError("the launch's event", status) {}
+};
+
 using Program = std::shared_ptr<std::remove_pointer_t<cl_program>>;
 
 /// Recording which bytes the groups [first, end) along a dimension touch (the twin's program).
@@ -47,7 +52,9 @@ struct Touched {
 class Device {
  public:
   /// The first device of the platform whose name contains `platform`; null where there is none.
-  static std::unique_ptr<Device> find(const std::string& platform);
+  /// `watched`: each launch has an event, and throws LaunchFailed where that says so. Some drivers
+  /// report a failure there alone, and leave all bytes as they were.
+  static std::unique_ptr<Device> find(const std::string& platform, bool watched);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -84,6 +91,7 @@ class Device {
   std::string name_;
   std::string extensions_;
   uint64_t max_work_group_ = 1;
+  bool watched_ = false;
 };
 
 }  // namespace tutti::kernel_fuzz

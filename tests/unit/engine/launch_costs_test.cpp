@@ -56,6 +56,41 @@ TEST_F(LaunchCostsTest, WhatIsMeasuredIsBelieved) {
   EXPECT_NEAR(found[kCpu].seconds(kItems) / found[kGpu].seconds(kItems), 4, 0.5);
 }
 
+// Neighbours that hinder each other: packages beside each other took five
+// times as long as they would have alone.
+TEST_F(LaunchCostsTest, PackagesBesideOthersSayNothingOfAWholeLaunch) {
+  set().model().set_neighbours(both);
+  for (const uint32_t device : both) {
+    for (int run = 0; run < 3; ++run) set().model().add_whole(kKernel, device, kItems, 1e-3);
+  }
+  for (int split = 0; split < 100; ++split) {
+    for (const uint32_t device : both) {
+      const Sample package{kItems / 2.0, 2.5e-3};
+      set().model().add_packages(kKernel, device, {&package, 1});
+    }
+  }
+  EXPECT_TRUE(costs.compute(kKernel, kItems, both, found));
+  for (const ComputeCost& cost : found) {
+    EXPECT_NEAR(cost.seconds(kItems), 1e-3, 0.1e-3);  // a split of 2.5 ms is dearer
+    EXPECT_NEAR(kItems / 2 / cost.rate, 2.5e-3, 0.3e-3);
+  }
+  // A device that was slower in whole launches than in packages was slow for other reasons.
+  for (int run = 0; run < 3; ++run) set().model().add_whole(8, kCpu, kItems, 9e-3);
+  for (int split = 0; split < 100; ++split) {
+    const Sample package{kItems / 2.0, 0.5e-3};
+    set().model().add_packages(8, kCpu, {&package, 1});
+  }
+  EXPECT_TRUE(costs.compute(8, kItems, both, found));
+  EXPECT_NEAR(found[kCpu].seconds(kItems), 1e-3, 0.1e-3);
+}
+
+// Neither is kept of devices that have nobody beside them.
+TEST_F(LaunchCostsTest, OnlyNeighboursHaveTimesOfTheirOwnForWholeLaunches) {
+  for (int run = 0; run < 3; ++run) set().model().add_whole(kKernel, kGpu, kItems, 1e-3);
+  EXPECT_FALSE(set().model().fit(kKernel, kGpu).empty());
+  EXPECT_TRUE(set().model().whole_fit(kKernel, kGpu).empty());
+}
+
 TEST_F(LaunchCostsTest, AnUnknownDeviceIsComparedWithAKnownOne) {
   measure(kCpu, 4e-3);
   EXPECT_TRUE(costs.compute(kKernel, kItems, both, found));

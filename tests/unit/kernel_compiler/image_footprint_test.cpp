@@ -237,9 +237,9 @@ class ImageFilter : public ImageFootprint {
     EXPECT_EQ(access.verdict().dimension, 1u);
     EXPECT_TRUE(use(access, "out", 1, 4, 2).overwrites);
     // The first rows and the last: clamped.
-    EXPECT_EQ(use(access, "in", 1, 0, 1).read.begin, 0u);
-    EXPECT_EQ(use(access, "in", 1, 22, 2).read.end, 90 * kRow);
-    const ByteRange bytes = use(access, "in", 1, 4, 2).read;
+    EXPECT_EQ(use(access, "in", 1, 0, 1).read.range.begin, 0u);
+    EXPECT_EQ(use(access, "in", 1, 22, 2).read.range.end, 90 * kRow);
+    const ByteRange bytes = use(access, "in", 1, 4, 2).read.range;
     return {bytes.begin / kRow, (bytes.end + kRow - 1) / kRow};
   }
   static constexpr uint64_t kRow = 60 * kPixel;
@@ -313,7 +313,7 @@ TEST_F(ImageFilter, SizesBelowZeroAreOnTheRight) {
   image("in", {60, 90});
   buffer("out", 16 * 64);
   const auto access = launch({64, 1, 1}, {16, 1, 1});
-  EXPECT_EQ(use(access, "in", 0, 0, 1).read.end, 90 * kRow);
+  EXPECT_EQ(use(access, "in", 0, 0, 1).read.range.end, 90 * kRow);
 }
 
 TEST_F(ImageFilter, DistantRowsClampToTheEdge) {
@@ -324,10 +324,10 @@ TEST_F(ImageFilter, DistantRowsClampToTheEdge) {
   image("in", {60, 90});
   buffer("out", 16 * 64);
   scalar("far", 1000);
-  EXPECT_EQ(use(launch({64, 1, 1}, {16, 1, 1}), "in", 0, 0, 4).read,
+  EXPECT_EQ(use(launch({64, 1, 1}, {16, 1, 1}), "in", 0, 0, 4).read.range,
             (ByteRange{89 * kRow, 90 * kRow}));
   scalar("far", -1000);
-  EXPECT_EQ(use(launch({64, 1, 1}, {16, 1, 1}), "in", 0, 0, 4).read, (ByteRange{0, kRow}));
+  EXPECT_EQ(use(launch({64, 1, 1}, {16, 1, 1}), "in", 0, 0, 4).read.range, (ByteRange{0, kRow}));
 }
 
 TEST_F(ImageFootprint, ReadsFromMemorysCoordinatesSeeAll) {
@@ -338,7 +338,7 @@ TEST_F(ImageFootprint, ReadsFromMemorysCoordinatesSeeAll) {
   image("in", {64, 64});
   buffer("at", 256);
   buffer("out", 1024);
-  EXPECT_EQ(use(launch({64, 1, 1}, {16, 1, 1}), "in", 0, 0, 1).read,
+  EXPECT_EQ(use(launch({64, 1, 1}, {16, 1, 1}), "in", 0, 0, 1).read.range,
             (ByteRange{0, 64 * 64 * kPixel}));
 }
 
@@ -363,15 +363,15 @@ TEST_F(ImageFootprint, ReadsOfOtherShapes) {
   buffer("out", 1024);
   const auto access = launch({64, 1, 1}, {16, 1, 1});
   const uint64_t row = 16 * kPixel, slice = 8 * row;
-  EXPECT_EQ(use(access, "line", 0, 1, 1).read, (ByteRange{19 * kPixel, 35 * kPixel}));
-  EXPECT_EQ(use(access, "line", 0, 3, 1).read, (ByteRange{51 * kPixel, 64 * kPixel}));
-  EXPECT_EQ(use(access, "lines", 0, 1, 1).read, (ByteRange{16 * row, 32 * row}));
-  EXPECT_EQ(use(access, "layers", 0, 1, 1).read,
+  EXPECT_EQ(use(access, "line", 0, 1, 1).read.range, (ByteRange{19 * kPixel, 35 * kPixel}));
+  EXPECT_EQ(use(access, "line", 0, 3, 1).read.range, (ByteRange{51 * kPixel, 64 * kPixel}));
+  EXPECT_EQ(use(access, "lines", 0, 1, 1).read.range, (ByteRange{16 * row, 32 * row}));
+  EXPECT_EQ(use(access, "layers", 0, 1, 1).read.range,
             (ByteRange{16 * slice + 2 * row, 31 * slice + 3 * row}));
-  EXPECT_EQ(use(access, "deep", 0, 1, 1).read,
+  EXPECT_EQ(use(access, "deep", 0, 1, 1).read.range,
             (ByteRange{15 * slice + 2 * row, 30 * slice + 3 * row}));
   // A sampler changes no layer.
-  EXPECT_EQ(use(access, "wrapped", 0, 1, 1).read, (ByteRange{16 * slice, 32 * slice}));
+  EXPECT_EQ(use(access, "wrapped", 0, 1, 1).read.range, (ByteRange{16 * slice, 32 * slice}));
 }
 
 TEST_F(ImageFootprint, SizesAreKnown) {

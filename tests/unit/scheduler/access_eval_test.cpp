@@ -17,7 +17,7 @@ TEST(AccessEval, SimpleStoreIsDisjointAndOverwrites) {
   EXPECT_EQ(access.verdict().dimension, 0u);
   EXPECT_EQ(access.verdict().reason, "writes of argument 'out' are 64 bytes apart per slice");
   const auto uses = access.package(0, 3, 2);
-  EXPECT_EQ(use_of(uses, in).read, (ByteRange{192, 320}));
+  EXPECT_EQ(use_of(uses, in).read.range, (ByteRange{192, 320}));
   EXPECT_TRUE(use_of(uses, in).write.empty());
   EXPECT_EQ(use_of(uses, out).write.range, (ByteRange{192, 320}));
   EXPECT_TRUE(use_of(uses, out).overwrites);
@@ -54,8 +54,8 @@ TEST(AccessEval, StencilGuardFoldedIntoOneUnsignedComparison) {
   const auto first = access.package(0, 0, 1);
   EXPECT_EQ(use_of(first, out).write.range, (ByteRange{4, 256}));
   EXPECT_TRUE(use_of(first, out).overwrites);
-  EXPECT_EQ(use_of(first, in).read, (ByteRange{0, 260}));
-  EXPECT_EQ(use_of(access.package(0, 4, 1), in).read, (ByteRange{1020, 1284}));
+  EXPECT_EQ(use_of(first, in).read.range, (ByteRange{0, 260}));
+  EXPECT_EQ(use_of(access.package(0, 4, 1), in).read.range, (ByteRange{1020, 1284}));
 }
 
 TEST(AccessEval, RowsOfA2dImageSplitAlongTheOuterDimension) {
@@ -96,8 +96,8 @@ TEST(AccessEval, GemmReadsAllOfBButOnlyItsRowsOfA) {
   ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint);
   EXPECT_EQ(access.verdict().dimension, 1u);
   const auto uses = access.package(1, 1, 2);
-  EXPECT_EQ(use_of(uses, a).read, (ByteRange{8 * 256, 24 * 256}));
-  EXPECT_EQ(use_of(uses, b).read, (ByteRange{0, 64 * 256}));
+  EXPECT_EQ(use_of(uses, a).read.range, (ByteRange{8 * 256, 24 * 256}));
+  EXPECT_EQ(use_of(uses, b).read.range, (ByteRange{0, 64 * 256}));
   EXPECT_EQ(use_of(uses, c), (ArgumentUse{c, {}, {8 * 256, 24 * 256}, true}));
 }
 
@@ -123,7 +123,7 @@ TEST(AccessEval, OneResultPerGroup) {
   ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint);
   const auto uses = access.package(0, 4, 4);
   EXPECT_EQ(use_of(uses, out), (ArgumentUse{out, {}, {16, 32}, true}));
-  EXPECT_EQ(use_of(uses, in).read, (ByteRange{1024, 2048}));
+  EXPECT_EQ(use_of(uses, in).read.range, (ByteRange{1024, 2048}));
 }
 
 TEST(AccessEval, RowPerGroupWithAStridedLoop) {
@@ -148,7 +148,36 @@ TEST(AccessEval, IndirectReadsStaySplittable) {
   k.store(y, k.times(k.gid(0), 4));
   const auto access = k.evaluate(launch_1d(1024, 64));
   EXPECT_EQ(access.verdict().mode, MergeMode::kDisjoint);
-  EXPECT_EQ(use_of(access.package(0, 3, 1), x).read, (ByteRange{0, 512}));
+  EXPECT_EQ(use_of(access.package(0, 3, 1), x).read.range, (ByteRange{0, 512}));
+}
+
+/// for (y) data[y * 512 + x] = f(data[y * 512 + x - 1], data[y * 512 + x]), x = gid + 1.
+KernelMaker column_kernel(uint32_t& data) {
+  KernelMaker k;
+  data = k.buffer("data", 512 * 2048);
+  const auto loop = k.add_loop(k.c(511), true);
+  const auto at = k.add(k.times(k.gid(0), 4), k.times(k.loop(0), 2048));
+  k.load(data, at, 4, {}, {loop});
+  k.load(data, k.add(at, k.c(4)), 4, {}, {loop});
+  k.store(data, k.add(at, k.c(4)), 4, {}, {loop});
+  return k;
+}
+
+TEST(AccessEval, ColumnsAreReadInStrips) {
+  uint32_t data = 0;
+  const KernelMaker k = column_kernel(data);
+  const auto access = k.evaluate(launch_1d(448, 64));
+  ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint);
+  // Of each row what the groups read, which meets what their neighbours read.
+  const ArgumentUse use = use_of(access.package(0, 2, 3), data);
+  EXPECT_EQ(use.read, (ByteStrips{{512, 511 * 2048 + 1284}, 512, 2048, 772}));
+  EXPECT_EQ(use.write, (ByteStrips{{516, 511 * 2048 + 1284}, 516, 2048, 768}));
+  EXPECT_EQ(use.bytes_read(), 512u * 772);
+  EXPECT_EQ(use.read_parts()[0], use.read);
+  // What is left out of each row is too little to be left out.
+  const ArgumentUse most = use_of(access.package(0, 0, 7), data);
+  EXPECT_EQ(most.read.length, 1796u);
+  EXPECT_EQ(most.read_parts()[0], (ByteStrips{.range = most.read.range}));
 }
 
 TEST(AccessEval, DivisionAndRemainderGiveBackTheId) {
@@ -188,12 +217,12 @@ TEST(AccessEval, NeighboursThatWrapAroundAreReadInTwoParts) {
   ASSERT_EQ(access.verdict().mode, MergeMode::kDisjoint) << access.verdict().reason;
   ASSERT_EQ(access.verdict().dimension, 1u);
   const auto upper = use_of(access.package(1, 0, 32), in);
-  EXPECT_EQ(upper.read, (ByteRange{0, kAll}));
+  EXPECT_EQ(upper.read.range, (ByteRange{0, kAll}));
   EXPECT_EQ(upper.unread, (ByteRange{257 * kRow, 511 * kRow}));
-  EXPECT_EQ(upper.read_parts()[1], (ByteRange{511 * kRow, kAll}));
+  EXPECT_EQ(upper.read_parts()[1].range, (ByteRange{511 * kRow, kAll}));
   EXPECT_EQ(use_of(access.package(1, 32, 32), in).unread, (ByteRange{kRow, 255 * kRow}));
   const auto middle = use_of(access.package(1, 8, 8), in);
-  EXPECT_EQ(middle.read, (ByteRange{63 * kRow, 129 * kRow}));
+  EXPECT_EQ(middle.read.range, (ByteRange{63 * kRow, 129 * kRow}));
   EXPECT_EQ(middle.read_parts()[0], middle.read);
   EXPECT_TRUE(use_of(access.whole(), in).unread.empty());
 }
@@ -208,8 +237,8 @@ TEST(AccessEval, WhatLiesBetweenArraysOfOneBufferIsNotMoved) {
   k.store(out, k.times(k.gid(0), 4));
   const auto access = k.evaluate(launch_1d(1 << 18, 64));
   const auto half = use_of(access.package(0, 0, 2048), in);
-  EXPECT_EQ(half.read_parts()[0], (ByteRange{0, 1 << 19}));
-  EXPECT_EQ(half.read_parts()[1], (ByteRange{1 << 20, (1 << 20) + (1 << 19)}));
+  EXPECT_EQ(half.read_parts()[0].range, (ByteRange{0, 1 << 19}));
+  EXPECT_EQ(half.read_parts()[1].range, (ByteRange{1 << 20, (1 << 20) + (1 << 19)}));
   // Not worth a transfer of its own.
   const auto most = use_of(access.package(0, 0, 4092), in);
   EXPECT_EQ(most.unread.size(), 1024u);
@@ -417,7 +446,7 @@ TEST(AccessEval, OffsetsOfTheLaunchCount) {
   k.load(out, k.times(k.sub(k.gid(0), k.node(ExprKind::kGlobalOffset, 64)), 4));
   const auto use = use_of(k.evaluate(launch_1d(1024, 16, 100)).package(0, 1, 1), out);
   EXPECT_EQ(use.write.range, (ByteRange{464, 528}));
-  EXPECT_EQ(use.read, (ByteRange{64, 128}));
+  EXPECT_EQ(use.read.range, (ByteRange{64, 128}));
 }
 
 TEST(AccessEval, LargeBuffersBeyondFourGiB) {

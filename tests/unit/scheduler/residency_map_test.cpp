@@ -110,6 +110,7 @@ struct Bytes {
 TEST(ResidencyMapProperty, AgreesWithBytes) {
   uint64_t fragmented = 0;
   uint64_t lost_segments = 0;
+  uint64_t fragmented_strips = 0;
   check_property(2000, [&] {
     const auto numbers = *choices(120);
     size_t next = 0;
@@ -123,32 +124,48 @@ TEST(ResidencyMapProperty, AgreesWithBytes) {
       const bool whole = pick(4) == 0;
       const uint64_t begin = whole ? 0 : pick(size + 2);
       const uint64_t end = whole ? size : begin + pick(size + 2 - begin);
+      ByteStrips strips{.range = {begin, end}};
+      if (pick(3) == 0) {
+        strips.period = 1 + pick(9);
+        strips.length = 1 + pick(strips.period);
+        strips.phase = static_cast<int64_t>(pick(strips.period));
+      }
+      const auto each_in_strips = [&](auto&& body) {
+        bytes.each(begin, end, [&](uint64_t i, PlaceSet& set) {
+          strips.for_each_in(i, i + 1, [&](uint64_t, uint64_t) { body(i, set); });
+        });
+      };
+      uint64_t within = 0;
+      for (uint64_t i = begin; i < end; ++i) {
+        strips.for_each_in(i, i + 1, [&](uint64_t, uint64_t) { ++within; });
+      }
+      RC_ASSERT(strips.size() == within);
       const auto place = static_cast<Place>(pick(3) == 0 ? 63 : pick(3));
       const PlaceSet bit = place_bit(place);
       switch (pick(8)) {
         case 0:
         case 1:
         case 2:
-          map.set_exclusive(place, begin, end);
-          bytes.each(begin, end, [&](uint64_t, PlaceSet& set) { set = bit; });
+          map.set_exclusive(place, strips);
+          each_in_strips([&](uint64_t, PlaceSet& set) { set = bit; });
           break;
         case 3:
         case 4:
         case 5:
         case 6:
-          map.add_copy(place, begin, end);
-          bytes.each(begin, end, [&](uint64_t, PlaceSet& set) { set = set == 0 ? 0 : set | bit; });
+          map.add_copy(place, strips);
+          each_in_strips([&](uint64_t, PlaceSet& set) { set = set == 0 ? 0 : set | bit; });
           break;
         default: {
           Bytes lost{std::vector<PlaceSet>(size, 0)};
-          bytes.each(0, size, [&](uint64_t i, PlaceSet& set) {
+          each_in_strips([&](uint64_t i, PlaceSet& set) {
             lost.places[i] = set == bit ? 1 : 0;
             set &= ~bit;
           });
           Segments expected = lost.segments(0, size);
           std::erase_if(expected, [](const Segment& s) { return s.places == 0; });
           for (Segment& segment : expected) segment.places = 0;
-          RC_ASSERT(map.drop_place(place) == expected);
+          RC_ASSERT(map.drop_copy(place, strips) == expected);
           lost_segments += expected.size();
         }
       }
@@ -163,6 +180,13 @@ TEST(ResidencyMapProperty, AgreesWithBytes) {
       Segments missing = bytes.segments(from, to);
       std::erase_if(missing,
                     [&](const Segment& s) { return s.places == 0 || (s.places & bit) != 0; });
+      Bytes lacking{std::vector<PlaceSet>(size, 0)};
+      each_in_strips(
+          [&](uint64_t i, PlaceSet& set) { lacking.places[i] = (set & bit) != 0 ? 0 : set; });
+      Segments missing_strips = lacking.segments(0, size);
+      std::erase_if(missing_strips, [](const Segment& s) { return s.places == 0; });
+      RC_ASSERT(map.missing_at(place, strips) == missing_strips);
+      fragmented_strips += missing_strips.size() > 3 ? 1 : 0;
       RC_ASSERT(map.valid_everywhere_in(from, to) == common);
       RC_ASSERT(map.valid_at(place, from, to) == ((common & bit) != 0));
       RC_ASSERT(map.undefined(from, to) == !content);
@@ -174,6 +198,7 @@ TEST(ResidencyMapProperty, AgreesWithBytes) {
   });
   EXPECT_GT(fragmented, 1000u);
   EXPECT_GT(lost_segments, 100u);
+  EXPECT_GT(fragmented_strips, 100u);
 }
 
 }  // namespace

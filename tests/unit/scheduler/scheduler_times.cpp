@@ -135,6 +135,23 @@ void residency_pieces(benchmark::State& state) {
 }
 BENCHMARK(residency_pieces)->Arg(4)->Arg(64);
 
+void residency_columns(benchmark::State& state) {
+  const auto rows = static_cast<uint64_t>(state.range(0));
+  ResidencyMap map(rows * 8192);
+  const ByteStrips left{{0, map.size()}, 0, 8192, 4096}, right{{0, map.size()}, 4096, 8192, 4096};
+  for (auto _ : state) {
+    map.set_exclusive(1, 0, map.size() / 2);
+    map.set_exclusive(2, map.size() / 2, map.size());
+    map.add_copy(kHostPlace, left);
+    map.add_copy(1, left);
+    map.add_copy(2, right);
+    map.set_exclusive(1, left);
+    map.set_exclusive(2, right);
+    benchmark::DoNotOptimize(map.missing_at(kHostPlace, 0, map.size()));
+  }
+}
+BENCHMARK(residency_columns)->Arg(2048);
+
 void sigmoid_launch(benchmark::State& state) {
   int packages = 0;
   for (auto _ : state) {

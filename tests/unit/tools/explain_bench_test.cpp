@@ -55,6 +55,17 @@ TEST_F(ExplainTest, BenchKernels) {
       {"taylor", "disjoint", 0, "'out' are 1024 bytes apart", nullptr},
       // 16 columns become rows of 1024 ints
       {"transpose", "disjoint", 0, "'out' are 65536 bytes apart", nullptr},
+      {"torus", "disjoint", 1, "'out' are 16384 bytes apart", nullptr},
+      // 256 rows of 4096 uints; columns of as many rows would be too many strips
+      {"sweeps", "disjoint", 0, "'data' are 4194304 bytes apart", nullptr, "sweep_rows"},
+      {"sweeps", "diff", 0, "stores to argument 'data' (line 20) scatter", nullptr,
+       "sweep_columns"},
+      {"feedback", "disjoint", 0, "'sums' are 4 bytes apart", nullptr, "feedback_sum"},
+      {"feedback", "disjoint", 0, "'data' are 1024 bytes apart", nullptr, "feedback_use"},
+      {"halves", "disjoint", 0, "'data' are 1024 bytes apart", nullptr},
+      {"opposite", "disjoint", 0, "'out' are 1024 bytes apart", nullptr},
+      {"frames", "disjoint", 0, "'out' are 1024 bytes apart", nullptr, "frames_smooth"},
+      {"frames", "disjoint", 0, "'data' are 1024 bytes apart", nullptr, "frames_map"},
       {"worklist", "whole", nullptr, "uses the result of atomic inc on argument 'next'", 7},
   };
   std::set<std::string> expected;

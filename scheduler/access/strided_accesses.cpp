@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/access/strided_writes.h"
+#include "scheduler/access/strided_accesses.h"
 
 #include <numeric>
 
@@ -25,6 +25,25 @@ struct Inner {
   Interval rest;  // of the first byte and past the last one
 };
 
+bool among(const AccessUse& use, Accesses accesses) {
+  switch (accesses) {
+    case Accesses::kWrites:
+      return use.writes();
+    case Accesses::kLoads:
+      return use.access->kind != AccessKind::kStore;
+    case Accesses::kAll:
+      break;
+  }
+  return true;
+}
+
+/// No strip ends within a pixel.
+bool whole_units(const StridedAccesses& strided, const Window& window) {
+  const auto unit = static_cast<int64_t>(window.unit);
+  return strided.period % unit == 0 && strided.step % unit == 0 && strided.begin % unit == 0 &&
+         strided.end % unit == 0;
+}
+
 /// The multiple of `period` that brings `value` nearest to zero.
 Wide nearest_multiple(Wide value, Wide period) {
   return affine::floor_divide(value + period / 2, period) * period;
@@ -32,15 +51,15 @@ Wide nearest_multiple(Wide value, Wide period) {
 
 }  // namespace
 
-StridedWrites strided_writes(const EvaluatedLaunch& launch, uint32_t window, uint32_t dimension,
-                             bool loads) {
+StridedAccesses strided_accesses(const EvaluatedLaunch& launch, uint32_t window, uint32_t dimension,
+                                 Accesses accesses) {
   const Wide slices = launch.shape.groups(dimension);
   std::vector<const AccessUse*> uses;
   Wide period = 0;
   Wide step = 0;
   Interval touched{affine::kInfinity, -affine::kInfinity};
   for (const AccessUse& use : launch.uses) {
-    if (use.window != window || !(use.writes() || loads)) continue;
+    if (use.window != window || !among(use, accesses)) continue;
     if (!use.bounded || use.slices[dimension].lo == use.slices[dimension].hi) return {};
     if (uses.empty()) step = use.slice[dimension].step;
     if (step == 0 || use.slice[dimension].step != step) return {};
@@ -84,11 +103,15 @@ StridedWrites strided_writes(const EvaluatedLaunch& launch, uint32_t window, uin
       const Wide distance = magnitude(inner.rest.lo - shift - inners.front().rest.lo);
       if (distance >= sweep) spoiler = distance;
     }
-    if (together.hi - together.lo <= magnitude(step)) {
+    // What slices read may meet.
+    const bool loads = accesses == Accesses::kLoads && spoiler == 0;
+    if (together.hi - together.lo <= (loads ? period : magnitude(step))) {
       if ((touched.hi - touched.lo) / period >= kMostStrips) return {};
       if (!affine::fits_int64(together.lo) || !affine::fits_int64(together.hi)) return {};
-      return {static_cast<int64_t>(period), static_cast<int64_t>(step),
-              static_cast<int64_t>(together.lo), static_cast<int64_t>(together.hi)};
+      const StridedAccesses made{static_cast<int64_t>(period), static_cast<int64_t>(step),
+                                 static_cast<int64_t>(together.lo),
+                                 static_cast<int64_t>(together.hi)};
+      return whole_units(made, launch.windows[window]) ? made : StridedAccesses();
     }
     // Copies of the loop's body at constant distances, as unrolling leaves them.
     if (spoiler == 0) return {};
