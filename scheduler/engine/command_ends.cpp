@@ -58,7 +58,32 @@ void CommandEnds::add_all_behind(const Node& command, std::vector<Ref<Node>>& fo
   }
 }
 
+void CommandEnds::let_go_ended(Node& command) {
+  std::vector<Ref<Node>> events;
+  {
+    MutexLock lock(log_.mutex());
+    for (Node* next = &command; !next->behind.empty();) {
+      next = next->behind.front().get();
+      if (!next->of_batch) return;
+      events.emplace_back(next);
+    }
+  }
+  const auto well = [](const Ref<Node>& event) {
+    return event->shown_status.load(std::memory_order_acquire) == CL_COMPLETE ||
+           (event->completion && event->completion->poll() == CL_COMPLETE);
+  };
+  if (events.empty() || log_.any_failed() || !std::all_of(events.begin(), events.end(), well)) {
+    return;
+  }
+  MutexLock lock(log_.mutex());
+  if (log_.any_failed()) return;
+  log_.let_go_behind(command);
+  // None is the last owner of the next: a chain of them may be longer than a stack.
+  for (const auto& event : events) log_.let_go_behind(*event);
+}
+
 void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
+  let_go_ended(*command);
   std::vector<Ref<Node>> behind;
   {
     MutexLock lock(log_.mutex());

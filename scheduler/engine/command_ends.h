@@ -111,6 +111,9 @@ class CommandEnds final : public NodeOwner {
   /// Those have ended, and so have those that they have come behind: they are finished, the first
   /// ones first, since what they have failed to write others may have read.
   void finish_behind(std::vector<Ref<Node>> open) TUTTI_EXCLUDES(log_.mutex());
+  /// Of a batch's events before the command: where all have ended well, and nothing has failed that
+  /// they could have read, nobody need hear of them.
+  void let_go_ended(Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() where that has been seen to.
   void finish_in_turn(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
   bool waits_behind(const Node& command) TUTTI_EXCLUDES(log_.mutex());
