@@ -251,7 +251,7 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
     for (uint32_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].buffer == 0) continue;
       const ByteRange all{0, arguments[i].size};
-      result.whole_.push_back({.argument = i, .read = all, .write = {.range = all}});
+      result.whole_.push_back({.argument = i, .read = {.range = all}, .write = {.range = all}});
     }
     return result;
   }
