@@ -149,10 +149,12 @@ namespace detail {
 inline void set_arg(cl_kernel kernel, cl_uint index, LocalBytes local) {
   check(clSetKernelArg(kernel, index, local.bytes, nullptr), "clSetKernelArg");
 }
+inline void set_arg(cl_kernel kernel, cl_uint index, cl_mem memory) {
+  check(clSetKernelArg(kernel, index, sizeof memory, &memory), "clSetKernelArg");
+}
 template <typename T>
 void set_arg(cl_kernel kernel, cl_uint index, const DeviceArray<T>& array) {
-  const cl_mem memory = array.get();
-  check(clSetKernelArg(kernel, index, sizeof memory, &memory), "clSetKernelArg");
+  set_arg(kernel, index, array.get());
 }
 template <typename T>
 requires std::is_arithmetic_v<T>

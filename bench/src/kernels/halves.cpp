@@ -25,10 +25,9 @@ class Halves final : public RepeatedBenchmark {
   void launch(const Session& session) override {
     for (std::size_t turn = 0; turn < kTurns; ++turn) {
       for (std::size_t half = 0; half < halves_.size(); ++half) {
-        const cl_mem memory = halves_[half].get();
-        check(clSetKernelArg(kernel_.get(), 0, sizeof memory, &memory), "clSetKernelArg");
+        detail::set_arg(kernel_.get(), 0, halves_[half].get());
         const auto elements = static_cast<cl_uint>(size_of(half));
-        check(clSetKernelArg(kernel_.get(), 1, sizeof elements, &elements), "clSetKernelArg");
+        detail::set_arg(kernel_.get(), 1, elements);
         enqueue(session, kernel_, {{round_up(elements, kLocal)}, {kLocal}});
       }
     }
@@ -51,8 +50,7 @@ class Halves final : public RepeatedBenchmark {
       check(status, "clCreateSubBuffer");
     }
     kernel_ = make_kernel(program, "halves");
-    const cl_uint rounds = kSteps;
-    check(clSetKernelArg(kernel_.get(), 2, sizeof rounds, &rounds), "clSetKernelArg");
+    detail::set_arg(kernel_.get(), 2, static_cast<cl_uint>(kSteps));
   }
 
   void restart() override { data_.expected = data_.host; }
