@@ -14,14 +14,22 @@
 #include "scheduler/run/package_use.h"
 
 namespace tutti::scheduler {
+namespace {
+
+/// What `command` itself has come behind, as far as it is in a vendor's hands.
+void add_direct_behind(const Node& command, std::vector<Ref<Node>>& found) {
+  for (const auto& before : command.behind) {
+    if (before->state == Node::State::kDirect) found.push_back(before);
+  }
+}
+
+}  // namespace
 
 void CommandEnds::add_behind(const Stream& stream, const Node* until,
                              std::vector<Ref<Node>>& found) {
   for (const auto& command : stream.outstanding) {
     if (command.get() == until) return;
-    for (const auto& before : command->behind) {
-      if (before->state == Node::State::kDirect) found.push_back(before);
-    }
+    add_direct_behind(*command, found);
   }
 }
 
@@ -53,9 +61,7 @@ void CommandEnds::add_all_behind(const Node& command, std::vector<Ref<Node>>& fo
     const Node* const until = batch ? batch.get() : &command;
     if (batch || !command.of_batch) add_behind(*command.stream, until, found);
   }
-  for (const auto& before : command.behind) {
-    if (before->state == Node::State::kDirect) found.push_back(before);
-  }
+  add_direct_behind(command, found);
 }
 
 void CommandEnds::let_go_ended(Node& command) {
@@ -63,9 +69,12 @@ void CommandEnds::let_go_ended(Node& command) {
   {
     MutexLock lock(log_.mutex());
     for (Node* next = &command; !next->behind.empty();) {
-      next = next->behind.front().get();
-      if (!next->of_batch) return;
-      events.emplace_back(next);
+      const Ref<Node>& before = next->behind.front();
+      // What is of another stream tells of that one, too.
+      const bool own = before->of_batch && before->stream == command.stream;
+      if (next->behind.size() != 1 || !own) return;
+      events.push_back(before);
+      next = before.get();
     }
   }
   const auto well = [](const Ref<Node>& event) {
