@@ -487,6 +487,36 @@ TEST_F(EngineBatchEvent, ProfiledLaunchesRepeat) {
   }
 }
 
+TEST_F(EngineBatchEvent, TimesHaveTheOrderOfTheCommands) {
+  // Nothing that is known of such a clock holds for long.
+  start("d", SplitMode::kNever);
+  fakes[0]->clock_divisor = 2;
+  auto stream = engine->create_stream({.profiling = true});
+  const auto in = buffer(1), out = buffer(0), far = buffer(0);
+  // The first ones of a kernel are measured, each by itself.
+  for (uint32_t c = 0; c < 10; ++c) EXPECT_TRUE(wait(launch(*stream, in, out, c)));
+  std::latch enqueued{1};
+  before_each_ = [&] { enqueued.wait(); };
+  std::vector<Ref<Command>> events{launch(*stream, in, out, 3)};
+  const uint64_t begun = now_ns();
+  for (int later = 0; later < 3; ++later) {
+    auto copy = enqueue(*stream, CopyWork{whole(out), whole(far), 0, 0, kBytes});
+    ASSERT_TRUE(copy);
+    events.push_back(*copy);
+    // The next one is so much later that a time of the first, read after it, would be too.
+    while (now_ns() - begun < 1'000'000u << (2 * later)) {
+    }
+  }
+  enqueued.count_down();
+  EXPECT_TRUE(engine->finish(*stream));
+  uint64_t last = 0;
+  for (const auto& event : events) {
+    EXPECT_EQ(event->status(), CL_COMPLETE);
+    EXPECT_GE(event->times().ended, last);
+    last = event->times().ended;
+  }
+}
+
 TEST_F(EngineBatchEvent, MapsLeaveTheBatchWhereMemoryIsOne) {
   for (const char* devices : {"h", "c", "d", "g", "hd"}) {
     start(devices, SplitMode::kNever);

@@ -112,6 +112,9 @@ class FakeCompletion : public Completion {
     if (status_ > CL_COMPLETE || !measures_) return std::nullopt;
     VendorTimes times = times_;
     if (fixed_ns_ != 0) times.ended = times.started + fixed_ns_;
+    for (uint64_t* time : {&times.queued, &times.submitted, &times.started, &times.ended}) {
+      *time /= clock_divisor_;
+    }
     return times;
   }
   /// `work`: so much of it, from its begin.
@@ -141,15 +144,20 @@ class FakeCompletion : public Completion {
   bool observed() const { return observed_; }
   /// What it ends with.
   cl_int result() const { return result_; }
-  /// `fixed_ns`: how long it took, whatever it did; 0: as it did.
-  FakeCompletion(bool measures, bool observed, uint64_t fixed_ns)
-      : measures_(measures), observed_(observed), fixed_ns_(fixed_ns) {
+  /// `fixed_ns`: how long it took, whatever it did; 0: as it did. `clock_divisor`: by how much the
+  /// device's clock is slower than ours.
+  FakeCompletion(bool measures, bool observed, uint64_t fixed_ns, uint32_t clock_divisor)
+      : measures_(measures),
+        observed_(observed),
+        fixed_ns_(fixed_ns),
+        clock_divisor_(clock_divisor) {
     times_.queued = times_.submitted = now_ns();
   }
 
  private:
   const bool measures_, observed_;
   const uint64_t fixed_ns_;
+  const uint32_t clock_divisor_;
   cl_int result_ = CL_COMPLETE;
   double done_ = 1;
   mutable std::mutex mutex_;
@@ -384,7 +392,8 @@ class FakeQueue : public Queue {
     if (backend_.refuses()) return fail(CL_DEVICE_NOT_AVAILABLE, "the fake device is lost");
     if (backend_.fate && fate.result == CL_COMPLETE) fate = backend_.fate(call);
     if (fate.refused != CL_SUCCESS) return fail(fate.refused, "the fake device refuses");
-    auto completion = std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns);
+    auto completion = std::make_shared<FakeCompletion>(measures_, observed, backend_.measured_ns,
+                                                       backend_.clock_divisor);
     if (fate.result != CL_COMPLETE) completion->fail_with(fate.result, fate.done);
     std::vector<CompletionPtr> before(wait.begin(), wait.end());
     TaskThread& thread = backend_.traits().serial ? backend_.only_thread() : thread_;
