@@ -9,8 +9,9 @@ namespace {
 constexpr size_t kMost = 4096;    // kernels and sizes
 constexpr size_t kMostSets = 16;  // of devices
 constexpr double kTrialShare = 0.01;
-// Where so many times an attempt's loss may have been missed, the attempt may take this part: in
-// vain it costs a twentieth of the time at first, then half as much each time.
+// Where so many times an attempt's loss may have been missed, or one accident may stand behind what
+// is known, the attempt may take this part: in vain it costs a twentieth of the time at first, then
+// half as much each time.
 constexpr double kMayBeAccident = 4;
 constexpr double kTrialShareMissing = 0.05;
 constexpr double kMostPatience = 1024;
@@ -142,16 +143,31 @@ void Boundaries::remember_whole(uint64_t kernel, uint64_t items, uint32_t device
   MutexLock lock(mutex_);
   const auto found = last_.find(key(kernel, items));
   if (found == last_.end()) return;
-  double& known = found->second.whole[device];
-  known = known > 0 ? (known + seconds) / 2 : seconds;
+  Whole& its = found->second.whole[device];
+  its.seconds[1] = its.seconds[0];
+  its.seconds[0] = seconds;
+  its.split = 0;
 }
 
 double Boundaries::whole(uint64_t kernel, uint64_t items, uint32_t device) const {
   MutexLock lock(mutex_);
   const Last* last = find(kernel, items);
   if (!last) return 0;
-  const auto known = last->whole.find(device);
-  return known != last->whole.end() ? known->second : 0;
+  const auto its = last->whole.find(device);
+  if (its == last->whole.end()) return 0;
+  const auto& [newest, before] = its->second.seconds;
+  return before > 0 ? std::min(newest, before) : newest;
+}
+
+bool Boundaries::compare_again(uint64_t kernel, uint64_t items, uint32_t device, double split,
+                               double loss) {
+  MutexLock lock(mutex_);
+  Whole& its = entry(kernel, items).whole[device];
+  its.split += split;
+  if (its.caution * loss > kTrialShareMissing * its.split) return false;
+  its.split = 0;
+  its.caution = std::min(2 * its.caution, kMostPatience);
+  return true;
 }
 
 bool Boundaries::settled(uint64_t kernel, uint64_t items) const {

@@ -62,8 +62,13 @@ class Boundaries {
   /// A whole launch took `seconds` on `device`. Kept only beside splits: of all others the
   /// performance model tells enough.
   void remember_whole(uint64_t kernel, uint64_t items, uint32_t device, double seconds);
-  /// Seconds of whole launches on `device` between splits; 0: none yet.
+  /// Seconds of whole launches on `device` between splits, the smaller of the last two, since one
+  /// may be an accident; 0: none yet.
   double whole(uint64_t kernel, uint64_t items, uint32_t device) const;
+  /// A split of `split` seconds was found cheaper than whole launches on `device`, by `loss`. True
+  /// when one of these shall run all the same, since what is known of them may be an accident's: it
+  /// costs a small part of the time since the last one, and half of that after each time.
+  bool compare_again(uint64_t kernel, uint64_t items, uint32_t device, double split, double loss);
   /// The last split launches are known, two of them at least.
   bool settled(uint64_t kernel, uint64_t items) const;
   /// The smaller surplus of the last two splits over just these devices, since one may be an
@@ -85,6 +90,12 @@ class Boundaries {
     double patience = 1;  // how many times it must have paid
     bool pays(double gain, double cost);
   };
+  /// Whole launches on one device.
+  struct Whole {
+    double seconds[2] = {0, 0};  // of the last two; 0: there was none
+    double split = 0;            // seconds of splits since
+    double caution = 1;          // how many times its loss an attempt counts for
+  };
   struct Last {
     std::vector<uint32_t> devices;
     std::vector<uint64_t> shares;
@@ -95,7 +106,7 @@ class Boundaries {
     double caution = 1;   // how many times its loss an attempt counts for
     uint32_t splits = 0;  // two or more: 2
     std::map<std::vector<uint32_t>, Surplus> surplus;  // by devices
-    std::map<uint32_t, double> whole;                  // by device
+    std::map<uint32_t, Whole> whole;                   // by device
   };
 
   Last& entry(uint64_t kernel, uint64_t items) TUTTI_REQUIRES(mutex_);

@@ -303,7 +303,8 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     }
     const uint64_t items = plan.shape.items();
     // Shares of an irregular kernel say little of the whole: once it is tried, and then compared.
-    if (const double whole = boundaries_.whole(key, items, plan.backend); whole > 0) {
+    const double whole = boundaries_.whole(key, items, plan.backend);
+    if (whole > 0) {
       plan.whole_seconds =
           plan.wait_seconds + whole +
           costs_.whole_transfers(*work.arguments, exact_access(plan), plan.backend);
@@ -336,6 +337,12 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
                                           plan.split_seconds, loss, std::max(0.0, saved))) {
         return false;
       }
+    } else if (whole > 0 && plan.whole_seconds < kWorthTrying * plan.split_seconds &&
+               boundaries_.compare_again(
+                   key, items, plan.backend, plan.split_seconds,
+                   std::max(kSplitSeconds, plan.whole_until_read() - plan.split_until_read()))) {
+      plan.why = KernelPlan::Why::kTrial;
+      return false;
     } else {
       boundaries_.pays(key, items);
       if (moving < kInPlace * price.seconds) boundaries_.move_paid(key, items);

@@ -133,8 +133,25 @@ TEST(Boundaries, WholeLaunchesBesideSplits) {
   known.remember_whole(7, 100, 1, 3);
   EXPECT_EQ(known.whole(7, 100, 1), 3);
   EXPECT_EQ(known.whole(7, 100, 0), 0);
-  known.remember_whole(7, 100, 1, 1);
-  EXPECT_EQ(known.whole(7, 100, 1), 2);
+  known.remember_whole(7, 100, 1, 5);
+  EXPECT_EQ(known.whole(7, 100, 1), 3);  // one may be an accident
+  known.remember_whole(7, 100, 1, 4);
+  EXPECT_EQ(known.whole(7, 100, 1), 4);
+}
+
+TEST(Boundaries, AWholeLaunchIsComparedAgainWhenThatCostsLittle) {
+  Boundaries known;
+  const auto splits_until_compared = [&](double loss) {
+    int splits = 1;
+    while (!known.compare_again(7, 100, 1, 1.0, loss)) ++splits;
+    return splits;
+  };
+  for (const int splits : {8, 16, 32, 64}) EXPECT_EQ(splits_until_compared(0.4), splits);
+  const uint32_t devices[] = {0, 1};
+  known.remember(7, 100, devices, {60, 40}, 0);
+  for (int i = 0; i < 100; ++i) known.compare_again(7, 100, 1, 1.0, 0.4);
+  known.remember_whole(7, 100, 1, 1.4);  // somebody else's will do as well
+  EXPECT_EQ(splits_until_compared(0.4), 128);
 }
 
 TEST(Boundaries, ARejectedSplitIsTriedAgainWhenItCostsNextToNothing) {
