@@ -110,7 +110,8 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
     incoming.evaluated = true;
     return false;
   }
-  const bool conducted = assessed.decided.path == Path::kConducted;
+  const bool conducted =
+      assessed.decided.path == Path::kConducted && !lacks_memory(incoming, assessed);
   if (conducted && !edges.empty() && !incoming.polled) {
     // What seems unfinished may have ended on the vendor's side.
     lock.unlock();
@@ -134,7 +135,7 @@ Result<bool> Intake::place(Incoming& incoming, Placed& placed) {
       return false;
     }
   }
-  if (assessed.decided.lacks_memory_on != kNoBackend && !incoming.made_room) {
+  if (lacks_memory(incoming, assessed)) {
     lock.unlock();
     parts_.room.allocate_what_fits(assessed.uses, assessed.decided.lacks_memory_on);
     incoming.made_room = true;
@@ -162,13 +163,18 @@ bool Intake::ahead_ends_soon(std::span<const Edge> edges) const {
   });
 }
 
+bool Intake::lacks_memory(const Incoming& incoming, const Assessment& assessed) {
+  return assessed.decided.lacks_memory_on != kNoBackend && !incoming.made_room;
+}
+
 bool Intake::follow_queue(const Incoming& incoming, std::vector<Edge>& edges,
                           Assessment& assessed) {
   auto queued = log_.edges_of_queue(incoming.stream, edges);
   if (!queued) return false;
   auto other = parts_.assessor.assess(log_, *incoming.command, incoming.stream, *queued,
                                       incoming.plan_or_null());
-  if (other.decided.path != Admission::Path::kDirect) return false;
+  const bool direct = other.decided.path == Admission::Path::kDirect;
+  if (!direct && !lacks_memory(incoming, other)) return false;
   edges = std::move(*queued);
   assessed = std::move(other);
   return true;

@@ -77,6 +77,8 @@ class Intake {
               Placed& placed) TUTTI_REQUIRES(log_.mutex());
   /// Launches in one device's hands each, so short that nothing gains by going before them.
   bool ahead_ends_soon(std::span<const Edge> edges) const TUTTI_REQUIRES(log_.mutex());
+  /// That alone keeps it from its device, and is seen to first; then it is asked about again.
+  static bool lacks_memory(const Incoming& incoming, const Assessment& assessed);
   /// It is direct behind all of its stream that goes on, where some of that has ended and may not
   /// show it yet: `edges` and `assessed` become what that is. False: it is not.
   bool follow_queue(const Incoming& incoming, std::vector<Edge>& edges, Assessment& assessed)

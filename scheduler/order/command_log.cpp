@@ -143,7 +143,8 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
 std::optional<std::vector<Edge>> CommandLog::edges_of_queue(const Stream& stream,
                                                             std::span<const Edge> edges) {
   using State = Node::State;
-  if (stream.options().out_of_order || !stream.last || !stream.last->after) return {};
+  if (stream.options().out_of_order || !stream.last) return {};
+  if (!stream.last->after && stream.last->state != State::kEnded) return {};
   std::vector<Edge> needed;
   for (const Edge& edge : edges) {
     if (edge.waits != Waits::kOrder) needed.push_back(edge);
@@ -160,7 +161,7 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_queue(const Stream& stream
     }
     if (before->backend != newest->backend) return {};
   }
-  return newest ? std::optional(std::move(needed)) : std::nullopt;
+  return needed;
 }
 
 bool CommandLog::reads_what_is_written(const Stream& stream, const Work& work) {

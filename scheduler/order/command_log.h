@@ -58,8 +58,9 @@ class CommandLog {
                                                  std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);
   /// What a command must wait for that is given to the device that has all of its in-order stream
-  /// that goes on, where some of that has ended and may not show it yet; and those of `edges` that
-  /// are not the stream's order. Absent where it is not so. It overtakes nothing that goes on.
+  /// that goes on, if anything does, where some of that has ended and does not show it yet; and
+  /// those of `edges` that are not the stream's order. Absent where it is not so. It overtakes
+  /// nothing that goes on.
   std::optional<std::vector<Edge>> edges_of_queue(const Stream& stream, std::span<const Edge> edges)
       TUTTI_REQUIRES(mutex_);
   /// Whether something unfinished in the stream writes memory of the application that `work` reads.

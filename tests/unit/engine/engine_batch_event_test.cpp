@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <latch>
+#include <numeric>
 #include <thread>
 
 #include "base/clock.h"
@@ -514,6 +515,35 @@ TEST_F(EngineBatchEvent, TimesHaveTheOrderOfTheCommands) {
     EXPECT_EQ(event->status(), CL_COMPLETE);
     EXPECT_GE(event->times().ended, last);
     last = event->times().ended;
+  }
+}
+
+TEST_F(EngineBatchEvent, BuffersThatAreNewNeedNoOtherThread) {
+  for (const char* devices : {"dd", "dh", "gh"}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    auto stream = engine->create_stream({});
+    const auto out = buffer(0);
+    EXPECT_TRUE(wait(launch(*stream, buffer(1), out, 0)));
+    const auto launched = [&] {
+      return std::accumulate(fakes.begin(), fakes.end(), uint64_t{0},
+                             [](uint64_t all, const auto* fake) { return all + fake->launches; });
+    };
+    std::latch enqueued{1};
+    before_each_ = [&] { enqueued.wait(); };
+    const uint64_t before = launched();
+    const auto data = filled(7);
+    for (uint32_t c = 0; c < 20; ++c) {
+      LogicalBuffer::Options empty;
+      empty.size = kBytes;
+      const auto in = *engine->create_buffer(empty, nullptr);
+      write(*stream, in, kBytes, data.data());
+      launch(*stream, in, out, c);
+      EXPECT_EQ(launched(), before + c + 1) << devices;
+    }
+    enqueued.count_down();
+    EXPECT_EQ(read(*stream, out), mapped(7, 19)) << devices;
+    before_each_ = [] {};
   }
 }
 
