@@ -180,6 +180,15 @@ Device* device(const DeviceInfo& info) {
   return &made;
 }
 
+void set_lost(uint32_t index, bool lost) {
+  File* file = the_file.load(std::memory_order_acquire);
+  if (!file) return;
+  const uint32_t count = file->header.devices.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (file->devices[i].index == index) file->devices[i].lost.store(lost ? 1 : 0);
+  }
+}
+
 Kernel* kernel(const Device* device, std::string_view name) {
   File* file = the_file.load(std::memory_order_acquire);
   if (!file || !device) return nullptr;

@@ -91,9 +91,9 @@ struct Header {
 };
 
 struct Device {
-  uint32_t index = 0;  // as `tutti devices` numbers it
-  uint32_t type = 0;   // cl_device_type
-  uint32_t reserved = 0;
+  uint32_t index = 0;                    // as `tutti devices` numbers it
+  uint32_t type = 0;                     // cl_device_type
+  std::atomic<uint32_t> lost{0};         // 1: it takes no part, since it fails
   std::atomic<uint32_t> last_kernel{0};  // its record's number + 1; 0: none
   std::array<char, 96> name{};
   std::array<char, 48> platform{}, vendor{};
@@ -133,6 +133,8 @@ struct DeviceInfo {
 };
 /// The counters of a device; the same for the same index. Null: there are none.
 Device* device(const DeviceInfo& info);
+/// The device takes no part from now on, or does again.
+void set_lost(uint32_t index, bool lost);
 /// Of a kernel on a device, by name; null: there are none, or no record is left.
 Kernel* kernel(const Device* device, std::string_view name);
 uint32_t number_of(const Kernel* kernel);

@@ -130,6 +130,7 @@ std::string json_text(const std::vector<TopProcess>& processes, const Readings& 
           {{"device", entry.device.index},
            {"name", entry.device.name},
            {"platform", entry.device.platform},
+           {"lost", entry.device.lost},
            {"busy", entry.busy},
            {"commands_per_second", entry.commands},
            {"bytes_to_device_per_second", entry.bytes_to_device},
@@ -154,7 +155,7 @@ std::string json_text(const std::vector<TopProcess>& processes, const Readings& 
 }
 
 std::string kernels_text(const TopDevice& entry) {
-  std::string text;
+  std::string text = entry.device.lost ? "takes no part: it fails" : "";
   for (const auto& [name, launches] : entry.kernels) {
     if (!text.empty()) text += ", ";
     text += launches > 0 ? fmt::format("{} {}/s", name, cut(rate_text(launches), 12)) : name;

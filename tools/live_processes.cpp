@@ -88,6 +88,7 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
     LiveDevice device;
     device.index = TUTTI_U32(record, Device, index);
     device.type = TUTTI_U32(record, Device, type);
+    device.lost = TUTTI_U32(record, Device, lost) != 0;
     device.name = printable(TUTTI_TEXT(record, Device, name));
     device.platform = printable(TUTTI_TEXT(record, Device, platform));
     device.vendor = printable(TUTTI_TEXT(record, Device, vendor));

@@ -18,6 +18,7 @@ struct LiveKernel {
 
 struct LiveDevice {
   uint32_t index = 0, type = 0;
+  bool lost = false;  // it takes no part, since it fails
   std::string name, platform, vendor, pci_address;
   uint64_t busy_us = 0, commands = 0, bytes_to_device = 0, bytes_to_host = 0;
   std::vector<LiveKernel> kernels;

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "base/live_counters.h"
 #include "base/log.h"
 #include "base/memory_reserve.h"
 #include "base/printable.h"
@@ -22,6 +23,7 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
              [this](uint32_t backend, const Error& why) {
                ends.lost(backend, why);
                trace.lost(backend, why);
+               live::set_lost(backends.traits(backend).index, true);
              },
          .due =
              [this](uint32_t backend) {
@@ -34,8 +36,11 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
                    [this, backend] { backends.health().ready(backend, room.let_go(backend)); },
                    not_ready(backend));
              },
-         .back = [this](uint32_t backend, uint64_t lost_ns,
-                        uint64_t now_ns) { trace.was_lost(backend, lost_ns, now_ns); }});
+         .back =
+             [this](uint32_t backend, uint64_t lost_ns, uint64_t now_ns) {
+               trace.was_lost(backend, lost_ns, now_ns);
+               live::set_lost(backends.traits(backend).index, false);
+             }});
   }
   ~Parts() = default;
   Parts(const Parts&) = delete;

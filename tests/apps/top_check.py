@@ -131,6 +131,11 @@ def files(tutti, program, folder):
         expect(shown(evil), "a name's characters hide a process")
         text = top(tutti, around, "--once")
         expect("\x1b" not in text and "a?[2Jb??" in text, text)
+        expect(not shown(mine)[0]["devices"][0]["lost"], "a device that works is lost")
+        lost = bytearray(mine)
+        lost[int.from_bytes(mine[12:16], sys.byteorder) + 8] = 1
+        expect(shown(bytes(lost))[0]["devices"][0]["lost"], "a lost device is not shown")
+        expect("takes no part" in top(tutti, around, "--once"), "the picture hides a lost device")
         for size in (0, 1, 7, 255, 256, 300, len(good) - 1):
             expect(not shown(mine[:size]), f"cut to {size} bytes it is believed")
         for at in range(0, 256, 4):  # each number of the header at its worst

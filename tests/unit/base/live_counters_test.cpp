@@ -76,6 +76,7 @@ TEST(LiveCountersTest, PublishesOnceAndRemovesItsFile) {
   TemporaryFolder folder;
   EXPECT_EQ(live::process(), nullptr);
   EXPECT_EQ(live::device({}), nullptr) << "nobody counts before";
+  live::set_lost(0, true);
   const std::string own = folder / "a/top";
   live::start(own);
   ASSERT_NE(live::process(), nullptr);
@@ -85,6 +86,11 @@ TEST(LiveCountersTest, PublishesOnceAndRemovesItsFile) {
   live::Device* device = live::device({7, 1, "D", "P", "V", ""});
   ASSERT_NE(device, nullptr);
   EXPECT_EQ(live::device({7, 1, "D", "P", "V", ""}), device);
+  live::set_lost(7, true);
+  live::set_lost(8, true);  // nobody counts for it
+  EXPECT_EQ(device->lost, 1u);
+  live::set_lost(7, false);
+  EXPECT_EQ(device->lost, 0u);
   live::Kernel* kernel = live::kernel(device, std::string(500, 'k'));
   ASSERT_NE(kernel, nullptr);
   EXPECT_EQ(live::kernel(device, std::string(500, 'k')), kernel);

@@ -3,6 +3,8 @@
 // and a device that fails again and again takes no part.
 #include <algorithm>
 
+#include "base/live_counters.h"
+#include "base/temporary_folder.h"
 #include "engine_fixture.h"
 #include "scheduler/devices/device_health.h"
 #include "scheduler/observe/energy_monitor.h"
@@ -147,6 +149,10 @@ TEST_F(Elsewhere, ALostDeviceTakesNoPartAndWhatItAloneHeldHasFailed) {
 }
 
 TEST_F(Elsewhere, ALostDeviceComesBackWithAContextOfItsOwn) {
+  const TemporaryFolder folder;
+  live::start(folder / "top");
+  const live::Device* shown = live::device({1, CL_DEVICE_TYPE_GPU, "second", "", "", ""});
+  ASSERT_NE(shown, nullptr);
   for (const char* devices : {"dd", "hh", "hd", "gg", "dhd"}) {
     SCOPED_TRACE(devices);
     begin(devices, SplitMode::kForce);
@@ -164,10 +170,11 @@ TEST_F(Elsewhere, ALostDeviceComesBackWithAContextOfItsOwn) {
     }
     ASSERT_EQ(on_device_alone(), apart);
     device.context_lost = true;
-    for (int i = 0; i < 1000 && set->health().lost() == 0; ++i) {
+    for (int i = 0; i < 1000 && (set->health().lost() == 0 || shown->lost == 0); ++i) {
       ASSERT_TRUE(enqueue(*stream, map_kernel(a, c, 1)));
       EXPECT_EQ(read(*stream, c), filled(7));
     }
+    EXPECT_EQ(shown->lost, 1u);
     ASSERT_EQ(set->health().lost(), backend_bit(1));
     // In the old context it does not work, and who is lost for good does not either.
     device.lost = true;
@@ -198,7 +205,9 @@ TEST_F(Elsewhere, ALostDeviceComesBackWithAContextOfItsOwn) {
     EXPECT_GT(losses.ns, 0u);
     EXPECT_FALSE(losses.now);
     engine.reset();
+    EXPECT_EQ(shown->lost, 0u);
   }
+  live::stop();
 }
 
 TEST_F(Elsewhere, TheSummaryNamesDevicesThatHaveFailed) {
