@@ -88,6 +88,14 @@ std::string program() {
   return error ? std::string("application") : read.filename().string();
 }
 
+/// The first `count` records are in use. Null: none of them is the device's.
+Device* find_device(File& file, uint32_t count, uint32_t index) {
+  const auto end = file.devices.begin() + count;
+  const auto found = std::find_if(file.devices.begin(), end,
+                                  [index](const Device& known) { return known.index == index; });
+  return found == end ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::string folder(const std::string& cache_folder) {
@@ -165,9 +173,7 @@ Device* device(const DeviceInfo& info) {
   if (!file) return nullptr;
   MutexLock lock(adding);
   const uint32_t count = file->header.devices.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < count; ++i) {
-    if (file->devices[i].index == info.index) return &file->devices[i];
-  }
+  if (Device* known = find_device(*file, count, info.index)) return known;
   if (count == kMostDevices) return nullptr;
   Device& made = file->devices[count];
   made.index = info.index;
@@ -184,8 +190,8 @@ void set_lost(uint32_t index, bool lost) {
   File* file = the_file.load(std::memory_order_acquire);
   if (!file) return;
   const uint32_t count = file->header.devices.load(std::memory_order_acquire);
-  for (uint32_t i = 0; i < count; ++i) {
-    if (file->devices[i].index == index) file->devices[i].lost.store(lost ? 1 : 0);
+  if (Device* known = find_device(*file, count, index)) {
+    known->lost.store(lost ? 1 : 0, std::memory_order_relaxed);
   }
 }
 

@@ -143,8 +143,9 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
 std::optional<std::vector<Edge>> CommandLog::edges_of_queue(const Stream& stream,
                                                             std::span<const Edge> edges) {
   using State = Node::State;
-  if (stream.options().out_of_order || !stream.last) return {};
-  if (!stream.last->after && stream.last->state != State::kEnded) return {};
+  const Node* const last = stream.last.get();
+  const bool hidden = last && (last->after || last->state == State::kEnded);
+  if (stream.options().out_of_order || !hidden) return {};
   std::vector<Edge> needed;
   for (const Edge& edge : edges) {
     if (edge.waits != Waits::kOrder) needed.push_back(edge);

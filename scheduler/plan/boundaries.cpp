@@ -20,10 +20,11 @@ constexpr double kLookAgain = 1.25;
 
 uint64_t key(uint64_t kernel, uint64_t items) { return kernel ^ items * 0x9E3779B97F4A7C15ull; }
 
-/// `spent` more seconds have gone by without what would take `cost`: is that next to nothing now?
-bool enough(double& ignored, double spent, double cost) {
+/// `spent` more seconds have gone by without what would take `cost`: is that no more than `share`
+/// of them now?
+bool enough(double& ignored, double spent, double cost, double share = kTrialShare) {
   ignored += spent;
-  if (cost > kTrialShare * ignored) return false;
+  if (cost > share * ignored) return false;
   ignored = 0;
   return true;
 }
@@ -163,9 +164,7 @@ bool Boundaries::compare_again(uint64_t kernel, uint64_t items, uint32_t device,
                                double loss) {
   MutexLock lock(mutex_);
   Whole& its = entry(kernel, items).whole[device];
-  its.split += split;
-  if (its.caution * loss > kTrialShareMissing * its.split) return false;
-  its.split = 0;
+  if (!enough(its.split, split, its.caution * loss, kTrialShareMissing)) return false;
   its.caution = std::min(2 * its.caution, kMostPatience);
   return true;
 }

@@ -10,6 +10,13 @@ namespace tutti::testing {
 
 class BatchTest : public EngineTest {
  protected:
+  /// Anew, on these devices, with nothing split: a stream, and no launch yet.
+  Ref<scheduler::Stream> begin(const char* devices, const scheduler::StreamOptions& options = {}) {
+    start(devices, SplitMode::kNever);
+    kernel_.reset();
+    again = 0;
+    return engine->create_stream(options);
+  }
   /// A launch out[i] = in[i] * 3 + c with an event, of a kernel that is known to be brief. `again`
   /// counts those that repeat another one.
   Ref<scheduler::Command> launch(scheduler::Stream& stream, const Ref<scheduler::LogicalBuffer>& in,

@@ -18,10 +18,7 @@ class EngineBatchEvent : public BatchTest {};
 
 TEST_F(EngineBatchEvent, LaunchesWithEventsRepeat) {
   for (const char* devices : {"d", "g", "h", "gd"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    again = 0;
-    auto stream = engine->create_stream({});
+    auto stream = begin(devices);
     const auto in = buffer(1), out = buffer(0);
     std::vector<Ref<Command>> events;
     for (uint32_t c = 0; c < 200; ++c) events.push_back(launch(*stream, in, out, c));
@@ -41,10 +38,7 @@ TEST_F(EngineBatchEvent, NobodyHasToAskThemForWhatHasFailed) {
   for (const char* devices : {"d", "g", "h"}) {
     for (const bool finishes : {true, false}) {
       SCOPED_TRACE(std::string(devices) + (finishes ? ", finished" : ", read"));
-      start(devices, SplitMode::kNever);
-      kernel_.reset();
-      again = 0;
-      auto stream = engine->create_stream({});
+      auto stream = begin(devices);
       const auto in = buffer(1), out = buffer(0), far = buffer(7);
       for (uint32_t c = 0; c < 20; ++c) ASSERT_TRUE(wait(launch(*stream, in, out, c)));
       ASSERT_GT(again, 10);
@@ -63,8 +57,7 @@ TEST_F(EngineBatchEvent, NobodyHasToAskThemForWhatHasFailed) {
 
 TEST_F(EngineBatchEvent, WaitsEndWithTheirOwnLaunch) {
   // The device is held up in the launch after the one that is waited for.
-  start("d", SplitMode::kNever);
-  auto stream = engine->create_stream({}), other = engine->create_stream({});
+  auto stream = begin("d", {}), other = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0), far = buffer(7);
   for (uint32_t c = 0; c < 20; ++c) ASSERT_TRUE(wait(launch(*stream, in, out, c)));
   std::latch held(1);
@@ -101,8 +94,7 @@ TEST_F(EngineBatchEvent, WaitsEndWithTheirOwnLaunch) {
 }
 
 TEST_F(EngineBatchEvent, EachThatIsWaitedForIsRepeated) {
-  start("g", SplitMode::kNever);
-  auto stream = engine->create_stream({});
+  auto stream = begin("g");
   const auto in = buffer(1), out = buffer(0);
   for (uint32_t c = 0; c < 100; ++c) {
     const Ref<Command> event = launch(*stream, in, out, c);
@@ -118,8 +110,7 @@ TEST_F(EngineBatchEvent, EachThatIsWaitedForIsRepeated) {
 }
 
 TEST_F(EngineBatchEvent, WaitListsOfWhatIsAheadAnyway) {
-  start("g", SplitMode::kNever);
-  auto stream = engine->create_stream({});
+  auto stream = begin("g");
   const auto in = buffer(1), out = buffer(0);
   for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
   // Launches, writes and reads that name the one before join like those that name nothing.
@@ -165,8 +156,7 @@ TEST_F(EngineBatchEvent, WaitListsOfWhatIsAheadAnyway) {
 
 TEST_F(EngineBatchEvent, LongOnesAreCommandsOfTheirOwn) {
   // Others may want to begin something behind one of them while the next one runs.
-  start("d", SplitMode::kNever);
-  auto stream = engine->create_stream({});
+  auto stream = begin("d");
   const auto in = buffer(1), out = buffer(0);
   const KernelWork known = known_kernel(KernelForm::kMap, in, out, 1e-3, [](const FakeItem& item) {
     run_item(KernelForm::kMap, item);
@@ -183,9 +173,7 @@ TEST_F(EngineBatchEvent, LongOnesAreCommandsOfTheirOwn) {
 TEST_F(EngineBatchEvent, LongOnesBehindThemHoldUpNobody) {
   // Whoever wants the results of a launch with an event does not wait for a long one after it.
   for (const char* devices : {"d", "g"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    auto stream = engine->create_stream({}), other = engine->create_stream({});
+    auto stream = begin(devices, {}), other = engine->create_stream({});
     const auto in = buffer(1), out = buffer(0), in2 = buffer(2), out2 = buffer(0);
     std::latch held(1);
     int launched = 0, begun = 0;  // of the long ones; by the device
@@ -227,8 +215,7 @@ TEST_F(EngineBatchEvent, LongOnesBehindThemHoldUpNobody) {
 }
 
 TEST_F(EngineBatchEvent, RefusedLaunchesHaveNoEvent) {
-  start("d", SplitMode::kNever);
-  auto stream = engine->create_stream({});
+  auto stream = begin("d");
   const auto in = buffer(1), out = buffer(0);
   for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
   fakes[0]->refuse_launches = 1;
@@ -244,10 +231,7 @@ TEST_F(EngineBatchEvent, RefusedLaunchesHaveNoEvent) {
 
 TEST_F(EngineBatchEvent, OutOfOrderQueuesLaunchInBatches) {
   for (const char* devices : {"d", "g", "h", "c", "dd"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    again = 0;
-    auto stream = engine->create_stream({.out_of_order = true});
+    auto stream = begin(devices, {.out_of_order = true});
     const auto in = buffer(1), out = buffer(0);
     std::vector<Ref<Command>> events;
     for (uint32_t c = 0; c < 200; ++c) {
@@ -264,11 +248,8 @@ TEST_F(EngineBatchEvent, OutOfOrderQueuesLaunchInBatches) {
 
 TEST_F(EngineBatchEvent, WhatFollowsABarrierWaitsForTheBatchBefore) {
   for (const bool with_barrier : {false, true}) {
-    start("d", SplitMode::kNever);
-    kernel_.reset();
+    auto stream = begin("d", {.out_of_order = true});
     before_each_ = [] {};
-    again = 0;
-    auto stream = engine->create_stream({.out_of_order = true});
     auto other = engine->create_stream({});
     const auto in = buffer(1), out = buffer(0);
     for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
@@ -296,10 +277,7 @@ TEST_F(EngineBatchEvent, WhatFollowsABarrierWaitsForTheBatchBefore) {
 
 TEST_F(EngineBatchEvent, ProfiledLaunchesRepeat) {
   for (const char* devices : {"d", "g", "h", "c"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    again = 0;
-    auto stream = engine->create_stream({.profiling = true});
+    auto stream = begin(devices, {.profiling = true});
     const auto in = buffer(1), out = buffer(0);
     std::vector<Ref<Command>> events;
     std::vector<std::pair<uint64_t, uint64_t>> calls;
@@ -328,9 +306,8 @@ TEST_F(EngineBatchEvent, ProfiledLaunchesRepeat) {
 
 TEST_F(EngineBatchEvent, TimesHaveTheOrderOfTheCommands) {
   // Nothing that is known of such a clock holds for long.
-  start("d", SplitMode::kNever);
+  auto stream = begin("d", {.profiling = true});
   fakes[0]->clock_divisor = 2;
-  auto stream = engine->create_stream({.profiling = true});
   const auto in = buffer(1), out = buffer(0), far = buffer(0);
   // The first ones of a kernel are measured, each by itself.
   for (uint32_t c = 0; c < 10; ++c) EXPECT_TRUE(wait(launch(*stream, in, out, c)));

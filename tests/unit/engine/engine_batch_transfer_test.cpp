@@ -2,6 +2,7 @@
 // What joins a batch beside launches, or leaves it as it is: small writes, copies, markers, maps.
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <latch>
 #include <numeric>
 
@@ -16,10 +17,7 @@ class EngineBatchTransfer : public BatchTest {};
 
 TEST_F(EngineBatchTransfer, SmallWritesJoin) {
   for (const char* devices : {"d", "g", "h", "e", "dd"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    again = 0;
-    auto stream = engine->create_stream({}), other = engine->create_stream({});
+    auto stream = begin(devices, {}), other = engine->create_stream({});
     const auto in = buffer(1), out = buffer(0);
     std::deque<std::vector<std::byte>> kept;
     for (uint32_t c = 0; c < 200; ++c) {
@@ -47,10 +45,7 @@ TEST_F(EngineBatchTransfer, SmallWritesJoin) {
 
 TEST_F(EngineBatchTransfer, SmallCopiesJoin) {
   for (const char* devices : {"d", "g", "h", "e", "dd", "dh"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    again = 0;
-    auto stream = engine->create_stream({}), other = engine->create_stream({});
+    auto stream = begin(devices, {}), other = engine->create_stream({});
     const auto in = buffer(1), out = buffer(0), from = buffer(7);
     auto last = filled(0);  // what `out` holds
     for (uint32_t c = 0; c < 200; ++c) {
@@ -79,10 +74,7 @@ TEST_F(EngineBatchTransfer, SmallCopiesJoin) {
 
 TEST_F(EngineBatchTransfer, MarkersJoin) {
   for (const char* devices : {"d", "g", "h", "dd"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    again = 0;
-    auto stream = engine->create_stream({});
+    auto stream = begin(devices);
     const auto in = buffer(1), out = buffer(0);
     EnqueueOptions options;
     options.type = CL_COMMAND_MARKER;
@@ -115,9 +107,7 @@ TEST_F(EngineBatchTransfer, MarkersJoin) {
 
 TEST_F(EngineBatchTransfer, BuffersThatAreNewNeedNoOtherThread) {
   for (const char* devices : {"dd", "dh", "gh"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    auto stream = engine->create_stream({});
+    auto stream = begin(devices);
     const auto out = buffer(0);
     EXPECT_TRUE(wait(launch(*stream, buffer(1), out, 0)));
     const auto launched = [&] {
@@ -144,10 +134,7 @@ TEST_F(EngineBatchTransfer, BuffersThatAreNewNeedNoOtherThread) {
 
 TEST_F(EngineBatchTransfer, MapsLeaveTheBatchWhereMemoryIsOne) {
   for (const char* devices : {"h", "c", "d", "g", "hd"}) {
-    start(devices, SplitMode::kNever);
-    kernel_.reset();
-    again = 0;
-    auto stream = engine->create_stream({});
+    auto stream = begin(devices);
     const auto in = buffer(1), out = buffer(0);
     EnqueueOptions options;
     options.observed = false;
@@ -179,8 +166,7 @@ TEST_F(EngineBatchTransfer, MapsLeaveTheBatchWhereMemoryIsOne) {
 
 TEST_F(EngineBatchTransfer, AWriteOfWhatIsStillBeingReadWaits) {
   // The device takes what it writes at once, also when the read before has not ended.
-  start("e", SplitMode::kNever);
-  auto stream = engine->create_stream({});
+  auto stream = begin("e");
   const auto in = buffer(1), out = buffer(0), other = buffer(0);
   for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
   EXPECT_GT(again, 5);
