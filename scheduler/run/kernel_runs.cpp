@@ -98,7 +98,7 @@ void KernelRuns::run_voted(const Ref<Node>& command, KernelPlan plan) {
   const std::string& name = work.kernel->summary().name;
   auto uses = uses_of(work, &plan);  // as the command holds them
   parts_.planner.evaluate(work, plan);
-  std::string why = Vote::unvotable(work, plan, uses);
+  std::string why = Vote::unvotable(plan);
   std::optional<Status> decided;
   if (why.empty()) {
     const auto devices = voters(work, command->stream->options().backends);

@@ -82,6 +82,12 @@ ElementType element_type(const std::string& type_name) {
   return {};
 }
 
+ElementType element_type(const cl_image_format& format) {
+  if (format.image_channel_data_type == CL_FLOAT) return {ElementKind::kFloat, 4};
+  if (format.image_channel_data_type == CL_HALF_FLOAT) return {ElementKind::kHalf, 2};
+  return {};
+}
+
 std::optional<size_t> first_difference(const ElementType& type, std::span<const std::byte> split,
                                        std::span<const std::byte> whole, double tolerance) {
   if (std::memcmp(split.data(), whole.data(), split.size()) == 0) return std::nullopt;
@@ -153,48 +159,6 @@ std::string VerificationReport::text() const {
   return head + "\n" + text;
 }
 
-Verification::Copy* Verification::copy_of(const LogicalBuffer& buffer) {
-  for (Copy& copy : copies_) {
-    if (copy.buffer.get() == &buffer) return &copy;
-  }
-  return nullptr;
-}
-
-Status Verification::copy(const BufferView& view) {
-  LogicalBuffer& buffer = *view.buffer;
-  Copy* copy = copy_of(buffer);
-  if (!copy) {
-    backends::Backend& backend = backends_.at(plan_.backend);
-    TUTTI_ASSIGN(auto memory, buffer.image() ? backend.allocate_image(*buffer.image())
-                                             : backend.allocate(buffer.size(), nullptr));
-    copies_.push_back({view.buffer, std::move(memory)});
-    copy = &copies_.back();
-  }
-  // What neither run writes has to be the same in both.
-  TUTTI_TRY(buffer.define(place_bit(kHostPlace), view.origin, view.origin + view.size));
-  TUTTI_TRY(buffer.make_valid(kHostPlace, view.origin, view.origin + view.size));
-  TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
-  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(plan_.backend));
-  if (const backends::ImageShape* shape = buffer.image()) {
-    TUTTI_ASSIGN(const auto written,
-                 queue->write_image(*copy->memory, {{0, 0, 0}, shape->extent}, host,
-                                    shape->second_pitch(), shape->slice_pitch, {}));
-    return written->wait();
-  }
-  return queue->write_blocking(*copy->memory, view.origin, view.size, host + view.origin);
-}
-
-Status Verification::read_copy(const BufferView& view, std::span<std::byte> to) {
-  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(plan_.backend));
-  backends::Memory& memory = *copy_of(*view.buffer)->memory;
-  if (const backends::ImageShape* shape = view.buffer->image()) {
-    TUTTI_ASSIGN(const auto read, queue->read_image(memory, {{0, 0, 0}, shape->extent}, to.data(),
-                                                    shape->second_pitch(), shape->slice_pitch, {}));
-    return read->wait();
-  }
-  return queue->read_blocking(memory, view.origin, view.size, to.data());
-}
-
 Result<std::unique_ptr<Verification>> Verification::begin(BackendSet& backends,
                                                           const KernelWork& work,
                                                           const KernelPlan& plan) {
@@ -208,7 +172,7 @@ Result<std::unique_ptr<Verification>> Verification::begin(BackendSet& backends,
   // Other windows on the same buffers are read in the copies, too.
   for (const ArgumentSlot& slot : *work.arguments) {
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    if (verification->copy_of(*slot.view.buffer)) TUTTI_TRY(verification->copy(slot.view));
+    if (verification->copies_.has(*slot.view.buffer)) TUTTI_TRY(verification->copy(slot.view));
   }
   return verification;
 }
@@ -218,23 +182,11 @@ Status Verification::run_whole(Stream& stream) {
   for (const ArgumentSlot& slot : *work_.arguments) {
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
     LogicalBuffer& buffer = *slot.view.buffer;
-    if (copy_of(buffer)) continue;
+    if (copies_.has(buffer)) continue;
     TUTTI_TRY(buffer.make_valid(buffer.place_on(backend), slot.view.origin,
                                 slot.view.origin + slot.view.size));
   }
-  TUTTI_ASSIGN(auto arguments, vendor_arguments(*work_.arguments, backend, {}));
-  for (size_t i = 0; i < work_.arguments->size(); ++i) {
-    const ArgumentSlot& slot = (*work_.arguments)[i];
-    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    Copy* copy = copy_of(*slot.view.buffer);
-    if (!copy) continue;
-    arguments[i].memory = copy->memory.get();
-    if (!slot.image) continue;
-    TUTTI_ASSIGN(auto image, backends_.at(backend).image_over(*copy->memory, slot.view.origin,
-                                                              slot.view.size, slot.image->shape()));
-    images_.push_back(std::move(image));
-    arguments[i].memory = images_.back().get();
-  }
+  TUTTI_ASSIGN(const auto arguments, copies_.arguments(*work_.arguments));
   TUTTI_ASSIGN(backends::Kernel * kernel,
                work_.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
   const auto launch = vendor_launch(*kernel, arguments, plan_.shape, true);
@@ -277,7 +229,7 @@ Status Verification::compare(Stream& stream, std::span<const PackageRecord> pack
     const std::span<const std::byte> split(host + view.origin, view.size);
     // What lies between an image's rows is nobody's, and the same.
     std::vector<std::byte> whole(split.begin(), split.end());
-    TUTTI_TRY(read_copy(view, whole));
+    TUTTI_TRY(copies_.read(*view.buffer, view.origin, whole));
     const Argument& argument = summary.arguments[i];
     const ElementType type = element_type(argument.type_name);
     const auto at = first_difference(type, split, whole, tolerance);

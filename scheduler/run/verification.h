@@ -14,6 +14,7 @@
 #include "scheduler/observe/run_summary.h"
 #include "scheduler/order/stream.h"
 #include "scheduler/plan/planner.h"
+#include "scheduler/run/launch_copies.h"
 
 namespace tutti::scheduler {
 
@@ -26,6 +27,8 @@ struct ElementType {
 };
 /// Of a pointer's type as OpenCL names it, for example "float4*". Structures compare byte by byte.
 ElementType element_type(const std::string& type_name);
+/// Of an image's channels.
+ElementType element_type(const cl_image_format& format);
 /// The first element of `split` that differs from `whole` by more than the relative `tolerance`
 /// (sizes are equal): its byte offset. Two NaNs are equal.
 std::optional<size_t> first_difference(const ElementType& type, std::span<const std::byte> split,
@@ -69,27 +72,19 @@ class Verification {
                  VerificationReport& report);
 
  private:
-  /// A buffer that the launch writes, and the private copy of it.
-  struct Copy {
-    Ref<LogicalBuffer> buffer;
-    std::unique_ptr<backends::Memory> memory;
-  };
-
   Verification(BackendSet& backends, const KernelWork& work, const KernelPlan& plan)
-      : backends_(backends), work_(work), plan_(plan) {}
-  Status copy(const BufferView& view);
-  /// The copy's bytes of the view, in the layout of the buffer's copy at the host.
-  Status read_copy(const BufferView& view, std::span<std::byte> to);
-  Copy* copy_of(const LogicalBuffer& buffer);
+      : work_(work), plan_(plan), copies_(backends, plan.backend), backends_(backends) {}
+  Status copy(const BufferView& view) {
+    return copies_.add(view.buffer, view.origin, view.origin + view.size);
+  }
   Status run_whole(Stream& stream);
   std::string owner_of(uint32_t argument, uint64_t byte,
                        std::span<const PackageRecord> packages) const;
 
-  BackendSet& backends_;
   const KernelWork work_;
   const KernelPlan plan_;
-  std::vector<Copy> copies_;
-  std::vector<std::unique_ptr<backends::Memory>> images_;  // made from copies
+  LaunchCopies copies_;  // of what it may write
+  BackendSet& backends_;
 };
 
 }  // namespace tutti::scheduler

@@ -14,9 +14,14 @@ namespace {
 // So much of the time may go into asking who would not be chosen.
 constexpr double kExploring = 0.05;
 
-ElementType type_of(const KernelSummary& summary, uint32_t argument) {
-  return argument < summary.arguments.size() ? element_type(summary.arguments[argument].type_name)
-                                             : ElementType{};
+ElementType type_of(const KernelWork& work, uint32_t argument) {
+  const ArgumentSlot& slot = (*work.arguments)[argument];
+  if (slot.image) return element_type(slot.image->shape().format);
+  if (slot.view.buffer && slot.view.buffer->image()) {
+    return element_type(slot.view.buffer->image()->format);
+  }
+  const auto& arguments = work.kernel->summary().arguments;
+  return argument < arguments.size() ? element_type(arguments[argument].type_name) : ElementType{};
 }
 
 }  // namespace
@@ -63,64 +68,34 @@ std::optional<size_t> elected(std::span<const uint32_t> devices,
   return std::nullopt;
 }
 
-std::string Vote::unvotable(const KernelWork& work, const KernelPlan& plan,
-                            std::span<const BufferUse> uses) {
+std::string Vote::unvotable(const KernelPlan& plan) {
   if (!plan.access || plan.access->verdict().mode == MergeMode::kWhole) {
     return "it may not be split";
   }
   if (plan.access->verdict().alone) return "the order in which work-groups reach its atomics shows";
-  for (const BufferUse& use : uses) {
-    if (use.changes && use.buffer->image()) return "it writes images";
-  }
-  for (const ArgumentSlot& slot : *work.arguments) {
-    if (slot.image) return "it uses images that are made from buffers";
-  }
   return {};
 }
 
-bool Vote::changed(const LogicalBuffer& buffer) const {
-  return std::any_of(uses_.begin(), uses_.end(),
-                     [&](const BufferUse& use) { return use.changes && use.buffer == &buffer; });
-}
-
 Status Vote::copy_content(Running& running) {
-  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(running.backend));
+  const auto changed = [&](const LogicalBuffer* buffer) {
+    return std::any_of(uses_.begin(), uses_.end(),
+                       [&](const BufferUse& use) { return use.changes && use.buffer == buffer; });
+  };
   for (const BufferUse& use : uses_) {
     LogicalBuffer& buffer = *use.buffer;
-    if (!changed(buffer)) {
-      TUTTI_TRY(buffer.make_valid(buffer.place_on(running.backend), use.begin, use.end));
-      continue;
-    }
-    auto found = std::find_if(running.copies.begin(), running.copies.end(),
-                              [&](const Copy& copy) { return copy.buffer == &buffer; });
-    if (found == running.copies.end()) {
-      TUTTI_ASSIGN(auto memory, backends_.at(running.backend).allocate(buffer.size(), nullptr));
-      running.copies.push_back({&buffer, std::move(memory)});
-      found = std::prev(running.copies.end());
-    }
-    // What no device writes has to be the same on all.
-    TUTTI_TRY(buffer.define(place_bit(kHostPlace), use.begin, use.end));
-    TUTTI_TRY(buffer.make_valid(kHostPlace, use.begin, use.end));
-    TUTTI_ASSIGN(const std::byte* host, buffer.host_memory());
-    TUTTI_TRY(
-        queue->write_blocking(*found->memory, use.begin, use.end - use.begin, host + use.begin));
+    TUTTI_TRY(changed(&buffer)
+                  ? running.copies.add(Ref<LogicalBuffer>(&buffer), use.begin, use.end)
+                  : buffer.make_valid(buffer.place_on(running.backend), use.begin, use.end));
   }
   return {};
 }
 
 Result<Vote::Running> Vote::launch(Stream& stream, uint32_t backend) {
-  Running running{.backend = backend, .copies = {}, .completion = {}, .begun_ns = now_ns()};
+  Running running{backend, LaunchCopies(backends_, backend), {}, now_ns()};
   TUTTI_TRY(copy_content(running));
   TUTTI_ASSIGN(backends::Kernel * kernel,
                work_.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
-  TUTTI_ASSIGN(auto arguments, vendor_arguments(*work_.arguments, backend, {}));
-  for (size_t i = 0; i < work_.arguments->size(); ++i) {
-    const ArgumentSlot& slot = (*work_.arguments)[i];
-    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-    for (const Copy& copy : running.copies) {
-      if (copy.buffer == slot.view.buffer.get()) arguments[i].memory = copy.memory.get();
-    }
-  }
+  TUTTI_ASSIGN(const auto arguments, running.copies.arguments(*work_.arguments));
   const auto launch = vendor_launch(*kernel, arguments, plan_.shape, true);
   TUTTI_ASSIGN(backends::Queue * queue, stream.queues.queue(backend, true));
   TUTTI_ASSIGN(running.completion, queue->launch(launch, {}));
@@ -130,14 +105,13 @@ Result<Vote::Running> Vote::launch(Stream& stream, uint32_t backend) {
 
 Result<Vote::Ballot> Vote::result_of(Running& running) {
   TUTTI_TRY(running.completion->wait());
-  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(running.backend));
   Ballot ballot;
   for (const BufferUse& use : uses_) {
     if (!use.changes) continue;
-    const auto copy = std::find_if(running.copies.begin(), running.copies.end(),
-                                   [&](const Copy& one) { return one.buffer == use.buffer; });
-    std::vector<std::byte>& bytes = ballot.bytes.emplace_back(use.end - use.begin);
-    TUTTI_TRY(queue->read_blocking(*copy->memory, use.begin, bytes.size(), bytes.data()));
+    // What lies between an image's rows is nobody's, and stays as it is.
+    TUTTI_ASSIGN(const std::byte* host, use.buffer->host_memory());
+    std::vector<std::byte>& bytes = ballot.bytes.emplace_back(host + use.begin, host + use.end);
+    TUTTI_TRY(running.copies.read(*use.buffer, use.begin, bytes));
   }
   return ballot;
 }
@@ -171,7 +145,7 @@ bool Vote::agree(const Ballot& a, const Ballot& b) const {
     if (!use.changes) continue;
     const std::vector<std::byte>& one = a.bytes[i];
     const std::vector<std::byte>& other = b.bytes[i++];
-    ElementType type = type_of(work_.kernel->summary(), use.argument);
+    ElementType type = type_of(work_, use.argument);
     const BufferView& view = (*work_.arguments)[use.argument].view;
     // Ranges are of whole elements; else they compare byte by byte.
     if (!view.buffer || (use.begin - view.origin) % type.bytes != 0) type = {};

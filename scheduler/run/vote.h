@@ -19,6 +19,7 @@
 #include "scheduler/order/buffer_uses.h"
 #include "scheduler/order/stream.h"
 #include "scheduler/plan/planner.h"
+#include "scheduler/run/launch_copies.h"
 #include "scheduler/run/verification.h"
 
 namespace tutti::scheduler {
@@ -61,8 +62,7 @@ class Vote {
         tolerance_(tolerance) {}
 
   /// Why such a launch is not voted on; empty: it is.
-  static std::string unvotable(const KernelWork& work, const KernelPlan& plan,
-                               std::span<const BufferUse> uses);
+  static std::string unvotable(const KernelPlan& plan);
   /// Asks devices in this order until the result is known and in the host's copies. An error where
   /// they do not agree. Absent: fewer than two could be asked, and nothing has changed.
   std::optional<Status> decide(Stream& stream, std::span<const uint32_t> devices);
@@ -75,14 +75,10 @@ class Vote {
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
 
  private:
-  struct Copy {
-    LogicalBuffer* buffer = nullptr;
-    std::unique_ptr<backends::Memory> memory;
-  };
   /// A launch under way on a device.
   struct Running {
     uint32_t backend = 0;
-    std::vector<Copy> copies;
+    LaunchCopies copies;  // of what it changes
     backends::CompletionPtr completion;
     uint64_t begun_ns = 0;
   };
@@ -91,7 +87,6 @@ class Vote {
     std::vector<std::vector<std::byte>> bytes;
   };
 
-  bool changed(const LogicalBuffer& buffer) const;
   Status copy_content(Running& running);
   Result<Running> launch(Stream& stream, uint32_t backend);
   Result<Ballot> result_of(Running& running);

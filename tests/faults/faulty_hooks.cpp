@@ -2,6 +2,7 @@
 #include "faulty_hooks.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "faulty_commands.h"
+#include "faulty_kernels.h"
 #include "faulty_plan.h"
 
 namespace tutti::faulty {
@@ -323,67 +325,6 @@ struct Real<&Table::clWaitForEvents> {
   static cl_int call(cl_uint count, const cl_event* events) { return wait_for(count, events); }
 };
 
-// What kernels write
-// ------------------------------------------------------------------------------------
-
-struct Arguments {
-  std::mutex mutex;
-  std::set<cl_mem> memory;  // that was made
-  std::map<cl_kernel, std::map<cl_uint, cl_mem>> of_kernels;
-};
-Arguments& known_arguments() {
-  static auto* kept = new Arguments;
-  return *kept;
-}
-
-void note_argument(cl_kernel kernel, cl_uint index, size_t size, const void* value) {
-  cl_mem memory = nullptr;
-  if (size != sizeof memory || value == nullptr) return;
-  std::memcpy(&memory, value, sizeof memory);
-  std::lock_guard lock(known_arguments().mutex);
-  auto& arguments = known_arguments().of_kernels[kernel];
-  if (known_arguments().memory.contains(memory)) {
-    arguments[index] = memory;
-  } else {
-    arguments.erase(index);
-  }
-}
-
-/// The content of a kernel's buffers.
-std::map<cl_mem, std::vector<unsigned char>> buffers_of(cl_command_queue queue, cl_kernel kernel) {
-  std::map<cl_mem, std::vector<unsigned char>> found;
-  std::lock_guard lock(known_arguments().mutex);
-  for (const auto& [index, memory] : known_arguments().of_kernels[kernel]) {
-    size_t size = 0;
-    vendor().clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, nullptr);
-    auto& bytes = found[memory];
-    bytes.resize(size);
-    vendor().clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, size, bytes.data(), 0, nullptr,
-                                 nullptr);
-  }
-  return found;
-}
-
-/// Runs a kernel and changes the first byte that it has changed.
-cl_int run_wrongly(const Command& described, cl_kernel kernel) {
-  vendor().clFinish(described.queue);
-  const auto before = buffers_of(described.queue, kernel);
-  const cl_int code = enqueue(described, {});
-  if (code != CL_SUCCESS) return code;
-  vendor().clFinish(described.queue);
-  for (const auto& [memory, bytes] : buffers_of(described.queue, kernel)) {
-    const auto& old = before.at(memory);
-    const auto at = std::mismatch(bytes.begin(), bytes.end(), old.begin()).first;
-    if (at == bytes.end()) continue;
-    const auto wrong = static_cast<unsigned char>(*at ^ 0x55);
-    vendor().clEnqueueWriteBuffer(described.queue, memory, CL_TRUE,
-                                  static_cast<size_t>(at - bytes.begin()), 1, &wrong, 0, nullptr,
-                                  nullptr);
-    break;
-  }
-  return code;
-}
-
 template <auto Member>
 struct Hook;
 
@@ -463,10 +404,7 @@ struct Hook<Member> {
     if (fault.mode == Mode::kNone) {
       const R object = (vendor().*Member)(arguments...);
       if constexpr (std::is_same_v<R, cl_context>) note_context(object, number_of(object));
-      if constexpr (std::is_same_v<R, cl_mem>) {
-        std::lock_guard lock(known_arguments().mutex);
-        known_arguments().memory.insert(object);
-      }
+      if constexpr (std::is_same_v<R, cl_mem>) note_memory(object);
       return object;
     }
     if (cl_int* error = std::get<sizeof...(A) - 1>(std::tuple<A...>(arguments...))) {

@@ -16,9 +16,6 @@ import sys
 
 import sweep
 
-# Launches that are not voted on: kernels that write images, or that are not understood.
-NOT_VOTED = ("images",)
-
 
 def check(runner, scenario, memory, devices, which, show=False):
     """What is wrong, or nothing; and how often the device was outvoted."""
@@ -55,8 +52,8 @@ def main():
             sys.exit(check(runner, scenario, memory, int(devices), which, show=True)[0])
         names = subprocess.run([runner.program, "--list"], capture_output=True, text=True,
                                check=True).stdout.split()
-        cases = [(name, memory, devices, which) for name in names if name not in NOT_VOTED
-                 for memory in ("shared", "apart") for devices, which in ((3, "*2"), (2, "*3"))]
+        cases = [(name, memory, devices, which) for name in names for memory in ("shared", "apart")
+                 for devices, which in ((3, "*2"), (2, "*3"))]
         failed = outvoted = 0
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for case, (wrong, times) in zip(
