@@ -97,6 +97,11 @@ void TaskThread::post_for_application(std::function<void()> task) {
   }
 }
 
+bool TaskThread::idle() {
+  const MutexLock lock(mutex_);
+  return tasks_.empty() && !running_;
+}
+
 void TaskThread::run() {
   note_own_thread();
   pthread_setname_np(pthread_self(), name_.c_str());
@@ -113,6 +118,7 @@ void TaskThread::run() {
     }
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
+    running_ = true;
     lock.unlock();
     {
       std::optional<ExitHold> hold;
@@ -121,6 +127,7 @@ void TaskThread::run() {
       task = nullptr;  // what it held goes before the lock is taken again
     }
     lock.lock();
+    running_ = false;
   }
 }
 

@@ -30,6 +30,8 @@ class TaskThread {
   /// The same for what need not be done while the application has no threads: then it waits until
   /// one comes.
   void post_for_application(std::function<void()> task);
+  /// It has nothing to do at the moment.
+  bool idle();
   /// Ends the thread after the task that runs now; tasks that have not begun are dropped. Called
   /// from the thread itself it only asks for the end.
   void stop();
@@ -48,6 +50,7 @@ class TaskThread {
   std::deque<std::function<void()>> tasks_ TUTTI_GUARDED_BY(mutex_);
   std::deque<std::function<void()>> for_application_ TUTTI_GUARDED_BY(mutex_);  // these wait for it
   std::optional<OwnThread> thread_ TUTTI_GUARDED_BY(mutex_);
+  bool running_ TUTTI_GUARDED_BY(mutex_) = false;  // a task
   bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
 };
 

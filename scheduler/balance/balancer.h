@@ -52,6 +52,12 @@ class Balancer {
   /// slices may cost more than those that it knows.
   virtual void helps([[maybe_unused]] uint32_t device, [[maybe_unused]] uint32_t owner,
                      [[maybe_unused]] double now) {}
+  /// Whether `device`, which was refused a package and has none under way, is to ask again after
+  /// all: a package has ended since, and what is left takes longer than it seemed.
+  virtual bool calls_back([[maybe_unused]] uint32_t device, [[maybe_unused]] uint64_t remaining,
+                          [[maybe_unused]] double now) {
+    return false;
+  }
   /// `device` has failed: what it was given is given anew, and nobody may rely on it.
   virtual void lost([[maybe_unused]] uint32_t device) {}
 };

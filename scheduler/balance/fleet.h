@@ -3,8 +3,9 @@
 // and from both who would end when. Internal to balance/. Not thread-safe, as its balancer.
 //
 // A device counts as present until it was refused a package while it had none under way: nobody
-// relies on such a device any more, and it may still come back. So whoever is refused work leaves
-// somebody behind who will ask for it.
+// relies on such a device any more. So whoever is refused work leaves somebody behind who will ask
+// for it. When a package of those has ended, who was refused may be called back: what lies behind
+// may be slower than all that was known (an irregular kernel's costly part).
 #pragma once
 
 #include <algorithm>
@@ -133,6 +134,9 @@ class FleetBalancer : public Balancer {
   }
   void helps(uint32_t device, uint32_t owner, double now) override {
     fleet_.helps(device, owner, now);
+  }
+  bool calls_back(uint32_t device, uint64_t remaining, double now) override {
+    return fleet_.admit_if_useful(device, remaining, now);
   }
   void lost(uint32_t device) override { fleet_.lose(device); }
 

@@ -42,6 +42,8 @@ class Worker {
     };
     if (!guarded([&] { thread_.post(run); })) run();
   }
+  /// It has nothing to do at the moment.
+  bool idle() { return thread_.idle(); }
   /// A task that only makes something faster: without it all goes on.
   template <typename Task>
   void post_hint(Task task) {

@@ -178,8 +178,8 @@ std::shared_ptr<SplitRun> KernelRuns::prepare(const Ref<Node>& command, const Ke
     parts_.tasks.run(command, [&] { split_ended(command, plan, verification.get(), outcome); });
   };
   auto run = std::make_shared<SplitRun>(
-      SplitRun::Parts{parts_.backends, parts_.summary, parts_.compare, parts_.trace, command->trace,
-                      std::move(rounds)},
+      SplitRun::Parts{parts_.backends, parts_.workers, parts_.summary, parts_.compare, parts_.trace,
+                      command->trace, std::move(rounds)},
       work, std::move(plan), command->stream, std::move(balancer), std::move(ended));
   parts_.splits.add(command, run);
   return run;

@@ -60,6 +60,7 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
       balancer_(std::move(balancer)),
       regions_(slices_, plan_.shares, participants()),
       active_(participants()),
+      away_(participants()),
       failed_(participants()) {}
 
 SplitRun::~SplitRun() = default;
@@ -73,7 +74,51 @@ void SplitRun::take_part(size_t participant) {
     for (const auto& merge : merges_) merge->look(backend(participant));
   });
   if (!worked) fail_with(worked.error());
+  if (worked) go_away(participant);
   leave();
+}
+
+void SplitRun::go_away(size_t participant) {
+  if (!may_call_back()) return;
+  MutexLock lock(mutex_);
+  away_[participant] = true;
+}
+
+void SplitRun::come_back(size_t participant) {
+  const Status worked = guarded([&] { work_off(participant, false); });
+  if (!worked) fail_with(worked.error());
+  if (worked) go_away(participant);
+  leave();
+}
+
+bool SplitRun::calls_back(size_t participant) {
+  const uint64_t remaining = regions_.remaining();
+  // Once all have left, the last one alone does the rest.
+  if (active_ == 0 || remaining == 0 || !away_[participant] || failed_[participant] ||
+      !regions_.has_for(participant, plan_.least_help)) {
+    return false;
+  }
+  const double now = seconds_between(begun_ns_, now_ns());
+  const auto device = static_cast<uint32_t>(participant);
+  const size_t owner = regions_.owner(participant);
+  if (owner != participant) balancer_->helps(device, static_cast<uint32_t>(owner), now);
+  return balancer_->calls_back(device, remaining, now);
+}
+
+void SplitRun::call_back() {
+  for (size_t i = 0; i < participants(); ++i) {
+    Worker& worker = parts_.workers.device(backend(i));
+    if (!worker.idle()) continue;
+    {
+      MutexLock lock(mutex_);
+      if (!calls_back(i)) continue;
+      away_[i] = false;
+      ++active_;  // who calls is active, too
+    }
+    worker.post(
+        [run = shared_from_this(), i] { static_cast<void>(guarded([&] { run->come_back(i); })); },
+        [run = shared_from_this()](const Error&) { run->leave(); });
+  }
 }
 
 void SplitRun::absent(size_t participant, const Error& error) {
@@ -159,6 +204,12 @@ bool SplitRun::hands_out(uint32_t backend) const {
          std::any_of(work_.arguments->begin(), work_.arguments->end(), [&](const auto& slot) {
            return slot.view.buffer && slot.view.buffer->place_on(backend) != kHostPlace;
          });
+}
+
+bool SplitRun::may_call_back() const {
+  return !whole() && merges_.empty() &&
+         std::none_of(devices().begin(), devices().end(),
+                      [this](uint32_t backend) { return hands_out(backend); });
 }
 
 void SplitRun::hand_out(uint32_t backend) {
@@ -294,9 +345,15 @@ void SplitRun::note_end(size_t participant, Seat& seat, const InFlight& package,
   if (busy_from >= record.end_ns) start = end - (seat.speed > 0 ? slices / seat.speed : 0);
   if (busy_from < record.end_ns) seat.speed = slices / (end - start);
   seat.busy_until = std::max(seat.busy_until, record.end_ns);
-  MutexLock lock(mutex_);
-  balancer_->finished({static_cast<uint32_t>(participant), package.range.count, start, end});
-  packages_.push_back(record);
+  bool any_away = false;
+  {
+    MutexLock lock(mutex_);
+    balancer_->finished({static_cast<uint32_t>(participant), package.range.count, start, end});
+    packages_.push_back(record);
+    any_away =
+        regions_.remaining() > 0 && std::find(away_.begin(), away_.end(), true) != away_.end();
+  }
+  if (any_away) call_back();
 }
 
 void SplitRun::work_off(size_t participant, bool insist) {

@@ -20,6 +20,7 @@
 #include "scheduler/balance/balancer.h"
 #include "scheduler/balance/regions.h"
 #include "scheduler/command/work.h"
+#include "scheduler/devices/workers.h"
 #include "scheduler/observe/run_summary.h"
 #include "scheduler/observe/run_trace.h"
 #include "scheduler/order/stream.h"
@@ -29,10 +30,11 @@
 
 namespace tutti::scheduler {
 
-class SplitRun {
+class SplitRun : public std::enable_shared_from_this<SplitRun> {
  public:
   struct Parts {
     BackendSet& backends;
+    Workers& workers;
     RunSummary& summary;
     BlockCompare& compare;
     RunTrace& trace;
@@ -112,6 +114,15 @@ class SplitRun {
   static std::vector<Part> parts_of(const KernelPlan& plan);
 
   Range next_range(size_t participant, bool insist) TUTTI_EXCLUDES(mutex_);
+  /// A package has ended: whoever was refused one, has nothing to do, and would get one now, asks
+  /// again.
+  void call_back() TUTTI_EXCLUDES(mutex_);
+  /// Whether the participant may be called back, and gets a package now.
+  bool calls_back(size_t participant) TUTTI_REQUIRES(mutex_);
+  /// On its device's worker.
+  void come_back(size_t participant) TUTTI_EXCLUDES(mutex_);
+  /// It may be called back from now on.
+  void go_away(size_t participant) TUTTI_EXCLUDES(mutex_);
   /// `range` may be empty: the participant takes no part.
   void give_back(size_t participant, Range range, Error error) TUTTI_EXCLUDES(mutex_);
   /// A package that was launched has failed, or what it computed cannot be used: where what it has
@@ -131,6 +142,10 @@ class SplitRun {
   void note_end(size_t participant, Seat& seat, const InFlight& package, uint64_t previous_end)
       TUTTI_EXCLUDES(mutex_);
   Status sit_down(size_t participant, Seat& seat);
+  /// Whether those that were refused packages may be called back: not where what they then miss
+  /// would be asked of a device that does one thing at a time, nor where what they have computed
+  /// is merged already.
+  bool may_call_back() const;
   /// Whether the device must hand out before its packages run what others need of its memory.
   bool hands_out(uint32_t backend) const;
   /// Brings what other devices' shares need, and is valid on this one alone, to the host's copy.
@@ -208,6 +223,7 @@ class SplitRun {
   std::unique_ptr<Balancer> balancer_ TUTTI_GUARDED_BY(mutex_);
   Regions regions_ TUTTI_GUARDED_BY(mutex_);
   size_t active_ TUTTI_GUARDED_BY(mutex_);             // participants, and the launch before
+  std::vector<bool> away_ TUTTI_GUARDED_BY(mutex_);    // per participant: it may be called back
   std::vector<bool> failed_ TUTTI_GUARDED_BY(mutex_);  // per participant
   Status status_ TUTTI_GUARDED_BY(mutex_);             // of a package that failed while it ran
   Error last_error_ TUTTI_GUARDED_BY(mutex_);          // of a package that was not launched

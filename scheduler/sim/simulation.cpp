@@ -65,6 +65,21 @@ class Simulation {
     return range;
   }
 
+  /// Devices that ask no more, but shall again since a package has ended.
+  std::vector<uint32_t> call_back() {
+    std::vector<uint32_t> back;
+    for (uint32_t i = 0; i < states_.size() && unassigned() > 0; ++i) {
+      State& state = states_[i];
+      if (!state.left || state.failed) continue;
+      const size_t owner = regions_.owner(i);
+      if (owner != i) balancer_.helps(i, static_cast<uint32_t>(owner), now_);
+      if (!balancer_.calls_back(i, unassigned(), now_)) continue;
+      state.left = false;
+      back.push_back(i);
+    }
+    return back;
+  }
+
   void ask(uint32_t i, bool insist = false) {
     State& state = states_[i];
     if (state.failed || (state.left && !insist)) return;
@@ -127,7 +142,9 @@ class Simulation {
     state.ready.pop_front();
     balancer_.finished({i, package.count, package.start, now_});
     begin_first(i);
+    const std::vector<uint32_t> back = call_back();
     ask(i);
+    for (const uint32_t other : back) ask(other);
     return true;
   }
 

@@ -125,6 +125,29 @@ std::vector<uint64_t> equal_shares(uint64_t total, size_t devices) {
   return shares;
 }
 
+TEST(BalancerSimulation, WhoWasSentAwayIsCalledBack) {
+  // A Mandelbrot set's rows in seconds. What was learnt of the devices, which are equal, is which
+  // rows they had: the one with cheap rows would be done in no time, and the other one seems to
+  // need nobody.
+  const std::vector<double> rows = {.0015, .0015, .007, .017, .033, .039, .046, .057,
+                                    .064,  .061,  .052, .040, .034, .028, .008, .006};
+  for (const auto& [first, second] : {std::pair{290.0, 27.0}, {27.0, 290.0}}) {
+    for (const std::string name : {"sigmoid", "hguided", "model"}) {
+      std::vector<Device> devices(2);
+      for (Device& device : devices) device.in_flight = 1;
+      devices[0].known.nominal_speed = first;
+      devices[1].known.nominal_speed = second;
+      const Load load(rows);
+      const uint64_t share = first > second ? 3 : 13;
+      const auto run =
+          simulate(*make(name, rows.size(), devices), devices, load, {share, rows.size() - share});
+      EXPECT_TRUE(run.complete);
+      EXPECT_FALSE(run.stalled);
+      EXPECT_LT(run.end, 0.75 * load.total()) << name << ' ' << first;
+    }
+  }
+}
+
 TEST(BalancerSimulation, EverySliceOnceFromRegions) {
   for (const std::string name : {"hguided", "autotune", "adaptive", "model", "sigmoid"}) {
     SCOPED_TRACE(name);
