@@ -53,14 +53,10 @@ Status CommandQueue::enqueue(scheduler::KernelWork&& work, const Submission& sub
   return enqueue_any(std::move(work), submission);
 }
 
-std::optional<Status> CommandQueue::launch_again(const scheduler::LaunchableKernel& kernel,
-                                                 const scheduler::LaunchShape& shape,
-                                                 bool local_given,
-                                                 scheduler::ArgumentSource& arguments,
+std::optional<Status> CommandQueue::launch_again(const scheduler::LaunchAgain& launch,
                                                  cl_command_type type, cl_event* event) {
   scheduler::LaunchObserver observer{type};
-  auto launched =
-      context_->engine().launch_again(*stream_, kernel, shape, local_given, arguments, &observer);
+  auto launched = context_->engine().launch_again(*stream_, launch, &observer);
   const MemoryReserved memory;
   if (launched && *launched) *event = (new Event(*this, std::move(observer.command)))->handle();
   return launched;

@@ -44,16 +44,12 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   /// failure is returned.
   Status enqueue(scheduler::Work&& work, const Submission& submission);
   Status enqueue(scheduler::KernelWork&& work, const Submission& submission);
-  /// Engine::launch_again(), of a kernel that has no wait list.
-  std::optional<Status> launch_again(const scheduler::LaunchableKernel& kernel,
-                                     const scheduler::LaunchShape& shape, bool local_given,
-                                     scheduler::ArgumentSource& arguments) {
-    return context_->engine().launch_again(*stream_, kernel, shape, local_given, arguments);
+  /// Engine::launch_again().
+  std::optional<Status> launch_again(const scheduler::LaunchAgain& launch) {
+    return context_->engine().launch_again(*stream_, launch);
   }
   /// The same with an event.
-  std::optional<Status> launch_again(const scheduler::LaunchableKernel& kernel,
-                                     const scheduler::LaunchShape& shape, bool local_given,
-                                     scheduler::ArgumentSource& arguments, cl_command_type type,
+  std::optional<Status> launch_again(const scheduler::LaunchAgain& launch, cl_command_type type,
                                      cl_event* event);
   /// clEnqueueMapBuffer: the pointer, also while the command has not ended.
   Result<void*> map(Buffer& buffer, cl_map_flags flags, uint64_t offset, uint64_t size,

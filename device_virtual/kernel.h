@@ -53,10 +53,13 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   /// `shape` need not have been checked: nothing is launched that was not found valid before.
   /// `event` may be null.
   std::optional<Status> launch_again(CommandQueue& queue, const scheduler::LaunchShape& shape,
-                                     bool local_given, cl_command_type type, cl_event* event) {
+                                     bool local_given,
+                                     std::span<scheduler::Command* const> wait_list,
+                                     cl_command_type type, cl_event* event) {
     if (!local_given && suggested_.load(std::memory_order_relaxed)) return std::nullopt;
-    if (event == nullptr) return queue.launch_again(*executable_, shape, local_given, *arguments_);
-    return queue.launch_again(*executable_, shape, local_given, *arguments_, type, event);
+    const scheduler::LaunchAgain launch{*executable_, shape, local_given, *arguments_, wait_list};
+    if (event == nullptr) return queue.launch_again(launch);
+    return queue.launch_again(launch, type, event);
   }
 
   /// clGetKernelSuggestedLocalWorkSizeKHR: fills in shape.local. From then on it is what launches

@@ -15,9 +15,11 @@ cl_int enqueue_kernel(const char* name, cl_command_type type, cl_command_queue q
                       const cl_event* events, cl_event* event) {
   return entry(name, [&]() -> Status {
     validate::GivenLaunch given;
-    if (validate::may_repeat(queue, kernel, range, num_events, events, given)) {
+    validate::WaitList named;
+    if (validate::may_repeat(queue, kernel, range, num_events, events, given, named)) {
       const auto& [shape, local_given] = given.range;
-      auto again = given.kernel->launch_again(*given.queue, shape, local_given, type, event);
+      auto again = given.kernel->launch_again(*given.queue, shape, local_given, named.commands(),
+                                              type, event);
       if (again) return *std::move(again);
     }
     validate::KernelLaunch launch;

@@ -83,14 +83,18 @@ struct KernelLaunch : GivenLaunch {
 Status kernel_launch(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
                      cl_uint num_events, const cl_event* events, KernelLaunch& launch,
                      WaitList& wait_list);
-/// Whether the launch may be one that repeats another, which was found valid: it waits for no
-/// events. Fills `launch`.
+/// Whether the launch may be one that repeats another, which was found valid. Fills `launch`, and
+/// `named` with its wait list.
 inline bool may_repeat(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
-                       cl_uint num_events, const cl_event* events, GivenLaunch& launch) {
-  if (num_events != 0 || events != nullptr) return false;
+                       cl_uint num_events, const cl_event* events, GivenLaunch& launch,
+                       WaitList& named) {
   launch.queue = device_virtual::from_handle<device_virtual::CommandQueue>(queue);
   launch.kernel = device_virtual::from_handle<device_virtual::Kernel>(kernel);
   if (launch.queue == nullptr || launch.kernel == nullptr) return false;
+  if ((num_events != 0 || events != nullptr) &&
+      !wait_list(launch.queue->context(), num_events, events, named)) {
+    return false;
+  }
   return as_given(range, launch.kernel->summary().reqd_local, launch.range).has_value();
 }
 /// clGetKernelSuggestedLocalWorkSizeKHR; fills `launch`.

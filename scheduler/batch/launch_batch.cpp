@@ -45,12 +45,12 @@ LaunchBatch::Kind& LaunchBatch::kind_of(const KernelWork& work,
   return *same;
 }
 
-LaunchBatch::Kind* LaunchBatch::find_kind(const LaunchableKernel& kernel, const LaunchShape& shape,
-                                          bool local_given, ArgumentSource& arguments, bool brief) {
+LaunchBatch::Kind* LaunchBatch::find_kind(const LaunchAgain& launch, bool brief) {
   brief |= has_events_;
   for (Kind& kind : kinds_->kinds) {
     if (kind.unchanged && kind.left > 0 && (!brief || kind.brief) &&
-        kind.has_shape(&kernel, shape, local_given) && arguments.give_numbers(kind.arguments)) {
+        kind.has_shape(&launch.kernel, launch.shape, launch.local_given) &&
+        launch.arguments.give_numbers(kind.arguments)) {
       --kind.left;
       return &kind;
     }

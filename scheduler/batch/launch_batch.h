@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "scheduler/command/enqueue_options.h"
 #include "scheduler/command/launched_arguments.h"
 #include "scheduler/command/work.h"
 #include "scheduler/plan/planner.h"
@@ -57,8 +58,7 @@ class LaunchBatch {
   Kind& kind_of(const KernelWork& work, std::shared_ptr<const KernelPlan> plan, uint32_t launches,
                 bool anew, std::shared_ptr<const void>& replaced);
   /// The kind whose launch may be repeated with these arguments, which is counted; null: none.
-  Kind* find_kind(const LaunchableKernel& kernel, const LaunchShape& shape, bool local_given,
-                  ArgumentSource& arguments, bool brief);
+  Kind* find_kind(const LaunchAgain& launch, bool brief);
   /// Launches of each kind look at their buffers again.
   void look_again() {
     if (!kinds_) return;

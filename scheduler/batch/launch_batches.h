@@ -41,9 +41,7 @@ class LaunchBatches {
   explicit LaunchBatches(const Parts& parts) : parts_(parts), log_(parts.log) {}
 
   /// As Engine::launch_again().
-  std::optional<Status> repeat(Stream& stream, const LaunchableKernel& kernel,
-                               const LaunchShape& shape, bool local_given,
-                               ArgumentSource& arguments, LaunchObserver* observer);
+  std::optional<Status> repeat(Stream& stream, const LaunchAgain& launch, LaunchObserver* observer);
 
   /// What has become of a launch on an in-order stream that waits for its turn only.
   struct Joining {
@@ -98,8 +96,10 @@ class LaunchBatches {
   };
   /// A launch like that joins the stream's newest batch, which one like it, but for numbers, has
   /// joined before. Between begin and end it is made. `brief`: only if it is.
-  Repeat begin_repeat(Stream& stream, const LaunchableKernel& kernel, const LaunchShape& shape,
-                      bool local_given, ArgumentSource& arguments, bool brief)
+  Repeat begin_repeat(Stream& stream, const LaunchAgain& launch, bool brief)
+      TUTTI_EXCLUDES(log_.mutex());
+  /// The same, under the log's lock.
+  Repeat begin_repeat_locked(Stream& stream, const LaunchAgain& launch, bool brief)
       TUTTI_EXCLUDES(log_.mutex());
   /// It is on its way, with the completion that the batch has now. False: the batch has still to be
   /// made direct.

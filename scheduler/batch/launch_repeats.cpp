@@ -54,15 +54,14 @@ void LaunchBatches::may_repeat(Stream& stream, Node& batch, LaunchBatch::Kind& k
   stream.lease.store(log_.mutex().lease(batch), std::memory_order_release);
 }
 
-LaunchBatches::Repeat LaunchBatches::begin_repeat(Stream& stream, const LaunchableKernel& kernel,
-                                                  const LaunchShape& shape, bool local_given,
-                                                  ArgumentSource& arguments, bool brief) {
+LaunchBatches::Repeat LaunchBatches::begin_repeat(Stream& stream, const LaunchAgain& launch,
+                                                  bool brief) {
   const uint64_t lease = stream.lease.load(std::memory_order_acquire);
   if (lease == 0) return {};
   Node* const leased = stream.leased.load(std::memory_order_relaxed);
-  if (log_.mutex().enter(lease)) {
-    const Repeat found{
-        leased, leased->batch->find_kind(kernel, shape, local_given, arguments, brief), lease};
+  // What has become of those that it waits for, the lock guards.
+  if (launch.wait_list.empty() && log_.mutex().enter(lease)) {
+    const Repeat found{leased, leased->batch->find_kind(launch, brief), lease};
     if (found.kind) return found;
     if (end_repeat(found)) return {};
     bool watched = false;
@@ -75,22 +74,26 @@ LaunchBatches::Repeat LaunchBatches::begin_repeat(Stream& stream, const Launchab
     if (watched) parts_.sink.watch(std::move(batch));
     return {};
   }
+  return begin_repeat_locked(stream, launch, brief);
+}
+
+LaunchBatches::Repeat LaunchBatches::begin_repeat_locked(Stream& stream, const LaunchAgain& launch,
+                                                         bool brief) {
   MutexLock lock(log_.mutex());
   Node* const last = stream.last.get();
   if (!last || last->touched || !joinable(*last) || !last->batch->has_kinds()) return {};
-  const Repeat found{last, last->batch->find_kind(kernel, shape, local_given, arguments, brief)};
+  if (!log_.are_ahead(stream, launch.wait_list)) return {};
+  const Repeat found{last, last->batch->find_kind(launch, brief)};
   if (!found.kind) return {};
   if (last->idle) log_.wake(*last);
   CommandLog::reopen(*last);
   return found;
 }
 
-std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchableKernel& kernel,
-                                            const LaunchShape& shape, bool local_given,
-                                            ArgumentSource& arguments, LaunchObserver* observer) {
+std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchAgain& launch,
+                                            LaunchObserver* observer) {
   const bool observed = observer != nullptr;
-  const auto found =
-      begin_repeat(stream, kernel, shape, local_given, arguments, joins_if_brief(stream, observed));
+  const auto found = begin_repeat(stream, launch, joins_if_brief(stream, observed));
   if (!found.batch) return std::nullopt;
   const Begun begun = begin_now(stream, observed);
   Node& batch = *found.batch;

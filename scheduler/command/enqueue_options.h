@@ -21,6 +21,19 @@ struct EnqueueOptions {
                                // barriers)
 };
 
+class LaunchableKernel;
+class ArgumentSource;
+struct LaunchShape;
+
+/// A launch that may repeat an earlier one. The objects live as long as the call.
+struct LaunchAgain {
+  const LaunchableKernel& kernel;
+  const LaunchShape& shape;
+  bool local_given = false;
+  ArgumentSource& arguments;
+  std::span<Command* const> wait_list{};
+};
+
 /// Who observes a launch that repeats an earlier one.
 struct LaunchObserver {
   cl_command_type type = 0;

@@ -39,22 +39,4 @@ void DeviceQueues::submitted(uint32_t backend, const Turn& turn, backends::Compl
   lane.newest.swap(newest);  // the old one goes after the lock
 }
 
-std::vector<backends::Queue*> DeviceQueues::existing(uint32_t backend) const {
-  std::vector<backends::Queue*> queues;
-  const Lanes* lanes = devices_.find(backend);
-  if (lanes == nullptr) return queues;
-  for (const Lane& lane : *lanes) {
-    if (auto* queue = lane.queue.load(std::memory_order_acquire)) queues.push_back(queue);
-  }
-  return queues;
-}
-
-std::vector<backends::Queue*> DeviceQueues::existing() const {
-  std::vector<backends::Queue*> queues;
-  for (uint32_t i = 0; i < backends_.count(); ++i) {
-    for (auto* queue : existing(i)) queues.push_back(queue);
-  }
-  return queues;
-}
-
 }  // namespace tutti::scheduler

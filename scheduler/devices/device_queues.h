@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <vector>
 
 #include "base/thread_annotations.h"
 #include "scheduler/devices/backend_set.h"
@@ -41,9 +40,19 @@ class DeviceQueues {
   /// `newest` was submitted in this turn.
   void submitted(uint32_t backend, const Turn& turn, backends::CompletionPtr newest);
 
-  /// Those that exist already, on all devices or one.
-  std::vector<backends::Queue*> existing() const;
-  std::vector<backends::Queue*> existing(uint32_t backend) const;
+  /// Visits those that exist already, on one device or all.
+  template <typename Visit>
+  void visit(uint32_t backend, const Visit& visitor) const {
+    const Lanes* const lanes = devices_.find(backend);
+    if (lanes == nullptr) return;
+    for (const Lane& lane : *lanes) {
+      if (auto* queue = lane.queue.load(std::memory_order_acquire)) visitor(*queue);
+    }
+  }
+  template <typename Visit>
+  void visit(const Visit& visitor) const {
+    for (uint32_t i = 0; i < backends_.count(); ++i) visit(i, visitor);
+  }
 
  private:
   static constexpr size_t kPlain = 0, kMeasured = 1, kSide = 2;

@@ -176,7 +176,8 @@ void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
     MutexLock lock(log_.mutex());
     for (const auto& command : stream.outstanding) {
       if (command.get() == until) break;
-      all |= any && command->state == Node::State::kDirect && touches_failed(*command);
+      all |= command->state == Node::State::kDirect &&
+             (command->joined_error < 0 || (any && touches_failed(*command)));
     }
     for (const auto& command : stream.outstanding) {
       if (command.get() == until) break;
@@ -423,7 +424,7 @@ Status CommandEnds::finish(Stream& stream) {
     if (command.overtook || command.direct.load(std::memory_order_acquire)) continue;
     if (!std::exchange(flushed, true)) {
       // What fails shows in the commands themselves.
-      for (auto* queue : stream.queues.existing()) static_cast<void>(queue->flush());
+      stream.queues.visit([](backends::Queue& queue) { static_cast<void>(queue.flush()); });
     }
     wait_until_direct(command);
   }

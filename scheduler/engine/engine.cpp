@@ -127,14 +127,13 @@ void Engine::released() {
   if (parts_->batches) parts_->batches->close(nullptr);
 }
 
-std::optional<Status> Engine::launch_again(Stream& stream, const LaunchableKernel& kernel,
-                                           const LaunchShape& shape, bool local_given,
-                                           ArgumentSource& arguments, LaunchObserver* observer) {
+std::optional<Status> Engine::launch_again(Stream& stream, const LaunchAgain& launch,
+                                           LaunchObserver* observer) {
   LaunchBatches* const batches = parts_->batches.get();
   if (batches == nullptr || backends_.health().any_suspect()) return std::nullopt;
   if (Status filled = fill_memory_reserve(); !filled) return filled;
   const MemoryReserved reserved;
-  return batches->repeat(stream, kernel, shape, local_given, arguments, observer);
+  return batches->repeat(stream, launch, observer);
 }
 
 Result<Ref<LogicalBuffer>> Engine::create_buffer(const LogicalBuffer::Options& options,
@@ -199,9 +198,9 @@ Status Engine::wait(std::span<Command* const> commands) {
 Status Engine::flush(Stream& stream) {
   const MemoryReserved reserved;
   Status flushed;
-  for (auto* queue : stream.queues.existing()) {
-    if (Status one = queue->flush(); !one) flushed = std::move(one);
-  }
+  stream.queues.visit([&](backends::Queue& queue) {
+    if (Status one = queue.flush(); !one) flushed = std::move(one);
+  });
   // With several devices what fails shows in the commands themselves: others may carry them out.
   return backends_.real_count() > 1 ? Status() : flushed;
 }

@@ -47,13 +47,12 @@ class Engine {
   Result<Ref<Command>> enqueue(Stream& stream, Work&& work, const EnqueueOptions& options);
   Result<Ref<Command>> enqueue(Stream& stream, KernelWork&& work, const EnqueueOptions& options);
 
-  /// A launch that waits for nothing but its turn, if it differs from one that the in-order stream
+  /// A launch, if it waits for nothing but its turn, and differs from one that the in-order stream
   /// has had of late in numbers among its arguments only, and nobody has touched its buffers since.
   /// Absent: it is none, and was not enqueued. Nothing of it need be checked: that was found valid
   /// then. `observer`: null when nobody observes it.
-  std::optional<Status> launch_again(Stream& stream, const LaunchableKernel& kernel,
-                                     const LaunchShape& shape, bool local_given,
-                                     ArgumentSource& arguments, LaunchObserver* observer = nullptr);
+  std::optional<Status> launch_again(Stream& stream, const LaunchAgain& launch,
+                                     LaunchObserver* observer = nullptr);
 
   Ref<Command> create_user_command();
   /// status: CL_COMPLETE or negative. CL_INVALID_OPERATION when it was set already.

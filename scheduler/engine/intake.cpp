@@ -12,7 +12,9 @@
 namespace tutti::scheduler {
 
 bool Intake::waits_for_turn_only(const Stream& stream, const EnqueueOptions& options) {
-  return options.wait_list.empty() || log_.are_ahead(stream, options.wait_list);
+  if (options.wait_list.empty()) return true;
+  MutexLock lock(log_.mutex());
+  return log_.are_ahead(stream, options.wait_list);
 }
 
 bool Intake::joins_batches(const Stream& stream, const EnqueueOptions& options) {

@@ -40,6 +40,7 @@ struct RangeUse {
   bool writes = false;   // for the order between commands
   bool changes = false;  // it is new afterwards
   bool needed = false;   // as it was before
+  bool partly = false;   // it changes with bytes in between that do not
 };
 
 /// Whether two uses of the same memory must keep their order: they share a byte that one writes.

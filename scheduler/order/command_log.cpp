@@ -280,7 +280,7 @@ void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
       if (other.command == &command || behind) continue;
       other.command->touched = true;
     }
-    RangeUse entry{&command, use.begin, use.end, use.writes, use.changes, use.needed};
+    RangeUse entry{&command, use.begin, use.end, use.writes, use.changes, use.needed, use.partly};
     if (command.state == Node::State::kSubmitting) {
       std::erase_if(held, [&](const RangeUse& earlier) {
         const Node& other = *earlier.command;
@@ -289,6 +289,11 @@ void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
             (other.state != Node::State::kDirect && &other != &command)) {
           return false;
         }
+        // Only what it writes itself is new, whatever became of the earlier one.
+        const bool within = entry.begin <= earlier.begin && earlier.end <= entry.end;
+        const bool joins = &other == &command && !earlier.partly && earlier.begin <= entry.end &&
+                           entry.begin <= earlier.end;
+        entry.partly |= !within && !joins;
         entry.begin = std::min(entry.begin, earlier.begin);
         entry.end = std::max(entry.end, earlier.end);
         entry.writes |= earlier.writes;
@@ -329,7 +334,6 @@ bool CommandLog::is_idle(Stream& stream) {
 }
 
 bool CommandLog::are_ahead(const Stream& stream, std::span<Command* const> commands) {
-  MutexLock lock(mutex_);
   return std::all_of(commands.begin(), commands.end(), [&](Command* named) {
     const Node& command = node_of(*named);
     if (command.state == Node::State::kDone) {

@@ -121,7 +121,7 @@ class CommandLog {
   bool is_idle(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// Whether all have ended well, or are in the vendor's hands and before what the in-order stream
   /// gets next.
-  bool are_ahead(const Stream& stream, std::span<Command* const> commands) TUTTI_EXCLUDES(mutex_);
+  bool are_ahead(const Stream& stream, std::span<Command* const> commands) TUTTI_REQUIRES(mutex_);
   /// For a read that is not part of its stream's order, which the vendor's queue keeps: holds what
   /// it uses if nothing stands in its way but what is ahead of it in the queue of `before`, if any.
   bool hold_behind(Stream& stream, const Node* before, const Ref<Node>& read,

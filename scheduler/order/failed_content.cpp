@@ -21,7 +21,8 @@ std::vector<BufferUse> held_uses(const Node& command) {
     for (const RangeUse& one : buffer->uses) {
       if (one.command != &command) continue;
       held = true;
-      uses.push_back({buffer.get(), one.begin, one.end, one.changes, one.changes, one.needed});
+      uses.push_back(
+          {buffer.get(), one.begin, one.end, one.changes, one.changes, one.needed, one.partly});
     }
     if (held) continue;
     // What came behind it on its device has taken its uses over.
@@ -128,12 +129,12 @@ void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int erro
 
 bool CommandLog::drain(Stream& stream, uint32_t backend) {
   bool well = true;
-  for (auto* queue : stream.queues.existing(backend)) {
-    const Status ended = queue->finish();
-    if (ended) continue;
+  stream.queues.visit(backend, [&](backends::Queue& queue) {
+    const Status ended = queue.finish();
+    if (ended) return;
     note_queue_failed(stream, backend, code_of(ended));
     well = false;
-  }
+  });
   if (well) return true;
   // It may have failed at once, and what is before it in the queue still run.
   std::vector<backends::CompletionPtr> under_way;

@@ -507,7 +507,7 @@ class Program {
     constexpr const char* kForms[] = {"map",     "sparse", "gather", "stencil",
                                       "scatter", "search", "count"};
     const char* const name = kForms[static_cast<size_t>(form)];
-    if (again && repeat(name, work, ranges)) return effect();
+    if (again && repeat(name, work, ranges)) return after(true, false, ranges, effect);
     issue(name, std::move(work), ranges, false, {}, effect);
   }
   /// As the application's kernel object launches what repeats an earlier launch.
@@ -516,18 +516,18 @@ class Program {
     issued.what = name;
     issued.queue = some_queue();
     issued.ranges = ranges;
-    for (const Issued& before : issued_) {
-      const bool by_queue = before.precedes && before.queue == issued.queue;
-      if (!by_queue && conflict(before.ranges, ranges)) return false;
-    }
+    const Order order = this->order(issued.queue, ranges);
+    issued.called_off = off_ = order.called_off;
+    for (Command* command : order.wait_list) issued.named.emplace_back(command);
     LaunchObserver observer{CL_COMMAND_NDRANGE_KERNEL};
     const bool observed = draw(2) == 0;
     if (!testing::launch_again(*world_.engine, *queues_[issued.queue].stream, work,
-                               observed ? &observer : nullptr)) {
+                               observed ? &observer : nullptr, order.wait_list)) {
       return false;
     }
     issued.number = ++count_;
     EnqueueOptions options;
+    options.wait_list = order.wait_list;
     options.observed = observed;
     log(issued, options);
     if (observed) issued.event = observer.command;

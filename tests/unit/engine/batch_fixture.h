@@ -20,7 +20,8 @@ class BatchTest : public EngineTest {
   /// A launch out[i] = in[i] * 3 + c with an event, of a kernel that is known to be brief. `again`
   /// counts those that repeat another one.
   Ref<scheduler::Command> launch(scheduler::Stream& stream, const Ref<scheduler::LogicalBuffer>& in,
-                                 const Ref<scheduler::LogicalBuffer>& out, uint32_t c) {
+                                 const Ref<scheduler::LogicalBuffer>& out, uint32_t c,
+                                 const std::vector<scheduler::Command*>& wait_list = {}) {
     scheduler::KernelWork work = map_kernel(in, out, c);
     if (!kernel_) {
       kernel_ = std::make_shared<FakeKernel>(
@@ -39,12 +40,12 @@ class BatchTest : public EngineTest {
       set->model().add(scheduler::model_key(work), device, kBytes, 1e-6);
     }
     scheduler::LaunchObserver observer{CL_COMMAND_NDRANGE_KERNEL};
-    if (launch_again(*engine, stream, work, &observer)) {
+    if (launch_again(*engine, stream, work, &observer, wait_list)) {
       ++again;
       EXPECT_EQ(observer.command->type(), static_cast<cl_command_type>(CL_COMMAND_NDRANGE_KERNEL));
       return observer.command;
     }
-    auto command = enqueue(stream, std::move(work));
+    auto command = enqueue(stream, std::move(work), wait_list);
     EXPECT_TRUE(command);
     return *command;
   }

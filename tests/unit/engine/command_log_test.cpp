@@ -161,6 +161,38 @@ TEST_F(CommandLogTest, RangesOfStartedCommandsConflict) {
   EXPECT_TRUE(log.conflicts(*reader, {&meets, 1}).empty());
 }
 
+TEST_F(CommandLogTest, WhoTakesOverUsesHasOnlyWrittenItsOwnAnew) {
+  // Uses of one in-order stream on one device become one, which says what was written anew.
+  const auto partly = [&](std::initializer_list<std::pair<uint64_t, uint64_t>> ranges, bool joins) {
+    const auto used = buffer();
+    Ref<Node> last;
+    for (const auto& [begin, end] : ranges) {
+      if (!last || !joins) {
+        last = command();
+        static_cast<void>(enqueue(*in_order, last));
+      }
+      MutexLock lock(log.mutex());
+      last->state = Node::State::kSubmitting;
+      last->backend = 0;
+      const BufferUse writes{used.get(), begin, end, true, true, false};
+      log.hold(*last, {&writes, 1});
+      last->state = Node::State::kDirect;
+    }
+    EXPECT_EQ(used->uses.size(), 1u);
+    const bool found = used->uses.front().partly;
+    used->uses.clear();
+    return found;
+  };
+  EXPECT_FALSE(partly({{0, 10}}, false));
+  EXPECT_TRUE(partly({{0, 10}, {20, 30}}, false));
+  EXPECT_TRUE(partly({{0, 20}, {10, 30}}, false));  // the first one may have failed
+  EXPECT_FALSE(partly({{10, 20}, {0, 30}}, false));
+  EXPECT_TRUE(partly({{0, 10}, {20, 30}}, true));
+  EXPECT_FALSE(partly({{0, 20}, {10, 30}}, true));
+  EXPECT_FALSE(partly({{0, 10}, {10, 20}}, true));
+  EXPECT_TRUE(partly({{0, 10}, {20, 30}, {25, 35}}, true));
+}
+
 TEST_F(CommandLogTest, WhatIsReplacedGoesWhenTheLockHasBeenLetGo) {
   int gone = 0;
   const auto a = command();

@@ -121,7 +121,7 @@ TEST_F(DirectPathTest, ARefusedLaunchChangesNothing) {
   const KernelWork work = map_kernel();
   EXPECT_FALSE(direct.submit(work, *in_order, kGpu, {}, {.uses = uses_of(work, nullptr)}));
   EXPECT_TRUE(out->valid_at(kHostPlace, 0, kBytes));
-  for (auto* queue : in_order->queues.existing()) EXPECT_TRUE(queue->finish());
+  in_order->queues.visit([](backends::Queue& queue) { EXPECT_TRUE(queue.finish()); });
 }
 
 }  // namespace

@@ -154,6 +154,42 @@ TEST_F(EngineBatchEvent, WaitListsOfWhatIsAheadAnyway) {
   EXPECT_EQ(read(*stream, out), mapped(49, 49));
 }
 
+TEST_F(EngineBatchEvent, ThoseThatNameWhatIsAheadRepeat) {
+  for (const char* devices : {"d", "g", "dd"}) {
+    auto stream = begin(devices);
+    const auto in = buffer(1), out = buffer(0);
+    Ref<Command> last = launch(*stream, in, out, 0);
+    for (uint32_t c = 1; c < 60; ++c) last = launch(*stream, in, out, c, {last.get()});
+    EXPECT_GT(again, 40) << devices;
+    EXPECT_TRUE(wait(last));
+    EXPECT_EQ(read(*stream, out), mapped(1, 59)) << devices;
+  }
+}
+
+TEST_F(EngineBatchEvent, ThoseThatNameWhatIsNotAheadDoNotRepeat) {
+  for (const cl_int status : {CL_COMPLETE, -5}) {
+    auto stream = begin("d");
+    const auto in = buffer(1), out = buffer(0);
+    for (uint32_t c = 0; c < 30; ++c) launch(*stream, in, out, c);
+    EXPECT_GT(again, 10);
+    const int before = again;
+    const auto user = engine->create_user_command();
+    const Ref<Command> waiting = launch(*stream, in, out, 50, {user.get()});
+    EXPECT_EQ(again, before);
+    EXPECT_GT(waiting->status(), CL_COMPLETE);
+    ASSERT_TRUE(engine->set_user_status(*user, status));
+    EXPECT_EQ(!!wait(waiting), status == CL_COMPLETE);
+    EXPECT_EQ(waiting->status(),
+              status == CL_COMPLETE ? status : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    if (status == CL_COMPLETE) continue;
+    // What has failed is not ahead either.
+    for (uint32_t c = 0; c < 10; ++c) launch(*stream, in, out, c);
+    const int now = again;
+    EXPECT_FALSE(wait(launch(*stream, in, out, 51, {user.get()})));
+    EXPECT_EQ(again, now);
+  }
+}
+
 TEST_F(EngineBatchEvent, LongOnesAreCommandsOfTheirOwn) {
   // Others may want to begin something behind one of them while the next one runs.
   auto stream = begin("d");

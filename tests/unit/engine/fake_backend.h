@@ -144,7 +144,8 @@ class FakeKernel : public scheduler::LaunchableKernel {
 /// As the application's kernel object launches what repeats an earlier launch; false: it does not.
 inline bool launch_again(scheduler::Engine& engine, scheduler::Stream& stream,
                          const scheduler::KernelWork& work,
-                         scheduler::LaunchObserver* observer = nullptr) {
+                         scheduler::LaunchObserver* observer = nullptr,
+                         std::span<scheduler::Command* const> wait_list = {}) {
   struct Arguments final : scheduler::ArgumentSource {
     explicit Arguments(const scheduler::ArgumentSet& now) : set(now) {}
     bool give_numbers(scheduler::LaunchedArguments& launched) override {
@@ -152,8 +153,8 @@ inline bool launch_again(scheduler::Engine& engine, scheduler::Stream& stream,
     }
     const scheduler::ArgumentSet& set;
   } arguments(*work.arguments);
-  const auto again =
-      engine.launch_again(stream, *work.kernel, work.shape, work.local_given, arguments, observer);
+  const auto again = engine.launch_again(
+      stream, {*work.kernel, work.shape, work.local_given, arguments, wait_list}, observer);
   return again && *again;
 }
 
