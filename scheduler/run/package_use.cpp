@@ -60,10 +60,8 @@ bool writes_anew(std::span<const PackageUse> uses) {
 Status ContentBefore::keep(std::span<const PackageUse> uses) {
   for (const PackageUse& use : uses) {
     if (!needs_before(use, uses)) continue;
-    if (use.place != kHostPlace) {
-      TUTTI_TRY(use.buffer->make_valid(kHostPlace, use.write));
-      continue;
-    }
+    TUTTI_TRY(use.buffer->make_valid(kHostPlace, use.write));
+    if (use.place != kHostPlace) continue;
     TUTTI_ASSIGN(const std::byte* host, use.buffer->host_memory());
     Kept kept{use.buffer, use.write, {}};
     use.write.for_each([&](uint64_t begin, uint64_t end) {
