@@ -52,13 +52,14 @@ void OpenClBackend::try_out() {
   // Only CPU devices: an integrated GPU may pass the trial and still read through a cache.
   const bool host = traits_.type == CL_DEVICE_TYPE_CPU;
   if (native || host) {
-    if (auto made = context()) {
-      if (native) {
-        device_.quirks = quirks_of(traits_, runs_in_enqueuing_thread(device_, (*made)->get()));
-        describe_quirks(device_.quirks, traits_);
-      }
-      traits_.shares_host_memory = host && shares_host_memory(device_, (*made)->get());
+    const auto made = context();
+    if (native) {
+      // What cannot be tried is taken for what is safe.
+      const auto known = made ? runs_in_enqueuing_thread(device_, (*made)->get()) : std::nullopt;
+      device_.quirks = quirks_of(traits_, known);
+      describe_quirks(device_.quirks, traits_);
     }
+    if (made) traits_.shares_host_memory = host && shares_host_memory(device_, (*made)->get());
   }
   if (device_.quirks.one_at_a_time) device_.enqueuing = std::make_shared<FairMutex>();
   if (device_.quirks.traps_divisions) guard_divisions();

@@ -278,6 +278,15 @@ TEST_F(StubBackendTest, NoContextNoAnything) {
   EXPECT_TRUE(device->create_queue({}));
 }
 
+TEST_F(StubBackendTest, WhatCannotBeTriedIsTakenForWhatIsSafe) {
+  // Two threads in PoCL's device without threads wait for each other for ever.
+  const std::string pocl = "platform:Portable_Computing_Language native:thread";
+  const std::string failing = pocl + " error:clCreateContext:-5";
+  EXPECT_FALSE(backend(pocl)->traits().synchronous);
+  script(failing.c_str());
+  EXPECT_TRUE(backend(failing)->traits().synchronous);
+}
+
 TEST_F(StubBackendTest, OneContextForAll) {
   const auto device = backend();
   EXPECT_TRUE(device->create_queue({}));
