@@ -98,9 +98,6 @@ class LaunchBatches {
   /// joined before. Between begin and end it is made. `brief`: only if it is.
   Repeat begin_repeat(Stream& stream, const LaunchAgain& launch, bool brief)
       TUTTI_EXCLUDES(log_.mutex());
-  /// The same, under the log's lock.
-  Repeat begin_repeat_locked(Stream& stream, const LaunchAgain& launch, bool brief)
-      TUTTI_EXCLUDES(log_.mutex());
   /// It is on its way, with the completion that the batch has now. False: the batch has still to be
   /// made direct.
   bool end_repeat(const Repeat& repeat) TUTTI_EXCLUDES(log_.mutex()) {

@@ -74,11 +74,6 @@ LaunchBatches::Repeat LaunchBatches::begin_repeat(Stream& stream, const LaunchAg
     if (watched) parts_.sink.watch(std::move(batch));
     return {};
   }
-  return begin_repeat_locked(stream, launch, brief);
-}
-
-LaunchBatches::Repeat LaunchBatches::begin_repeat_locked(Stream& stream, const LaunchAgain& launch,
-                                                         bool brief) {
   MutexLock lock(log_.mutex());
   Node* const last = stream.last.get();
   if (!last || last->touched || !joinable(*last) || !last->batch->has_kinds()) return {};

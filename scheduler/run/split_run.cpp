@@ -65,30 +65,39 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
 
 SplitRun::~SplitRun() = default;
 
+template <typename Work>
+void SplitRun::take_part(size_t participant, Work work) {
+  const Status worked = guarded(work);
+  if (!worked) {
+    fail_with(worked.error());
+  } else if (may_call_back()) {
+    MutexLock lock(mutex_);
+    away_[participant] = true;
+  }
+  leave();
+}
+
 void SplitRun::take_part(size_t participant) {
-  const Status worked = guarded([&] {
+  take_part(participant, [&] {
     hand_out(backend(participant));
     work_off(participant, false);
     if (merges_.empty()) return;
     const TransferCause cause("merged", number(), kernel_name(work_));
     for (const auto& merge : merges_) merge->look(backend(participant));
   });
-  if (!worked) fail_with(worked.error());
-  if (worked) go_away(participant);
-  leave();
-}
-
-void SplitRun::go_away(size_t participant) {
-  if (!may_call_back()) return;
-  MutexLock lock(mutex_);
-  away_[participant] = true;
 }
 
 void SplitRun::come_back(size_t participant) {
-  const Status worked = guarded([&] { work_off(participant, false); });
-  if (!worked) fail_with(worked.error());
-  if (worked) go_away(participant);
-  leave();
+  take_part(participant, [&] { work_off(participant, false); });
+}
+
+double SplitRun::tell_owner(size_t participant) {
+  const double now = seconds_between(begun_ns_, now_ns());
+  const size_t owner = regions_.owner(participant);
+  if (owner != participant) {
+    balancer_->helps(static_cast<uint32_t>(participant), static_cast<uint32_t>(owner), now);
+  }
+  return now;
 }
 
 bool SplitRun::calls_back(size_t participant) {
@@ -98,11 +107,8 @@ bool SplitRun::calls_back(size_t participant) {
       !regions_.has_for(participant, plan_.least_help)) {
     return false;
   }
-  const double now = seconds_between(begun_ns_, now_ns());
-  const auto device = static_cast<uint32_t>(participant);
-  const size_t owner = regions_.owner(participant);
-  if (owner != participant) balancer_->helps(device, static_cast<uint32_t>(owner), now);
-  return balancer_->calls_back(device, remaining, now);
+  const double now = tell_owner(participant);
+  return balancer_->calls_back(static_cast<uint32_t>(participant), remaining, now);
 }
 
 void SplitRun::call_back() {
@@ -159,10 +165,8 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
     return regions_.take(participant, remaining);
   }
   if (!regions_.has_for(participant, plan_.least_help)) return {};
-  const double now = seconds_between(begun_ns_, now_ns());
+  const double now = tell_owner(participant);
   const auto device = static_cast<uint32_t>(participant);
-  const size_t owner = regions_.owner(participant);
-  if (owner != participant) balancer_->helps(device, static_cast<uint32_t>(owner), now);
   const uint64_t count = std::min(balancer_->next_package(device, remaining, now), remaining);
   if (count == 0) return {};
   // A rest that would not fill the device takes it as long as one that does.

@@ -114,6 +114,8 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   static std::vector<Part> parts_of(const KernelPlan& plan);
 
   Range next_range(size_t participant, bool insist) TUTTI_EXCLUDES(mutex_);
+  /// The balancer hears whose slices the participant would get next. The time of the launch so far.
+  double tell_owner(size_t participant) TUTTI_REQUIRES(mutex_);
   /// A package has ended: whoever was refused one, has nothing to do, and would get one now, asks
   /// again.
   void call_back() TUTTI_EXCLUDES(mutex_);
@@ -121,8 +123,9 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   bool calls_back(size_t participant) TUTTI_REQUIRES(mutex_);
   /// On its device's worker.
   void come_back(size_t participant) TUTTI_EXCLUDES(mutex_);
-  /// It may be called back from now on.
-  void go_away(size_t participant) TUTTI_EXCLUDES(mutex_);
+  /// Does its part of the launch by `work`, and may be called back then.
+  template <typename Work>
+  void take_part(size_t participant, Work work) TUTTI_EXCLUDES(mutex_);
   /// `range` may be empty: the participant takes no part.
   void give_back(size_t participant, Range range, Error error) TUTTI_EXCLUDES(mutex_);
   /// A package that was launched has failed, or what it computed cannot be used: where what it has

@@ -51,13 +51,18 @@ class Simulation {
                                            [](const State& state) { return !state.failed; });
   }
 
+  /// The balancer hears whose slices the device would get next.
+  void tell_owner(uint32_t i) {
+    const size_t owner = regions_.owner(i);
+    if (owner != i) balancer_.helps(i, static_cast<uint32_t>(owner), now_);
+  }
+
   /// The next slices for a device; count 0 when it gets none.
   SliceRange next_range(uint32_t i, bool insist) {
     const uint64_t left = unassigned();
     if (left == 0) return {};
     if (insist) return regions_.take(i, left);
-    const size_t owner = regions_.owner(i);
-    if (owner != i) balancer_.helps(i, static_cast<uint32_t>(owner), now_);
+    tell_owner(i);
     const uint64_t wished = std::min(balancer_.next_package(i, left, now_), left);
     if (wished == 0) return {};
     const SliceRange range = regions_.take(i, wished);
@@ -71,8 +76,7 @@ class Simulation {
     for (uint32_t i = 0; i < states_.size() && unassigned() > 0; ++i) {
       State& state = states_[i];
       if (!state.left || state.failed) continue;
-      const size_t owner = regions_.owner(i);
-      if (owner != i) balancer_.helps(i, static_cast<uint32_t>(owner), now_);
+      tell_owner(i);
       if (!balancer_.calls_back(i, unassigned(), now_)) continue;
       state.left = false;
       back.push_back(i);

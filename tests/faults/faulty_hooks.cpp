@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "faulty_hooks.h"
 
-#include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstddef>
-#include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <set>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>

@@ -5,17 +5,18 @@
 #include <array>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <set>
 #include <vector>
+
+#include "base/thread_annotations.h"
 
 namespace tutti::faulty {
 namespace {
 
 struct Arguments {
-  std::mutex mutex;
-  std::set<cl_mem> memory;  // that was made
-  std::map<cl_kernel, std::map<cl_uint, cl_mem>> of_kernels;
+  Mutex mutex;
+  std::set<cl_mem> memory TUTTI_GUARDED_BY(mutex);  // that was made
+  std::map<cl_kernel, std::map<cl_uint, cl_mem>> of_kernels TUTTI_GUARDED_BY(mutex);
 };
 Arguments& known_arguments() {
   static auto* kept = new Arguments;
@@ -74,8 +75,9 @@ struct Content {
 /// What a kernel's buffers and images hold.
 std::vector<Content> contents_of(cl_command_queue queue, cl_kernel kernel) {
   std::vector<Content> found;
-  std::lock_guard lock(known_arguments().mutex);
-  for (const auto& [index, memory] : known_arguments().of_kernels[kernel]) {
+  Arguments& known = known_arguments();
+  MutexLock lock(known.mutex);
+  for (const auto& [index, memory] : known.of_kernels[kernel]) {
     found.emplace_back(memory).read(queue);
   }
   return found;
@@ -84,17 +86,19 @@ std::vector<Content> contents_of(cl_command_queue queue, cl_kernel kernel) {
 }  // namespace
 
 void note_memory(cl_mem memory) {
-  std::lock_guard lock(known_arguments().mutex);
-  known_arguments().memory.insert(memory);
+  Arguments& known = known_arguments();
+  MutexLock lock(known.mutex);
+  known.memory.insert(memory);
 }
 
 void note_argument(cl_kernel kernel, cl_uint index, size_t size, const void* value) {
   cl_mem memory = nullptr;
   if (size != sizeof memory || value == nullptr) return;
   std::memcpy(&memory, value, sizeof memory);
-  std::lock_guard lock(known_arguments().mutex);
-  auto& arguments = known_arguments().of_kernels[kernel];
-  if (known_arguments().memory.contains(memory)) {
+  Arguments& known = known_arguments();
+  MutexLock lock(known.mutex);
+  auto& arguments = known.of_kernels[kernel];
+  if (known.memory.contains(memory)) {
     arguments[index] = memory;
   } else {
     arguments.erase(index);

@@ -20,11 +20,13 @@ Argument bytes_argument(const cl_uint& value) {
 
 class StubBackendTest : public StubTest {
  protected:
-  std::unique_ptr<Backend> backend(const std::string& text = {}) {
+  /// `platform`: whose device it passes for; empty: the stub's own.
+  std::unique_ptr<Backend> backend(const std::string& text = {}, const std::string& platform = {}) {
     const platform::VendorLoader loader = load(text);
     EXPECT_EQ(loader.devices().size(), 1u);
-    return std::make_unique<OpenClBackend>(loader.devices().at(0).device,
-                                           loader.devices()[0].traits, 0);
+    DeviceTraits traits = loader.devices().at(0).traits;
+    if (!platform.empty()) traits.platform_name = platform;
+    return std::make_unique<OpenClBackend>(loader.devices()[0].device, std::move(traits), 0);
   }
   static Launch launch_of(Kernel& kernel, std::span<const Argument> arguments, size_t items) {
     Launch launch;
@@ -280,11 +282,10 @@ TEST_F(StubBackendTest, NoContextNoAnything) {
 
 TEST_F(StubBackendTest, WhatCannotBeTriedIsTakenForWhatIsSafe) {
   // Two threads in PoCL's device without threads wait for each other for ever.
-  const std::string pocl = "platform:Portable_Computing_Language native:thread";
-  const std::string failing = pocl + " error:clCreateContext:-5";
-  EXPECT_FALSE(backend(pocl)->traits().synchronous);
-  script(failing.c_str());
-  EXPECT_TRUE(backend(failing)->traits().synchronous);
+  const std::string pocl = "Portable Computing Language", failing = "error:clCreateContext:-5";
+  EXPECT_FALSE(backend("native:thread", pocl)->traits().synchronous);
+  script(("native:thread " + failing).c_str());
+  EXPECT_TRUE(backend("native:thread " + failing, pocl)->traits().synchronous);
 }
 
 TEST_F(StubBackendTest, OneContextForAll) {

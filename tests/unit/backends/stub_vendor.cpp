@@ -159,11 +159,8 @@ cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id, cl_platform_info what, size
   switch (what) {
     case CL_PLATFORM_VERSION:
       return give(version_text(), size, out, size_ret);
-    case CL_PLATFORM_NAME: {
-      std::string name = option("platform", "Stub");
-      std::replace(name.begin(), name.end(), '_', ' ');
-      return give(name, size, out, size_ret);
-    }
+    case CL_PLATFORM_NAME:
+      return give(option("platform", "Stub"), size, out, size_ret);
     case CL_PLATFORM_EXTENSIONS:
       return give(std::string("cl_khr_icd"), size, out, size_ret);
     case CL_PLATFORM_PROFILE:

@@ -11,9 +11,8 @@
 //   null:FUNCTION            the slot in the dispatch table is null; read with the platforms
 //   event:CODE               commands do nothing; their events end with CODE, or from 1 on never
 //   no-platforms, no-devices
-//   platform:NAME (an underscore is a blank), device:NAME, devices:N,
-//   type:cpu|gpu|accelerator|custom, units:N, version:1.1, c-version:1.1, unavailable,
-//   no-compiler, address-bits:N
+//   platform:NAME, device:NAME, devices:N, type:cpu|gpu|accelerator|custom, units:N, version:1.1,
+//   c-version:1.1, unavailable, no-compiler, address-bits:N
 //   host-copy                CL_MEM_USE_HOST_PTR buffers are copies
 //   driver:VERSION           CL_DRIVER_VERSION
 //   pci-bus:N                its PCI address is fff0:N:00.0, N in decimal
