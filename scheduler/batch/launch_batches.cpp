@@ -142,7 +142,7 @@ bool LaunchBatches::is_brief(const KernelWork& work, uint32_t backend) {
 
 Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelWork& work,
                                                    const EnqueueOptions& options) {
-  std::vector<BufferUse> uses;
+  BufferUses uses;
   Ref<Node> batch;
   LaunchBatch::Kind* kind = nullptr;
   std::shared_ptr<const KernelPlan> lasting;

@@ -18,16 +18,16 @@ namespace tutti::scheduler {
 /// What was decided about a command, and what of the facts is needed to do so. May be thrown away.
 struct Assessment {
   Admission decided;
-  std::vector<BufferUse> uses;
-  std::vector<Ref<Node>> conflicts;  // as far as they were looked for: of direct commands, all
+  BufferUses uses;
+  Nodes conflicts;  // as far as they were looked for: of direct commands, all
 };
 
 /// What a vendor's queue gets.
 struct Submission {
   uint32_t backend = kNoBackend;
-  std::vector<BufferUse> uses{};
-  std::vector<backends::CompletionPtr> wait{};
-  std::vector<Ref<Node>> waited_for{};   // whose completions those are
+  BufferUses uses{};
+  SmallVector<backends::CompletionPtr, 4> wait{};
+  Nodes waited_for{};                    // whose completions those are
   backends::CompletionPtr completion{};  // it ends with this, and nothing is submitted
   bool marks = false;                    // a mark is
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/engine/blocking_commands.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "scheduler/order/failed_content.h"
@@ -8,12 +9,11 @@
 
 namespace tutti::scheduler {
 
-std::optional<std::vector<Edge>> BlockingCommands::append(Stream& stream, const Ref<Node>& command,
-                                                          const EnqueueOptions& options,
-                                                          bool& ready) {
+std::optional<Edges> BlockingCommands::append(Stream& stream, const Ref<Node>& command,
+                                              const EnqueueOptions& options, bool& ready) {
   if (parts_.batches) parts_.batches->close(&stream);
-  std::vector<Edge> edges;
-  std::vector<Ref<Node>> nobody;
+  Edges edges;
+  Nodes nobody;
   Ref<Node> splitting;
   {
     MutexLock lock(log_.mutex());
@@ -21,7 +21,8 @@ std::optional<std::vector<Edge>> BlockingCommands::append(Stream& stream, const 
     log_.append(stream, command, options.barrier);
     if (const cl_int error = command->dependency_error; error != CL_SUCCESS) {
       // In its turn, since what follows comes after it. But nobody waits for what else it names.
-      std::erase_if(edges, [](const Edge& edge) { return edge.waits == Waits::kNamed; });
+      const auto named = [](const Edge& edge) { return edge.waits == Waits::kNamed; };
+      edges.erase(std::remove_if(edges.begin(), edges.end(), named), edges.end());
       if (edges.empty()) {
         lock.unlock();
         log_.finish(command, error);
@@ -43,7 +44,7 @@ std::optional<std::vector<Edge>> BlockingCommands::append(Stream& stream, const 
 cl_int BlockingCommands::hold(Node& command) {
   const auto uses = uses_of(command.work, nullptr);
   for (;;) {
-    std::vector<Ref<Node>> conflicts;
+    Nodes conflicts;
     {
       MutexLock lock(log_.mutex());
       conflicts = log_.conflicts(command, uses);

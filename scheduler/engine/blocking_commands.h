@@ -55,8 +55,8 @@ class BlockingCommands {
   bool finish_before(Stream& stream, const MapWork& map);
   static Status read_from(Stream& stream, uint32_t backend, const ReadWork& read);
   /// Appends the command; what it waits for. Absent: something that was named has failed.
-  std::optional<std::vector<Edge>> append(Stream& stream, const Ref<Node>& command,
-                                          const EnqueueOptions& options, bool& ready);
+  std::optional<Edges> append(Stream& stream, const Ref<Node>& command,
+                              const EnqueueOptions& options, bool& ready);
   /// Waits until nobody else uses what the command does, which it then holds. The error of content
   /// that it would read; CL_SUCCESS: none has failed.
   cl_int hold(Node& command);

@@ -17,7 +17,7 @@ namespace tutti::scheduler {
 namespace {
 
 /// What `command` itself has come behind, as far as it is in a vendor's hands.
-void add_direct_behind(const Node& command, std::vector<Ref<Node>>& found) {
+void add_direct_behind(const Node& command, Nodes& found) {
   for (const auto& before : command.behind) {
     if (before->state == Node::State::kDirect) found.push_back(before);
   }
@@ -25,17 +25,16 @@ void add_direct_behind(const Node& command, std::vector<Ref<Node>>& found) {
 
 }  // namespace
 
-void CommandEnds::add_behind(const Stream& stream, const Node* until,
-                             std::vector<Ref<Node>>& found) {
+void CommandEnds::add_behind(const Stream& stream, const Node* until, Nodes& found) {
   for (const auto& command : stream.outstanding) {
     if (command.get() == until) return;
     add_direct_behind(*command, found);
   }
 }
 
-void CommandEnds::finish_behind(std::vector<Ref<Node>> open) {
+void CommandEnds::finish_behind(Nodes open) {
   // Chains are long: a list, and no recursion.
-  std::vector<Ref<Node>> path;
+  Nodes path;
   std::set<const Node*> seen;
   while (!open.empty()) {
     const Ref<Node> next = open.back();
@@ -55,7 +54,7 @@ void CommandEnds::finish_behind(std::vector<Ref<Node>> open) {
   }
 }
 
-void CommandEnds::add_all_behind(const Node& command, std::vector<Ref<Node>>& found) {
+void CommandEnds::add_all_behind(const Node& command, Nodes& found) {
   if (command.stream) {
     const Ref<Node> batch = batch_of(*command.stream, command);
     const Node* const until = batch ? batch.get() : &command;
@@ -65,7 +64,7 @@ void CommandEnds::add_all_behind(const Node& command, std::vector<Ref<Node>>& fo
 }
 
 void CommandEnds::let_go_ended(Node& command) {
-  std::vector<Ref<Node>> events;
+  Nodes events;
   {
     MutexLock lock(log_.mutex());
     // Times are read in the order of the commands: the estimate of the vendor's clock moves.
@@ -95,7 +94,7 @@ void CommandEnds::let_go_ended(Node& command) {
 
 void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
   let_go_ended(*command);
-  std::vector<Ref<Node>> behind;
+  Nodes behind;
   {
     MutexLock lock(log_.mutex());
     add_all_behind(*command, behind);
@@ -159,7 +158,7 @@ cl_int CommandEnds::error_of_batch(const Stream& stream, const Node& event) {
 }
 
 void CommandEnds::note_failures(Stream& stream) {
-  std::vector<Ref<Node>> behind;
+  Nodes behind;
   {
     MutexLock lock(log_.mutex());
     add_behind(stream, nullptr, behind);

@@ -103,14 +103,13 @@ class CommandEnds final : public NodeOwner {
   bool carry_out_anew(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
   /// What the stream's commands before `until` have come behind: of other streams, and of batches
   /// the events.
-  void add_behind(const Stream& stream, const Node* until, std::vector<Ref<Node>>& found)
+  void add_behind(const Stream& stream, const Node* until, Nodes& found)
       TUTTI_REQUIRES(log_.mutex());
   /// The same of what lies before the command, and of itself.
-  void add_all_behind(const Node& command, std::vector<Ref<Node>>& found)
-      TUTTI_REQUIRES(log_.mutex());
+  void add_all_behind(const Node& command, Nodes& found) TUTTI_REQUIRES(log_.mutex());
   /// Those have ended, and so have those that they have come behind: they are finished, the first
   /// ones first, since what they have failed to write others may have read.
-  void finish_behind(std::vector<Ref<Node>> open) TUTTI_EXCLUDES(log_.mutex());
+  void finish_behind(Nodes open) TUTTI_EXCLUDES(log_.mutex());
   /// Of a batch's events before the command: where all have ended well, and nothing has failed that
   /// they could have read, nobody need hear of them.
   void let_go_ended(Node& command) TUTTI_EXCLUDES(log_.mutex());

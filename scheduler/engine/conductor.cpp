@@ -56,13 +56,13 @@ bool Conductor::uses_failed(const KernelWork& work) {
 
 bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
   const auto uses = uses_of(command->work, plan);
-  std::vector<Ref<Node>> to_watch;
+  Nodes to_watch;
   Awaited waits;
   bool again = false;
   cl_int failed = CL_SUCCESS;
   {
     MutexLock lock(log_.mutex());
-    std::vector<Edge> edges;
+    Edges edges;
     for (auto& other : log_.conflicts(*command, uses)) {
       edges.push_back({std::move(other), Waits::kData});
     }

@@ -111,7 +111,7 @@ void DirectSubmission::carry_out(const Waited& refused) {
   }
   for (const auto& before : refused.submission.wait) static_cast<void>(before->wait());
   cl_int input = CL_SUCCESS;
-  std::vector<Ref<Node>> behind;
+  Nodes behind;
   {
     MutexLock lock(log_.mutex());
     behind = command->behind;

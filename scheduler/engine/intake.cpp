@@ -169,8 +169,7 @@ bool Intake::lacks_memory(const Incoming& incoming, const Assessment& assessed) 
   return assessed.decided.lacks_memory_on != kNoBackend && !incoming.made_room;
 }
 
-bool Intake::follow_queue(const Incoming& incoming, std::vector<Edge>& edges,
-                          Assessment& assessed) {
+bool Intake::follow_queue(const Incoming& incoming, Edges& edges, Assessment& assessed) {
   auto queued = log_.edges_of_queue(incoming.stream, edges);
   if (!queued) return false;
   auto other = parts_.assessor.assess(log_, *incoming.command, incoming.stream, *queued,
@@ -182,8 +181,7 @@ bool Intake::follow_queue(const Incoming& incoming, std::vector<Edge>& edges,
   return true;
 }
 
-std::optional<std::vector<Edge>> Intake::edges_of_data(const Incoming& incoming,
-                                                       std::span<const Edge> edges) {
+std::optional<Edges> Intake::edges_of_data(const Incoming& incoming, std::span<const Edge> edges) {
   const KernelPlan* const plan = incoming.plan_or_null();
   const Node& command = *incoming.command;
   auto needed = log_.edges_of_data(incoming.stream, command, edges, uses_of(command.work, plan));
@@ -196,8 +194,7 @@ std::optional<std::vector<Edge>> Intake::edges_of_data(const Incoming& incoming,
   return needed;
 }
 
-bool Intake::overtake(const Incoming& incoming, std::vector<Edge> needed, std::vector<Edge>& edges,
-                      Assessment& assessed) {
+bool Intake::overtake(const Incoming& incoming, Edges needed, Edges& edges, Assessment& assessed) {
   using Path = Admission::Path;
   auto other = parts_.assessor.assess(log_, *incoming.command, incoming.stream, needed,
                                       incoming.plan_or_null(), true);

@@ -58,9 +58,9 @@ class Intake {
     cl_int failed_input = CL_SUCCESS;  // not conducted: the error of content that it would read
     bool ready = false;                // conducted: it waits for nothing
     Submission submission;
-    Ref<Node> splitting;            // which it might begin during
-    std::vector<Ref<Node>> behind;  // direct ones that somebody must watch from now on
-    std::optional<Awaited> waits;   // of a traced command
+    Ref<Node> splitting;           // which it might begin during
+    Nodes behind;                  // direct ones that somebody must watch from now on
+    std::optional<Awaited> waits;  // of a traced command
   };
 
   /// Whether its wait list adds nothing to its place in the stream.
@@ -81,16 +81,15 @@ class Intake {
   static bool lacks_memory(const Incoming& incoming, const Assessment& assessed);
   /// It is direct behind all of its stream that goes on, where some of that has ended and may not
   /// show it yet: `edges` and `assessed` become what that is. False: it is not.
-  bool follow_queue(const Incoming& incoming, std::vector<Edge>& edges, Assessment& assessed)
+  bool follow_queue(const Incoming& incoming, Edges& edges, Assessment& assessed)
       TUTTI_REQUIRES(log_.mutex());
   /// What it must wait for if it runs before what is unfinished in its stream; absent: it does not.
-  std::optional<std::vector<Edge>> edges_of_data(const Incoming& incoming,
-                                                 std::span<const Edge> edges)
+  std::optional<Edges> edges_of_data(const Incoming& incoming, std::span<const Edge> edges)
       TUTTI_REQUIRES(log_.mutex());
   /// It runs so, where that is better than as `assessed`: both become what that is. False: it does
   /// not.
-  bool overtake(const Incoming& incoming, std::vector<Edge> needed, std::vector<Edge>& edges,
-                Assessment& assessed) TUTTI_REQUIRES(log_.mutex());
+  bool overtake(const Incoming& incoming, Edges needed, Edges& edges, Assessment& assessed)
+      TUTTI_REQUIRES(log_.mutex());
   /// Where a launch is traced: what was decided of it.
   void note_decision(const Incoming& incoming);
   /// With what it has got; what is observed of it.

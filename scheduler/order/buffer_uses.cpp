@@ -16,7 +16,7 @@ BufferUse use(const BufferView& view, uint64_t offset, uint64_t size, bool write
 
 struct UseFinder {
   const KernelPlan* plan;
-  std::vector<BufferUse>& uses;
+  BufferUses& uses;
 
   void operator()(const KernelWork& work) {
     if (plan && (plan->split || plan->exact)) return by_ranges(work);
@@ -105,14 +105,14 @@ std::pair<uint64_t, uint64_t> rect_span(const backends::Rect& rect,
   return {begin, end};
 }
 
-std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan) {
-  std::vector<BufferUse> uses;
+BufferUses uses_of(const Work& work, const KernelPlan* plan) {
+  BufferUses uses;
   std::visit(UseFinder{plan, uses}, work);
   return uses;
 }
 
-std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan) {
-  std::vector<BufferUse> uses;
+BufferUses uses_of(const KernelWork& work, const KernelPlan* plan) {
+  BufferUses uses;
   UseFinder{plan, uses}(work);
   return uses;
 }

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include "base/small_vector.h"
 #include "scheduler/command/work.h"
 
 namespace tutti::scheduler {
@@ -27,9 +27,12 @@ struct BufferUse {
   uint32_t argument = 0;  // of a kernel
 };
 
+/// What one command uses: mostly so few that they need no memory of their own.
+using BufferUses = SmallVector<BufferUse, 3>;
+
 /// `plan` for kernels only. Null: it is not known yet, and all that the arguments show is used.
-std::vector<BufferUse> uses_of(const Work& work, const KernelPlan* plan);
-std::vector<BufferUse> uses_of(const KernelWork& work, const KernelPlan* plan);
+BufferUses uses_of(const Work& work, const KernelPlan* plan);
+BufferUses uses_of(const KernelWork& work, const KernelPlan* plan);
 
 /// Whether all buffers have their memory on the devices.
 bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices);

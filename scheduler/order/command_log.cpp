@@ -30,9 +30,9 @@ bool CommandLog::meets_in_host_memory(const HostUse& use, const Node& command) {
   return keep_order(use, host_use_of(command.work)) || keep_order(use, command.joined_reads);
 }
 
-std::vector<Edge> CommandLog::prerequisites(Stream& stream, std::span<Command* const> wait_list,
-                                            bool waits_for_all, Node& command) {
-  std::vector<Edge> edges;
+Edges CommandLog::prerequisites(Stream& stream, std::span<Command* const> wait_list,
+                                bool waits_for_all, Node& command) {
+  Edges edges;
   auto add = [&](Node* before, Waits waits) {
     if (!before) return;
     if (before->state != Node::State::kDone) {
@@ -86,7 +86,7 @@ void CommandLog::set_barrier(Stream& stream, const Ref<Node>& command, bool gath
   stream.barrier_gathers = gathers;
 }
 
-void CommandLog::link(Node& command, std::span<const Edge> edges, std::vector<Ref<Node>>& watch) {
+void CommandLog::link(Node& command, std::span<const Edge> edges, Nodes& watch) {
   if (live_ && command.state != Node::State::kWaiting) live::add(live_->waiting, 1);
   command.state = Node::State::kWaiting;
   command.unfinished = 1 + static_cast<uint32_t>(edges.size());  // +1: the guard while linking
@@ -101,16 +101,15 @@ void CommandLog::link(Node& command, std::span<const Edge> edges, std::vector<Re
   }
 }
 
-std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
-                                                           const Node& command,
-                                                           std::span<const Edge> edges,
-                                                           std::span<const BufferUse> uses) {
+std::optional<Edges> CommandLog::edges_of_data(const Stream& stream, const Node& command,
+                                               std::span<const Edge> edges,
+                                               std::span<const BufferUse> uses) {
   using State = Node::State;
   const auto& options = stream.options();
   // With times, the application expects that they do not overlap.
   if (options.out_of_order || options.profiling || !only_buffers(command.work)) return {};
   if (!stream.last || stream.last->state == State::kDone) return {};
-  std::vector<Edge> needed;
+  Edges needed;
   for (const Edge& edge : edges) {
     if (edge.waits != Waits::kOrder) needed.push_back(edge);
   }
@@ -140,13 +139,12 @@ std::optional<std::vector<Edge>> CommandLog::edges_of_data(const Stream& stream,
   return needed;
 }
 
-std::optional<std::vector<Edge>> CommandLog::edges_of_queue(const Stream& stream,
-                                                            std::span<const Edge> edges) {
+std::optional<Edges> CommandLog::edges_of_queue(const Stream& stream, std::span<const Edge> edges) {
   using State = Node::State;
   const Node* const last = stream.last.get();
   const bool hidden = last && (last->after || last->state == State::kEnded);
   if (stream.options().out_of_order || !hidden) return {};
-  std::vector<Edge> needed;
+  Edges needed;
   for (const Edge& edge : edges) {
     if (edge.waits != Waits::kOrder) needed.push_back(edge);
   }
@@ -174,7 +172,7 @@ bool CommandLog::reads_what_is_written(const Stream& stream, const Work& work) {
       });
 }
 
-void CommandLog::overtake(Stream& stream, Node& command, std::vector<Ref<Node>>& watch) {
+void CommandLog::overtake(Stream& stream, Node& command, Nodes& watch) {
   Ref<Node> last = stream.last;
   last->dependents.push_back({Ref<Node>(&command), Waits::kShow});
   last->open = false;
@@ -259,8 +257,8 @@ void CommandLog::set_submitting(Node& command, uint32_t backend) {
 
 bool CommandLog::unguard(Node& command) { return --command.unfinished == 0; }
 
-std::vector<Ref<Node>> CommandLog::conflicts(const Node& self, std::span<const BufferUse> uses) {
-  std::vector<Ref<Node>> found;
+Nodes CommandLog::conflicts(const Node& self, std::span<const BufferUse> uses) {
+  Nodes found;
   for (const BufferUse& use : uses) {
     for (const RangeUse& other : use.buffer->uses) {
       const bool counts = other.command != &self && !other.command->idle;
@@ -454,14 +452,15 @@ void CommandLog::note_end(Node& command) {
 
 void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
   const MemoryReserved reserved;  // or those who wait would do so for ever
-  std::vector<std::pair<Ref<Node>, cl_int>> ended{{first, first_status}};
+  SmallVector<std::pair<Ref<Node>, cl_int>, 2> ended;
+  ended.emplace_back(first, first_status);
   while (!ended.empty()) {
     auto [command, status] = std::move(ended.back());
     ended.pop_back();
     std::vector<Node::PendingCallback> callbacks;
     std::vector<Node::Dependent> dependents;
-    std::vector<Ref<LogicalBuffer>> buffers;  // the last references go when no lock is held
-    std::vector<Ref<Node>> ready, behind;
+    decltype(Node::used_buffers) buffers;  // the last references go when no lock is held
+    Nodes ready, behind;
     Work work;
     std::shared_ptr<LaunchBatch> batch;
     Ref<Stream> stream;

@@ -34,6 +34,7 @@ struct Edge {
   Ref<Node> command;
   Waits waits = Waits::kOrder;
 };
+using Edges = SmallVector<Edge, 4>;
 
 class CommandLog {
  public:
@@ -43,8 +44,8 @@ class CommandLog {
 
   /// The unfinished prerequisites of `command`, which would be appended to `stream` now. Where a
   /// named one has already failed, its dependency_error says so.
-  std::vector<Edge> prerequisites(Stream& stream, std::span<Command* const> wait_list,
-                                  bool waits_for_all, Node& command) TUTTI_REQUIRES(mutex_);
+  Edges prerequisites(Stream& stream, std::span<Command* const> wait_list, bool waits_for_all,
+                      Node& command) TUTTI_REQUIRES(mutex_);
   /// `gathers`: the command waits for all before it.
   void append(Stream& stream, const Ref<Node>& command, bool barrier, bool gathers = false)
       TUTTI_REQUIRES(mutex_);
@@ -53,28 +54,25 @@ class CommandLog {
   /// What a command must wait for that shall run before what is unfinished in its in-order stream:
   /// of that, what uses the same bytes as its `uses`; and those of `edges` that are not the
   /// stream's order. Absent where it must, or may as well, wait for its turn.
-  std::optional<std::vector<Edge>> edges_of_data(const Stream& stream, const Node& command,
-                                                 std::span<const Edge> edges,
-                                                 std::span<const BufferUse> uses)
+  std::optional<Edges> edges_of_data(const Stream& stream, const Node& command,
+                                     std::span<const Edge> edges, std::span<const BufferUse> uses)
       TUTTI_REQUIRES(mutex_);
   /// What a command must wait for that is given to the device that has all of its in-order stream
   /// that goes on, if anything does, where some of that has ended and does not show it yet; and
   /// those of `edges` that are not the stream's order. Absent where it is not so. It overtakes
   /// nothing that goes on.
-  std::optional<std::vector<Edge>> edges_of_queue(const Stream& stream, std::span<const Edge> edges)
+  std::optional<Edges> edges_of_queue(const Stream& stream, std::span<const Edge> edges)
       TUTTI_REQUIRES(mutex_);
   /// Whether something unfinished in the stream writes memory of the application that `work` reads.
   bool reads_what_is_written(const Stream& stream, const Work& work) TUTTI_REQUIRES(mutex_);
   /// For a command that is appended next: it is not done before those it overtakes. One of these
   /// may be added to `watch`.
-  void overtake(Stream& stream, Node& command, std::vector<Ref<Node>>& watch)
-      TUTTI_REQUIRES(mutex_);
+  void overtake(Stream& stream, Node& command, Nodes& watch) TUTTI_REQUIRES(mutex_);
   /// Those that an overtaking command is not done before, the oldest first.
   std::vector<Ref<Node>> overtaken(const Node& command) TUTTI_EXCLUDES(mutex_);
   /// Makes `command` wait for `edges`; state kWaiting. Direct ones among them that nobody waits for
   /// yet are appended to `watch` (unless the command's own thread will wait).
-  void link(Node& command, std::span<const Edge> edges, std::vector<Ref<Node>>& watch)
-      TUTTI_REQUIRES(mutex_);
+  void link(Node& command, std::span<const Edge> edges, Nodes& watch) TUTTI_REQUIRES(mutex_);
   /// Drops the guard that link() left; true when nothing is left to wait for.
   bool unguard(Node& command) TUTTI_REQUIRES(mutex_);
   /// The kernel that waits for nothing but its turn behind `command`, in an in-order stream without
@@ -95,8 +93,7 @@ class CommandLog {
   void call_back_submitted(const Ref<Node>& command) TUTTI_EXCLUDES(mutex_);
 
   /// Started commands, other than `self`, whose uses of buffers meet `uses`.
-  std::vector<Ref<Node>> conflicts(const Node& self, std::span<const BufferUse> uses)
-      TUTTI_REQUIRES(mutex_);
+  Nodes conflicts(const Node& self, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
   /// The command has started: its uses are in force until it is done. A use by an earlier command
   /// of the same stream on the same device is merged into it: the vendor's queue keeps that order.
   void hold(Node& command, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);

@@ -10,12 +10,12 @@ namespace tutti::scheduler {
 namespace {
 
 /// What a command that holds its uses is known to do with buffers.
-std::vector<BufferUse> held_uses(const Node& command) {
+BufferUses held_uses(const Node& command) {
   // Of kernels the plan has told more than the work does, and a batch is many of them.
   if (!std::holds_alternative<KernelWork>(command.work)) return uses_of(command.work, nullptr);
   if (!command.exact_uses.empty()) return command.exact_uses;
-  std::vector<BufferUse> uses;
-  std::vector<BufferUse> all = uses_of(command.work, nullptr);
+  BufferUses uses;
+  BufferUses all = uses_of(command.work, nullptr);
   for (const auto& buffer : command.used_buffers) {
     bool held = false;
     for (const RangeUse& one : buffer->uses) {
@@ -100,7 +100,7 @@ void drop_sent(std::span<const BufferUse> uses, uint32_t backend) {
 
 void drop_sent(const Node& command) {
   if (!std::holds_alternative<KernelWork>(command.work) || command.backend == kNoBackend) return;
-  std::vector<BufferUse> uses;
+  BufferUses uses;
   if (command.is_batch) {
     for (const auto& buffer : command.used_buffers)
       uses.push_back({buffer.get(), 0, buffer->size()});

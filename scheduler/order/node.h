@@ -26,6 +26,7 @@
 
 #include "backends/api/backend.h"
 #include "base/ref_counted.h"
+#include "base/small_vector.h"
 #include "scheduler/command/command.h"
 #include "scheduler/command/work.h"
 #include "scheduler/devices/device_load.h"
@@ -39,6 +40,9 @@ class LaunchBatch;
 class Stream;
 struct CommandTrace;
 struct Node;
+
+/// Commands on the way of one: mostly so few that the list needs no memory of its own.
+using Nodes = SmallVector<Ref<Node>, 4>;
 
 /// What a command asks of the engine that it belongs to, and that outlives it.
 class NodeOwner {
@@ -107,8 +111,9 @@ struct Node final : Command {
   cl_int joined_error = CL_SUCCESS;  // direct, its completion not telling: of what has joined it
   std::vector<Dependent> dependents;
   std::vector<PendingCallback> callbacks;
-  std::vector<Ref<LogicalBuffer>> used_buffers;  // those that hold a RangeUse of this command
-  std::vector<BufferUse> exact_uses;  // looked at again, since something of them has failed
+  // Those that hold a RangeUse of this command.
+  SmallVector<Ref<LogicalBuffer>, 4> used_buffers;
+  BufferUses exact_uses;  // looked at again, since something of them has failed
   // Of those that overtook others, and those behind them: the one before in the stream, until that
   // is done.
   Ref<Node> after;
@@ -125,7 +130,7 @@ struct Node final : Command {
   backends::CompletionPtr completion;
   // Until done: the vendor lets it begin when these have ended, however. Of other streams; of a
   // batch the newest of its events, and of that the one before it.
-  std::vector<Ref<Node>> behind;
+  Nodes behind;
 
   // ---- conducted
   // It lacks memory on a device: it has begun nothing yet, and others may evict what it will use.

@@ -53,8 +53,8 @@ std::optional<size_t> elected(std::span<const uint32_t> devices,
 class Vote {
  public:
   /// `uses`: what the launch holds; `plan` has been evaluated.
-  Vote(BackendSet& backends, const KernelWork& work, const KernelPlan& plan,
-       std::vector<BufferUse> uses, double tolerance)
+  Vote(BackendSet& backends, const KernelWork& work, const KernelPlan& plan, BufferUses uses,
+       double tolerance)
       : backends_(backends),
         work_(work),
         plan_(plan),
@@ -98,7 +98,7 @@ class Vote {
   BackendSet& backends_;
   const KernelWork& work_;
   const KernelPlan& plan_;
-  const std::vector<BufferUse> uses_;
+  const BufferUses uses_;
   const double tolerance_;
   std::vector<uint32_t> voters_;  // of the ballots
   std::vector<Ballot> ballots_;

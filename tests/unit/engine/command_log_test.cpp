@@ -39,7 +39,7 @@ class CommandLogTest : public LogTest {
   /// Appends a command; true when it may start at once.
   bool enqueue(Stream& stream, const Ref<Node>& added, std::vector<Command*> wait_list = {},
                bool barrier = false) {
-    std::vector<Ref<Node>> watch;
+    Nodes watch;
     MutexLock lock(log.mutex());
     const auto edges = log.prerequisites(stream, wait_list, barrier, *added);
     EXPECT_EQ(added->dependency_error, CL_SUCCESS);
