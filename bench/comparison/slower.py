@@ -2,10 +2,11 @@
 """Whether Tutti is slower than the best device alone: the arithmetic of never-slower, and its table."""
 
 import dataclasses
-from math import comb
+from math import comb, inf
 from statistics import median
 
 TIMES = ("total_ms", "kernel_ms")
+ERROR = 0.05  # a figure may be taken for another one so often
 
 
 @dataclasses.dataclass
@@ -19,30 +20,30 @@ class Comparison:
         for time in TIMES:
             getattr(self, time).append(getattr(mine, time) / getattr(best, time))
 
-    def verdict(self, limit):
-        """"slower" where the rounds leave no doubt, "not told" where only the medians are above the
-        limit, "fine" where none is; None before the first round."""
-        return verdict(self.lists(), limit) if self.total_ms else None
+    def verdict(self, limit, error=ERROR):
+        """"slower" where the rounds leave no doubt but `error`, "not told" where only the medians are
+        above the limit, "fine" where none is; None before the first round."""
+        return verdict(self.lists(), limit, error) if self.total_ms else None
 
-    def open(self, limit):
+    def open(self, limit, error=ERROR):
         """Whether more rounds could tell more: the limit lies within what a median may yet become."""
-        return undecided(self.lists(), limit) if self.total_ms else False
+        return undecided(self.lists(), limit, error) if self.total_ms else False
 
     def lists(self):
         return [getattr(self, time) for time in TIMES]
 
 
-def verdict(lists, limit):
+def verdict(lists, limit, error=ERROR):
     """Of lists of ratios, all of which must keep the limit: as Comparison.verdict()."""
-    if any(bounds(ratios)[0] > limit for ratios in lists):
+    if any(bounds(ratios, error)[0] > limit for ratios in lists):
         return "slower"
     return "not told" if any(median(ratios) > limit for ratios in lists) else "fine"
 
 
-def undecided(lists, limit):
+def undecided(lists, limit, error=ERROR):
     """Likewise: as Comparison.open()."""
-    return (any(low <= limit < high for low, high in map(bounds, lists)) and
-            verdict(lists, limit) != "slower")
+    return (any(low <= limit < high for low, high in (bounds(one, error) for one in lists)) and
+            verdict(lists, limit, error) != "slower")
 
 
 @dataclasses.dataclass
@@ -58,19 +59,16 @@ def settled(result):
     return Times(*(median(result[time]["all"][1:] or result[time]["all"]) for time in TIMES))
 
 
-def bounds(values):
-    """An interval that holds the median of what `values` are drawn from in at least 19 of 20 cases,
-    by the binomial distribution of the signs; all of them where they are fewer than six."""
+def bounds(values, error=ERROR):
+    """An interval that holds the median of what `values` are drawn from in all cases but `error` of
+    them, by the binomial distribution of the signs; infinite where they are too few for that."""
     ordered = sorted(values)
     count = len(ordered)
-    cut, tail = 0, 0.0
-    while cut < count / 2 - 1:
-        tail += comb(count, cut) / 2 ** count
-        if tail > 0.025:
-            break
+    cut, tail = 0, 1 / 2 ** count
+    while tail <= error / 2 and cut < (count - 1) / 2:
         cut += 1
-    cut = max(cut - 1, 0)
-    return ordered[cut], ordered[-1 - cut]
+        tail += comb(count, cut) / 2 ** count
+    return (ordered[cut - 1], ordered[-cut]) if cut > 0 else (-inf, inf)
 
 
 def table(rows, limit):

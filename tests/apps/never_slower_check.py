@@ -5,6 +5,7 @@ that everything exceeds; and its arithmetic, on figures that are known.
 usage: never_slower_check.py BENCH_FOLDER TUTTI_BENCH TUTTI"""
 
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -27,10 +28,13 @@ def check_arithmetic(folder):
     # The first entry is the second launch of the process.
     times = slower.settled({"total_ms": {"all": [90, 3, 1, 2]}, "kernel_ms": {"all": [7]}})
     expect((times.total_ms, times.kernel_ms) == (2, 7), f"settled times {times}")
-    # By the binomial distribution: 6 values, and the extremes of 9 cut off, hold 95 %.
-    for count, interval in ((1, (0, 0)), (5, (0, 4)), (6, (0, 5)), (9, (1, 7)), (15, (3, 11))):
-        expect(slower.bounds(list(range(count))) == interval,
-               f"bounds of {count}: {slower.bounds(list(range(count)))}")
+    # By the binomial distribution: 6 values, and the extremes of 9 cut off, hold 95 %; 10 hold 99.8.
+    none = (-math.inf, math.inf)
+    for count, interval, sure in ((1, none, none), (5, none, none), (6, (0, 5), none),
+                                  (9, (1, 7), none), (10, (1, 8), (0, 9)), (15, (3, 11), (1, 13))):
+        values = list(range(count))
+        expect(slower.bounds(values) == interval, f"bounds of {count}: {slower.bounds(values)}")
+        expect(slower.bounds(values, 0.002) == sure, f"{count}: {slower.bounds(values, 0.002)}")
 
     def verdict(totals, kernels):
         one = slower.Comparison(totals, kernels)
@@ -39,6 +43,7 @@ def check_arithmetic(folder):
     expect(verdict([], [])[0] is None, "a verdict without a round")
     expect(verdict([1.0] * 6, [0.9] * 6) == ("fine", False), "all below")
     expect(verdict([1.0] * 6, [1.2] * 6) == ("slower", False), "one kind of times above")
+    expect(verdict([1.2], [1.2]) == ("not told", True), "one round says nothing for certain")
     expect(verdict([0.9, 0.9, 1.2, 1.2, 1.2], [1] * 5) == ("not told", True), "above in the middle")
     expect(verdict([0.9, 0.9, 0.9, 1.2, 1.2], [1] * 5) == ("fine", True), "below in the middle")
     best, mine = slower.Times(2.0, 1.0), slower.Times(3.0, 0.5)
@@ -78,10 +83,10 @@ def main():
                     expect(f"{median(values):.3f}" in process.stdout, "a ratio is not in the table")
 
     process = run(*small, "--limit", "0")
-    expect(process.returncode == 1 and process.stdout.count("SLOWER on 0, on all") == len(KERNELS),
+    expect(process.returncode == 1 and process.stdout.count("not for certain, on 0, on all") == len(KERNELS),
            f"a limit that everything exceeds\n{process.stdout}")
     process = run(*small, "--limit", "0", "--known", "saxpy")
-    expect(process.returncode == 1 and process.stdout.count("SLOWER on 0, on all") == 1 and
+    expect(process.returncode == 1 and process.stdout.count("not for certain, on 0, on all") == 1 and
            process.stdout.count("slower, as known") == 1, f"one that is known\n{process.stdout}")
     process = run(*small, "--limit", "1e9", "--known", "saxpy")
     expect(process.returncode == 1 and "NOT SLOWER any more" in process.stdout,
