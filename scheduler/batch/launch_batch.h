@@ -27,7 +27,8 @@ class LaunchBatch {
     // Its buffers were where the launch has left them when the last one joined: one of this kind
     // needs no look at them.
     bool unchanged = false;
-    // Of the thread that launches.
+    // Of the thread that launches: so many have begun that later plans do not reckon with.
+    uint32_t unexpected = 0;
     VendorLaunch vendor;
     LaunchedArguments arguments;
     bool has_shape(const LaunchableKernel* kernel, const LaunchShape& shape,

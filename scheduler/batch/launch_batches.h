@@ -133,6 +133,9 @@ class LaunchBatches {
   bool is_brief(const KernelWork& work, uint32_t backend);
   /// What is expected of a launch that has joined and is on its way.
   Expectation joined(const KernelWork& work, const KernelPlan& plan);
+  /// The same of one that repeats; none where that is what is expected of its batch already, but
+  /// for so little that it is left for a later one.
+  Expectation repeated(const Node& batch, LaunchBatch::Kind& kind);
   /// Whether a launch is in a batch only if it is brief: who waits for it waits for the batch, and
   /// what an out-of-order stream gets next might run beside it.
   static bool joins_if_brief(const Stream& stream, bool observed) {

@@ -23,6 +23,17 @@ Expectation LaunchBatches::joined(const KernelWork& work, const KernelPlan& plan
   return parts_.planner.begin(work, plan);
 }
 
+Expectation LaunchBatches::repeated(const Node& batch, LaunchBatch::Kind& kind) {
+  constexpr double kLittleSeconds = 10e-6;
+  const KernelPlan& plan = *kind.plan;
+  if (parts_.summary.enabled()) parts_.summary.launched_whole(kind.work, plan, plan.backend);
+  const uint32_t launches = ++kind.unexpected;
+  const double seconds = launches * (plan.whole_seconds - plan.wait_seconds);
+  if (batch.expected.devices != 0 && seconds < kLittleSeconds) return {};
+  kind.unexpected = 0;
+  return parts_.planner.begin(kind.work, plan, launches);
+}
+
 Result<LaunchBatches::Joining> LaunchBatches::submit(const Ref<Node>& batch, Stream& stream,
                                                      const KernelWork& work, const KernelPlan& plan,
                                                      std::span<const BufferUse> uses,
@@ -101,7 +112,7 @@ std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchAgain& l
   Ref<Node> event;
   if (launched) {
     stream.note_unplanned();
-    expected = joined(kind.work, plan);
+    expected = repeated(batch, kind);
     if (expected.devices != 0) batch.expected = expected;
     if (batch.completion.get() == before && end_repeat(found)) return launched;
     if (observed) event = new_event(parts_.owner, observer->type, begun);

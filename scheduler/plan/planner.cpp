@@ -203,16 +203,17 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
   return result;
 }
 
-Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan& plan) {
+Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan& plan,
+                                       uint32_t launches) {
   if (plan.foregone > 0) {
-    work.kernel->note_gain(plan.foregone, plan.lacking, plan.lacking_variant);
+    work.kernel->note_gain(launches * plan.foregone, plan.lacking, plan.lacking_variant);
   } else if (plan.split && plan.whole_seconds > 0) {
-    work.kernel->note_gain(plan.whole_until_read() - plan.split_until_read(),
+    work.kernel->note_gain(launches * (plan.whole_until_read() - plan.split_until_read()),
                            mask_of(plan.participants), split_variant(work));
   }
   Expectation expected;
-  const auto after = [](uint64_t from_ns, double seconds) {
-    return from_ns + static_cast<uint64_t>(std::max(0.0, seconds) * 1e9);
+  const auto after = [launches](uint64_t from_ns, double seconds) {
+    return from_ns + static_cast<uint64_t>(launches * std::max(0.0, seconds) * 1e9);
   };
   if (plan.split) {
     expected.end_ns = after(plan.from_ns, plan.split_seconds);

@@ -152,9 +152,9 @@ class Planner {
                           uint32_t before = kNoBackend) const;
   /// Sets plan.access and plan.exact, and the local size where that is open, if plan() did not.
   void evaluate(const KernelWork& work, KernelPlan& plan) const;
-  /// The launch is being given to its devices: later plans reckon with that.
-  Expectation begin(const KernelWork& work, const KernelPlan& plan) {
-    return plan.from_ns == 0 ? Expectation() : begin_at_its_time(work, plan);
+  /// So many launches like that are being given to their devices: later plans reckon with that.
+  Expectation begin(const KernelWork& work, const KernelPlan& plan, uint32_t launches = 1) {
+    return plan.from_ns == 0 ? Expectation() : begin_at_its_time(work, plan, launches);
   }
   /// It has ended.
   void ended(const Expectation& expected);
@@ -185,7 +185,7 @@ class Planner {
                                 uint64_t ready_ns) const;
   /// The user has said which devices are to compute.
   bool devices_are_given() const;
-  Expectation begin_at_its_time(const KernelWork& work, const KernelPlan& plan);
+  Expectation begin_at_its_time(const KernelWork& work, const KernelPlan& plan, uint32_t launches);
   /// The evaluation for plan.participants; sets `shape`'s local size where that is open.
   std::shared_ptr<const LaunchAccess> look_at(const KernelWork& work, const KernelPlan& plan,
                                               LaunchShape& shape) const;

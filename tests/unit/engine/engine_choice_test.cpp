@@ -151,6 +151,17 @@ TEST_F(EngineChoice, WhatKeptDevicesBusyIsNoCostOfASplit) {
   EXPECT_FALSE(plan().split);
 }
 
+TEST_F(EngineChoice, LaunchesLikeOneAreExpectedOneAfterTheOther) {
+  use_two();
+  KernelPlan whole = plan();
+  whole.split = false;
+  const Expectation three = planner_->begin(work_, whole, 3);  // of 10 ms each
+  EXPECT_GT(three.end_ns, whole.from_ns + 29'000'000);
+  EXPECT_LT(three.end_ns, whole.from_ns + 31'000'000);
+  EXPECT_EQ(three.devices, backend_bit(whole.backend));
+  EXPECT_GT(planner_->begin(work_, whole).end_ns, three.end_ns + 9'000'000);
+}
+
 TEST_F(EngineChoice, PartsOfABufferAreWrittenApart) {
   // By windows on the buffers, and by offsets in them.
   for (const bool windows : {true, false}) {
