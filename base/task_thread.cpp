@@ -4,15 +4,19 @@
 #include <pthread.h>
 
 #include <exception>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/calling_threads.h"
+#include "base/clock.h"
 #include "base/keep_forever.h"
 #include "base/process_exit.h"
 
 namespace tutti {
 namespace {
+
+constexpr uint64_t kSoonNs = 20'000;
 
 struct Living {
   Mutex mutex;  // held while one of them is told something
@@ -57,7 +61,7 @@ void TaskThread::application_changed(bool gone) {
   if (gone) return wake_.notify_all();
   try {
     while (!for_application_.empty()) {
-      add(for_application_.front());
+      add(std::move(for_application_.front()));
       for_application_.pop_front();
     }
   } catch (const std::exception&) {
@@ -65,8 +69,9 @@ void TaskThread::application_changed(bool gone) {
   }
 }
 
-void TaskThread::add(std::function<void()> task) {
+void TaskThread::add(std::function<void()>&& task) {
   tasks_.push_back(std::move(task));
+  wanted_.store(true, std::memory_order_relaxed);
   if (!thread_) {
     try {
       const auto main = [](void* self) -> void* {
@@ -75,6 +80,7 @@ void TaskThread::add(std::function<void()> task) {
       };
       thread_ = start_own_thread(main, this);
     } catch (...) {
+      task = std::move(tasks_.back());
       tasks_.pop_back();
       throw;
     }
@@ -82,7 +88,7 @@ void TaskThread::add(std::function<void()> task) {
   wake_.notify_one();
 }
 
-void TaskThread::post(std::function<void()> task) {
+void TaskThread::post(std::function<void()>&& task) {
   const MutexLock lock(mutex_);
   if (!stopping_) add(std::move(task));
 }
@@ -102,14 +108,29 @@ bool TaskThread::idle() {
   return tasks_.empty() && !running_;
 }
 
+// Others that want the processor get it.
+void TaskThread::await_next() {
+  const uint64_t until = now_ns() + kSoonNs;
+  while (!wanted_.load(std::memory_order_relaxed) && now_ns() < until) std::this_thread::yield();
+}
+
 void TaskThread::run() {
   note_own_thread();
   pthread_setname_np(pthread_self(), name_.c_str());
+  bool soon = false;  // a task came shortly after the one before
   MutexLock lock(mutex_);
   for (;;) {
+    wanted_.store(!tasks_.empty() || stopping_, std::memory_order_relaxed);
+    if (soon && tasks_.empty() && !stopping_) {
+      lock.unlock();
+      await_next();
+      lock.lock();
+    }
+    const uint64_t idle_ns = tasks_.empty() ? now_ns() : 0;
     wake_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {
       return stopping_ || !tasks_.empty() || application_gone();
     });
+    if (idle_ns != 0) soon = now_ns() - idle_ns < kSoonNs;
     if (stopping_) return;
     if (tasks_.empty()) {
       end_own_thread(*thread_);
@@ -137,6 +158,7 @@ void TaskThread::stop() {
   {
     MutexLock lock(mutex_);
     stopping_ = true;
+    wanted_.store(true, std::memory_order_relaxed);
     dropped.swap(tasks_);
     dropped_too.swap(for_application_);
     thread.swap(thread_);

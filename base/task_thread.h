@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that sleep when idle: each runs its tasks in order. Started at the first task, ended by
 // stop(), and, when they have nothing to do, where the application's threads have all gone; the
-// next task starts them anew. Thread-safe.
+// next task starts them anew. Where tasks come one shortly after the other a thread stays awake for
+// the next one: to wake it takes longer than many a task. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -25,8 +27,8 @@ class TaskThread {
   TaskThread& operator=(const TaskThread&) = delete;
 
   /// Tasks posted after stop() are dropped. Throws std::system_error when there is no thread to be
-  /// had.
-  void post(std::function<void()> task);
+  /// had; then the task is as it was.
+  void post(std::function<void()>&& task);
   /// The same for what need not be done while the application has no threads: then it waits until
   /// one comes.
   void post_for_application(std::function<void()> task);
@@ -40,8 +42,9 @@ class TaskThread {
   static void look_at_application();  // when its threads have come or gone
 
   void application_changed(bool gone);
-  void add(std::function<void()> task) TUTTI_REQUIRES(mutex_);
+  void add(std::function<void()>&& task) TUTTI_REQUIRES(mutex_);
   void run();
+  void await_next();
 
   const std::string name_;  // at most 15 characters, for debuggers
   const AtExit at_exit_;
@@ -51,6 +54,7 @@ class TaskThread {
   std::deque<std::function<void()>> for_application_ TUTTI_GUARDED_BY(mutex_);  // these wait for it
   std::optional<OwnThread> thread_ TUTTI_GUARDED_BY(mutex_);
   bool running_ TUTTI_GUARDED_BY(mutex_) = false;  // a task
+  std::atomic<bool> wanted_{false};  // there is something to do: looked at without the lock
   bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
 };
 

@@ -212,13 +212,17 @@ bool LaunchBatches::finish(Stream& stream) {
   } else {
     completion->poll();  // it may have an event of its own
   }
-  if (make_idle(stream)) return true;
+  const auto idle_now = [&] {
+    MutexLock lock(log_.mutex());
+    return make_idle(log_, stream);
+  };
+  if (idle_now()) return true;
   oldest->status();  // those before the batch end one after the other
-  return make_idle(stream);
+  return idle_now();
 }
 
-bool LaunchBatches::make_idle(Stream& stream) {
-  MutexLock lock(log_.mutex());
+bool LaunchBatches::make_idle([[maybe_unused]] CommandLog& log, Stream& stream) {
+  log_.mutex().assert_held();
   Node* batch = may_be_idle(stream);
   if (!batch || stream.outstanding.size() != 1 || !batch->completion->known_complete() ||
       CommandLog::waits_behind(*batch)) {

@@ -85,7 +85,7 @@ class LaunchBatches {
   bool finish(Stream& stream);
   /// Makes the batch idle that is all of the stream and known to have ended well. False: there is
   /// none.
-  bool make_idle(Stream& stream);
+  bool make_idle(CommandLog& log, Stream& stream) TUTTI_REQUIRES(log.mutex());
 
  private:
   /// A launch that repeats another one of its batch.

@@ -40,7 +40,9 @@ class Worker {
       const MemoryReserved kept;
       if (const Status done = guarded(task); !done) failed(done.error());
     };
-    if (!guarded([&] { thread_.post(run); })) run();
+    std::function<void()> posted;
+    if (!guarded([&] { posted = std::move(run); })) return run();
+    if (!guarded([&] { thread_.post(std::move(posted)); })) posted();
   }
   /// It has nothing to do at the moment.
   bool idle() { return thread_.idle(); }

@@ -150,9 +150,11 @@ std::optional<Status> BlockingCommands::run_behind(Stream& stream, const Ref<Nod
   log_.finish(command, code_of(status));
   const cl_int ended = command->shown_status.load(std::memory_order_acquire);
   if (status && ended < 0) status = fail(ended, "its content has failed");
-  if (source->before && !(parts_.batches && parts_.batches->make_idle(stream))) {
-    parts_.ends.finish_if_ended(source->before);
-  }
+  const auto idle = [&] {
+    MutexLock lock(log_.mutex());
+    return parts_.batches && parts_.batches->make_idle(log_, stream);
+  };
+  if (source->before && !idle()) parts_.ends.finish_if_ended(source->before);
   return status;
 }
 

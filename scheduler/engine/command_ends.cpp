@@ -93,8 +93,16 @@ void CommandEnds::let_go_ended(Node& command) {
 }
 
 void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
-  let_go_ended(*command);
   Nodes behind;
+  Turn turn;
+  {
+    MutexLock lock(log_.mutex());
+    add_all_behind(*command, behind);
+    if (behind.empty()) turn = turn_of(command, status);
+  }
+  if (behind.empty()) return finish_in_turn(command, status, turn);
+  let_go_ended(*command);
+  behind.clear();
   {
     MutexLock lock(log_.mutex());
     add_all_behind(*command, behind);
@@ -103,40 +111,46 @@ void CommandEnds::finish_direct(const Ref<Node>& command, cl_int status) {
   finish_in_turn(command, status);
 }
 
+CommandEnds::Turn CommandEnds::turn_of(const Ref<Node>& command, cl_int status) {
+  Turn turn{command->stream, command};
+  if (!turn.stream || turn.stream->outstanding.empty()) return turn;
+  const Stream& stream = *turn.stream;
+  if (command->of_batch) turn.until = batch_of(stream, *command);
+  // All before a batch that has ended has, too.
+  turn.first = !turn.until || turn.until == stream.outstanding.front();
+  if (status < 0) spoil_batch(stream, *command, status);
+  turn.failed = status < 0 || command->joined_error < 0;
+  return turn;
+}
+
 void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status) {
-  Ref<Stream> stream;
-  bool failed = false;
-  bool first = true;  // nothing of its stream that may have failed lies before it
-  Ref<Node> until = command;
+  Turn turn;
   {
     MutexLock lock(log_.mutex());
-    stream = command->stream;
-    if (stream && !stream->outstanding.empty()) {
-      if (command->of_batch) until = batch_of(*stream, *command);
-      // All before a batch that has ended has, too.
-      first = !until || until == stream->outstanding.front();
-      if (status < 0) spoil_batch(*stream, *command, status);
-      failed = status < 0 || command->joined_error < 0;
-    }
+    turn = turn_of(command, status);
   }
-  if (!first) note_failures(*stream, until.get(), failed);
+  finish_in_turn(command, status, turn);
+}
+
+void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status, const Turn& turn) {
+  const Ref<Stream>& stream = turn.stream;
+  if (!turn.first) note_failures(*stream, turn.until.get(), turn.failed);
   if (status == CL_COMPLETE && stream && log_.any_failed()) {
     MutexLock lock(log_.mutex());
     status = error_of_batch(*stream, *command);
   }
   if (!finish_one(command, status) || !stream) return;
   for (;;) {
-    if (parts_.batches && parts_.batches->make_idle(*stream)) return;
-    const Ref<Node> oldest = log_.oldest_direct(*stream);
-    if (!oldest || waits_behind(*oldest)) return;
+    Ref<Node> oldest;
+    {
+      MutexLock lock(log_.mutex());
+      if (parts_.batches && parts_.batches->make_idle(log_, *stream)) return;
+      oldest = log_.oldest_direct(*stream);
+      if (!oldest || CommandLog::waits_behind(*oldest)) return;
+    }
     const auto end = ended(*oldest);
     if (!end || !finish_one(oldest, *end)) return;
   }
-}
-
-bool CommandEnds::waits_behind(const Node& command) {
-  MutexLock lock(log_.mutex());
-  return CommandLog::waits_behind(command);
 }
 
 Ref<Node> CommandEnds::batch_of(const Stream& stream, const Node& event) {

@@ -115,7 +115,17 @@ class CommandEnds final : public NodeOwner {
   void let_go_ended(Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() where that has been seen to.
   void finish_in_turn(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
-  bool waits_behind(const Node& command) TUTTI_EXCLUDES(log_.mutex());
+  /// Where a direct command that has ended is in its stream.
+  struct Turn {
+    Ref<Stream> stream;   // null: it is in none any more
+    Ref<Node> until;      // what lies before it, lies before this one
+    bool first = true;    // nothing of its stream that may have failed lies before it
+    bool failed = false;  // it has, or something that has joined it
+  };
+  /// Of a batch that fails with it, too, that is noted.
+  Turn turn_of(const Ref<Node>& command, cl_int status) TUTTI_REQUIRES(log_.mutex());
+  void finish_in_turn(const Ref<Node>& command, cl_int status, const Turn& turn)
+      TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() of this command alone; false when it was done already.
   bool finish_one(const Ref<Node>& command, cl_int status);
   /// wait() of this command alone, whatever it overtook.

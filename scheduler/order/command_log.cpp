@@ -559,22 +559,17 @@ void CommandLog::add_callback(const Ref<Node>& command, cl_int type, Command::Ca
   if (callback) sink_.call_back(std::move(callback), type);
 }
 
-Ref<Node> CommandLog::first_if_direct(Stream& stream) {
+Ref<Node> CommandLog::oldest_direct(Stream& stream) {
   drop_done(stream);
   const auto& outstanding = stream.outstanding;
   if (outstanding.empty() || outstanding.front()->state != Node::State::kDirect) return {};
   return outstanding.front();
 }
 
-Ref<Node> CommandLog::oldest_direct(Stream& stream) {
-  MutexLock lock(mutex_);
-  return first_if_direct(stream);
-}
-
 Ref<Node> CommandLog::in_a_crowd(Stream& stream) {
   constexpr size_t kMany = 64, kEach = 32;
   if (stream.outstanding.size() < kMany || stream.outstanding.size() % kEach != 0) return {};
-  return first_if_direct(stream);
+  return oldest_direct(stream);
 }
 
 Ref<Node> CommandLog::exchange_sampled(Stream& stream, Ref<Node> command) {

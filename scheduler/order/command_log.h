@@ -176,7 +176,7 @@ class CommandLog {
       TUTTI_EXCLUDES(mutex_);
 
   /// A stream's oldest command that is not known to be done, if it is a direct one; else null.
-  Ref<Node> oldest_direct(Stream& stream) TUTTI_EXCLUDES(mutex_);
+  Ref<Node> oldest_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
   /// `command` is now the stream's newest one whose own end is measured. Returns the one before.
   Ref<Node> exchange_sampled(Stream& stream, Ref<Node> command) TUTTI_REQUIRES(mutex_);
   /// Now and then, where a stream has many commands that are not known to be done, the oldest of
@@ -197,7 +197,6 @@ class CommandLog {
   static void fail_with(Node& command, const Node& before);
   /// The command ends with `status`, which becomes an error where it has read what has failed.
   void note_failure(Node& command, cl_int& status) TUTTI_REQUIRES(mutex_);
-  Ref<Node> first_if_direct(Stream& stream) TUTTI_REQUIRES(mutex_);
 
   /// Whether `command`, or a read that has joined it, must keep its order with what uses the host's
   /// memory so.
