@@ -23,14 +23,21 @@ auto guarded(Call&& call, Product&& product, cl_int failure) noexcept {
   return result;
 }
 
+constexpr const char* kQuiet = " -w";  // our compiler has warned
+
 constexpr auto kModule = [](backends::BuildResult & result) -> auto& { return result.module; };
 constexpr auto kObject = [](backends::ObjectResult & result) -> auto& { return result.object; };
 
 }  // namespace
 
+std::optional<bool> vendor_build_is_kept(const backends::Backend& backend,
+                                         const std::string& source, const std::string& options) {
+  return backend.build_is_kept(source, options + kQuiet);
+}
+
 backends::BuildResult vendor_build(backends::Backend& backend, const std::string& source,
                                    const std::string& options) noexcept {
-  return guarded([&] { return backend.build(source, options + " -w"); }, kModule,
+  return guarded([&] { return backend.build(source, options + kQuiet); }, kModule,
                  CL_BUILD_PROGRAM_FAILURE);
 }
 
@@ -41,7 +48,7 @@ backends::BuildResult vendor_load(backends::Backend& backend,
 
 backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,
                                       const std::string& options) noexcept {
-  return guarded([&] { return backend.compile(source, options + " -w"); }, kObject,
+  return guarded([&] { return backend.compile(source, options + kQuiet); }, kObject,
                  CL_COMPILE_PROGRAM_FAILURE);
 }
 

@@ -100,6 +100,9 @@ class CompiledUnit {
 /// Calls of vendors' compilers: nothing may escape from them, since they happen in threads of ours.
 /// Without the vendor's warnings: the front end has given its own, and a vendor's would reach
 /// nobody (PoCL writes them to stderr).
+/// Whether vendor_build() finds it built, as Backend::build_is_kept().
+std::optional<bool> vendor_build_is_kept(const backends::Backend& backend,
+                                         const std::string& source, const std::string& options);
 backends::BuildResult vendor_build(backends::Backend& backend, const std::string& source,
                                    const std::string& options) noexcept;
 backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,

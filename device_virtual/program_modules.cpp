@@ -24,9 +24,16 @@ using scheduler::KernelVariant;
 constexpr double kLoading = 1.0 / 8;
 // First launches, beside builds: PoCL compiles once more for each local size.
 constexpr double kWithFirstLaunch = 1.5;
+// Who has run a program so often will run it so many times as often yet: what is built once for
+// that may take as long as it then gains.
+constexpr double kRunsToCome = 4;
 // A program's kernels that tell where it runs best.
 constexpr size_t kKernelsLookedAt = 16;
 constexpr double kClearlyFaster = 1.1;
+
+bool rewritten(const ProgramTexts::Unit& unit, KernelVariant variant) {
+  return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
+}
 
 bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& other) {
   return !traits.binary_kind.empty() && traits.binary_kind == other.binary_kind;
@@ -126,20 +133,34 @@ uint64_t ProgramModules::source_bytes() const {
   return bytes;
 }
 
-backends::BuildResult ProgramModules::build(uint32_t index, KernelVariant variant) {
-  const auto rewritten = [&](const ProgramTexts::Unit& unit) {
-    return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
-  };
-  backends::Backend& backend = backends_.at(index);
-  if (!texts_.linked()) {
-    const ProgramTexts::Unit& unit = texts_.units.front();
-    return vendor_build(backend, rewritten(unit) ? unit.rewritten : unit.text, unit.options);
+const std::string& ProgramModules::text(KernelVariant variant) const {
+  const ProgramTexts::Unit& unit = texts_.units.front();
+  return rewritten(unit, variant) ? unit.rewritten : unit.text;
+}
+
+BackendMask ProgramModules::new_to(BackendMask wanted, KernelVariant variant) const {
+  if (texts_.linked()) return 0;
+  Mask& known = new_to_[index(variant)];
+  Mask& looked_at = looked_at_[index(variant)];
+  const BackendMask open = wanted & ~looked_at.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < backend_end(); ++i) {
+    if ((open & backend_bit(i)) == 0) continue;
+    const auto kept =
+        vendor_build_is_kept(backends_.at(i), text(variant), texts_.units.front().options);
+    if (kept == false) known.fetch_or(backend_bit(i), std::memory_order_relaxed);
   }
+  if (open != 0) looked_at.fetch_or(open, std::memory_order_release);
+  return wanted & known.load(std::memory_order_relaxed);
+}
+
+backends::BuildResult ProgramModules::build(uint32_t index, KernelVariant variant) {
+  backends::Backend& backend = backends_.at(index);
+  if (!texts_.linked()) return vendor_build(backend, text(variant), texts_.units.front().options);
   std::vector<backends::Object*> objects;
   std::vector<std::unique_ptr<backends::Object>> own;
   for (size_t i = 0; i < texts_.units.size(); ++i) {
     const ProgramTexts::Unit& unit = texts_.units[i];
-    if (rewritten(unit)) {
+    if (rewritten(unit, variant)) {
       backends::ObjectResult made = vendor_compile(backend, unit.rewritten, unit.options);
       if (made.object == nullptr) return {nullptr, made.code, std::move(made.log)};
       objects.push_back(made.object.get());
@@ -174,21 +195,32 @@ uint32_t ProgramModules::best(BackendMask wanted) const {
   return devices[static_cast<size_t>(std::max_element(votes.begin(), votes.end()) - votes.begin())];
 }
 
-double ProgramModules::seconds_until_ready(BackendMask wanted, KernelVariant variant) const {
+ProgramModules::Readying ProgramModules::readying(BackendMask wanted, KernelVariant variant) const {
   BackendMask there = ready(variant);
+  const BackendMask anew = new_to(wanted & ~there, variant);
   const double known = build_seconds_.load(std::memory_order_relaxed);
   const uint64_t bytes = source_bytes();
-  double builds = 0;
+  scheduler::BuildTimes& times = backends_.build_times();
+  Readying builds;
   for (uint32_t i = 0; i < backend_end(); ++i) {
     if ((wanted & ~there & backend_bit(i)) == 0) continue;
     bool loaded = false;
     for (uint32_t j = 0; j < backend_end() && !loaded; ++j) {
       loaded = (there & backend_bit(j)) != 0 && loads(backends_.traits(i), backends_.traits(j));
     }
-    builds += loaded ? kLoading * known : backends_.build_times().expected(i, bytes, known);
+    const double each = loaded ? kLoading * known : times.expected(i, bytes, known);
+    builds.each += kWithFirstLaunch * each;
+    if ((anew & backend_bit(i)) != 0 && !loaded) {
+      builds.once += kWithFirstLaunch * (times.expected_anew(i, bytes, known) - each);
+    }
     there |= backend_bit(i);
   }
-  return builds * kWithFirstLaunch;
+  return builds;
+}
+
+double ProgramModules::seconds_until_ready(BackendMask wanted, KernelVariant variant) const {
+  const Readying builds = readying(wanted, variant);
+  return builds.each + builds.once;
 }
 
 uint64_t ProgramModules::gain_key(KernelVariant variant) const {
@@ -220,8 +252,11 @@ void ProgramModules::build_what_gained() {
     });
     const BackendMask lacking = usable() & ~ready(variant);
     if (!used || lacking == 0) continue;
-    const double gained = backends_.model().expected_gain(gain_key(variant));
-    if (gained > seconds_until_ready(lacking, variant)) build_on(lacking, variant);
+    const auto gained = backends_.model().gains(gain_key(variant));
+    const Readying builds = readying(lacking, variant);
+    if (gained.average > builds.each && kRunsToCome * gained.sum > builds.each + builds.once) {
+      build_on(lacking, variant);
+    }
   }
 }
 

@@ -81,7 +81,8 @@ class ProgramModules {
   /// the program ends, it then lost no more by waiting, or by building, than it needed in any case.
   /// True when something was built.
   bool build_if_worth(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
-  /// Builds what has gained more in earlier processes than it takes.
+  /// Builds what gains more in a process than it takes in each, and has gained so much in earlier
+  /// ones that some more of them pay for what it takes once.
   void build_what_gained();
 
  private:
@@ -92,6 +93,17 @@ class ProgramModules {
   void build_on(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
   uint64_t gain_key(scheduler::KernelVariant variant) const;
   uint64_t source_bytes() const;
+  /// What the device's driver builds, of a program that is not linked.
+  const std::string& text(scheduler::KernelVariant variant) const;
+  /// Seconds until what is lacking is ready: in each process, and beside that until vendors have it
+  /// on disk.
+  struct Readying {
+    double each = 0, once = 0;
+  };
+  Readying readying(scheduler::BackendMask wanted, scheduler::KernelVariant variant) const;
+  /// Of `wanted`, those whose drivers are known not to have the variant on disk.
+  scheduler::BackendMask new_to(scheduler::BackendMask wanted,
+                                scheduler::KernelVariant variant) const;
 
   scheduler::BackendSet& backends_;
   const ProgramTexts texts_;
@@ -99,6 +111,7 @@ class ProgramModules {
   uint64_t key_ = 0;  // constant
   std::array<MadeOnce<backends::Module>, 2> modules_;
   std::array<Mask, 2> ready_{}, failed_{};
+  mutable std::array<Mask, 2> looked_at_{}, new_to_{};  // by new_to()
   std::atomic<double> build_seconds_{0};  // of the first one, without a driver's start
   std::atomic<double> foregone_{0};       // seconds, since something was last built for that
 };

@@ -302,6 +302,12 @@ class Backend {
                                                              cl_mem_object_type type);
   /// Builds OpenCL C source; adds what this vendor needs to its options (quirks.cpp).
   virtual BuildResult build(const std::string& source, const std::string& options) = 0;
+  /// Whether build() finds what an earlier process has built, and so takes next to nothing; absent:
+  /// it is not known.
+  virtual std::optional<bool> build_is_kept(const std::string& /*source*/,
+                                            const std::string& /*options*/) const {
+    return std::nullopt;
+  }
   /// Makes a module of what binary() gave of one on a device of the same binary_kind.
   virtual BuildResult load(std::span<const std::byte> /*binary*/) {
     return {nullptr, CL_INVALID_BINARY, "this device's driver loads no binaries"};

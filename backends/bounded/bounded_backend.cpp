@@ -59,6 +59,10 @@ class BoundedBackend final : public Backend {
   BuildResult build(const std::string& source, const std::string& options) override {
     return built(device_->build(source, options));
   }
+  std::optional<bool> build_is_kept(const std::string& source,
+                                    const std::string& options) const override {
+    return device_->build_is_kept(source, options);
+  }
   BuildResult load(std::span<const std::byte> binary) override {
     return built(device_->load(binary));
   }

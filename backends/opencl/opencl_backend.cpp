@@ -327,6 +327,11 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
   return build_with([this, source] { return create_program(source); }, all_options);
 }
 
+std::optional<bool> OpenClBackend::build_is_kept(const std::string& source,
+                                                 const std::string& options) const {
+  return builder_.is_kept(source, vendor_build_options(device_.quirks, options, number_));
+}
+
 BuildResult OpenClBackend::load(std::span<const std::byte> binary) {
   if (!device_.cl->clCreateProgramWithBinary) return Backend::load(binary);
   return build_with(

@@ -39,6 +39,8 @@ class OpenClBackend final : public Backend {
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
                                                      cl_mem_object_type type) override;
   BuildResult build(const std::string& source, const std::string& options) override;
+  std::optional<bool> build_is_kept(const std::string& source,
+                                    const std::string& options) const override;
   BuildResult load(std::span<const std::byte> binary) override;
   Result<std::vector<std::unique_ptr<Backend>>> divide(std::span<const uint32_t> units,
                                                        uint32_t first_number) override;

@@ -130,12 +130,21 @@ VendorBuilder::Turn VendorBuilder::turn(const std::string& source,
   return Turn(std::max<uint64_t>(XXH3_64bits(key.data(), key.size()), 1));
 }
 
-Status VendorBuilder::build_ahead(const std::string& source, const std::string& options) {
+bool VendorBuilder::in_helpers() const {
   // What equal devices share one of them builds, in the application.
-  if (!device_.quirks.serial_builds || !device_.quirks.distinct_builds ||
-      device_.place.library.empty() || process_config().builds.value == BuildPlace::kInside) {
-    return {};
-  }
+  return device_.quirks.serial_builds && device_.quirks.distinct_builds &&
+         !device_.place.library.empty() && process_config().builds.value != BuildPlace::kInside;
+}
+
+std::optional<bool> VendorBuilder::is_kept(const std::string& source,
+                                           const std::string& options) const {
+  if (!in_helpers() || cache_folder(process_config()).empty()) return std::nullopt;
+  const auto known = recall(key_of(traits_, source, options));
+  return known && known->empty();
+}
+
+Status VendorBuilder::build_ahead(const std::string& source, const std::string& options) {
+  if (!in_helpers()) return {};
   const std::string key = key_of(traits_, source, options);
   if (const auto known = recall(key)) {
     // What went well is on disk, as far as its driver still has it.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,9 @@ class VendorBuilder {
   /// with it, now or in an earlier process; it is not to be built here.
   Status build_ahead(const std::string& source, const std::string& options);
 
+  /// Whether an earlier process has had it built by build_ahead(); absent: nobody notes that.
+  std::optional<bool> is_kept(const std::string& source, const std::string& options) const;
+
   /// Held while the device builds: no equal device builds the same meanwhile, where it would find
   /// it afterwards.
   class Turn {
@@ -48,6 +52,8 @@ class VendorBuilder {
   Turn turn(const std::string& source, const std::string& options) const;
 
  private:
+  /// Whether it is for a helper to build what others find on disk, but for the first of them.
+  bool in_helpers() const;
   /// Null where there is none to be had.
   std::unique_ptr<HelperProcess> helper();
 

@@ -10,6 +10,8 @@ namespace {
 constexpr double kWithoutStart = 1.0 / 4;
 // A build so many times as short as expected was found in the vendor's cache, and tells nothing.
 constexpr double kCached = 1.0 / 4;
+// PoCL takes 0.3 to 2 s for a kernel.
+constexpr double kUnknownSeconds = 0.3;
 
 }  // namespace
 
@@ -31,6 +33,13 @@ double BuildTimes::expected(uint32_t device, uint64_t bytes, double known) {
   const auto size = static_cast<double>(bytes);
   return learned.empty() || !learned.reliable(size) ? known
                                                     : std::min(known, learned.predict(size));
+}
+
+double BuildTimes::expected_anew(uint32_t device, uint64_t bytes, double known) {
+  const TimeFit learned = model_.fit(kBuilding, device);
+  const auto size = static_cast<double>(bytes);
+  const bool reliable = !learned.empty() && learned.reliable(size);
+  return std::max(known, reliable ? learned.predict(size) : kUnknownSeconds);
 }
 
 }  // namespace tutti::scheduler

@@ -24,6 +24,8 @@ class BuildTimes {
   /// to take `known` seconds by itself. Less where builds have proved shorter; what a vendor's
   /// cache holds is told by `known`.
   double expected(uint32_t device, uint64_t bytes, double known);
+  /// The same where the vendor's cache does not hold it, whatever it holds of that other one.
+  double expected_anew(uint32_t device, uint64_t bytes, double known);
 
  private:
   PerformanceModel& model_;

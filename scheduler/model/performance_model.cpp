@@ -202,10 +202,10 @@ void PerformanceModel::note_gain(uint64_t key, double seconds, const std::string
   if (unwritten_since_ == 0) unwritten_since_ = now_ns();
 }
 
-double PerformanceModel::expected_gain(uint64_t key) {
+PerformanceModel::Gains PerformanceModel::gains(uint64_t key) {
   MutexLock lock(mutex_);
   const TimeFit::Sums& known = history(key, 0).fit.sums();
-  return known.n > 0 ? known.t / known.n : 0;
+  return known.n > 0 ? Gains{known.t / known.n, known.t} : Gains();
 }
 
 std::optional<PowerSums> PerformanceModel::stored_power(uint32_t device) {

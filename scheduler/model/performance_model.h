@@ -69,8 +69,12 @@ class PerformanceModel {
   /// A launch of the program gained so many seconds by something that had to be made ready first,
   /// or would have. `key` stands for both.
   void note_gain(uint64_t key, double seconds, const std::string& name);
-  /// What was gained so in earlier processes, on average of each of the last ones; 0: nothing.
-  double expected_gain(uint64_t key);
+  /// What was gained so in earlier processes, in seconds: on average of each of the last ones, and
+  /// by all of these.
+  struct Gains {
+    double average = 0, sum = 0;
+  };
+  Gains gains(uint64_t key);
 
   /// What earlier runs have seen of the device's power.
   std::optional<PowerSums> stored_power(uint32_t device);

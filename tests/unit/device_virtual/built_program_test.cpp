@@ -10,6 +10,7 @@
 #include <latch>
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "device_virtual/kernel_executable.h"
 
 namespace tutti::device_virtual {
@@ -94,6 +95,10 @@ class FakeBackend : public backends::Backend {
     return result;
   }
 
+  std::optional<bool> build_is_kept(const std::string&, const std::string& options) const override {
+    EXPECT_TRUE(options.ends_with(" -w")) << "as build() gets them: " << options;
+    return kept;
+  }
   backends::BuildResult load(std::span<const std::byte> binary) override {
     ++loads;
     EXPECT_EQ(binary.size(), 4u);
@@ -114,6 +119,7 @@ class FakeBackend : public backends::Backend {
     return {std::make_unique<FakeModule>(work_group_, kernels), CL_SUCCESS, {}};
   }
 
+  std::optional<bool> kept;  // what build_is_kept() answers
   cl_int failure = CL_SUCCESS;
   cl_int link_failure = CL_SUCCESS, load_failure = CL_SUCCESS;
   std::vector<backends::Object*> linked_objects;
@@ -395,6 +401,45 @@ TEST_F(BuiltProgramTest, OthersBuildOnceLaunchesHaveForegoneWhatItTakes) {
   EXPECT_TRUE(kernel.build_if_worth(3, KernelVariant::kUntouched));
   EXPECT_EQ(fakes_[1]->builds, 1);
   EXPECT_FALSE(kernel.build_if_worth(3, KernelVariant::kUntouched));
+}
+
+// The first device's build may be found in its driver's cache; that says nothing of another one's.
+TEST_F(BuiltProgramTest, WhatIsNewToADriverIsExpectedToTakeLonger) {
+  const auto seconds = [this](std::optional<bool> kept) {
+    fakes_[1]->kept = kept;
+    const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+    EXPECT_NE(outcome.program, nullptr) << outcome.log;
+    return KernelExecutable(outcome.program, 0).seconds_until_ready(3, KernelVariant::kUntouched);
+  };
+  EXPECT_GT(seconds(false), 0.3);
+  EXPECT_LT(seconds(true), 0.1);
+  EXPECT_LT(seconds(std::nullopt), 0.1);
+}
+
+TEST_F(BuiltProgramTest, WhatHasGainedInEarlierProcessesIsBuiltAtOnce) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "model.db";
+  // A process that gains `seconds` by the second device; whether that built at once.
+  const auto runs = [&](double seconds) {
+    const std::optional<bool> kept = fakes_[1]->kept;
+    make_devices("");
+    fakes_[1]->kept = kept;
+    set_->model().remember_in(file);
+    for (uint32_t i = 0; i < 2; ++i) set_->model().set_device(i, std::to_string(i));
+    const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+    EXPECT_NE(outcome.program, nullptr) << outcome.log;
+    outcome.program->modules().note_gain(seconds, 3, KernelVariant::kUntouched);
+    set_->model().flush();
+    return fakes_[1]->builds == 1;
+  };
+  fakes_[1]->kept = false;
+  EXPECT_FALSE(runs(0.04));
+  // 0.45 s: four times the 0.04 s to come pay for less than that.
+  EXPECT_FALSE(runs(0.04));
+  EXPECT_FALSE(runs(0.04));
+  EXPECT_TRUE(runs(0.04));
+  fakes_[1]->kept = true;  // found on disk from now on
+  EXPECT_TRUE(runs(0.04));
 }
 
 // ---- compiled in parts --------------------------------------------------------------------------
