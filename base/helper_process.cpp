@@ -25,8 +25,6 @@ extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument
 namespace tutti {
 namespace {
 
-constexpr uint64_t kClockPerProcessorTime = 10;
-
 struct Spawning {
   const char* program = nullptr;
   char* const* arguments = nullptr;
@@ -117,7 +115,7 @@ HelperMessage HelperProcess::ask(std::string_view request) {
 }
 
 HelperMessage HelperProcess::answer() const {
-  const uint64_t budget_ns = uint64_t{budget_.seconds} * 1'000'000'000 * kClockPerProcessorTime;
+  const uint64_t budget_ns = budget_.clock_ns();
   const uint64_t deadline = budget_ns == 0 ? UINT64_MAX : now_ns() + budget_ns;
   if (auto message = receive_helper_message(socket_.get(), deadline)) return std::move(*message);
   if (now_ns() >= deadline) {

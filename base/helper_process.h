@@ -26,6 +26,7 @@ inline constexpr int kHelperSocket = 3;
 struct HelperBudget {
   uint32_t seconds = 0;  // of a processor's time; ten times that by the clock
   uint32_t mib = 0;      // of address space, in all
+  uint64_t clock_ns() const { return seconds * uint64_t{10'000'000'000}; }
 };
 
 class HelperProcess {

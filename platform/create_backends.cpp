@@ -7,6 +7,7 @@
 #include "backends/opencl/device_traits.h"
 #include "backends/opencl/opencl_backend.h"
 #include "base/cl_error_name.h"
+#include "base/helper_process.h"
 #include "base/log.h"
 #include "base/own_files.h"
 #include "platform/device_selection.h"
@@ -149,7 +150,9 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
     const uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
     Result<std::unique_ptr<backends::Backend>> backend = nullptr;
     if (deadline_ns > 0) {
-      backend = backends::with_deadline(device.traits.device_name, deadline_ns, make);
+      const HelperBudget budget{config.build_seconds.value};  // as in helpers
+      backend = backends::with_deadline(device.traits.device_name, {deadline_ns, budget.clock_ns()},
+                                        make);
     } else {
       backend = make();
     }

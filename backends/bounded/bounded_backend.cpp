@@ -13,8 +13,8 @@ using namespace bounded;
 
 class BoundedBackend final : public Backend {
  public:
-  BoundedBackend(BoundedCalls& calls, std::shared_ptr<Backend> device)
-      : calls_(calls), device_(std::move(device)) {}
+  BoundedBackend(BoundedCalls& calls, std::shared_ptr<Backend> device, uint64_t builds_ns)
+      : calls_(calls), device_(std::move(device)), builds_ns_(builds_ns) {}
   ~BoundedBackend() override { calls_.drop(std::move(device_)); }
   BoundedBackend(const BoundedBackend&) = delete;
   BoundedBackend& operator=(const BoundedBackend&) = delete;
@@ -57,26 +57,32 @@ class BoundedBackend final : public Backend {
     return device_->image_formats(flags, type);
   }
   BuildResult build(const std::string& source, const std::string& options) override {
-    return built(device_->build(source, options));
+    return built(in_time<BuildResult>(
+        [device = device_, source, options] { return device->build(source, options); }));
   }
   std::optional<bool> build_is_kept(const std::string& source,
                                     const std::string& options) const override {
     return device_->build_is_kept(source, options);
   }
   BuildResult load(std::span<const std::byte> binary) override {
-    return built(device_->load(binary));
+    return built(in_time<BuildResult>(
+        [device = device_, kept = std::vector<std::byte>(binary.begin(), binary.end())] {
+          return device->load(kept);
+        }));
   }
   Result<std::vector<std::unique_ptr<Backend>>> divide(std::span<const uint32_t> units,
                                                        uint32_t first_number) override {
     TUTTI_ASSIGN(auto parts, device_->divide(units, first_number));
     // They are the same device, which hangs as a whole.
     for (auto& part : parts) {
-      part = std::make_unique<BoundedBackend>(calls_, std::shared_ptr<Backend>(std::move(part)));
+      part = std::make_unique<BoundedBackend>(calls_, std::shared_ptr<Backend>(std::move(part)),
+                                              builds_ns_);
     }
     return parts;
   }
   ObjectResult compile(const std::string& source, const std::string& options) override {
-    return device_->compile(source, options);
+    return in_time<ObjectResult>(
+        [device = device_, source, options] { return device->compile(source, options); });
   }
   BuildResult link(std::span<Object* const> objects, const std::string& options) override {
     return built(device_->link(objects, options));
@@ -88,6 +94,15 @@ class BoundedBackend final : public Backend {
     TUTTI_ASSIGN(auto made, calls_.run("allocating", std::move(call)));
     return std::make_unique<BoundedMemory>(calls_, std::move(made));
   }
+  template <typename Made, typename Call>
+  Made in_time(Call call) {
+    if (builds_ns_ == 0) return call();
+    auto made = calls_.run(
+        "building a program", [call = std::move(call)]() -> Result<Made> { return call(); },
+        builds_ns_);
+    if (made) return *std::move(made);
+    return {nullptr, made.error().code, made.error().message};
+  }
   BuildResult built(BuildResult result) {
     if (result.module) {
       result.module = std::make_unique<BoundedModule>(calls_, std::move(result.module));
@@ -97,18 +112,19 @@ class BoundedBackend final : public Backend {
 
   BoundedCalls& calls_;
   std::shared_ptr<Backend> device_;
+  const uint64_t builds_ns_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> with_deadline(const std::string& name, uint64_t deadline_ns,
+Result<std::unique_ptr<Backend>> with_deadline(const std::string& name, const Deadlines& deadlines,
                                                std::function<std::unique_ptr<Backend>()> make) {
-  BoundedCalls& calls = *keep_forever(std::make_unique<BoundedCalls>(name, deadline_ns));
+  BoundedCalls& calls = *keep_forever(std::make_unique<BoundedCalls>(name, deadlines.calls));
   TUTTI_ASSIGN(
       auto device,
       calls.run("trying it out",
                 [make = std::move(make)]() -> Result<std::unique_ptr<Backend>> { return make(); }));
-  return std::make_unique<BoundedBackend>(calls, std::move(device));
+  return std::make_unique<BoundedBackend>(calls, std::move(device), deadlines.builds);
 }
 
 }  // namespace tutti::backends

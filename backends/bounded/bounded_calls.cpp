@@ -29,7 +29,7 @@ BoundedCalls::Thread BoundedCalls::take_thread() {
   return thread;
 }
 
-bool BoundedCalls::await(const char* name, std::function<void()> call) {
+bool BoundedCalls::await(const char* name, std::function<void()> call, uint64_t deadline_ns) {
   if (hangs()) return false;
   Thread thread;
   std::shared_ptr<bool> done;  // under the mutex
@@ -49,7 +49,7 @@ bool BoundedCalls::await(const char* name, std::function<void()> call) {
     return true;
   }
   call = nullptr;  // the thread's alone
-  const uint64_t until = now_ns() + deadline_ns_;
+  const uint64_t until = now_ns() + deadline_ns;
   {
     const MutexLock lock(mutex_);
     while (!*done && !hangs()) {
@@ -67,7 +67,7 @@ bool BoundedCalls::await(const char* name, std::function<void()> call) {
   }
   log(LogLevel::kWarning,
       "{} hangs: {} has not ended within {} s (TUTTI_DEADLINE); it takes no part any more", device_,
-      name, static_cast<double>(deadline_ns_) * 1e-9);
+      name, static_cast<double>(deadline_ns) * 1e-9);
   return false;
 }
 

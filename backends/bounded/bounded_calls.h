@@ -32,10 +32,14 @@ class BoundedCalls {
   /// bound: what has not ended must not be taken for ended.
   template <typename Call>
   std::invoke_result_t<Call> run(const char* name, Call call) {
+    return run(name, std::move(call), deadline_ns_);
+  }
+  /// The same within another time.
+  template <typename Call>
+  std::invoke_result_t<Call> run(const char* name, Call call, uint64_t deadline_ns) {
     auto answer = std::make_shared<std::optional<std::invoke_result_t<Call>>>();
-    if (!await(name, [answer, call = std::move(call)]() mutable { answer->emplace(call()); })) {
-      return gone(name);
-    }
+    auto made = [answer, call = std::move(call)]() mutable { answer->emplace(call()); };
+    if (!await(name, std::move(made), deadline_ns)) return gone(name);
     if (!*answer) return fail(CL_OUT_OF_HOST_MEMORY);  // it has thrown
     return *std::move(*answer);
   }
@@ -49,7 +53,8 @@ class BoundedCalls {
   using Thread = std::list<std::unique_ptr<TaskThread>>;
 
   /// False: the device hangs.
-  bool await(const char* name, std::function<void()> call) TUTTI_EXCLUDES(mutex_);
+  bool await(const char* name, std::function<void()> call, uint64_t deadline_ns)
+      TUTTI_EXCLUDES(mutex_);
   Thread take_thread() TUTTI_EXCLUDES(mutex_);
 
   const std::string device_;

@@ -30,7 +30,7 @@ class EngineTest : public ::testing::Test {
       list.push_back(std::move(fake));
       if (deadline_ns > 0) {
         auto made = std::make_shared<std::unique_ptr<backends::Backend>>(std::move(list.back()));
-        list.back() = *backends::with_deadline("a fake device", deadline_ns,
+        list.back() = *backends::with_deadline("a fake device", {deadline_ns},
                                                [made] { return std::move(*made); });
       }
     }

@@ -96,6 +96,41 @@ TEST_F(Hanging, AThrowingCallIsAFailureAndNoHang) {
   EXPECT_FALSE(calls.hangs());
 }
 
+/// A device that builds nothing before it is woken up.
+class SlowToBuild final : public FakeBackend {
+ public:
+  explicit SlowToBuild(std::shared_ptr<std::atomic<bool>> woken)
+      : FakeBackend(0, 'h'), woken_(std::move(woken)) {}
+  backends::BuildResult build(const std::string&, const std::string&) override {
+    woken_->wait(false);
+    return {nullptr, CL_BUILD_PROGRAM_FAILURE, "it is awake"};
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> woken_;
+};
+
+TEST_F(Hanging, BuildsHaveATimeOfTheirOwn) {
+  auto awake = std::make_shared<std::atomic<bool>>(false);
+  const auto device = [&](uint64_t builds_ns) {
+    return *backends::with_deadline("a device", {kDeadline, builds_ns},
+                                    [awake] { return std::make_unique<SlowToBuild>(awake); });
+  };
+  const auto hangs = device(kDeadline / 100);
+  EXPECT_EQ(hangs->build("", "").code, CL_DEVICE_NOT_AVAILABLE);
+  EXPECT_TRUE(hangs->hangs());
+  const auto slow = device(1000 * kDeadline), unbounded = device(0);
+  std::thread other([&] {
+    while (!hangs->hangs()) std::this_thread::yield();
+    awake->store(true);
+    awake->notify_all();
+  });
+  EXPECT_EQ(slow->build("", "").log, "it is awake");
+  EXPECT_EQ(unbounded->build("", "").log, "it is awake");
+  EXPECT_FALSE(slow->hangs());
+  other.join();
+}
+
 TEST_F(Hanging, BoundedDevicesComputeAsOthersDo) {
   for (const char* devices : {"d", "dd", "hh", "hd", "gg", "pp", "cc"}) {
     for (const SplitMode split : {SplitMode::kForce, SplitMode::kNever}) {
