@@ -70,8 +70,10 @@ Result<void*> map_recorded(CommandQueue& queue, Buffer& memory, Buffer::Mapping 
   TUTTI_ASSIGN(mapping.pointer, memory.pointer_at(pointer_offset));
   // Recorded before it is enqueued: another thread may unmap as soon as it can see the event.
   TUTTI_TRY(memory.add_mapping(mapping));
+  const bool writable = mapping.flags != CL_MAP_READ;
   const Status status = queue.enqueue(
-      scheduler::MapWork{memory.view(), mapping.offset, mapping.size, discard}, submission);
+      scheduler::MapWork{memory.view(), mapping.offset, mapping.size, discard, writable},
+      submission);
   if (!status) {
     memory.take_mapping(mapping.pointer);
     return tl::unexpected<Error>(status.error());

@@ -47,7 +47,7 @@ Ref<Node> LaunchBatches::open_batch(const Stream& stream) {
 
 bool LaunchBatches::is_free(const Node& batch, std::span<const BufferUse> uses) {
   if (!allocated(uses, {&batch.backend, 1}) || touches_failed(uses)) return false;
-  const auto conflicts = log_.conflicts(batch, uses);
+  const auto conflicts = log_.conflicts(batch, uses, backend_bit(batch.backend));
   return std::all_of(conflicts.begin(), conflicts.end(),
                      [&](const auto& other) { return CommandLog::ahead_of(batch, *other); });
 }

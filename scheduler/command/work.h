@@ -143,6 +143,7 @@ struct MapWork {
   BufferView view;
   uint64_t offset = 0, size = 0;
   bool discard = false;  // CL_MAP_WRITE_INVALIDATE_REGION
+  bool writable = true;  // it is not mapped for reading alone
 };
 struct UnmapWork {
   BufferView view;

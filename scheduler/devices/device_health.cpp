@@ -26,7 +26,7 @@ bool blames_device(cl_int code) {
 
 }  // namespace
 
-BackendMask DeviceHealth::without(BackendMask asked, BackendMask lost) {
+BackendMask DeviceHealth::without(BackendMask asked, BackendMask lost, BackendMask late) {
   const uint64_t now = clock_();
   for (BackendMask left = lost & asked; left != 0; left &= left - 1) {
     const auto backend = static_cast<uint32_t>(std::countr_zero(left));
@@ -36,7 +36,33 @@ BackendMask DeviceHealth::without(BackendMask asked, BackendMask lost) {
     if (now < at || !due.compare_exchange_strong(at, UINT64_MAX)) continue;
     if (hooks_.due) hooks_.due(backend);
   }
-  return (asked & ~lost) != 0 ? asked & ~lost : asked;
+  const BackendMask well = asked & ~lost;
+  if ((well & ~late) != 0) return well & ~late;
+  return well != 0 ? well : asked;
+}
+
+void DeviceHealth::begin_late(uint32_t backend) {
+  MutexLock lock(mutex_);
+  Device& device = devices_[backend];
+  ++device.late;
+  suspect_it(device);
+  late_.fetch_or(backend_bit(backend), std::memory_order_acq_rel);
+}
+
+void DeviceHealth::end_late(uint32_t backend) {
+  MutexLock lock(mutex_);
+  if (--devices_[backend].late > 0) return;
+  late_.fetch_and(~backend_bit(backend), std::memory_order_acq_rel);
+}
+
+uint32_t DeviceHealth::late_packages(uint32_t backend) const {
+  MutexLock lock(mutex_);
+  return devices_[backend].late;
+}
+
+void DeviceHealth::suspect_it(Device& device) {
+  device.suspicion.store(kTrustedAfter, std::memory_order_relaxed);
+  any_suspect_.store(true, std::memory_order_relaxed);
 }
 
 void DeviceHealth::calm(uint32_t backend) {
@@ -56,8 +82,7 @@ void DeviceHealth::note_failure(uint32_t backend, const Error& why) {
   if (alone_ || !blames_device(why.code) || vendors_gone()) return;
   Device& device = devices_[backend];
   device.all.fetch_add(1, std::memory_order_relaxed);
-  device.suspicion.store(kTrustedAfter, std::memory_order_relaxed);
-  any_suspect_.store(true, std::memory_order_relaxed);
+  suspect_it(device);
   const uint32_t failures = device.failures.fetch_add(1, std::memory_order_relaxed) + 1;
   if ((failures % kInARow != 0 && why.code != CL_DEVICE_NOT_AVAILABLE) ||
       (lost() & backend_bit(backend)) != 0) {
@@ -139,7 +164,8 @@ DeviceHealth::Losses DeviceHealth::losses(uint32_t backend) const {
   const Device& device = devices_[backend];
   MutexLock lock(mutex_);
   const bool now = (lost() & backend_bit(backend)) != 0;
-  return {device.losses, device.lost_for_ns + (now ? clock_() - device.lost_at_ns : 0), now};
+  return {device.losses, device.lost_for_ns + (now ? clock_() - device.lost_at_ns : 0), now,
+          device.all_late.load(std::memory_order_relaxed)};
 }
 
 Status try_device(backends::Backend& device) {

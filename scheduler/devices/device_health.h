@@ -44,12 +44,20 @@ class DeviceHealth {
   /// For messages. Before the device is used.
   void set_name(uint32_t backend, std::string name) { devices_[backend].name = std::move(name); }
 
-  /// Those of `asked` that take part; where none of them does, all: their own errors tell.
+  /// Those of `asked` that take part; where none of them does, those that are late, or all: their
+  /// own errors tell.
   BackendMask usable(BackendMask asked) {
     const BackendMask lost = lost_.load(std::memory_order_acquire);
-    return lost == 0 ? asked : without(asked, lost);
+    const BackendMask late = late_.load(std::memory_order_acquire);
+    return (lost | late) == 0 ? asked : without(asked, lost, late);
   }
   BackendMask lost() const { return lost_.load(std::memory_order_acquire); }
+  /// Those that have a package under way which its launch has not waited for.
+  BackendMask late() const { return late_.load(std::memory_order_acquire); }
+  /// One more such package is under way; it has ended, or was waited for after all.
+  void begin_late(uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  void end_late(uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  uint32_t late_packages(uint32_t backend) const TUTTI_EXCLUDES(mutex_);
   /// It has failed of late: what its launches overwrite is copied first.
   bool suspect(uint32_t backend) const {
     return devices_[backend].suspicion.load(std::memory_order_relaxed) > 0;
@@ -90,11 +98,16 @@ class DeviceHealth {
   /// After Hooks::renewed: it takes part again; or `all_free` is false, since its old context is
   /// used still, and it is tried again later.
   void ready(uint32_t backend, bool all_free) TUTTI_EXCLUDES(mutex_);
-  /// How often the device was lost, and for how long in all.
+  /// A launch has gone on without a package of the device.
+  void note_late(uint32_t backend) {
+    devices_[backend].all_late.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// How often the device was lost, and for how long in all; and late.
   struct Losses {
     uint32_t count = 0;
     uint64_t ns = 0;
     bool now = false;
+    uint32_t late = 0;  // packages that launches went on without
   };
   Losses losses(uint32_t backend) const TUTTI_EXCLUDES(mutex_);
 
@@ -107,14 +120,18 @@ class DeviceHealth {
     std::atomic<bool> told{false};
     std::atomic<uint64_t> votes{0}, wrong_votes{0};
     std::atomic<uint64_t> all{0};          // failures
+    std::atomic<uint32_t> all_late{0};     // packages
     std::atomic<uint64_t> interval_ns{0};  // of trials; 0: the first one
     // Guarded by mutex_.
     bool renewed = false;  // it works in a context of its own, but does not take part yet
     uint32_t losses = 0;
     uint64_t lost_at_ns = 0, lost_for_ns = 0;
+    uint32_t late = 0;  // packages, that go on
   };
 
-  BackendMask without(BackendMask asked, BackendMask lost);
+  BackendMask without(BackendMask asked, BackendMask lost, BackendMask late);
+  /// What its launches overwrite is copied first, for a while.
+  void suspect_it(Device& device);
   void calm(uint32_t backend);
   /// In a trial, made now.
   bool works(uint32_t backend, bool anew) const;
@@ -127,6 +144,7 @@ class DeviceHealth {
   Hooks hooks_;
   bool alone_ = false;
   std::atomic<BackendMask> lost_{0};
+  std::atomic<BackendMask> late_{0};
   std::atomic<bool> any_suspect_{false};
   std::array<Device, kMostBackends> devices_;
   mutable Mutex mutex_;  // a device becomes lost, or well, once

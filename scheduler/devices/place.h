@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 
 namespace tutti::scheduler {
 
@@ -15,6 +16,11 @@ inline constexpr uint32_t kNoBackend = UINT32_MAX;
 /// A set of backends as bits.
 using BackendMask = uint64_t;
 inline constexpr BackendMask backend_bit(uint32_t backend) { return BackendMask{1} << backend; }
+inline constexpr BackendMask mask_of(std::span<const uint32_t> backends) {
+  BackendMask mask = 0;
+  for (const uint32_t backend : backends) mask |= backend_bit(backend);
+  return mask;
+}
 
 /// A set of places as bits: bit 0 is the host's memory, bit i+1 is backend i. Devices that share
 /// the host's memory are the host's place.

@@ -90,7 +90,8 @@ Assessment Assessor::assess(CommandLog& log, const Node& command, const Stream& 
     }
   }
   if (at.possible || (edges.empty() && !plan)) {
-    found.conflicts = log.conflicts(command, uses);
+    found.conflicts =
+        log.conflicts(command, uses, *target == kNoBackend ? 0 : backend_bit(*target));
     for (const auto& other : found.conflicts) at.conflicts.add(seen(*other, stream, Waits::kData));
   }
   found.decided = Admission::decide(facts, *target, at);

@@ -47,7 +47,7 @@ cl_int BlockingCommands::hold(Node& command) {
     Nodes conflicts;
     {
       MutexLock lock(log_.mutex());
-      conflicts = log_.conflicts(command, uses);
+      conflicts = log_.conflicts(command, uses, 0);
       if (conflicts.empty()) {
         log_.hold(command, uses);
         return failed_input(uses);

@@ -63,7 +63,7 @@ bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
   {
     MutexLock lock(log_.mutex());
     Edges edges;
-    for (auto& other : log_.conflicts(*command, uses)) {
+    for (auto& other : log_.conflicts(*command, uses, plan ? mask_of(plan->devices()) : 0)) {
       edges.push_back({std::move(other), Waits::kData});
     }
     if (edges.empty()) {

@@ -88,8 +88,9 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   RunningSplits splits{backends, log, settings.split == SplitMode::kForce};
   HostExecution host{backends, log, executor};
   MemoryRoom room{backends, log, ends, *this};
+  OverduePackages overdue{{backends, log, ends, trace}, settings.overdue_ns};
   KernelRuns runs{{backends, settings, log, planner, model, executor, summary, trace, compare,
-                   verified, splits, workers, tasks}};
+                   verified, splits, overdue, workers, tasks}};
   Chains chains{{backends, settings, log, planner, trace, splits, room, runs, workers, tasks}};
   const std::unique_ptr<LaunchBatches> batches =  // null: each launch is a command of its own
       settings.batches && !settings.verify.vote

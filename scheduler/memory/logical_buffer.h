@@ -41,6 +41,9 @@ struct RangeUse {
   bool changes = false;  // it is new afterwards
   bool needed = false;   // as it was before
   bool partly = false;   // it changes with bytes in between that do not
+  // Of a late package (CommandLog::hold_late), which reads here whatever it does.
+  bool late = false;
+  uint32_t late_on = kNoBackend;  // late, in the memory of this device alone
 };
 
 /// Whether two uses of the same memory must keep their order: they share a byte that one writes.
@@ -83,6 +86,8 @@ class LogicalBuffer : public MemoryOwner {
   }
   /// How often memory on devices was given back: what was made from it is of no use any more.
   uint32_t memories_gone() const { return memories_gone_.load(std::memory_order_acquire); }
+  /// The host's copy is the application's own memory.
+  bool in_user_memory() const { return user_memory_; }
   /// A device that hangs may still write in the host's copy.
   bool may_change_late() const;
   /// Gives the memory on `backend` back, which has a place of its own. What is valid nowhere else

@@ -168,7 +168,8 @@ std::string RunSummary::json() const {
                        {"outvoted", votes.wrong},
                        {"lost", losses.now},
                        {"losses", losses.count},
-                       {"lost_seconds", static_cast<double>(losses.ns) * 1e-9}});
+                       {"lost_seconds", static_cast<double>(losses.ns) * 1e-9},
+                       {"late", losses.late}});
   }
   nlohmann::json output = {{"devices", std::move(devices)},
                            {"total",
@@ -279,9 +280,14 @@ std::string RunSummary::text() const {
                                      bytes(moved.to_host)));
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     const uint64_t failures = backends_.health().failures(i);
+    const DeviceHealth::Losses losses = backends_.health().losses(i);
+    if (losses.late > 0) {
+      text += lines(2, fmt::format("launches went on without {} of {}",
+                                   counted(losses.late, "package"), device_name(i)));
+    }
     if (failures == 0) continue;
     text += lines(2, fmt::format("{} has failed {}{}", device_name(i), counted(failures, "time"),
-                                 losses_text(backends_.health().losses(i))));
+                                 losses_text(losses)));
   }
   text += votes_text();
   for (const Shown& kernel : shown) {

@@ -109,6 +109,15 @@ void RunTrace::lost(uint32_t backend, const Error& why) {
   lane({process, kState}, "state", 0).slice("device", "is lost", now, now, args);
 }
 
+void RunTrace::late(uint32_t backend, const std::string& kernel) {
+  if (!trace::on()) return;
+  const uint32_t process = device_process(backend, backends_.traits(backend));
+  const uint64_t now = now_ns();
+  trace::Args args;
+  args.add("kernel", kernel);
+  lane({process, kState}, "state", 0).slice("device", "is late", now, now, args);
+}
+
 void RunTrace::voted(uint32_t backend, const std::string& kernel, uint64_t begin_ns,
                      uint64_t end_ns, bool right) {
   if (!trace::on()) return;

@@ -6,7 +6,7 @@
 //                     own threads ("host"); beside the rows, a span per split launch ("launch")
 //   device i          "transfers" and "early reads"; a row per queue with what runs on it: whole
 //                     launches ("kernel"), packages of split ones ("package"), transfers; "state":
-//                     when it was lost, and how long ("device")
+//                     when it was lost or late, and how long ("device")
 //
 // Arrows lead from the call to the decision, and from there to each package. Events of one command
 // have its number as argument "command". Devices are numbered as `tutti devices` does. A note
@@ -106,6 +106,8 @@ class RunTrace {
   /// something else, and agreed.
   void voted(uint32_t backend, const std::string& kernel, uint64_t begin_ns, uint64_t end_ns,
              bool right);
+  /// A launch of the kernel goes on without the device's package, and the device takes no part.
+  void late(uint32_t backend, const std::string& kernel);
   void was_lost(uint32_t backend, uint64_t lost_ns, uint64_t now_ns);
 
  private:

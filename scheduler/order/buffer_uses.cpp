@@ -84,7 +84,9 @@ struct UseFinder {
   void operator()(const FillImageWork& work) {
     add(work.to, 0, work.to.size, true).partly = true;  // its region may be a part
   }
-  void operator()(const MapWork& work) { add(work.view, work.offset, work.size, work.discard); }
+  void operator()(const MapWork& work) {
+    add(work.view, work.offset, work.size, work.discard).exposed = work.writable;
+  }
   void operator()(const UnmapWork& work) {
     if (work.written) add(work.view, work.offset, work.size, true);
   }

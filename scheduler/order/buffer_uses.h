@@ -24,6 +24,7 @@ struct BufferUse {
   bool changes = false;   // it is new afterwards
   bool needed = true;     // as it was before
   bool partly = false;    // it changes with bytes in between that do not
+  bool exposed = false;   // from then on the application may write it in the host's copy
   uint32_t argument = 0;  // of a kernel
 };
 

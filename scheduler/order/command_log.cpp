@@ -257,17 +257,6 @@ void CommandLog::set_submitting(Node& command, uint32_t backend) {
 
 bool CommandLog::unguard(Node& command) { return --command.unfinished == 0; }
 
-Nodes CommandLog::conflicts(const Node& self, std::span<const BufferUse> uses) {
-  Nodes found;
-  for (const BufferUse& use : uses) {
-    for (const RangeUse& other : use.buffer->uses) {
-      const bool counts = other.command != &self && !other.command->idle;
-      if (counts && keep_order(use, other)) found.emplace_back(other.command);
-    }
-  }
-  return found;
-}
-
 void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
   for (const BufferUse& use : uses) {
     use.buffer->last_use = ++last_use_;

@@ -92,11 +92,22 @@ class CommandLog {
   /// It has been: calls back who waits for that.
   void call_back_submitted(const Ref<Node>& command) TUTTI_EXCLUDES(mutex_);
 
-  /// Started commands, other than `self`, whose uses of buffers meet `uses`.
-  Nodes conflicts(const Node& self, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+  /// Started commands, other than `self`, whose uses of buffers meet `uses`. `devices`: to whose
+  /// memory it may bring something; none for transfers that go wherever Executor says, which is no
+  /// device with a late package.
+  Nodes conflicts(const Node& self, std::span<const BufferUse> uses,
+                  BackendMask devices = ~BackendMask{0}) TUTTI_REQUIRES(mutex_);
   /// The command has started: its uses are in force until it is done. A use by an earlier command
   /// of the same stream on the same device is merged into it: the vendor's queue keeps that order.
   void hold(Node& command, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);
+
+  /// `late` stands for a package of `launch` on the device that goes on when the launch has ended
+  /// without it: until it is done, nothing new comes where the package reads or writes. In memory
+  /// that devices share, who only reads does not wait for it; in memory of the device alone, nobody
+  /// does who does not bring anything there. False, and it holds nothing: something else has begun
+  /// that does. `alone`: what has begun comes to the device's memory after it only.
+  bool hold_late(Node& late, std::span<const BufferUse> uses, uint32_t backend, const Node& launch,
+                 bool alone) TUTTI_REQUIRES(mutex_);
 
   /// A submitting command became direct. True when somebody must watch it.
   bool set_direct(Node& command, uint32_t backend, backends::CompletionPtr completion)

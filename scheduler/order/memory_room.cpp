@@ -7,6 +7,15 @@
 #include "scheduler/devices/transfer_trace.h"
 
 namespace tutti::scheduler {
+namespace {
+
+/// Somebody uses the buffer's memory on the device, and has begun to.
+bool uses_memory(const RangeUse& use, uint32_t backend) {
+  if (use.late) return use.late_on == backend;
+  return !use.command->allocating;
+}
+
+}  // namespace
 
 void MemoryRoom::allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend) {
   for (const BufferUse& use : uses) {
@@ -31,13 +40,13 @@ Result<bool> MemoryRoom::free_some(const Node& command, uint32_t backend) {
       const bool own = std::any_of(uses.begin(), uses.end(),
                                    [&](const RangeUse& use) { return use.command == &command; });
       const bool busy = std::any_of(uses.begin(), uses.end(),
-                                    [](const RangeUse& use) { return !use.command->allocating; });
+                                    [&](const RangeUse& use) { return uses_memory(use, backend); });
       // Any that is free goes before those that are in use.
       const uint64_t rank = owner->last_use + (busy ? UINT64_MAX / 2 : 0);
       if (own || rank >= age) continue;
       oldest = Ref<LogicalBuffer>(owner);
       age = rank;
-      users = users_of(*owner);
+      users = users_of(*owner, backend);
     }
     if (!oldest) users = others_.with_own_memory();
     if (oldest && users.empty()) {
@@ -58,11 +67,11 @@ Result<bool> MemoryRoom::free_some(const Node& command, uint32_t backend) {
   return true;
 }
 
-std::vector<Ref<Node>> MemoryRoom::users_of(const LogicalBuffer& buffer) const {
+std::vector<Ref<Node>> MemoryRoom::users_of(const LogicalBuffer& buffer, uint32_t backend) const {
   log_.mutex().assert_held();
   std::vector<Ref<Node>> users;
   for (const RangeUse& use : buffer.uses) {
-    if (!use.command->allocating) users.emplace_back(use.command);
+    if (uses_memory(use, backend)) users.emplace_back(use.command);
   }
   return users;
 }
@@ -76,7 +85,7 @@ std::vector<Ref<Node>> MemoryRoom::let_go_of_unused(uint32_t backend) {
     const auto eviction = make_ref<Node>(owner_, 0, MarkerWork{});
     {
       MutexLock lock(log_.mutex());
-      auto busy = users_of(buffer);
+      auto busy = users_of(buffer, backend);
       if (!busy.empty()) {
         users.insert(users.end(), busy.begin(), busy.end());
         continue;

@@ -49,8 +49,9 @@ class MemoryRoom {
       TUTTI_REQUIRES(mutex_);
   /// Who uses memory of the device that is to be let go of; none: it is.
   std::vector<Ref<Node>> let_go_of_unused(uint32_t backend) TUTTI_EXCLUDES(mutex_);
-  /// Those of the buffer's users that have begun; with the log's lock held.
-  std::vector<Ref<Node>> users_of(const LogicalBuffer& buffer) const;
+  /// Those of the users of the buffer's memory on the device that have begun; with the log's lock
+  /// held.
+  std::vector<Ref<Node>> users_of(const LogicalBuffer& buffer, uint32_t backend) const;
   /// Somebody's memory on the device is free now, or may be; false: the command has all that
   /// buffers have.
   Result<bool> free_some(const Node& command, uint32_t backend) TUTTI_REQUIRES(mutex_);

@@ -77,12 +77,6 @@ KernelVariant split_variant(const KernelWork& work) {
                                               : KernelVariant::kUntouched;
 }
 
-BackendMask mask_of(std::span<const uint32_t> devices) {
-  BackendMask mask = 0;
-  for (const uint32_t device : devices) mask |= backend_bit(device);
-  return mask;
-}
-
 const char* objective_name(Objective objective) {
   return objective == Objective::kEnergy ? "energy" : "edp";
 }

@@ -42,7 +42,10 @@ struct EngineSettings {
   bool batches = true;          // as TUTTI_BATCHES
   Verify verify;                // as TUTTI_VERIFY
   std::string summary;          // as TUTTI_SUMMARY
-  std::string model_file;       // where speeds are remembered; empty: for this process only
+  // Before that no package is overdue: what is made at a first launch, such as code, takes less
+  // mostly, and who waits for longer takes notice.
+  uint64_t overdue_ns = 1'000'000'000;
+  std::string model_file;  // where speeds are remembered; empty: for this process only
   Objective objective = Objective::kTime;
   EnergySettings energy;
 };

@@ -66,7 +66,7 @@ bool Chains::hold_behind(const Ref<Node>& before, const std::shared_ptr<SplitRun
   for (const uint32_t device : plan.devices()) parts_.room.allocate_what_fits(buffers, device);
   MutexLock lock(log_.mutex());
   if (log_.next_kernel(*before) != next) return false;
-  for (const auto& other : log_.conflicts(*next, uses)) {
+  for (const auto& other : log_.conflicts(*next, uses, mask_of(plan.devices()))) {
     // What has begun behind others waits for those, too.
     const auto ahead = parts_.splits.of(log_, *other);
     auto earlier = run;
@@ -111,7 +111,7 @@ void Chains::read_early(const Ref<Node>& before) {
     if (!parts_.splits.before(log_, next->work, {&edge, 1})) return;
     const auto uses = uses_of(next->work, nullptr);
     if (touches_failed(uses)) return;
-    for (const auto& other : log_.conflicts(*next, uses)) {
+    for (const auto& other : log_.conflicts(*next, uses, 0)) {
       if (other != before) return;
     }
     log_.hold(*next, uses);  // or the device's memory might be taken away meanwhile

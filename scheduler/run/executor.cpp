@@ -78,11 +78,25 @@ PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
     const bool likely = traits.pins_host_memory && traits.nominal_gflops >= host;
     const bool room = buffer.has_memory(i) || (buffer.size() <= traits.max_allocation &&
                                                backends_.memory(i).has_room(buffer.size()));
-    const bool lost = (backends_.health().lost() & backend_bit(i)) != 0;
+    const BackendMask away = backends_.health().lost() | backends_.health().late();
+    const bool lost = (away & backend_bit(i)) != 0;
     if (!room || (count > 1 && (lost || !likely || backends_.slow_link(i)))) continue;
     places |= place_bit(buffer.place_on(i));
   }
   return places ? places : place_bit(kHostPlace);
+}
+
+PlaceSet Executor::late_places(const LogicalBuffer& buffer) const {
+  PlaceSet late = 0;
+  for (BackendMask left = backends_.health().late(); left != 0; left &= left - 1) {
+    late |= place_bit(buffer.place_on(static_cast<uint32_t>(std::countr_zero(left))));
+  }
+  return late & ~place_bit(kHostPlace);
+}
+
+PlaceSet Executor::without_late(const LogicalBuffer& buffer, PlaceSet places) const {
+  const PlaceSet rest = places & ~late_places(buffer);
+  return rest != 0 || places == 0 ? rest : place_bit(kHostPlace);
 }
 
 PlaceSet Executor::allocate_some(LogicalBuffer& buffer, PlaceSet places) const {
@@ -130,7 +144,8 @@ Place Executor::preferred_place(LogicalBuffer& buffer, uint64_t begin, uint64_t 
     // serves all.
     return backends_.real_count() == 1 ? first_of(places_of_first(buffer)) : kHostPlace;
   }
-  const PlaceSet places = buffer.valid_places(begin, end);
+  // A late device's queue gets to it when the package before it has ended.
+  const PlaceSet places = without_late(buffer, buffer.valid_places(begin, end));
   if (places == 0 || places & place_bit(kHostPlace)) return kHostPlace;
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     if (places & place_bit(buffer.place_on(i))) return buffer.place_on(i);
@@ -144,11 +159,13 @@ std::optional<Place> Executor::place_of_write(LogicalBuffer& buffer, uint64_t be
     // What one device alone uses need not come by way of the host's copy.
     const auto used = buffer.used_segments(begin, end);
     const bool one = used.size() == 1 && std::has_single_bit(used.front().places);
-    return one ? first_of(used.front().places) : preferred_place(buffer, begin, end);
+    return one ? first_of(without_late(buffer, used.front().places))
+               : preferred_place(buffer, begin, end);
   }
   std::optional<Place> place;
   for (const auto& segment : buffer.used_segments(begin, end)) {
-    const PlaceSet places = segment.places ? segment.places : places_of_first(buffer);
+    const PlaceSet places =
+        segment.places ? without_late(buffer, segment.places) : places_of_first(buffer);
     const Place one = first_of(places);
     if (!std::has_single_bit(places) || (place && *place != one)) return std::nullopt;
     place = one;
@@ -165,7 +182,7 @@ Place Executor::place_of_copy(const CopyWork& work) const {
   const uint64_t to_begin = work.to.origin + work.to_offset;
   const auto used = work.to.buffer->used_segments(to_begin, to_begin + work.size);
   if (used.size() != 1 || !std::has_single_bit(used.front().places)) return lies;
-  const Place wanted = first_of(used.front().places);
+  const Place wanted = first_of(without_late(*work.to.buffer, used.front().places));
   if (wanted == kHostPlace) return lies;
   // A large buffer is not allocated on another device for a little of it.
   return from.size() < kWorthScattering || from.valid_at(wanted, from_begin, from_end) ? wanted
@@ -277,7 +294,8 @@ Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& 
        single ? std::vector{ResidencyMap::Segment{range.begin, range.end, place_bit(*single)}}
               : buffer.used_segments(range.begin, range.end)) {
     if (segment.places != 0) {
-      segments.push_back({segment.begin, segment.end, allocate_some(buffer, segment.places)});
+      segments.push_back({segment.begin, segment.end,
+                          allocate_some(buffer, without_late(buffer, segment.places))});
       continue;
     }
     if (!first) first = allocate_some(buffer, places_of_first(buffer));

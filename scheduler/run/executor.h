@@ -105,6 +105,10 @@ class Executor {
   /// Divides a segment that is first content among its places, where that is worth it.
   void divide_first(const LogicalBuffer& buffer, const ResidencyMap::Segment& segment,
                     std::vector<ResidencyMap::Segment>& parts) const;
+  /// Devices' own memory where nothing new may come, since a late package may use what is there.
+  PlaceSet late_places(const LogicalBuffer& buffer) const;
+  /// The others of `places`; where there are none, though there were some, the host's copy.
+  PlaceSet without_late(const LogicalBuffer& buffer, PlaceSet places) const;
   /// Those places where the buffer has memory now; else the host's copy.
   PlaceSet allocate_some(LogicalBuffer& buffer, PlaceSet places) const;
 

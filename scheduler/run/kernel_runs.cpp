@@ -62,7 +62,8 @@ void KernelRuns::run_whole(const Ref<Node>& command, KernelPlan plan) {
     ran = {.device = plan.backend};
     bool as_before = false;
     status = run_once(command, plan, ran, as_before);
-    left &= ~backend_bit(plan.backend);
+    // What its uses might disturb on a late device, this has not waited for.
+    left &= ~(backend_bit(plan.backend) | parts_.backends.health().late());
     if (status || !as_before || left == 0 || vendors_gone()) break;
     auto next = parts_.planner.plan(work, left);
     if (!next) break;
@@ -179,7 +180,9 @@ std::shared_ptr<SplitRun> KernelRuns::prepare(const Ref<Node>& command, const Ke
   };
   auto run = std::make_shared<SplitRun>(
       SplitRun::Parts{parts_.backends, parts_.workers, parts_.summary, parts_.compare, parts_.trace,
-                      command->trace, std::move(rounds)},
+                      command->trace, std::move(rounds), command,
+                      // With verification the whole launch is repeated where it ran.
+                      parts_.settings.verify.on ? nullptr : &parts_.overdue},
       work, std::move(plan), command->stream, std::move(balancer), std::move(ended));
   parts_.splits.add(command, run);
   return run;
@@ -211,7 +214,7 @@ void KernelRuns::split_ended(const Ref<Node>& command, KernelPlan& plan, Verific
     parts_.trace.launched(*command->trace, first_begin(outcome, outcome.begun_ns), now_ns(),
                           !outcome.status);
   }
-  if (outcome.status) {
+  if (outcome.status && !outcome.went_without) {
     remember(std::get<KernelWork>(command->work), plan, outcome);
     keep_if_due(parts_.model, parts_.workers);
   }

@@ -14,6 +14,7 @@
 #include "scheduler/plan/planner.h"
 #include "scheduler/run/block_compare.h"
 #include "scheduler/run/executor.h"
+#include "scheduler/run/overdue_packages.h"
 #include "scheduler/run/running_splits.h"
 #include "scheduler/run/split_run.h"
 #include "scheduler/run/verification.h"
@@ -36,6 +37,7 @@ class KernelRuns {
     BlockCompare& compare;
     VerificationReport& verified;
     RunningSplits& splits;
+    OverduePackages& overdue;
     Workers& workers;
     CommandTasks& tasks;
   };

@@ -13,7 +13,10 @@ std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<P
   {
     MutexLock lock(mutex_);
     number = ++last_number_;
-    running_.push_back({number, backend, {uses.begin(), uses.end()}});
+    Running& announced = running_.emplace_back();
+    announced.number = number;
+    announced.backend = announced.device = backend;
+    announced.uses.assign(uses.begin(), uses.end());
   }
   // Asked when everybody can see the package: one of an earlier launch may have to be computed anew
   // (take_back), which asks the other way round.

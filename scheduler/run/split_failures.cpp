@@ -80,7 +80,10 @@ void SplitRun::give_back(size_t participant, Range range, Error error) {
   failed_[participant] = true;
   balancer_->lost(static_cast<uint32_t>(participant));
   regions_.give_back(range);
-  if (range.count > 0) --starting_;
+  if (range.count > 0) {
+    --starting_;
+    --taking_[participant];
+  }
   last_error_ = std::move(error);
 }
 
@@ -134,7 +137,7 @@ bool SplitRun::take_back(size_t participant, const InFlight& package, bool& drop
   }
   const auto set_backend = [&](uint32_t backend) TUTTI_REQUIRES(mutex_) {
     for (Running& one : running_) {
-      if (one.number == package.number) one.backend = backend;
+      if (one.number == package.number) one.backend = one.device = backend;
     }
   };
   std::shared_ptr<SplitRun> next;
@@ -143,6 +146,7 @@ bool SplitRun::take_back(size_t participant, const InFlight& package, bool& drop
     if (!status_ || (shows_ && whole())) return false;
     if (shows_) next = next_;
     ++starting_;  // from now on nothing begins behind it
+    ++taking_[participant];
     set_backend(kNobody);
   }
   const bool again = !next || next->wait_for_again(uses, backend(participant));
@@ -150,6 +154,7 @@ bool SplitRun::take_back(size_t participant, const InFlight& package, bool& drop
   if (!again || !package.before.restore(uses)) {
     MutexLock lock(mutex_);
     --starting_;
+    --taking_[participant];
     set_backend(backend(participant));
     return false;
   }

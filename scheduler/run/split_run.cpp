@@ -9,9 +9,9 @@
 #include "base/guarded.h"
 #include "base/log.h"
 #include "base/process_exit.h"
-#include "scheduler/access/hidden_argument.h"
 #include "scheduler/devices/vendor_clock.h"
 #include "scheduler/run/executor.h"
+#include "scheduler/run/split_seat.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -26,23 +26,6 @@ size_t packages_in_flight(const backends::DeviceTraits& traits) {
 }
 }  // namespace
 
-struct SplitRun::Seat {
-  uint32_t backend = 0;
-  // Packages take turns on the queues of a device that can run them side by side: the next one
-  // fills what the last groups of the one before leave idle.
-  std::vector<backends::Queue*> queues;
-  size_t launches = 0;
-  backends::Kernel* kernel = nullptr;
-  std::vector<backends::Argument> arguments;
-  HiddenArgument hidden{};
-  bool merges_prepared = false;
-  uint64_t busy_until = 0;  // measured, by the packages that have ended
-  double speed = 0;         // of the last of them, slices per second
-  std::deque<InFlight> in_flight;
-  Range pending;         // given out, to be launched next
-  bool dropped = false;  // what it has merged
-};
-
 SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> stream,
                    std::unique_ptr<Balancer> balancer, Ended ended)
     : parts_(std::move(parts)),
@@ -56,25 +39,42 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
                           whole() ? std::span<const MergeRegion>() : plan_.access->regions(), work_,
                           plan_.participants)),
       chainable_(merges_.empty()),
+      twice_(parts_.overdue && !whole() && participants() > 1 && merges_.empty() &&
+             plan_.access->regions().empty()),
       seats_(participants()),
       balancer_(std::move(balancer)),
       regions_(slices_, plan_.shares, participants()),
       active_(participants()),
       away_(participants()),
-      failed_(participants()) {}
+      failed_(participants()),
+      presence_(participants(), Presence::kComing),
+      there_since_ns_(participants()),
+      taking_(participants()),
+      pending_(participants()),
+      no_help_(participants()) {}
 
 SplitRun::~SplitRun() = default;
 
 template <typename Work>
 void SplitRun::take_part(size_t participant, Work work) {
+  if (!arrive(participant)) return wait_for_dropped(participant);
   const Status worked = guarded(work);
-  if (!worked) {
-    fail_with(worked.error());
-  } else if (may_call_back()) {
+  if (!worked) fail_with(worked.error());
+  {
     MutexLock lock(mutex_);
-    away_[participant] = true;
+    if (presence_[participant] == Presence::kGone) return;
+    presence_[participant] = Presence::kLeft;
+    away_[participant] = worked && may_call_back();
   }
   leave();
+}
+
+bool SplitRun::arrive(size_t participant) {
+  MutexLock lock(mutex_);
+  if (presence_[participant] == Presence::kGone) return false;
+  presence_[participant] = Presence::kThere;
+  there_since_ns_[participant] = now_ns();
+  return true;
 }
 
 void SplitRun::take_part(size_t participant) {
@@ -119,17 +119,17 @@ void SplitRun::call_back() {
       MutexLock lock(mutex_);
       if (!calls_back(i)) continue;
       away_[i] = false;
+      presence_[i] = Presence::kComing;
       ++active_;  // who calls is active, too
     }
     worker.post(
         [run = shared_from_this(), i] { static_cast<void>(guarded([&] { run->come_back(i); })); },
-        [run = shared_from_this()](const Error&) { run->leave(); });
+        [run = shared_from_this(), i](const Error&) { run->take_part(i, [] {}); });
   }
 }
 
 void SplitRun::absent(size_t participant, const Error& error) {
-  give_back(participant, {}, error);
-  leave();
+  take_part(participant, [&] { give_back(participant, {}, error); });
 }
 
 void SplitRun::fail_with(Error error) {
@@ -140,7 +140,12 @@ void SplitRun::fail_with(Error error) {
 void SplitRun::leave() {
   {
     MutexLock lock(mutex_);
-    if (--active_ > 0) return;
+    if (--active_ > 0) {
+      if (!begins_watch()) return;
+      const bool late = (mask_of(devices()) & parts_.backends.health().late()) != 0;
+      lock.unlock();
+      return parts_.overdue->watch(shared_from_this(), late);
+    }
   }
   const Status completed = guarded([&] {
     do complete();
@@ -157,11 +162,13 @@ void SplitRun::leave() {
 
 SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   MutexLock lock(mutex_);
+  if (pending_[participant].count > 0) return std::exchange(pending_[participant], {});
   if (!status_ || failed_[participant] || vendors_gone()) return {};
   const uint64_t remaining = regions_.remaining();
   if (remaining == 0) return {};
   if (insist) {
     ++starting_;
+    ++taking_[participant];
     return regions_.take(participant, remaining);
   }
   if (!regions_.has_for(participant, plan_.least_help)) return {};
@@ -175,6 +182,7 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   const Range range = regions_.take(participant, count, rest);
   if (range.count != count) balancer_->trimmed(device, count, range.count);
   ++starting_;
+  ++taking_[participant];
   return range;
 }
 
@@ -315,6 +323,10 @@ bool SplitRun::try_launch(size_t participant, Seat& seat, Range range, uint64_t 
   seat.in_flight.push_back(std::move(*package));
   MutexLock lock(mutex_);
   --starting_;
+  --taking_[participant];
+  Running& launched = *running(number);
+  launched.range = range;
+  launched.launched_ns = seat.in_flight.back().launched_ns;
   return true;
 }
 
@@ -375,7 +387,10 @@ void SplitRun::work_off(size_t participant, bool insist) {
   if (worked) return;
   fail_with(worked.error());
   // What is on its way ends before the launch does.
-  for (const InFlight& package : seat.in_flight) static_cast<void>(package.completion->wait());
+  for (const InFlight& package : seat.in_flight) {
+    uint64_t twin = 0;
+    static_cast<void>(judge(participant, package, package.completion->wait(), twin));
+  }
 }
 
 void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t previous_end) {
@@ -383,8 +398,7 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
   const size_t most = packages_in_flight(parts_.backends.traits(seat.backend));
   for (;;) {
     if (in_flight.size() < most) {
-      Range range = std::exchange(seat.pending, {});
-      if (range.count == 0) range = next_range(participant, insist);
+      const Range range = next_range(participant, insist);
       if (range.count > 0) {
         auto uses = uses_of(seat.backend, range);
         if (try_launch(participant, seat, range, announce(seat.backend, uses), uses, {})) {
@@ -404,6 +418,8 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
     if (status && (seat.dropped || in_vain(package))) {
       status = fail(CL_OUT_OF_RESOURCES, "its device has failed");
     }
+    uint64_t beaten = 0;
+    if (judge(participant, package, status, beaten) != Judged::kCounts) continue;
     if (!status && take_back(participant, package, seat.dropped, status.error())) continue;
     note_written(package.number, !status);
     if (!status) {
@@ -414,6 +430,7 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
     }
     note_end(participant, seat, package, previous_end);
     previous_end = now_ns();
+    if (beaten != 0 && drop(beaten)) leave();  // in place of the thread that waits for it
   }
 }
 
@@ -423,9 +440,9 @@ void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_fligh
   if (found == devices().end() || seats_[participant] || hands_out(backend)) return;
   auto seat = std::make_unique<Seat>();
   if (!sit_down(participant, *seat)) return;  // take_part() will say why
-  seat->pending = next_range(participant, false);
-  if (seat->pending.count == 0) return;
-  auto uses = uses_of(seat->backend, seat->pending);
+  const Range range = next_range(participant, false);
+  if (range.count == 0) return;
+  auto uses = uses_of(seat->backend, range);
   const bool in_place = std::all_of(uses.begin(), uses.end(), [](const PackageUse& use) {
     return use.buffer->missing(use.place, use.read).bytes == 0 &&
            (use.overwrites || use.buffer->missing(use.place, use.write).bytes == 0);
@@ -435,8 +452,10 @@ void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_fligh
     if (seat->queues.size() > 1) {  // in-order ones, but each for itself
       for (const InFlight& package : in_flight) behind.push_back(package.completion);
     }
-    const Range range = std::exchange(seat->pending, {});
     if (try_launch(participant, *seat, range, *number, uses, behind)) show_launched();
+  } else {
+    MutexLock lock(mutex_);
+    pending_[participant] = range;
   }
   seats_[participant] = std::move(seat);
 }
@@ -540,16 +559,20 @@ void SplitRun::finish() {
   std::shared_ptr<SplitRun> next;
   std::function<void()> start;
   bool read_meanwhile = false;
+  bool watched = false, went_without = false;
   {
     MutexLock lock(mutex_);
     finished_ = true;
+    watched = watched_;
+    went_without = went_without_;
     read_meanwhile = read_meanwhile_;
     next.swap(next_);
     start.swap(start_next_);
   }
   package_ended_.notify_all();
+  if (watched) parts_.overdue->unwatch(*this);
   ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns, balanced,
-          read_meanwhile});
+          read_meanwhile, went_without});
   if (next) next->first_now();
   if (start) start();
 }

@@ -8,6 +8,10 @@
 // this one is left to be given out: a package of it waits only for those packages of this one that
 // are still under way on other devices and write what it reads or writes, or read where it writes.
 // It ends after this one. Several may begin behind each other so.
+//
+// A package that takes far longer than others let expect is computed by another participant as well
+// (split_overdue.cpp). The first of the two counts, and the launch does not wait for the other one,
+// which OverduePackages keeps an eye on.
 #pragma once
 
 #include <deque>
@@ -26,6 +30,7 @@
 #include "scheduler/order/stream.h"
 #include "scheduler/plan/planner.h"
 #include "scheduler/run/merge.h"
+#include "scheduler/run/overdue_packages.h"
 #include "scheduler/run/package_use.h"
 
 namespace tutti::scheduler {
@@ -40,6 +45,8 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
     RunTrace& trace;
     std::shared_ptr<CommandTrace> command;  // null: not traced
     std::vector<uint64_t> rounds;           // per participant: the slices that fill it, ≥ 1
+    Ref<Node> node{};                       // the launch in the graph
+    OverduePackages* overdue = nullptr;     // null: each package is waited for
   };
   struct Outcome {
     Status status;
@@ -49,6 +56,7 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
     uint64_t begun_ns = 0;
     double balanced_seconds = 0;  // had all devices ended together, as fast as they were
     bool read_meanwhile = false;  // its results were fetched while it computed, which takes time
+    bool went_without = false;    // a package was dropped: its times say nothing of others
   };
   /// Called once, by the worker that ends last, when all results are in the directory.
   using Ended = std::function<void(const Outcome&)>;
@@ -85,6 +93,9 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   /// until there is some; empty: the launch is over. For chainable ones.
   std::vector<ByteRange> next_written(const LogicalBuffer& buffer, Place place, size_t& seen)
       TUTTI_EXCLUDES(mutex_);
+  /// Has a participant that has nothing to do compute what is overdue, in a thread of its own. When
+  /// to ask again; absent: never.
+  std::optional<uint64_t> look_for_overdue() TUTTI_EXCLUDES(mutex_);
 
  private:
   using Range = SliceRange;
@@ -102,7 +113,21 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
     uint32_t backend = 0;  // kNobody: it is to be computed anew
     std::vector<PackageUse> uses;
     bool in_vain = false;  // what it computes with is
+    uint32_t device = 0;   // that has it; kNobody: none any more
+    Range range{};
+    uint64_t launched_ns = 0;  // 0: it is not yet
+    bool again = false;        // another one of the same range is overdue
+    uint64_t twin = 0;         // the number of the other one of these two; 0: there is none
+    bool beaten = false;       // that has ended first
   };
+  /// A package that the launch does not wait for.
+  struct Dropped {
+    uint64_t number = 0;
+    LatePackage late;
+  };
+  /// A participant's part in the launch is yet to begin, goes on, or is over; or nobody waits for
+  /// it any more, since its device's thread waits for a package that was dropped.
+  enum class Presence : uint8_t { kComing, kThere, kLeft, kGone };
   static constexpr uint32_t kNobody = UINT32_MAX;
   struct Seat;  // what one participant needs to launch packages
   struct Part {
@@ -126,6 +151,8 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   /// Does its part of the launch by `work`, and may be called back then.
   template <typename Work>
   void take_part(size_t participant, Work work) TUTTI_EXCLUDES(mutex_);
+  /// False: nobody waits for it any more.
+  bool arrive(size_t participant) TUTTI_EXCLUDES(mutex_);
   /// `range` may be empty: the participant takes no part.
   void give_back(size_t participant, Range range, Error error) TUTTI_EXCLUDES(mutex_);
   /// A package that was launched has failed, or what it computed cannot be used: where what it has
@@ -140,6 +167,51 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   bool in_vain(const InFlight& package) TUTTI_EXCLUDES(mutex_);
   /// What is merged of the device cannot be told apart by packages: all of them go back.
   bool drop_merged(size_t participant) TUTTI_EXCLUDES(mutex_);
+  // ---- split_overdue.cpp
+  /// How many of such slices the participant should compute per second, and how many times as long
+  /// it may take.
+  struct Pace {
+    double slices_per_second = 0;
+    double patience = 0;
+  };
+  /// `model`: by participant, slices per second; 0: not known.
+  std::optional<Pace> pace_of(size_t participant, std::span<const double> model) const
+      TUTTI_REQUIRES(mutex_);
+  /// Who has something overdue at `now`; `next`: the time at which that is to be asked, if earlier.
+  std::optional<size_t> overdue_participant(uint64_t now, std::span<const double> model,
+                                            uint64_t& next) const TUTTI_REQUIRES(mutex_);
+  /// The fastest one that has nothing to do.
+  std::optional<size_t> idle_participant() const TUTTI_REQUIRES(mutex_);
+  Running* running(uint64_t number) TUTTI_REQUIRES(mutex_);
+  /// The participant's oldest package; `overdue`: that is known, else only where one before it was
+  /// dropped and goes on.
+  std::optional<Running> oldest_of(size_t participant, bool overdue) TUTTI_EXCLUDES(mutex_);
+  /// In a thread of its own: `helper` computes what `late` has under way.
+  void compute_instead(size_t late, size_t helper) TUTTI_EXCLUDES(mutex_);
+  enum class Again : uint8_t { kEnded, kNotNow, kFailed, kDropped };
+  /// The same of one package.
+  Again compute_again(size_t helper, Seat& seat, const Running& package) TUTTI_EXCLUDES(mutex_);
+  /// Whether the package may be computed twice; from then on nothing that begins behind the launch
+  /// changes what it reads.
+  bool begin_again(const Running& package) TUTTI_EXCLUDES(mutex_);
+  /// It is not, or no more.
+  void end_again(uint64_t number) TUTTI_EXCLUDES(mutex_);
+  /// Of a package that has ended, if there are two for its range, what it computed counts
+  /// (kCounts), and `beaten` is the other one's number; or it is discarded, maybe since the package
+  /// was dropped, and nothing more is to be done about it.
+  enum class Judged : uint8_t { kCounts, kDiscarded, kDropped };
+  Judged judge(size_t participant, const InFlight& package, const Status& status, uint64_t& beaten)
+      TUTTI_EXCLUDES(mutex_);
+  /// The package that computes the same as one that counts is not waited for. False: it has ended,
+  /// or must be waited for.
+  bool drop(uint64_t number) TUTTI_EXCLUDES(mutex_);
+  /// Nor is the participant, if all that it has under way was dropped.
+  bool go_on_without(size_t participant) TUTTI_EXCLUDES(mutex_);
+  /// What a participant that nobody waits for has under way, in its device's thread.
+  void wait_for_dropped(size_t participant);
+  /// A participant has left: whether somebody is to look for overdue packages from now on.
+  bool begins_watch() TUTTI_REQUIRES(mutex_);
+
   /// Whether packages in flight on the device run side by side, on queues of their own.
   bool side_by_side(uint32_t backend) const;
   void note_end(size_t participant, Seat& seat, const InFlight& package, uint64_t previous_end)
@@ -218,6 +290,7 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   Ended ended_;
   std::vector<std::unique_ptr<Merge>> merges_;
   const bool chainable_;
+  const bool twice_;       // packages may be computed a second time
   bool repeated_ = false;  // drop_conflicts() found some
   // Per participant, of those that looked ahead. Only its device's worker touches it.
   std::vector<std::unique_ptr<Seat>> seats_;
@@ -247,6 +320,17 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   std::vector<PackageUse> written_ TUTTI_GUARDED_BY(mutex_);    // by all that have ended well
   bool shows_ TUTTI_GUARDED_BY(mutex_) = false;  // what packages wrote is shown when they end
   bool finished_ TUTTI_GUARDED_BY(mutex_) = false;
+
+  // Of overdue packages; the first four by participant.
+  std::vector<Presence> presence_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<uint64_t> there_since_ns_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<uint32_t> taking_ TUTTI_GUARDED_BY(mutex_);  // ranges given out and not yet launched
+  std::vector<Range> pending_ TUTTI_GUARDED_BY(mutex_);    // one of those that waits for its turn
+  std::vector<bool> no_help_ TUTTI_GUARDED_BY(mutex_);     // has failed to compute one again
+  std::vector<Dropped> dropped_ TUTTI_GUARDED_BY(mutex_);  // these go on
+  bool computes_again_ TUTTI_GUARDED_BY(mutex_) = false;   // a thread does
+  bool watched_ TUTTI_GUARDED_BY(mutex_) = false;
+  bool went_without_ TUTTI_GUARDED_BY(mutex_) = false;  // a package
   bool read_meanwhile_ TUTTI_GUARDED_BY(mutex_) = false;
   ConditionVariable package_ended_;
 };

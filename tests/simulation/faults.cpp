@@ -63,7 +63,7 @@ void Faults::draw(uint32_t devices, uint64_t deadline_ns) {
     fault.call = static_cast<FakeCall>(simulation::draw(kCallCount));
     if (simulation::draw(3) == 0) fault.call = FakeCall::kLaunch;
     fault.any_call = simulation::draw(8) == 0;
-    switch (simulation::draw(7)) {
+    switch (simulation::draw(8)) {
       case 0:
       case 1:
         fault.kind = Fault::Kind::kRefused;
@@ -83,7 +83,12 @@ void Faults::draw(uint32_t devices, uint64_t deadline_ns) {
         break;
       default:
         fault.kind = Fault::Kind::kLate;
-        fault.ns = deadline_ns > 0 ? deadline_ns * (2 + simulation::draw(50)) : 1000;
+        if (simulation::draw(2) == 0) {  // a package that is overdue
+          fault.call = FakeCall::kLaunch;
+          fault.number = static_cast<uint32_t>(1 + simulation::draw(8));
+        }
+        fault.ns = deadline_ns > 0 ? deadline_ns * (2 + simulation::draw(50))
+                                   : uint64_t{1'000'000} << simulation::draw(8);
     }
     faults_.push_back(fault);
   }

@@ -39,6 +39,7 @@ class EngineTest : public ::testing::Test {
     settings.split = split;
     settings.balancer = balancer;
     settings.verify = verify;
+    if (overdue_ns > 0) settings.overdue_ns = overdue_ns;
     engine = std::make_unique<scheduler::Engine>(*set, settings);
   }
   void TearDown() override { engine.reset(); }
@@ -137,6 +138,7 @@ class EngineTest : public ::testing::Test {
   }
 
   uint64_t deadline_ns = 0;  // 0: devices are not bounded
+  uint64_t overdue_ns = 0;   // 0: as it is by itself
   scheduler::BalancerSpec balancer;
   std::vector<FakeBackend*> fakes;
   std::unique_ptr<scheduler::BackendSet> set;
