@@ -169,7 +169,7 @@ bool SplitRun::in_vain(const InFlight& package) {
   });
 }
 
-bool SplitRun::wait_for_again(std::span<const PackageUse> uses, uint32_t backend) {
+bool SplitRun::may_change(std::span<const PackageUse> uses, uint32_t backend, bool marks) {
   std::shared_ptr<SplitRun> next;
   {
     MutexLock lock(mutex_);
@@ -192,12 +192,33 @@ bool SplitRun::wait_for_again(std::span<const PackageUse> uses, uint32_t backend
       if (any(one.uses, changes)) return false;
       // It has computed with what is not there, or will.
       if (!any(one.uses, used)) continue;
-      if (one.backend != backend) return false;
-      one.in_vain = true;
+      if (one.device != backend) return false;
+      one.in_vain |= marks;
     }
     if (shows_) next = next_;
   }
-  return !next || next->wait_for_again(uses, backend);
+  return !next || next->may_change(uses, backend, marks);
+}
+
+void SplitRun::spoil_behind(std::span<const PackageUse> uses, uint32_t device) {
+  std::shared_ptr<SplitRun> next;
+  {
+    MutexLock lock(mutex_);
+    next = next_;
+  }
+  if (!next) return;
+  {
+    MutexLock lock(next->mutex_);
+    for (Running& one : next->running_) {
+      one.in_vain |= one.device == device &&
+                     std::any_of(uses.begin(), uses.end(), [&](const PackageUse& failed) {
+                       return std::any_of(one.uses.begin(), one.uses.end(), [&](const auto& use) {
+                         return failed.buffer == use.buffer && !apart(failed.write, use.read);
+                       });
+                     });
+    }
+  }
+  next->spoil_behind(uses, device);
 }
 
 }  // namespace tutti::scheduler

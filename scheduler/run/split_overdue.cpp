@@ -213,8 +213,8 @@ bool SplitRun::begin_again(const Running& package) {
     ++starting_;
     if (shows_) next = next_;
   }
-  // As in take_back().
-  if ((!next || next->wait_for_again(package.uses, package.device)) &&
+  // As in take_back(); but what has used what it wrote has not computed in vain where it ends well.
+  if ((!next || next->may_change(package.uses, package.device, false)) &&
       ContentBefore().restore(package.uses)) {
     return true;
   }
@@ -357,6 +357,7 @@ SplitRun::Judged SplitRun::judge(size_t participant, const InFlight& package, co
       std::erase_if(running_, [&](const Running& one) { return one.number == package.number; });
     }
   }
+  if (!status) spoil_behind(late ? late->uses : discarded, backend(participant));
   if (late) {
     parts_.overdue->ended(*late, status);
     return Judged::kDropped;

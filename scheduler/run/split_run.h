@@ -162,7 +162,15 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
       TUTTI_EXCLUDES(mutex_);
   /// The same of a launch that has begun behind one of which a package with these uses is to be
   /// computed anew: what has used that is, too. False: somebody relies on it for good.
-  bool wait_for_again(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  bool wait_for_again(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_) {
+    return may_change(uses, backend, true);
+  }
+  /// `marks`: of what has used it, that it computes in vain.
+  bool may_change(std::span<const PackageUse> uses, uint32_t backend, bool marks)
+      TUTTI_EXCLUDES(mutex_);
+  /// A package with these uses, behind which the device has begun others, has failed, and the same
+  /// was computed elsewhere: what has used what it wrote has computed in vain.
+  void spoil_behind(std::span<const PackageUse> uses, uint32_t device) TUTTI_EXCLUDES(mutex_);
   /// Whether the package, which has ended, has computed with what is to be computed anew.
   bool in_vain(const InFlight& package) TUTTI_EXCLUDES(mutex_);
   /// What is merged of the device cannot be told apart by packages: all of them go back.

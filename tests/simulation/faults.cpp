@@ -130,9 +130,10 @@ void Faults::attach(testing::FakeBackend& device, uint32_t number) {
   device.fate = [this, number](FakeCall call) { return fate_of(number, call); };
 }
 
-bool Faults::any_happened() const {
-  return std::any_of(faults_.begin(), faults_.end(),
-                     [](const Fault& fault) { return fault.happened; });
+bool Faults::any_failed() const {
+  return std::any_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
+    return fault.happened && fault.kind != Fault::Kind::kLate;
+  });
 }
 
 std::string Faults::text() const {

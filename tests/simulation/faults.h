@@ -37,8 +37,8 @@ class Faults {
   /// Draws them. `deadline_ns`: devices that take longer hang, and those here may; 0: none do.
   void draw(uint32_t devices, uint64_t deadline_ns);
   void attach(testing::FakeBackend& device, uint32_t number);
-  /// Has any happened?
-  bool any_happened() const;
+  /// Has any happened that is more than a delay?
+  bool any_failed() const;
   std::string text() const;
 
  private:

@@ -113,7 +113,7 @@ void run_seed(uint64_t seed, Report& report) {
   });
   report.steps = outcome.steps;
   report.digest = outcome.digest;
-  report.faulty = world->faults.any_happened();
+  report.faulty = world->faults.any_failed();
   put(report.world, world->text());
   if (!outcome.hangs && world->callbacks_called != world->callbacks_set) {
     world->wrong("%u of %u callbacks were called", world->callbacks_called, world->callbacks_set);

@@ -141,7 +141,7 @@ void World::told(const char* format, ...) {
 }
 
 bool World::faulty() const {
-  return faults.any_happened() || little_memory_ || thread_fails || some_hang();
+  return faults.any_failed() || little_memory_ || thread_fails || some_hang();
 }
 
 bool World::some_hang() const {
