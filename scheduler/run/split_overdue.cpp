@@ -208,7 +208,7 @@ bool SplitRun::begin_again(const Running& package) {
   {
     MutexLock lock(mutex_);
     Running* const overdue = running(package.number);
-    if (!overdue) return false;
+    if (!overdue || overdue->device == kNobody) return false;
     overdue->backend = kNobody;
     ++starting_;
     if (shows_) next = next_;

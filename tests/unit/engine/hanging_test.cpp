@@ -41,6 +41,7 @@ class Hanging : public EngineTest {
  protected:
   void begin(const char* devices, SplitMode split) {
     deadline_ns = kDeadline;
+    if (overdue_ns == 0) overdue_ns = 3600 * kDeadline;  // nothing is
     start(devices, split);
     stream = engine->create_stream({});
   }
@@ -191,6 +192,37 @@ TEST_F(Hanging, InTheHostsMemoryWhatItShouldHaveWrittenStaysFailed) {
     EXPECT_FALSE(get(b));
     EXPECT_TRUE(get(c));
     EXPECT_EQ(bytes, filled(6));
+    for (auto* fake : fakes) fake->wake_up();
+    engine.reset();
+  }
+}
+
+TEST_F(Hanging, WhatIsOverdueBeforeThatIsComputedElsewhere) {
+  balancer.name = "static";  // a package for each
+  overdue_ns = 50'000'000;
+  for (const char* devices : {"dd", "hh"}) {
+    SCOPED_TRACE(devices);
+    begin(devices, SplitMode::kAuto);
+    auto a = buffer(2), b = buffer(5);
+    KernelWork work = kernel(a, b);
+    for (uint32_t device = 0; device < set->count(); ++device) {
+      for (int run = 0; run < 2; ++run) set->model().add(model_key(work), device, kBytes, 2e-3);
+    }
+    fakes[0]->hang_launches = 1;
+    const auto launch = enqueue(*stream, std::move(work));
+    ASSERT_TRUE(launch);
+    EXPECT_TRUE(engine->finish(*stream));
+    EXPECT_FALSE(set->at(0).hangs());
+    EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+    EXPECT_EQ(read(*stream, b), filled(7));
+    std::vector<std::byte> bytes(kBytes, std::byte{9});
+    const bool shared = *devices == 'h';
+    // In shared memory it waits until the device hangs; then new content might be overwritten.
+    static_cast<void>(enqueue(*stream, WriteWork{whole(b), 0, kBytes, bytes.data()}, {}, true));
+    while (!set->at(0).hangs()) std::this_thread::yield();
+    const auto got = enqueue(*stream, ReadWork{whole(b), 0, kBytes, bytes.data()}, {}, true);
+    EXPECT_EQ(got.has_value(), !shared);
+    EXPECT_EQ(read(*stream, a), filled(2));
     for (auto* fake : fakes) fake->wake_up();
     engine.reset();
   }
