@@ -66,12 +66,12 @@ int number_of(cl_event event) { return device_of(event); }
 int number_of(const cl_device_id* list) { return list != nullptr ? number_of(*list) : kNone; }
 int number_of(const cl_event* list) { return list != nullptr ? number_of(*list) : kNone; }
 
-/// Of the first object among the arguments.
+/// Of the first object among the arguments; kNone where there is none.
 template <typename... A>
 int device_among(A... arguments) {
   int found = kNone;
   ((found = found == kNone ? number_of(arguments) : found), ...);
-  return found == kNone ? 0 : found;
+  return found;
 }
 
 // Which context
