@@ -5,6 +5,7 @@
 
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
+#include "scheduler/run/given_up.h"
 
 namespace tutti::scheduler {
 
@@ -79,6 +80,9 @@ Result<Ref<Node>> BlockingCommands::run(Stream& stream, Ref<Node> command,
   if (input != CL_SUCCESS) parts_.host.stop_early(*command);
   const Status status =
       input == CL_SUCCESS ? parts_.host.execute(*command) : fail(input, "its content has failed");
+  if (!status && input == CL_SUCCESS) {
+    tell_given_up(command->work, NotAnew::kTransfer, status.error());
+  }
   log_.finish(command, code_of(status));
   if (!status) return tl::unexpected<Error>(status.error());
   return command;
@@ -144,6 +148,7 @@ std::optional<Status> BlockingCommands::run_behind(Stream& stream, const Ref<Nod
     if (source->before) parts_.ends.wait_for_data(source->before);
     status = parts_.host.execute(*command);
   }
+  if (!status) tell_given_up(command->work, NotAnew::kTransfer, status.error());
   // Of what lies before it in the queue the vendor says now whether it has failed.
   if (source->before) parts_.ends.note_failures(stream);
   log_.finish(command, code_of(status));

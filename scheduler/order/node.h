@@ -120,8 +120,8 @@ struct Node final : Command {
   // which changes while it is open
   std::atomic<bool> direct{false};
   uint32_t backend = kNoBackend;
-  bool sent = false;     // content went to its device ahead of it
-  bool sampled = false;  // a kernel whose time the performance model wants
+  std::vector<SentRange> sent;  // content went to its device ahead of it
+  bool sampled = false;         // a kernel whose time the performance model wants
   backends::CompletionPtr completion;
   // Until done: the vendor lets it begin when these have ended, however. Of other streams; of a
   // batch the newest of its events, and of that the one before it.
