@@ -105,6 +105,9 @@ std::optional<BlockingCommands::Source> BlockingCommands::hold_source(Stream& st
   const bool there = found.at_host || (parts_.direct.possible(command->work, found.backend) &&
                                        allocated(uses, {&found.backend, 1}));
   if (!there || !log_.hold_behind(stream, before.get(), command, uses)) return std::nullopt;
+  if (before && !before->idle && std::holds_alternative<ReadWork>(command->work)) {
+    command->reads_again.store(Node::ReadsAgain::kMay, std::memory_order_relaxed);
+  }
   found.before = before;
   return found;
 }
@@ -116,6 +119,19 @@ Status BlockingCommands::read_from(Stream& stream, uint32_t backend, const ReadW
   TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
   if (turn.after) TUTTI_TRY(turn.after->wait());
   return turn.queue->read_blocking(*memory, read.from.origin + read.offset, read.size, read.to);
+}
+
+bool BlockingCommands::made_anew(Node& read) {
+  if (read.reads_again.load(std::memory_order_relaxed) == Node::ReadsAgain::kNo) return false;
+  // From now on it is relied on.
+  if (read.reads_again.exchange(Node::ReadsAgain::kNo) != Node::ReadsAgain::kWill) return false;
+  std::vector<Ref<Node>> anew;
+  {
+    MutexLock lock(log_.mutex());
+    anew.swap(read.behind);
+  }
+  for (const auto& command : anew) parts_.ends.wait_for_data(command);
+  return true;
 }
 
 bool BlockingCommands::finish_before(Stream& stream, const MapWork& map) {
@@ -148,9 +164,10 @@ std::optional<Status> BlockingCommands::run_behind(Stream& stream, const Ref<Nod
     if (source->before) parts_.ends.wait_for_data(source->before);
     status = parts_.host.execute(*command);
   }
-  if (!status) tell_given_up(command->work, NotAnew::kTransfer, status.error());
   // Of what lies before it in the queue the vendor says now whether it has failed.
   if (source->before) parts_.ends.note_failures(stream);
+  if (made_anew(*command)) status = parts_.host.execute(*command);
+  if (!status) tell_given_up(command->work, NotAnew::kTransfer, status.error());
   log_.finish(command, code_of(status));
   const cl_int ended = command->shown_status.load(std::memory_order_acquire);
   if (status && ended < 0) status = fail(ended, "its content has failed");

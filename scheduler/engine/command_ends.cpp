@@ -276,16 +276,47 @@ bool CommandEnds::may_be_anew(const Node& command, bool called_off, std::optiona
   }
   const bool known =
       Executor::repeatable(command.work) || std::holds_alternative<KernelWork>(command.work);
-  if (command.is_batch) {
+  if (command.is_batch && command.number != command.newest_number) {
     why = NotAnew::kJoined;
   } else if (command.joined_error != CL_SUCCESS) {
     why = NotAnew::kUnseen;
   } else if (!known) {
     why = NotAnew::kUnknown;
-  } else if (command.after || !log_.conflicts(command, uses_of(command.work, nullptr)).empty()) {
+  } else if (command.after || relied_on(command)) {
     why = NotAnew::kReliedOn;
   }
   return !why;
+}
+
+bool CommandEnds::relied_on(const Node& command) {
+  // What came behind it on its device, and has ended before this was known.
+  bool behind = false;
+  for (const auto& other : command.stream->outstanding) {
+    const bool ended = other->state == Node::State::kEnded || other->done();
+    const bool there = other->backend == command.backend && other->type() != CL_COMMAND_MARKER;
+    if (behind && ended && there) return true;
+    behind |= other.get() == &command;
+  }
+  const auto conflicts = log_.conflicts(command, uses_of(command.work, nullptr));
+  return std::any_of(conflicts.begin(), conflicts.end(), [](const auto& other) {
+    return other->reads_again.load() == Node::ReadsAgain::kNo;
+  });
+}
+
+void CommandEnds::finish_all_before(const Node& command) {
+  std::vector<std::pair<Ref<Node>, backends::CompletionPtr>> before;
+  {
+    MutexLock lock(log_.mutex());
+    if (command.state != Node::State::kDirect) return;
+    for (const auto& other : command.stream->outstanding) {
+      if (other.get() == &command) break;
+      if (other->state == Node::State::kDirect && other->completion && !other->idle) {
+        before.emplace_back(other, other->completion);
+      }
+    }
+  }
+  // The oldest first: of each the others before it have ended.
+  for (const auto& [other, completion] : before) finish_one(other, code_of(completion->wait()));
 }
 
 bool CommandEnds::has_sent(const Node& command) {
@@ -295,6 +326,8 @@ bool CommandEnds::has_sent(const Node& command) {
 
 bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere) {
   if (parts_.backends.real_count() < 2 || vendors_gone()) return false;
+  // Who has called it off has failed, or is carried out anew first.
+  if (status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) finish_all_before(*command);
   std::optional<NotAnew> why;
   std::optional<Work> work;
   const bool anew = carry_out_anew(command, status, elsewhere, work, why);
@@ -347,6 +380,18 @@ bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status, bool e
   {
     MutexLock lock(log_.mutex());
     if (!may_be_anew(*command, called_off, why)) return false;  // another thread may see to it
+    for (const auto& read : log_.conflicts(*command, uses_of(command->work, nullptr))) {
+      // It may just have ended.
+      auto seen = Node::ReadsAgain::kMay;
+      const bool will = read->reads_again.compare_exchange_strong(seen, Node::ReadsAgain::kWill) ||
+                        seen == Node::ReadsAgain::kWill;
+      if (!will) {
+        why = NotAnew::kReliedOn;
+        return false;
+      }
+      read->behind.push_back(command);
+    }
+    command->open = false;
     command->state = Node::State::kRunning;
     command->direct.store(false, std::memory_order_release);
     parts_.planner.ended(std::exchange(command->expected, {}));

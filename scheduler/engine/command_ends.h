@@ -110,8 +110,12 @@ class CommandEnds final : public NodeOwner {
   bool carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere,
                       std::optional<Work>& work, std::optional<NotAnew>& why)
       TUTTI_EXCLUDES(log_.mutex());
+  /// All direct ones of its stream before a direct command that was called off: waits for them.
+  void finish_all_before(const Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// Whether content was sent to its device ahead of it.
   bool has_sent(const Node& command) TUTTI_EXCLUDES(log_.mutex());
+  /// Whether something that uses what the command should have written has begun.
+  bool relied_on(const Node& command) TUTTI_REQUIRES(log_.mutex());
   bool may_be_anew(const Node& command, bool called_off, std::optional<NotAnew>& why)
       TUTTI_REQUIRES(log_.mutex());
   /// What the stream's commands before `until` have come behind: of other streams, and of batches

@@ -72,7 +72,9 @@ std::string overwritten(std::span<const PackageUse> uses) {
 }  // namespace
 
 void tell_given_up(const Work& work, NotAnew why, const Error& error) {
-  if (log_enabled(LogLevel::kInfo)) tell(std::visit(Name(), work), why, error);
+  // A marker has no content.
+  if (!log_enabled(LogLevel::kInfo) || std::holds_alternative<MarkerWork>(work)) return;
+  tell(std::visit(Name(), work), why, error);
 }
 
 void tell_given_up(const KernelWork& work, NotAnew why, const Error& error,

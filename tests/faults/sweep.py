@@ -200,7 +200,7 @@ class Runner:
         environment = dict(
             os.environ, OCL_ICD_VENDORS=str(self.icd), OCL_ICD_FILENAMES="",
             TUTTI_CONFIG=str(self.folder / "empty.toml"), TUTTI_CACHE=str(cache or self.cache()),
-            TUTTI_MODEL="process", TUTTI_SPLIT="force", TUTTI_TOP="off", TUTTI_SEED="1",
+            TUTTI_MODEL="process", TUTTI_SPLIT=self.options.split, TUTTI_TOP="off", TUTTI_SEED="1",
             # Who waits for a helper sleeps, as in a hang (compiler_crashes.py has helpers).
             TUTTI_BUILDS="inside",
             TUTTI_VENDORS=str(self.vendor), POCL_CACHE_DIR=str(self.pocl),
@@ -420,6 +420,8 @@ def arguments():
     parser.add_argument("--functions", default="*", help="a comma list of patterns")
     parser.add_argument("--modes", default="*", help="a comma list of patterns")
     parser.add_argument("--memory", default="shared,apart")
+    parser.add_argument("--split", default="force", choices=("force", "auto", "never"),
+                        help="TUTTI_SPLIT: auto keeps launches of this size whole")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--known", type=pathlib.Path, help="what fails today")
     parser.add_argument("--least", type=float, default=0, metavar="PERCENT",

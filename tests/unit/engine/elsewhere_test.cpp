@@ -269,6 +269,29 @@ TEST_F(Elsewhere, WhatALaunchDoesNotReadItMayWriteAgain) {
   }
 }
 
+// A blocking read, which was given to the vendor behind the launch, is made once more.
+TEST_F(Elsewhere, WhatIsReadBehindALaunchThatFails) {
+  for (const char* devices : {"dd", "hh", "gg", "hd"}) {
+    for (const bool observed : {false, true}) {
+      SCOPED_TRACE(std::string(devices) + (observed ? ", observed" : ""));
+      begin(devices, SplitMode::kNever);
+      auto a = buffer(2), b = buffer(5);
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+      EXPECT_EQ(read(*stream, b), filled(7));
+      for (auto* fake : fakes) {
+        fake->fail_launches = 1;
+        fake->spoil_failed = observed;
+      }
+      EnqueueOptions options;
+      options.type = CL_COMMAND_NDRANGE_KERNEL;
+      options.observed = observed;
+      ASSERT_TRUE(engine->enqueue(*stream, map_kernel(a, b, 3), options));
+      EXPECT_EQ(read(*stream, b), filled(9));
+      engine.reset();
+    }
+  }
+}
+
 // The host's copy has what was sent to the device for the launch, which computes in place.
 TEST_F(Elsewhere, WhatWasSentForALaunchIsSentElsewhere) {
   for (const char* devices : {"dd", "gg", "ss", "ddd"}) {
