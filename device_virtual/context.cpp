@@ -59,23 +59,36 @@ Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
       return known->second;
     }
   }
-  std::vector<cl_image_format> common;
+  std::optional<std::vector<cl_image_format>> common;
+  std::optional<Error> failure;
   for (uint32_t i = 0; capabilities().images && i < backends().real_count(); ++i) {
-    TUTTI_ASSIGN(auto formats, backends().at(i).image_formats(access, type));
-    if (i == 0) {
-      common = std::move(formats);
-      // What cannot be addressed as linear memory cannot be moved.
-      std::erase_if(common, [](const cl_image_format& format) { return pixel_size(format) == 0; });
+    auto formats = backends().at(i).image_formats(access, type);
+    if (!formats) formats = backends().at(i).image_formats(access, type);
+    if (!formats) {
+      // The others have images nevertheless; who cannot make one takes no part where it is used.
+      backends().health().note_failure(i, formats.error());
+      failure = std::move(formats).error();
       continue;
     }
-    std::erase_if(common, [&formats](const cl_image_format& format) {
-      return std::none_of(formats.begin(), formats.end(), [&format](const cl_image_format& other) {
-        return same_format(format, other);
-      });
+    if (!common) {
+      common = std::move(*formats);
+      // What cannot be addressed as linear memory cannot be moved.
+      std::erase_if(*common, [](const cl_image_format& format) { return pixel_size(format) == 0; });
+      continue;
+    }
+    std::erase_if(*common, [&formats](const cl_image_format& format) {
+      return std::none_of(
+          formats->begin(), formats->end(),
+          [&format](const cl_image_format& other) { return same_format(format, other); });
     });
   }
+  if (failure) {  // it may answer later
+    return common ? Result<std::vector<cl_image_format>>(std::move(*common))
+                  : tl::unexpected<Error>(std::move(*failure));
+  }
   const MutexLock lock(mutex_);
-  return image_formats_.emplace(key, std::move(common)).first->second;
+  return image_formats_.emplace(key, std::move(common).value_or(std::vector<cl_image_format>{}))
+      .first->second;
 }
 
 Status Context::info(cl_context_info what, const InfoAnswer& answer) const {

@@ -42,8 +42,8 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   scheduler::Engine& engine() { return engine_; }
   scheduler::BackendSet& backends() { return engine_.backends(); }
 
-  /// Formats that every device takes, for clGetSupportedImageFormats and clCreateImage; asked of
-  /// the vendors once. `access`: the flags that say what kernels do.
+  /// Formats that every device takes, of those that answer, for clGetSupportedImageFormats and
+  /// clCreateImage; asked of the vendors once. `access`: the flags that say what kernels do.
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags access, cl_mem_object_type type);
 
   Status info(cl_context_info what, const InfoAnswer& answer) const;

@@ -3,8 +3,10 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -99,8 +101,17 @@ std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
   for (uint32_t i = 0; i < set.count(); ++i) {
     if ((mask & scheduler::backend_bit(i)) != 0) list.push_back(&set.at(i));
   }
-  return std::make_shared<const Capabilities>(merge_capabilities(
-      facts_of(list), process_config().device_type.value, std::string(driver_version())));
+  const std::vector<DeviceFacts> facts = facts_of(list);
+  const auto merge = [](std::span<const DeviceFacts> devices) {
+    return std::make_shared<const Capabilities>(merge_capabilities(
+        devices, process_config().device_type.value, std::string(driver_version())));
+  };
+  auto all = merge(facts);
+  // What a device that is lost meanwhile has not answered would narrow what the others may do.
+  std::vector<DeviceFacts> answer;
+  std::copy_if(facts.begin(), facts.end(), std::back_inserter(answer),
+               [](const DeviceFacts& device) { return device.info(CL_DEVICE_NAME).has_value(); });
+  return answer.empty() || answer.size() == facts.size() ? all : merge(answer);
 }
 
 // What a device with these backends behind it answers. Asks the vendors, but for the root's.

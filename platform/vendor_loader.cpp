@@ -91,11 +91,14 @@ std::string VendorLoader::add_platform(cl_platform_id platform, backends::Device
   const auto* cl = keep_forever(std::make_unique<backends::VendorFunctions>(std::move(*functions)));
   cl_uint count = 0;
   // ALL, as Rusticl finds nothing for DEFAULT.
-  cl_int code = cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  cl_int code = backends::ask_vendor(
+      [&] { return cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count); });
   if (code == CL_DEVICE_NOT_FOUND || (code == CL_SUCCESS && count == 0)) return {};
   std::vector<cl_device_id> devices(code == CL_SUCCESS ? count : 0);
   if (code == CL_SUCCESS) {
-    code = cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
+    code = backends::ask_vendor([&] {
+      return cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
+    });
   }
   if (code != CL_SUCCESS) return "clGetDeviceIDs: " + cl_error_name(code);
   std::string reason;

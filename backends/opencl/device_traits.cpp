@@ -57,8 +57,10 @@ uint32_t max_parts(const VendorFunctions& cl, cl_device_id device, const std::st
   }
   if (!by_counts) return 1;
   cl_uint most = 0;
-  const cl_int code =
-      cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most, nullptr);
+  const cl_int code = ask_vendor([&] {
+    return cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most,
+                              nullptr);
+  });
   if (code == CL_SUCCESS) return std::max(most, 1u);
   note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_PARTITION_MAX_SUB_DEVICES)", code);
   return 1;
@@ -67,8 +69,9 @@ uint32_t max_parts(const VendorFunctions& cl, cl_device_id device, const std::st
 // Bytes; 0 where the vendor does not say, which keeps nobody from using the device.
 uint64_t local_memory(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
   cl_ulong size = 0;
-  const cl_int code =
-      cl.clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof size, &size, nullptr);
+  const cl_int code = ask_vendor([&] {
+    return cl.clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof size, &size, nullptr);
+  });
   if (code == CL_SUCCESS) return size;
   note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_LOCAL_MEM_SIZE)", code);
   return 0;
@@ -77,7 +80,8 @@ uint64_t local_memory(const VendorFunctions& cl, cl_device_id device, const std:
 // "0000:3b:00.0", as the kernel and NVML write it; empty where the vendor does not say.
 std::string pci_address(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
   const auto answer = [&](cl_device_info what, auto& value) {
-    const cl_int code = cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr);
+    const cl_int code =
+        ask_vendor([&] { return cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr); });
     // The answer to questions that a driver does not know.
     if (code != CL_SUCCESS && code != CL_INVALID_VALUE) {
       note_vendor_error(name, "clGetDeviceInfo of the PCI address", code);

@@ -17,7 +17,9 @@ class DeviceQuery {
   template <typename T>
   T value(cl_device_info what) {
     T result{};
-    note(cl_.clGetDeviceInfo(device_, what, sizeof result, &result, nullptr), what);
+    note(ask_vendor(
+             [&] { return cl_.clGetDeviceInfo(device_, what, sizeof result, &result, nullptr); }),
+         what);
     return result;
   }
   /// The message names the query that failed.

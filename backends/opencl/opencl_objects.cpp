@@ -217,8 +217,13 @@ Status OpenClCompletion::wait() {
       return {};
     }
     flush_queue();
-    const cl_int code = device_.cl->clWaitForEvents(1, &ending);
+    cl_int code = device_.cl->clWaitForEvents(1, &ending);
     status = poll();
+    // The wait has failed, and not the command: it may be waited for again.
+    if (code != CL_SUCCESS && status >= CL_COMPLETE && !vendors_gone()) {
+      code = device_.cl->clWaitForEvents(1, &ending);
+      status = poll();
+    }
     // The command's own error says more than "an event in the list failed".
     if (code != CL_SUCCESS && status >= CL_COMPLETE) {
       return device_.failure("clWaitForEvents", code);

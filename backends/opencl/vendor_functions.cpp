@@ -64,10 +64,12 @@ Result<std::vector<cl_platform_id>> vendor_platforms(void* get_extension_functio
   const auto get = reinterpret_cast<clIcdGetPlatformIDsKHR_fn>(address("clIcdGetPlatformIDsKHR"));
   if (!get) return fail(CL_INVALID_PLATFORM, "not an ICD (no clIcdGetPlatformIDsKHR)");
   cl_uint count = 0;
-  cl_int code = get(0, nullptr, &count);
+  cl_int code = ask_vendor([&] { return get(0, nullptr, &count); });
   if (code == CL_PLATFORM_NOT_FOUND_KHR) return std::vector<cl_platform_id>{};
   std::vector<cl_platform_id> platforms(code == CL_SUCCESS ? count : 0);
-  if (code == CL_SUCCESS && count > 0) code = get(count, platforms.data(), nullptr);
+  if (code == CL_SUCCESS && count > 0) {
+    code = ask_vendor([&] { return get(count, platforms.data(), nullptr); });
+  }
   if (code != CL_SUCCESS) return fail(code, "clIcdGetPlatformIDsKHR: " + cl_error_name(code));
   return platforms;
 }

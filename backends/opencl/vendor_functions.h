@@ -31,13 +31,23 @@ Result<VendorFunctions> read_vendor_functions(cl_platform_id platform);
 /// The platforms of a driver. `get_extension_function` is its clGetExtensionFunctionAddress.
 Result<std::vector<cl_platform_id>> vendor_platforms(void* get_extension_function);
 
+/// The code of a call that only asks, which is made once more where it has failed for want of
+/// something: who looks for devices would else do without one, or without all of a driver's.
+template <typename Ask>
+cl_int ask_vendor(Ask ask) {
+  const cl_int code = ask();
+  return code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY ? ask() : code;
+}
+
 /// clGet…Info of any kind as bytes; `query(size, value, size_ret)` makes the call.
 template <typename Query>
 Result<std::vector<std::byte>> query_bytes(const char* call, Query query) {
   size_t size = 0;
-  cl_int code = query(size_t{0}, nullptr, &size);
+  cl_int code = ask_vendor([&] { return query(size_t{0}, nullptr, &size); });
   std::vector<std::byte> value(code == CL_SUCCESS ? size : 0);
-  if (code == CL_SUCCESS && size > 0) code = query(size, value.data(), nullptr);
+  if (code == CL_SUCCESS && size > 0) {
+    code = ask_vendor([&] { return query(size, value.data(), nullptr); });
+  }
   if (code != CL_SUCCESS) return fail(code, call);
   return value;
 }

@@ -91,6 +91,14 @@ void DeviceHealth::note_failure(uint32_t backend, const Error& why) {
   if (!works(backend, false)) lose(backend, why);
 }
 
+bool DeviceHealth::confirm(uint32_t backend, const Error& why) {
+  if (alone_ || vendors_gone()) return true;
+  if ((lost() & backend_bit(backend)) != 0) return false;
+  if (works(backend, false)) return true;
+  lose(backend, why);
+  return false;
+}
+
 bool DeviceHealth::works(uint32_t backend, bool anew) const {
   Status tried;
   const Status passed = guarded([&] { tried = trial_(backend, anew); });

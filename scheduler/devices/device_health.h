@@ -69,6 +69,9 @@ class DeviceHealth {
     status ? note_success(backend) : note_failure(backend, status.error());
   }
   void note_failure(uint32_t backend, const Error& why);
+  /// Something that the device alone has, or may have, could not be had: whether it works, which is
+  /// tried at once. Where it does not, it is lost.
+  bool confirm(uint32_t backend, const Error& why);
   void note_success(uint32_t backend) {
     if (any_suspect_.load(std::memory_order_relaxed)) calm(backend);
   }

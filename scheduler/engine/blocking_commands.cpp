@@ -6,6 +6,7 @@
 
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
+#include "scheduler/run/given_up.h"
 
 namespace tutti::scheduler {
 
@@ -80,6 +81,9 @@ Result<Ref<Node>> BlockingCommands::run(Stream& stream, Ref<Node> command,
   if (input != CL_SUCCESS) parts_.host.stop_early(*command);
   const Status status =
       input == CL_SUCCESS ? parts_.host.execute(*command) : fail(input, "its content has failed");
+  if (!status && input == CL_SUCCESS) {
+    tell_given_up(command->work, NotAnew::kTransfer, status.error());
+  }
   log_.finish(command, code_of(status));
   if (!status) return tl::unexpected<Error>(status.error());
   return command;
@@ -102,6 +106,9 @@ std::optional<BlockingCommands::Source> BlockingCommands::hold_source(Stream& st
   const bool there = found.at_host || (parts_.direct.possible(command->work, found.backend) &&
                                        allocated(uses, {&found.backend, 1}));
   if (!there || !log_.hold_behind(stream, before.get(), command, uses)) return std::nullopt;
+  if (before && !before->idle && std::holds_alternative<ReadWork>(command->work)) {
+    command->reads_again.store(Node::ReadsAgain::kMay, std::memory_order_relaxed);
+  }
   found.before = before;
   return found;
 }
@@ -113,6 +120,19 @@ Status BlockingCommands::read_from(Stream& stream, uint32_t backend, const ReadW
   TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
   if (turn.after) TUTTI_TRY(turn.after->wait());
   return turn.queue->read_blocking(*memory, read.from.origin + read.offset, read.size, read.to);
+}
+
+bool BlockingCommands::made_anew(Node& read) {
+  if (read.reads_again.load(std::memory_order_relaxed) == Node::ReadsAgain::kNo) return false;
+  // From now on it is relied on.
+  if (read.reads_again.exchange(Node::ReadsAgain::kNo) != Node::ReadsAgain::kWill) return false;
+  Nodes anew;
+  {
+    MutexLock lock(log_.mutex());
+    anew.swap(read.behind);
+  }
+  for (const auto& command : anew) parts_.ends.wait_for_data(command);
+  return true;
 }
 
 bool BlockingCommands::finish_before(Stream& stream, const MapWork& map) {
@@ -147,6 +167,8 @@ std::optional<Status> BlockingCommands::run_behind(Stream& stream, const Ref<Nod
   }
   // Of what lies before it in the queue the vendor says now whether it has failed.
   if (source->before) parts_.ends.note_failures(stream);
+  if (made_anew(*command)) status = parts_.host.execute(*command);
+  if (!status) tell_given_up(command->work, NotAnew::kTransfer, status.error());
   log_.finish(command, code_of(status));
   const cl_int ended = command->shown_status.load(std::memory_order_acquire);
   if (status && ended < 0) status = fail(ended, "its content has failed");

@@ -53,6 +53,9 @@ class BlockingCommands {
   /// Where the host's copy has what is mapped, the stream's batch ends and is idle. False: it has
   /// not.
   bool finish_before(Stream& stream, const MapWork& map);
+  /// A read has read: whether something of that is computed anew, which has ended then. From now on
+  /// nothing is.
+  bool made_anew(Node& read) TUTTI_EXCLUDES(log_.mutex());
   static Status read_from(Stream& stream, uint32_t backend, const ReadWork& read);
   /// Appends the command; what it waits for. Absent: something that was named has failed.
   std::optional<Edges> append(Stream& stream, const Ref<Node>& command,

@@ -18,6 +18,7 @@
 #include "scheduler/order/command_log.h"
 #include "scheduler/order/command_tasks.h"
 #include "scheduler/plan/planner.h"
+#include "scheduler/run/given_up.h"
 #include "scheduler/run/host_execution.h"
 #include "scheduler/run/kernel_runs.h"
 
@@ -100,7 +101,23 @@ class CommandEnds final : public NodeOwner {
   /// A direct command has ended with an error. Where what it needs is still there, and nothing that
   /// relies on it has begun, it is carried out anew, maybe elsewhere, and finished. False: it is
   /// not.
-  bool carry_out_anew(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(log_.mutex());
+  /// `elsewhere`: its device may be about to be lost, so it is carried out by another one, if any
+  /// may, and else this will be asked once more.
+  bool carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere)
+      TUTTI_EXCLUDES(log_.mutex());
+  /// The same; `work` becomes the command's, and `why` is set where it is not carried out anew for
+  /// a reason of its own.
+  bool carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere,
+                      std::optional<Work>& work, std::optional<NotAnew>& why)
+      TUTTI_EXCLUDES(log_.mutex());
+  /// All direct ones of its stream before a direct command that was called off: waits for them.
+  void finish_all_before(const Node& command) TUTTI_EXCLUDES(log_.mutex());
+  /// Whether content was sent to its device ahead of it.
+  bool has_sent(const Node& command) TUTTI_EXCLUDES(log_.mutex());
+  /// Whether something that uses what the command should have written has begun.
+  bool relied_on(const Node& command) TUTTI_REQUIRES(log_.mutex());
+  bool may_be_anew(const Node& command, bool called_off, std::optional<NotAnew>& why)
+      TUTTI_REQUIRES(log_.mutex());
   /// What the stream's commands before `until` have come behind: of other streams, and of batches
   /// the events.
   void add_behind(const Stream& stream, const Node* until, Nodes& found)

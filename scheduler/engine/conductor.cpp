@@ -8,6 +8,7 @@
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
 #include "scheduler/run/expected_launch.h"
+#include "scheduler/run/given_up.h"
 
 namespace tutti::scheduler {
 
@@ -44,7 +45,9 @@ void Conductor::start(const Ref<Node>& command, std::optional<KernelPlan> plan) 
   Worker& worker = std::holds_alternative<HostWork>(command->work) ? parts_.workers.native()
                                                                    : parts_.workers.host();
   parts_.tasks.post(worker, command, [this, command] {
-    log_.finish(command, code_of(parts_.host.execute(*command)));
+    const Status status = parts_.host.execute(*command);
+    if (!status) tell_given_up(command->work, NotAnew::kTransfer, status.error());
+    log_.finish(command, code_of(status));
   });
 }
 

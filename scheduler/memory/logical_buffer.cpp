@@ -391,7 +391,15 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
     transferred_locked(place, begin, end);
     if (status) continue;
     // The same content may lie elsewhere, too; and a call that failed may be made again, once.
-    if (untried == 0 || vendors_gone()) return status;
+    if (vendors_gone()) return status;
+    if (untried == 0) {
+      lock.unlock();
+      for (PlaceSet left = rows.first.places & ~place_bit(kHostPlace); left != 0;
+           left &= left - 1) {
+        static_cast<void>(backends_.health().confirm(first_of(left) - 1, status.error()));
+      }
+      return status;
+    }
     tried |= place_bit(source_of(untried));
   }
 }

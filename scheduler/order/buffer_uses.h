@@ -31,6 +31,14 @@ struct BufferUse {
 /// What one command uses: mostly so few that they need no memory of their own.
 using BufferUses = SmallVector<BufferUse, 3>;
 
+/// What was sent from the host's copy to the device of a launch, ahead of it. There it stays as it
+/// was until the launch has ended, since whoever changes it waits for that.
+struct SentRange {
+  LogicalBuffer* buffer = nullptr;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
 /// `plan` for kernels only. Null: it is not known yet, and all that the arguments show is used.
 BufferUses uses_of(const Work& work, const KernelPlan* plan);
 BufferUses uses_of(const KernelWork& work, const KernelPlan* plan);

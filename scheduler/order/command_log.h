@@ -171,8 +171,9 @@ class CommandLog {
   /// Waits for all that the stream has given to the device, whose errors reach who has none of
   /// their own: where it refuses a command, something may have been sent ahead. False: some failed.
   bool drain(Stream& stream, uint32_t backend) TUTTI_EXCLUDES(mutex_);
-  /// These ranges of the buffer were on a device that is lost, and nowhere else.
-  void note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error)
+  /// These ranges of the buffer were on a device that is lost, and nowhere else. The bytes of those
+  /// of which that was not known.
+  uint64_t note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error)
       TUTTI_EXCLUDES(mutex_);
   /// Something has failed that commands should have written, now or earlier.
   bool any_failed() const { return any_failed_.load(std::memory_order_relaxed); }

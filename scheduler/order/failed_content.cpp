@@ -149,11 +149,17 @@ bool CommandLog::drain(Stream& stream, uint32_t backend) {
   return false;
 }
 
-void CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges, cl_int error) {
-  if (ranges.empty()) return;
+uint64_t CommandLog::note_lost(LogicalBuffer& buffer, std::span<const ByteRange> ranges,
+                               cl_int error) {
+  if (ranges.empty()) return 0;
+  uint64_t bytes = 0;
   MutexLock lock(mutex_);
-  for (const ByteRange& range : ranges) spoil(buffer, range, error, 0);
+  for (const ByteRange& range : ranges) {
+    if (buffer.failed.error_in(range) == CL_SUCCESS) bytes += range.size();
+    spoil(buffer, range, error, 0);
+  }
   any_failed_.store(true, std::memory_order_relaxed);
+  return bytes;
 }
 
 void CommandLog::note_failure(Node& command, cl_int& status) {

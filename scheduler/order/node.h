@@ -62,6 +62,8 @@ class NodeOwner {
 
 struct Node final : Command {
   enum class State : uint8_t { kCreated, kWaiting, kRunning, kSubmitting, kDirect, kEnded, kDone };
+  /// Whether a read that goes on will be done once more where what it has read is computed anew.
+  enum class ReadsAgain : uint8_t { kNo, kMay, kWill };
   /// Who knows when its data are in place.
   enum class Data : uint8_t { kPending, kVendorKnows, kInPlace };
   struct Dependent {
@@ -120,13 +122,14 @@ struct Node final : Command {
   bool overtook = false;             // `after` is or was set; constant once enqueued
   cl_int ended_status = CL_SUCCESS;  // of kEnded
   std::atomic<Data> data{Data::kPending};
+  std::atomic<ReadsAgain> reads_again{ReadsAgain::kNo};  // kWill: once `behind` have ended
 
   // ---- in a vendor's hands: written once before `direct` is set, but for a batch's completion,
   // which changes while it is open
   std::atomic<bool> direct{false};
   uint32_t backend = kNoBackend;
-  bool sent = false;     // content went to its device ahead of it
-  bool sampled = false;  // a kernel whose time the performance model wants
+  std::vector<SentRange> sent;  // content went to its device ahead of it
+  bool sampled = false;         // a kernel whose time the performance model wants
   backends::CompletionPtr completion;
   // Until done: the vendor lets it begin when these have ended, however. Of other streams; of a
   // batch the newest of its events, and of that the one before it.

@@ -86,7 +86,7 @@ struct DirectPath::Submitter {
   uint32_t backend;
   backends::WaitList wait;
   bool observed = true;
-  bool* sent = nullptr;
+  std::vector<SentRange>* sent = nullptr;
   CommandTrace* trace = nullptr;
   std::span<const BufferUse> uses{};  // of kernels
   VendorLaunch* made = nullptr;       // gets what the vendor gets
@@ -112,7 +112,7 @@ struct DirectPath::Submitter {
     TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
     for (const auto& segment : buffer.segments(use.begin, use.end)) {
       if (segment.places == 0 || segment.places & place_bit(place)) continue;
-      if (sent) *sent = true;
+      if (sent) sent->push_back({&buffer, segment.begin, segment.end});
       // The queue is in-order: the kernel comes after. The host's copy stays as it is until a later
       // command, which waits for this one, changes it.
       if (const backends::ImageShape* shape = buffer.image()) {

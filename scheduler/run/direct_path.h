@@ -33,8 +33,8 @@ class DirectPath {
     bool times = false;
     bool own_end = true;                // false: a completion that comes with later ones will do
     std::span<const BufferUse> uses{};  // of kernels
-    bool* sent = nullptr;               // set where content is sent along; null: nobody asks
-    CommandTrace* trace = nullptr;      // gets what is sent ahead
+    std::vector<SentRange>* sent = nullptr;  // gets what is sent along; null: nobody asks
+    CommandTrace* trace = nullptr;           // gets what is sent ahead
   };
   Result<backends::CompletionPtr> submit(const Work& work, Stream& stream, uint32_t backend,
                                          backends::WaitList wait, Wanted wanted);

@@ -495,8 +495,10 @@ Status Executor::run(const RectWork& work) {
   if (!work.write && buffer.image()) return read_rest(work, {});
   const uint64_t begin = work.view.origin + first;
   const uint64_t end = work.view.origin + last;
-  // A write, too, needs the bytes between its rows: the spanned range becomes the host's.
-  TUTTI_TRY(buffer.make_valid(kHostPlace, begin, end));
+  // A write, too, needs the bytes between its rows, where there are some: the spanned range becomes
+  // the host's.
+  const bool all = work.write && last - first == work.bytes();
+  if (!all) TUTTI_TRY(buffer.make_valid(kHostPlace, begin, end));
   TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
   std::byte* window = host + work.view.origin;
   auto* application = static_cast<std::byte*>(work.host);

@@ -35,7 +35,7 @@ class Executor {
   /// writes.
   static bool repeatable(const Work& work) {
     return overwrites(work) || std::holds_alternative<ReadWork>(work) ||
-           std::holds_alternative<CopyWork>(work);
+           std::holds_alternative<CopyWork>(work) || std::holds_alternative<RectWork>(work);
   }
   /// What such a work replaces counts as valid in the host's copy alone, so that execute() puts the
   /// new content there.

@@ -10,6 +10,7 @@
 #include "base/process_exit.h"
 #include "scheduler/balance/random.h"
 #include "scheduler/devices/transfer_trace.h"
+#include "scheduler/run/given_up.h"
 #include "scheduler/run/model_keeping.h"
 #include "scheduler/run/package_use.h"
 
@@ -64,9 +65,19 @@ void KernelRuns::run_whole(const Ref<Node>& command, KernelPlan plan) {
     status = run_once(command, plan, ran, as_before);
     // What its uses might disturb on a late device, this has not waited for.
     left &= ~(backend_bit(plan.backend) | parts_.backends.health().late());
-    if (status || !as_before || left == 0 || vendors_gone()) break;
-    auto next = parts_.planner.plan(work, left);
-    if (!next) break;
+    if (status) break;
+    auto next = as_before && left != 0 && !vendors_gone()
+                    ? parts_.planner.plan(work, left)
+                    : Result<KernelPlan>(fail(status.error().code));
+    if (!next) {
+      const NotAnew why = as_before    ? NotAnew::kRefused
+                          : plan.exact ? NotAnew::kOverwritten
+                                       : NotAnew::kUnknown;
+      std::vector<PackageUse> uses;
+      if (why == NotAnew::kOverwritten) uses = uses_of_package(work, plan, plan.backend, 0, 1);
+      tell_given_up(work, why, status.error(), uses);
+      break;
+    }
     plan = std::move(*next);
     plan.split = false;
   }
@@ -137,7 +148,14 @@ void KernelRuns::whole_ended(const Ref<Node>& command, const KernelPlan& plan, c
   }
   keep_if_due(parts_.model, parts_.workers);
   parts_.planner.ended(command->expected);
+  finish(command, status);
+}
+
+void KernelRuns::finish(const Ref<Node>& command, const Status& status) {
+  if (parts_.backends.health().lost() == 0) return parts_.log.finish(command, code_of(status));
+  const auto work = std::get<KernelWork>(command->work);  // which ends with the command
   parts_.log.finish(command, code_of(status));
+  lose_results(parts_.log, parts_.backends, work);
 }
 
 std::unique_ptr<Balancer> KernelRuns::balancer_for(KernelPlan& plan,
@@ -227,7 +245,7 @@ void KernelRuns::split_ended(const Ref<Node>& command, KernelPlan& plan, Verific
     }
   }
   parts_.planner.ended(command->expected);
-  parts_.log.finish(command, code_of(outcome.status));
+  finish(command, outcome.status);
 }
 
 void KernelRuns::remember(const KernelWork& work, const KernelPlan& plan,

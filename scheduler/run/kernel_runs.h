@@ -63,6 +63,8 @@ class KernelRuns {
   std::shared_ptr<Verification> verification_of(const KernelWork& work, const KernelPlan& plan);
   void whole_ended(const Ref<Node>& command, const KernelPlan& plan, const Status& status,
                    const PackageRecord& ran);
+  /// The launch has ended; what it has left on devices that were lost meanwhile has failed.
+  void finish(const Ref<Node>& command, const Status& status);
   /// By the worker that ends last. `verification`: null where it is not repeated.
   void split_ended(const Ref<Node>& command, KernelPlan& plan, Verification* verification,
                    const SplitRun::Outcome& outcome);

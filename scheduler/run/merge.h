@@ -34,11 +34,14 @@ class Merge {
   /// give it, or none.
   virtual std::optional<uint32_t> unreachable() { return std::nullopt; }
   /// The device has failed: all that it wrote is dropped, and its packages are computed elsewhere.
-  /// False: that cannot be done.
-  virtual bool drop(uint32_t backend) = 0;
+  /// `unread`: the launch reads nothing of it, so that what it wrote may stay where it would be
+  /// written again. False: that cannot be done.
+  virtual bool drop(uint32_t backend, bool unread) = 0;
   /// Puts the result together and notes in the buffer's directory where it is. Without `success`
   /// (a package has failed) the content is undefined, but the directory is in order.
   virtual Status finish(bool success) = 0;
+  /// Whether finish() may be called once more after it has failed, and a device was dropped.
+  virtual bool finishes_again() const { return false; }
 };
 
 struct MergeParts {

@@ -151,7 +151,7 @@ std::optional<uint32_t> AtomicMerge::unreachable() {
   return std::nullopt;
 }
 
-bool AtomicMerge::drop(uint32_t backend) {
+bool AtomicMerge::drop(uint32_t backend, bool /*unread*/) {
   MutexLock lock(mutex_);
   std::erase_if(copies_, [&](const Copy& copy) { return copy.backend == backend; });
   return true;

@@ -19,7 +19,7 @@ class AtomicMerge final : public Merge {
   Status prepare(uint32_t backend, backends::Queue& queue,
                  std::vector<backends::Argument>& arguments) override;
   std::optional<uint32_t> unreachable() override;
-  bool drop(uint32_t backend) override;
+  bool drop(uint32_t backend, bool unread) override;
   Status finish(bool success) override;
 
  private:

@@ -147,9 +147,9 @@ std::optional<uint32_t> DiffMerge::unreachable() {
   return std::nullopt;
 }
 
-bool DiffMerge::drop(uint32_t backend) {
+bool DiffMerge::drop(uint32_t backend, bool unread) {
   const Place place = buffer_->place_on(backend);
-  if (place == kHostPlace) return false;  // it wrote into what all others start from
+  if (place == kHostPlace) return unread && !alone_;  // it wrote into what all others start from
   MutexLock lock(mutex_);
   const auto copied =
       std::erase_if(copies_, [&](const Copy& copy) { return copy.backend == backend; });

@@ -21,8 +21,10 @@ class DiffMerge final : public Merge {
   Result<PlaceSet> changed_alone() override;
   void keep_only(Place place) override;
   std::optional<uint32_t> unreachable() override;
-  bool drop(uint32_t backend) override;
+  bool drop(uint32_t backend, bool unread) override;
   Status finish(bool success) override;
+  /// What has been taken over of the device that was dropped is what is computed anew.
+  bool finishes_again() const override { return true; }
 
  private:
   /// One device with memory of its own that takes part.

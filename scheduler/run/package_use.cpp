@@ -7,15 +7,19 @@
 namespace tutti::scheduler {
 namespace {
 
-/// The package, or who computes it anew, needs what was where this use writes.
+/// What was where this use writes is of use afterwards, to the package or between what it writes.
 bool needs_before(const PackageUse& use, std::span<const PackageUse> uses) {
-  if (use.write.empty()) return false;
-  return !use.overwrites || std::any_of(uses.begin(), uses.end(), [&](const PackageUse& other) {
-    return other.buffer == use.buffer && !other.read.empty() && !apart(use.write, other.read);
-  });
+  return !use.write.empty() && (!use.overwrites || reads_what_it_writes(use, uses));
 }
 
 }  // namespace
+
+bool reads_what_it_writes(const PackageUse& use, std::span<const PackageUse> uses) {
+  if (use.write.empty()) return false;
+  return std::any_of(uses.begin(), uses.end(), [&](const PackageUse& other) {
+    return other.buffer == use.buffer && !other.read.empty() && !apart(use.write, other.read);
+  });
+}
 
 std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan& plan,
                                         uint32_t backend, uint64_t first, uint64_t count) {
@@ -54,7 +58,19 @@ void find_ways(std::span<PackageUse> uses) {
 
 bool writes_anew(std::span<const PackageUse> uses) {
   return std::none_of(uses.begin(), uses.end(),
-                      [&](const PackageUse& use) { return needs_before(use, uses); });
+                      [&](const PackageUse& use) { return reads_what_it_writes(use, uses); });
+}
+
+bool was_sent(std::span<const PackageUse> uses, std::span<const SentRange> sent) {
+  return std::none_of(uses.begin(), uses.end(), [&](const PackageUse& use) {
+    if (!needs_before(use, uses)) return false;
+    // Ranges were sent in ascending order.
+    uint64_t at = use.write.range.begin;
+    for (const SentRange& one : sent) {
+      if (one.buffer == use.buffer && one.begin <= at) at = std::max(at, one.end);
+    }
+    return at < use.write.range.end;
+  });
 }
 
 Status ContentBefore::keep(std::span<const PackageUse> uses) {
@@ -79,7 +95,9 @@ bool ContentBefore::restore(std::span<const PackageUse> uses) const {
       return one.buffer == use.buffer && one.strips == use.write;
     });
     if (kept == kept_.end()) {
-      if (!use.buffer->drop_copy(use.place, use.write)) return false;
+      // What is not read, and lies here alone, will have the same bytes written to it again.
+      const bool dropped = use.buffer->drop_copy(use.place, use.write);
+      if (!dropped && reads_what_it_writes(use, uses)) return false;
       continue;
     }
     const auto host = use.buffer->host_memory();
@@ -91,6 +109,17 @@ bool ContentBefore::restore(std::span<const PackageUse> uses) const {
     });
   }
   return true;
+}
+
+bool is_elsewhere(std::span<const PackageUse> uses) {
+  return std::all_of(uses.begin(), uses.end(), [&](const PackageUse& use) {
+    if (!needs_before(use, uses)) return true;
+    bool elsewhere = true;
+    for (const auto& segment : use.buffer->segments(use.write.range.begin, use.write.range.end)) {
+      elsewhere &= segment.places != place_bit(use.place);
+    }
+    return elsewhere;
+  });
 }
 
 }  // namespace tutti::scheduler

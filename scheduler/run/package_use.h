@@ -10,6 +10,7 @@
 #include "scheduler/access/byte_range.h"
 #include "scheduler/command/work.h"
 #include "scheduler/memory/logical_buffer.h"
+#include "scheduler/order/buffer_uses.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {
@@ -33,9 +34,17 @@ void find_ways(std::span<PackageUse> uses);
 std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan& plan,
                                         uint32_t backend, uint64_t first, uint64_t count);
 
-/// Whether all that the package writes may be written again: it overwrites that, and reads none
-/// of it.
+/// The package reads what it writes by this use: who computes it anew needs what was there before.
+bool reads_what_it_writes(const PackageUse& use, std::span<const PackageUse> uses);
+/// Whether all that the package writes may be written again: it reads none of that. A package that
+/// fails has done any part of what it should have.
 bool writes_anew(std::span<const PackageUse> uses);
+/// Whether what was where the package writes, as far as that matters, was sent from the host's
+/// copy.
+bool was_sent(std::span<const PackageUse> uses, std::span<const SentRange> sent);
+/// Whether what was where the package has written, as far as that matters, is not on its device
+/// alone.
+bool is_elsewhere(std::span<const PackageUse> uses);
 
 /// What a package overwrites of what it needs, for the case that it fails.
 class ContentBefore {

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/process_exit.h"
+#include "scheduler/run/given_up.h"
 #include "scheduler/run/split_run.h"
 
 namespace tutti::scheduler {
@@ -87,6 +88,22 @@ void SplitRun::give_back(size_t participant, Range range, Error error) {
   last_error_ = std::move(error);
 }
 
+bool SplitRun::reads_nothing_merged() const {
+  const auto& whole = plan_.access->whole();
+  const auto view = [&](uint32_t argument) -> const BufferView& {
+    return (*work_.arguments)[argument].view;
+  };
+  const auto regions = plan_.access->regions();
+  return std::none_of(whole.begin(), whole.end(), [&](const ArgumentUse& use) {
+    if (use.read.empty() || !view(use.argument).buffer) return false;
+    const ByteStrips read = use.read.moved(view(use.argument).origin);
+    return std::any_of(regions.begin(), regions.end(), [&](const MergeRegion& region) {
+      return view(region.arguments.front()).buffer == view(use.argument).buffer &&
+             !apart(read, ByteStrips{.range = region.range});
+    });
+  });
+}
+
 bool SplitRun::drop_merged(size_t participant) {
   const uint32_t device = backend(participant);
   std::vector<PackageRecord> done;
@@ -98,9 +115,16 @@ bool SplitRun::drop_merged(size_t participant) {
   const bool again = std::all_of(done.begin(), done.end(), [&](const PackageRecord& package) {
     return writes_anew(uses_of(device, {package.first, package.count}));
   });
+  const bool unread = reads_nothing_merged();
   if (!again || !std::all_of(merges_.begin(), merges_.end(),
-                             [&](const auto& merge) { return merge->drop(device); })) {
+                             [&](const auto& merge) { return merge->drop(device, unread); })) {
     return false;
+  }
+  // What they wrote side by side counts no more either.
+  for (const PackageRecord& package : done) {
+    const auto uses = uses_of(device, {package.first, package.count});
+    end_writes(uses, true);
+    static_cast<void>(ContentBefore().restore(uses));
   }
   MutexLock lock(mutex_);
   for (const PackageRecord& package : done) regions_.give_back({package.first, package.count});
@@ -126,13 +150,102 @@ bool SplitRun::drop_unreachable() {
   return false;
 }
 
+bool SplitRun::drop_lost(bool any_device) {
+  for (size_t i = 0; i < participants(); ++i) {
+    const uint32_t device = backend(i);
+    Error why{CL_OUT_OF_RESOURCES, "what it has computed is lost"};
+    bool any = false, failed = false;
+    {
+      MutexLock lock(mutex_);
+      if (!status_ || shows_ || read_meanwhile_ || vendors_gone()) return false;
+      failed = failed_[i];
+      if (failed && !last_error_.message.empty()) why = last_error_;
+      any = std::any_of(packages_.begin(), packages_.end(),
+                        [&](const auto& one) { return one.device == device; });
+    }
+    if (failed && !any) {  // it may have a copy, and has changed nothing there
+      for (const auto& merge : merges_) merge->drop(device, true);
+    }
+    const bool maybe = any_device || failed || parts_.backends.health().lost() != 0;
+    if (!any || !maybe) continue;
+    // One that has failed in this launch may not be known to be lost.
+    if (parts_.backends.health().confirm(device, why)) continue;
+    const bool dropped = merges_.empty() ? drop_packages(i) : drop_merged(i);
+    if (dropped) {
+      give_back(i, {}, std::move(why));
+      return true;
+    }
+  }
+  return false;
+}
+
+Status SplitRun::merge_without_lost(Status failed) {
+  if (!drop_lost(true)) return failed;
+  complete();
+  Status status;
+  {
+    MutexLock lock(mutex_);
+    status = status_;
+    if (status && regions_.remaining() > 0) status = tl::unexpected<Error>(last_error_);
+  }
+  return merge(std::move(status));
+}
+
+bool SplitRun::drop_packages(size_t participant) {
+  const uint32_t device = backend(participant);
+  std::vector<std::pair<PackageRecord, std::vector<PackageUse>>> lost;
+  {
+    MutexLock lock(mutex_);
+    for (const PackageRecord& package : packages_) {
+      if (package.device != device) continue;
+      auto uses = uses_of(device, {package.first, package.count});
+      const bool there = std::any_of(uses.begin(), uses.end(), [](const PackageUse& use) {
+        return !use.write.empty() && use.place != kHostPlace;
+      });
+      if (there) lost.emplace_back(package, std::move(uses));
+    }
+  }
+  // What it has needed, and lay there alone, is gone for good; so is what it has made of that.
+  std::erase_if(lost, [](const auto& package) { return !is_elsewhere(package.second); });
+  if (lost.empty()) return false;
+  {
+    MutexLock lock(mutex_);
+    // Who reads what this launch has written does so no more, and nobody has.
+    if (shows_ || read_meanwhile_) return false;
+    for (const auto& [package, uses] : lost) {
+      std::erase_if(packages_, [&, first = package.first](const PackageRecord& one) {
+        return one.device == device && one.first == first;
+      });
+      for (const PackageUse& use : uses) {
+        const auto same = [&](const PackageUse& one) {
+          return one.buffer == use.buffer && one.place == use.place && one.write == use.write;
+        };
+        std::erase_if(written_, same);
+        std::erase_if(not_shown_, same);
+      }
+      regions_.give_back({package.first, package.count});
+    }
+  }
+  for (const auto& [package, uses] : lost) {
+    end_writes(uses, true);
+    if (ContentBefore().restore(uses)) continue;
+    fail_with(Error{CL_OUT_OF_RESOURCES, "what a lost device has needed is gone"});
+  }
+  return true;
+}
+
 bool SplitRun::take_back(size_t participant, const InFlight& package, bool& dropped,
                          const Error& why) {
-  if (vendors_gone() || parts_.backends.may_write_late(backend(participant))) return false;
+  if (vendors_gone()) return false;
   const auto uses = uses_of(backend(participant), package.range);
+  const auto given_up = [&](NotAnew reason) {
+    tell_given_up(work_, reason, why, uses);
+    return false;
+  };
+  if (parts_.backends.may_write_late(backend(participant))) return given_up(NotAnew::kMayGoOn);
   if (!merges_.empty()) {
-    if (!writes_anew(uses)) return false;
-    if (!dropped && !drop_merged(participant)) return false;
+    if (!writes_anew(uses)) return given_up(NotAnew::kOverwritten);
+    if (!dropped && !drop_merged(participant)) return given_up(NotAnew::kOverwritten);
     dropped = true;
   }
   const auto set_backend = [&](uint32_t backend) TUTTI_REQUIRES(mutex_) {
@@ -141,22 +254,29 @@ bool SplitRun::take_back(size_t participant, const InFlight& package, bool& drop
     }
   };
   std::shared_ptr<SplitRun> next;
+  bool relied_on = false;
   {
     MutexLock lock(mutex_);
-    if (!status_ || (shows_ && whole())) return false;
+    if (!status_) return false;
+    relied_on = shows_ && whole();
     if (shows_) next = next_;
-    ++starting_;  // from now on nothing begins behind it
-    ++taking_[participant];
-    set_backend(kNobody);
+    if (!relied_on) {
+      ++starting_;  // from now on nothing begins behind it
+      ++taking_[participant];
+      set_backend(kNobody);
+    }
   }
+  if (relied_on) return given_up(NotAnew::kReliedOn);
   const bool again = !next || next->wait_for_again(uses, backend(participant));
   if (again) end_writes(uses, true);
   if (!again || !package.before.restore(uses)) {
-    MutexLock lock(mutex_);
-    --starting_;
-    --taking_[participant];
-    set_backend(backend(participant));
-    return false;
+    {
+      MutexLock lock(mutex_);
+      --starting_;
+      --taking_[participant];
+      set_backend(backend(participant));
+    }
+    return given_up(again ? NotAnew::kOverwritten : NotAnew::kReliedOn);
   }
   give_back(participant, package.range, why);
   return true;

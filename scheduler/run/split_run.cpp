@@ -11,6 +11,7 @@
 #include "base/process_exit.h"
 #include "scheduler/devices/vendor_clock.h"
 #include "scheduler/run/executor.h"
+#include "scheduler/run/given_up.h"
 #include "scheduler/run/split_seat.h"
 
 namespace tutti::scheduler {
@@ -149,7 +150,7 @@ void SplitRun::leave() {
   }
   const Status completed = guarded([&] {
     do complete();
-    while (drop_unreachable());
+    while (drop_unreachable() || drop_lost(false));
     while (const auto kept = drop_conflicts()) {
       repeated_ = true;
       work_off(*kept, true);
@@ -519,20 +520,29 @@ Status SplitRun::merge(Status status) {
 
 void SplitRun::finish() {
   Status status;
-  bool nothing_ran = false;
+  bool nothing_ran = false, left = false;
   uint64_t begun_ns = 0;
   std::vector<PackageRecord> packages;
   {
     MutexLock lock(mutex_);
     status = status_;
-    if (status && regions_.remaining() > 0) {
-      status = tl::unexpected<Error>(last_error_);
-    }
-    packages.swap(packages_);
+    left = status && regions_.remaining() > 0;
+    if (left) status = tl::unexpected<Error>(last_error_);
     nothing_ran = regions_.remaining() == slices_ && !shows_;
     begun_ns = std::max(begun_ns_, first_ns_);
   }
+  const bool computed = status.has_value();
   status = merge(std::move(status));
+  if (!status && computed && merges_.size() == 1 && merges_.front()->finishes_again()) {
+    status = merge_without_lost(std::move(status));
+  }
+  if (!status && (computed || (left && !nothing_ran))) {
+    tell_given_up(work_, computed ? NotAnew::kTransfer : NotAnew::kRefused, status.error());
+  }
+  {
+    MutexLock lock(mutex_);
+    packages.swap(packages_);
+  }
   merges_.clear();  // with their copies' memory, for which others may wait
   for (const ArgumentSlot& slot : *work_.arguments) {
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {

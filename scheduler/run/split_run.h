@@ -282,9 +282,19 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   std::optional<size_t> drop_conflicts() TUTTI_EXCLUDES(mutex_);
   /// Gives back the packages of a device that does not give what it has computed. False: all do.
   bool drop_unreachable() TUTTI_EXCLUDES(mutex_);
+  /// Gives back what a device that is lost by now has computed, and where that lies in its memory
+  /// alone, as far as what it has needed is elsewhere. False: there is no such device.
+  /// `any_device`: each may be.
+  bool drop_lost(bool any_device) TUTTI_EXCLUDES(mutex_);
+  /// The same of one device, of packages that are not merged.
+  bool drop_packages(size_t participant) TUTTI_EXCLUDES(mutex_);
+  /// The launch reads nothing of what it merges.
+  bool reads_nothing_merged() const;
   /// The last participant to end: whatever is left is done by a device that works.
   void complete() TUTTI_EXCLUDES(mutex_);
   Status merge(Status status);
+  /// Its results could not be put together, since a device is lost: others compute its part.
+  Status merge_without_lost(Status failed) TUTTI_EXCLUDES(mutex_);
   uint64_t number() const { return parts_.command ? parts_.command->number : 0; }  // in the trace
   void finish();
 

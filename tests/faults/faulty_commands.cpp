@@ -268,6 +268,8 @@ std::optional<cl_int> status_of(cl_event event) {
   return our(event).value_or(OurEvent{}).status;
 }
 
+void note_ended(cl_event event) { end_failures(queue_of(event)); }
+
 bool is_ours(cl_event event) { return our(event).has_value(); }
 
 int device_of(cl_event event) {

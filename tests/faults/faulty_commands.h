@@ -45,6 +45,8 @@ cl_int wait_for(cl_uint count, const cl_event* events);
 
 /// Of an event of ours; nothing where it is the vendor's.
 std::optional<cl_int> status_of(cl_event event);
+/// Somebody has been told that the vendor's command has ended: those before it have, too.
+void note_ended(cl_event event);
 bool is_ours(cl_event event);
 int device_of(cl_event event);
 void release(cl_event event);

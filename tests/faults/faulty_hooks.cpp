@@ -66,12 +66,12 @@ int number_of(cl_event event) { return device_of(event); }
 int number_of(const cl_device_id* list) { return list != nullptr ? number_of(*list) : kNone; }
 int number_of(const cl_event* list) { return list != nullptr ? number_of(*list) : kNone; }
 
-/// Of the first object among the arguments.
+/// Of the first object among the arguments; kNone where there is none.
 template <typename... A>
 int device_among(A... arguments) {
   int found = kNone;
   ((found = found == kNone ? number_of(arguments) : found), ...);
-  return found == kNone ? 0 : found;
+  return found;
 }
 
 // Which context
@@ -437,7 +437,12 @@ cl_int CL_API_CALL event_info(cl_event event, cl_event_info name, size_t size, v
       return CL_SUCCESS;
     }
   }
-  return vendor().clGetEventInfo(event, name, size, value, needed);
+  const cl_int code = vendor().clGetEventInfo(event, name, size, value, needed);
+  if (code == CL_SUCCESS && name == CL_EVENT_COMMAND_EXECUTION_STATUS && value != nullptr &&
+      *static_cast<cl_int*>(value) <= CL_COMPLETE) {
+    note_ended(event);
+  }
+  return code;
 }
 
 cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info name, size_t size, void* value,

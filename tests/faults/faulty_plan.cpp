@@ -128,11 +128,12 @@ int launches_after_loss() { return state().launches_after_loss; }
 
 Fault next_call(int function, int device, const void* context) {
   State& all = state();
+  const bool concerns_device = device >= 0;
   if (device < 0 || device >= kMostDevices) device = 0;
   auto& calls = all.calls[static_cast<size_t>(function)][static_cast<size_t>(device)];
   const uint64_t number = ++calls.all;
   auto& lost = all.lost[static_cast<size_t>(device)];
-  if (const cl_int error = lost.load()) return {Mode::kFail, error};
+  if (const cl_int error = lost.load(); error && concerns_device) return {Mode::kFail, error};
   std::lock_guard lock(all.mutex);
   const std::string& name = all.names[static_cast<size_t>(function)];
   if (const auto found = all.lost_contexts.find(context); found != all.lost_contexts.end()) {

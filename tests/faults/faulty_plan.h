@@ -44,7 +44,9 @@ int function_number(const std::string& name);
 void set_plan(const std::string& text);
 
 /// Counts this call, and says what happens to it. A lost device's calls fail, with an error, and so
-/// do those that use what belongs to a lost context (null: the call uses none).
+/// do those that use what belongs to a lost context (null: the call uses none). `device` is
+/// negative for calls that concern none, which are counted as the first one's: a driver answers
+/// them whatever has become of its devices.
 Fault next_call(int function, int device, const void* context);
 
 /// A context was made for the device.

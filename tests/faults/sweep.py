@@ -9,7 +9,7 @@ its own, and says how often the result was right, told, told late, wrong and unt
     tests/faults/sweep.py --build build --repeat 'in-place+events shared clFlush:0:4:fail'
 
 Ends with 1 where anything was late, untold, a hang or a crash that --known does not name, or where
-something that it names fails no more.
+something that it names fails no more, or where fewer than --least ended right.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import fnmatch
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -111,7 +112,40 @@ def await_end(process, limit, quiet):
             return False
 
 
-Result = collections.namedtuple("Result", "injection outcome text seconds")
+Result = collections.namedtuple("Result", "injection outcome text seconds told")
+
+# What Tutti's log says of each root of a failure (scheduler/run/given_up.cpp).
+LOST = re.compile(r"\d+ bytes of (buffer|image) \d+ lay on .* alone, and are lost")
+GIVEN_UP = re.compile(r" is given up: (.*)")
+OVERWRITTEN = "it may have overwritten what it needs, of which there is no other copy"
+NAMED = re.compile(re.escape(OVERWRITTEN) + r": (,? ?\d+ bytes of (buffer|image) \d+ in [a-z' ]+)+$")
+# Said also of what others have made fail, whose inputs may be gone or not.
+CONSEQUENCES = ("no device is left that may do it", "no way to or from a device has worked")
+GONE, EXIST = "inputs gone", "inputs exist"
+
+
+class Told(collections.namedtuple("Told", "inputs causes")):
+    """Of a told run: whether what was needed did not exist anywhere any more, and what the log says
+    of it (README.md). Gone is only what the log names, as far as the fault that was injected can do
+    that: a device that is lost takes along what lay there alone, a launch that fails after it may
+    have run has overwritten what it needs. Where anything else has been given up, too, or the log
+    says nothing, the inputs exist."""
+
+    @staticmethod
+    def of(injection, log):
+        lasting = injection.mode in ("lost", "context", "hang")
+        ran = lasting or (injection.function == "clEnqueueNDRangeKernel"
+                          and injection.mode.startswith("event"))
+        lost = {match[1] for match in LOST.finditer(log)}
+        reasons = {OVERWRITTEN if NAMED.fullmatch(match[1]) else match[1]
+                   for match in GIVEN_UP.finditer(log)}
+        causes = sorted(reasons) + [f"a lost device alone had content of {kind}s" for kind in
+                                    sorted(lost)]
+        if injection.case.memory == "shared":
+            lost.discard("buffer")  # which lies in the host's memory
+        gone = (lasting and lost) or (ran and OVERWRITTEN in reasons)
+        other = reasons - {OVERWRITTEN, *CONSEQUENCES}  # also where no content is named
+        return Told(GONE if gone and not other else EXIST, "; ".join(causes) or "the log is silent")
 
 
 class Runner:
@@ -154,11 +188,19 @@ class Runner:
         return self.local.cache
 
     def run(self, case, plan, arguments=(), cache=None, show=False, preload=(), more=()):
-        """`preload`: libraries; `more`: of the environment."""
+        """`preload`: libraries; `more`: of the environment. The status, and what was said."""
+        more = {"TUTTI_LOG": os.environ.get("TUTTI_LOG", "info" if show else "off"), **dict(more)}
+        status, output, log = self.run_logged(case, plan, arguments, cache, preload, more)
+        if show:
+            print(log, end="", flush=True)
+        return status, output
+
+    def run_logged(self, case, plan, arguments=(), cache=None, preload=(), more=()):
+        """The same; and what was logged."""
         environment = dict(
             os.environ, OCL_ICD_VENDORS=str(self.icd), OCL_ICD_FILENAMES="",
             TUTTI_CONFIG=str(self.folder / "empty.toml"), TUTTI_CACHE=str(cache or self.cache()),
-            TUTTI_MODEL="process", TUTTI_SPLIT="force", TUTTI_TOP="off", TUTTI_SEED="1",
+            TUTTI_MODEL="process", TUTTI_SPLIT=self.options.split, TUTTI_TOP="off", TUTTI_SEED="1",
             # Who waits for a helper sleeps, as in a hang (compiler_crashes.py has helpers).
             TUTTI_BUILDS="inside",
             TUTTI_VENDORS=str(self.vendor), POCL_CACHE_DIR=str(self.pocl),
@@ -166,7 +208,7 @@ class Runner:
         if self.options.no_deadline:
             # Of a device that takes one call at a time nobody can read while another one hangs.
             environment["POCL_DEVICES"] = "pthread pthread"
-        environment.setdefault("TUTTI_LOG", "info" if show else "off")
+        environment.setdefault("TUTTI_LOG", "info")  # which says why a result is missing
         if case.memory == "apart":
             preload = (*preload, self.apart)
             environment["TUTTI_TEST_APART"] = "gpus"
@@ -179,9 +221,10 @@ class Runner:
         command = [str(self.program), "--faulty", str(self.vendor), *arguments, name]
         if variant:
             command.append("--events")
-        with tempfile.TemporaryFile("w+") as said:
+        with tempfile.TemporaryFile("w+") as said, \
+                tempfile.TemporaryFile("w+", errors="replace") as logged:
             process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
-                                       stdout=said, stderr=None if show else subprocess.DEVNULL)
+                                       stdout=said, stderr=logged)
             # An exit waits for 5 seconds for what hangs.
             quiet = max(self.options.quiet, 8) if self.options.no_deadline else self.options.quiet
             ended = await_end(process, self.options.limit, quiet)
@@ -190,7 +233,8 @@ class Runner:
                 process.wait()
             said.seek(0)
             output = said.read()
-        return process.returncode if ended else "hang", output
+            logged.seek(0)
+            return process.returncode if ended else "hang", output, logged.read()
 
     def counts(self, case, cache=None):
         """The calls of a run without a fault: {(function, device): (of preparation, all)}."""
@@ -206,7 +250,9 @@ class Runner:
 
     def inject(self, injection, show=False):
         started = time.monotonic()
-        status, output = self.run(injection.case, injection.plan, show=show)
+        status, output, log = self.run_logged(injection.case, injection.plan)
+        if show:
+            print(log, end="", flush=True)
         first, _, text = output.partition("\n")[0].partition(" | ")
         words = first.split()
         if status == "hang":
@@ -217,7 +263,8 @@ class Runner:
             outcome = "unreached"  # packages are shared out anew in each run
         else:
             outcome = words[0]
-        return Result(injection, outcome, text, time.monotonic() - started)
+        told = Told.of(injection, log) if outcome == "told" else None
+        return Result(injection, outcome, text, time.monotonic() - started, told)
 
 
 def chosen(name, patterns):
@@ -330,6 +377,7 @@ def table(title, rows):
 
 
 def report(results):
+    """Prints it. The share of right ones among those whose inputs exist, in percent."""
     for title, key in (("function", lambda i: i.function), ("mode", lambda i: i.mode),
                        ("scenario", lambda i: i.case.scenario),
                        ("function and mode, not all right or told",
@@ -344,9 +392,18 @@ def report(results):
     elsewhere = [r for r in results if r.outcome in ("right", "told") + BAD
                  and r.injection.mode not in ("delay", "hang", "crash")]
     right = sum(r.outcome == "right" for r in elsewhere)
-    if elsewhere:
-        print(f"\nright in spite of a failure: {right} of {len(elsewhere)} "
-              f"({100 * right / len(elsewhere):.1f} %)")
+    if not elsewhere:
+        return 100
+    print(f"\nright in spite of a failure: {right} of {len(elsewhere)} "
+          f"({100 * right / len(elsewhere):.1f} %)")
+    told = [r.told for r in elsewhere if r.told]
+    exist = sum(one.inputs == EXIST for one in told)
+    for kind, count in collections.Counter(told).most_common():
+        print(f"{count:6} told, {kind.inputs}: {kind.causes}")
+    share = 100 * right / max(1, right + exist)
+    print(f"told with the inputs gone: {len(told) - exist}; although they exist: {exist}\n"
+          f"right while the inputs exist: {right} of {right + exist} ({share:.1f} %)")
+    return share
 
 
 def arguments():
@@ -368,8 +425,13 @@ def arguments():
     parser.add_argument("--functions", default="*", help="a comma list of patterns")
     parser.add_argument("--modes", default="*", help="a comma list of patterns")
     parser.add_argument("--memory", default="shared,apart")
+    parser.add_argument("--split", default="force", choices=("force", "auto", "never"),
+                        help="TUTTI_SPLIT: auto keeps launches of this size whole")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--known", type=pathlib.Path, help="what fails today")
+    parser.add_argument("--least", type=float, default=0, metavar="PERCENT",
+                        help="so many of the runs with a failure shall end right, of those whose "
+                             "inputs exist")
     parser.add_argument("--quiet", type=float, default=3,
                         help="a run is a hang when all of its threads have slept for so many seconds")
     parser.add_argument("--no-deadline", action="store_true",
@@ -392,7 +454,8 @@ def repeat(runner, options):
     outcomes = collections.Counter()
     for _ in range(options.times):
         result = runner.inject(injection, show=options.times == 1)
-        print(f"{result.outcome}: {injection} | {result.text}")
+        print(f"{result.outcome}: {injection} | {result.text}" +
+              (f" | {result.told.inputs}: {result.told.causes}" if result.told else ""))
         outcomes[result.outcome] += 1
     return 1 if any(outcomes[bad] for bad in BAD) else 0
 
@@ -426,19 +489,22 @@ def sweep(runner, options):
             covered = known.covers(result)
             if options.results:
                 with options.results.open("a") as file:
-                    file.write(f"{result.outcome}\t{result.injection}\t{result.text}\n")
+                    file.write("\t".join([result.outcome, str(result.injection), result.text,
+                                          *(result.told or ())]) + "\n")
             if result.outcome in BAD:
                 failures += not covered
                 print(f"{result.outcome}{' (known)' if covered else ''}: "
                       f"--repeat '{result.injection}' | {result.text}", flush=True)
-    report(results)
+    share = report(results)
     mended = known.mended()
     for line in mended:
         print(f"fails no more, take it out of {options.known}: {line}")
     spent = sum(result.seconds for result in results)
     print(f"\n{len(results)} injections, {failures} failures not known, {len(mended)} entries mended, "
           f"{spent / max(1, len(results)):.2f} s each")
-    return 1 if failures or mended else 0
+    if share < options.least:
+        print(f"fewer than {options.least} % end right while the inputs exist")
+    return 1 if failures or mended or share < options.least else 0
 
 
 def main():

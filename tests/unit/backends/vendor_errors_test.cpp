@@ -87,6 +87,25 @@ void use_everything(Backend& device) {
   (void)(*queue)->finish();
 }
 
+TEST(AskVendor, OnceMoreWhereItFailsForWantOfSomething) {
+  for (const cl_int error : {CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_INVALID_VALUE}) {
+    int calls = 0;
+    const auto once = [&] { return ++calls == 1 ? error : CL_SUCCESS; };
+    const bool answers = error != CL_INVALID_VALUE;  // that is an answer
+    EXPECT_EQ(ask_vendor(once), answers ? CL_SUCCESS : error);
+    EXPECT_EQ(calls, answers ? 2 : 1);
+  }
+  int calls = 0;
+  const auto told = query_bytes("clGetDeviceInfo", [&](size_t size, void* value, size_t* all) {
+    if (++calls % 2 == 1) return CL_OUT_OF_RESOURCES;
+    if (all) *all = 1;
+    if (size == 1) *static_cast<char*>(value) = 'x';
+    return CL_SUCCESS;
+  });
+  ASSERT_TRUE(told);
+  EXPECT_EQ(text_of(*told), "x");
+}
+
 class EveryVendorFunction : public LoggedStubTest,
                             public ::testing::WithParamInterface<const char*> {};
 

@@ -2,6 +2,9 @@
 // What a device cannot compute is computed by another one, wherever what it needs is still there;
 // and a device that fails again and again takes no part.
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
 
 #include "base/live_counters.h"
 #include "base/temporary_folder.h"
@@ -21,6 +24,7 @@ class Elsewhere : public EngineTest {
     stream = engine->create_stream({});
   }
   Ref<Stream> stream;
+  std::atomic<FakeBackend*> failing_{nullptr};
 };
 
 TEST_F(Elsewhere, APackageThatFailsWhileItRuns) {
@@ -98,6 +102,10 @@ TEST_F(Elsewhere, AWholeLaunchThatFailsInTheVendorsQueue) {
       SCOPED_TRACE(std::string(devices) + (in_place ? ", in place" : ""));
       begin(devices, SplitMode::kNever);
       auto a = buffer(2), b = buffer(5);
+      // Then the host's copy has no longer what is needed.
+      if (in_place) {
+        ASSERT_TRUE(enqueue(*stream, map_kernel(b, b, 1)));
+      }
       ASSERT_TRUE(engine->finish(*stream));
       for (auto* fake : fakes) {
         fake->fail_launches = 1;
@@ -114,6 +122,201 @@ TEST_F(Elsewhere, AWholeLaunchThatFailsInTheVendorsQueue) {
         EXPECT_EQ(read(*stream, b), filled(7));
       }
       engine.reset();
+    }
+  }
+}
+
+// What it has computed of the launch lies there alone, and what that needs is elsewhere.
+TEST_F(Elsewhere, ADeviceThatIsLostWhileItComputes) {
+  for (const char* devices : {"dd", "hd", "gg", "ss", "ddd"}) {
+    for (const auto form :
+         {KernelForm::kMap, KernelForm::kSparse, KernelForm::kScatter, KernelForm::kCount}) {
+      for (const bool in_place : {false, true}) {
+        if (in_place && form != KernelForm::kMap) continue;
+        SCOPED_TRACE(std::string(devices) + ", " + std::to_string(static_cast<int>(form)) +
+                     (in_place ? ", in place" : ""));
+        bool after_package = false;
+        for (int round = 0; round < 200 && !after_package; ++round) {
+          begin(devices, SplitMode::kForce);
+          auto launches = std::make_shared<std::atomic<int>>(0);
+          FakeBackend& device = *fakes[1];
+          device.fate = [launches, &device](FakeCall call) {
+            // Its second package is not enqueued any more.
+            if (call == FakeCall::kLaunch && ++*launches == 2) device.lost = true;
+            return device.lost ? FakeFate{.refused = CL_DEVICE_NOT_AVAILABLE} : FakeFate();
+          };
+          auto a = buffer(3), b = buffer(5);
+          KernelWork work = map_kernel(in_place ? b : a, b, 1);
+          work.kernel = fake_kernel(form, set->count());
+          const auto launch = enqueue(*stream, work);
+          ASSERT_TRUE(launch);
+          EXPECT_TRUE(engine->finish(*stream));
+          EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+          const auto in = filled(in_place ? 5 : 3);
+          auto expected = filled(5);
+          for (uint32_t i = 0; i < kBytes; ++i) {
+            apply(form, in.data(), expected.data(), i, kBytes, 1);
+          }
+          EXPECT_EQ(read(*stream, b), expected);
+          after_package = *launches > 1;
+          engine.reset();
+        }
+        EXPECT_TRUE(after_package);
+      }
+    }
+  }
+}
+
+// Of what the others have changed in copies, and it has too.
+TEST_F(Elsewhere, ADeviceThatIsLostWhileResultsAreMerged) {
+  for (const char* devices : {"dd", "hd", "ddd"}) {
+    for (const auto form : {KernelForm::kScatter, KernelForm::kCount}) {
+      for (int last = 1; last <= 6; ++last) {
+        SCOPED_TRACE(std::string(devices) + ", " + std::to_string(static_cast<int>(form)) + ", " +
+                     std::to_string(last));
+        begin(devices, SplitMode::kForce);
+        auto reads = std::make_shared<std::atomic<int>>(0);
+        FakeBackend& device = *fakes[1];
+        device.fate = [reads, last, &device](FakeCall call) {
+          // It has computed by then, and gives so much of that.
+          if (call == FakeCall::kRead && device.launches > 0 && ++*reads == last) {
+            device.lost = true;
+          }
+          return device.lost ? FakeFate{.refused = CL_DEVICE_NOT_AVAILABLE} : FakeFate();
+        };
+        auto a = buffer(3), b = buffer(5);
+        KernelWork work = map_kernel(a, b, 1);
+        work.kernel = fake_kernel(form, set->count());
+        const auto launch = enqueue(*stream, work);
+        ASSERT_TRUE(launch);
+        EXPECT_TRUE(engine->finish(*stream));
+        *reads = last;  // what is read from here on is the result
+        EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+        const auto in = filled(3);
+        auto expected = filled(5);
+        for (uint32_t i = 0; i < kBytes; ++i) apply(form, in.data(), expected.data(), i, kBytes, 1);
+        EXPECT_EQ(read(*stream, b), expected);
+        engine.reset();
+      }
+    }
+  }
+}
+
+TEST_F(Elsewhere, AnImageThatADeviceFailsToTakeOrToGive) {
+  for (const char* devices : {"dd", "hh"}) {
+    for (const FakeCall failing : {FakeCall::kWrite, FakeCall::kRead}) {
+      SCOPED_TRACE(std::string(devices) + ", " + std::to_string(static_cast<int>(failing)));
+      begin(devices, SplitMode::kNever);
+      const auto made = image({32, 32, 1});
+      ASSERT_TRUE(made->device_memory(0));
+      std::vector<std::byte> content = filled(7), found(kBytes);
+      RectWork work{true, whole(made), {{0, 0, 0}, 128, kBytes}, {{0, 0, 0}, 128, kBytes}};
+      work.region = {128, 32, 1};
+      work.host = content.data();
+      ASSERT_TRUE(enqueue(*stream, work, {}, true));
+      ASSERT_TRUE(made->make_valid(1, 0, kBytes));
+      made->set_exclusive(1, 0, kBytes);
+      auto failures = std::make_shared<std::atomic<int>>(0);
+      fakes[0]->fate = [failures, failing](FakeCall call) {
+        const bool fails = call == failing && failures->fetch_add(1) == 0;
+        return fails ? FakeFate{.result = CL_OUT_OF_RESOURCES, .done = 0} : FakeFate();
+      };
+      std::ranges::fill(content, std::byte{9});  // in place
+      const auto write = enqueue(*stream, work);
+      EXPECT_TRUE(engine->finish(*stream));
+      work.write = false;
+      work.host = found.data();
+      const auto read = enqueue(*stream, work);
+      ASSERT_TRUE(write && read);
+      EXPECT_TRUE(engine->finish(*stream));
+      EXPECT_EQ((*write)->status(), CL_COMPLETE);
+      EXPECT_EQ((*read)->status(), CL_COMPLETE);
+      EXPECT_EQ(found, content);
+      EXPECT_GT(*failures, 0);
+      engine.reset();
+    }
+  }
+}
+
+// The same bytes are written once more; what lies between them is as it was.
+TEST_F(Elsewhere, WhatALaunchDoesNotReadItMayWriteAgain) {
+  for (const auto split : {SplitMode::kNever, SplitMode::kForce}) {
+    for (const char* devices : {"hh", "dd", "hd", "gg"}) {
+      for (const auto form : {KernelForm::kSparse, KernelForm::kScatter}) {
+        for (size_t failing = 0; failing < 2; ++failing) {
+          SCOPED_TRACE(std::string(devices) + ", " + std::to_string(static_cast<int>(form)) + ", " +
+                       std::to_string(failing));
+          begin(devices, split);
+          auto a = buffer(3), b = buffer(5);
+          fakes[failing]->fail_launches = 1;
+          fakes[failing]->spoil_failed = true;
+          KernelWork work = map_kernel(a, b, 1);
+          work.kernel = fake_kernel(form, set->count());
+          const auto launch = enqueue(*stream, work);
+          ASSERT_TRUE(launch);
+          EXPECT_TRUE(engine->finish(*stream));
+          EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+          const auto in = filled(3);
+          auto expected = filled(5);
+          for (uint32_t i = 0; i < kBytes; ++i) {
+            apply(form, in.data(), expected.data(), i, kBytes, 1);
+          }
+          EXPECT_EQ(read(*stream, b), expected);
+          engine.reset();
+        }
+      }
+    }
+  }
+}
+
+// A blocking read, which was given to the vendor behind the launch, is made once more.
+TEST_F(Elsewhere, WhatIsReadBehindALaunchThatFails) {
+  for (const char* devices : {"dd", "hh", "gg", "hd"}) {
+    for (const bool observed : {false, true}) {
+      SCOPED_TRACE(std::string(devices) + (observed ? ", observed" : ""));
+      begin(devices, SplitMode::kNever);
+      auto a = buffer(2), b = buffer(5);
+      ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
+      EXPECT_EQ(read(*stream, b), filled(7));
+      for (auto* fake : fakes) {
+        fake->fail_launches = 1;
+        fake->spoil_failed = observed;
+      }
+      EnqueueOptions options;
+      options.type = CL_COMMAND_NDRANGE_KERNEL;
+      options.observed = observed;
+      ASSERT_TRUE(engine->enqueue(*stream, map_kernel(a, b, 3), options));
+      EXPECT_EQ(read(*stream, b), filled(9));
+      engine.reset();
+    }
+  }
+}
+
+// The host's copy has what was sent to the device for the launch, which computes in place.
+TEST_F(Elsewhere, WhatWasSentForALaunchIsSentElsewhere) {
+  for (const char* devices : {"dd", "gg", "ss", "ddd"}) {
+    for (const bool lost : {false, true}) {
+      SCOPED_TRACE(std::string(devices) + (lost ? ", lost" : ""));
+      begin(devices, SplitMode::kNever);
+      auto b = buffer(5);
+      for (auto* fake : fakes) {
+        fake->fate = [this, fake, lost](FakeCall call) -> FakeFate {
+          FakeBackend* nobody = nullptr;
+          if (call != FakeCall::kLaunch || !failing_.compare_exchange_strong(nobody, fake)) {
+            return {};
+          }
+          const auto before = [fake, lost] { fake->lost = lost; };
+          return {.result = CL_DEVICE_NOT_AVAILABLE, .before = before};
+        };
+      }
+      const auto launch = enqueue(*stream, map_kernel(b, b, 1));
+      ASSERT_TRUE(launch);
+      EXPECT_TRUE(engine->finish(*stream));
+      EXPECT_EQ((*launch)->status(), CL_COMPLETE);
+      EXPECT_EQ(read(*stream, b), filled(16));
+      EXPECT_NE(failing_.load(), nullptr);
+      engine.reset();
+      failing_ = nullptr;
     }
   }
 }
@@ -308,6 +511,23 @@ TEST(DeviceHealth, IsLostWhenItFailsInARowAndInATrial) {
   health.usable(0b111);
   EXPECT_EQ(due.size(), 3u);
   EXPECT_EQ(health.losses(1).count, 2u);
+}
+
+TEST(DeviceHealth, IsTriedAtOnceWhereItAloneHasWhatCannotBeHad) {
+  time_ns = 1;
+  int lost = 0;
+  Status trial;
+  DeviceHealth health([&](uint32_t, bool) { return trial; }, &clock_of_test);
+  health.set_hooks({.lost = [&](uint32_t, const Error&) { ++lost; }});
+  const Error why{CL_OUT_OF_RESOURCES, "it fails"};
+  EXPECT_TRUE(health.confirm(1, why));
+  EXPECT_EQ(health.lost(), 0u);
+  trial = fail(CL_OUT_OF_RESOURCES, "in the trial, too");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(health.confirm(1, why));
+    EXPECT_EQ(health.lost(), backend_bit(1));
+    EXPECT_EQ(lost, 1);
+  }
 }
 
 TEST(DeviceHealth, TakesPartOnceNothingOfTheOldContextIsUsed) {
