@@ -316,18 +316,24 @@ bool CommandEnds::relied_on(const Node& command) {
   });
 }
 
-void CommandEnds::finish_all_before(const Node& command) {
+void CommandEnds::finish_all_before(const Node& command, bool called_off) {
   std::vector<std::pair<Ref<Node>, backends::CompletionPtr>> before;
+  Ref<Stream> stream;
+  bool unseen = false;  // only the queue can tell whether one has failed
   {
     MutexLock lock(log_.mutex());
     if (command.state != Node::State::kDirect) return;
-    for (const auto& other : command.stream->outstanding) {
+    stream = command.stream;
+    for (const auto& other : stream->outstanding) {
       if (other.get() == &command) break;
       if (other->state == Node::State::kDirect && other->completion && !other->idle) {
         before.emplace_back(other, other->completion);
+        unseen |= !other->observed || other->is_batch;
       }
     }
   }
+  if (!called_off && !unseen) return;
+  if (unseen) log_.drain(*stream, command.backend);
   // The oldest first: of each the others before it have ended.
   for (const auto& [other, completion] : before) finish_one(other, code_of(completion->wait()));
 }
@@ -339,8 +345,8 @@ bool CommandEnds::has_sent(const Node& command) {
 
 bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere) {
   if (parts_.backends.real_count() < 2 || vendors_gone()) return false;
-  // Who has called it off has failed, or is carried out anew first.
-  if (status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) finish_all_before(*command);
+  // What it has relied on has ended well, has failed, or is carried out anew first.
+  finish_all_before(*command, status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
   std::optional<NotAnew> why;
   std::optional<Work> work;
   const bool anew = carry_out_anew(command, status, elsewhere, work, why);

@@ -110,8 +110,9 @@ class CommandEnds final : public NodeOwner {
   bool carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere,
                       std::optional<Work>& work, std::optional<NotAnew>& why)
       TUTTI_EXCLUDES(log_.mutex());
-  /// All direct ones of its stream before a direct command that was called off: waits for them.
-  void finish_all_before(const Node& command) TUTTI_EXCLUDES(log_.mutex());
+  /// A direct command has failed: all direct ones of its stream before it are finished, where it
+  /// was called off, or some of them have no event that would have told. Waits for them.
+  void finish_all_before(const Node& command, bool called_off) TUTTI_EXCLUDES(log_.mutex());
   /// Whether content was sent to its device ahead of it.
   bool has_sent(const Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// Whether something that uses what the command should have written has begun.
