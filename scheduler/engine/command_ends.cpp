@@ -197,7 +197,8 @@ void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
       if (command.get() == until) break;
       // The others' completions know no more than that what is behind them has ended.
       if (command->state == Node::State::kDirect && !command->idle &&
-          (command->observed || command->sampled || all)) {
+          (command->observed || command->sampled || all ||
+           std::holds_alternative<RectWork>(command->work))) {  // of an image: it has an event
         before.emplace_back(command, command->completion);
       }
     }

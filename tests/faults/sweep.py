@@ -200,7 +200,8 @@ class Runner:
         environment = dict(
             os.environ, OCL_ICD_VENDORS=str(self.icd), OCL_ICD_FILENAMES="",
             TUTTI_CONFIG=str(self.folder / "empty.toml"), TUTTI_CACHE=str(cache or self.cache()),
-            TUTTI_MODEL="process", TUTTI_SPLIT=self.options.split, TUTTI_TOP="off", TUTTI_SEED="1",
+            TUTTI_MODEL="process", TUTTI_SPLIT=getattr(self.options, "split", "force"),
+            TUTTI_TOP="off", TUTTI_SEED="1",
             # Who waits for a helper sleeps, as in a hang (compiler_crashes.py has helpers).
             TUTTI_BUILDS="inside",
             TUTTI_VENDORS=str(self.vendor), POCL_CACHE_DIR=str(self.pocl),
