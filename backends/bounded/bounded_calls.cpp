@@ -32,15 +32,23 @@ BoundedCalls::Thread BoundedCalls::take_thread() {
 bool BoundedCalls::await(const char* name, std::function<void()> call, uint64_t deadline_ns) {
   if (hangs()) return false;
   Thread thread;
-  std::shared_ptr<bool> done;  // under the mutex
+  struct State {  // under the mutex
+    bool begun = false, done = false, given_up = false;
+  };
+  std::shared_ptr<State> state;
   const Status posted = guarded([&] {
     thread = take_thread();
-    done = std::make_shared<bool>(false);
-    thread.front()->post([this, done, call]() mutable {
+    state = std::make_shared<State>();
+    thread.front()->post([this, state, call]() mutable {
+      {
+        const MutexLock lock(mutex_);
+        if (state->given_up) return;
+        state->begun = true;
+      }
       static_cast<void>(guarded(call));
       call = nullptr;
       const MutexLock lock(mutex_);
-      *done = true;
+      state->done = true;
       changed_.notify_all();
     });
   });
@@ -52,16 +60,18 @@ bool BoundedCalls::await(const char* name, std::function<void()> call, uint64_t 
   const uint64_t until = now_ns() + deadline_ns;
   {
     const MutexLock lock(mutex_);
-    while (!*done && !hangs()) {
+    while (!state->done && !hangs()) {
       const uint64_t now = now_ns();
       if (now >= until) break;
       changed_.wait_for(mutex_, static_cast<unsigned>((until - now) / 1'000'000 + 1));
     }
-    if (*done) {
+    if (state->done) {
       idle_.splice(idle_.end(), thread);
       return true;
     }
-    hanging_.splice(hanging_.end(), thread);
+    state->given_up = true;  // what has not begun never does
+    Thread& next = state->begun ? hanging_ : idle_;
+    next.splice(next.end(), thread);
     if (hangs_.exchange(true, std::memory_order_acq_rel)) return false;
     changed_.notify_all();  // nobody need wait for it
   }

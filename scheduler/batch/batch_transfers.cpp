@@ -104,7 +104,7 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
                                               {.times = false, .own_end = options.observed});
   if (!submitted) {
     settle(stream, *batch, backend, {}, batch->completion, nullptr);
-    if (may_go_elsewhere(stream, backend, submitted.error())) return std::nullopt;
+    if (may_go_elsewhere(stream, backend, submitted.error(), uses)) return std::nullopt;
     return tl::unexpected<Error>(std::move(submitted).error());
   }
   Ref<Node> event;

@@ -45,6 +45,18 @@ Ref<Node> LaunchBatches::open_batch(const Stream& stream) {
   return last && joinable(*last) ? stream.last : Ref<Node>();
 }
 
+bool LaunchBatches::may_go_elsewhere(Stream& stream, uint32_t backend, const Error& why,
+                                     std::span<const BufferUse> uses) {
+  log_.drain(stream, backend);
+  parts_.backends.health().note_failure(backend, why);
+  if (!parts_.backends.may_write_late(backend)) return parts_.backends.real_count() > 1;
+  for (const BufferUse& use : uses) {
+    const ByteRange range{use.begin, use.end};
+    if (use.writes) log_.note_lost(*use.buffer, {&range, 1}, why.code);
+  }
+  return false;
+}
+
 bool LaunchBatches::is_free(const Node& batch, std::span<const BufferUse> uses) {
   if (!allocated(uses, {&batch.backend, 1}) || touches_failed(uses)) return false;
   const auto conflicts = log_.conflicts(batch, uses, backend_bit(batch.backend));

@@ -104,13 +104,11 @@ class LaunchBatches {
     return repeat.lease != 0 && log_.mutex().leave(repeat.lease);
   }
 
-  /// The device has not taken what was to join: it is a command of its own, maybe elsewhere. False:
-  /// there is no other device, and the error is the call's.
-  bool may_go_elsewhere(Stream& stream, uint32_t backend, const Error& why) {
-    log_.drain(stream, backend);
-    parts_.backends.health().note_failure(backend, why);
-    return parts_.backends.real_count() > 1;
-  }
+  /// The device has not taken what was to join, which uses `uses`: it is a command of its own,
+  /// maybe elsewhere. False: there is no other device, or this one may do it yet, and the error is
+  /// the call's.
+  bool may_go_elsewhere(Stream& stream, uint32_t backend, const Error& why,
+                        std::span<const BufferUse> uses);
   /// Whether the host's copy takes or gives what the transfer moves, which uses `use`.
   bool host_has(const Work& work, const BufferUse& use) const;
   /// The transfer, or the marker, has joined the batch; false: it may not.

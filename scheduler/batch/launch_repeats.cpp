@@ -47,7 +47,7 @@ Result<LaunchBatches::Joining> LaunchBatches::submit(const Ref<Node>& batch, Str
     // The batch is what it was before.
     settle(stream, *batch, plan.backend, {}, batch->completion, nullptr);
     drop_sent(uses, plan.backend);
-    if (may_go_elsewhere(stream, plan.backend, submitted.error())) return Joining{};
+    if (may_go_elsewhere(stream, plan.backend, submitted.error(), uses)) return Joining{};
     return tl::unexpected<Error>(std::move(submitted).error());
   }
   if (kind) point_to(kind->arguments, kind->vendor);
@@ -117,10 +117,12 @@ std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchAgain& l
     if (batch.completion.get() == before && end_repeat(found)) return launched;
     if (observed) event = new_event(parts_.owner, observer->type, begun);
   }
-  settle(stream, batch, plan.backend, expected, batch.completion, launched ? &kind : nullptr,
+  const uint32_t backend = plan.backend;
+  const BufferUses uses = launched ? BufferUses() : uses_of(kind.work, nullptr);
+  settle(stream, batch, backend, expected, batch.completion, launched ? &kind : nullptr,
          event.get());
   if (event) observer->command = std::move(event);
-  if (!launched && may_go_elsewhere(stream, plan.backend, launched.error())) return std::nullopt;
+  if (!launched && may_go_elsewhere(stream, backend, launched.error(), uses)) return std::nullopt;
   return launched;
 }
 

@@ -94,7 +94,8 @@ Result<Ref<Node>> DirectSubmission::submit(const Ref<Node>& command, Stream& str
   }
   if (!sent) {
     command->observed = true;  // by the caller
-    command->refused = true;
+    // Unless the device may do it yet nothing is new.
+    command->refused = !parts_.backends.may_write_late(submission.backend);
     log_.finish(command, sent.error().code);
     return tl::unexpected<Error>(std::move(sent).error());
   }
