@@ -26,7 +26,7 @@ constexpr double kLoading = 1.0 / 8;
 constexpr double kWithFirstLaunch = 1.5;
 // Who has run a program so often will run it so many times as often yet: what is built once for
 // that may take as long as it then gains.
-constexpr double kRunsToCome = 4;
+constexpr double kRunsToCome = 2;
 // A program's kernels that tell where it runs best.
 constexpr size_t kKernelsLookedAt = 16;
 constexpr double kClearlyFaster = 1.1;

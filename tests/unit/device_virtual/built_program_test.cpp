@@ -433,13 +433,13 @@ TEST_F(BuiltProgramTest, WhatHasGainedInEarlierProcessesIsBuiltAtOnce) {
     return fakes_[1]->builds == 1;
   };
   fakes_[1]->kept = false;
-  EXPECT_FALSE(runs(0.04));
-  // 0.45 s: four times the 0.04 s to come pay for less than that.
-  EXPECT_FALSE(runs(0.04));
-  EXPECT_FALSE(runs(0.04));
-  EXPECT_TRUE(runs(0.04));
+  EXPECT_FALSE(runs(0.08));
+  // 0.45 s: twice as many runs to come pay for less than that.
+  EXPECT_FALSE(runs(0.08));
+  EXPECT_FALSE(runs(0.08));
+  EXPECT_TRUE(runs(0.08));
   fakes_[1]->kept = true;  // found on disk from now on
-  EXPECT_TRUE(runs(0.04));
+  EXPECT_TRUE(runs(0.08));
 }
 
 // ---- compiled in parts --------------------------------------------------------------------------
