@@ -27,6 +27,9 @@ constexpr double kWithFirstLaunch = 1.5;
 // Who has run a program so often will run it so many times as often yet: what is built once for
 // that may take as long as it then gains.
 constexpr double kRunsToCome = 2;
+// So many builds are ventured without that: the first device's variant for splits, and another
+// device's. A program that gains by them is mostly run again, and then they are there.
+constexpr int kVentured = 2;
 // A program's kernels that tell where it runs best.
 constexpr size_t kKernelsLookedAt = 16;
 constexpr double kClearlyFaster = 1.1;
@@ -197,7 +200,9 @@ uint32_t ProgramModules::best(BackendMask wanted) const {
 
 ProgramModules::Readying ProgramModules::readying(BackendMask wanted, KernelVariant variant) const {
   BackendMask there = ready(variant);
-  const BackendMask anew = new_to(wanted & ~there, variant);
+  const BackendMask lacking = wanted & ~there;
+  const BackendMask anew = std::popcount(lacking) > kVentured ? new_to(lacking, variant) : 0;
+  double longest = 0;
   const double known = build_seconds_.load(std::memory_order_relaxed);
   const uint64_t bytes = source_bytes();
   scheduler::BuildTimes& times = backends_.build_times();
@@ -211,10 +216,13 @@ ProgramModules::Readying ProgramModules::readying(BackendMask wanted, KernelVari
     const double each = loaded ? kLoading * known : times.expected(i, bytes, known);
     builds.each += kWithFirstLaunch * each;
     if ((anew & backend_bit(i)) != 0 && !loaded) {
-      builds.once += kWithFirstLaunch * (times.expected_anew(i, bytes, known) - each);
+      const double once = kWithFirstLaunch * (times.expected_anew(i, bytes, known) - each);
+      longest = std::max(longest, once);
+      builds.once += once;
     }
     there |= backend_bit(i);
   }
+  builds.once = std::max(0.0, builds.once - kVentured * longest);
   return builds;
 }
 

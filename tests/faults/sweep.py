@@ -151,6 +151,7 @@ class Told(collections.namedtuple("Told", "inputs causes")):
 class Runner:
     def __init__(self, options):
         self.options = options
+        self.no_deadline = getattr(options, "no_deadline", False)
         build = options.build.resolve()
         self.program = build / "bin/tutti-fault-scenarios"
         self.vendor = build / "lib/libfaulty-vendor.so"
@@ -206,7 +207,7 @@ class Runner:
             TUTTI_BUILDS="inside",
             TUTTI_VENDORS=str(self.vendor), POCL_CACHE_DIR=str(self.pocl),
             POCL_DEVICES="basic basic", FAULTY_VENDOR_PLAN=plan)
-        if self.options.no_deadline:
+        if self.no_deadline:
             # Of a device that takes one call at a time nobody can read while another one hangs.
             environment["POCL_DEVICES"] = "pthread pthread"
         environment.setdefault("TUTTI_LOG", "info")  # which says why a result is missing
@@ -215,7 +216,7 @@ class Runner:
             environment["TUTTI_TEST_APART"] = "gpus"
         if preload:
             environment["LD_PRELOAD"] = " ".join(map(str, preload))
-        if plan.endswith(":hang") and not self.options.no_deadline:
+        if plan.endswith(":hang") and not self.no_deadline:
             environment["TUTTI_DEADLINE"] = "1"  # else the application waits for ever
         environment.update(more)
         name, _, variant = case.scenario.partition("+")
@@ -227,7 +228,7 @@ class Runner:
             process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
                                        stdout=said, stderr=logged)
             # An exit waits for 5 seconds for what hangs.
-            quiet = max(self.options.quiet, 8) if self.options.no_deadline else self.options.quiet
+            quiet = max(self.options.quiet, 8) if self.no_deadline else self.options.quiet
             ended = await_end(process, self.options.limit, quiet)
             if not ended:
                 process.kill()
