@@ -45,7 +45,7 @@ void explain_absence(const Config& config, const std::vector<DeviceReport>& repo
   for (const DeviceReport& line : report) {
     if (!line.used) text += "\n  " + line.platform + " / " + line.name + ": " + line.reason;
   }
-  log(LogLevel::kWarning, "{}", text);
+  log(level_without_vendors(LogLevel::kWarning), "{}", text);
 }
 
 scheduler::Engine* the_engine = nullptr;  // for the exit hook; constant once set
@@ -121,12 +121,19 @@ std::shared_ptr<const Capabilities> capabilities_of(scheduler::BackendMask backe
   return merged(*all.backends, backends);
 }
 
+// From when the library is loaded: another thread may exit while this one composes.
+const bool watches_exit = (watch_process_exit(), true);
+
 const Composition* compose() {
   if (std::getenv(kInsideProbe) != nullptr) return nullptr;  // see there
   const Config& config = process_config();
   const uint64_t begun_ns = now_ns();
   std::vector<DeviceReport> report;
   if (config.top.value == TopChoice::kOn) live::start(live::folder(cache_folder(config)));
+  // Once the drivers are loaded, an exit of the process in another thread waits, since it destroys
+  // what they use; not before: it may have begun with that.
+  static_cast<void>(vendor_loader(config));
+  const ExitHold hold;
   auto list = choose_devices(config, report);
   if (list.empty()) {
     explain_absence(config, report);

@@ -29,8 +29,8 @@ std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& con
   const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list), named_by_user);
   for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
     const backends::DeviceTraits& traits = list[entry->index]->traits();
-    log(LogLevel::kWarning, "{} ({}) is left out: it {}", traits.device_name, traits.platform_name,
-        entry->reason);
+    log(level_without_vendors(LogLevel::kWarning), "{} ({}) is left out: it {}", traits.device_name,
+        traits.platform_name, entry->reason);
     report[traits.index].used = false;
     report[traits.index].reason = "it " + entry->reason;
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(entry->index));

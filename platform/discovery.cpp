@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/own_files.h"
+#include "base/process_exit.h"
 #include "base/safe_file.h"
 
 namespace tutti::platform {
@@ -103,6 +104,10 @@ bool is_self(const std::string& path) {
 // Bound lazily, as by ICD loaders: LLVM's names alone take a millisecond of every start. Names that
 // nobody defines have been found by the probe, which binds all.
 void load(VendorLibrary& library) {
+  if (vendors_gone()) {
+    library.reason = "the process ends";
+    return;
+  }
   void* handle = dlopen(library.library.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!handle) {
     const char* text = dlerror();

@@ -12,6 +12,7 @@
 #include "base/keep_forever.h"
 #include "base/log.h"
 #include "base/lower_case.h"
+#include "base/process_exit.h"
 
 namespace tutti::platform {
 namespace {
@@ -101,6 +102,11 @@ std::string VendorLoader::add_platform(cl_platform_id platform, backends::Device
     });
   }
   if (code != CL_SUCCESS) return "clGetDeviceIDs: " + cl_error_name(code);
+  // PoCL loads LLVM when it is first asked for devices. From here on an exit of the process waits:
+  // it would destroy what the driver uses.
+  watch_process_exit();
+  const ExitHold hold;
+  if (vendors_gone()) return "the process ends";
   std::string reason;
   for (uint32_t i = 0; i < devices.size(); ++i) {
     const cl_device_id device = devices[i];

@@ -82,6 +82,7 @@ Result<OpenClBackend::ContextPtr> OpenClBackend::make_context(uint32_t generatio
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
   cl_int code = CL_SUCCESS;
   const ExitHold hold;
+  if (vendors_gone()) return device_.gone("clCreateContext");
   const ApplicationSignals signals;
   // The name stays: a driver may call from a thread of its own.
   if (!context_name_) context_name_ = keep_forever(std::make_unique<std::string>(device_.name));
@@ -96,7 +97,6 @@ Result<OpenClBackend::ContextPtr> OpenClBackend::make_context(uint32_t generatio
 }
 
 Status OpenClBackend::renew() {
-  if (vendors_gone()) return device_.gone("clCreateContext");
   ContextPtr before;  // let go of last, with no lock held
   MutexLock lock(mutex_);
   const uint32_t generation = device_.generation() + 1;

@@ -171,11 +171,12 @@ int others_build() {
 }
 
 int others_begin() {
+  load_vendors();
   std::thread([] {
     entered = true;
     begin_somehow();
   }).detach();
-  while (!entered) std::this_thread::yield();
+  while (!entered || !platform_is_loaded()) std::this_thread::yield();
   std::exit(7);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "work.h"
 
+#include <CL/cl_icd.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 #include <vector>
 
 namespace tutti::endings {
@@ -70,6 +73,33 @@ void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "not so: %s\n", what);
   std::_Exit(3);
+}
+
+void load_vendors() {
+  const char* const names = std::getenv("TUTTI_VENDORS");
+  std::istringstream files(names != nullptr ? names : "");
+  for (std::string name, file_name; std::getline(files, name, ':');) {
+    std::ifstream file(name);
+    std::getline(file, file_name);
+    void* const library = dlopen(file_name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    require(library != nullptr, "the driver is there");
+    const auto address =
+        reinterpret_cast<void* (*)(const char*)>(dlsym(library, "clGetExtensionFunctionAddress"));
+    const auto get_platforms =
+        reinterpret_cast<decltype(&clGetPlatformIDs)>(address("clIcdGetPlatformIDsKHR"));
+    cl_platform_id platform = nullptr;
+    require(get_platforms(1, &platform, nullptr), "clIcdGetPlatformIDsKHR");
+    // What a loader takes to be at the begin of each object.
+    const cl_icd_dispatch* const functions = *reinterpret_cast<cl_icd_dispatch**>(platform);
+    cl_uint count = 0;
+    require(functions->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count),
+            "clGetDeviceIDs");
+  }
+}
+
+bool platform_is_loaded() {
+  // Waits for whoever loads something, constructors included.
+  return !is_tutti() || dlopen("libtutti.so", RTLD_LAZY | RTLD_NOLOAD) != nullptr;
 }
 
 void begin_somehow() {

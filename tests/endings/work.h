@@ -36,6 +36,12 @@ struct Work {
 extern Work the_work;
 
 Work make_work();
+/// Loads the drivers that the .icd files of TUTTI_VENDORS name, and asks for their devices. A
+/// process that exits while another thread does so crashes now and then, natively, too: PoCL loads
+/// LLVM then, and exit() destroys what LLVM constructs.
+void load_vendors();
+/// Whether Tutti is loaded; of other platforms true.
+bool platform_is_loaded();
 /// The first calls of a process that may be going down meanwhile.
 void begin_somehow();
 /// `event`: of the launch, null: none.
