@@ -12,15 +12,13 @@
 #include "scheduler/batch/launch_batches.h"
 #include "scheduler/devices/vendor_clock.h"
 #include "scheduler/devices/workers.h"
+#include "scheduler/engine/re_execution.h"
 #include "scheduler/model/performance_model.h"
 #include "scheduler/observe/run_summary.h"
 #include "scheduler/observe/run_trace.h"
 #include "scheduler/order/command_log.h"
 #include "scheduler/order/command_tasks.h"
 #include "scheduler/plan/planner.h"
-#include "scheduler/run/given_up.h"
-#include "scheduler/run/host_execution.h"
-#include "scheduler/run/kernel_runs.h"
 
 namespace tutti::scheduler {
 
@@ -34,8 +32,7 @@ class CommandEnds final : public NodeOwner {
     PerformanceModel& model;
     RunSummary& summary;
     RunTrace& trace;
-    HostExecution& host;
-    KernelRuns& runs;
+    ReExecution& again;
     LaunchBatches* batches;  // null: there are none
     Workers& workers;
     CommandTasks& tasks;
@@ -63,8 +60,6 @@ class CommandEnds final : public NodeOwner {
   void note_failures(Stream& stream);
   /// Finishes a direct command that the vendor, as it says now, knows to have ended.
   void finish_if_ended(const Ref<Node>& command);
-  /// A command that is running, from begin to end in the calling thread; `plan`: of a kernel.
-  void carry_out(const Ref<Node>& command, const std::optional<KernelPlan>& plan);
   /// A worker waits for a direct command, which is marked as watched, and finishes it.
   void watch(const Ref<Node>& command);
   /// Likewise, unless somebody does or it has ended: nobody may ever ask for its end.
@@ -98,27 +93,12 @@ class CommandEnds final : public NodeOwner {
   /// A launch has ended well that uses what may have failed: which of that it needs, and what it
   /// has written anew.
   void look_closely(const Ref<Node>& command) TUTTI_EXCLUDES(log_.mutex());
-  /// A direct command has ended with an error. Where what it needs is still there, and nothing that
-  /// relies on it has begun, it is carried out anew, maybe elsewhere, and finished. False: it is
-  /// not.
-  /// `elsewhere`: its device may be about to be lost, so it is carried out by another one, if any
-  /// may, and else this will be asked once more.
+  /// A direct command has ended with an error: ReExecution::run(), once those before it have ended.
   bool carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere)
-      TUTTI_EXCLUDES(log_.mutex());
-  /// The same; `work` becomes the command's, and `why` is set where it is not carried out anew for
-  /// a reason of its own.
-  bool carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere,
-                      std::optional<Work>& work, std::optional<NotAnew>& why)
       TUTTI_EXCLUDES(log_.mutex());
   /// A direct command has failed: all direct ones of its stream before it are finished, where it
   /// was called off, or some of them have no event that would have told. Waits for them.
   void finish_all_before(const Node& command, bool called_off) TUTTI_EXCLUDES(log_.mutex());
-  /// Whether content was sent to its device ahead of it.
-  bool has_sent(const Node& command) TUTTI_EXCLUDES(log_.mutex());
-  /// Whether something that uses what the command should have written has begun.
-  bool relied_on(const Node& command) TUTTI_REQUIRES(log_.mutex());
-  bool may_be_anew(const Node& command, bool called_off, std::optional<NotAnew>& why)
-      TUTTI_REQUIRES(log_.mutex());
   /// What the stream's commands before `until` have come behind: of other streams, and of batches
   /// the events.
   void add_behind(const Stream& stream, const Node* until, Nodes& found)

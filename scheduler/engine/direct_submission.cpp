@@ -129,7 +129,7 @@ void DirectSubmission::carry_out(const Waited& refused) {
     input = failed_input(refused.submission.uses);
   }
   if (input != CL_SUCCESS) return log_.finish(command, input);
-  parts_.ends.carry_out(command, refused.plan);
+  parts_.again.carry_out(command, refused.plan);
 }
 
 Assessment DirectSubmission::assess(const Waited& waited, std::span<const Edge> edges) {

@@ -24,6 +24,7 @@ class DirectSubmission {
     PerformanceModel& model;
     RunSummary& summary;
     CommandEnds& ends;
+    ReExecution& again;
     Workers& workers;
     CommandTasks& tasks;
   };

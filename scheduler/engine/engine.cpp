@@ -98,11 +98,12 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
                 backends, log, *this, ends, planner, model, summary, direct, executor})
           : nullptr;
 
+  ReExecution again{{backends, log, planner, host, runs, tasks}};
   CommandEnds ends{
-      {backends, log, planner, model, summary, trace, host, runs, batches.get(), workers, tasks}};
+      {backends, log, planner, model, summary, trace, again, batches.get(), workers, tasks}};
   Assessor assessor{backends, planner, direct, executor, settings.verify.vote};
   DirectSubmission submission{
-      {backends, log, assessor, direct, planner, model, summary, ends, workers, tasks}};
+      {backends, log, assessor, direct, planner, model, summary, ends, again, workers, tasks}};
   Conductor conductor{
       {log, planner, trace, settings, submission, ends, room, runs, chains, host, workers, tasks}};
   BlockingCommands blocking{
