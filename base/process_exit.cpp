@@ -123,9 +123,13 @@ void leave_process() {
 
 }  // namespace
 
-void watch_process_exit() {
+void note_process_exit() {
   // When a registration fails (no memory) the earlier ones still stand.
   (void)std::atexit(leave_process);
+}
+
+void watch_process_exit() {
+  note_process_exit();
   static const int registered = pthread_atfork(nullptr, nullptr, forget_exit);
   (void)registered;
 }

@@ -19,6 +19,9 @@ inline bool vendors_gone() {
   return process_exit_detail::vendors_gone.load(std::memory_order_relaxed);
 }
 
+/// Before any vendor is loaded: vendors_gone() once the process is exiting. A forked child may
+/// still load them.
+void note_process_exit();
 /// To be called after a vendor was loaded, and again after each step that may make it register exit
 /// handlers: exit handlers run in reverse order, and ours must run before theirs.
 void watch_process_exit();

@@ -122,7 +122,7 @@ std::shared_ptr<const Capabilities> capabilities_of(scheduler::BackendMask backe
 }
 
 // From when the library is loaded: another thread may exit while this one composes.
-const bool watches_exit = (watch_process_exit(), true);
+const bool watches_exit = (note_process_exit(), true);
 
 const Composition* compose() {
   if (std::getenv(kInsideProbe) != nullptr) return nullptr;  // see there
