@@ -224,13 +224,20 @@ void CommandEnds::finish_if_ended(const Ref<Node>& command) {
   if (const auto status = ended(*command)) finish_direct(command, *status);
 }
 
-bool CommandEnds::finish_one(const Ref<Node>& command, cl_int status) {
+cl_int CommandEnds::unseen_error(const Node& command) {
+  if (!log_.any_failed()) return CL_COMPLETE;
+  MutexLock lock(log_.mutex());
+  return command.state == Node::State::kDirect ? command.joined_error : CL_COMPLETE;
+}
+
+bool CommandEnds::finish_one(const Ref<Node>& command, cl_int own_status) {
+  const cl_int status = own_status == CL_COMPLETE ? unseen_error(*command) : own_status;
   // Before the device is lost, and with it the content that this should have written there.
   const bool anew =
       status < 0 && command->direct.load(std::memory_order_acquire) &&
       (parts_.backends.at(command->backend).hangs() || parts_.again.has_sent(*command)) &&
       carry_out_anew(command, status, true);
-  if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+  if (own_status < 0 && own_status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
     parts_.backends.health().note_failure(command->backend, Error{status, cl_error_name(status)});
   } else if (status == CL_COMPLETE) {
     parts_.backends.health().note_success(command->backend);

@@ -124,8 +124,10 @@ class CommandEnds final : public NodeOwner {
   Turn turn_of(const Ref<Node>& command, cl_int status) TUTTI_REQUIRES(log_.mutex());
   void finish_in_turn(const Ref<Node>& command, cl_int status, const Turn& turn)
       TUTTI_EXCLUDES(log_.mutex());
+  /// CL_COMPLETE, or the error of a direct command whose completion does not tell of it.
+  cl_int unseen_error(const Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// finish_direct() of this command alone; false when it was done already.
-  bool finish_one(const Ref<Node>& command, cl_int status);
+  bool finish_one(const Ref<Node>& command, cl_int own_status);
   /// wait() of this command alone, whatever it overtook.
   cl_int wait_alone(const Ref<Node>& command);
   /// Of a direct command; false: it is none.

@@ -68,7 +68,11 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
   return sent;
 }
 
-void DirectSubmission::clear_up(const Node& command, Stream& stream, const Submission& refused) {
+void DirectSubmission::clear_up(Node& command, Stream& stream, const Submission& refused) {
+  {
+    MutexLock lock(log_.mutex());
+    command.handed_back = true;
+  }
   log_.drain(stream, refused.backend);
   // What comes next may not wait for more than this command, which ends before its turn.
   parts_.ends.note_failures(stream, &command, true);
@@ -108,7 +112,12 @@ void DirectSubmission::carry_out(const Waited& refused) {
   // All that is in vendors' hands, and ends without us. What has failed of that fails who uses it.
   for (const auto& before : log_.outstanding(*refused.stream)) {
     if (before == command) break;
-    if (before->direct.load(std::memory_order_acquire)) parts_.ends.wait_for_data(before);
+    bool goes_on = before->direct.load(std::memory_order_acquire);
+    if (!goes_on) {
+      MutexLock lock(log_.mutex());
+      goes_on = before->runs_again;
+    }
+    if (goes_on) parts_.ends.wait_for_data(before);
   }
   for (const auto& before : refused.submission.wait) static_cast<void>(before->wait());
   cl_int input = CL_SUCCESS;
@@ -127,6 +136,7 @@ void DirectSubmission::carry_out(const Waited& refused) {
   {
     MutexLock lock(log_.mutex());
     input = failed_input(refused.submission.uses);
+    command->handed_back = false;
   }
   if (input != CL_SUCCESS) return log_.finish(command, input);
   parts_.again.carry_out(command, refused.plan);

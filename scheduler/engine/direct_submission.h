@@ -58,7 +58,7 @@ class DirectSubmission {
   Result<backends::CompletionPtr> hand_over(Node& command, Stream& stream,
                                             const Submission& submission, const KernelPlan* plan);
   /// The device has refused a command, which may have sent something ahead.
-  void clear_up(const Node& command, Stream& stream, const Submission& refused);
+  void clear_up(Node& command, Stream& stream, const Submission& refused);
   /// Whether what the device has refused may be done elsewhere.
   bool others_may(const Submission& refused) const;
   /// The device has refused the command, of which nothing has begun: once all that is ahead of it

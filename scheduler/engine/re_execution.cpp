@@ -6,10 +6,79 @@
 #include <utility>
 
 #include "base/cl_error_name.h"
+#include "base/memory_reserve.h"
 #include "scheduler/order/failed_content.h"
-#include "scheduler/run/package_use.h"
 
 namespace tutti::scheduler {
+namespace {
+
+constexpr size_t kMostUsers = 64;  // of what a command has written
+
+bool is_known(const Work& work) {
+  return Executor::repeatable(work) || std::holds_alternative<KernelWork>(work);
+}
+
+bool contains(const Nodes& nodes, const Ref<Node>& node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+bool has(std::span<const std::pair<Ref<Node>, cl_int>> statuses, const Ref<Node>& command,
+         cl_int status) {
+  return std::find(statuses.begin(), statuses.end(), std::pair(command, status)) != statuses.end();
+}
+
+/// Whether order matters between commands with these uses.
+bool meet(std::span<const BufferUse> uses, std::span<const BufferUse> others) {
+  return std::any_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+    return std::any_of(others.begin(), others.end(), [&](const BufferUse& other) {
+      return use.buffer == other.buffer && keep_order(use, other);
+    });
+  });
+}
+
+/// Whether something that `read` reads is written by these uses.
+bool changes(std::span<const PackageUse> uses, const PackageUse& read) {
+  return std::any_of(uses.begin(), uses.end(), [&](const PackageUse& use) {
+    return use.buffer == read.buffer && !use.write.empty() && !apart(use.write, read.read);
+  });
+}
+
+/// Whether a command writes all bytes of what it may write, whatever it has read: what it has
+/// written of what had failed is gone when it has been carried out anew.
+bool overwrites_all(std::span<const PackageUse> uses) {
+  return std::all_of(uses.begin(), uses.end(),
+                     [](const PackageUse& use) { return use.write.empty() || use.overwrites; });
+}
+
+bool is_several(const Node& command) {
+  return command.is_batch && command.number != command.newest_number;
+}
+
+/// What a direct command may use. Of launches that have joined a batch it knows the buffers alone.
+BufferUses possible_uses(const Node& command) {
+  if (!is_several(command)) return uses_of(command.work, nullptr);
+  BufferUses uses;
+  for (const auto& buffer : command.used_buffers) {
+    uses.push_back({buffer.get(), 0, buffer->size(), true, true});
+  }
+  return uses;
+}
+
+/// Whether order matters between commands because of the application's memory.
+bool meet_in_host_memory(const Node& command, const Node& other) {
+  const HostUse use = host_use_of(command.work);
+  return keep_order(use, host_use_of(other.work)) || keep_order(use, other.joined_reads);
+}
+
+/// Whether a command that has used what `failed` should have written may be carried out behind
+/// that: it is in the same vendor's queue.
+bool may_follow(const Node& failed, const Node& user) {
+  return user.backend == failed.backend && !is_several(user) && !user.idle && !user.after &&
+         !user.overtook && user.dependency_error == CL_SUCCESS && user.completion &&
+         is_known(user.work);
+}
+
+}  // namespace
 
 bool ReExecution::may_be_anew(const Node& command, bool called_off, std::optional<NotAnew>& why) {
   why.reset();
@@ -17,33 +86,166 @@ bool ReExecution::may_be_anew(const Node& command, bool called_off, std::optiona
       command.dependency_error != CL_SUCCESS || failed_input(command) != CL_SUCCESS) {
     return false;  // others have failed, or see to it
   }
-  const bool known =
-      Executor::repeatable(command.work) || std::holds_alternative<KernelWork>(command.work);
-  if (command.is_batch && command.number != command.newest_number) {
+  if (is_several(command)) {
     why = NotAnew::kJoined;
-  } else if (command.joined_error != CL_SUCCESS) {
-    why = NotAnew::kUnseen;
-  } else if (!known) {
+  } else if (!is_known(command.work)) {
     why = NotAnew::kUnknown;
-  } else if (command.after || relied_on(command)) {
+  } else if (command.after) {
     why = NotAnew::kReliedOn;
   }
   return !why;
 }
 
-bool ReExecution::relied_on(const Node& command) {
-  // What came behind it on its device, and has ended before this was known.
-  bool behind = false;
-  for (const auto& other : command.stream->outstanding) {
-    const bool ended = other->state == Node::State::kEnded || other->done();
-    const bool there = other->backend == command.backend && other->type() != CL_COMMAND_MARKER;
-    if (behind && ended && there) return true;
-    behind |= other.get() == &command;
-  }
-  const auto conflicts = log_.conflicts(command, uses_of(command.work, nullptr));
-  return std::any_of(conflicts.begin(), conflicts.end(), [](const auto& other) {
-    return other->reads_again.load() == Node::ReadsAgain::kNo;
+bool ReExecution::is_there(const PackageUse& read, std::span<const SentRange> sent) {
+  PackageUse as_before = read;
+  as_before.write = read.read;
+  return !sent.empty() && was_sent({&as_before, 1}, sent);
+}
+
+bool ReExecution::is_restored(const PackageUse& read, std::span<const Step> before) {
+  return std::any_of(before.begin(), before.end(), [&](const Step& step) {
+    return std::any_of(step.uses.begin(), step.uses.end(), [&](const PackageUse& use) {
+      const bool exact = !step.plan || step.plan->exact;
+      const bool covers = !use.write.strided() && use.write.range.begin <= read.read.range.begin &&
+                          read.read.range.end <= use.write.range.end;
+      return exact && use.overwrites && use.buffer == read.buffer &&
+             (covers || use.write == read.read);
+    });
   });
+}
+
+ReExecution::Statuses ReExecution::statuses_behind(const Node& command) {
+  std::vector<std::pair<Ref<Node>, backends::CompletionPtr>> behind;
+  {
+    MutexLock lock(log_.mutex());
+    if (!command.stream) return {};
+    for (const auto& other : command.stream->outstanding) {
+      const bool later = other->number > command.number;
+      if (!later || other->state != Node::State::kDirect) continue;
+      behind.emplace_back(other, other->completion);
+    }
+  }
+  Statuses statuses;
+  for (const auto& [other, completion] : behind) {
+    statuses.emplace_back(other, completion ? completion->poll() : CL_QUEUED);
+  }
+  return statuses;
+}
+
+std::optional<Nodes> ReExecution::users_of(const Node& command, const Statuses& statuses) {
+  struct Candidate {
+    Ref<Node> node;
+    BufferUses uses;
+    bool well;  // and all that it has used of those before
+    bool taken = false;
+  };
+  std::vector<Candidate> candidates;
+  for (const auto& other : command.stream->outstanding) {
+    if (other->number <= command.number) continue;
+    // It has ended before this was known.
+    const bool ended = other->state == Node::State::kEnded || other->done();
+    if (ended && other->backend == command.backend && other->type() != CL_COMMAND_MARKER) return {};
+    const bool marker = std::holds_alternative<MarkerWork>(other->work);
+    if (other->state != Node::State::kDirect || marker) continue;
+    const bool ended_well = has(statuses, other, CL_COMPLETE) && other->observed &&
+                            other->joined_error == CL_SUCCESS && !is_several(*other);
+    BufferUses uses = possible_uses(*other);
+    const bool well = ended_well && std::none_of(candidates.begin(), candidates.end(),
+                                                 [&](const Candidate& before) {
+                                                   return !before.well && meet(before.uses, uses);
+                                                 });
+    candidates.push_back({other, std::move(uses), well});
+  }
+  // Also what has not ended well, and those use: it is not known to have failed yet.
+  BufferUses first = uses_of(command.work, nullptr);
+  Nodes users;
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      Candidate& one = candidates[i];
+      if (one.taken) continue;
+      bool takes = meet(first, one.uses);
+      for (size_t j = 0; j < candidates.size() && !takes; ++j) {
+        takes = candidates[j].taken && (j < i || !one.well) && meet(candidates[j].uses, one.uses);
+      }
+      if (!takes) continue;
+      if (!may_follow(command, *one.node) || users.size() == kMostUsers) return {};
+      users.push_back(one.node);
+      one.taken = more = true;
+    }
+  }
+  for (const Candidate& one : candidates) {
+    if (meet_in_host_memory(command, *one.node)) return {};
+    for (const auto& user : users) {
+      if (user != one.node && meet_in_host_memory(*user, *one.node)) return {};
+    }
+  }
+  std::sort(users.begin(), users.end(),
+            [](const auto& a, const auto& b) { return a->number < b->number; });
+  return users;
+}
+
+std::optional<Nodes> ReExecution::reads_behind(const Node& command, const Nodes& users) {
+  Nodes reads;
+  const auto see = [&](const Node& one) TUTTI_REQUIRES(log_.mutex()) {
+    for (const auto& other : log_.conflicts(one, uses_of(one.work, nullptr))) {
+      if (other.get() == &command || contains(users, other)) continue;
+      if (other->handed_back && other->stream == command.stream) continue;  // it comes later
+      // The vendor's queue keeps the order of all that it has, so that one stands for others.
+      const bool later = other->state == Node::State::kDirect && other->number > command.number &&
+                         CommandLog::ahead_of(command, *other);
+      if (later) continue;
+      if (other->reads_again.load() == Node::ReadsAgain::kNo) return false;
+      if (!contains(reads, other)) reads.push_back(other);
+    }
+    return true;
+  };
+  bool well = see(command);
+  for (const auto& user : users) well = well && see(*user);
+  return well ? std::optional(std::move(reads)) : std::nullopt;
+}
+
+bool ReExecution::plan_step(Step& step, BackendMask allowed) {
+  if (const auto* kernel = std::get_if<KernelWork>(&step.work)) {
+    auto planned = parts_.planner.plan(*kernel, allowed);
+    if (!planned) return false;
+    step.plan = std::move(*planned);
+    step.plan->split = false;
+    parts_.planner.evaluate(*kernel, *step.plan);
+    step.uses = uses_of_package(*kernel, *step.plan, step.backend, 0, 1);
+    return true;
+  }
+  for (const BufferUse& use : uses_of(step.work, nullptr)) {
+    PackageUse& one = step.uses.emplace_back();
+    one.buffer = use.buffer;
+    (use.writes ? one.write : one.read).range = {use.begin, use.end};
+    one.overwrites = use.writes && !use.partly;
+  }
+  return true;
+}
+
+bool ReExecution::plan_users(std::vector<Step>& steps, BackendMask allowed) {
+  for (size_t i = 1; i < steps.size(); ++i) {
+    if (!plan_step(steps[i], allowed)) return false;
+    const Step& step = steps[i];
+    const bool exact = !step.plan || step.plan->exact;
+    const bool anew =
+        overwrites_all(step.uses) || (!step.sent.empty() && was_sent(step.uses, step.sent));
+    if (step.ran && !(exact && anew)) return false;
+  }
+  const std::span<const Step> all = steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const PackageUse& use : steps[i].uses) {
+      // The first one has been looked at by itself.
+      const auto changers = all.subspan(std::max<size_t>(i, 1));
+      const bool changed =
+          !use.read.empty() && std::any_of(changers.begin(), changers.end(), [&](const Step& step) {
+            return step.ran && changes(step.uses, use);
+          });
+      if (changed && !is_restored(use, all.first(i)) && !is_there(use, all[i].sent)) return false;
+    }
+  }
+  return true;
 }
 
 bool ReExecution::has_sent(const Node& command) {
@@ -63,9 +265,11 @@ bool ReExecution::run(const Ref<Node>& command, cl_int status, bool elsewhere,
                       std::optional<Work>& work, std::optional<NotAnew>& why) {
   // What comes after a failed command in a vendor's queue, by our order alone, may be called off.
   const bool called_off = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-  const bool may_go_on = parts_.backends.may_write_late(command->backend);
+  const uint32_t backend = command->backend;
+  const bool may_go_on = parts_.backends.may_write_late(backend);
+  const Statuses statuses = statuses_behind(*command);
   BackendMask allowed = 0;
-  std::vector<SentRange> sent;
+  std::vector<Step> steps;
   {
     MutexLock lock(log_.mutex());
     if (command->state == Node::State::kDirect) work = command->work;
@@ -74,56 +278,99 @@ bool ReExecution::run(const Ref<Node>& command, cl_int status, bool elsewhere,
       why = NotAnew::kMayGoOn;
       return false;
     }
+    const auto users = users_of(*command, statuses);
+    if (!users || !reads_behind(*command, *users)) {
+      why = NotAnew::kReliedOn;
+      return false;
+    }
     drop_sent(*command);
-    sent = command->sent;
     allowed = command->stream->options().backends;
-    const BackendMask others = allowed & ~backend_bit(command->backend);
-    elsewhere |= parts_.backends.at(command->backend).hangs();
+    const BackendMask others = allowed & ~backend_bit(backend);
+    elsewhere |= parts_.backends.at(backend).hangs();
     if (elsewhere && others != 0) allowed = others;
-  }
-  std::optional<KernelPlan> plan;
-  if (const auto* kernel = std::get_if<KernelWork>(&*work)) {
-    auto planned = parts_.planner.plan(*kernel, allowed);
-    if (!planned) {
-      why = NotAnew::kRefused;
-      return false;
+    steps.push_back({command, command->work, backend, !called_off, command->sent, {}, {}});
+    for (const auto& user : *users) {
+      const bool ran = !has(statuses, user, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+      drop_sent(*user);
+      steps.push_back({user, user->work, backend, ran, user->sent, {}, {}});
     }
-    plan = std::move(*planned);
-    plan->split = false;
-    parts_.planner.evaluate(*kernel, *plan);
-    const auto uses = uses_of_package(*kernel, *plan, command->backend, 0, 1);
+  }
+  Step& first = steps.front();
+  if (!plan_step(first, allowed)) {
+    why = NotAnew::kRefused;
+    return false;
+  }
+  if (const auto* kernel = std::get_if<KernelWork>(&first.work)) {
     // What was sent ahead of it may not have come; but from where it was sent it is as it was.
-    const bool again = (called_off && sent.empty()) ||
-                       (plan->exact && (sent.empty() ? writes_anew(uses) : was_sent(uses, sent)));
+    const bool sent = !first.sent.empty();
+    const bool again =
+        (called_off && !sent) ||
+        (first.plan->exact && (sent ? was_sent(first.uses, first.sent) : writes_anew(first.uses)));
     if (!again) {
-      const NotAnew known = plan->exact ? NotAnew::kOverwritten : NotAnew::kUnknown;
-      if (!elsewhere) tell_given_up(*kernel, known, Error{status, cl_error_name(status)}, uses);
+      const NotAnew known = first.plan->exact ? NotAnew::kOverwritten : NotAnew::kUnknown;
+      const Error error{status, cl_error_name(status)};
+      if (!elsewhere) tell_given_up(*kernel, known, error, first.uses);
       return false;
     }
   }
-  {
-    MutexLock lock(log_.mutex());
-    if (!may_be_anew(*command, called_off, why)) return false;  // another thread may see to it
-    for (const auto& read : log_.conflicts(*command, uses_of(command->work, nullptr))) {
-      // It may just have ended.
-      auto seen = Node::ReadsAgain::kMay;
-      const bool will = read->reads_again.compare_exchange_strong(seen, Node::ReadsAgain::kWill) ||
-                        seen == Node::ReadsAgain::kWill;
-      if (!will) {
-        why = NotAnew::kReliedOn;
-        return false;
-      }
-      read->behind.push_back(command);
+  if (!plan_users(steps, allowed)) {
+    why = NotAnew::kReliedOn;
+    return false;
+  }
+  if (!take_over(steps, called_off, statuses, why)) return false;
+  // What they do of what has failed they do before what they do anew.
+  for (auto step = steps.begin() + 1; step != steps.end(); ++step) {
+    static_cast<void>(step->command->completion->wait());
+  }
+  if (parts_.backends.may_write_late(backend)) {  // by now
+    for (const Step& step : steps) log_.finish(step.command, CL_OUT_OF_RESOURCES);
+    return true;
+  }
+  for (const Step& step : steps) {
+    for (const SentRange& one : step.sent) {
+      one.buffer->set_exclusive(kHostPlace, one.begin, one.end);
     }
-    command->open = false;
-    command->state = Node::State::kRunning;
-    command->direct.store(false, std::memory_order_release);
-    parts_.planner.ended(std::exchange(command->expected, {}));
   }
-  for (const SentRange& one : sent) {
-    one.buffer->set_exclusive(kHostPlace, one.begin, one.end);
+  for (const Step& step : steps) {
+    parts_.tasks.run(step.command, [&] { carry_out(step.command, step.plan); });
   }
-  parts_.tasks.run(command, [&] { carry_out(command, plan); });
+  return true;
+}
+
+bool ReExecution::take_over(const std::vector<Step>& steps, bool called_off,
+                            const Statuses& statuses, std::optional<NotAnew>& why) {
+  const Ref<Node>& command = steps.front().command;
+  const MemoryReserved reserved;  // or those who wait would do so for ever
+  MutexLock lock(log_.mutex());
+  if (!may_be_anew(*command, called_off, why)) return false;  // another thread may see to it
+  why = NotAnew::kReliedOn;
+  const auto users = users_of(*command, statuses);
+  const bool same =
+      users && std::equal(users->begin(), users->end(), steps.begin() + 1, steps.end(),
+                          [](const auto& user, const Step& step) { return user == step.command; });
+  if (!same) return false;
+  const auto reads = reads_behind(*command, *users);
+  if (!reads) return false;
+  for (const auto& read : *reads) {
+    // It may just have ended.
+    auto seen = Node::ReadsAgain::kMay;
+    const bool will = read->reads_again.compare_exchange_strong(seen, Node::ReadsAgain::kWill) ||
+                      seen == Node::ReadsAgain::kWill;
+    if (!will) return false;
+    for (const Step& step : steps) read->behind.push_back(step.command);
+  }
+  why.reset();
+  for (const Step& step : steps) {
+    Node& one = *step.command;
+    one.open = false;
+    one.state = Node::State::kRunning;
+    one.direct.store(false, std::memory_order_release);
+    one.joined_error = CL_SUCCESS;  // whatever has become of it
+    one.runs_again = true;
+    // What came behind it on its device has taken its uses over, and may end before.
+    log_.hold(one, uses_of(one.work, step.plan ? &*step.plan : nullptr));
+    parts_.planner.ended(std::exchange(one.expected, {}));
+  }
   return true;
 }
 

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "scheduler/order/command_log.h"
 #include "scheduler/order/command_tasks.h"
@@ -11,6 +14,7 @@
 #include "scheduler/run/given_up.h"
 #include "scheduler/run/host_execution.h"
 #include "scheduler/run/kernel_runs.h"
+#include "scheduler/run/package_use.h"
 
 namespace tutti::scheduler {
 
@@ -28,8 +32,9 @@ class ReExecution {
   explicit ReExecution(const Parts& parts) : parts_(parts), log_(parts.log) {}
 
   /// A direct command has ended with an error, and those before it in its stream have ended. Where
-  /// what it needs is still there, and nothing that relies on it has begun, it is carried out anew
-  /// in the calling thread, maybe elsewhere, and finished. False: it is not, and the log says why.
+  /// what it needs is still there, it is carried out anew in the calling thread, maybe elsewhere,
+  /// and finished; and then what has used its result in the vendor's queue. False: none of that,
+  /// and the log says why.
   /// `elsewhere`: its device may be about to be lost, so it is carried out by another one, if any
   /// may, and else this will be asked once more.
   bool run(const Ref<Node>& command, cl_int status, bool elsewhere) TUTTI_EXCLUDES(log_.mutex());
@@ -39,14 +44,47 @@ class ReExecution {
   void carry_out(const Ref<Node>& command, const std::optional<KernelPlan>& plan);
 
  private:
+  /// As vendors have answered.
+  using Statuses = std::vector<std::pair<Ref<Node>, cl_int>>;
+  struct Step {
+    Ref<Node> command;
+    Work work;
+    uint32_t backend;                // where it has been
+    bool ran;                        // or may have; else it was called off
+    std::vector<SentRange> sent;     // ahead of it
+    std::optional<KernelPlan> plan;  // of a kernel
+    std::vector<PackageUse> uses;    // as it was on the backend
+  };
+
   /// run(); `work` becomes the command's, and `why` is set where it is not carried out anew for a
   /// reason of its own.
   bool run(const Ref<Node>& command, cl_int status, bool elsewhere, std::optional<Work>& work,
            std::optional<NotAnew>& why) TUTTI_EXCLUDES(log_.mutex());
-  /// Whether something that uses what the command should have written has begun.
-  bool relied_on(const Node& command) TUTTI_REQUIRES(log_.mutex());
   bool may_be_anew(const Node& command, bool called_off, std::optional<NotAnew>& why)
       TUTTI_REQUIRES(log_.mutex());
+  /// Of what lies behind it in its stream, and is in a vendor's hands.
+  Statuses statuses_behind(const Node& command) TUTTI_EXCLUDES(log_.mutex());
+  /// Of that, what uses what it should have written, what those should have, and so on; and what
+  /// those use and is not known to have ended well. In the stream's order. Absent where some of
+  /// that cannot be carried out anew, too.
+  std::optional<Nodes> users_of(const Node& command, const Statuses& statuses)
+      TUTTI_REQUIRES(log_.mutex());
+  /// The blocking reads of what they write, which will be made once more. Absent where something
+  /// else uses that.
+  std::optional<Nodes> reads_behind(const Node& command, const Nodes& users)
+      TUTTI_REQUIRES(log_.mutex());
+  /// False: no device can.
+  bool plan_step(Step& step, BackendMask allowed) TUTTI_EXCLUDES(log_.mutex());
+  /// Whether all that is in the host's copy, from where it was sent.
+  static bool is_there(const PackageUse& read, std::span<const SentRange> sent);
+  /// Whether one of those before will write all of that again.
+  static bool is_restored(const PackageUse& read, std::span<const Step> before);
+  /// The same of all but the first. False also where what some need is there no more, or what some
+  /// have written of what had failed may stay.
+  bool plan_users(std::vector<Step>& steps, BackendMask allowed) TUTTI_EXCLUDES(log_.mutex());
+  /// They are in the vendor's hands no more, but run, if nothing has changed meanwhile.
+  bool take_over(const std::vector<Step>& steps, bool called_off, const Statuses& statuses,
+                 std::optional<NotAnew>& why) TUTTI_EXCLUDES(log_.mutex());
 
   const Parts parts_;
   CommandLog& log_;

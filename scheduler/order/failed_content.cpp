@@ -123,6 +123,7 @@ void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int erro
     const bool known = command->observed && !command->is_batch;
     if (command->state == Node::State::kDirect && command->backend == backend && !known) {
       command->joined_error = error;
+      any_failed_.store(true, std::memory_order_relaxed);
     }
   }
 }

@@ -135,6 +135,9 @@ struct Node final : Command {
   // batch the newest of its events, and of that the one before it.
   Nodes behind;
 
+  bool handed_back = false;  // the vendor has refused it: it has not begun
+  bool runs_again = false;   // it has failed there, and a thread carries it out
+
   // ---- conducted
   // It lacks memory on a device: it has begun nothing yet, and others may evict what it will use.
   // Changed by who executes it only.
