@@ -253,20 +253,24 @@ class Program {
   }
   void log(const Issued& issued, const EnqueueOptions& options) const {
     if (!logs) return;
-    std::string ranges;
+    // With nothing allocated: a run is the same whether anybody looks at it or not.
+    char ranges[256] = "", names[128] = "";
+    const auto append = [](auto& text, const char* format, auto... values) {
+      const size_t used = std::strlen(text);
+      std::snprintf(text + used, sizeof text - used, format, values...);
+    };
     for (const Range& range : issued.ranges) {
-      ranges += std::string(range.writes ? " w" : " r") + std::to_string(range.buffer) + "[" +
-                std::to_string(range.begin) + "," + std::to_string(range.end) + ")";
+      append(ranges, " %c%u[%u,%u)", range.writes ? 'w' : 'r', static_cast<unsigned>(range.buffer),
+             static_cast<unsigned>(range.begin), static_cast<unsigned>(range.end));
     }
-    std::string names;
     for (const Command* command : options.wait_list) {
       const auto at = std::find_if(issued_.begin(), issued_.end(),
                                    [&](const Issued& one) { return one.event.get() == command; });
-      names += " " + (at != issued_.end() ? std::to_string(at->number) : std::string("user"));
+      append(names, at != issued_.end() ? " %u" : " user", at != issued_.end() ? at->number : 0);
     }
     say("%u: %s%s, queue %u%s, after%s%s%s%s", issued.number, options.blocking ? "blocking " : "",
         issued.what, issued.queue, queues_[issued.queue].out_of_order ? " (out of order)" : "",
-        names.c_str(), ranges.c_str(), options.observed ? "" : ", unobserved",
+        names, ranges, options.observed ? "" : ", unobserved",
         issued.called_off ? ", called off" : "");
   }
   void add(Issued issued) {
