@@ -38,8 +38,11 @@ std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan
     const auto [part, other] = use.read_parts();
     if (!part.empty()) one.read = part.moved(view.origin);
     if (other.empty()) continue;
-    PackageUse more{one.buffer, one.place,   other.moved(view.origin), {}, false,
-                    false,      use.argument};
+    PackageUse more;
+    more.buffer = one.buffer;
+    more.place = one.place;
+    more.read = other.moved(view.origin);
+    more.argument = use.argument;
     uses.push_back(more);
   }
   return uses;
@@ -52,7 +55,8 @@ void find_ways(std::span<PackageUse> uses) {
       const auto missing = use.buffer->missing(use.place, strips);
       return (use.place == kHostPlace ? missing.bytes : missing.elsewhere) > 0;
     };
-    use.into_host = comes(use.read) || (!use.overwrites && comes(use.write));
+    const bool copied = use.kept && use.place != kHostPlace && needs_before(use, uses);
+    use.into_host = copied || comes(use.read) || (!use.overwrites && comes(use.write));
   }
 }
 

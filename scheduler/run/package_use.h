@@ -24,10 +24,11 @@ struct PackageUse {
   bool overwrites = false;
   // What it needs has to be brought to the host's copy first, there to stay or on its way.
   bool into_host = false;
+  bool kept = false;  // what it overwrites of what it needs is copied first
   uint32_t argument = 0;
 };
 
-/// Sets into_host, by where the content lies now.
+/// Sets into_host, by where the content lies now, and where it is `kept`.
 void find_ways(std::span<PackageUse> uses);
 
 /// Of these slices on the device. What merges see to is not written.

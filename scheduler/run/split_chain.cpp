@@ -9,6 +9,8 @@ namespace tutti::scheduler {
 
 std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<PackageUse> uses) {
   uint64_t number = 0;
+  const bool kept = parts_.backends.health().suspect(backend);
+  for (PackageUse& use : uses) use.kept = kept;
   if (before()) find_ways(uses);
   {
     MutexLock lock(mutex_);

@@ -300,7 +300,8 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
   }
   InFlight package{range, nullptr, now_ns(), begun, 0, {}, {}};
   if (moved == 0) package.begun_ns = package.launched_ns;
-  if (parts_.backends.health().suspect(seat.backend)) TUTTI_TRY(package.before.keep(uses));
+  // As it was announced: what this brings to the host's copy others may not be reading.
+  if (!uses.empty() && uses.front().kept) TUTTI_TRY(package.before.keep(uses));
   package.computing = Computing(parts_.backends, seat.backend);
   backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
   TUTTI_ASSIGN(package.completion, queue.launch(launch, wait));
