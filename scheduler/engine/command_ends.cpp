@@ -162,7 +162,7 @@ Ref<Node> CommandEnds::batch_of(const Stream& stream, const Node& event) {
 }
 
 void CommandEnds::spoil_batch(const Stream& stream, const Node& event, cl_int status) {
-  if (const auto batch = batch_of(stream, event)) batch->joined_error = status;
+  if (const auto batch = batch_of(stream, event)) log_.note_unseen(*batch, status);
 }
 
 cl_int CommandEnds::error_of_batch(const Stream& stream, const Node& event) {

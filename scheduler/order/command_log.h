@@ -165,6 +165,9 @@ class CommandLog {
   /// State kRunning and status CL_RUNNING; calls back through the sink after the lock is gone.
   void set_running(const Ref<Node>& command) TUTTI_EXCLUDES(mutex_);
 
+  /// A direct command, or something that has joined it, has failed, of which its completion does
+  /// not tell.
+  void note_unseen(Node& command, cl_int error) TUTTI_REQUIRES(mutex_);
   /// A vendor's queue of the stream has failed: of its direct commands only who has an event of its
   /// own can say whether it is the one.
   void note_queue_failed(Stream& stream, uint32_t backend, cl_int error) TUTTI_EXCLUDES(mutex_);

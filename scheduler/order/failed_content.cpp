@@ -117,13 +117,17 @@ void CommandLog::fail_with(Node& command, const Node& before) {
   command.dependency_spoils |= before.spoils;
 }
 
+void CommandLog::note_unseen(Node& command, cl_int error) {
+  command.joined_error = error;
+  any_failed_.store(true, std::memory_order_relaxed);
+}
+
 void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int error) {
   MutexLock lock(mutex_);
   for (const auto& command : stream.outstanding) {
     const bool known = command->observed && !command->is_batch;
     if (command->state == Node::State::kDirect && command->backend == backend && !known) {
-      command->joined_error = error;
-      any_failed_.store(true, std::memory_order_relaxed);
+      note_unseen(*command, error);
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches that fail in a vendor's queue, and those behind them there that have used what they
 // should have written: all are computed anew, or the application is told.
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ class ReExecutionTest : public EngineTest {
  protected:
   static constexpr size_t kBuffers = 5;
 
-  /// Gives the launches to one queue, of which the first `failing` of a device fail; `computes`:
+  /// Gives the launches to one queue, of which the first `failing` fail; `computes`:
   /// after they have computed. Reads all buffers. True: all bytes are right, and no event has
   /// failed. False: somebody was told. Wrong bytes that nobody was told of fail the test.
   bool computes_right(const char* devices, const std::vector<Launch>& launches, int failing,
@@ -33,9 +34,19 @@ class ReExecutionTest : public EngineTest {
       buffers.push_back(buffer(static_cast<uint8_t>(2 * i + 3)));
       expected.push_back(filled(static_cast<uint8_t>(2 * i + 3)));
     }
+    // All are in the vendor's queue before the first one ends.
+    std::atomic<bool> all{false};
+    std::atomic<int> left{failing};
     for (auto* fake : fakes) {
-      fake->fail_launches = failing;
-      fake->spoil_failed = computes;
+      fake->fate = [&](FakeCall call) -> FakeFate {
+        if (call != FakeCall::kLaunch) return {};
+        FakeFate fate{.before = [&] { all.wait(false); }};
+        if (left.fetch_sub(1) > 0) {
+          fate.result = CL_OUT_OF_RESOURCES;
+          fate.done = computes ? 1 : 0;
+        }
+        return fate;
+      };
     }
     std::vector<Ref<Command>> commands;
     for (const Launch& launch : launches) {
@@ -49,6 +60,8 @@ class ReExecutionTest : public EngineTest {
         apply(launch.form, in.data(), expected[launch.out].data(), i, kBytes, 1);
       }
     }
+    all = true;
+    all.notify_all();
     bool right = true;
     for (size_t i = kBuffers; i-- > 0;) {
       std::vector<std::byte> bytes(kBytes);
