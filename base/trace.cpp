@@ -71,8 +71,8 @@ class Sink {
   uint32_t session() const { return session_.load(std::memory_order_relaxed); }
 
  private:
-  void drain();  // the writer's task
-  void write_events(std::string& text);
+  void drain();                                     // the writer's task
+  void write_events(std::string& text, bool last);  // nothing comes after the last ones
   void tell_lost(int file) TUTTI_REQUIRES(mutex_);
   bool wake_writer() TUTTI_REQUIRES(mutex_);  // false: there is no thread to be had
 
@@ -258,7 +258,7 @@ void Sink::drain() {
     if (pending_.empty() && !last) break;
     writing_.swap(pending_);
     lock.unlock();
-    write_events(writing_);
+    write_events(writing_, last);
     writing_.clear();
     if (writing_.capacity() > 4 * kManyBytes) writing_.shrink_to_fit();  // after a burst
     lock.lock();
@@ -276,13 +276,11 @@ void Sink::drain() {
 }
 
 // In the writer's thread, which blocks the signals that a write may raise.
-void Sink::write_events(std::string& text) {
+void Sink::write_events(std::string& text, bool last) {
   int file = -1;
-  bool last = false;
   {
     MutexLock lock(mutex_);
     file = file_;
-    last = stopping_;
   }
   int error = 0;
   size_t kept = write_some(file, text, error);
