@@ -39,7 +39,7 @@ bool meet(std::span<const BufferUse> uses, std::span<const BufferUse> others) {
 /// Whether something that `read` reads is written by these uses.
 bool changes(std::span<const PackageUse> uses, const PackageUse& read) {
   return std::any_of(uses.begin(), uses.end(), [&](const PackageUse& use) {
-    return use.buffer == read.buffer && !use.write.empty() && !apart(use.write, read.read);
+    return reads_what_it_writes(use, {&read, 1});
   });
 }
 
@@ -62,12 +62,6 @@ BufferUses possible_uses(const Node& command) {
     uses.push_back({buffer.get(), 0, buffer->size(), true, true});
   }
   return uses;
-}
-
-/// Whether order matters between commands because of the application's memory.
-bool meet_in_host_memory(const Node& command, const Node& other) {
-  const HostUse use = host_use_of(command.work);
-  return keep_order(use, host_use_of(other.work)) || keep_order(use, other.joined_reads);
 }
 
 /// Whether a command that has used what `failed` should have written may be carried out behind
@@ -105,10 +99,9 @@ bool ReExecution::is_there(const PackageUse& read, std::span<const SentRange> se
 bool ReExecution::is_restored(const PackageUse& read, std::span<const Step> before) {
   return std::any_of(before.begin(), before.end(), [&](const Step& step) {
     return std::any_of(step.uses.begin(), step.uses.end(), [&](const PackageUse& use) {
-      const bool exact = !step.plan || step.plan->exact;
       const bool covers = !use.write.strided() && use.write.range.begin <= read.read.range.begin &&
                           read.read.range.end <= use.write.range.end;
-      return exact && use.overwrites && use.buffer == read.buffer &&
+      return step.exact() && use.overwrites && use.buffer == read.buffer &&
              (covers || use.write == read.read);
     });
   });
@@ -174,6 +167,9 @@ std::optional<Nodes> ReExecution::users_of(const Node& command, const Statuses& 
       one.taken = more = true;
     }
   }
+  const auto meet_in_host_memory = [](const Node& one, const Node& other) {
+    return CommandLog::meets_in_host_memory(host_use_of(one.work), other);
+  };
   for (const Candidate& one : candidates) {
     if (meet_in_host_memory(command, *one.node)) return {};
     for (const auto& user : users) {
@@ -228,10 +224,9 @@ bool ReExecution::plan_users(std::vector<Step>& steps, BackendMask allowed) {
   for (size_t i = 1; i < steps.size(); ++i) {
     if (!plan_step(steps[i], allowed)) return false;
     const Step& step = steps[i];
-    const bool exact = !step.plan || step.plan->exact;
     const bool anew =
         overwrites_all(step.uses) || (!step.sent.empty() && was_sent(step.uses, step.sent));
-    if (step.ran && !(exact && anew)) return false;
+    if (step.ran && !(step.exact() && anew)) return false;
   }
   const std::span<const Step> all = steps;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -305,9 +300,9 @@ bool ReExecution::run(const Ref<Node>& command, cl_int status, bool elsewhere,
     const bool sent = !first.sent.empty();
     const bool again =
         (called_off && !sent) ||
-        (first.plan->exact && (sent ? was_sent(first.uses, first.sent) : writes_anew(first.uses)));
+        (first.exact() && (sent ? was_sent(first.uses, first.sent) : writes_anew(first.uses)));
     if (!again) {
-      const NotAnew known = first.plan->exact ? NotAnew::kOverwritten : NotAnew::kUnknown;
+      const NotAnew known = first.exact() ? NotAnew::kOverwritten : NotAnew::kUnknown;
       const Error error{status, cl_error_name(status)};
       if (!elsewhere) tell_given_up(*kernel, known, error, first.uses);
       return false;

@@ -54,6 +54,8 @@ class ReExecution {
     std::vector<SentRange> sent;     // ahead of it
     std::optional<KernelPlan> plan;  // of a kernel
     std::vector<PackageUse> uses;    // as it was on the backend
+    /// `uses` is what it does, no less and no more.
+    bool exact() const { return !plan || plan->exact; }
   };
 
   /// run(); `work` becomes the command's, and `why` is set where it is not carried out anew for a

@@ -65,6 +65,9 @@ class CommandLog {
       TUTTI_REQUIRES(mutex_);
   /// Whether something unfinished in the stream writes memory of the application that `work` reads.
   bool reads_what_is_written(const Stream& stream, const Work& work) TUTTI_REQUIRES(mutex_);
+  /// Whether `command`, or a read that has joined it, must keep its order with what uses the host's
+  /// memory so.
+  static bool meets_in_host_memory(const HostUse& use, const Node& command);
   /// For a command that is appended next: it is not done before those it overtakes. One of these
   /// may be added to `watch`.
   void overtake(Stream& stream, Node& command, Nodes& watch) TUTTI_REQUIRES(mutex_);
@@ -212,10 +215,6 @@ class CommandLog {
   static void fail_with(Node& command, const Node& before);
   /// The command ends with `status`, which becomes an error where it has read what has failed.
   void note_failure(Node& command, cl_int& status) TUTTI_REQUIRES(mutex_);
-
-  /// Whether `command`, or a read that has joined it, must keep its order with what uses the host's
-  /// memory so.
-  static bool meets_in_host_memory(const HostUse& use, const Node& command);
 
   LogSink& sink_;
   live::Header* const live_ = live::process();  // null: nobody counts

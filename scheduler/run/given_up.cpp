@@ -19,8 +19,6 @@ std::string_view reason(NotAnew why) {
       return "others have begun with what it should have written";
     case NotAnew::kJoined:
       return "others have joined it, whose ends are not known one by one";
-    case NotAnew::kUnseen:
-      return "only its queue tells that something has failed";
     case NotAnew::kUnknown:
       return "what it reads and writes is not known closely";
     case NotAnew::kRefused:

@@ -17,7 +17,6 @@ enum class NotAnew : uint8_t {
   kOverwritten,  // what it needs: it may have changed that, and nobody else has it
   kReliedOn,     // others have begun with what it should have written
   kJoined,       // others have joined it, whose ends are not known one by one
-  kUnseen,       // only its queue tells that something has failed
   kUnknown,      // what it reads and writes is not known closely
   kRefused,      // every device that may carry it out has failed
   kTransfer,     // no way to or from a device has worked
