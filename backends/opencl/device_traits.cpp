@@ -93,6 +93,9 @@ std::string pci_address(const VendorFunctions& cl, cl_device_id device, const st
   };
   cl_device_pci_bus_info_khr info{};
   if (answer(CL_DEVICE_PCI_BUS_INFO_KHR, info)) {
+    // All zero is the host bridge: PoCL 8 says so of processors, which are on no bus.
+    const bool none = (info.pci_domain | info.pci_bus | info.pci_device | info.pci_function) == 0;
+    if (none) return {};
     return address(info.pci_domain, info.pci_bus, info.pci_device, info.pci_function);
   }
   // NVIDIA's older drivers: cl_nv_device_attribute_query; the slot holds the function, too.

@@ -45,6 +45,12 @@ TEST_F(StubBackendTest, DriversWithoutALinkerSaySo) {
   EXPECT_THAT(result.log, HasSubstr("clCompileProgram"));
 }
 
+TEST_F(StubBackendTest, APciAddressOfZerosIsNone) {
+  EXPECT_EQ(backend("pci-bus:59")->traits().pci_address, "fff0:3b:00.0");
+  script("pci-bus:0");
+  EXPECT_EQ(backend("pci-bus:0")->traits().pci_address, "");
+}
+
 TEST_F(StubBackendTest, PinnedMemoryIsTheProcessesOwnMappedForGood) {
   constexpr uint64_t kSize = (5 << 20) + 3;
   const auto device = backend("type:gpu");

@@ -151,6 +151,7 @@ cl_int give_value(T value, size_t size, void* out, size_t* size_ret) {
   return give(&value, sizeof value, size, out, size_ret);
 }
 
+cl_device_pci_bus_info_khr pci_address(cl_uint bus) { return {bus ? 0xfff0u : 0, bus, 0, 0}; }
 std::string version_text() { return "OpenCL " + option("version", "3.0") + " stub"; }
 
 cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id, cl_platform_info what, size_t size, void* out,
@@ -240,8 +241,7 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
       return give_value<size_t>(256, size, out, size_ret);
     case CL_DEVICE_PCI_BUS_INFO_KHR:
       if (option("pci-bus", "").empty()) return CL_INVALID_VALUE;
-      return give_value(cl_device_pci_bus_info_khr{0xfff0, number("pci-bus", "0"), 0, 0}, size, out,
-                        size_ret);
+      return give_value(pci_address(number("pci-bus", "0")), size, out, size_ret);
     case CL_DEVICE_QUEUE_PROPERTIES:
       return give_value<cl_bitfield>(CL_QUEUE_PROFILING_ENABLE, size, out, size_ret);
     default:

@@ -15,7 +15,7 @@
 //   c-version:1.1, unavailable, no-compiler, address-bits:N
 //   host-copy                CL_MEM_USE_HOST_PTR buffers are copies
 //   driver:VERSION           CL_DRIVER_VERSION
-//   pci-bus:N                its PCI address is fff0:N:00.0, N in decimal
+//   pci-bus:N                its PCI address is fff0:N:00.0, N in decimal; 0: 0000:00:00.0
 //   native:here|thread|wait  the device runs native kernels: in the thread that enqueues them, in
 //                            one of its own, or in the one that waits (clFinish)
 //   equal-times              profiling times are consecutive numbers, as on llvmpipe of Mesa 22.3
