@@ -51,6 +51,7 @@ struct DeviceTraits {
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
   std::string pci_address;           // "0000:3b:00.0"; empty: not known, or none
   std::string binary_kind;  // devices of one kind load each other's binaries; empty: of none
+  std::string build_kind;   // devices of one kind find what one of them has built; empty: of none
   uint32_t max_parts = 1;   // into how many parts divide() can cut it; 1: it cannot
 };
 
@@ -308,6 +309,9 @@ class Backend {
                                             const std::string& /*options*/) const {
     return std::nullopt;
   }
+  /// Whether build() goes on beside those of other devices, on a processor of its own; else a
+  /// driver's builds come one after the other.
+  virtual bool builds_beside_others() const { return false; }
   /// Makes a module of what binary() gave of one on a device of the same binary_kind.
   virtual BuildResult load(std::span<const std::byte> /*binary*/) {
     return {nullptr, CL_INVALID_BINARY, "this device's driver loads no binaries"};

@@ -108,10 +108,10 @@ void describe_quirks(const Quirks& quirks, DeviceTraits& traits) {
   traits.reads_ahead = quirks.reads_ahead;
   traits.host_atomics = quirks.host_atomics;
   traits.buffer_images = !quirks.no_buffer_images;
-  if (quirks.equal_binaries) {
-    traits.binary_kind =
-        traits.platform_name + "/" + traits.device_name + "/" + traits.driver_version;
-  }
+  const std::string kind =
+      traits.platform_name + "/" + traits.device_name + "/" + traits.driver_version;
+  if (quirks.equal_binaries) traits.binary_kind = kind;
+  if (quirks.serial_builds && !quirks.distinct_builds) traits.build_kind = kind;
   if (quirks.narrow_offsets) traits.max_offset = INT32_MAX;
   traits.overlaps_launches = (traits.type & CL_DEVICE_TYPE_GPU) != 0 && !traits.synchronous;
 }

@@ -35,9 +35,14 @@ TEST(Quirks, NewerPoclsDevicesShareTheirBuilds) {
     pocl.driver_version = version;
     EXPECT_TRUE(quirks_of(pocl).serial_builds) << version;
     EXPECT_EQ(vendor_build_options(quirks_of(pocl), "-DA=1", 1), "-DA=1") << version;
+    describe_quirks(quirks_of(pocl), pocl);
+    EXPECT_FALSE(pocl.build_kind.empty()) << version;
   }
   pocl.driver_version = "5.0+debian";
+  pocl.build_kind.clear();
   EXPECT_TRUE(quirks_of(pocl).distinct_builds);
+  describe_quirks(quirks_of(pocl), pocl);
+  EXPECT_EQ(pocl.build_kind, "");
 }
 
 TEST(Quirks, WhatATrialShowsCountsMoreThanNames) {

@@ -63,9 +63,10 @@ class FakeModule : public backends::Module {
 
 class FakeBackend : public backends::Backend {
  public:
-  FakeBackend(std::string name, size_t work_group, std::string binary_kind)
+  FakeBackend(std::string name, size_t work_group, std::string binary_kind, std::string build_kind)
       : work_group_(work_group) {
     traits_.binary_kind = std::move(binary_kind);
+    traits_.build_kind = std::move(build_kind);
     traits_.device_name = std::move(name);
     traits_.platform_name = "Fake";
     traits_.max_work_group = work_group;
@@ -119,7 +120,10 @@ class FakeBackend : public backends::Backend {
     return {std::make_unique<FakeModule>(work_group_, kernels), CL_SUCCESS, {}};
   }
 
+  bool builds_beside_others() const override { return beside; }
+
   std::optional<bool> kept;  // what build_is_kept() answers
+  bool beside = false;
   cl_int failure = CL_SUCCESS;
   cl_int link_failure = CL_SUCCESS, load_failure = CL_SUCCESS;
   std::vector<backends::Object*> linked_objects;
@@ -138,13 +142,14 @@ class BuiltProgramTest : public testing::Test {
  protected:
   BuiltProgramTest() { make_devices(""); }
 
-  void make_devices(const std::string& binary_kind, size_t count = 2) {
+  void make_devices(const std::string& binary_kind, size_t count = 2,
+                    const std::string& build_kind = "") {
     fakes_.clear();
     std::vector<std::unique_ptr<backends::Backend>> made;
     while (made.size() < count) {
       const size_t work_group = made.empty() ? 256 : 64;
       auto backend = std::make_unique<FakeBackend>("device " + std::to_string(made.size()),
-                                                   work_group, binary_kind);
+                                                   work_group, binary_kind, build_kind);
       fakes_.push_back(backend.get());
       made.push_back(std::move(backend));
     }
@@ -418,6 +423,25 @@ TEST_F(BuiltProgramTest, WhatIsNewToADriverIsExpectedToTakeLonger) {
   EXPECT_LT(seconds(true, 15), 0.1);
   EXPECT_LT(seconds(std::nullopt, 15), 0.1);
   EXPECT_LT(seconds(false, 7), 0.1) << "two builds are ventured";
+}
+
+TEST_F(BuiltProgramTest, BuildsSideBySideTakeNoLongerThanOneNorDoThoseThatOthersFind) {
+  constexpr size_t kDevices = 14;
+  const auto seconds = [this](bool beside, const std::string& kind) {
+    make_devices("", kDevices, kind);
+    for (FakeBackend* fake : fakes_) {
+      fake->kept = false;
+      fake->beside = beside;
+    }
+    const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+    EXPECT_NE(outcome.program, nullptr) << outcome.log;
+    return KernelExecutable(outcome.program, 0)
+        .seconds_until_ready((uint64_t{1} << kDevices) - 1, KernelVariant::kUntouched);
+  };
+  const double in_turn = seconds(false, "");
+  EXPECT_GT(in_turn, 4.0);
+  EXPECT_EQ(seconds(true, "") < in_turn, std::thread::hardware_concurrency() > 1);
+  EXPECT_LT(seconds(false, "equal"), 0.1);
 }
 
 TEST_F(BuiltProgramTest, WhatHasGainedInEarlierProcessesIsBuiltAtOnce) {
