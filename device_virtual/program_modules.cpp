@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "device_virtual/build_price.h"
 #include "device_virtual/on_each_backend.h"
 #include "scheduler/plan/launch_costs.h"
 
@@ -22,8 +20,10 @@ using scheduler::backend_bit;
 using scheduler::BackendMask;
 using scheduler::KernelVariant;
 
-// Loading a like device's binary takes this part of a build.
-constexpr double kLoading = 1.0 / 8;
+// Loading a like device's binary, or finding what it has built, takes this part of a build.
+constexpr double kGetting = 1.0 / 8;
+// First launches, beside builds: PoCL compiles once more for each local size.
+constexpr double kWithFirstLaunch = 1.5;
 // Who has run a program so often will run it so many times as often yet: what is built once for
 // that may take as long as it then gains.
 constexpr double kRunsToCome = 2;
@@ -208,29 +208,28 @@ ProgramModules::Readying ProgramModules::readying(BackendMask wanted, KernelVari
   BackendMask there = ready(variant);
   const BackendMask lacking = wanted & ~there;
   const BackendMask anew = std::popcount(lacking) > kVentured ? new_to(lacking, variant) : 0;
+  double longest = 0;
   const double known = build_seconds_.load(std::memory_order_relaxed);
   const uint64_t bytes = source_bytes();
   scheduler::BuildTimes& times = backends_.build_times();
-  static const uint32_t kProcessors = std::thread::hardware_concurrency();
-  BuildPrice each(kProcessors), now(kProcessors);
-  double ventured = 0;
+  Readying builds;
   for (uint32_t i = 0; i < backend_end(); ++i) {
-    if ((lacking & backend_bit(i)) == 0) continue;
+    if ((wanted & ~there & backend_bit(i)) == 0) continue;
     bool got = false;
     for (uint32_t j = 0; j < backend_end() && !got; ++j) {
       got = (there & backend_bit(j)) != 0 && gets(backends_.traits(i), backends_.traits(j));
     }
-    const bool beside = backends_.at(i).builds_beside_others();
-    const double again = got ? kLoading * known : times.expected(i, bytes, known);
-    const bool is_new = (anew & backend_bit(i)) != 0 && !got;
-    const double first = is_new ? times.expected_anew(i, bytes, known) : again;
-    each.add(again, beside);
-    now.add(first, beside);
-    ventured = std::max(ventured, (1 + BuildPrice::kFirstLaunch) * (first - again));
+    const double each = got ? kGetting * known : times.expected(i, bytes, known);
+    builds.each += kWithFirstLaunch * each;
+    if ((anew & backend_bit(i)) != 0 && !got) {
+      const double once = kWithFirstLaunch * (times.expected_anew(i, bytes, known) - each);
+      longest = std::max(longest, once);
+      builds.once += once;
+    }
     there |= backend_bit(i);
   }
-  const double once = now.seconds() - each.seconds() - kVentured * ventured;
-  return {each.seconds(), std::max(0.0, once)};
+  builds.once = std::max(0.0, builds.once - kVentured * longest);
+  return builds;
 }
 
 double ProgramModules::seconds_until_ready(BackendMask wanted, KernelVariant variant) const {

@@ -309,9 +309,6 @@ class Backend {
                                             const std::string& /*options*/) const {
     return std::nullopt;
   }
-  /// Whether build() goes on beside those of other devices, on a processor of its own; else a
-  /// driver's builds come one after the other.
-  virtual bool builds_beside_others() const { return false; }
   /// Makes a module of what binary() gave of one on a device of the same binary_kind.
   virtual BuildResult load(std::span<const std::byte> /*binary*/) {
     return {nullptr, CL_INVALID_BINARY, "this device's driver loads no binaries"};

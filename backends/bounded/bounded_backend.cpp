@@ -64,7 +64,6 @@ class BoundedBackend final : public Backend {
                                     const std::string& options) const override {
     return device_->build_is_kept(source, options);
   }
-  bool builds_beside_others() const override { return device_->builds_beside_others(); }
   BuildResult load(std::span<const std::byte> binary) override {
     return built(in_time<BuildResult>(
         [device = device_, kept = std::vector<std::byte>(binary.begin(), binary.end())] {

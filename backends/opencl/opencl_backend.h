@@ -39,7 +39,6 @@ class OpenClBackend final : public Backend {
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
                                                      cl_mem_object_type type) override;
   BuildResult build(const std::string& source, const std::string& options) override;
-  bool builds_beside_others() const override { return builder_.in_helpers(); }
   std::optional<bool> build_is_kept(const std::string& source,
                                     const std::string& options) const override;
   BuildResult load(std::span<const std::byte> binary) override;

@@ -33,9 +33,6 @@ class VendorBuilder {
   /// with it, now or in an earlier process; it is not to be built here.
   Status build_ahead(const std::string& source, const std::string& options);
 
-  /// Whether it is for a helper to build what others find on disk, but for the first of them.
-  bool in_helpers() const;
-
   /// Whether an earlier process has had it built by build_ahead(); absent: nobody notes that.
   std::optional<bool> is_kept(const std::string& source, const std::string& options) const;
 
@@ -55,6 +52,8 @@ class VendorBuilder {
   Turn turn(const std::string& source, const std::string& options) const;
 
  private:
+  /// Whether it is for a helper to build what others find on disk, but for the first of them.
+  bool in_helpers() const;
   /// Null where there is none to be had.
   std::unique_ptr<HelperProcess> helper();
 
