@@ -6,7 +6,9 @@ usage: never_slower_check.py BENCH_FOLDER TUTTI_BENCH TUTTI"""
 
 import json
 import math
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +25,20 @@ def expect(condition, message):
 
 def check_arithmetic(folder):
     sys.path.insert(0, folder)
-    from comparison import slower
+    from comparison import program, slower
+
+    # An interrupt ends it, and what was measured counts.
+    seen = []
+
+    def measure(kernel):
+        if kernel == "b":
+            os.kill(os.getpid(), signal.SIGTERM)
+        seen.append(kernel)
+
+    expect(program.measure_each(["a"], measure) is None, "all measured")
+    expect(program.measure_each(["c", "b", "d"], measure) == "Interrupted: 1 of 3 were measured." and
+           seen == ["a", "c"], f"interrupted behind {seen}")
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     # The first entry is the second launch of the process.
     times = slower.settled({"total_ms": {"all": [90, 3, 1, 2]}, "kernel_ms": {"all": [7]}})
