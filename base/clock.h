@@ -23,6 +23,13 @@ inline uint64_t tick_ns() {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
+/// Processor time that the calling thread has taken.
+inline uint64_t thread_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
 inline double seconds_between(uint64_t start_ns, uint64_t end_ns) {
   return static_cast<double>(static_cast<int64_t>(end_ns - start_ns)) * 1e-9;
 }

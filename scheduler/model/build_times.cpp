@@ -15,24 +15,32 @@ constexpr double kUnknownSeconds = 0.3;
 
 }  // namespace
 
-double BuildTimes::note(uint32_t device, const std::string& driver, uint64_t bytes,
-                        double seconds) {
+double BuildTimes::note(uint32_t device, const std::string& driver, uint64_t bytes, Took took) {
   {
     MutexLock lock(mutex_);
-    if (started_.insert(driver).second) return kWithoutStart * seconds;
+    if (started_.insert(driver).second) return kWithoutStart * took.seconds;
   }
   const TimeFit known = model_.fit(kBuilding, device);
-  if (known.empty() || seconds > kCached * known.predict(static_cast<double>(bytes))) {
-    model_.add(kBuilding, device, bytes, seconds, "builds of programs");
+  const double once_more = known.predict(static_cast<double>(bytes));
+  if (known.empty() || took.seconds > kCached * once_more) {
+    model_.add(kBuilding, device, bytes, took.seconds, "builds of programs");
   }
-  return seconds;
+  // Those of several devices at once wait for each other, and are no longer for that.
+  if (!known.empty() && took.own <= kCached * once_more) {
+    model_.add(kFinding, device, bytes, took.own, "programs found on disk");
+  }
+  return took.seconds;
 }
 
 double BuildTimes::expected(uint32_t device, uint64_t bytes, double known) {
   const TimeFit learned = model_.fit(kBuilding, device);
   const auto size = static_cast<double>(bytes);
-  return learned.empty() || !learned.reliable(size) ? known
-                                                    : std::min(known, learned.predict(size));
+  if (learned.empty() || !learned.reliable(size)) return known;
+  const double anew = learned.predict(size);
+  if (known > kCached * anew) return std::min(known, anew);
+  const TimeFit finding = model_.fit(kFinding, device);
+  return finding.empty() || !finding.reliable(size) ? known
+                                                    : std::max(known, finding.predict(size));
 }
 
 double BuildTimes::expected_anew(uint32_t device, uint64_t bytes, double known) {

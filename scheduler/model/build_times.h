@@ -15,14 +15,18 @@ namespace tutti::scheduler {
 class BuildTimes {
  public:
   explicit BuildTimes(PerformanceModel& model) : model_(model) {}
-  /// `driver` has built `bytes` of sources for the device in `seconds`. Returns the seconds that
-  /// the same is expected to take once more by this alone: the first build of a driver in a process
-  /// includes its start (PoCL's LLVM takes four times as long as a program), and nothing is learned
-  /// from it.
-  double note(uint32_t device, const std::string& driver, uint64_t bytes, double seconds);
+  /// What a build took: by the clock, and of the thread's processor, which waits for no other one.
+  struct Took {
+    double seconds = 0, own = 0;
+  };
+  /// `driver` has built `bytes` of sources for the device. Returns the seconds that the same is
+  /// expected to take once more by this alone: the first build of a driver in a process includes
+  /// its start (PoCL's LLVM takes four times as long as a program), and nothing is learned from it.
+  double note(uint32_t device, const std::string& driver, uint64_t bytes, Took took);
   /// Seconds that a build is expected to take, where another one of the same program was expected
-  /// to take `known` seconds by itself. Less where builds have proved shorter; what a vendor's
-  /// cache holds is told by `known`.
+  /// to take `known` seconds by itself. Less where builds have proved shorter; that a vendor's
+  /// cache holds the program is told by `known`, and what finding it takes by those that were
+  /// found.
   double expected(uint32_t device, uint64_t bytes, double known);
   /// The same where the vendor's cache does not hold it, whatever it holds of that other one.
   double expected_anew(uint32_t device, uint64_t bytes, double known);

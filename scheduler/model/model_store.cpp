@@ -218,7 +218,7 @@ std::vector<double> ModelStore::ratios(const std::string& device, const std::str
   Statement statement(database_.get(),
                       "SELECT a.speed / b.speed FROM fits a JOIN fits b ON a.kernel = b.kernel"
                       " WHERE a.device=? AND b.device=? AND a.speed > 0 AND b.speed > 0"
-                      " AND a.kernel NOT IN (1, 2, 3) LIMIT 1000");
+                      " AND a.kernel NOT IN (1, 2, 3, 4) LIMIT 1000");
   statement.bind(device);
   statement.bind(other);
   std::vector<double> result;

@@ -174,7 +174,7 @@ std::optional<double> PerformanceModel::ratio(uint32_t device, uint32_t other) {
     if (ModelStore* file = store()) ratios = file->ratios(devices_[device], devices_[other]);
   }
   for (const auto& [key, known] : histories_) {
-    if (key.device != device || known.samples == 0 || key.kernel <= kBuilding) continue;
+    if (key.device != device || known.samples == 0 || key.kernel <= kFinding) continue;
     const auto there = histories_.find({key.kernel, other});
     if (there == histories_.end() || there->second.samples == 0) continue;
     ratios.push_back(known.fit.speed() / there->second.fit.speed());

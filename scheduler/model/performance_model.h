@@ -23,8 +23,9 @@ namespace tutti::scheduler {
 /// Transfers between the host's copy and a device, remembered like kernels; their size is bytes.
 inline constexpr uint64_t kToDevice = 1;
 inline constexpr uint64_t kFromDevice = 2;
-/// Likewise builds of programs (BuildTimes); their size is bytes of sources.
-inline constexpr uint64_t kBuilding = 3;
+/// Likewise builds of programs (BuildTimes); their size is bytes of sources. And those that a
+/// vendor found on disk.
+inline constexpr uint64_t kBuilding = 3, kFinding = 4;
 
 class PerformanceModel {
  public:

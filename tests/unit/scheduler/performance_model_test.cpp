@@ -402,16 +402,29 @@ TEST_F(ModelStoreTest, ClearForgetsEverything) {
 TEST(BuildTimes, ADriversStartIsNoPartOfFurtherBuilds) {
   PerformanceModel model;
   BuildTimes builds(model);
-  EXPECT_DOUBLE_EQ(builds.note(0, "one", 4000, 0.36), 0.09);  // with the start
-  EXPECT_DOUBLE_EQ(builds.expected(0, 4000, 0.09), 0.09);     // nothing is learned of it
-  EXPECT_DOUBLE_EQ(builds.note(0, "other", 4000, 0.36), 0.09);
-  EXPECT_DOUBLE_EQ(builds.note(0, "one", 4000, 0.08), 0.08);
+  EXPECT_DOUBLE_EQ(builds.note(0, "one", 4000, {0.36, 0.36}), 0.09);  // with the start
+  EXPECT_DOUBLE_EQ(builds.expected(0, 4000, 0.09), 0.09);             // nothing is learned of it
+  EXPECT_DOUBLE_EQ(builds.note(0, "other", 4000, {0.36, 0.36}), 0.09);
+  EXPECT_DOUBLE_EQ(builds.note(0, "one", 4000, {0.08, 0.08}), 0.08);
   EXPECT_NEAR(builds.expected(0, 4000, 0.36), 0.08, 1e-6);
   EXPECT_NEAR(builds.expected(0, 2000, 0.36), 0.04, 1e-6);
-  EXPECT_NEAR(builds.expected(0, 4000, 0.01), 0.01, 1e-6);  // a vendor's cache has it
-  builds.note(0, "one", 4000, 0.005);                       // found in a cache
-  EXPECT_NEAR(builds.expected(0, 4000, 0.36), 0.08, 1e-6);
   EXPECT_DOUBLE_EQ(builds.expected(1, 4000, 0.2), 0.2);
+}
+
+TEST(BuildTimes, WhatAVendorFindsOnDiskTakesWhatFindingHasTaken) {
+  PerformanceModel model;
+  BuildTimes builds(model);
+  builds.note(0, "one", 4000, {0.36, 0.36});
+  builds.note(0, "one", 4000, {0.08, 0.08});
+  EXPECT_NEAR(builds.expected(0, 4000, 0.01), 0.01, 1e-6);  // found, and nothing is known of that
+  builds.note(0, "one", 4000, {0.015, 0.015});
+  EXPECT_NEAR(builds.expected(0, 4000, 0.36), 0.08, 1e-6) << "one that is not found";
+  EXPECT_NEAR(builds.expected(0, 4000, 0.001), 0.015, 1e-6);
+  EXPECT_NEAR(builds.expected(0, 4000, 0.018), 0.018, 1e-6) << "this one takes longer";
+  EXPECT_NEAR(builds.expected_anew(0, 4000, 0.001), 0.08, 1e-6);
+  // Several at once wait for each other: that is no part of any of them.
+  for (int i = 0; i < 50; ++i) builds.note(0, "one", 4000, {0.5, 0.015});
+  EXPECT_NEAR(builds.expected(0, 4000, 0.001), 0.015, 1e-6);
 }
 
 }  // namespace
