@@ -38,14 +38,17 @@ bool rewritten(const ProgramTexts::Unit& unit, KernelVariant variant) {
   return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
 }
 
+bool of_one_kind(const std::string& kind, const std::string& other) {
+  return !kind.empty() && kind == other;
+}
+
 bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& other) {
-  return !traits.binary_kind.empty() && traits.binary_kind == other.binary_kind;
+  return of_one_kind(traits.binary_kind, other.binary_kind);
 }
 
 /// Whether it has next to nothing to build once the other one has built.
 bool gets(const backends::DeviceTraits& traits, const backends::DeviceTraits& other) {
-  return loads(traits, other) ||
-         (!traits.build_kind.empty() && traits.build_kind == other.build_kind);
+  return loads(traits, other) || of_one_kind(traits.build_kind, other.build_kind);
 }
 
 }  // namespace

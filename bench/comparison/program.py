@@ -3,7 +3,6 @@
 best one for it, and behind Tutti."""
 
 import dataclasses
-import signal
 import time
 from statistics import median
 
@@ -32,20 +31,6 @@ def times_of(configuration, kernel):
     if samples.failure is not None:
         raise Failed(f"{configuration.name}: {samples.failure}")
     return slower.settled({time: {"all": getattr(samples, time)} for time in slower.TIMES})
-
-
-def measure_each(kernels, measure):
-    """Calls measure(kernel) for each. An interrupt, or SIGTERM, ends that: what was measured before
-    counts. Returns a line that says so, or None."""
-    done = 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        for kernel in kernels:
-            measure(kernel)
-            done += 1
-    except KeyboardInterrupt:
-        return f"Interrupted: {done} of {len(kernels)} were measured."
-    return None
 
 
 class Program:

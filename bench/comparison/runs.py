@@ -5,6 +5,7 @@ one environment of tutti-bench."""
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,32 @@ FRONT_PLATFORMS = ("Tutti", "SOCL")
 
 class UsageError(Exception):
     """The text is for the user."""
+
+
+def measure_each(programs, measure):
+    """Calls measure(program) for each. An interrupt, or SIGTERM, ends that: what was measured before
+    counts. Returns a line that says so, or None."""
+    done = 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for program in programs:
+            measure(program)
+            done += 1
+    except KeyboardInterrupt:
+        return f"Interrupted: {done} of {len(programs)} were measured."
+    return None
+
+
+def heading(devices, load, interrupted):
+    """What stands above a table: the devices, and what its reader has to know. `load`: the average
+    before the first run; `interrupted`: of measure_each()."""
+    lines = [f"device {device.index}: {device.name} ({device.platform})" for device in devices]
+    if load > 0.5:
+        lines.append(f"Others were computing: the load average was {load:.1f} before the first run, "
+                     f"on {os.cpu_count()} cores. The figures are not worth much.")
+    if interrupted:
+        lines.append(interrupted)
+    return "\n".join(lines) + "\n\n"
 
 
 @dataclasses.dataclass

@@ -25,7 +25,7 @@ def expect(condition, message):
 
 def check_arithmetic(folder):
     sys.path.insert(0, folder)
-    from comparison import program, slower
+    from comparison import runs, slower
 
     # An interrupt ends it, and what was measured counts.
     seen = []
@@ -35,8 +35,8 @@ def check_arithmetic(folder):
             os.kill(os.getpid(), signal.SIGTERM)
         seen.append(kernel)
 
-    expect(program.measure_each(["a"], measure) is None, "all measured")
-    expect(program.measure_each(["c", "b", "d"], measure) == "Interrupted: 1 of 3 were measured." and
+    expect(runs.measure_each(["a"], measure) is None, "all measured")
+    expect(runs.measure_each(["c", "b", "d"], measure) == "Interrupted: 1 of 3 were measured." and
            seen == ["a", "c"], f"interrupted behind {seen}")
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
