@@ -30,6 +30,7 @@ std::atomic<uint32_t> hooks{0};  // that run
 std::atomic<bool> in_child{false};
 
 thread_local bool holds_now = false;  // counted in `holds`
+thread_local bool in_application_code = false;
 
 struct Exit {
   Mutex mutex;
@@ -144,11 +145,15 @@ ExitHold::~ExitHold() {
   if (outermost_ && std::exchange(holds_now, false)) end_hold();
 }
 
-ApplicationCode::ApplicationCode() : held_(std::exchange(holds_now, false)) {
+ApplicationCode::ApplicationCode()
+    : held_(std::exchange(holds_now, false)), outer_(std::exchange(in_application_code, true)) {
   if (held_) end_hold();
 }
 
+bool ApplicationCode::runs_in_this_thread() { return in_application_code; }
+
 ApplicationCode::~ApplicationCode() {
+  in_application_code = outer_;
   if (held_) holds_now = begin_hold();
 }
 

@@ -56,8 +56,11 @@ class ApplicationCode {
   ApplicationCode(const ApplicationCode&) = delete;
   ApplicationCode& operator=(const ApplicationCode&) = delete;
 
+  static bool runs_in_this_thread();
+
  private:
-  const bool held_;
+  const bool held_;   // the thread's exit hold, which goes on afterwards
+  const bool outer_;  // there is one around it
 };
 
 }  // namespace tutti

@@ -24,7 +24,7 @@ Expectation LaunchBatches::joined(const KernelWork& work, const KernelPlan& plan
 }
 
 Expectation LaunchBatches::repeated(const Node& batch, LaunchBatch::Kind& kind) {
-  constexpr double kLittleSeconds = 10e-6;
+  constexpr double kLittleSeconds = kSplitSeconds / 2;  // nobody decides otherwise for it
   const KernelPlan& plan = *kind.plan;
   if (parts_.summary.enabled()) parts_.summary.launched_whole(kind.work, plan, plan.backend);
   const uint32_t launches = ++kind.unexpected;

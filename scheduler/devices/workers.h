@@ -4,6 +4,9 @@
 // each runs its tasks in order and is started by its first one. Thread-safe.
 #pragma once
 
+#include <CL/cl.h>
+
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -67,7 +70,10 @@ class Workers {
   Worker& native() { return native_; }
   /// Commands that wait for room in a device's memory.
   Worker& memory() { return memory_; }
-  Worker& callbacks() { return callbacks_; }
+  /// An application's callback with what it is to hear, in a thread for that alone.
+  void call_back(std::function<void(cl_int)> callback, cl_int status);
+  /// What becomes of an exception that a callback has thrown.
+  static void callback_failed(const Error& why);
   Worker& device(uint32_t backend) { return *devices_[backend]; }
 
  private:

@@ -335,6 +335,18 @@ void CommandEnds::look_closely(const Ref<Node>& command) {
   command->exact_uses = uses_of(*work, &*plan);
 }
 
+void CommandEnds::add_callback(const Ref<Node>& command, cl_int type, Command::Callback callback) {
+  const auto status = log_.add_callback(command, type, callback);
+  if (!status) return;
+  const bool here = command->direct.load(std::memory_order_acquire) &&
+                    parts_.backends.traits(command->backend).synchronous &&
+                    !ApplicationCode::runs_in_this_thread();
+  if (!here) return parts_.workers.call_back(std::move(callback), *status);
+  if (const Status called = guarded([&] { callback(*status); }); !called) {
+    Workers::callback_failed(called.error());
+  }
+}
+
 void CommandEnds::watch(const Ref<Node>& command) {
   // Watched, so it is no open batch any more.
   // It is in the vendor's hands, and ends only with what is there.

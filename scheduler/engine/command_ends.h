@@ -47,9 +47,10 @@ class CommandEnds final : public NodeOwner {
   /// With it end those before it in its stream that the vendor knows to have ended: nobody may ever
   /// ask for them.
   void finish_direct(const Ref<Node>& command, cl_int status) override;
-  void add_callback(const Ref<Node>& command, cl_int type, Command::Callback callback) override {
-    log_.add_callback(command, type, std::move(callback));
-  }
+  /// Where the command is that far already, and its device computes in the calling thread, the
+  /// callback comes in that, too, as its driver's do; but not within another one, or they would
+  /// pile up on the stack.
+  void add_callback(const Ref<Node>& command, cl_int type, Command::Callback callback) override;
   VendorClock& clock(uint32_t backend) override { return clocks_[backend]; }
 
   /// Direct commands of the stream that are known to have failed are finished, and with them those

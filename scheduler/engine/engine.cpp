@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "base/live_counters.h"
-#include "base/log.h"
 #include "base/memory_reserve.h"
 #include "base/printable.h"
 #include "scheduler/engine/intake.h"
@@ -55,12 +54,7 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   void ready(Ref<Node> command) override { conductor.ready(command); }
   void watch(Ref<Node> command) override { ends.watch(command); }
   void call_back(Command::Callback callback, cl_int status) override {
-    // Where there is no thread for it, in this one: somebody may wait for what it does.
-    workers.callbacks().post_or_run([callback = std::move(callback), status] { callback(status); },
-                                    [](const Error& why) {
-                                      tutti::log(LogLevel::kError, "a callback has failed: {}",
-                                                 why.message);
-                                    });
+    workers.call_back(std::move(callback), status);
   }
 
   // MemoryRoom::Others

@@ -529,23 +529,20 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
   }
 }
 
-void CommandLog::add_callback(const Ref<Node>& command, cl_int type, Command::Callback callback) {
+std::optional<cl_int> CommandLog::add_callback(const Ref<Node>& command, cl_int type,
+                                               Command::Callback& callback) {
   bool watch = false;
   {
     MutexLock lock(mutex_);
     const cl_int status = command->shown_status.load(std::memory_order_relaxed);
-    const bool reached = command->state == Node::State::kDone || status <= type;
-    if (!reached) {
-      command->callbacks.push_back({type, std::move(callback)});
-      watch = command->state == Node::State::kDirect && !command->watched;
-      command->watched |= watch;
-    } else {
-      type = command->state == Node::State::kDone && status < 0 ? status : type;
-    }
-    if (!reached) callback = nullptr;
+    const bool done = command->state == Node::State::kDone;
+    if (done || status <= type) return done && status < 0 ? status : type;
+    command->callbacks.push_back({type, std::move(callback)});
+    watch = command->state == Node::State::kDirect && !command->watched;
+    command->watched |= watch;
   }
   if (watch) sink_.watch(command);
-  if (callback) sink_.call_back(std::move(callback), type);
+  return std::nullopt;
 }
 
 Ref<Node> CommandLog::oldest_direct(Stream& stream) {

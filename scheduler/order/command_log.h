@@ -190,8 +190,10 @@ class CommandLog {
   /// command; later calls do nothing. Walks a list: long chains do not use stack.
   void finish(const Ref<Node>& command, cl_int status) TUTTI_EXCLUDES(mutex_);
 
-  void add_callback(const Ref<Node>& command, cl_int type, Command::Callback callback)
-      TUTTI_EXCLUDES(mutex_);
+  /// Takes the callback, for when the command's status is `type` or past that. Where it is already,
+  /// leaves it alone, and returns what to call it back with now.
+  std::optional<cl_int> add_callback(const Ref<Node>& command, cl_int type,
+                                     Command::Callback& callback) TUTTI_EXCLUDES(mutex_);
 
   /// A stream's oldest command that is not known to be done, if it is a direct one; else null.
   Ref<Node> oldest_direct(Stream& stream) TUTTI_REQUIRES(mutex_);

@@ -126,18 +126,21 @@ TEST_F(CommandLogTest, ACommandEndsOnce) {
 
 TEST_F(CommandLogTest, CallbacksHearWhatTheyAskedForAndFailuresAtOnce) {
   std::vector<cl_int> heard;
-  const auto note = [&heard](cl_int status) { heard.push_back(status); };
+  const auto add = [&](const Ref<Node>& to, cl_int type) {
+    Command::Callback note = [&heard](cl_int status) { heard.push_back(status); };
+    if (const auto now = log.add_callback(to, type, note)) note(*now);
+  };
   const auto a = command(), b = command();
   EXPECT_TRUE(enqueue(*in_order, a));
-  log.add_callback(a, CL_COMPLETE, note);
-  log.add_callback(a, CL_RUNNING, note);
+  add(a, CL_COMPLETE);
+  add(a, CL_RUNNING);
   finish(a, CL_COMPLETE);
   EXPECT_EQ(heard, (std::vector<cl_int>{CL_RUNNING, CL_COMPLETE}));
   heard.clear();
   EXPECT_TRUE(enqueue(*in_order, b));
-  log.add_callback(b, CL_RUNNING, note);
+  add(b, CL_RUNNING);
   finish(b, CL_OUT_OF_RESOURCES);
-  log.add_callback(b, CL_COMPLETE, note);
+  add(b, CL_COMPLETE);
   EXPECT_EQ(heard, (std::vector<cl_int>{CL_OUT_OF_RESOURCES, CL_OUT_OF_RESOURCES}));
 }
 

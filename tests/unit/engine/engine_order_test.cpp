@@ -2,7 +2,9 @@
 // The dependency graph: chains, user events, failures, callbacks, times.
 #include <atomic>
 #include <future>
+#include <thread>
 
+#include "base/process_exit.h"
 #include "engine_fixture.h"
 
 namespace tutti::testing {
@@ -113,6 +115,28 @@ TEST_F(EngineOrder, CallbacksComeOnceWithTheRightStatus) {
     command->add_callback(CL_COMPLETE, [&](cl_int status) { late.set_value(status); });
     EXPECT_EQ(late.get_future().get(), CL_COMPLETE);
     EXPECT_TRUE(engine->finish(*stream));
+    stream = nullptr;
+    engine.reset();
+  }
+}
+
+TEST_F(EngineOrder, WhatHasEndedCallsBackInTheCallingThreadWhereItsDriverDoes) {
+  for (const char* device : {"c", "h"}) {
+    start(device, SplitMode::kNever);
+    auto stream = engine->create_stream({});
+    auto in = buffer(1), out = buffer(0);
+    auto command = *enqueue(*stream, map_kernel(in, out, 1));
+    ASSERT_TRUE(engine->finish(*stream));
+    std::promise<std::thread::id> outer, inner;
+    command->add_callback(CL_COMPLETE, [&](cl_int) {
+      const ApplicationCode code;
+      command->add_callback(CL_COMPLETE,
+                            [&](cl_int) { inner.set_value(std::this_thread::get_id()); });
+      outer.set_value(std::this_thread::get_id());
+    });
+    const bool here = outer.get_future().get() == std::this_thread::get_id();
+    EXPECT_EQ(here, set->traits(0).synchronous) << device;
+    EXPECT_NE(inner.get_future().get(), std::this_thread::get_id()) << device;
     stream = nullptr;
     engine.reset();
   }
