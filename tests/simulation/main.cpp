@@ -69,7 +69,7 @@ struct Report {
   Verdict verdict = Verdict::kCrash;
   bool faulty = false;
   uint64_t steps = 0, digest = 0;
-  char world[400] = {}, text[400] = {};
+  char world[450] = {}, text[400] = {};
 };
 
 template <size_t kSize>

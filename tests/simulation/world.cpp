@@ -14,6 +14,7 @@ namespace {
 using namespace scheduler;
 using testing::FakeBackend;
 using testing::FakeKernel;
+using testing::FakeKind;
 
 /// A kernel as the module of a bounded device gives it.
 class BoundedFakeKernel final : public FakeKernel {
@@ -40,14 +41,20 @@ std::string formatted(const char* format, va_list list) {
 }  // namespace
 
 World::World() {
-  constexpr char kKinds[] = "ddddhhhhgcsepa";
-  for (uint64_t left = 1 + draw(3); left > 0; --left) devices_ += kKinds[draw(sizeof kKinds - 1)];
+  using enum FakeKind;
+  // Plain ones are drawn most often.
+  constexpr FakeKind kKinds[] = {kOwnMemory,  kOwnMemory,  kOwnMemory,  kOwnMemory,   kSharesHost,
+                                 kSharesHost, kSharesHost, kSharesHost, kCostlyTimes, kSynchronous,
+                                 kSerial,     kReadsAhead, kPins,       kHostAtomics};
+  for (uint64_t left = 1 + draw(3); left > 0; --left) {
+    devices_.push_back(kKinds[draw(std::size(kKinds))]);
+  }
   if (draw(5) == 0) deadline_ns = uint64_t{1'000'000} << draw(4);
   faults.draw(static_cast<uint32_t>(devices_.size()), deadline_ns);
   little_memory_ = draw(8) == 0;
   const auto most_bytes = static_cast<int64_t>((1 + draw(4)) * kBufferBytes);
   std::vector<std::unique_ptr<backends::Backend>> list;
-  for (const char kind : devices_) {
+  for (const FakeKind kind : devices_) {
     const auto number = static_cast<uint32_t>(list.size());
     auto fake = std::make_unique<FakeBackend>(number, kind);
     fakes_.push_back(fake.get());
@@ -98,7 +105,8 @@ World::World() {
 }
 
 std::string World::text() const {
-  std::string text = devices_ + ", " + settings_ + ", " + std::to_string(programs) + " program(s)";
+  std::string text =
+      to_string(devices_) + ", " + settings_ + ", " + std::to_string(programs) + " program(s)";
   if (deadline_ns > 0) text += ", deadline " + std::to_string(deadline_ns) + " ns";
   if (little_memory_) text += ", little memory";
   if (thread_fails) text += ", a thread fails";

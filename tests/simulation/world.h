@@ -62,7 +62,7 @@ class World {
   std::string first_wrong, first_told;
 
  private:
-  std::string devices_;
+  testing::FakeKinds devices_;
   std::string settings_;
   std::vector<testing::FakeBackend*> fakes_;
   bool little_memory_ = false;

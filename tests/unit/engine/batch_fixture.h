@@ -11,7 +11,8 @@ namespace tutti::testing {
 class BatchTest : public EngineTest {
  protected:
   /// Anew, on these devices, with nothing split: a stream, and no launch yet.
-  Ref<scheduler::Stream> begin(const char* devices, const scheduler::StreamOptions& options = {}) {
+  Ref<scheduler::Stream> begin(const FakeKinds& devices,
+                               const scheduler::StreamOptions& options = {}) {
     start(devices, SplitMode::kNever);
     kernel_.reset();
     again = 0;

@@ -21,8 +21,8 @@ class BufferUsesTest : public LogTest {
     EXPECT_EQ(found.changes, writes);
   }
 
-  FakeBackend& gpu = add_device(FakeBackend::kOwnMemory);
-  FakeBackend& cpu = add_device(FakeBackend::kSharesHostMemory);
+  FakeBackend& gpu = add_device(kOwnMemory);
+  FakeBackend& cpu = add_device(kSharesHost);
   Ref<LogicalBuffer> used = buffer();
   std::byte memory[kBytes] = {};
 };

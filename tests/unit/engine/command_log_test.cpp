@@ -61,7 +61,7 @@ class CommandLogTest : public LogTest {
     log.set_direct(*direct, 0, std::move(completion));
   }
 
-  FakeBackend& device = add_device(FakeBackend::kSharesHostMemory);
+  FakeBackend& device = add_device(kSharesHost);
   std::deque<Ref<Node>> left;  // that has been enqueued, and not finished by the test
   Ref<Stream> in_order = stream({});
   Ref<Stream> out_of_order = stream({.out_of_order = true});

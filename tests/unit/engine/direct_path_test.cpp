@@ -42,8 +42,8 @@ class DirectPathTest : public LogTest {
     return buffer->valid_places(0, kBytes) == place_bit(buffer->place_on(backend));
   }
 
-  FakeBackend& gpu = add_device(FakeBackend::kOwnMemory);
-  FakeBackend& other_gpu = add_device(FakeBackend::kOwnMemory);
+  FakeBackend& gpu = add_device(kOwnMemory);
+  FakeBackend& other_gpu = add_device(kOwnMemory);
   DirectPath direct{set()};
   Ref<Stream> in_order = stream({});
   Ref<LogicalBuffer> in = buffer(), out = buffer();

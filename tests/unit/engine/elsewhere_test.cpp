@@ -19,7 +19,7 @@ using namespace scheduler;
 
 class Elsewhere : public EngineTest {
  protected:
-  void begin(const char* devices, SplitMode split) {
+  void begin(const FakeKinds& devices, SplitMode split) {
     start(devices, split);
     stream = engine->create_stream({});
   }
@@ -28,10 +28,16 @@ class Elsewhere : public EngineTest {
 };
 
 TEST_F(Elsewhere, APackageThatFailsWhileItRuns) {
-  for (const char* devices : {"dd", "hh", "hd", "gg", "ss", "cc", "ddd"}) {
-    for (size_t failing = 0; failing < std::string(devices).size(); ++failing) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSerial, kSerial},
+                                                         {kSynchronous, kSynchronous},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory}}) {
+    for (size_t failing = 0; failing < devices.size(); ++failing) {
       for (const int times : {1, 1 << 20}) {
-        SCOPED_TRACE(std::string(devices) + ", " + std::to_string(failing));
+        SCOPED_TRACE(to_string(devices) + ", " + std::to_string(failing));
         begin(devices, SplitMode::kForce);
         auto a = buffer(2), b = buffer(5), c = buffer(7);
         fakes[failing]->fail_launches = times;
@@ -50,9 +56,12 @@ TEST_F(Elsewhere, APackageThatFailsWhileItRuns) {
 }
 
 TEST_F(Elsewhere, WhatIsOverwrittenIsCopiedFirstOnADeviceThatHasFailed) {
-  for (const char* devices : {"dd", "hh", "hd", "dh"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kOwnMemory, kSharesHost}}) {
     for (size_t failing = 0; failing < 2; ++failing) {
-      SCOPED_TRACE(std::string(devices) + ", " + std::to_string(failing));
+      SCOPED_TRACE(to_string(devices) + ", " + std::to_string(failing));
       begin(devices, SplitMode::kForce);
       auto a = buffer(2), b = buffer(5);
       fakes[failing]->fail_launches = 1;
@@ -76,9 +85,12 @@ TEST_F(Elsewhere, WhatIsOverwrittenIsCopiedFirstOnADeviceThatHasFailed) {
 }
 
 TEST_F(Elsewhere, ADeviceThatRefusesWholeLaunches) {
-  for (const char* devices : {"dd", "hh", "cc", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kSynchronous, kSynchronous},
+                                                         {kSharesHost, kOwnMemory}}) {
     for (size_t failing = 0; failing < 2; ++failing) {
-      SCOPED_TRACE(std::string(devices) + ", " + std::to_string(failing));
+      SCOPED_TRACE(to_string(devices) + ", " + std::to_string(failing));
       begin(devices, SplitMode::kNever);
       auto a = buffer(2), b = buffer(5), c = buffer(5);
       fakes[failing]->refuse_launches = 1 << 20;
@@ -97,9 +109,13 @@ TEST_F(Elsewhere, ADeviceThatRefusesWholeLaunches) {
 }
 
 TEST_F(Elsewhere, AWholeLaunchThatFailsInTheVendorsQueue) {
-  for (const char* devices : {"dd", "hh", "gg", "ss", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSerial, kSerial},
+                                                         {kSharesHost, kOwnMemory}}) {
     for (const bool in_place : {false, true}) {
-      SCOPED_TRACE(std::string(devices) + (in_place ? ", in place" : ""));
+      SCOPED_TRACE(to_string(devices) + (in_place ? ", in place" : ""));
       begin(devices, SplitMode::kNever);
       auto a = buffer(2), b = buffer(5);
       // Then the host's copy has no longer what is needed.
@@ -128,12 +144,16 @@ TEST_F(Elsewhere, AWholeLaunchThatFailsInTheVendorsQueue) {
 
 // What it has computed of the launch lies there alone, and what that needs is elsewhere.
 TEST_F(Elsewhere, ADeviceThatIsLostWhileItComputes) {
-  for (const char* devices : {"dd", "hd", "gg", "ss", "ddd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSerial, kSerial},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory}}) {
     for (const auto form :
          {KernelForm::kMap, KernelForm::kSparse, KernelForm::kScatter, KernelForm::kCount}) {
       for (const bool in_place : {false, true}) {
         if (in_place && form != KernelForm::kMap) continue;
-        SCOPED_TRACE(std::string(devices) + ", " + std::to_string(static_cast<int>(form)) +
+        SCOPED_TRACE(to_string(devices) + ", " + std::to_string(static_cast<int>(form)) +
                      (in_place ? ", in place" : ""));
         bool after_package = false;
         for (int round = 0; round < 200 && !after_package; ++round) {
@@ -169,10 +189,12 @@ TEST_F(Elsewhere, ADeviceThatIsLostWhileItComputes) {
 
 // Of what the others have changed in copies, and it has too.
 TEST_F(Elsewhere, ADeviceThatIsLostWhileResultsAreMerged) {
-  for (const char* devices : {"dd", "hd", "ddd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory}}) {
     for (const auto form : {KernelForm::kScatter, KernelForm::kCount}) {
       for (int last = 1; last <= 6; ++last) {
-        SCOPED_TRACE(std::string(devices) + ", " + std::to_string(static_cast<int>(form)) + ", " +
+        SCOPED_TRACE(to_string(devices) + ", " + std::to_string(static_cast<int>(form)) + ", " +
                      std::to_string(last));
         begin(devices, SplitMode::kForce);
         auto reads = std::make_shared<std::atomic<int>>(0);
@@ -203,9 +225,10 @@ TEST_F(Elsewhere, ADeviceThatIsLostWhileResultsAreMerged) {
 }
 
 TEST_F(Elsewhere, AnImageThatADeviceFailsToTakeOrToGive) {
-  for (const char* devices : {"dd", "hh"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory, kOwnMemory}, {kSharesHost, kSharesHost}}) {
     for (const FakeCall failing : {FakeCall::kWrite, FakeCall::kRead}) {
-      SCOPED_TRACE(std::string(devices) + ", " + std::to_string(static_cast<int>(failing)));
+      SCOPED_TRACE(to_string(devices) + ", " + std::to_string(static_cast<int>(failing)));
       begin(devices, SplitMode::kNever);
       const auto made = image({32, 32, 1});
       ASSERT_TRUE(made->device_memory(0));
@@ -241,10 +264,13 @@ TEST_F(Elsewhere, AnImageThatADeviceFailsToTakeOrToGive) {
 // The same bytes are written once more; what lies between them is as it was.
 TEST_F(Elsewhere, WhatALaunchDoesNotReadItMayWriteAgain) {
   for (const auto split : {SplitMode::kNever, SplitMode::kForce}) {
-    for (const char* devices : {"hh", "dd", "hd", "gg"}) {
+    for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost, kSharesHost},
+                                                           {kOwnMemory, kOwnMemory},
+                                                           {kSharesHost, kOwnMemory},
+                                                           {kCostlyTimes, kCostlyTimes}}) {
       for (const auto form : {KernelForm::kSparse, KernelForm::kScatter}) {
         for (size_t failing = 0; failing < 2; ++failing) {
-          SCOPED_TRACE(std::string(devices) + ", " + std::to_string(static_cast<int>(form)) + ", " +
+          SCOPED_TRACE(to_string(devices) + ", " + std::to_string(static_cast<int>(form)) + ", " +
                        std::to_string(failing));
           begin(devices, split);
           auto a = buffer(3), b = buffer(5);
@@ -271,9 +297,12 @@ TEST_F(Elsewhere, WhatALaunchDoesNotReadItMayWriteAgain) {
 
 // A blocking read, which was given to the vendor behind the launch, is made once more.
 TEST_F(Elsewhere, WhatIsReadBehindALaunchThatFails) {
-  for (const char* devices : {"dd", "hh", "gg", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory}}) {
     for (const bool observed : {false, true}) {
-      SCOPED_TRACE(std::string(devices) + (observed ? ", observed" : ""));
+      SCOPED_TRACE(to_string(devices) + (observed ? ", observed" : ""));
       begin(devices, SplitMode::kNever);
       auto a = buffer(2), b = buffer(5);
       ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
@@ -294,9 +323,12 @@ TEST_F(Elsewhere, WhatIsReadBehindALaunchThatFails) {
 
 // The host's copy has what was sent to the device for the launch, which computes in place.
 TEST_F(Elsewhere, WhatWasSentForALaunchIsSentElsewhere) {
-  for (const char* devices : {"dd", "gg", "ss", "ddd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSerial, kSerial},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory}}) {
     for (const bool lost : {false, true}) {
-      SCOPED_TRACE(std::string(devices) + (lost ? ", lost" : ""));
+      SCOPED_TRACE(to_string(devices) + (lost ? ", lost" : ""));
       begin(devices, SplitMode::kNever);
       auto b = buffer(5);
       for (auto* fake : fakes) {
@@ -322,7 +354,7 @@ TEST_F(Elsewhere, WhatWasSentForALaunchIsSentElsewhere) {
 }
 
 TEST_F(Elsewhere, ALostDeviceTakesNoPartAndWhatItAloneHeldHasFailed) {
-  begin("dd", SplitMode::kForce);
+  begin({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   auto a = buffer(2), b = buffer(5), c = buffer(7);
   const auto parts_on_second = [&] {
     const auto segments = b->segments(0, kBytes);
@@ -356,7 +388,11 @@ TEST_F(Elsewhere, ALostDeviceComesBackWithAContextOfItsOwn) {
   live::start(folder / "top");
   const live::Device* shown = live::device({1, CL_DEVICE_TYPE_GPU, "second", "", "", ""});
   ASSERT_NE(shown, nullptr);
-  for (const char* devices : {"dd", "hh", "hd", "gg", "dhd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kOwnMemory, kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     begin(devices, SplitMode::kForce);
     FakeBackend& device = *fakes[1];
@@ -414,7 +450,7 @@ TEST_F(Elsewhere, ALostDeviceComesBackWithAContextOfItsOwn) {
 }
 
 TEST_F(Elsewhere, TheSummaryNamesDevicesThatHaveFailed) {
-  begin("dd", SplitMode::kForce);
+  begin({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   auto a = buffer(2), b = buffer(5);
   fakes[1]->fail_launches = 1;
   for (int i = 0; i < 1000 && fakes[1]->fail_launches > 0; ++i) {
@@ -439,145 +475,6 @@ TEST_F(Elsewhere, TheSummaryNamesDevicesThatHaveFailed) {
   EXPECT_NE(summary.text().find("again\n"), std::string::npos) << summary.text();
   EXPECT_NE(summary.json().find("\"lost\": false"), std::string::npos) << summary.json();
   EXPECT_NE(summary.json().find("\"losses\": 1"), std::string::npos) << summary.json();
-}
-
-// ---- the health of devices, by a clock that stands still
-
-uint64_t time_ns = 0;
-uint64_t clock_of_test() { return time_ns; }
-
-TEST(DeviceHealth, IsLostWhenItFailsInARowAndInATrial) {
-  time_ns = 1;
-  int trials = 0, lost = 0;
-  bool renewals = false;  // trials are in a context of their own
-  Status trial;
-  DeviceHealth health(
-      [&](uint32_t, bool anew) {
-        ++trials;
-        EXPECT_EQ(anew, renewals);
-        return trial;
-      },
-      &clock_of_test);
-  std::vector<uint32_t> due;
-  health.set_hooks({.lost = [&](uint32_t, const Error&) { ++lost; },
-                    .due = [&](uint32_t backend) { due.push_back(backend); }});
-  const Error why{CL_OUT_OF_RESOURCES, "it fails"};
-  EXPECT_FALSE(health.suspect(1));
-  for (int i = 0; i < 2; ++i) health.note_failure(1, why);
-  EXPECT_TRUE(health.suspect(1));
-  EXPECT_EQ(trials, 0);
-  health.note_failure(1, why);  // the third, but the trial finds it well
-  EXPECT_EQ(trials, 1);
-  EXPECT_EQ(health.lost(), 0u);
-  health.note_success(1);
-  trial = fail(CL_OUT_OF_RESOURCES, "in the trial, too");
-  for (int i = 0; i < 2; ++i) health.note_failure(1, why);
-  EXPECT_EQ(health.lost(), 0u);
-  health.note_failure(1, why);
-  EXPECT_EQ(health.lost(), backend_bit(1));
-  EXPECT_EQ(lost, 1);
-  EXPECT_EQ(health.usable(0b111), 0b101u);
-  EXPECT_EQ(health.usable(0b010), 0b010u);  // there is nothing else
-  EXPECT_TRUE(due.empty());
-  // After a second it is tried, once; then after two.
-  time_ns += 1'000'000'000;
-  health.usable(0b111);
-  health.usable(0b111);
-  ASSERT_EQ(due, std::vector<uint32_t>{1});
-  renewals = true;
-  health.retry(1);
-  EXPECT_EQ(health.lost(), backend_bit(1));
-  time_ns += 1'999'999'999;
-  health.usable(0b111);
-  EXPECT_EQ(due.size(), 1u);
-  time_ns += 1;
-  health.usable(0b111);
-  EXPECT_EQ(due.size(), 2u);
-  trial = {};
-  health.retry(1);
-  EXPECT_EQ(health.lost(), 0u);
-  EXPECT_EQ(health.usable(0b111), 0b111u);
-  EXPECT_EQ(health.losses(1).count, 1u);
-  EXPECT_EQ(health.losses(1).ns, 3'000'000'000u);
-  // Lost again before it is trusted: it waits longer.
-  renewals = false;
-  trial = fail(CL_OUT_OF_RESOURCES, "again");
-  for (int i = 0; i < 3; ++i) health.note_failure(1, why);
-  EXPECT_EQ(health.lost(), backend_bit(1));
-  time_ns += 3'999'999'999;
-  health.usable(0b111);
-  EXPECT_EQ(due.size(), 2u);
-  time_ns += 1;
-  health.usable(0b111);
-  EXPECT_EQ(due.size(), 3u);
-  EXPECT_EQ(health.losses(1).count, 2u);
-}
-
-TEST(DeviceHealth, IsTriedAtOnceWhereItAloneHasWhatCannotBeHad) {
-  time_ns = 1;
-  int lost = 0;
-  Status trial;
-  DeviceHealth health([&](uint32_t, bool) { return trial; }, &clock_of_test);
-  health.set_hooks({.lost = [&](uint32_t, const Error&) { ++lost; }});
-  const Error why{CL_OUT_OF_RESOURCES, "it fails"};
-  EXPECT_TRUE(health.confirm(1, why));
-  EXPECT_EQ(health.lost(), 0u);
-  trial = fail(CL_OUT_OF_RESOURCES, "in the trial, too");
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_FALSE(health.confirm(1, why));
-    EXPECT_EQ(health.lost(), backend_bit(1));
-    EXPECT_EQ(lost, 1);
-  }
-}
-
-TEST(DeviceHealth, TakesPartOnceNothingOfTheOldContextIsUsed) {
-  time_ns = 1;
-  int contexts = 0;
-  Status trial = fail(CL_OUT_OF_RESOURCES, "");
-  DeviceHealth health(
-      [&](uint32_t, bool anew) {
-        contexts += anew;
-        return trial;
-      },
-      &clock_of_test);
-  int due = 0, renewed = 0, back = 0;
-  health.set_hooks({.due = [&](uint32_t) { ++due; },
-                    .renewed = [&](uint32_t) { ++renewed; },
-                    .back = [&](uint32_t, uint64_t, uint64_t) { ++back; }});
-  health.note_failure(0, Error{CL_DEVICE_NOT_AVAILABLE, "gone"});
-  trial = {};
-  health.retry(0);
-  EXPECT_EQ(renewed, 1);
-  EXPECT_EQ(health.lost(), backend_bit(0));
-  health.ready(0, false);  // a buffer there is in use
-  EXPECT_EQ(health.lost(), backend_bit(0));
-  time_ns += 1'000'000'000;
-  health.usable(0b11);
-  EXPECT_EQ(due, 1);
-  health.retry(0);
-  EXPECT_EQ(contexts, 1);  // the one that it has
-  health.ready(0, true);
-  EXPECT_EQ(health.lost(), 0u);
-  EXPECT_EQ(back, 1);
-}
-
-TEST(DeviceHealth, SaysThatItIsLost) {
-  DeviceHealth health(
-      [](uint32_t, bool) -> Status { return fail(CL_DEVICE_NOT_AVAILABLE, "gone"); },
-      &clock_of_test);
-  health.note_failure(0, Error{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, ""});
-  EXPECT_EQ(health.lost(), 0u);
-  health.note_failure(0, Error{CL_DEVICE_NOT_AVAILABLE, "gone"});
-  EXPECT_EQ(health.lost(), backend_bit(0));
-}
-
-TEST(DeviceHealth, IsTrustedAgainAfterManySuccesses) {
-  DeviceHealth health([](uint32_t, bool) { return Status(); }, &clock_of_test);
-  health.note_failure(2, Error{CL_OUT_OF_RESOURCES, ""});
-  EXPECT_TRUE(health.any_suspect());
-  for (int i = 0; i < 1000 && health.suspect(2); ++i) health.note_success(2);
-  EXPECT_FALSE(health.suspect(2));
-  EXPECT_FALSE(health.any_suspect());
 }
 
 }  // namespace

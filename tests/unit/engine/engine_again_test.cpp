@@ -16,7 +16,7 @@ using namespace scheduler;
 class EngineAgain : public EngineTest {
  protected:
   /// Devices on which every launch is a brief one, as their vendors measure it.
-  void start(const std::string& devices, SplitMode split) {
+  void start(const FakeKinds& devices, SplitMode split) {
     EngineTest::start(devices, split);
     for (auto* fake : fakes) fake->measured_ns = 2000;
   }
@@ -56,7 +56,7 @@ class EngineAgain : public EngineTest {
 };
 
 TEST_F(EngineAgain, OnlyNumbersMayDiffer) {
-  start("g", SplitMode::kNever);
+  start({kCostlyTimes}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   const auto a = kernel(), b = kernel();
   const auto in = buffer(1), out = buffer(0), second = buffer(0);
@@ -78,7 +78,7 @@ TEST_F(EngineAgain, OnlyNumbersMayDiffer) {
 }
 
 TEST_F(EngineAgain, WhatOthersTouchIsLookedAt) {
-  start("dd", SplitMode::kNever);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({}), other = engine->create_stream({});
   const auto a = kernel();
   const auto in = buffer(1), out = buffer(0), far = buffer(5);
@@ -118,7 +118,7 @@ class BuiltOnOne final : public FakeKernel {
 
 // Each says nevertheless what it would have gained, had the other device been ready.
 TEST_F(EngineAgain, WhereOthersHaveYetToBuildTheProgramLaunchesRepeat) {
-  start("hh", SplitMode::kAuto);
+  start({kSharesHost, kSharesHost}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0);
   const auto known =
@@ -136,7 +136,7 @@ TEST_F(EngineAgain, WhereOthersHaveYetToBuildTheProgramLaunchesRepeat) {
 }
 
 TEST_F(EngineAgain, SmallLaunchesLeaveTheirArgumentsToTheApplication) {
-  start("d", SplitMode::kAuto);
+  start({kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   auto in = buffer(1), out = buffer(0);
   const auto a = kernel();
@@ -156,7 +156,7 @@ TEST_F(EngineAgain, SmallLaunchesLeaveTheirArgumentsToTheApplication) {
 }
 
 TEST_F(EngineAgain, ASmallLaunchThatFailsHasChangedNothing) {
-  start("d", SplitMode::kAuto);
+  start({kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   const auto a = kernel();
   EnqueueOptions options;
@@ -188,7 +188,7 @@ TEST_F(EngineAgain, ASmallLaunchThatFailsHasChangedNothing) {
 }
 
 TEST_F(EngineAgain, WhatIsWaitedForMayBeRepeated) {
-  start("gd", SplitMode::kNever);
+  start({kCostlyTimes, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({}), other = engine->create_stream({});
   const auto a = kernel();
   const auto in = buffer(1), out = buffer(0);
@@ -212,7 +212,7 @@ TEST_F(EngineAgain, WhatIsWaitedForMayBeRepeated) {
 }
 
 TEST_F(EngineAgain, OnlyWhatHasEndedWellRests) {
-  start("d", SplitMode::kAuto);
+  start({kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   const auto a = kernel();
   const auto in = buffer(1), out = buffer(0);
@@ -235,7 +235,7 @@ TEST_F(EngineAgain, OnlyWhatHasEndedWellRests) {
 }
 
 TEST_F(EngineAgain, WhatRestsKeepsNothingThatIsReleased) {
-  start("d", SplitMode::kAuto);
+  start({kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   const auto a = kernel();
   const auto in = buffer(1);
@@ -273,7 +273,10 @@ TEST_F(EngineAgain, WhatRestsKeepsNothingThatIsReleased) {
 }
 
 TEST_F(EngineAgain, SmallReadsGoBehindWhatTheyRead) {
-  for (const char* devices : {"g", "gd", "dh", "hh"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kCostlyTimes},
+                                                         {kCostlyTimes, kOwnMemory},
+                                                         {kOwnMemory, kSharesHost},
+                                                         {kSharesHost, kSharesHost}}) {
     start(devices, SplitMode::kNever);
     auto stream = engine->create_stream({}), other = engine->create_stream({});
     const auto a = kernel();
@@ -302,7 +305,7 @@ TEST_F(EngineAgain, SmallReadsGoBehindWhatTheyRead) {
 }
 
 TEST_F(EngineAgain, SmallReadsOfSeveralThreads) {
-  start("gd", SplitMode::kAuto);
+  start({kCostlyTimes, kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   const auto a = kernel();
   const auto in = buffer(1), out = buffer(0);
@@ -330,7 +333,7 @@ TEST_F(EngineAgain, SmallReadsOfSeveralThreads) {
 }
 
 TEST_F(EngineAgain, WhatHasAnEventIsOverWhenItIsRead) {
-  start("d", SplitMode::kNever);
+  start({kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0);
   for (uint32_t c = 0; c < 50; ++c) {
@@ -344,7 +347,7 @@ TEST_F(EngineAgain, WhatHasAnEventIsOverWhenItIsRead) {
 }
 
 TEST_F(EngineAgain, WhatNobodyAsksForDoesNotPileUp) {
-  start("d", SplitMode::kNever);
+  start({kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0);
   const auto a = kernel();
@@ -366,7 +369,7 @@ TEST_F(EngineAgain, WhatNobodyAsksForDoesNotPileUp) {
 }
 
 TEST_F(EngineAgain, OthersWaitForWhatIsBeingLaunched) {
-  start("gd", SplitMode::kNever);
+  start({kCostlyTimes, kOwnMemory}, SplitMode::kNever);
   // Each thread has a stream and a buffer; all read one buffer, which one thread reads back and
   // asks about meanwhile.
   const auto in = buffer(1);

@@ -17,7 +17,8 @@ using namespace scheduler;
 class EngineBatchEvent : public BatchTest {};
 
 TEST_F(EngineBatchEvent, LaunchesWithEventsRepeat) {
-  for (const char* devices : {"d", "g", "h", "gd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory}, {kCostlyTimes}, {kSharesHost}, {kCostlyTimes, kOwnMemory}}) {
     auto stream = begin(devices);
     const auto in = buffer(1), out = buffer(0);
     std::vector<Ref<Command>> events;
@@ -35,9 +36,10 @@ TEST_F(EngineBatchEvent, LaunchesWithEventsRepeat) {
 }
 
 TEST_F(EngineBatchEvent, NobodyHasToAskThemForWhatHasFailed) {
-  for (const char* devices : {"d", "g", "h"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory}, {kCostlyTimes}, {kSharesHost}}) {
     for (const bool finishes : {true, false}) {
-      SCOPED_TRACE(std::string(devices) + (finishes ? ", finished" : ", read"));
+      SCOPED_TRACE(to_string(devices) + (finishes ? ", finished" : ", read"));
       auto stream = begin(devices);
       const auto in = buffer(1), out = buffer(0), far = buffer(7);
       for (uint32_t c = 0; c < 20; ++c) ASSERT_TRUE(wait(launch(*stream, in, out, c)));
@@ -57,7 +59,7 @@ TEST_F(EngineBatchEvent, NobodyHasToAskThemForWhatHasFailed) {
 
 TEST_F(EngineBatchEvent, WaitsEndWithTheirOwnLaunch) {
   // The device is held up in the launch after the one that is waited for.
-  auto stream = begin("d", {}), other = engine->create_stream({});
+  auto stream = begin({kOwnMemory}, {}), other = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0), far = buffer(7);
   for (uint32_t c = 0; c < 20; ++c) ASSERT_TRUE(wait(launch(*stream, in, out, c)));
   std::latch held(1);
@@ -94,7 +96,7 @@ TEST_F(EngineBatchEvent, WaitsEndWithTheirOwnLaunch) {
 }
 
 TEST_F(EngineBatchEvent, EachThatIsWaitedForIsRepeated) {
-  auto stream = begin("g");
+  auto stream = begin({kCostlyTimes});
   const auto in = buffer(1), out = buffer(0);
   for (uint32_t c = 0; c < 100; ++c) {
     const Ref<Command> event = launch(*stream, in, out, c);
@@ -110,7 +112,7 @@ TEST_F(EngineBatchEvent, EachThatIsWaitedForIsRepeated) {
 }
 
 TEST_F(EngineBatchEvent, WaitListsOfWhatIsAheadAnyway) {
-  auto stream = begin("g");
+  auto stream = begin({kCostlyTimes});
   const auto in = buffer(1), out = buffer(0);
   for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
   // Launches, writes and reads that name the one before join like those that name nothing.
@@ -155,7 +157,8 @@ TEST_F(EngineBatchEvent, WaitListsOfWhatIsAheadAnyway) {
 }
 
 TEST_F(EngineBatchEvent, ThoseThatNameWhatIsAheadRepeat) {
-  for (const char* devices : {"d", "g", "dd"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory}, {kCostlyTimes}, {kOwnMemory, kOwnMemory}}) {
     auto stream = begin(devices);
     const auto in = buffer(1), out = buffer(0);
     Ref<Command> last = launch(*stream, in, out, 0);
@@ -168,7 +171,7 @@ TEST_F(EngineBatchEvent, ThoseThatNameWhatIsAheadRepeat) {
 
 TEST_F(EngineBatchEvent, ThoseThatNameWhatIsNotAheadDoNotRepeat) {
   for (const cl_int status : {CL_COMPLETE, -5}) {
-    auto stream = begin("d");
+    auto stream = begin({kOwnMemory});
     const auto in = buffer(1), out = buffer(0);
     for (uint32_t c = 0; c < 30; ++c) launch(*stream, in, out, c);
     EXPECT_GT(again, 10);
@@ -192,7 +195,7 @@ TEST_F(EngineBatchEvent, ThoseThatNameWhatIsNotAheadDoNotRepeat) {
 
 TEST_F(EngineBatchEvent, LongOnesAreCommandsOfTheirOwn) {
   // Others may want to begin something behind one of them while the next one runs.
-  auto stream = begin("d");
+  auto stream = begin({kOwnMemory});
   const auto in = buffer(1), out = buffer(0);
   const KernelWork known = known_kernel(KernelForm::kMap, in, out, 1e-3, [](const FakeItem& item) {
     run_item(KernelForm::kMap, item);
@@ -208,7 +211,7 @@ TEST_F(EngineBatchEvent, LongOnesAreCommandsOfTheirOwn) {
 
 TEST_F(EngineBatchEvent, LongOnesBehindThemHoldUpNobody) {
   // Whoever wants the results of a launch with an event does not wait for a long one after it.
-  for (const char* devices : {"d", "g"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory}, {kCostlyTimes}}) {
     auto stream = begin(devices, {}), other = engine->create_stream({});
     const auto in = buffer(1), out = buffer(0), in2 = buffer(2), out2 = buffer(0);
     std::latch held(1);
@@ -251,7 +254,7 @@ TEST_F(EngineBatchEvent, LongOnesBehindThemHoldUpNobody) {
 }
 
 TEST_F(EngineBatchEvent, RefusedLaunchesHaveNoEvent) {
-  auto stream = begin("d");
+  auto stream = begin({kOwnMemory});
   const auto in = buffer(1), out = buffer(0);
   for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
   fakes[0]->refuse_launches = 1;
@@ -266,7 +269,8 @@ TEST_F(EngineBatchEvent, RefusedLaunchesHaveNoEvent) {
 }
 
 TEST_F(EngineBatchEvent, OutOfOrderQueuesLaunchInBatches) {
-  for (const char* devices : {"d", "g", "h", "c", "dd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory}, {kCostlyTimes}, {kSharesHost}, {kSynchronous}, {kOwnMemory, kOwnMemory}}) {
     auto stream = begin(devices, {.out_of_order = true});
     const auto in = buffer(1), out = buffer(0);
     std::vector<Ref<Command>> events;
@@ -284,7 +288,7 @@ TEST_F(EngineBatchEvent, OutOfOrderQueuesLaunchInBatches) {
 
 TEST_F(EngineBatchEvent, WhatFollowsABarrierWaitsForTheBatchBefore) {
   for (const bool with_barrier : {false, true}) {
-    auto stream = begin("d", {.out_of_order = true});
+    auto stream = begin({kOwnMemory}, {.out_of_order = true});
     before_each_ = [] {};
     auto other = engine->create_stream({});
     const auto in = buffer(1), out = buffer(0);
@@ -312,7 +316,8 @@ TEST_F(EngineBatchEvent, WhatFollowsABarrierWaitsForTheBatchBefore) {
 }
 
 TEST_F(EngineBatchEvent, ProfiledLaunchesRepeat) {
-  for (const char* devices : {"d", "g", "h", "c"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory}, {kCostlyTimes}, {kSharesHost}, {kSynchronous}}) {
     auto stream = begin(devices, {.profiling = true});
     const auto in = buffer(1), out = buffer(0);
     std::vector<Ref<Command>> events;
@@ -342,7 +347,7 @@ TEST_F(EngineBatchEvent, ProfiledLaunchesRepeat) {
 
 TEST_F(EngineBatchEvent, TimesHaveTheOrderOfTheCommands) {
   // Nothing that is known of such a clock holds for long.
-  auto stream = begin("d", {.profiling = true});
+  auto stream = begin({kOwnMemory}, {.profiling = true});
   fakes[0]->clock_divisor = 2;
   const auto in = buffer(1), out = buffer(0), far = buffer(0);
   // The first ones of a kernel are measured, each by itself.

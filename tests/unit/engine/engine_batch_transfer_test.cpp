@@ -16,7 +16,8 @@ using namespace scheduler;
 class EngineBatchTransfer : public BatchTest {};
 
 TEST_F(EngineBatchTransfer, SmallWritesJoin) {
-  for (const char* devices : {"d", "g", "h", "e", "dd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory}, {kCostlyTimes}, {kSharesHost}, {kReadsAhead}, {kOwnMemory, kOwnMemory}}) {
     auto stream = begin(devices, {}), other = engine->create_stream({});
     const auto in = buffer(1), out = buffer(0);
     std::deque<std::vector<std::byte>> kept;
@@ -44,7 +45,12 @@ TEST_F(EngineBatchTransfer, SmallWritesJoin) {
 }
 
 TEST_F(EngineBatchTransfer, SmallCopiesJoin) {
-  for (const char* devices : {"d", "g", "h", "e", "dd", "dh"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory},
+                                                         {kCostlyTimes},
+                                                         {kSharesHost},
+                                                         {kReadsAhead},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kOwnMemory, kSharesHost}}) {
     auto stream = begin(devices, {}), other = engine->create_stream({});
     const auto in = buffer(1), out = buffer(0), from = buffer(7);
     auto last = filled(0);  // what `out` holds
@@ -73,7 +79,8 @@ TEST_F(EngineBatchTransfer, SmallCopiesJoin) {
 }
 
 TEST_F(EngineBatchTransfer, MarkersJoin) {
-  for (const char* devices : {"d", "g", "h", "dd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory}, {kCostlyTimes}, {kSharesHost}, {kOwnMemory, kOwnMemory}}) {
     auto stream = begin(devices);
     const auto in = buffer(1), out = buffer(0);
     EnqueueOptions options;
@@ -106,7 +113,8 @@ TEST_F(EngineBatchTransfer, MarkersJoin) {
 }
 
 TEST_F(EngineBatchTransfer, BuffersThatAreNewNeedNoOtherThread) {
-  for (const char* devices : {"dd", "dh", "gh"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory, kOwnMemory}, {kOwnMemory, kSharesHost}, {kCostlyTimes, kSharesHost}}) {
     auto stream = begin(devices);
     const auto out = buffer(0);
     EXPECT_TRUE(wait(launch(*stream, buffer(1), out, 0)));
@@ -133,7 +141,11 @@ TEST_F(EngineBatchTransfer, BuffersThatAreNewNeedNoOtherThread) {
 }
 
 TEST_F(EngineBatchTransfer, MapsLeaveTheBatchWhereMemoryIsOne) {
-  for (const char* devices : {"h", "c", "d", "g", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost},
+                                                         {kSynchronous},
+                                                         {kOwnMemory},
+                                                         {kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory}}) {
     auto stream = begin(devices);
     const auto in = buffer(1), out = buffer(0);
     EnqueueOptions options;
@@ -157,7 +169,7 @@ TEST_F(EngineBatchTransfer, MapsLeaveTheBatchWhereMemoryIsOne) {
       options.type = CL_COMMAND_UNMAP_MEM_OBJECT;
       ASSERT_TRUE(engine->enqueue(*stream, UnmapWork{whole(out), 0, kBytes, false}, options));
     }
-    if (devices == std::string("h") || devices == std::string("c")) {
+    if (devices == FakeKinds{kSharesHost} || devices == FakeKinds{kSynchronous}) {
       EXPECT_GT(again, 40) << devices;
     }
     EXPECT_TRUE(engine->finish(*stream));
@@ -166,7 +178,7 @@ TEST_F(EngineBatchTransfer, MapsLeaveTheBatchWhereMemoryIsOne) {
 
 TEST_F(EngineBatchTransfer, AWriteOfWhatIsStillBeingReadWaits) {
   // The device takes what it writes at once, also when the read before has not ended.
-  auto stream = begin("e");
+  auto stream = begin({kReadsAhead});
   const auto in = buffer(1), out = buffer(0), other = buffer(0);
   for (uint32_t c = 0; c < 20; ++c) launch(*stream, in, out, c);
   EXPECT_GT(again, 5);

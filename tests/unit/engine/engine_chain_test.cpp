@@ -50,7 +50,10 @@ class EngineChain : public EngineTest {
 };
 
 TEST_F(EngineChain, BeginsOnWhatIsThere) {
-  for (const char* devices : {"hh", "dd", "gg", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost, kSharesHost},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kAuto);
     auto stream = engine->create_stream({});
@@ -88,7 +91,10 @@ TEST_F(EngineChain, BeginsOnWhatIsThere) {
 }
 
 TEST_F(EngineChain, WholeLaunchesBeginOnWhatIsThere) {
-  for (const char* devices : {"hh", "dd", "gg", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost, kSharesHost},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kAuto);
     auto stream = engine->create_stream({});
@@ -129,7 +135,8 @@ TEST_F(EngineChain, WholeLaunchesBeginOnWhatIsThere) {
 
 TEST_F(EngineChain, WholeLaunchesWaitForWhatTheyTouch) {
   constexpr size_t kBetween = kLast - kGroup / 2;  // some items of both devices
-  for (const char* devices : {"hh", "dd", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kSharesHost, kSharesHost}, {kOwnMemory, kOwnMemory}, {kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kAuto);
     auto stream = engine->create_stream({});
@@ -161,7 +168,8 @@ TEST_F(EngineChain, WholeLaunchesWaitForWhatTheyTouch) {
 }
 
 TEST_F(EngineChain, WritesNothingThatIsStillRead) {
-  for (const char* devices : {"hh", "dd", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kSharesHost, kSharesHost}, {kOwnMemory, kOwnMemory}, {kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kAuto);
     auto stream = engine->create_stream({});
@@ -183,7 +191,7 @@ TEST_F(EngineChain, WritesNothingThatIsStillRead) {
 
 TEST_F(EngineChain, IterationsMoveTheirHalosOnly) {
   constexpr uint64_t kSteps = 20;
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   auto a = buffer(3), b = buffer(0);
   std::vector<KernelForm> forms;
@@ -201,9 +209,14 @@ TEST_F(EngineChain, IterationsMoveTheirHalosOnly) {
 }
 
 TEST_F(EngineChain, LongChainsOverChangingSharesAndRefusedPackages) {
-  for (const char* devices : {"hh", "dd", "gg", "hd", "hdg", "ddd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost, kSharesHost},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kSharesHost, kOwnMemory, kCostlyTimes},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory}}) {
     for (const bool refused : {false, true}) {
-      SCOPED_TRACE(std::string(devices) + (refused ? ", refused" : ""));
+      SCOPED_TRACE(to_string(devices) + (refused ? ", refused" : ""));
       start(devices, SplitMode::kForce);  // packages at random
       auto stream = engine->create_stream({});
       const std::array buffers{buffer(0), buffer(0)};

@@ -11,7 +11,7 @@ class EngineChoice : public EngineTest {
  protected:
   /// Devices 0 and 1 need 10 ms each, device 2 needs 30 ms.
   void SetUp() override {
-    start("hhh", SplitMode::kAuto);
+    start({kSharesHost, kSharesHost, kSharesHost}, SplitMode::kAuto);
     work_ = map_kernel(buffer(1), buffer(0), 1);
     for (int i = 0; i < 3; ++i) {
       set->model().add(model_key(work_), 0, kBytes, 0.01);
@@ -22,7 +22,7 @@ class EngineChoice : public EngineTest {
   }
   /// Two devices of 10 ms.
   void use_two() {
-    start("hh", SplitMode::kAuto);
+    start({kSharesHost, kSharesHost}, SplitMode::kAuto);
     work_ = known_kernel(KernelForm::kMap, buffer(1), buffer(0), 0.01,
                          [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
     planner_ = std::make_unique<Planner>(*set, settings_);
@@ -89,7 +89,7 @@ TEST_F(EngineChoice, ADeviceThatSeemsNotWorthHavingIsTriedNowAndThen) {
   // Seconds on device 1, which gets a small part of a launch, or none; device 0 needs 10 ms.
   for (const double slow : {0.6, 1.5}) {
     SCOPED_TRACE(slow);
-    start("hh", SplitMode::kAuto);
+    start({kSharesHost, kSharesHost}, SplitMode::kAuto);
     work_ = map_kernel(buffer(1), buffer(0), 1);
     for (int i = 0; i < 3; ++i) {
       set->model().add(model_key(work_), 0, kBytes, 0.01);
@@ -122,7 +122,7 @@ TEST_F(EngineChoice, ADeviceThatSeemsNotWorthHavingIsTriedNowAndThen) {
 }
 
 TEST_F(EngineChoice, AThirdDeviceThatSeemsNotWorthHavingIsTriedNowAndThen) {
-  start("hhh", SplitMode::kAuto);
+  start({kSharesHost, kSharesHost, kSharesHost}, SplitMode::kAuto);
   work_ = map_kernel(buffer(1), buffer(0), 1);
   for (int i = 0; i < 3; ++i) {
     for (const uint32_t device : {0u, 1u}) set->model().add(model_key(work_), device, kBytes, 0.01);
@@ -165,7 +165,7 @@ TEST_F(EngineChoice, LaunchesLikeOneAreExpectedOneAfterTheOther) {
 TEST_F(EngineChoice, PartsOfABufferAreWrittenApart) {
   // By windows on the buffers, and by offsets in them.
   for (const bool windows : {true, false}) {
-    start("hh", SplitMode::kAuto);
+    start({kSharesHost, kSharesHost}, SplitMode::kAuto);
     const auto in = buffer(1), out = buffer(0);
     const auto half = [&](uint64_t number) {
       KernelWork work = work_;
@@ -228,7 +228,7 @@ TEST_F(EngineChoice, AKernelSlowerThanExpectedIsNoCostOfItsSplit) {
 
 TEST_F(EngineChoice, DataMoveToWhereLaterLaunchesFindThem) {
   // All lies on device 0; half of it takes 8 ms to device 1, and a launch there 5 ms.
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   const auto in = buffer(1), out = buffer(0);
   work_ = map_kernel(in, out, 1);
   for (int i = 0; i < 3; ++i) {
@@ -258,7 +258,7 @@ TEST_F(EngineChoice, PackagesAreWorthTheirStart) {
   const auto devices = planner_->balancer_devices(plan());
   EXPECT_GE(devices[0].worthwhile, 1u);
   EXPECT_LE(devices[0].worthwhile, 7u);
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   for (const double seconds : {0.01, 0.0005}) {
     work_ = known_kernel(KernelForm::kMap, buffer(1), buffer(0), seconds,
                          [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
@@ -278,7 +278,7 @@ class EngineStays : public EngineTest {
  protected:
   /// Two devices that take so long.
   void use(double first, double second) {
-    start("hh", SplitMode::kAuto);
+    start({kSharesHost, kSharesHost}, SplitMode::kAuto);
     work_ = map_kernel(buffer(1), buffer(0), 1);
     for (int i = 0; i < 3; ++i) {
       if (first > 0) set->model().add(model_key(work_), 0, kBytes, first);
@@ -320,7 +320,7 @@ TEST_F(EngineStays, WhereNothingTellsTheDevicesApart) {
 }
 
 TEST_F(EngineStays, ChainsOfSeveralKernelsOnOneDevice) {
-  start("hh", SplitMode::kAuto);
+  start({kSharesHost, kSharesHost}, SplitMode::kAuto);
   const auto stream = engine->create_stream({});
   // Each would be faster by a little on another device.
   auto there = map_kernel(buffer(1), buffer(0), 1), back = map_kernel(buffer(1), buffer(0), 1);
@@ -346,7 +346,7 @@ class EngineHelp : public EngineChoice {
   /// The fewest slices that one takes over from the other where a launch takes `seconds` on one and
   /// its data as long as `moving` says.
   uint64_t least_help(double seconds, double moving) {
-    start("dd", SplitMode::kAuto);
+    start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
     const auto in = buffer(1), out = buffer(0);
     work_ = known_kernel(KernelForm::kMap, in, out, seconds,
                          [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
@@ -392,7 +392,7 @@ TEST_F(EngineHelp, WhereTheyMoveMoreSlowlyThanTheirOwnerComputesAllIs) {
 /// Launches whose results cross a link that takes 8 ms for all of them.
 class EngineGathers : public EngineChoice {
  protected:
-  void use(const std::string& devices, SplitMode split, const std::vector<double>& seconds) {
+  void use(const FakeKinds& devices, SplitMode split, const std::vector<double>& seconds) {
     start(devices, split);
     out_ = buffer(0);
     work_ = map_kernel(buffer(1), out_, 1);
@@ -410,7 +410,7 @@ class EngineGathers : public EngineChoice {
 };
 
 TEST_F(EngineGathers, AreCheapestWhereTheHostHasTheResults) {
-  use("hd", SplitMode::kNever, {0.010, 0.008});
+  use({kSharesHost, kOwnMemory}, SplitMode::kNever, {0.010, 0.008});
   EXPECT_EQ(plan().backend, 1u);
   out_->read_back = kBytes;
   EXPECT_EQ(plan().backend, 0u);
@@ -419,7 +419,7 @@ TEST_F(EngineGathers, AreCheapestWhereTheHostHasTheResults) {
 }
 
 TEST_F(EngineGathers, FromSeveralDevicesAtOnceAreWorthASplit) {
-  use("dd", SplitMode::kAuto, {0.00015, 0.00015});
+  use({kOwnMemory, kOwnMemory}, SplitMode::kAuto, {0.00015, 0.00015});
   EXPECT_FALSE(plan().split);
   out_->read_back = kBytes;
   const KernelPlan both = plan();
@@ -429,7 +429,7 @@ TEST_F(EngineGathers, FromSeveralDevicesAtOnceAreWorthASplit) {
 }
 
 TEST_F(EngineGathers, AreExpectedWhereTheLastLaunchWasRead) {
-  use("dd", SplitMode::kAuto, {0.01, 0.01});
+  use({kOwnMemory, kOwnMemory}, SplitMode::kAuto, {0.01, 0.01});
   const auto stream = engine->create_stream({});
   const auto launch = [&] { ASSERT_TRUE(enqueue(*stream, work_)); };
   launch();

@@ -13,7 +13,10 @@ using EngineDiff = EngineTest;
 // Of memory that was never written each device's copy holds something else, which may be what the
 // kernel writes there.
 TEST_F(EngineDiff, WhatWasNeverWrittenIsTakenOverToo) {
-  for (const char* devices : {"dd", "gg", "hd", "ddd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kForce);
     auto stream = engine->create_stream({});
@@ -48,7 +51,8 @@ TEST_F(EngineDiff, WhatLiesBeforeTheRegionIsLeftAlone) {
   for (uint32_t i = 0; i < kSize; ++i) {
     apply(KernelForm::kScatter, content.data(), expected.data() + kBegin, i, kSize, 1);
   }
-  for (const char* devices : {"dd", "gg", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory, kOwnMemory}, {kCostlyTimes, kCostlyTimes}, {kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kForce);
     auto stream = engine->create_stream({});

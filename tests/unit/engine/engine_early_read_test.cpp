@@ -37,9 +37,11 @@ class EngineEarlyRead : public EngineTest {
 };
 
 TEST_F(EngineEarlyRead, FetchesWhatHasEnded) {
-  for (const char* devices : {"dd", "gg", "ddd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory}}) {
     for (const bool blocking : {true, false}) {
-      SCOPED_TRACE(std::string(devices) + (blocking ? "" : ", not blocking"));
+      SCOPED_TRACE(to_string(devices) + (blocking ? "" : ", not blocking"));
       start(devices, SplitMode::kForce);
       auto stream = engine->create_stream({});
       int early = 0;
@@ -62,7 +64,7 @@ TEST_F(EngineEarlyRead, FetchesWhatHasEnded) {
 }
 
 TEST_F(EngineEarlyRead, APartOfTheBufferOnly) {
-  start("ddg", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory, kCostlyTimes}, SplitMode::kForce);
   auto stream = engine->create_stream({});
   auto a = buffer(5), b = buffer(0);
   for (uint32_t begin = 0; begin < kBytes; begin += 311) {
@@ -78,14 +80,16 @@ TEST_F(EngineEarlyRead, APartOfTheBufferOnly) {
 
 TEST_F(EngineEarlyRead, ImagesAndRectanglesBeginEarlyToo) {
   constexpr size_t kRow = 64;
-  for (const char* devices : {"dd", "gg", "dhd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kOwnMemory, kSharesHost, kOwnMemory}}) {
     for (const bool is_image : {true, false}) {
       for (const bool blocking : {true, false}) {
-        SCOPED_TRACE(std::string(devices) + (is_image ? ", image" : ", buffer") +
+        SCOPED_TRACE(to_string(devices) + (is_image ? ", image" : ", buffer") +
                      (blocking ? "" : ", not blocking"));
         start(devices, SplitMode::kForce);
         auto stream = engine->create_stream({});
-        const bool shared = std::string_view(devices).find('h') != std::string_view::npos;
+        const bool shared = contains(devices, kSharesHost);
         int early = 0;
         for (uint8_t round = 0; round < 20; ++round) {
           auto a = buffer(round), b = is_image ? image({kRow / 4, kBytes / kRow, 1}) : buffer(0);
@@ -120,9 +124,11 @@ TEST_F(EngineEarlyRead, ImagesAndRectanglesBeginEarlyToo) {
 }
 
 TEST_F(EngineEarlyRead, MapsBeginEarlyToo) {
-  for (const char* devices : {"dd", "gg", "dhd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kOwnMemory, kSharesHost, kOwnMemory}}) {
     for (const bool blocking : {true, false}) {
-      SCOPED_TRACE(std::string(devices) + (blocking ? "" : ", not blocking"));
+      SCOPED_TRACE(to_string(devices) + (blocking ? "" : ", not blocking"));
       start(devices, SplitMode::kForce);
       auto stream = engine->create_stream({});
       int early = 0;
@@ -131,7 +137,7 @@ TEST_F(EngineEarlyRead, MapsBeginEarlyToo) {
         const auto* host = *b->host_memory();
         const uint64_t fetched_before = fetched();
         std::atomic<bool> fetched_early{false};
-        const bool shared = std::string_view(devices).find('h') != std::string_view::npos;
+        const bool shared = contains(devices, kSharesHost);
         ASSERT_TRUE(
             enqueue(*stream, shared ? map_kernel(a, b, 1) : waiting_kernel(a, b, fetched_early)));
         ASSERT_TRUE(enqueue(*stream, MapWork{whole(b), 0, kBytes, false}, {}, blocking));
@@ -146,14 +152,15 @@ TEST_F(EngineEarlyRead, MapsBeginEarlyToo) {
         ASSERT_TRUE(enqueue(*stream, map_kernel(b, a, 2)));
         EXPECT_EQ(read(*stream, a), filled(23));
       }
-      EXPECT_TRUE(early > 0 || std::string_view(devices) == "dhd");
+      EXPECT_TRUE(early > 0 || contains(devices, kSharesHost));
       engine.reset();
     }
   }
 }
 
 TEST_F(EngineEarlyRead, AMapAndALaunchBehindItReadTheSameResult) {
-  for (const char* devices : {"ss", "dd", "ssd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kSerial, kSerial}, {kOwnMemory, kOwnMemory}, {kSerial, kSerial, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kForce);
     auto stream = engine->create_stream({});
@@ -174,7 +181,7 @@ TEST_F(EngineEarlyRead, AMapAndALaunchBehindItReadTheSameResult) {
 
 TEST_F(EngineEarlyRead, WhatOthersHaveFetchedIsLeftAlone) {
   constexpr uint64_t kPart = kBytes / 4, kHalf = kBytes / 2;
-  start("dh", SplitMode::kForce);
+  start({kOwnMemory, kSharesHost}, SplitMode::kForce);
   const Place device = set->place(0);
   backends::Queue& queue = **set->reading_queue(0);
   auto b = buffer(3);
@@ -204,7 +211,7 @@ TEST_F(EngineEarlyRead, WhatOthersHaveFetchedIsLeftAlone) {
 
 TEST_F(EngineEarlyRead, NothingOlderComesToWhatWasFetched) {
   constexpr uint64_t kHalf = kBytes / 2;
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   const Place writer = set->place(0), other = set->place(1);
   auto b = buffer(3);
   ASSERT_TRUE(b->make_valid(writer, 0, kBytes));  // as if the launch had written that
@@ -231,7 +238,7 @@ TEST_F(EngineEarlyRead, NothingOlderComesToWhatWasFetched) {
 }
 
 TEST_F(EngineEarlyRead, ShortReadsWait) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   auto a = buffer(1), b = buffer(0);
   const auto function = [&](const FakeItem& item) {
@@ -244,7 +251,7 @@ TEST_F(EngineEarlyRead, ShortReadsWait) {
 
 TEST_F(EngineEarlyRead, AFailedLaunchLeavesTheReadToItsEnd) {
   for (int refused = 0; refused < 12; ++refused) {
-    start("dg", SplitMode::kForce);
+    start({kOwnMemory, kCostlyTimes}, SplitMode::kForce);
     auto stream = engine->create_stream({});
     auto a = buffer(1), b = buffer(0);
     fakes[0]->refuse_launches = refused;

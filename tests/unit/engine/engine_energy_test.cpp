@@ -18,7 +18,7 @@ class EngineEnergy : public EngineTest {
  protected:
   /// Device 0 needs 10 ms and draws much, device 1 needs 30 ms and draws little.
   void start_two() {
-    start("hh", SplitMode::kAuto);
+    start({kSharesHost, kSharesHost}, SplitMode::kAuto);
     work_ = map_kernel(buffer(1), buffer(0), 1);
     for (int i = 0; i < 3; ++i) {
       set->model().add(model_key(work_), 0, kBytes, 0.01);
@@ -117,7 +117,7 @@ TEST(EnergyMonitor, CountsTheLaunchesOfAnEngine) {
   std::ofstream(zone / "max_energy_range_uj") << "1000000000\n";
   std::ofstream(zone / "energy_uj") << "1000000\n";
   std::vector<std::unique_ptr<backends::Backend>> list;
-  list.push_back(std::make_unique<FakeBackend>(0, 'h'));
+  list.push_back(std::make_unique<FakeBackend>(0, kSharesHost));
   BackendSet set(std::move(list));
   EnergySettings settings;
   settings.wanted = true;

@@ -15,7 +15,7 @@ const EnergySettings no_energy;
 class EngineFailure : public EngineTest {};
 
 TEST_F(EngineFailure, PackagesThatADeviceRefusesRunOnAnother) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   fakes[1]->refuse_launches = 1 << 20;
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(0);
@@ -28,7 +28,7 @@ TEST_F(EngineFailure, PackagesThatADeviceRefusesRunOnAnother) {
 }
 
 TEST_F(EngineFailure, WhenEveryDeviceRefusesTheCommandFails) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   for (auto* fake : fakes) fake->refuse_launches = 1 << 20;
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(5);
@@ -42,7 +42,7 @@ TEST_F(EngineFailure, WhenEveryDeviceRefusesTheCommandFails) {
 }
 
 TEST_F(EngineFailure, AnExceptionInAWorkerFailsTheCommandAlone) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(5);
   for (const size_t throwing : {0, 1}) {
@@ -66,7 +66,7 @@ TEST_F(EngineFailure, AnExceptionInAWorkerFailsTheCommandAlone) {
 }
 
 TEST_F(EngineFailure, AnExceptionInAWholeLaunchFailsTheCommandAlone) {
-  start("dd", SplitMode::kNever);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(5);
   auto user = engine->create_user_command();
@@ -83,7 +83,7 @@ TEST_F(EngineFailure, AnExceptionInAWholeLaunchFailsTheCommandAlone) {
 }
 
 TEST_F(EngineFailure, FinishTellsWhatNobodyCouldAsk) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   for (auto* fake : fakes) fake->refuse_launches = 1 << 20;
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(5);
@@ -96,7 +96,7 @@ TEST_F(EngineFailure, FinishTellsWhatNobodyCouldAsk) {
 }
 
 TEST_F(EngineFailure, FarOffsetsKeepALaunchWhole) {
-  start("dn", SplitMode::kForce);
+  start({kOwnMemory, kNarrowOffsets}, SplitMode::kForce);
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(0);
   ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
@@ -105,7 +105,7 @@ TEST_F(EngineFailure, FarOffsetsKeepALaunchWhole) {
 }
 
 TEST_F(EngineFailure, ADirectLaunchThatIsRefusedIsTheCallsError) {
-  start("d", SplitMode::kAuto);
+  start({kOwnMemory}, SplitMode::kAuto);
   fakes[0]->refuse_launches = 1;
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(0);
@@ -117,7 +117,7 @@ TEST_F(EngineFailure, ADirectLaunchThatIsRefusedIsTheCallsError) {
 }
 
 TEST_F(EngineFailure, OnlyMissingRangesTravel) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   auto stream = engine->create_stream({});
   auto in = buffer(2), out = buffer(0);
   ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
@@ -131,7 +131,7 @@ TEST_F(EngineFailure, OnlyMissingRangesTravel) {
 }
 
 TEST_F(EngineFailure, TheSummaryNamesPackagesAndReasons) {
-  start("hd", SplitMode::kForce);
+  start({kSharesHost, kOwnMemory}, SplitMode::kForce);
   EnergyMonitor energy(*set, no_energy, Objective::kTime);
   RunSummary summary(*set, "-", energy);
   KernelPlan plan;

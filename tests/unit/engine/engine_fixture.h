@@ -19,8 +19,7 @@ class EngineTest : public ::testing::Test {
   static constexpr uint32_t kBytes = 4096;
   static constexpr uint64_t kGroup = 16;  // items of a work-group
 
-  /// One device per letter: see FakeBackend.
-  void start(const std::string& devices, SplitMode split, uint64_t memory_limit = UINT64_MAX) {
+  void start(const FakeKinds& devices, SplitMode split, uint64_t memory_limit = UINT64_MAX) {
     engine.reset();
     fakes.clear();
     std::vector<std::unique_ptr<backends::Backend>> list;

@@ -14,7 +14,7 @@ using namespace scheduler;
 class EngineOrder : public EngineTest {};
 
 TEST_F(EngineOrder, AChainBehindAUserEventRunsWhenItIsSet) {
-  start("hd", SplitMode::kAuto);
+  start({kSharesHost, kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({.out_of_order = true});
   auto gate = engine->create_user_command();
   std::atomic<int> ran{0};
@@ -38,7 +38,7 @@ TEST_F(EngineOrder, AChainBehindAUserEventRunsWhenItIsSet) {
 }
 
 TEST_F(EngineOrder, AFailedUserEventFailsAllThatNameItAndNothingElse) {
-  start("hh", SplitMode::kForce);
+  start({kSharesHost, kSharesHost}, SplitMode::kForce);
   auto stream = engine->create_stream({.out_of_order = true});
   auto in = buffer(1), out = buffer(9);
   auto gate = engine->create_user_command();
@@ -65,7 +65,7 @@ TEST_F(EngineOrder, AFailedUserEventFailsAllThatNameItAndNothingElse) {
 }
 
 TEST_F(EngineOrder, ABlockingReadWaitsForAUserEventSetByAnotherThread) {
-  start("d", SplitMode::kAuto);
+  start({kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   auto in = buffer(1), out = buffer(0);
   auto gate = engine->create_user_command();
@@ -77,7 +77,7 @@ TEST_F(EngineOrder, ABlockingReadWaitsForAUserEventSetByAnotherThread) {
 }
 
 TEST_F(EngineOrder, MarkersAndBarriersOfAnUnorderedStream) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({.out_of_order = true});
   auto gate = engine->create_user_command();
   auto held = *enqueue(*stream, HostWork{[]() -> Status { return {}; }}, {gate.get()});
@@ -101,7 +101,7 @@ TEST_F(EngineOrder, MarkersAndBarriersOfAnUnorderedStream) {
 }
 
 TEST_F(EngineOrder, CallbacksComeOnceWithTheRightStatus) {
-  for (const char* devices : {"d", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory}, {kSharesHost, kOwnMemory}}) {
     start(devices, SplitMode::kForce);
     auto stream = engine->create_stream({});
     auto in = buffer(1), out = buffer(0);
@@ -121,7 +121,7 @@ TEST_F(EngineOrder, CallbacksComeOnceWithTheRightStatus) {
 }
 
 TEST_F(EngineOrder, WhatHasEndedCallsBackInTheCallingThreadWhereItsDriverDoes) {
-  for (const char* device : {"c", "h"}) {
+  for (const FakeKinds& device : std::vector<FakeKinds>{{kSynchronous}, {kSharesHost}}) {
     start(device, SplitMode::kNever);
     auto stream = engine->create_stream({});
     auto in = buffer(1), out = buffer(0);
@@ -143,7 +143,7 @@ TEST_F(EngineOrder, WhatHasEndedCallsBackInTheCallingThreadWhereItsDriverDoes) {
 }
 
 TEST_F(EngineOrder, TimesAreOrdered) {
-  start("hd", SplitMode::kAuto);
+  start({kSharesHost, kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({.profiling = true});
   auto in = buffer(1), out = buffer(0);
   std::vector<Ref<Command>> commands;
@@ -162,7 +162,7 @@ TEST_F(EngineOrder, TimesAreOrdered) {
 }
 
 TEST_F(EngineOrder, UnorderedCommandsOnOneBufferAreSerialisedOnlyWhereTheyMeet) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto a = engine->create_stream({}), b = engine->create_stream({});
   auto in = buffer(1), out = buffer(0);
   // Both write all of `out`: each result is one of the two, never a mixture.

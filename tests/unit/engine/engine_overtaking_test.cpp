@@ -35,7 +35,10 @@ class EngineOvertaking : public EngineTest {
 };
 
 TEST_F(EngineOvertaking, AnIndependentLaunchRunsElsewhereAndIsNotDoneBefore) {
-  for (const char* devices : {"hh", "dd", "gg", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost, kSharesHost},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     fakes.clear();
     start(devices, SplitMode::kNever);
@@ -71,7 +74,7 @@ TEST_F(EngineOvertaking, AnIndependentLaunchRunsElsewhereAndIsNotDoneBefore) {
 }
 
 TEST_F(EngineOvertaking, WhatSharesBytesStays) {
-  start("dd", SplitMode::kNever);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   auto a = buffer(1), b = buffer(0), c = buffer(0);
   std::promise<void> gate;
@@ -85,7 +88,7 @@ TEST_F(EngineOvertaking, WhatSharesBytesStays) {
 }
 
 TEST_F(EngineOvertaking, NothingIsRunAheadOfWhatWaitsForTheApplication) {
-  start("hh", SplitMode::kForce);
+  start({kSharesHost, kSharesHost}, SplitMode::kForce);
   auto stream = engine->create_stream({});
   auto a = buffer(1), b = buffer(0), c = buffer(2), d = buffer(9);
   auto user = engine->create_user_command();
@@ -101,7 +104,8 @@ TEST_F(EngineOvertaking, NothingIsRunAheadOfWhatWaitsForTheApplication) {
 }
 
 TEST_F(EngineOvertaking, AWriteOfWhatAReadBringsComesAfterIt) {
-  for (const char* devices : {"e", "d", "ee", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kReadsAhead}, {kOwnMemory}, {kReadsAhead, kReadsAhead}, {kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     fakes.clear();
     start(devices, SplitMode::kNever);
@@ -125,7 +129,7 @@ TEST_F(EngineOvertaking, AWriteOfWhatAReadBringsComesAfterIt) {
 TEST_F(EngineOvertaking, StreamsWithTimesAndMarkersKeepTheirOrder) {
   for (const bool profiling : {true, false}) {
     fakes.clear();
-    start("hh", SplitMode::kNever);
+    start({kSharesHost, kSharesHost}, SplitMode::kNever);
     auto stream = engine->create_stream({.profiling = profiling});
     auto a = buffer(1), b = buffer(0), c = buffer(2), d = buffer(0);
     std::promise<void> gate;
@@ -145,7 +149,7 @@ TEST_F(EngineOvertaking, StreamsWithTimesAndMarkersKeepTheirOrder) {
 TEST_F(EngineOvertaking, StreamsAndUnorderedLaunchesSpreadOverTheDevices) {
   for (const bool one_stream : {true, false}) {
     fakes.clear();
-    start("ddd", SplitMode::kNever);
+    start({kOwnMemory, kOwnMemory, kOwnMemory}, SplitMode::kNever);
     std::promise<void> gate;
     const auto held = gate.get_future().share();
     std::vector<Ref<Stream>> streams;
@@ -166,7 +170,7 @@ TEST_F(EngineOvertaking, StreamsAndUnorderedLaunchesSpreadOverTheDevices) {
 }
 
 TEST_F(EngineOvertaking, ShortLaunchesStayTogether) {
-  start("dd", SplitMode::kNever);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   std::promise<void> gate;
   const auto held = gate.get_future().share();
@@ -179,7 +183,7 @@ TEST_F(EngineOvertaking, ShortLaunchesStayTogether) {
 }
 
 TEST_F(EngineOvertaking, ARefusedLaunchAheadFailsNobody) {
-  start("dd", SplitMode::kNever);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   auto a = buffer(1), b = buffer(0), c = buffer(2), d = buffer(0);
   std::promise<void> gate;

@@ -15,7 +15,7 @@ TEST_F(EngineParts, KernelsStayOnWhatTheirStreamMayUse) {
   for (const SplitMode split : {SplitMode::kAuto, SplitMode::kForce}) {
     engine.reset();
     fakes.clear();
-    start("dhd", split);
+    start({kOwnMemory, kSharesHost, kOwnMemory}, split);
     auto in = buffer(2);
     for (uint32_t i = 0; i < 3; ++i) {
       auto out = buffer(0);
@@ -40,7 +40,7 @@ TEST_F(EngineParts, StreamsOverDifferentPartsShareBuffers) {
   for (const SplitMode split : {SplitMode::kAuto, SplitMode::kForce}) {
     engine.reset();
     fakes.clear();
-    start("dg", split);
+    start({kOwnMemory, kCostlyTimes}, split);
     auto early = buffer(1);  // made before the parts are
     auto whole = engine->create_stream({});
     const uint32_t units[] = {1, 2};
@@ -67,7 +67,7 @@ TEST_F(EngineParts, StreamsOverDifferentPartsShareBuffers) {
 }
 
 TEST_F(EngineParts, PackagesTakeTurnsOnTheQueuesOfADeviceThatOverlapsThem) {
-  start("gd", SplitMode::kForce);
+  start({kCostlyTimes, kOwnMemory}, SplitMode::kForce);
   auto in = buffer(2), out = buffer(0);
   auto stream = engine->create_stream({});
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(enqueue(*stream, map_kernel(in, out, 1)));
@@ -77,7 +77,7 @@ TEST_F(EngineParts, PackagesTakeTurnsOnTheQueuesOfADeviceThatOverlapsThem) {
 }
 
 TEST_F(EngineParts, EqualPartsAreMadeOnce) {
-  start("h", SplitMode::kAuto);
+  start({kSharesHost}, SplitMode::kAuto);
   const uint32_t two[] = {1, 1};
   const uint32_t one[] = {1};
   const uint32_t other[] = {2};
@@ -100,7 +100,7 @@ TEST_F(EngineParts, EqualPartsAreMadeOnce) {
 }
 
 TEST_F(EngineParts, AKernelThatIsNotBuiltThereFails) {
-  start("hh", SplitMode::kAuto);
+  start({kSharesHost, kSharesHost}, SplitMode::kAuto);
   auto in = buffer(1), out = buffer(0);
   auto work = map_kernel(in, out, 1);  // for the two that exist now
   const uint32_t one[] = {1};

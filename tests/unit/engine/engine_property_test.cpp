@@ -20,7 +20,7 @@ constexpr uint32_t kBuffers = 3;
 constexpr uint32_t kLocal = 16;
 
 struct Scenario {
-  std::string devices;  // a letter each: see FakeBackend
+  FakeKinds devices;
   SplitMode split;
   bool out_of_order;
   uint64_t buffers_fit = UINT64_MAX;  // into each device's memory
@@ -397,21 +397,37 @@ TEST_P(EngineProperty, RandomProgramsGiveTheSameBytesAsPlainVectors) {
 INSTANTIATE_TEST_SUITE_P(
     Devices, EngineProperty,
     ::testing::Values(
-        Scenario{"h", SplitMode::kAuto, false}, Scenario{"d", SplitMode::kAuto, false},
-        Scenario{"hh", SplitMode::kForce, false}, Scenario{"dd", SplitMode::kForce, false},
-        Scenario{"hd", SplitMode::kForce, false}, Scenario{"dhd", SplitMode::kForce, false},
-        Scenario{"dhd", SplitMode::kForce, true}, Scenario{"dddd", SplitMode::kForce, true},
-        Scenario{"hd", SplitMode::kNever, true}, Scenario{"hhd", SplitMode::kNever, false},
-        Scenario{"ddd", SplitMode::kNever, false}, Scenario{"gg", SplitMode::kNever, false},
-        Scenario{"g", SplitMode::kAuto, false}, Scenario{"g", SplitMode::kNever, true},
-        Scenario{"hg", SplitMode::kForce, false}, Scenario{"gg", SplitMode::kAuto, true},
-        Scenario{"d", SplitMode::kAuto, false, 2}, Scenario{"d", SplitMode::kAuto, true, 2},
-        Scenario{"hd", SplitMode::kNever, true, 2}, Scenario{"dd", SplitMode::kForce, false, 2},
-        Scenario{"ddh", SplitMode::kForce, true, 2}, Scenario{"ss", SplitMode::kForce, false},
-        Scenario{"shs", SplitMode::kForce, true}, Scenario{"ss", SplitMode::kForce, false, 2}),
+        Scenario{{kSharesHost}, SplitMode::kAuto, false},
+        Scenario{{kOwnMemory}, SplitMode::kAuto, false},
+        Scenario{{kSharesHost, kSharesHost}, SplitMode::kForce, false},
+        Scenario{{kOwnMemory, kOwnMemory}, SplitMode::kForce, false},
+        Scenario{{kSharesHost, kOwnMemory}, SplitMode::kForce, false},
+        Scenario{{kOwnMemory, kSharesHost, kOwnMemory}, SplitMode::kForce, false},
+        Scenario{{kOwnMemory, kSharesHost, kOwnMemory}, SplitMode::kForce, true},
+        Scenario{{kOwnMemory, kOwnMemory, kOwnMemory, kOwnMemory}, SplitMode::kForce, true},
+        Scenario{{kSharesHost, kOwnMemory}, SplitMode::kNever, true},
+        Scenario{{kSharesHost, kSharesHost, kOwnMemory}, SplitMode::kNever, false},
+        Scenario{{kOwnMemory, kOwnMemory, kOwnMemory}, SplitMode::kNever, false},
+        Scenario{{kCostlyTimes, kCostlyTimes}, SplitMode::kNever, false},
+        Scenario{{kCostlyTimes}, SplitMode::kAuto, false},
+        Scenario{{kCostlyTimes}, SplitMode::kNever, true},
+        Scenario{{kSharesHost, kCostlyTimes}, SplitMode::kForce, false},
+        Scenario{{kCostlyTimes, kCostlyTimes}, SplitMode::kAuto, true},
+        Scenario{{kOwnMemory}, SplitMode::kAuto, false, 2},
+        Scenario{{kOwnMemory}, SplitMode::kAuto, true, 2},
+        Scenario{{kSharesHost, kOwnMemory}, SplitMode::kNever, true, 2},
+        Scenario{{kOwnMemory, kOwnMemory}, SplitMode::kForce, false, 2},
+        Scenario{{kOwnMemory, kOwnMemory, kSharesHost}, SplitMode::kForce, true, 2},
+        Scenario{{kSerial, kSerial}, SplitMode::kForce, false},
+        Scenario{{kSerial, kSharesHost, kSerial}, SplitMode::kForce, true},
+        Scenario{{kSerial, kSerial}, SplitMode::kForce, false, 2}),
     [](const auto& chosen) {
       const Scenario& setup = chosen.param;
-      return setup.devices +
+      std::string devices = to_string(setup.devices);
+      // A test's name is made of letters, digits and underscores.
+      std::ranges::replace_if(
+          devices, [](char c) { return c == '-' || c == '+'; }, '_');
+      return devices +
              (setup.split == SplitMode::kForce   ? "_force"
               : setup.split == SplitMode::kNever ? "_never"
                                                  : "_auto") +

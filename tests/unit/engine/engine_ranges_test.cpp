@@ -25,7 +25,7 @@ class EngineRanges : public EngineTest {
 
 TEST_F(EngineRanges, OfADividedBufferOnlyWhatIsRead) {
   for (const bool out_of_order : {false, true}) {
-    start("dd", SplitMode::kForce);
+    start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
     auto stream = engine->create_stream({.out_of_order = out_of_order});
     auto a = buffer(1), divided = buffer(0), result = buffer(9);
     for (uint64_t first = 0; first < kBytes; first += 1000) {
@@ -45,7 +45,7 @@ TEST_F(EngineRanges, OfADividedBufferOnlyWhatIsRead) {
 }
 
 TEST_F(EngineRanges, WhatIsLeftAloneStaysWhereItIs) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   auto stream = engine->create_stream({});
   auto a = buffer(1), divided = buffer(0);
   ASSERT_TRUE(enqueue(*stream, map_kernel(a, divided, 1)));
@@ -62,7 +62,7 @@ TEST_F(EngineRanges, WhatIsLeftAloneStaysWhereItIs) {
 }
 
 TEST_F(EngineRanges, AllThatTheArgumentsShowWhereTheKernelIsNotUnderstood) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   auto stream = engine->create_stream({});
   auto a = buffer(1), divided = buffer(0), result = buffer(9);
   for (const bool reason : {true, false}) {

@@ -48,11 +48,16 @@ class EngineSearch : public EngineTest {
 };
 
 TEST_F(EngineSearch, NoneOneOrSeveralDevicesFindSomething) {
-  for (const char* devices : {"dd", "hd", "aa", "ad", "aad", "ddd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kHostAtomics, kHostAtomics},
+                                                         {kHostAtomics, kOwnMemory},
+                                                         {kHostAtomics, kHostAtomics, kOwnMemory},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory}}) {
     start(devices, SplitMode::kForce);
     for (const auto& hits : std::vector<std::vector<uint32_t>>{
              {}, {0}, {kBytes - 1}, {0, kBytes - 1}, {1000, 1001, 1002}, {5, 700, 1500, 4000}}) {
-      SCOPED_TRACE(std::string(devices) + ", " + std::to_string(hits.size()));
+      SCOPED_TRACE(to_string(devices) + ", " + std::to_string(hits.size()));
       search(hits);
     }
     // Seeded packages: that of one device alone would be one launch.
@@ -61,20 +66,20 @@ TEST_F(EngineSearch, NoneOneOrSeveralDevicesFindSomething) {
 }
 
 TEST_F(EngineSearch, DevicesWithoutCommonAtomicsTakeNoPart) {
-  start("hh", SplitMode::kForce);
+  start({kSharesHost, kSharesHost}, SplitMode::kForce);
   search({0, kBytes - 1});
   EXPECT_EQ(launches(), 1u);
-  start("hhd", SplitMode::kForce);
+  start({kSharesHost, kSharesHost, kOwnMemory}, SplitMode::kForce);
   search({0, kBytes - 1});
   EXPECT_EQ(launches(), 1u);
-  start("haa", SplitMode::kForce);
+  start({kSharesHost, kHostAtomics, kHostAtomics}, SplitMode::kForce);
   search({0, kBytes - 1});
   EXPECT_EQ(fakes[0]->launches, 1u);
 }
 
 TEST_F(EngineSearch, ADeviceFailsOnTheWay) {
   // Where the one whose results were kept fails, so does the command; never is a result wrong.
-  start("ddd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory, kOwnMemory}, SplitMode::kForce);
   for (int i = 0; i < 4; ++i) {
     fakes[static_cast<size_t>(i % 3)]->refuse_launches = 2;
     search({0, 2000, kBytes - 1}, true);

@@ -25,7 +25,7 @@ class LateKernel final : public FakeKernel {
 TEST_F(EngineSerial, WhatOthersNeedLeavesADeviceBeforeItComputes) {
   for (const char* name : {"sigmoid", "static"}) {
     balancer.name = name;
-    start("ss", SplitMode::kAuto);
+    start({kSerial, kSerial}, SplitMode::kAuto);
     auto stream = engine->create_stream({});
     const auto in = buffer(7), out = buffer(0);
     const Place first = in->place_on(0);
@@ -55,7 +55,7 @@ TEST_F(EngineSerial, WhatOthersNeedLeavesADeviceBeforeItComputes) {
 }
 
 TEST_F(EngineSerial, WhatIsOnItsWayToTheHostIsNotAskedForAgain) {
-  start("ss", SplitMode::kAuto);
+  start({kSerial, kSerial}, SplitMode::kAuto);
   const auto moved = buffer(7);
   const Place first = moved->place_on(0), second = moved->place_on(1);
   ASSERT_TRUE(moved->make_valid(first, 0, kBytes));
@@ -80,7 +80,7 @@ TEST_F(EngineSerial, WhatIsOnItsWayToTheHostIsNotAskedForAgain) {
 TEST_F(EngineSerial, WaitingForKernelsIsNoPartOfATransfer) {
   constexpr uint64_t kLarge = 2 << 20;
   for (const bool serial : {true, false}) {
-    start(serial ? "ss" : "dd", SplitMode::kAuto);
+    start(FakeKinds(2, serial ? kSerial : kOwnMemory), SplitMode::kAuto);
     LogicalBuffer::Options options;
     options.size = kLarge;
     const auto large = *LogicalBuffer::create(*set, options);

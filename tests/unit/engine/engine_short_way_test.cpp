@@ -52,7 +52,8 @@ class EngineShortWay : public EngineTest {
 };
 
 TEST_F(EngineShortWay, BarriersBetweenLaunchesOfOneDeviceAreGivenToIt) {
-  for (const char* devices : {"d", "g", "h"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory}, {kCostlyTimes}, {kSharesHost}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kNever);
     auto stream = engine->create_stream({.out_of_order = true});
@@ -83,7 +84,8 @@ TEST_F(EngineShortWay, BarriersBetweenLaunchesOfOneDeviceAreGivenToIt) {
 
 // Though a small write in between goes to the host's copy at once, before its turn.
 TEST_F(EngineShortWay, AReadBehindALaunchThatOvertookNothingThatGoesOnIsGivenToTheDevice) {
-  for (const char* devices : {"dh", "dd", "eh"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory, kSharesHost}, {kOwnMemory, kOwnMemory}, {kReadsAhead, kSharesHost}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kNever);
     auto stream = engine->create_stream({});
@@ -116,7 +118,7 @@ TEST_F(EngineShortWay, AReadBehindALaunchThatOvertookNothingThatGoesOnIsGivenToT
 }
 
 TEST_F(EngineShortWay, ABarrierBehindTwoDevicesWaitsForBoth) {
-  start("dd", SplitMode::kNever);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({.out_of_order = true});
   std::promise<void> gate;
   const auto held_by = gate.get_future().share();
@@ -137,7 +139,7 @@ TEST_F(EngineShortWay, ABarrierBehindTwoDevicesWaitsForBoth) {
 TEST_F(EngineShortWay, WhatFollowsAMarkerOrBarrierBehindAnotherStreamWaitsForThat) {
   for (const bool out_of_order : {false, true}) {
     SCOPED_TRACE(out_of_order);
-    start("d", SplitMode::kNever);
+    start({kOwnMemory}, SplitMode::kNever);
     auto first = engine->create_stream({}), third = engine->create_stream({});
     auto second = engine->create_stream({.out_of_order = out_of_order});
     auto a = buffer(1), b = buffer(0), c = buffer(0), d = buffer(0), e = buffer(0);
@@ -164,9 +166,10 @@ TEST_F(EngineShortWay, WhatFollowsAMarkerOrBarrierBehindAnotherStreamWaitsForTha
 }
 
 TEST_F(EngineShortWay, WhatWaitedForAUserEventIsGivenToTheDeviceTogether) {
-  for (const char* devices : {"d", "g", "h"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory}, {kCostlyTimes}, {kSharesHost}}) {
     for (const bool profiling : {false, true}) {
-      SCOPED_TRACE(std::string(devices) + (profiling ? ", times" : ""));
+      SCOPED_TRACE(to_string(devices) + (profiling ? ", times" : ""));
       start(devices, SplitMode::kNever);
       auto stream = engine->create_stream({.profiling = profiling});
       auto user = engine->create_user_command();
@@ -210,7 +213,11 @@ TEST_F(EngineShortWay, WhatWaitedForAUserEventIsGivenToTheDeviceTogether) {
 }
 
 TEST_F(EngineShortWay, TransfersThatWaitedKeepTheirPlaceAmongLaunches) {
-  for (const char* devices : {"d", "h", "dd", "hd", "e"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory},
+                                                         {kSharesHost},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kReadsAhead}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kAuto);
     auto stream = engine->create_stream({});
@@ -235,7 +242,7 @@ TEST_F(EngineShortWay, TransfersThatWaitedKeepTheirPlaceAmongLaunches) {
 }
 
 TEST_F(EngineShortWay, WhatADeviceRefusesFailsAloneAndShows) {
-  start("d", SplitMode::kNever);
+  start({kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   auto a = buffer(1), b = buffer(0);
   for (const bool throws : {false, true}) {
@@ -258,7 +265,7 @@ TEST_F(EngineShortWay, WhatADeviceRefusesFailsAloneAndShows) {
 }
 
 TEST_F(EngineShortWay, AStreamThatIsGivenUpEndsWhatWaited) {
-  start("d", SplitMode::kNever);
+  start({kOwnMemory}, SplitMode::kNever);
   auto a = buffer(1), b = buffer(0);
   auto user = engine->create_user_command();
   auto stream = engine->create_stream({});

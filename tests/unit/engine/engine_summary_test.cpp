@@ -59,7 +59,7 @@ class EngineSummary : public EngineTest {
 };
 
 TEST_F(EngineSummary, WhatForbidsASplitIsNotHiddenByWhatDoesNotPay) {
-  start("hh", SplitMode::kAuto);
+  start({kSharesHost, kSharesHost}, SplitMode::kAuto);
   const KernelWork forbidden = kernel("a", "calls printf", 1e-6);
   KernelPlan both = plan(forbidden);
   EXPECT_FALSE(both.split);
@@ -92,7 +92,7 @@ TEST_F(EngineSummary, WhatForbidsASplitIsNotHiddenByWhatDoesNotPay) {
 }
 
 TEST_F(EngineSummary, OneDeviceForbidsNothingOfTheKernel) {
-  start("h", SplitMode::kAuto);
+  start({kSharesHost}, SplitMode::kAuto);
   EXPECT_THAT(
       plan(kernel("a", "calls printf", 0)).reason(),
       AllOf(StartsWith("calls printf"), HasSubstr("; besides, only one device can run it")));
@@ -101,7 +101,7 @@ TEST_F(EngineSummary, OneDeviceForbidsNothingOfTheKernel) {
 }
 
 TEST_F(EngineSummary, TheTextMovesNoCursor) {
-  start("h", SplitMode::kNever);
+  start({kSharesHost}, SplitMode::kNever);
   EnergyMonitor energy(*set, no_energy, Objective::kTime);
   RunSummary summary(*set, "-", energy);
   const KernelWork work = kernel("a\x1b[2Jb\u202ec", "calls printf\r", 2e-3);
@@ -111,7 +111,7 @@ TEST_F(EngineSummary, TheTextMovesNoCursor) {
 }
 
 TEST_F(EngineSummary, ByTimeWithTotalsAndGains) {
-  start("hd", SplitMode::kForce);
+  start({kSharesHost, kOwnMemory}, SplitMode::kForce);
   EnergyMonitor energy(*set, no_energy, Objective::kTime);
   RunSummary summary(*set, "-", energy);
   const KernelWork small = kernel("small", "calls printf", 2e-3);
@@ -160,7 +160,7 @@ TEST_F(EngineSummary, ByTimeWithTotalsAndGains) {
 }
 
 TEST_F(EngineSummary, EachReasonIsCountedAndWhatIsOfTheLastOneSaysSo) {
-  start("hd", SplitMode::kForce);
+  start({kSharesHost, kOwnMemory}, SplitMode::kForce);
   EnergyMonitor energy(*set, no_energy, Objective::kTime);
   RunSummary summary(*set, "-", energy);
   const KernelWork work = kernel("k", "", 20e-3);
@@ -196,7 +196,7 @@ TEST_F(EngineSummary, EachReasonIsCountedAndWhatIsOfTheLastOneSaysSo) {
 }
 
 TEST_F(EngineSummary, ManyVerdictsDoNotFillMemory) {
-  start("hd", SplitMode::kForce);
+  start({kSharesHost, kOwnMemory}, SplitMode::kForce);
   EnergyMonitor energy(*set, no_energy, Objective::kTime);
   RunSummary summary(*set, "-", energy);
   uint64_t launches = 0;
@@ -213,7 +213,7 @@ TEST_F(EngineSummary, ManyVerdictsDoNotFillMemory) {
 }
 
 TEST_F(EngineSummary, WhatMovesIsCounted) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   EnergyMonitor energy(*set, no_energy, Objective::kTime);
   RunSummary summary(*set, "-", energy);
   EXPECT_THAT(summary.text(), HasSubstr("nothing was moved"));

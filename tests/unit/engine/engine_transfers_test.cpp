@@ -49,7 +49,8 @@ class EngineTransfers : public EngineTest {
 };
 
 TEST_F(EngineTransfers, LaunchesRepeatBetweenSmallFillsAndReads) {
-  for (const char* devices : {"h", "d", "g"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kSharesHost}, {kOwnMemory}, {kCostlyTimes}}) {
     start(devices, SplitMode::kAuto);
     auto stream = engine->create_stream({});
     const auto kernel = fake_kernel(KernelForm::kMap, set->count());
@@ -76,7 +77,12 @@ TEST_F(EngineTransfers, LaunchesRepeatBetweenSmallFillsAndReads) {
 // Nothing rests when a round begins, since the first one ended with several commands. And with
 // another device beside it, small content goes to the one that alone uses it.
 TEST_F(EngineTransfers, LaunchesRepeatWhereEachRoundBeginsWithAFill) {
-  for (const char* devices : {"h", "d", "g", "dh", "gh", "cc"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost},
+                                                         {kOwnMemory},
+                                                         {kCostlyTimes},
+                                                         {kOwnMemory, kSharesHost},
+                                                         {kCostlyTimes, kSharesHost},
+                                                         {kSynchronous, kSynchronous}}) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kNever);
     auto first = engine->create_stream({}), stream = engine->create_stream({});
@@ -105,9 +111,9 @@ TEST_F(EngineTransfers, LaunchesRepeatWhereEachRoundBeginsWithAFill) {
 }
 
 TEST_F(EngineTransfers, AWriteTakesWhatAReadOfATrainBrings) {
-  // 'e' reads the source of a write when that is enqueued. With two devices a write to what the
+  // One reads the source of a write when that is enqueued. With two devices a write to what the
   // host has could overtake the launches.
-  for (const char* devices : {"e", "dd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kReadsAhead}, {kOwnMemory, kOwnMemory}}) {
     start(devices, SplitMode::kNever);
     auto stream = engine->create_stream({});
     std::atomic<bool> holds{false};
@@ -142,7 +148,7 @@ TEST_F(EngineTransfers, AWriteTakesWhatAReadOfATrainBrings) {
 }
 
 TEST_F(EngineTransfers, TheOnlyDeviceMovesWhatLiesInItsMemory) {
-  start("h", SplitMode::kAuto);
+  start({kSharesHost}, SplitMode::kAuto);
   constexpr uint64_t kLarge = 2 << 20;
   auto stream = engine->create_stream({});
   LogicalBuffer::Options options;
@@ -160,7 +166,7 @@ TEST_F(EngineTransfers, TheOnlyDeviceMovesWhatLiesInItsMemory) {
 }
 
 TEST_F(EngineTransfers, DevicesThatComputeInTheCallersThreadFindTheirDataThere) {
-  start("cc", SplitMode::kAuto);
+  start({kSynchronous, kSynchronous}, SplitMode::kAuto);
   constexpr uint64_t kLarge = 16 << 20;
   auto stream = engine->create_stream({});
   LogicalBuffer::Options options;
@@ -175,7 +181,7 @@ TEST_F(EngineTransfers, DevicesThatComputeInTheCallersThreadFindTheirDataThere) 
 
 TEST_F(EngineTransfers, WhatIsWrittenThroughAMappingIsNewAlsoWhereADeviceHoldsAPart) {
   for (const bool discard : {false, true}) {
-    start("d", SplitMode::kNever);
+    start({kOwnMemory}, SplitMode::kNever);
     auto stream = engine->create_stream({});
     auto a = buffer(1), b = buffer(5);
     const auto host = a->host_memory();

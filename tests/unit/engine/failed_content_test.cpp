@@ -47,7 +47,7 @@ TEST(FailedRanges, KeepWhatIsNotWrittenAnew) {
 
 class FailedContent : public EngineTest {
  protected:
-  void begin(const char* devices, SplitMode split) {
+  void begin(const FakeKinds& devices, SplitMode split) {
     start(devices, split);
     stream = engine->create_stream({});
   }
@@ -69,9 +69,15 @@ class FailedContent : public EngineTest {
 };
 
 TEST_F(FailedContent, IsToldToWhoeverUsesIt) {
-  for (const char* devices : {"d", "dd", "h", "hd", "ss", "gg", "cc"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kSharesHost},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kSerial, kSerial},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSynchronous, kSynchronous}}) {
     for (const SplitMode split : {SplitMode::kNever, SplitMode::kForce}) {
-      SCOPED_TRACE(std::string(devices) + (split == SplitMode::kForce ? ", split" : ", whole"));
+      SCOPED_TRACE(to_string(devices) + (split == SplitMode::kForce ? ", split" : ", whole"));
       begin(devices, split);
       auto a = buffer(1), b = buffer(5), c = buffer(7), d = buffer(9);
       fail_all();
@@ -124,7 +130,7 @@ TEST_F(FailedContent, IsToldToWhoeverUsesIt) {
 }
 
 TEST_F(FailedContent, AKernelThatOverwritesItMakesItWell) {
-  begin("dd", SplitMode::kForce);
+  begin({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   auto a = buffer(1), b = buffer(5);
   fail_all();
   ASSERT_TRUE(enqueue(*stream, map_kernel(a, b, 1)));
@@ -135,9 +141,10 @@ TEST_F(FailedContent, AKernelThatOverwritesItMakesItWell) {
 }
 
 TEST_F(FailedContent, OfLaunchesThatNobodyObserves) {
-  for (const char* devices : {"d", "dd", "h", "cc"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory}, {kOwnMemory, kOwnMemory}, {kSharesHost}, {kSynchronous, kSynchronous}}) {
     for (int good = 0; good < 6; ++good) {
-      SCOPED_TRACE(std::string(devices) + ", after " + std::to_string(good));
+      SCOPED_TRACE(to_string(devices) + ", after " + std::to_string(good));
       begin(devices, SplitMode::kNever);
       auto a = buffer(1), b = buffer(5), c = buffer(5);
       const auto launch = [&](const Ref<LogicalBuffer>& from, const Ref<LogicalBuffer>& to) {
@@ -161,7 +168,7 @@ TEST_F(FailedContent, OfLaunchesThatNobodyObserves) {
 }
 
 TEST_F(FailedContent, WhatTheApplicationCallsOffIsAsItWas) {
-  begin("dd", SplitMode::kForce);
+  begin({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   auto a = buffer(1), b = buffer(5);
   const auto event = engine->create_user_command();
   const auto launch = enqueue(*stream, map_kernel(a, b, 1), {event.get()});
@@ -173,7 +180,7 @@ TEST_F(FailedContent, WhatTheApplicationCallsOffIsAsItWas) {
 }
 
 TEST_F(FailedContent, ReachesWhatNamesTheFailedOne) {
-  for (const char* devices : {"dd", "d"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory}, {kOwnMemory}}) {
     SCOPED_TRACE(devices);
     begin(devices, SplitMode::kForce);
     auto a = buffer(1), b = buffer(5), c = buffer(7);
@@ -193,9 +200,9 @@ TEST_F(FailedContent, ReachesWhatNamesTheFailedOne) {
 }
 
 TEST_F(FailedContent, WhatWasSentAheadOfALaunchThatFailsIsSentAnew) {
-  for (const char* devices : {"d", "g"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory}, {kCostlyTimes}}) {
     for (const bool refused : {false, true}) {
-      SCOPED_TRACE(std::string(devices) + (refused ? ", refused" : ""));
+      SCOPED_TRACE(to_string(devices) + (refused ? ", refused" : ""));
       begin(devices, SplitMode::kNever);
       auto a = buffer(2), b = buffer(5), c = buffer(6);
       bool sent = false, launched = false;
@@ -223,7 +230,7 @@ TEST_F(FailedContent, WhatWasSentAheadOfALaunchThatFailsIsSentAnew) {
 }
 
 TEST_F(FailedContent, WhatFollowsARefusedCommandWaitsForWhatIsBeforeIt) {
-  begin("h", SplitMode::kNever);
+  begin({kSharesHost}, SplitMode::kNever);
   auto a = buffer(2), b = buffer(5), c = buffer(6);
   std::atomic<bool> goes_on{false};
   std::atomic<uint32_t> launches{0};
@@ -250,7 +257,7 @@ TEST_F(FailedContent, WhatFollowsARefusedCommandWaitsForWhatIsBeforeIt) {
 }
 
 TEST_F(FailedContent, WhatFollowsARefusedCommandHearsOfWhatIsBeforeIt) {
-  for (const char* devices : {"h", "d"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost}, {kOwnMemory}}) {
     SCOPED_TRACE(devices);
     begin(devices, SplitMode::kNever);
     auto a = buffer(2), b = buffer(5);
@@ -273,7 +280,7 @@ TEST_F(FailedContent, WhatFollowsARefusedCommandHearsOfWhatIsBeforeIt) {
 }
 
 TEST_F(FailedContent, ReachesWhatAnotherDeviceCarriesOut) {
-  begin("dd", SplitMode::kNever);
+  begin({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto a = buffer(2), b = buffer(5), c = buffer(6);
   std::atomic<uint32_t> launches{0};
   for (auto* fake : fakes) {
@@ -307,7 +314,7 @@ TEST_F(FailedContent, ReachesWhatAnotherDeviceCarriesOut) {
 }
 
 TEST_F(FailedContent, WhatIsBeingWrittenAnewIsNotHeldAgainstWhoComesBehind) {
-  begin("d", SplitMode::kNever);
+  begin({kOwnMemory}, SplitMode::kNever);
   auto a = buffer(2), b = buffer(5);
   fail_all(1);
   const auto failing = enqueue(*stream, map_kernel(a, b, 1));
@@ -326,7 +333,7 @@ TEST_F(FailedContent, WhatIsBeingWrittenAnewIsNotHeldAgainstWhoComesBehind) {
 }
 
 TEST_F(FailedContent, OfWhoNamesAFailureIsNotWhatThoseBeforeItWrite) {
-  begin("d", SplitMode::kNever);
+  begin({kOwnMemory}, SplitMode::kNever);
   auto a = buffer(2), b = buffer(5), c = buffer(6);
   fail_all(1);
   const auto failing = enqueue(*stream, map_kernel(a, b, 1));
@@ -345,7 +352,7 @@ TEST_F(FailedContent, OfWhoNamesAFailureIsNotWhatThoseBeforeItWrite) {
 }
 
 TEST_F(FailedContent, ReachesOtherStreamsThroughCommandsThatNobodyHasAskedFor) {
-  begin("d", SplitMode::kNever);
+  begin({kOwnMemory}, SplitMode::kNever);
   auto a = buffer(2), b = buffer(5), c = buffer(6);
   fail_all(1);
   const auto failing = enqueue(*stream, map_kernel(a, b, 1));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_backend.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <ostream>
 
 #include "base/clock.h"
 #include "base/guarded.h"
@@ -423,20 +425,59 @@ class FakeQueue : public Queue {
   TaskThread thread_{"fake-queue"};
 };
 
+const char* name_of(FakeKind kind) {
+  switch (kind) {
+    case kSharesHost:
+      return "shares-host";
+    case kSynchronous:
+      return "synchronous";
+    case kHostAtomics:
+      return "host-atomics";
+    case kOwnMemory:
+      return "own-memory";
+    case kCostlyTimes:
+      return "costly-times";
+    case kNarrowOffsets:
+      return "narrow-offsets";
+    case kPins:
+      return "pins";
+    case kReadsAhead:
+      return "reads-ahead";
+    case kReadOnlyImages:
+      return "read-only-images";
+    case kSerial:
+      return "serial";
+  }
+  return "";
+}
+
 }  // namespace
 
-FakeBackend::FakeBackend(uint32_t index, char kind, uint64_t max_allocation) : kind_(kind) {
+bool contains(const FakeKinds& kinds, FakeKind kind) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+std::string to_string(const FakeKinds& kinds) {
+  std::string text;
+  for (const FakeKind kind : kinds) text += (text.empty() ? "" : "+") + std::string(name_of(kind));
+  return text;
+}
+std::ostream& operator<<(std::ostream& stream, const FakeKinds& kinds) {
+  return stream << to_string(kinds);
+}
+
+FakeBackend::FakeBackend(uint32_t index, FakeKind kind, uint64_t max_allocation) : kind_(kind) {
   traits_.index = index;
   traits_.platform_name = "Fake";
   traits_.device_name = "fake " + std::to_string(index);
-  const bool shares_host_memory = kind == 'h' || kind == 'a' || kind == 'c';
-  traits_.synchronous = kind == 'c';
-  traits_.host_atomics = kind == 'a';
-  traits_.costly_profiling = traits_.overlaps_launches = kind == 'g';
-  if (kind == 'n') traits_.max_offset = 1000;
-  traits_.pins_host_memory = kind == 'p';
-  traits_.reads_ahead = kind == 'e';
-  traits_.serial = kind == 's';
+  const bool shares_host_memory =
+      kind == kSharesHost || kind == kHostAtomics || kind == kSynchronous;
+  traits_.synchronous = kind == kSynchronous;
+  traits_.host_atomics = kind == kHostAtomics;
+  traits_.costly_profiling = traits_.overlaps_launches = kind == kCostlyTimes;
+  if (kind == kNarrowOffsets) traits_.max_offset = 1000;
+  traits_.pins_host_memory = kind == kPins;
+  traits_.reads_ahead = kind == kReadsAhead;
+  traits_.serial = kind == kSerial;
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;
   traits_.max_allocation = max_allocation;
@@ -473,7 +514,7 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate(uint64_t size, void* host)
 }
 
 Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& shape) {
-  if (kind_ == 'r' && shape.access != CL_MEM_READ_ONLY) {
+  if (kind_ == kReadOnlyImages && shape.access != CL_MEM_READ_ONLY) {
     return fail(CL_IMAGE_FORMAT_NOT_SUPPORTED, "the fake device's images are for reading only");
   }
   memory_left -= static_cast<int64_t>(FakeImage::packed_size(shape));

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,38 @@ struct FakeItem {
 };
 using FakeFunction = std::function<void(const FakeItem&)>;
 
+/// What a fake device is like.
+enum class FakeKind : uint8_t {
+  /// It shares the host's memory.
+  kSharesHost,
+  /// It shares the host's memory, and is said to compute in the thread that enqueues.
+  kSynchronous,
+  /// It shares the host's memory, and its atomics are the host's.
+  kHostAtomics,
+  /// It has memory of its own.
+  kOwnMemory,
+  /// It has memory of its own, measuring times is costly on it, and launches overlap.
+  kCostlyTimes,
+  /// It has memory of its own, and takes offsets up to 1000.
+  kNarrowOffsets,
+  /// It has memory of its own, and pins host memory.
+  kPins,
+  /// It has memory of its own, and reads the source of a write when that is enqueued.
+  kReadsAhead,
+  /// It has memory of its own, and its images are for reading only.
+  kReadOnlyImages,
+  /// It has memory of its own, and does one command at a time, whatever the queue.
+  kSerial
+};
+using enum FakeKind;
+
+/// Of the devices of one engine, in the order of their numbers.
+using FakeKinds = std::vector<FakeKind>;
+bool contains(const FakeKinds& kinds, FakeKind kind);
+/// Such as "own-memory+shares-host".
+std::string to_string(const FakeKinds& kinds);
+std::ostream& operator<<(std::ostream& stream, const FakeKinds& kinds);
+
 /// What a fake device is asked to do.
 enum class FakeCall : uint8_t {
   kLaunch,
@@ -56,15 +89,7 @@ struct FakeFate {
 
 class FakeBackend : public backends::Backend {
  public:
-  /// `kind`: 'h' shares the host's memory; 'c' too, and is said to compute in the thread that
-  /// enqueues; 'a' shares it, and its atomics are the host's; 'd' has memory
-  /// of its own; 'g' too, measuring times is costly on it and launches overlap; 'n' too, and takes
-  /// offsets up to 1000; 'p' too, and pins host memory; 'e' too, and reads the source of a write
-  /// when that is enqueued; 'r' too, and its images are for reading only; 's' too, and it does one
-  /// command at a time, whatever the queue.
-  static constexpr char kSharesHostMemory = 'h', kSynchronous = 'c', kOwnMemory = 'd',
-                        kCostlyTimes = 'g', kReadsAhead = 'e';
-  FakeBackend(uint32_t index, char kind, uint64_t max_allocation = UINT64_MAX);
+  FakeBackend(uint32_t index, FakeKind kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
@@ -119,7 +144,7 @@ class FakeBackend : public backends::Backend {
   Status refused(FakeCall call) const;
 
  private:
-  const char kind_;
+  const FakeKind kind_;
   backends::DeviceTraits traits_;
   TaskThread only_thread_{"fake-device"};  // of a serial one
 };

@@ -39,7 +39,7 @@ class BoundedFakeKernel final : public FakeKernel {
 
 class Hanging : public EngineTest {
  protected:
-  void begin(const char* devices, SplitMode split) {
+  void begin(const FakeKinds& devices, SplitMode split) {
     deadline_ns = kDeadline;
     if (overdue_ns == 0) overdue_ns = 3600 * kDeadline;  // nothing is
     start(devices, split);
@@ -101,7 +101,7 @@ TEST_F(Hanging, AThrowingCallIsAFailureAndNoHang) {
 class SlowToBuild final : public FakeBackend {
  public:
   explicit SlowToBuild(std::shared_ptr<std::atomic<bool>> woken)
-      : FakeBackend(0, 'h'), woken_(std::move(woken)) {}
+      : FakeBackend(0, kSharesHost), woken_(std::move(woken)) {}
   backends::BuildResult build(const std::string&, const std::string&) override {
     woken_->wait(false);
     return {nullptr, CL_BUILD_PROGRAM_FAILURE, "it is awake"};
@@ -133,7 +133,13 @@ TEST_F(Hanging, BuildsHaveATimeOfTheirOwn) {
 }
 
 TEST_F(Hanging, BoundedDevicesComputeAsOthersDo) {
-  for (const char* devices : {"d", "dd", "hh", "hd", "gg", "pp", "cc"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kPins, kPins},
+                                                         {kSynchronous, kSynchronous}}) {
     for (const SplitMode split : {SplitMode::kForce, SplitMode::kNever}) {
       SCOPED_TRACE(devices);
       begin(devices, split);
@@ -149,7 +155,7 @@ TEST_F(Hanging, BoundedDevicesComputeAsOthersDo) {
 
 TEST_F(Hanging, WithMemoryOfItsOwnOthersComputeInItsPlace) {
   for (const SplitMode split : {SplitMode::kForce, SplitMode::kNever}) {
-    begin("dd", split);
+    begin({kOwnMemory, kOwnMemory}, split);
     auto a = buffer(2), b = buffer(5);
     for (auto* fake : fakes) fake->awake = false;
     fakes[0]->hang_launches = 1;
@@ -173,7 +179,8 @@ TEST_F(Hanging, WithMemoryOfItsOwnOthersComputeInItsPlace) {
 }
 
 TEST_F(Hanging, InTheHostsMemoryWhatItShouldHaveWrittenStaysFailed) {
-  for (const char* devices : {"h", "hh"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kSharesHost}, {kSharesHost, kSharesHost}}) {
     SCOPED_TRACE(devices);
     begin(devices, SplitMode::kNever);
     auto a = buffer(2), b = buffer(5), c = buffer(6);
@@ -200,7 +207,8 @@ TEST_F(Hanging, InTheHostsMemoryWhatItShouldHaveWrittenStaysFailed) {
 TEST_F(Hanging, WhatIsOverdueBeforeThatIsComputedElsewhere) {
   balancer.name = "static";  // a package for each
   overdue_ns = 50'000'000;
-  for (const char* devices : {"dd", "hh"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory, kOwnMemory}, {kSharesHost, kSharesHost}}) {
     SCOPED_TRACE(devices);
     begin(devices, SplitMode::kAuto);
     auto a = buffer(2), b = buffer(5);
@@ -216,7 +224,7 @@ TEST_F(Hanging, WhatIsOverdueBeforeThatIsComputedElsewhere) {
     EXPECT_EQ((*launch)->status(), CL_COMPLETE);
     EXPECT_EQ(read(*stream, b), filled(7));
     std::vector<std::byte> bytes(kBytes, std::byte{9});
-    const bool shared = *devices == 'h';
+    const bool shared = devices[0] == kSharesHost;
     // In shared memory it waits until the device hangs; then new content might be overwritten.
     static_cast<void>(enqueue(*stream, WriteWork{whole(b), 0, kBytes, bytes.data()}, {}, true));
     while (!set->at(0).hangs()) std::this_thread::yield();

@@ -17,7 +17,7 @@ class EngineImages : public EngineTest {
 };
 
 TEST_F(EngineImages, OnlyMissingPixelsTravel) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto one = image({16, 64, 1});
   fill(*one->host_memory(), 0, kBytes, 1);
   one->set_exclusive(kHostPlace, 0, kBytes);
@@ -37,7 +37,7 @@ TEST_F(EngineImages, OnlyMissingPixelsTravel) {
 }
 
 TEST_F(EngineImages, RowsOfSlicesOfA3dImage) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto deep = image({8, 16, 8}, CL_MEM_OBJECT_IMAGE3D);
   fill(*deep->host_memory(), 0, kBytes, 1);
   deep->set_exclusive(kHostPlace, 0, kBytes);
@@ -57,7 +57,7 @@ TEST_F(EngineImages, RowsOfSlicesOfA3dImage) {
 
 TEST_F(EngineImages, BetweenTwoDevicesInBlocksOfRows) {
   constexpr size_t kPitch = 4096, kRow = 4000, kRows = 5000;
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   LogicalBuffer::Options options;
   options.size = kPitch * (kRows - 1) + kRow;
   options.image = {.extent = {kRow / 4, kRows, 1}, .pixel_size = 4};
@@ -87,7 +87,7 @@ TEST_F(EngineImages, BetweenTwoDevicesInBlocksOfRows) {
 
 TEST_F(EngineImages, ADividedImageGoesStraightToTheApplicationAndBack) {
   constexpr size_t kRow = 8 * 1024 * 4;
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   LogicalBuffer::Options options;
   options.size = 64 * kRow;
@@ -142,7 +142,7 @@ class EngineImageParts : public EngineImages, public ::testing::WithParamInterfa
 
 TEST_P(EngineImageParts, RandomPartsOfRandomPlaces) {
   const uint32_t devices = GetParam();
-  start(std::string(devices, 'd'), SplitMode::kAuto);
+  start(FakeKinds(devices, kOwnMemory), SplitMode::kAuto);
   std::mt19937 random(3);
   const std::vector<std::pair<cl_mem_object_type, std::array<size_t, 3>>> kinds = {
       {CL_MEM_OBJECT_IMAGE1D, {1024, 1, 1}},
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, EngineImageParts, ::testing::Values(1, 2, 3));
 
 TEST_F(EngineImages, AWholeLaunchKeepsWhatItsDeviceAloneHas) {
   // Half of the image is newest on the device, half at the host.
-  start("d", SplitMode::kNever);
+  start({kOwnMemory}, SplitMode::kNever);
   auto in = image({32, 32, 1});
   std::byte* host = *in->host_memory();
   std::vector<std::byte> content(kBytes);
@@ -216,7 +216,7 @@ TEST_F(EngineImages, AWholeLaunchKeepsWhatItsDeviceAloneHas) {
 }
 
 TEST_F(EngineImages, FillsAnImageOfABufferWhoseFormatIsForReadingOnly) {
-  start("r", SplitMode::kNever);
+  start({kReadOnlyImages}, SplitMode::kNever);
   auto pixels = buffer(9);
   backends::ImageShape shape;
   shape.type = CL_MEM_OBJECT_IMAGE1D_BUFFER;

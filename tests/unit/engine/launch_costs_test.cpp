@@ -31,8 +31,8 @@ class LaunchCostsTest : public LogTest {
     for (int run = 0; run < 2; ++run) set().model().add(kKernel, backend, kItems, seconds);
   }
 
-  FakeBackend& gpu = add_device(FakeBackend::kOwnMemory);
-  FakeBackend& cpu = add_device(FakeBackend::kSharesHostMemory);
+  FakeBackend& gpu = add_device(kOwnMemory);
+  FakeBackend& cpu = add_device(kSharesHost);
   LaunchCosts costs{set()};
   Ref<LogicalBuffer> in = buffer(), out = buffer();
   const std::vector<uint32_t> both{kGpu, kCpu};

@@ -42,7 +42,7 @@ class LogTest : public ::testing::Test {
   static constexpr uint64_t kBytes = 4096;
 
   /// Before anything else, in the order of their numbers.
-  FakeBackend& add_device(char kind) {
+  FakeBackend& add_device(FakeKind kind) {
     auto made = std::make_unique<FakeBackend>(static_cast<uint32_t>(list_.size()), kind);
     list_.push_back(std::move(made));
     return static_cast<FakeBackend&>(*list_.back());

@@ -11,7 +11,7 @@ using namespace scheduler;
 
 class MemoryRoomTest : public LogTest, public MemoryRoom::Others {
  protected:
-  MemoryRoomTest() : device(add_device(FakeBackend::kOwnMemory)) {}
+  MemoryRoomTest() : device(add_device(kOwnMemory)) {}
 
   void end_idle() override { ++idle_ended; }
   std::vector<Ref<Node>> with_own_memory() override { return std::exchange(with_memory, {}); }

@@ -19,7 +19,7 @@ class EngineMemory : public EngineTest {
 };
 
 TEST_F(EngineMemory, WhatWasUsedLongestAgoGoesBackToTheHost) {
-  start("d", SplitMode::kAuto, 4 * kBytes);
+  start({kOwnMemory}, SplitMode::kAuto, 4 * kBytes);
   auto a = buffer(1), b = buffer(0), c = buffer(0), d = buffer(0), e = buffer(0);
   run(a, b);  // 4
   run(b, c);  // 13
@@ -35,7 +35,7 @@ TEST_F(EngineMemory, WhatWasUsedLongestAgoGoesBackToTheHost) {
 }
 
 TEST_F(EngineMemory, CopiesThatAreValidElsewhereDoNotTravel) {
-  start("d", SplitMode::kAuto, 3 * kBytes);
+  start({kOwnMemory}, SplitMode::kAuto, 3 * kBytes);
   auto a = buffer(1), b = buffer(0), c = buffer(2);
   run(a, b);
   const uint64_t out = fakes[0]->bytes_out;
@@ -47,7 +47,7 @@ TEST_F(EngineMemory, CopiesThatAreValidElsewhereDoNotTravel) {
 }
 
 TEST_F(EngineMemory, AVendorThatHasLessThanItSaysIsBelieved) {
-  start("d", SplitMode::kAuto);
+  start({kOwnMemory}, SplitMode::kAuto);
   fakes[0]->memory_left = 2 * kBytes;
   auto a = buffer(1), b = buffer(0), c = buffer(0);
   run(a, b);
@@ -59,7 +59,7 @@ TEST_F(EngineMemory, AVendorThatHasLessThanItSaysIsBelieved) {
 
 TEST_F(EngineMemory, WhatIsEvictedIsNotPinnedOnTheFullDevice) {
   constexpr uint64_t kLarge = 1 << 20;
-  start("p", SplitMode::kAuto, 3 * kLarge);
+  start({kPins}, SplitMode::kAuto, 3 * kLarge);
   fakes[0]->memory_left = 3 * kLarge;
   auto stream = engine->create_stream({});
   LogicalBuffer::Options options;
@@ -81,7 +81,7 @@ TEST_F(EngineMemory, WhatIsEvictedIsNotPinnedOnTheFullDevice) {
 }
 
 TEST_F(EngineMemory, ADeviceThatIsTooSmallTakesNoPart) {
-  start("d", SplitMode::kAuto, 2 * kBytes - 1);
+  start({kOwnMemory}, SplitMode::kAuto, 2 * kBytes - 1);
   auto a = buffer(1), b = buffer(0);
   auto stream = engine->create_stream({});
   const auto refused = enqueue(*stream, map_kernel(a, b, 1));
@@ -89,7 +89,7 @@ TEST_F(EngineMemory, ADeviceThatIsTooSmallTakesNoPart) {
   EXPECT_EQ(refused.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   engine.reset();
   fakes.clear();
-  start("dh", SplitMode::kForce, 2 * kBytes - 1);
+  start({kOwnMemory, kSharesHost}, SplitMode::kForce, 2 * kBytes - 1);
   auto c = buffer(1), d = buffer(0);
   run(c, d);
   EXPECT_EQ(fakes[0]->launches, 0u);
@@ -100,7 +100,7 @@ TEST_F(EngineMemory, ADeviceThatIsTooSmallTakesNoPart) {
 }
 
 TEST_F(EngineMemory, AllocationsAreKeptForTheNextBuffer) {
-  start("d", SplitMode::kAuto, 16 << 20);
+  start({kOwnMemory}, SplitMode::kAuto, 16 << 20);
   auto stream = engine->create_stream({});
   LogicalBuffer::Options options;
   options.size = 1 << 20;
@@ -127,7 +127,7 @@ TEST_F(EngineMemory, AllocationsAreKeptForTheNextBuffer) {
 
 // Packages of a launch that lie beside each other are shown at once, to the byte.
 TEST_F(EngineMemory, WhatALaunchWroteBelongsToItsWriter) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   const Place places[] = {set->place(0), set->place(1)};
   std::minstd_rand random(5);
   for (int round = 0; round < 200; ++round) {

@@ -21,7 +21,7 @@ class Overdue : public EngineTest {
     balancer.name = "static";  // a package for each, whatever happens
     overdue_ns = 50'000'000;
   }
-  void begin(const char* devices) {
+  void begin(const FakeKinds& devices) {
     start(devices, SplitMode::kAuto);
     stream = engine->create_stream({});
   }
@@ -64,7 +64,15 @@ class Overdue : public EngineTest {
 };
 
 TEST_F(Overdue, AnotherDeviceComputesWhatOneDoesNot) {
-  for (const char* devices : {"dd", "hh", "hd", "dh", "gg", "pp", "ddd", "hhh", "dhd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kOwnMemory, kSharesHost},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kPins, kPins},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost, kSharesHost},
+                                                         {kOwnMemory, kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     begin(devices);
     auto a = buffer(2), b = buffer(5);
@@ -83,7 +91,8 @@ TEST_F(Overdue, AnotherDeviceComputesWhatOneDoesNot) {
 }
 
 TEST_F(Overdue, WithoutItTakesNoPartUntilItIsDone) {
-  for (const char* devices : {"ddd", "hhh"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost, kSharesHost}}) {
     SCOPED_TRACE(devices);
     begin(devices);
     auto a = buffer(2), b = buffer(5), c = buffer(6), d = buffer(7);
@@ -105,7 +114,7 @@ TEST_F(Overdue, WithoutItTakesNoPartUntilItIsDone) {
 }
 
 TEST_F(Overdue, InMemoryApartOthersOverwriteWhatItUses) {
-  begin("dd");
+  begin({kOwnMemory, kOwnMemory});
   auto a = buffer(2), b = buffer(5);
   fakes[0]->hang_launches = 1;
   launch(a, b);
@@ -130,7 +139,7 @@ TEST_F(Overdue, InMemoryApartOthersOverwriteWhatItUses) {
 }
 
 TEST_F(Overdue, InSharedMemoryWhoOverwritesWhatItUsesWaits) {
-  begin("hh");
+  begin({kSharesHost, kSharesHost});
   const auto bytes = filled(9);
   for (const bool input : {true, false}) {
     for (const int how : {0, 1, 2, 3}) {
@@ -174,9 +183,12 @@ TEST_F(Overdue, InSharedMemoryWhoOverwritesWhatItUsesWaits) {
 }
 
 TEST_F(Overdue, WhatIsOverwrittenInSharedMemoryIsComputedOnce) {
-  for (const char* devices : {"hh", "hd", "dd", "dh"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost, kSharesHost},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kOwnMemory, kSharesHost}}) {
     SCOPED_TRACE(devices);
-    const bool apart = *devices == 'd';
+    const bool apart = devices[0] == kOwnMemory;
     begin(devices);
     auto a = buffer(2);
     fakes[0]->hang_launches = 1;
@@ -193,7 +205,7 @@ TEST_F(Overdue, WhatIsOverwrittenInSharedMemoryIsComputedOnce) {
 }
 
 TEST_F(Overdue, WhatLiesThereAloneIsComputedOnce) {
-  begin("dd");
+  begin({kOwnMemory, kOwnMemory});
   auto a = buffer(2), b = buffer(5);
   launch(a, b);
   EXPECT_TRUE(engine->finish(*stream));  // a part of the result on each
@@ -207,7 +219,7 @@ TEST_F(Overdue, WhatLiesThereAloneIsComputedOnce) {
 }
 
 TEST_F(Overdue, TheApplicationsOwnMemoryIsComputedInOnce) {
-  begin("hh");
+  begin({kSharesHost, kSharesHost});
   std::vector<std::byte> memory(kBytes, std::byte{5});
   LogicalBuffer::Options options;
   options.size = kBytes;
@@ -223,7 +235,7 @@ TEST_F(Overdue, TheApplicationsOwnMemoryIsComputedInOnce) {
 }
 
 TEST_F(Overdue, MergedResultsAreComputedOnce) {
-  start("dd", SplitMode::kForce);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kForce);
   stream = engine->create_stream({});
   auto a = buffer(2), b = buffer(0);
   for (auto* fake : fakes) fake->hang_launches = 1;
@@ -242,9 +254,12 @@ TEST_F(Overdue, MergedResultsAreComputedOnce) {
 }
 
 TEST_F(Overdue, TheFirstOfBothCounts) {
-  for (const char* devices : {"dd", "hh", "hd", "dh"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kSharesHost, kOwnMemory},
+                                                         {kOwnMemory, kSharesHost}}) {
     for (const bool in_place : {false, true}) {
-      if (in_place && devices != std::string("dd")) continue;
+      if (in_place && devices != FakeKinds{kOwnMemory, kOwnMemory}) continue;
       SCOPED_TRACE(devices);
       begin(devices);
       auto a = buffer(2), b = in_place ? a : buffer(5);
@@ -260,7 +275,7 @@ TEST_F(Overdue, TheFirstOfBothCounts) {
       EXPECT_EQ(read(*stream, b), filled(7));
       // What the other one has is of no account.
       launch(b, b);
-      if (devices == std::string("dd")) {
+      if (devices == FakeKinds{kOwnMemory, kOwnMemory}) {
         EXPECT_TRUE(engine->finish(*stream));
       }
       wake_up();
@@ -272,7 +287,8 @@ TEST_F(Overdue, TheFirstOfBothCounts) {
 }
 
 TEST_F(Overdue, WhereTheOtherDeviceFailsItIsWaitedFor) {
-  for (const char* devices : {"dd", "hh"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory, kOwnMemory}, {kSharesHost, kSharesHost}}) {
     for (const bool refused : {false, true}) {
       SCOPED_TRACE(devices);
       begin(devices);
@@ -293,7 +309,7 @@ TEST_F(Overdue, WhereTheOtherDeviceFailsItIsWaitedFor) {
 }
 
 TEST_F(Overdue, ChainedLaunchesGoOnWithoutIt) {
-  begin("dd");
+  begin({kOwnMemory, kOwnMemory});
   auto a = buffer(2), b = buffer(5), c = buffer(6), d = buffer(7);
   fakes[0]->hang_launches = 1;
   launch(a, b);
@@ -314,7 +330,8 @@ TEST_F(Overdue, ChainedLaunchesGoOnWithoutIt) {
 }
 
 TEST_F(Overdue, AllMayBeReleasedMeanwhile) {
-  for (const char* devices : {"dd", "hh"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory, kOwnMemory}, {kSharesHost, kSharesHost}}) {
     SCOPED_TRACE(devices);
     begin(devices);
     {

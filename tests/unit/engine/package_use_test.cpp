@@ -10,8 +10,8 @@ using namespace scheduler;
 class PackageUseTest : public EngineTest {
  protected:
   /// Of a package that reads and writes the whole buffer, which lies on its device.
-  PackageUse in_place(const char* device) {
-    start(device, SplitMode::kNever);
+  PackageUse in_place(FakeKind device) {
+    start({device}, SplitMode::kNever);
     buffer_ = buffer(5);
     const auto stream = engine->create_stream({});
     EXPECT_TRUE(enqueue(*stream, map_kernel(buffer_, buffer_, 1)));
@@ -30,7 +30,7 @@ class PackageUseTest : public EngineTest {
 };
 
 TEST_F(PackageUseTest, WhatIsCopiedFirstComesToTheHostsCopy) {
-  PackageUse use = in_place("d");
+  PackageUse use = in_place(kOwnMemory);
   EXPECT_FALSE(comes_to_the_host(use));
   use.kept = true;
   EXPECT_TRUE(comes_to_the_host(use));
@@ -42,7 +42,7 @@ TEST_F(PackageUseTest, WhatIsCopiedFirstComesToTheHostsCopy) {
 }
 
 TEST_F(PackageUseTest, InTheHostsMemoryACopyIsApart) {
-  PackageUse use = in_place("h");
+  PackageUse use = in_place(kSharesHost);
   use.kept = true;
   EXPECT_FALSE(comes_to_the_host(use));
   engine.reset();

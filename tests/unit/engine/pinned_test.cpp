@@ -19,7 +19,7 @@ class EnginePinned : public EngineTest {
 };
 
 TEST_F(EnginePinned, LargeHostCopiesArePinnedAndTheirMemoryUsedAgain) {
-  start("hdp", SplitMode::kAuto);
+  start({kSharesHost, kOwnMemory, kPins}, SplitMode::kAuto);
   auto first = sized(kLarge + 5);
   EXPECT_EQ(fakes[2]->pins, 1u);
   std::byte* const memory = *first->host_memory();
@@ -34,7 +34,7 @@ TEST_F(EnginePinned, LargeHostCopiesArePinnedAndTheirMemoryUsedAgain) {
 }
 
 TEST_F(EnginePinned, SmallOnesAndTheUsersAreNot) {
-  start("hdp", SplitMode::kAuto);
+  start({kSharesHost, kOwnMemory, kPins}, SplitMode::kAuto);
   auto small = sized(4096);
   std::vector<std::byte> user(kLarge);
   LogicalBuffer::Options options;
@@ -46,7 +46,7 @@ TEST_F(EnginePinned, SmallOnesAndTheUsersAreNot) {
 }
 
 TEST_F(EnginePinned, ASmallPartOfAVeryLargeOneIsNotWorthIt) {
-  start("p", SplitMode::kAuto);
+  start({kPins}, SplitMode::kAuto);
   LogicalBuffer::Options options;
   options.size = uint64_t{64} << 20;
   const auto part = *LogicalBuffer::create(*set, options);
@@ -58,14 +58,14 @@ TEST_F(EnginePinned, ASmallPartOfAVeryLargeOneIsNotWorthIt) {
 }
 
 TEST_F(EnginePinned, WithoutSuchADeviceMemoryIsPlain) {
-  start("hd", SplitMode::kAuto);
+  start({kSharesHost, kOwnMemory}, SplitMode::kAuto);
   auto buffer = sized(kLarge);
   std::memset(*buffer->host_memory(), 1, kLarge);
   EXPECT_EQ(fakes[1]->pins, 0u);
 }
 
 TEST_F(EnginePinned, ThePoolKeepsToItsLimit) {
-  start("p", SplitMode::kAuto);
+  start({kPins}, SplitMode::kAuto);
   PinnedPool pool(1000);
   DeviceMemory counted;
   auto first = pool.take(*fakes[0], counted, 600);
@@ -79,7 +79,7 @@ TEST_F(EnginePinned, ThePoolKeepsToItsLimit) {
 
 TEST_F(EnginePinned, IsCountedOnTheDeviceThatPins) {
   constexpr uint64_t kHalfOfAll = uint64_t{600} << 20;  // more than the pool keeps
-  start("p", SplitMode::kAuto);
+  start({kPins}, SplitMode::kAuto);
   PinnedPool pool(UINT64_MAX);
   DeviceMemory counted;
   counted.set_capacity(4 * kHalfOfAll);

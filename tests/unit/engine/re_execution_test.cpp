@@ -24,7 +24,7 @@ class ReExecutionTest : public EngineTest {
   /// Gives the launches to one queue, of which the first `failing` fail; `computes`:
   /// after they have computed. Reads all buffers. True: all bytes are right, and no event has
   /// failed. False: somebody was told. Wrong bytes that nobody was told of fail the test.
-  bool computes_right(const char* devices, const std::vector<Launch>& launches, int failing,
+  bool computes_right(const FakeKinds& devices, const std::vector<Launch>& launches, int failing,
                       bool computes) {
     start(devices, SplitMode::kNever);
     const auto stream = engine->create_stream({});
@@ -79,13 +79,16 @@ class ReExecutionTest : public EngineTest {
     return right;
   }
 
-  static constexpr const char* kDevices[] = {"dd", "hh", "gg", "hd"};
+  inline static const std::vector<FakeKinds> kDevices = {{kOwnMemory, kOwnMemory},
+                                                         {kSharesHost, kSharesHost},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory}};
 };
 
 TEST_F(ReExecutionTest, WhatHasUsedTheResult) {
-  for (const char* devices : kDevices) {
+  for (const FakeKinds& devices : kDevices) {
     for (const bool computes : {false, true}) {
-      SCOPED_TRACE(std::string(devices) + (computes ? ", computes" : ""));
+      SCOPED_TRACE(to_string(devices) + (computes ? ", computes" : ""));
       EXPECT_TRUE(computes_right(devices, {{0, 1}, {1, 2}, {2, 3, KernelForm::kGather}, {1, 4}}, 1,
                                  computes));
       // What it needs is overwritten by a later one, but comes anew, too.
@@ -97,7 +100,7 @@ TEST_F(ReExecutionTest, WhatHasUsedTheResult) {
 // One behind the first that fails has failed, too, which is not known yet, and what is carried out
 // anew uses the results of both.
 TEST_F(ReExecutionTest, WhatHasUsedTheResultsOfSeveral) {
-  for (const char* devices : kDevices) {
+  for (const FakeKinds& devices : kDevices) {
     SCOPED_TRACE(devices);
     EXPECT_TRUE(computes_right(devices, {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}}, 2, false));
   }
@@ -105,21 +108,21 @@ TEST_F(ReExecutionTest, WhatHasUsedTheResultsOfSeveral) {
 
 // Of two that have failed the second one's result has been used by one that ended well itself.
 TEST_F(ReExecutionTest, WhatEndsWellMayHaveUsedWhatHasFailed) {
-  for (const char* devices : kDevices) {
+  for (const FakeKinds& devices : kDevices) {
     SCOPED_TRACE(devices);
     EXPECT_TRUE(computes_right(devices, {{0, 1}, {0, 2}, {2, 3}, {1, 4}, {3, 4}}, 2, false));
   }
 }
 
 TEST_F(ReExecutionTest, WhatItNeedsIsOverwritten) {
-  EXPECT_FALSE(computes_right("hh", {{0, 1}, {1, 0}, {0, 2}}, 1, false));
+  EXPECT_FALSE(computes_right({kSharesHost, kSharesHost}, {{0, 1}, {1, 0}, {0, 2}}, 1, false));
   // The host's copy has it still.
-  EXPECT_TRUE(computes_right("gg", {{0, 1}, {1, 0}, {0, 2}}, 1, false));
+  EXPECT_TRUE(computes_right({kCostlyTimes, kCostlyTimes}, {{0, 1}, {1, 0}, {0, 2}}, 1, false));
 }
 
 // What was read of failed content has been written to another buffer.
 TEST_F(ReExecutionTest, WhatHasGoneThroughTheApplicationsMemory) {
-  for (const char* devices : kDevices) {
+  for (const FakeKinds& devices : kDevices) {
     SCOPED_TRACE(devices);
     start(devices, SplitMode::kNever);
     const auto stream = engine->create_stream({});
@@ -143,9 +146,9 @@ TEST_F(ReExecutionTest, WhatHasGoneThroughTheApplicationsMemory) {
 // It has written, of what had failed, where it would not write now.
 TEST_F(ReExecutionTest, WhatWasWrittenOfFailedContentMayStay) {
   const std::vector<Launch> launches{{0, 1}, {1, 2, KernelForm::kSparse}};
-  EXPECT_FALSE(computes_right("hh", launches, 1, false));
+  EXPECT_FALSE(computes_right({kSharesHost, kSharesHost}, launches, 1, false));
   // What was there before is taken from the host's copy.
-  EXPECT_TRUE(computes_right("gg", launches, 1, false));
+  EXPECT_TRUE(computes_right({kCostlyTimes, kCostlyTimes}, launches, 1, false));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class EngineScatter : public EngineTest {
 };
 
 TEST_F(EngineScatter, EachPartGoesToItsDevice) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto buffer = large();
   buffer->set_exclusive(1, 0, kHalf);
   buffer->set_exclusive(2, kHalf, kSize);
@@ -60,7 +60,7 @@ TEST_F(EngineScatter, EachPartGoesToItsDevice) {
 TEST_F(EngineScatter, FillsAreDoneWhereTheOldContentWasUsed) {
   // A pattern that lies across the border, from the second byte on.
   constexpr uint64_t kPattern = 8, kBegin = 2, kEnd = kSize - 6;
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto stream = engine->create_stream({});
   auto buffer = large();
   FillWork fill{{buffer, 0, kSize}, 0, kSize, {}, 1};
@@ -88,22 +88,23 @@ TEST_F(EngineScatter, FillsAreDoneWhereTheOldContentWasUsed) {
 
 TEST_F(EngineScatter, FirstContentGoesToAllGpus) {
   struct Case {
-    const char* devices;
+    FakeKinds devices;
     std::vector<Place> valid;
     uint64_t memory_limit = UINT64_MAX;
     int64_t memory_left = INT64_MAX;  // of the first device, as its driver finds
   };
-  const Case cases[] = {{"pp", {1, 2}},
-                        {"hpp", {2, 3}},
-                        {"p", {1}},
-                        {"d", {1}},
-                        {"hp", {2}},
-                        {"hhp", {kHostPlace}},  // the host computes faster
-                        {"dd", {kHostPlace}},
-                        {"hh", {kHostPlace}},
-                        {"pp", {kHostPlace}, kSize / 2},
-                        {"p", {kHostPlace}, UINT64_MAX, 100},
-                        {"pp", {2}, UINT64_MAX, 100}};
+  const Case cases[] = {
+      {{kPins, kPins}, {1, 2}},
+      {{kSharesHost, kPins, kPins}, {2, 3}},
+      {{kPins}, {1}},
+      {{kOwnMemory}, {1}},
+      {{kSharesHost, kPins}, {2}},
+      {{kSharesHost, kSharesHost, kPins}, {kHostPlace}},  // the host computes faster
+      {{kOwnMemory, kOwnMemory}, {kHostPlace}},
+      {{kSharesHost, kSharesHost}, {kHostPlace}},
+      {{kPins, kPins}, {kHostPlace}, kSize / 2},
+      {{kPins}, {kHostPlace}, UINT64_MAX, 100},
+      {{kPins, kPins}, {2}, UINT64_MAX, 100}};
   const std::vector<std::byte> content(kSize, std::byte{5});
   const auto fill = [&](Stream& stream, const Ref<LogicalBuffer>& buffer) {
     return enqueue(stream, FillWork{{buffer, 0, kSize}, 0, kSize, {std::byte{5}}, 1}, {}, true);
@@ -119,11 +120,10 @@ TEST_F(EngineScatter, FirstContentGoesToAllGpus) {
   };
   for (const Case& one : cases) {
     for (const std::string kind : {"fill", "write", "made", "image written", "image made"}) {
-      SCOPED_TRACE(kind + " on " + one.devices);
+      SCOPED_TRACE(kind + " on " + to_string(one.devices));
       const bool image = kind.starts_with("image");
       // Each device has memory of its own for images, which fake ones do not count.
-      if (image && (std::string(one.devices).find('h') != std::string::npos ||
-                    one.memory_left != INT64_MAX)) {
+      if (image && (contains(one.devices, kSharesHost) || one.memory_left != INT64_MAX)) {
         continue;
       }
       start(one.devices, SplitMode::kAuto, one.memory_limit);
@@ -164,7 +164,7 @@ TEST_F(EngineScatter, FirstContentGoesToAllGpus) {
 }
 
 TEST_F(EngineScatter, SmallCopiesAreMadeWhereOneDeviceUsesWhatTheyReplace) {
-  start("dd", SplitMode::kNever);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({});
   const auto one = buffer(1), two = buffer(2), in = buffer(0), out = buffer(0);
   KernelWork work = map_kernel(in, out, 7);
@@ -207,14 +207,15 @@ TEST_F(EngineScatter, MuchFirstContentIsDivided) {
     for (size_t i = 0; i < kMuch; ++i) bytes[i] = std::byte(i * 7 + i / 251);
     return bytes;
   }();
-  for (const std::string devices : {"pp", "hppp", "pd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kPins, kPins}, {kSharesHost, kPins, kPins, kPins}, {kPins, kOwnMemory}}) {
     for (const std::string kind : {"made", "bit by bit", "image"}) {
-      SCOPED_TRACE(kind + " on " + devices);
+      SCOPED_TRACE(kind + " on " + to_string(devices));
       start(devices, SplitMode::kAuto);
       LogicalBuffer::Options options;
       options.size = kind == "image" ? kMuch / kPitch * kPitch : kMuch;
       if (kind == "image") {
-        if (devices != "pp") continue;
+        if (devices != FakeKinds{kPins, kPins}) continue;
         options.image = {.extent = {kPitch / 4, kMuch / kPitch, 1}, .pixel_size = 4};
         options.image->row_pitch = kPitch;
       }
@@ -230,11 +231,11 @@ TEST_F(EngineScatter, MuchFirstContentIsDivided) {
         }
       }
       EXPECT_EQ(bytes_in(), options.size);
-      const auto gpus = static_cast<uint64_t>(std::count(devices.begin(), devices.end(), 'p'));
+      const auto gpus = static_cast<uint64_t>(std::count(devices.begin(), devices.end(), kPins));
       const uint64_t unit = kind == "image" ? kPitch : 4096;
       uint64_t begin = 0, part = 0;
       for (size_t i = 0; i < devices.size(); ++i) {
-        if (devices[i] != 'p') continue;
+        if (devices[i] != kPins) continue;
         ++part;
         const uint64_t end = part == gpus ? options.size : options.size / unit * part / gpus * unit;
         EXPECT_EQ(buffer->valid_places(begin, end), place_bit(static_cast<Place>(i + 1)));
@@ -250,7 +251,7 @@ TEST_F(EngineScatter, MuchFirstContentIsDivided) {
 }
 
 TEST_F(EngineScatter, NobodyWaitsForASlowLink) {
-  start("ppp", SplitMode::kAuto);
+  start({kPins, kPins, kPins}, SplitMode::kAuto);
   const std::vector<std::byte> content(kSize, std::byte{5});
   LogicalBuffer::Options options;
   options.size = kSize;
@@ -275,7 +276,7 @@ TEST_F(EngineScatter, NobodyWaitsForASlowLink) {
 }
 
 TEST_F(EngineScatter, ContentOfMappableOrSmallBuffersBeginsInTheHostsCopy) {
-  start("pp", SplitMode::kAuto);
+  start({kPins, kPins}, SplitMode::kAuto);
   const std::vector<std::byte> content(kSize, std::byte{5});
   LogicalBuffer::Options options;
   options.size = kSize;
@@ -287,7 +288,7 @@ TEST_F(EngineScatter, ContentOfMappableOrSmallBuffersBeginsInTheHostsCopy) {
 }
 
 TEST_F(EngineScatter, FirstContentWasTooMuchWhereNobodyUsedIt) {
-  start("pp", SplitMode::kAuto);
+  start({kPins, kPins}, SplitMode::kAuto);
   auto buffer = large();
   write_and_check(buffer, 0, kSize);
   EXPECT_EQ(sent_, 2 * kSize);
@@ -306,7 +307,7 @@ TEST_F(EngineScatter, FirstContentWasTooMuchWhereNobodyUsedIt) {
 }
 
 TEST_F(EngineScatter, LaunchesTellWhereDataAreUsed) {
-  start("pp", SplitMode::kNever);
+  start({kPins, kPins}, SplitMode::kNever);
   const auto stream = engine->create_stream({});
   auto in = buffer(1), out = buffer(0);
   ASSERT_TRUE(in->make_valid(1, 0, kBytes));
@@ -320,7 +321,7 @@ TEST_F(EngineScatter, LaunchesTellWhereDataAreUsed) {
 }
 
 TEST_F(EngineScatter, WhatAllReadGoesToAll) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto buffer = large();
   buffer->set_exclusive(kHostPlace, 0, kSize);
   buffer->add_copy(1, 0, kSize);
@@ -332,7 +333,7 @@ TEST_F(EngineScatter, WhatAllReadGoesToAll) {
 }
 
 TEST_F(EngineScatter, TheHostsCopyOnlyWhereItIsUsed) {
-  start("hd", SplitMode::kAuto);
+  start({kSharesHost, kOwnMemory}, SplitMode::kAuto);
   auto buffer = large();
   buffer->set_exclusive(kHostPlace, 0, kSize);
   buffer->add_copy(2, kHalf, kSize);
@@ -352,7 +353,7 @@ TEST_F(EngineScatter, TheHostsCopyOnlyWhereItIsUsed) {
 
 TEST_F(EngineScatter, WhereTheHostsDeviceComputesIsKnown) {
   balancer.name = "static";  // a package for each
-  start("hd", SplitMode::kAuto);
+  start({kSharesHost, kOwnMemory}, SplitMode::kAuto);
   const auto stream = engine->create_stream({});
   auto in = buffer(1), out = buffer(0);
   ASSERT_TRUE(enqueue(*stream, known_kernel(KernelForm::kMap, in, out, 1, [](const FakeItem& item) {
@@ -371,7 +372,7 @@ TEST_F(EngineScatter, WhereTheHostsDeviceComputesIsKnown) {
 }
 
 TEST_F(EngineScatter, OneOwnerIsWrittenDirectly) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto buffer = large();
   buffer->set_exclusive(kHostPlace, 0, kSize);
   buffer->add_copy(2, 0, kSize);
@@ -387,16 +388,19 @@ TEST_F(EngineScatter, BetweenDevicesInBlocks) {
   std::vector<std::byte> all(kLarge);
   std::byte* const bytes = all.data();
   for (size_t i = 0; i < kLarge; ++i) bytes[i] = std::byte(i * 7 + i / 251);
-  for (const std::string devices : {"dd", "pp", "ddd", "ppp"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory, kOwnMemory},
+                                                         {kPins, kPins},
+                                                         {kOwnMemory, kOwnMemory, kOwnMemory},
+                                                         {kPins, kPins, kPins}}) {
     for (const uint64_t size : {uint64_t{5000}, kLarge}) {
-      SCOPED_TRACE(devices + " " + std::to_string(size));
+      SCOPED_TRACE(to_string(devices) + " " + std::to_string(size));
       start(devices, SplitMode::kAuto);
       LogicalBuffer::Options options;
       options.size = size;
       auto buffer = *engine->create_buffer(options, all.data());
       ASSERT_TRUE(buffer->make_valid(1, 0, size));
       buffer->set_exclusive(1, 0, size);
-      const bool host_copy = devices[0] == 'd' || size < 10000;
+      const bool host_copy = devices[0] == kOwnMemory || size < 10000;
       if (host_copy) std::memset(*buffer->host_memory(), 0, size);
       const uint64_t out = fakes[0]->bytes_out, in = fakes[1]->bytes_in;
       uint64_t moved = 0;
@@ -422,7 +426,7 @@ TEST_F(EngineScatter, BetweenDevicesInBlocks) {
 }
 
 TEST_F(EngineScatter, NewOrSmallContentWaitsInTheHostsCopy) {
-  start("dd", SplitMode::kAuto);
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   auto buffer = large();
   write_and_check(buffer, 0, kSize);
   EXPECT_EQ(sent_, 0u);

@@ -12,8 +12,8 @@ using namespace scheduler;
 class StreamTest : public LogTest {
  protected:
   enum : uint32_t { kGpu, kCpu };
-  FakeBackend& gpu = add_device(FakeBackend::kCostlyTimes);
-  FakeBackend& cpu = add_device(FakeBackend::kSharesHostMemory);
+  FakeBackend& gpu = add_device(kCostlyTimes);
+  FakeBackend& cpu = add_device(kSharesHost);
 };
 
 TEST_F(StreamTest, RunsOnAllRealDevicesUnlessItIsToldWhere) {

@@ -53,7 +53,7 @@ TEST(VoterChoice, WhoFailsIsAskedLessOftenButIsNotBanned) {
 class Votes : public EngineTest {
  protected:
   Votes() { verify = {.on = true, .vote = true, .tolerance = 1e-3}; }
-  void begin(const char* devices) {
+  void begin(const FakeKinds& devices) {
     start(devices, SplitMode::kForce);
     stream = engine->create_stream({});
   }
@@ -62,7 +62,12 @@ class Votes : public EngineTest {
 };
 
 TEST_F(Votes, OfThreeDevicesOneMayErr) {
-  for (const char* devices : {"ddd", "hhh", "hdd", "gdh", "cch"}) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kOwnMemory, kOwnMemory, kOwnMemory},
+                              {kSharesHost, kSharesHost, kSharesHost},
+                              {kSharesHost, kOwnMemory, kOwnMemory},
+                              {kCostlyTimes, kOwnMemory, kSharesHost},
+                              {kSynchronous, kSynchronous, kSharesHost}}) {
     SCOPED_TRACE(devices);
     begin(devices);
     fakes[1]->wrong_every = 3;
@@ -86,7 +91,8 @@ TEST_F(Votes, OfThreeDevicesOneMayErr) {
 }
 
 TEST_F(Votes, OfTwoDevicesOneThatErrsNowAndThenIsOutvotedOrTold) {
-  for (const char* devices : {"dd", "hh", "hd"}) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{
+           {kOwnMemory, kOwnMemory}, {kSharesHost, kSharesHost}, {kSharesHost, kOwnMemory}}) {
     SCOPED_TRACE(devices);
     begin(devices);
     fakes[1]->wrong_every = 3;
@@ -108,7 +114,7 @@ TEST_F(Votes, OfTwoDevicesOneThatErrsNowAndThenIsOutvotedOrTold) {
 }
 
 TEST_F(Votes, OfTwoDevicesOneThatAlwaysErrsIsTold) {
-  begin("dh");
+  begin({kOwnMemory, kSharesHost});
   fakes[0]->wrong_every = 1;
   auto a = buffer(2), b = buffer(5);
   const auto launch = enqueue(*stream, map_kernel(a, b, 1));
@@ -120,7 +126,7 @@ TEST_F(Votes, OfTwoDevicesOneThatAlwaysErrsIsTold) {
 }
 
 TEST_F(Votes, WhatIsWithinTheToleranceIsNoFailure) {
-  begin("ddd");
+  begin({kOwnMemory, kOwnMemory, kOwnMemory});
   for (auto* fake : {fakes[0], fakes[2]}) fake->noisy = true;
   auto a = buffer(2), b = buffer(5);
   auto summary = summary_of(KernelForm::kMap);
@@ -139,7 +145,7 @@ TEST_F(Votes, WhatIsWithinTheToleranceIsNoFailure) {
 }
 
 TEST_F(Votes, KernelsThatAreNotUnderstoodRunWithoutOne) {
-  begin("dd");
+  begin({kOwnMemory, kOwnMemory});
   auto a = buffer(2), b = buffer(5);
   KernelWork work = map_kernel(a, b, 1);
   work.kernel = fake_kernel(KernelForm::kSearch, set->count());  // by order
@@ -149,7 +155,7 @@ TEST_F(Votes, KernelsThatAreNotUnderstoodRunWithoutOne) {
 }
 
 TEST_F(Votes, ADeviceThatFailsHasNoVote) {
-  begin("ddd");
+  begin({kOwnMemory, kOwnMemory, kOwnMemory});
   fakes[0]->refuse_launches = 1 << 20;
   fakes[2]->wrong_every = 4;
   auto a = buffer(2), b = buffer(5);
