@@ -122,7 +122,7 @@ TEST_F(EngineAgain, WhereOthersHaveYetToBuildTheProgramLaunchesRepeat) {
   auto stream = engine->create_stream({});
   const auto in = buffer(1), out = buffer(0);
   const auto known =
-      known_kernel<BuiltOnOne>(KernelForm::kMap, in, out, 2e-6,
+      known_kernel<BuiltOnOne>(KernelForm::kMap, in, out, 60e-6,
                                [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
   for (int run = 0; run < 10; ++run) set->model().add(model_key(known), 1, kBytes, 1e-9);
   const auto kernel = std::static_pointer_cast<BuiltOnOne>(known.kernel);
