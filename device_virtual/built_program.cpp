@@ -122,8 +122,7 @@ bool make_first(scheduler::BackendSet& backends, const BackendGroups& groups, co
   scheduler::BackendMask loading = 0;
   for (uint32_t i = 0; i < list_size(first); ++i) {
     const auto like = [&](uint32_t j) {
-      const std::string& kind = backends.traits(j).binary_kind;
-      return (first >> j & 1) != 0 && !kind.empty() && kind == backends.traits(i).binary_kind;
+      return (first >> j & 1) != 0 && loads(backends.traits(i), backends.traits(j));
     };
     for (uint32_t j = 0; j < i && (first >> i & 1) != 0; ++j) {
       if (like(j)) loading |= scheduler::backend_bit(i);

@@ -42,10 +42,6 @@ bool of_one_kind(const std::string& kind, const std::string& other) {
   return !kind.empty() && kind == other;
 }
 
-bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& other) {
-  return of_one_kind(traits.binary_kind, other.binary_kind);
-}
-
 /// Whether it has next to nothing to build once the other one has built.
 bool gets(const backends::DeviceTraits& traits, const backends::DeviceTraits& other) {
   return loads(traits, other) || of_one_kind(traits.build_kind, other.build_kind);
@@ -55,6 +51,10 @@ bool gets(const backends::DeviceTraits& traits, const backends::DeviceTraits& ot
 
 std::string device_title(const backends::DeviceTraits& traits) {
   return traits.device_name + " (" + traits.platform_name + ")";
+}
+
+bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& other) {
+  return of_one_kind(traits.binary_kind, other.binary_kind);
 }
 
 ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts texts,

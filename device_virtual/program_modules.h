@@ -44,6 +44,8 @@ struct ProgramTexts {
 
 /// For messages.
 std::string device_title(const backends::DeviceTraits& traits);
+/// Whether a device of these traits loads the other one's binaries.
+bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& other);
 
 class ProgramModules {
  public:

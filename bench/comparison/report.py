@@ -3,6 +3,8 @@
 
 from xml.sax.saxutils import escape
 
+from . import runs
+
 COLOURS = ["#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#bbbbbb", "#222222",
            "#997700", "#44bb99"]
 
@@ -17,9 +19,7 @@ def table(result):
         lines.append(f"device {device['index']}: {device['name']} ({device['platform']})")
     lines.append(f"Medians of {result['repeat']} rounds of {result['launches']} launches; speed-up "
                  f"over the best device and efficiency by the {result['time']} time.")
-    if result["load_before"] > 0.5:
-        lines.append(f"Others were computing: the load average was {result['load_before']:.1f} before "
-                     f"the first run, on {result['cores']} cores. The figures are not worth much.")
+    lines += runs.busy(result["load_before"], result["cores"])
     width = max([len(entry["name"]) for kernel in result["kernels"]
                  for entry in kernel["configurations"]] + [8])
     for kernel in result["kernels"]:

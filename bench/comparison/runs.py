@@ -33,13 +33,20 @@ def measure_each(programs, measure):
     return None
 
 
+def busy(load, cores):
+    """Lines that say that others were computing; none where they were not. `load`: the average before
+    the first run."""
+    if load <= 0.5:
+        return []
+    return [f"Others were computing: the load average was {load:.1f} before the first run, on {cores} "
+            "cores. The figures are not worth much."]
+
+
 def heading(devices, load, interrupted):
-    """What stands above a table: the devices, and what its reader has to know. `load`: the average
-    before the first run; `interrupted`: of measure_each()."""
+    """What stands above a table: the devices, and what its reader has to know. `load`: as for
+    busy(); `interrupted`: of measure_each()."""
     lines = [f"device {device.index}: {device.name} ({device.platform})" for device in devices]
-    if load > 0.5:
-        lines.append(f"Others were computing: the load average was {load:.1f} before the first run, "
-                     f"on {os.cpu_count()} cores. The figures are not worth much.")
+    lines += busy(load, os.cpu_count())
     if interrupted:
         lines.append(interrupted)
     return "\n".join(lines) + "\n\n"

@@ -5,6 +5,13 @@
 #include "scheduler/devices/place.h"
 
 namespace tutti::scheduler {
+namespace {
+
+void callback_failed(const Error& why) {
+  log(LogLevel::kError, "a callback has failed: {}", why.message);
+}
+
+}  // namespace
 
 Workers::Workers() {
   // For parts of devices to come, too.
@@ -16,11 +23,13 @@ Workers::Workers() {
 void Workers::call_back(std::function<void(cl_int)> callback, cl_int status) {
   // Where there is no thread for it, in this one: somebody may wait for what it does.
   callbacks_.post_or_run([callback = std::move(callback), status] { callback(status); },
-                         &callback_failed);
+                         callback_failed);
 }
 
-void Workers::callback_failed(const Error& why) {
-  log(LogLevel::kError, "a callback has failed: {}", why.message);
+void Workers::call_back_here(const std::function<void(cl_int)>& callback, cl_int status) {
+  if (const Status called = guarded([&] { callback(status); }); !called) {
+    callback_failed(called.error());
+  }
 }
 
 }  // namespace tutti::scheduler

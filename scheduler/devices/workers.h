@@ -72,8 +72,8 @@ class Workers {
   Worker& memory() { return memory_; }
   /// An application's callback with what it is to hear, in a thread for that alone.
   void call_back(std::function<void(cl_int)> callback, cl_int status);
-  /// What becomes of an exception that a callback has thrown.
-  static void callback_failed(const Error& why);
+  /// The same in the calling thread.
+  static void call_back_here(const std::function<void(cl_int)>& callback, cl_int status);
   Worker& device(uint32_t backend) { return *devices_[backend]; }
 
  private:

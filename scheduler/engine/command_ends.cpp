@@ -341,10 +341,8 @@ void CommandEnds::add_callback(const Ref<Node>& command, cl_int type, Command::C
   const bool here = command->direct.load(std::memory_order_acquire) &&
                     parts_.backends.traits(command->backend).synchronous &&
                     !ApplicationCode::runs_in_this_thread();
-  if (!here) return parts_.workers.call_back(std::move(callback), *status);
-  if (const Status called = guarded([&] { callback(*status); }); !called) {
-    Workers::callback_failed(called.error());
-  }
+  if (here) return Workers::call_back_here(callback, *status);
+  parts_.workers.call_back(std::move(callback), *status);
 }
 
 void CommandEnds::watch(const Ref<Node>& command) {
