@@ -40,6 +40,97 @@ Interval truncating_quotient(const Interval& n, const Interval& d) {
 
 }  // namespace
 
+// ---- growing ------------------------------------------------------------------------------------
+
+void AccessDomain::begin(const DimensionShape (&shape)[3], size_t loops, Wide most_iterations) {
+  symbols_.reserve(kIdSymbols + loops + 8);
+  symbols_.resize(kIdSymbols, Symbol{.kind = SymbolKind::kId});
+  for (uint32_t d = 0; d < 3; ++d) {
+    const DimensionShape& s = shape_[d] = shape[d];
+    launch_.of[gid_symbol(d)] = {0, {s.offset, s.offset + s.local * s.groups - 1}};
+    launch_.of[lid_symbol(d)] = {0, {0, s.local - 1}};
+    launch_.of[group_symbol(d)] = {0, {0, s.groups - 1}};
+  }
+  // Loops nested deeper than the table of symbols allows stay without a counter: any value.
+  loop_count_ = std::min(loops, kMaxSymbols - kIdSymbols);
+  loop_last_.resize(loop_count_, Form::make_unknown());
+  symbols_.resize(kIdSymbols + loop_count_, Symbol{.kind = SymbolKind::kLoop});
+  for (size_t i = 0; i < loop_count_; ++i) {
+    launch_.of[kIdSymbols + i] = {0, {0, most_iterations - 1}};
+  }
+}
+
+std::optional<SymbolId> AccessDomain::add_range(const Interval& values, bool fresh, bool data) {
+  if (symbols_.size() == kMaxSymbols) return std::nullopt;
+  const auto id = static_cast<SymbolId>(symbols_.size());
+  symbols_.push_back({.kind = SymbolKind::kRange, .fresh = fresh, .data = data});
+  launch_.of[id] = {0, values};
+  return id;
+}
+
+std::optional<SymbolId> AccessDomain::add_like(SymbolId symbol) {
+  if (symbols_.size() == kMaxSymbols) return std::nullopt;
+  const auto id = static_cast<SymbolId>(symbols_.size());
+  symbols_.push_back(symbols_[symbol]);
+  launch_.of[id] = launch_.of[symbol];
+  return id;
+}
+
+std::optional<SymbolId> AccessDomain::find_opaque(const Symbol& symbol,
+                                                  std::span<const Form> operands) const {
+  for (size_t i = kIdSymbols + loop_count_; i < symbols_.size(); ++i) {
+    const Symbol& other = symbols_[i];
+    if (other.kind == symbol.kind && other.divisor == symbol.divisor &&
+        other.width == symbol.width && other.is_signed == symbol.is_signed &&
+        other.operands == operands.size() &&
+        std::equal(operands.begin(), operands.end(), operands_.begin() + other.first_operand)) {
+      return static_cast<SymbolId>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<SymbolId> AccessDomain::add_opaque(Symbol symbol, std::span<const Form> operands) {
+  if (symbols_.size() == kMaxSymbols) return std::nullopt;
+  const auto id = static_cast<SymbolId>(symbols_.size());
+  symbol.first_operand = static_cast<uint32_t>(operands_.size());
+  symbol.operands = static_cast<uint32_t>(operands.size());
+  symbols_.push_back(symbol);
+  operands_.insert(operands_.end(), operands.begin(), operands.end());
+  launch_.of[id] = {};
+  launch_.of[id] = define(launch_, id);
+  if (launch_.of[id].rest.empty()) dead_ = true;
+  return id;
+}
+
+bool AccessDomain::add_fact(const Fact& fact) {
+  if (!apply_fact(fact.form, launch_)) dead_ = true;
+  for (const Term& term : fact.form) {
+    if (term.symbol >= kIdSymbols) break;
+    if (!relate_ids(launch_, term.symbol / 3)) dead_ = true;
+  }
+  const bool of_guard = fact.origin == FactOrigin::kGuard;
+  if (fact.form.size() < 2) {
+    if (of_guard && fact.form.size() == 1) clips_.push_back(fact.form);
+    return true;
+  }
+  if (facts_.size() == kMaxFacts) return !of_guard;
+  facts_.push_back(fact);
+  return true;
+}
+
+void AccessDomain::narrow(SymbolId symbol, const Interval& values) {
+  Interval& known = launch_.of[symbol].rest;
+  known = intersect(known, values);
+  if (known.empty()) dead_ = true;
+}
+
+void AccessDomain::settle() {
+  if (!dead_ && !facts_.empty() && !settle_values(launch_)) dead_ = true;
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
 Band AccessDomain::dimension_band(const Values& values, uint32_t d, int64_t gid, int64_t lid,
                                   int64_t group) const {
   const Band& gids = values.of[gid_symbol(d)];
@@ -233,7 +324,7 @@ bool AccessDomain::apply_fact(const Form& form, Values& values) const {
   return form.size() != 0 || form.constant() >= 0;
 }
 
-bool AccessDomain::settle(Values& values) const {
+bool AccessDomain::settle_values(Values& values) const {
   for (int round = 0; round < 2; ++round) {
     for (uint32_t d = 0; d < 3; ++d) {
       if (!relate_ids(values, d)) return false;
@@ -273,7 +364,7 @@ bool AccessDomain::package_values(uint32_t dimension, uint64_t first, uint64_t c
   gid = intersect(
       gid, {shape.offset + shape.local * begin, shape.offset + shape.local * (last + 1) - 1});
   if (group.empty() || gid.empty()) return false;
-  return settle(values);
+  return settle_values(values);
 }
 
 bool AccessDomain::fix(SymbolId symbol, Wide value, Values& values) const {
@@ -296,7 +387,7 @@ void AccessDomain::slice_values(uint32_t dimension, Values& values) const {
   values.of[gid_symbol(dimension)] = {shape.local, {shape.offset, shape.offset + shape.local - 1}};
   // "Nothing executes" cannot come out of a launch in which something does; if the bounds say so
   // all the same, the plain launch values are still right.
-  if (!settle(values)) {
+  if (!settle_values(values)) {
     for (size_t i = 0; i < symbols_.size(); ++i) values.of[i] = launch_.of[i];
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The set of (work-item, loop iteration) pairs that may execute some accesses of a kernel, in
 // symbols: ids, loop counters and opaque values, with linear facts about them. Answers the values
-// of an affine form over a package, or slice by slice. Made by DomainBuilder, immutable afterwards.
+// of an affine form over a package, or slice by slice. It grows while DomainBuilder makes it;
+// who asks it has it const.
 //
 // Three kinds of symbols:
 //  - ids, three per dimension, tied by gid = offset + L·group + lid;
@@ -11,6 +12,8 @@
 //    mention it, and it never cancels against itself.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "scheduler/access/access_eval.h"
@@ -34,6 +37,7 @@ inline constexpr affine::SymbolId group_symbol(uint32_t d) {
 }
 inline constexpr size_t kIdSymbols = 9;
 inline constexpr size_t kMaxSymbols = 64;
+inline constexpr size_t kMaxFacts = 40;
 
 enum class SymbolKind : uint8_t {
   kId,
@@ -84,6 +88,30 @@ class AccessDomain {
     };
   };
 
+  // Growing. An answer without a symbol: the table of symbols is full.
+
+  /// The ids and the loops' counters, which have any value in [0, `most_iterations`).
+  void begin(const DimensionShape (&shape)[3], size_t loops, affine::Wide most_iterations);
+  /// A symbol of any value in the interval.
+  std::optional<affine::SymbolId> add_range(const affine::Interval& values, bool fresh, bool data);
+  /// Another symbol that may have the values of this one.
+  std::optional<affine::SymbolId> add_like(affine::SymbolId symbol);
+  /// An opaque symbol of that kind, divisor and width with these operands, if it is there.
+  std::optional<affine::SymbolId> find_opaque(const Symbol& symbol,
+                                              std::span<const affine::Form> operands) const;
+  std::optional<affine::SymbolId> add_opaque(Symbol symbol, std::span<const affine::Form> operands);
+  /// Narrows the launch's values by form ≥ 0. False: a guard's fact that cannot be kept.
+  bool add_fact(const Fact& fact);
+  void bound_loop(size_t position, const affine::Form& last) { loop_last_[position] = last; }
+  /// Narrows a symbol's values in the launch.
+  void narrow(affine::SymbolId symbol, const affine::Interval& values);
+  void mark_dead() { dead_ = true; }
+  void mark_guards_inexact() { guards_exact_ = false; }
+  /// Narrows the launch's values by all facts until nothing changes.
+  void settle();
+
+  // Asking.
+
   /// Nothing executes the accesses in this launch.
   bool dead() const { return dead_; }
   /// The guards' facts are equivalent to the guards, not only implied by them.
@@ -116,15 +144,13 @@ class AccessDomain {
   void alternates(const affine::Form& form, std::vector<Alternate>& out) const;
 
  private:
-  friend class DomainBuilder;
-
   affine::Band dimension_band(const Values& values, uint32_t d, int64_t gid, int64_t lid,
                               int64_t group) const;
   affine::Band define(const Values& values, affine::SymbolId symbol) const;
   /// The tie between the ids of a dimension; false when some interval became empty.
   bool relate_ids(Values& values, uint32_t d) const;
   bool apply_fact(const affine::Form& form, Values& values) const;
-  bool settle(Values& values) const;
+  bool settle_values(Values& values) const;
 
   DimensionShape shape_[3];
   std::vector<Symbol> symbols_;

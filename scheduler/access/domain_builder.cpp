@@ -15,8 +15,6 @@ using affine::Wide;
 
 namespace {
 
-constexpr size_t kMaxFacts = 40;
-
 // No loop of one work-item goes round more often: that would take days, at a few iterations per
 // nanosecond. A limit below 2^64 is needed to tell that an index has not wrapped round.
 constexpr Wide kMaxIterations = Wide{1} << 48;
@@ -40,37 +38,24 @@ void DomainBuilder::begin(AccessDomain& domain, const std::vector<Guard>& guards
   forms_.clear();
   improvable_ = false;
 
-  domain.symbols_.reserve(kIdSymbols + loops.size() + 8);
-  domain.symbols_.resize(kIdSymbols, Symbol{.kind = SymbolKind::kId});
+  DimensionShape shape[3];
   for (uint32_t d = 0; d < 3; ++d) {
-    DimensionShape& s = domain.shape_[d];
-    s = {static_cast<int64_t>(shape_.offset[d]), static_cast<int64_t>(shape_.local[d]),
-         static_cast<int64_t>(shape_.groups(d))};
-    domain.launch_.of[gid_symbol(d)] = {0, {s.offset, s.offset + s.local * s.groups - 1}};
-    domain.launch_.of[lid_symbol(d)] = {0, {0, s.local - 1}};
-    domain.launch_.of[group_symbol(d)] = {0, {0, s.groups - 1}};
+    shape[d] = {static_cast<int64_t>(shape_.offset[d]), static_cast<int64_t>(shape_.local[d]),
+                static_cast<int64_t>(shape_.groups(d))};
   }
-  // Loops nested deeper than the table of symbols allows stay without a counter: any value.
-  domain.loop_count_ = std::min(loops.size(), kMaxSymbols - kIdSymbols);
-  domain.loop_last_.resize(domain.loop_count_, Form::make_unknown());
-  domain.symbols_.resize(kIdSymbols + domain.loop_count_, Symbol{.kind = SymbolKind::kLoop});
-  for (size_t i = 0; i < domain.loop_count_; ++i) {
-    domain.launch_.of[kIdSymbols + i] = {0, {0, kMaxIterations - 1}};
-  }
+  domain.begin(shape, loops.size(), kMaxIterations);
 
   std::array<bool, kMaxSymbols> resolved;
-  for (size_t i = 0; i < domain.loop_count_; ++i) resolved[i] = loop(i);
+  for (size_t i = 0; i < domain.loop_count(); ++i) resolved[i] = loop(i);
   for (const Guard& g : guards) guard(g);
   if (improvable_) {
     // Built before the guards were known; with them more may be told.
     memo_.assign(summary_.exprs.size(), -1);
-    for (size_t i = 0; i < domain.loop_count_; ++i) {
+    for (size_t i = 0; i < domain.loop_count(); ++i) {
       if (!resolved[i]) loop(i);
     }
   }
-  if (!domain.dead_ && !domain.facts_.empty() && !domain.settle(domain.launch_)) {
-    domain.dead_ = true;
-  }
+  domain.settle();
 }
 
 Form DomainBuilder::offset(uint32_t expr) { return normalise(canonical(form(expr), 64, true)); }
@@ -79,20 +64,20 @@ Form DomainBuilder::offset(uint32_t expr) { return normalise(canonical(form(expr
 
 bool DomainBuilder::fresh(const Form& form) const {
   return std::any_of(form.begin(), form.end(),
-                     [&](const Term& term) { return domain_->symbols_[term.symbol].fresh; });
+                     [&](const Term& term) { return domain_->symbols()[term.symbol].fresh; });
 }
 
 bool DomainBuilder::data(const Form& form) const {
   return form.unknown() || std::any_of(form.begin(), form.end(), [&](const Term& term) {
-           return domain_->symbols_[term.symbol].data;
+           return domain_->symbols()[term.symbol].data;
          });
 }
 
 Interval DomainBuilder::bounds(const Form& form) {
-  const Band direct = domain_->band(domain_->launch_, form);
-  if (form.size() < 2 || domain_->facts_.empty()) return direct.rest;
+  const Band direct = domain_->band(domain_->launch_values(), form);
+  if (form.size() < 2 || domain_->facts().empty()) return direct.rest;
   domain_->alternates(form, alternates_);
-  return domain_->band(domain_->launch_, form, alternates_).rest;
+  return domain_->band(domain_->launch_values(), form, alternates_).rest;
 }
 
 Form DomainBuilder::normalise(const Form& form) const {
@@ -109,7 +94,7 @@ Form DomainBuilder::normalise(const Form& form) const {
     const Wide group = result.factor(group_symbol(d));
     const int used = (gid != 0) + (lid != 0) + (group != 0);
     if (used < 2) continue;
-    const DimensionShape& shape = domain_->shape_[d];
+    const DimensionShape& shape = domain_->shape(d);
     const auto symbols_with = [&](Wide t) {
       return (gid + t != 0) + (lid - t != 0) + (group - t * shape.local != 0);
     };
@@ -139,14 +124,12 @@ Form DomainBuilder::add(const Form& a, const Form& b, int sign) {
   if (a.unknown() || b.unknown()) return Form::make_unknown();
   Form other = b;
   for (const Term& term : b) {
-    if (!domain_->symbols_[term.symbol].fresh || a.factor(term.symbol) == 0) continue;
+    if (!domain_->symbols()[term.symbol].fresh || a.factor(term.symbol) == 0) continue;
     // Another use of a value that may differ from use to use: a symbol of its own.
-    if (domain_->symbols_.size() == kMaxSymbols) return Form::make_unknown();
-    const auto copy = static_cast<SymbolId>(domain_->symbols_.size());
-    domain_->symbols_.push_back(domain_->symbols_[term.symbol]);
-    domain_->launch_.of[copy] = domain_->launch_.of[term.symbol];
+    const auto copy = domain_->add_like(term.symbol);
+    if (!copy) return Form::make_unknown();
     other = other.without(term.symbol);
-    if (!other.append(copy, term.factor)) return Form::make_unknown();
+    if (!other.append(*copy, term.factor)) return Form::make_unknown();
   }
   return normalise(Form::combine(a, 1, other, sign));
 }
@@ -185,7 +168,7 @@ Form DomainBuilder::floor_divide_rest(const Form& rest, int64_t divisor) {
   }
   for (uint32_t d = 0; d < 3; ++d) {
     // gid / L is the group, in spite of the single symbol.
-    const DimensionShape& shape = domain_->shape_[d];
+    const DimensionShape& shape = domain_->shape(d);
     const Wide gid = rest.factor(gid_symbol(d));
     if (gid == 0 || shape.local == 1 || shape.groups == 1) continue;
     if ((gid * shape.local) % divisor != 0) continue;
@@ -229,11 +212,11 @@ bool DomainBuilder::resolve(const Form& form, unsigned width, bool is_signed,
                             const Interval* wanted, Form& out) {
   if (form.unknown()) return false;
   const Interval type = type_range(width, is_signed);
-  if (domain_->dead_) {  // no values: any answer is right
+  if (domain_->dead()) {  // no values: any answer is right
     out = Form(0);
     return true;
   }
-  Interval values = domain_->band(domain_->launch_, form).rest;
+  Interval values = domain_->band(domain_->launch_values(), form).rest;
   if (!type.contains(values)) values = bounds(form);
   if (!values.bounded()) return false;
   const Wide span = Wide{1} << width;
@@ -247,7 +230,7 @@ bool DomainBuilder::resolve(const Form& form, unsigned width, bool is_signed,
     while (first <= last && !feasible(first)) ++first;
     while (last >= first && !feasible(last)) --last;
     if (first > last) {
-      domain_->dead_ = true;  // the comparison never holds
+      domain_->mark_dead();  // the comparison never holds
       out = Form(0);
       return true;
     }
@@ -279,48 +262,30 @@ Form DomainBuilder::range(const Interval& interval, bool fresh, bool data) {
   if (interval.lo == interval.hi && affine::fits_int64(interval.lo)) {
     return Form(static_cast<int64_t>(interval.lo));
   }
-  AccessDomain& domain = *domain_;
-  if (domain.symbols_.size() == kMaxSymbols) return Form::make_unknown();
-  const auto symbol = static_cast<SymbolId>(domain.symbols_.size());
-  domain.symbols_.push_back({.kind = SymbolKind::kRange, .fresh = fresh, .data = data});
-  domain.launch_.of[symbol] = {0, interval};
-  return Form::of_symbol(symbol);
+  const auto symbol = domain_->add_range(interval, fresh, data);
+  return symbol ? Form::of_symbol(*symbol) : Form::make_unknown();
 }
 
 Form DomainBuilder::opaque(SymbolKind kind, std::span<const Form> operands, int64_t divisor,
                            unsigned width, bool is_signed) {
-  AccessDomain& domain = *domain_;
   Symbol symbol{.kind = kind,
                 .width = static_cast<uint8_t>(width),
                 .is_signed = is_signed,
                 .fresh = kind == SymbolKind::kHull,
                 .data = false,
-                .first_operand = static_cast<uint32_t>(domain.operands_.size()),
-                .operands = static_cast<uint32_t>(operands.size()),
                 .divisor = divisor};
   for (const Form& operand : operands) {
     if (operand.unknown()) return Form::make_unknown();
     symbol.fresh |= fresh(operand);
     symbol.data |= data(operand);
   }
-  for (size_t i = kIdSymbols + domain.loop_count_; !symbol.fresh && i < domain.symbols_.size();
-       ++i) {
-    const Symbol& other = domain.symbols_[i];
-    if (other.kind == kind && other.divisor == divisor && other.width == width &&
-        other.is_signed == is_signed && other.operands == operands.size() &&
-        std::equal(operands.begin(), operands.end(),
-                   domain.operands_.begin() + other.first_operand)) {
-      return Form::of_symbol(static_cast<SymbolId>(i));
-    }
+  if (!symbol.fresh) {
+    if (const auto known = domain_->find_opaque(symbol, operands)) return Form::of_symbol(*known);
   }
-  if (domain.symbols_.size() == kMaxSymbols) return Form::make_unknown();
-  const auto id = static_cast<SymbolId>(domain.symbols_.size());
-  domain.symbols_.push_back(symbol);
-  domain.operands_.insert(domain.operands_.end(), operands.begin(), operands.end());
-  domain.launch_.of[id] = {};
-  domain.launch_.of[id] = domain.define(domain.launch_, id);
-  const Interval values = domain.launch_.of[id].rest;
-  if (values.empty()) domain.dead_ = true;
+  const auto added = domain_->add_opaque(symbol, operands);
+  if (!added) return Form::make_unknown();
+  const SymbolId id = *added;
+  const Interval values = domain_->launch_values().of[id].rest;
   if (values.lo == values.hi && affine::fits_int64(values.lo)) {
     return Form(static_cast<int64_t>(values.lo));
   }
@@ -342,39 +307,27 @@ Form DomainBuilder::opaque(SymbolKind kind, std::span<const Form> operands, int6
 // ---- facts --------------------------------------------------------------------------------------
 
 void DomainBuilder::add_fact(const Form& form, FactOrigin origin, SymbolId defines) {
-  AccessDomain& domain = *domain_;
   const Form fact = normalise(form);
   if (fact.unknown()) {
     if (origin == FactOrigin::kGuard) not_representable();
     return;
   }
-  if (!domain.apply_fact(fact, domain.launch_)) domain.dead_ = true;
-  for (const Term& term : fact) {
-    if (term.symbol >= kIdSymbols) break;
-    if (!domain.relate_ids(domain.launch_, term.symbol / 3)) domain.dead_ = true;
-  }
-  if (fact.size() < 2) {
-    if (origin == FactOrigin::kGuard && fact.size() == 1) domain.clips_.push_back(fact);
-  } else if (domain.facts_.size() < kMaxFacts) {
-    domain.facts_.push_back({fact, origin, defines});
-  } else if (origin == FactOrigin::kGuard) {
-    not_representable();
-  }
+  if (!domain_->add_fact({fact, origin, defines})) not_representable();
   if (origin != FactOrigin::kDefinition) derive(fact, 2);
 }
 
 void DomainBuilder::derive(const Form& form, int depth) {
-  AccessDomain& domain = *domain_;
+  const AccessDomain& domain = *domain_;
   if (depth == 0) return;
-  const size_t known = domain.facts_.size();
+  const size_t known = domain.facts().size();
   for (const Term& term : form) {
-    if (term.symbol < kIdSymbols + domain.loop_count_) continue;
+    if (term.symbol < kIdSymbols + domain.loop_count()) continue;
     for (size_t i = 0; i < known; ++i) {
-      if (domain.facts_[i].defines != term.symbol) continue;
-      const Wide factor = domain.facts_[i].form.factor(term.symbol);
+      if (domain.facts()[i].defines != term.symbol) continue;
+      const Wide factor = domain.facts()[i].form.factor(term.symbol);
       if (factor == 0 || (factor < 0) == (term.factor < 0)) continue;
       const Form consequence =
-          normalise(Form::combine(form, factor < 0 ? -factor : factor, domain.facts_[i].form,
+          normalise(Form::combine(form, factor < 0 ? -factor : factor, domain.facts()[i].form,
                                   term.factor < 0 ? -Wide{term.factor} : Wide{term.factor}));
       if (consequence.unknown()) continue;
       add_fact(consequence, FactOrigin::kDefinition);
@@ -402,12 +355,10 @@ bool DomainBuilder::loop(size_t position) {
   if (!resolved) bound = canonical(form(last), summary_.exprs[last].width, false);
   if (bound.unknown()) return true;
   const auto symbol = static_cast<SymbolId>(kIdSymbols + position);
-  domain_->loop_last_[position] = bound;
+  domain_->bound_loop(position, bound);
   const Form fact = Form::combine(bound, 1, Form::of_symbol(symbol), -1);
   if (fresh(bound) || fact.unknown()) {
-    Interval& values = domain_->launch_.of[symbol].rest;
-    values = intersect(values, {0, bounds(bound).hi});
-    if (values.empty()) domain_->dead_ = true;
+    domain_->narrow(symbol, {0, bounds(bound).hi});
   } else {
     add_fact(fact, FactOrigin::kLoop);
   }
@@ -466,13 +417,13 @@ void DomainBuilder::order(const Form& less, const Form& greater, bool strict, un
   if (!l_known && g_known) {
     const Interval wanted{type.lo, bounds(g).hi - gap};
     l_known = resolve(less, width, is_signed, &wanted, l);
-    if (l_known && !domain_->dead_) narrowed(l);
+    if (l_known && !domain_->dead()) narrowed(l);
   } else if (l_known && !g_known) {
     const Interval wanted{bounds(l).lo + gap, type.hi};
     g_known = resolve(greater, width, is_signed, &wanted, g);
-    if (g_known && !domain_->dead_) narrowed(g);
+    if (g_known && !domain_->dead()) narrowed(g);
   }
-  if (domain_->dead_) return;
+  if (domain_->dead()) return;
   if (!l_known) l = canonical(less, width, is_signed);
   if (!g_known) g = canonical(greater, width, is_signed);
   add_guard_fact(add(g, l, -1).plus(-gap));
@@ -489,7 +440,7 @@ void DomainBuilder::equality(const Form& a, const Form& b, unsigned width, bool 
       (x_known ? y_known : x_known) =
           resolve(x_known ? b : a, width, is_signed, &wanted, x_known ? y : x);
     }
-    if (domain_->dead_) return;
+    if (domain_->dead()) return;
     if (!x_known || !y_known) continue;
     const Form difference = add(x, y, -1);
     if (equal) {

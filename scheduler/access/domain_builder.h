@@ -74,7 +74,7 @@ class DomainBuilder {
   void add_guard_fact(const Form& form);
   void add_fact(const Form& form, FactOrigin origin, SymbolId defines = 0);
   void derive(const Form& form, int depth);
-  void not_representable() { domain_->guards_exact_ = false; }
+  void not_representable() { domain_->mark_guards_inexact(); }
 
   const KernelSummary& summary_;
   const LaunchShape& shape_;

@@ -160,7 +160,7 @@ Form DomainBuilder::id(const Expr& expr) {
   const bool size = expr.kind == ExprKind::kGlobalSize || expr.kind == ExprKind::kLocalSize ||
                     expr.kind == ExprKind::kNumGroups;
   if (d >= 3) return Form(size ? 1 : 0);  // as the specification defines them
-  const DimensionShape& shape = domain_->shape_[d];
+  const DimensionShape& shape = domain_->shape(d);
   // Dimensions of one item per group or of one group have one symbol only, so that forms compare.
   switch (expr.kind) {
     case ExprKind::kGlobalId:
@@ -199,7 +199,7 @@ Form DomainBuilder::argument(const Expr& expr) {
 }
 
 Form DomainBuilder::loop_counter(const Expr& expr) {
-  for (size_t i = 0; i < domain_->loop_count_; ++i) {
+  for (size_t i = 0; i < domain_->loop_count(); ++i) {
     if ((*loops_)[i] == expr.index) return Form::of_symbol(static_cast<SymbolId>(kIdSymbols + i));
   }
   return any(expr.width, true);  // not a loop around this access: which iteration is not defined
