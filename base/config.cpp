@@ -65,6 +65,12 @@ std::optional<uint64_t> parse_option(std::string_view text, Tag<uint64_t>) {
 template <typename Enum>
 using Names = std::vector<std::pair<std::string_view, Enum>>;
 
+const Names<IdentityChoice>& names_of(Tag<IdentityChoice>) {
+  static const auto* names = new Names<IdentityChoice>{{"auto", IdentityChoice::kAuto},
+                                                       {"primary", IdentityChoice::kPrimary},
+                                                       {"own", IdentityChoice::kOwn}};
+  return *names;
+}
 const Names<DeviceTypeChoice>& names_of(Tag<DeviceTypeChoice>) {
   static const auto* names =
       new Names<DeviceTypeChoice>{{"auto", DeviceTypeChoice::kAuto},

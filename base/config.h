@@ -18,6 +18,7 @@
 namespace tutti {
 
 enum class DeviceTypeChoice : uint8_t { kAuto, kCpu, kGpu, kAccelerator };
+enum class IdentityChoice : uint8_t { kAuto, kPrimary, kOwn };
 enum class SplitMode : uint8_t { kAuto, kForce, kNever };
 enum class RaceTrust : uint8_t { kTrust, kDistrust };
 enum class ModelMemory : uint8_t { kDisk, kProcess };

@@ -155,7 +155,9 @@ BuildOutcome make_executable(scheduler::BackendSet& backends, const BackendGroup
     return made ? std::nullopt : std::optional(std::move(made).error());
   };
   const auto best = [&](scheduler::BackendMask group) { return modules->best(group); };
-  if (make_first(backends, wanted, best, make, true, codes, outcome)) {
+  BackendGroups able = wanted;
+  for (scheduler::BackendMask& group : able) group &= modules->usable();
+  if (make_first(backends, able, best, make, true, codes, outcome)) {
     modules->build_what_gained();
     outcome.program = std::make_shared<BuiltProgram>(modules);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device of ours has and can do: everything in it holds on every real device that may get
-// its work. Made by the platform (platform/capability_merger.h); immutable, and so thread-safe.
+// What a device of ours has and can do. What kernels use of it holds on the primary; others take no
+// part where it does not hold on them. Made by the platform (platform/capability_merger.h);
+// immutable, and so thread-safe.
 #pragma once
 
 #include <CL/cl.h>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tutti::device_virtual {
@@ -46,6 +48,8 @@ struct Capabilities {
   /// Answers of clGetDeviceInfo, except those that name objects (platform, parent, count) or tell
   /// how a device can be partitioned.
   std::map<cl_device_info, std::vector<std::byte>> answers;
+  /// Ranges of questions, ends included, that the primary answers.
+  std::vector<std::pair<cl_device_info, cl_device_info>> primary_queries;
 };
 
 }  // namespace tutti::device_virtual

@@ -52,43 +52,24 @@ Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
   // "CL_MEM_KERNEL_READ_AND_WRITE: […] image formats that may be both read from and written to by
   // the same kernel instance": none, as CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS is 0.
   if ((access & CL_MEM_KERNEL_READ_AND_WRITE) != 0) return std::vector<cl_image_format>{};
-  const std::pair key(access, type);
-  {
-    const MutexLock lock(mutex_);
-    if (const auto known = image_formats_.find(key); known != image_formats_.end()) {
-      return known->second;
-    }
-  }
-  std::optional<std::vector<cl_image_format>> common;
+  std::vector<cl_image_format> formats;
   std::optional<Error> failure;
-  for (uint32_t i = 0; capabilities().images && i < backends().real_count(); ++i) {
-    auto formats = backends().at(i).image_formats(access, type);
-    if (!formats) formats = backends().at(i).image_formats(access, type);
-    if (!formats) {
-      // The others have images nevertheless; who cannot make one takes no part where it is used.
-      backends().health().note_failure(i, formats.error());
-      failure = std::move(formats).error();
-      continue;
-    }
-    if (!common) {
-      common = std::move(*formats);
+  for (scheduler::BackendMask open = capabilities().images ? behind_ : 0; open != 0;) {
+    const uint32_t primary = backends().primary(open);
+    auto answer = backends().image_formats(primary, access, type);
+    if (answer) {
+      formats = std::move(*answer);
       // What cannot be addressed as linear memory cannot be moved.
-      std::erase_if(*common, [](const cl_image_format& format) { return pixel_size(format) == 0; });
-      continue;
+      std::erase_if(formats, [](const cl_image_format& format) { return pixel_size(format) == 0; });
+      return formats;
     }
-    std::erase_if(*common, [&formats](const cl_image_format& format) {
-      return std::none_of(
-          formats->begin(), formats->end(),
-          [&format](const cl_image_format& other) { return same_format(format, other); });
-    });
+    // The others have images nevertheless.
+    backends().health().note_failure(primary, answer.error());
+    if (!failure) failure = std::move(answer).error();
+    open &= ~scheduler::backend_bit(primary);
   }
-  if (failure) {  // it may answer later
-    return common ? Result<std::vector<cl_image_format>>(std::move(*common))
-                  : tl::unexpected<Error>(std::move(*failure));
-  }
-  const MutexLock lock(mutex_);
-  return image_formats_.emplace(key, std::move(common).value_or(std::vector<cl_image_format>{}))
-      .first->second;
+  if (failure) return tl::unexpected<Error>(std::move(*failure));
+  return formats;
 }
 
 Status Context::info(cl_context_info what, const InfoAnswer& answer) const {

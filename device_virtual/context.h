@@ -5,7 +5,6 @@
 
 #include <CL/cl.h>
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,8 +41,9 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   scheduler::Engine& engine() { return engine_; }
   scheduler::BackendSet& backends() { return engine_.backends(); }
 
-  /// Formats that every device takes, of those that answer, for clGetSupportedImageFormats and
-  /// clCreateImage; asked of the vendors once. `access`: the flags that say what kernels do.
+  /// The primary's formats, or those of the next best device that answers, for
+  /// clGetSupportedImageFormats and clCreateImage. Kernels that use an image run where its format
+  /// is known. `access`: the flags that say what kernels do.
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags access, cl_mem_object_type type);
 
   Status info(cl_context_info what, const InfoAnswer& answer) const;
@@ -59,8 +59,6 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   scheduler::Engine& engine_;
   Mutex mutex_;
   std::vector<std::pair<Destructor, void*>> destructors_ TUTTI_GUARDED_BY(mutex_);
-  std::map<std::pair<cl_mem_flags, cl_mem_object_type>, std::vector<cl_image_format>> image_formats_
-      TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::device_virtual

@@ -75,7 +75,15 @@ Status Device::info(cl_device_info what, const InfoAnswer& answer) const {
       break;
   }
   const auto found = capabilities_->answers.find(what);
-  if (found == capabilities_->answers.end()) return unknown_query();
+  if (found == capabilities_->answers.end()) {
+    for (const auto& [first, last] : capabilities_->primary_queries) {
+      if (what < first || what > last) continue;
+      backends::Backend& primary = platform_.backends.at(platform_.backends.primary(behind_));
+      TUTTI_ASSIGN(const std::vector<std::byte> bytes, primary.device_info(what));
+      return answer.bytes(bytes.data(), bytes.size());
+    }
+    return unknown_query();
+  }
   return answer.bytes(found->second.data(), found->second.size());
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -65,91 +64,81 @@ Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, Kern
   return expected;
 }
 
-template <typename Use>
-Status KernelExecutable::for_each_vendor(Use&& use) {
+template <typename Ask>
+auto KernelExecutable::ask_primary(Ask&& ask) -> decltype(ask(0, KernelVariant::kUntouched)) {
   const ProgramModules& modules = program_->modules();
-  // Who cannot answer will not compute either.
-  Status failed;
-  bool answered = false;
-  for (const KernelVariant variant : {KernelVariant::kUntouched, KernelVariant::kSubRange}) {
-    uint64_t ready = modules.ready(variant) & built_on();
-    if (variant == KernelVariant::kSubRange) ready &= ~modules.ready(KernelVariant::kUntouched);
-    for (uint32_t i = 0; i < program_->backend_end(); ++i) {
-      if ((ready >> i & 1) == 0) continue;
-      const auto kernel = vendor_kernel(i, variant);
-      if (kernel) {
-        use(i, **kernel);
-        answered = true;
-      } else {
-        failed = tl::unexpected<Error>(kernel.error());
-      }
-    }
+  std::optional<Error> failure;
+  for (uint64_t asked = 0;;) {
+    // Fewer, when the program could not be built on one.
+    const uint64_t open = built_on() & ~asked;
+    if (open == 0) break;
+    const uint32_t primary = program_->backends().primary(open);
+    const uint64_t bit = scheduler::backend_bit(primary);
+    const bool only_split = (modules.ready(KernelVariant::kSubRange) & bit) != 0 &&
+                            (modules.ready(KernelVariant::kUntouched) & bit) == 0;
+    auto answer = ask(primary, only_split ? KernelVariant::kSubRange : KernelVariant::kUntouched);
+    if (answer) return answer;
+    failure = std::move(answer).error();
+    asked |= bit;
   }
-  return answered ? Status() : failed;
+  if (!failure) failure = Error{CL_INVALID_PROGRAM_EXECUTABLE, "the program is built nowhere"};
+  return tl::unexpected<Error>(std::move(*failure));
+}
+
+template <typename T>
+Result<T> KernelExecutable::primary_answer(cl_kernel_work_group_info what) {
+  return ask_primary([&](uint32_t backend, KernelVariant variant) -> Result<T> {
+    TUTTI_ASSIGN(backends::Kernel* const kernel, vendor_kernel(backend, variant));
+    return ask<T>(*kernel, what).value_or(T{0});
+  });
 }
 
 Result<size_t> KernelExecutable::max_work_group_size() {
   if (const size_t known = max_work_group_size_.load(std::memory_order_relaxed)) return known;
-  size_t smallest = 0;
-  const auto consider = [&](size_t size) {
-    if (size != 0 && (smallest == 0 || size < smallest)) smallest = size;
-  };
-  for (uint32_t i = 0; i < program_->backend_end(); ++i) {
-    if ((built_on() >> i & 1) != 0) consider(program_->backends().traits(i).max_work_group);
-  }
-  const Status asked = for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
-    consider(ask<size_t>(kernel, CL_KERNEL_WORK_GROUP_SIZE).value_or(0));
+  auto most = ask_primary([&](uint32_t backend, KernelVariant variant) -> Result<size_t> {
+    TUTTI_ASSIGN(backends::Kernel* const kernel, vendor_kernel(backend, variant));
+    const size_t of_all = program_->backends().traits(backend).max_work_group;
+    const size_t of_kernel = ask<size_t>(*kernel, CL_KERNEL_WORK_GROUP_SIZE).value_or(0);
+    return of_kernel == 0 ? of_all : std::min(of_all, of_kernel);
   });
-  // Another device may compute it all the same.
-  if (!asked && program_->backends().real_count() == 1) return tl::unexpected(asked.error());
-  if (asked) max_work_group_size_.store(smallest, std::memory_order_relaxed);
-  return smallest;
+  if (most) max_work_group_size_.store(*most, std::memory_order_relaxed);
+  return most;
+}
+
+Result<bool> KernelExecutable::takes_group(uint64_t work_items) {
+  if (work_items <= taken_by_all_.load(std::memory_order_relaxed)) return true;
+  const uint64_t usable = built_on();
+  uint64_t least = UINT64_MAX;
+  bool known = false;  // by one vendor at least, of this kernel
+  for (uint32_t i = 0; i < program_->backend_end(); ++i) {
+    if ((usable >> i & 1) == 0) continue;
+    least = std::min({least, program_->backends().traits(i).max_work_group, most_in_group(i)});
+    known |= most_in_group(i) != UINT64_MAX;
+  }
+  if (known && work_items <= least) {
+    taken_by_all_.store(least, std::memory_order_relaxed);
+    return true;
+  }
+  TUTTI_ASSIGN(const size_t most, max_work_group_size());
+  return work_items <= most;
 }
 
 Result<size_t> KernelExecutable::preferred_multiple() {
-  TUTTI_ASSIGN(const size_t limit, max_work_group_size());
-  size_t combined = 1;
-  TUTTI_TRY(for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
-    const auto multiple = ask<size_t>(kernel, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE);
-    combined = combined_multiple(combined, multiple.value_or(1), limit);
-  }));
-  return combined;
+  TUTTI_ASSIGN(const auto multiple,
+               primary_answer<size_t>(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE));
+  return std::max<size_t>(multiple, 1);
 }
 
 Result<uint64_t> KernelExecutable::static_local_memory() {
-  uint64_t largest = 0;
-  Status failed;
-  bool answered = false;
-  const uint64_t ready = program_->modules().ready(KernelVariant::kUntouched);
-  for (uint32_t i = 0; i < program_->backend_end(); ++i) {
-    if ((ready >> i & 1) == 0) continue;
-    // A vendor counts the local memory arguments of the last launch in: ask one never launched.
-    const auto fresh = program_->create_kernel(i, KernelVariant::kUntouched, summary().name);
-    if (!fresh) {
-      failed = tl::unexpected<Error>(fresh.error());
-      continue;
-    }
-    answered = true;
-    const auto size = ask<cl_ulong>(**fresh, CL_KERNEL_LOCAL_MEM_SIZE);
-    largest = std::max<uint64_t>(largest, size.value_or(0));
-  }
-  if (!answered && !failed) return tl::unexpected<Error>(failed.error());
-  return largest;
+  // A vendor counts the local memory arguments of the last launch in: ask one never launched.
+  return ask_primary([&](uint32_t backend, KernelVariant variant) -> Result<uint64_t> {
+    TUTTI_ASSIGN(const auto fresh, program_->create_kernel(backend, variant, summary().name));
+    return ask<cl_ulong>(*fresh, CL_KERNEL_LOCAL_MEM_SIZE).value_or(0);
+  });
 }
 
 Result<uint64_t> KernelExecutable::private_memory() {
-  uint64_t largest = 0;
-  TUTTI_TRY(for_each_vendor([&](uint32_t, backends::Kernel& kernel) {
-    const auto size = ask<cl_ulong>(kernel, CL_KERNEL_PRIVATE_MEM_SIZE);
-    largest = std::max<uint64_t>(largest, size.value_or(0));
-  }));
-  return largest;
-}
-
-size_t combined_multiple(size_t a, size_t b, size_t limit) {
-  if (a == 0 || b == 0) return std::max({a, b, size_t{1}});
-  const size_t common = std::lcm(a, b);
-  return common <= limit ? common : std::max(a, b);
+  return primary_answer<uint64_t>(CL_KERNEL_PRIVATE_MEM_SIZE);
 }
 
 }  // namespace tutti::device_virtual

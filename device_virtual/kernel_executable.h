@@ -29,6 +29,7 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   const scheduler::KernelSummary& summary() const override { return summary_; }
   uint64_t built_on() const override { return program_->built_on(); }
   uint64_t failed_on() const override { return program_->failed_on(); }
+  std::string lacking(uint32_t backend) const override { return program_->lacking(backend); }
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
   uint64_t model_key() const override { return model_key_; }
@@ -48,24 +49,31 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
     return most_in_group_[backend].load(std::memory_order_relaxed);
   }
 
-  // What clGetKernelWorkGroupInfo answers, over all backends that have built the program by then.
-  /// None of them takes more work-items in a group, nor does a device that may build it later; of
-  /// those, kernels with fewer run elsewhere. Asked of the vendors once.
+  // What clGetKernelWorkGroupInfo answers: the primary's answers, of the devices that can build the
+  // program. It is built there if it is not yet. Devices that take less take no part in launches
+  // that need more.
   Result<size_t> max_work_group_size();
   Result<size_t> preferred_multiple();
-  /// Bytes, the largest need; without the kernel's local memory arguments.
+  /// Bytes, without the kernel's local memory arguments.
   Result<uint64_t> static_local_memory();
-  /// Bytes per work-item, the largest need.
+  /// Bytes per work-item.
   Result<uint64_t> private_memory();
+  /// Whether max_work_group_size() is at least that; asks no vendor where all devices that have
+  /// built the program take so many, and others would by what they say of all kernels.
+  Result<bool> takes_group(uint64_t work_items);
 
  private:
   /// A kernel that needs no rewriting has one variant.
   scheduler::KernelVariant variant_of(scheduler::KernelVariant wanted) const {
     return summary_.needs_rewrite ? wanted : scheduler::KernelVariant::kUntouched;
   }
-  /// Calls `use(backend, kernel)` with a vendor kernel of every backend that has built the program.
-  template <typename Use>
-  Status for_each_vendor(Use&& use);
+  /// Calls `ask(backend, variant)`, a Result, for the primary; when it has none to give, for the
+  /// next best.
+  template <typename Ask>
+  auto ask_primary(Ask&& ask) -> decltype(ask(0, scheduler::KernelVariant::kUntouched));
+  /// A kernel's answer of that type, 0 where the vendor has none.
+  template <typename T>
+  Result<T> primary_answer(cl_kernel_work_group_info what);
 
   const std::shared_ptr<BuiltProgram> program_;
   const uint32_t index_;
@@ -76,9 +84,7 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   // By backend: work-items in a group, no more than which the vendor allows; UINT64_MAX: not known.
   const std::unique_ptr<std::atomic<uint64_t>[]> most_in_group_;
   std::atomic<size_t> max_work_group_size_{0};  // 0: not asked yet
+  std::atomic<size_t> taken_by_all_{0};         // by takes_group()
 };
-
-/// Least common multiple of all; for sizes so odd that it passes `limit`, the largest of them.
-size_t combined_multiple(size_t a, size_t b, size_t limit);
 
 }  // namespace tutti::device_virtual

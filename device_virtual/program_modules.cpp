@@ -68,6 +68,24 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
     key_ = XXH3_64bits_withSeed(unit.text.data(), unit.text.size(), key_);
     key_ = XXH3_64bits_withSeed(unit.options.data(), unit.options.size(), key_);
   }
+  for (uint32_t i = 0; i < backend_end(); ++i) {
+    if ((wanted & backend_bit(i)) == 0) continue;
+    const std::string feature = lacking(i);
+    if (feature.empty()) continue;
+    for (Mask& failed : failed_) failed.fetch_or(backend_bit(i), std::memory_order_relaxed);
+    log(LogLevel::kInfo, "{} takes no part in a program that uses {}",
+        device_title(backends.traits(i)), feature);
+  }
+}
+
+std::string ProgramModules::lacking(uint32_t backend) const {
+  const backends::DeviceTraits& traits = backends_.traits(backend);
+  for (const scheduler::KernelSummary& kernel : texts_.summary.kernels) {
+    for (const std::string& feature : kernel.features) {
+      if (!backends::has_feature(traits, feature)) return feature;
+    }
+  }
+  return {};
 }
 
 uint64_t ProgramModules::kernel_key(std::string_view kernel) const {

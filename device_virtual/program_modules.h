@@ -49,7 +49,7 @@ bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& o
 
 class ProgramModules {
  public:
-  /// Makes nothing yet.
+  /// Makes nothing yet. Backends without a feature that the program uses will not be asked to.
   ProgramModules(scheduler::BackendSet& backends, ProgramTexts texts,
                  scheduler::BackendMask wanted);
 
@@ -65,6 +65,8 @@ class ProgramModules {
   scheduler::BackendMask usable() const;
   /// Those that are known not to build the program.
   scheduler::BackendMask failed() const;
+  /// What the program uses and the backend does not have: "cl_khr_fp64"; empty: nothing.
+  std::string lacking(uint32_t backend) const;
   /// Where the variant is there already.
   scheduler::BackendMask ready(scheduler::KernelVariant variant) const;
   /// The untouched variant, with what the vendor says of it. A backend of the kind that another

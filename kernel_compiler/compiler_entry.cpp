@@ -21,6 +21,7 @@
 #include "kernel_compiler/kernel_signature.h"
 #include "kernel_compiler/summary_json.h"
 #include "kernel_compiler/unit_linking.h"
+#include "kernel_compiler/used_features.h"
 #include "kernel_compiler/work_item_rewriter.h"
 
 namespace tutti::kernel_compiler {
@@ -134,6 +135,7 @@ void compile(const CompileRequest& request, CompileOutput& output) {
   if (request.unit) {
     output.summary = {};
   } else {
+    note_used_features(*module, output.summary.kernels);
     if (!request.not_analysed.empty()) {
       keep_all_whole(*module, request.not_analysed, output.summary.kernels);
     } else {
@@ -246,6 +248,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
     const llvm::Function* function = module->getFunction(name);
     return function != nullptr && !function->isDeclaration();
   });
+  note_used_features(*module, output.summary.kernels);
   if (!request.not_analysed.empty()) {
     keep_all_whole(*module, request.not_analysed, output.summary.kernels);
     output.ok = true;

@@ -91,6 +91,7 @@ json write_kernel(const KernelSummary& kernel) {
           {"whole", kernel.whole_reason},
           {"whole_line", kernel.whole_line},
           {"rewrite", kernel.needs_rewrite},
+          {"features", kernel.features},
           {"barrier", kernel.uses_barrier},
           {"local", kernel.uses_local_memory}};
 }
@@ -169,12 +170,17 @@ class Reader {
     return value != nullptr && value->is_boolean() && value->get<bool>();
   }
 
+  std::string text(const json& value, const char* what) {
+    if (!value.is_string()) {
+      fail(what);
+      return {};
+    }
+    return value.get<std::string>();
+  }
+
   std::string string(const json& object, const char* key) {
     const json* value = find(object, key);
-    if (value != nullptr && !value->is_string()) {
-      fail(key);
-    }
-    return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+    return value != nullptr ? text(*value, key) : std::string();
   }
 
   /// Calls `each(element)` for an array's elements; `least` and `most` bound their number.
@@ -353,6 +359,8 @@ KernelSummary read_kernel(Reader& reader, const json& value) {
   kernel.whole_reason = reader.string(value, "whole");
   kernel.whole_line = reader.number<uint32_t>(reader.find(value, "whole_line"), "whole_line");
   kernel.needs_rewrite = reader.boolean(value, "rewrite");
+  reader.array(reader.find(value, "features"), "features",
+               [&](const json& row) { kernel.features.push_back(reader.text(row, "features")); });
   kernel.uses_barrier = reader.boolean(value, "barrier");
   kernel.uses_local_memory = reader.boolean(value, "local");
   return kernel;

@@ -11,15 +11,16 @@
 #include <string_view>
 #include <type_traits>
 
+#include "platform/device_answers.h"
+#include "platform/identity.h"
 #include "platform/platform_object.h"
 #include "scheduler/access/hidden_argument.h"
 
 namespace tutti::platform {
 namespace {
 
-// What kernels may use through Tutti, provided that every device has it. Everything else that
-// vendors offer needs support of ours first (sub-groups …) or names host functions that are
-// not there.
+// What kernels may use through Tutti where the primary has it. Everything else that vendors offer
+// needs support of ours first (sub-groups …) or names host functions that are not there.
 constexpr std::string_view kPassable[] = {
     "cl_khr_byte_addressable_store",
     "cl_khr_global_int32_base_atomics",
@@ -36,37 +37,14 @@ constexpr std::string_view kPassable[] = {
 };
 constexpr std::string_view kImageFromBuffer = "cl_khr_image2d_from_buffer";
 constexpr std::string_view k3dImageWrites = "cl_khr_3d_image_writes";
-constexpr std::string_view kImages = "images";  // as a feature, beside the extensions
+constexpr std::string_view kImages = "__opencl_c_images";
 constexpr std::string_view kFp64 = "cl_khr_fp64";
 constexpr std::string_view kFp16 = "cl_khr_fp16";
 
-// "The mandated minimum double precision floating-point capability."
-constexpr cl_device_fp_config kMinimumDouble = CL_FP_FMA | CL_FP_ROUND_TO_NEAREST |
-                                               CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF |
-                                               CL_FP_INF_NAN | CL_FP_DENORM;
 // "The minimum value is 1024 for devices that are not of type CL_DEVICE_TYPE_CUSTOM."
 constexpr size_t kMinimumParameterSize = 1024;
-constexpr cl_uint kVendorId = 0x5475'7474;  // "Tutt": no PCI or Khronos vendor
-constexpr double kPoorShare = 0.05;
 
 using Devices = std::span<const DeviceFacts>;
-
-template <typename T>
-T ask(const DeviceFacts& device, cl_device_info what, T otherwise) {
-  const auto bytes = device.info(what);
-  if (!bytes || bytes->size() < sizeof(T)) return otherwise;
-  T value;
-  std::memcpy(&value, bytes->data(), sizeof(T));
-  return value;
-}
-
-std::string ask_string(const DeviceFacts& device, cl_device_info what) {
-  const auto bytes = device.info(what);
-  if (!bytes) return {};
-  std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  text.resize(std::min(text.size(), text.find('\0')));
-  return text;
-}
 
 template <typename T, typename Fold>
 T fold(Devices devices, cl_device_info what, T otherwise, Fold&& combine) {
@@ -111,16 +89,18 @@ uint32_t language_version(const DeviceFacts& device) {
   return major * 100 + minor * 10;
 }
 
-bool contains(const std::vector<std::string>& list, std::string_view item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
+std::vector<std::string> passable_extensions(const DeviceFacts& device) {
+  std::vector<std::string> result;
+  for (const std::string& feature : device.traits.features) {
+    const bool passable =
+        std::find(std::begin(kPassable), std::end(kPassable), feature) != std::end(kPassable);
+    if (passable) result.push_back(feature);
+  }
+  return result;
 }
 
-std::vector<std::string> common(const std::vector<std::string>& a,
-                                const std::vector<std::string>& b) {
-  std::vector<std::string> result;
-  std::copy_if(a.begin(), a.end(), std::back_inserter(result),
-               [&](const std::string& item) { return contains(b, item); });
-  return result;
+bool contains(const std::vector<std::string>& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
 }
 
 cl_device_type merged_type(Devices devices, DeviceTypeChoice choice) {
@@ -143,78 +123,8 @@ cl_device_type merged_type(Devices devices, DeviceTypeChoice choice) {
   return CL_DEVICE_TYPE_CPU;
 }
 
-/// "Tutti (2 x cpu, llvmpipe)".
-std::string merged_name(Devices devices) {
-  std::vector<std::pair<std::string, int>> names;
-  for (const DeviceFacts& device : devices) {
-    const auto found = std::find_if(names.begin(), names.end(), [&](const auto& entry) {
-      return entry.first == device.traits.device_name;
-    });
-    if (found != names.end()) {
-      ++found->second;
-    } else {
-      names.emplace_back(device.traits.device_name, 1);
-    }
-  }
-  std::string text;
-  for (const auto& [name, count] : names) {
-    if (!text.empty()) text += ", ";
-    if (count > 1) text += std::to_string(count) + " x ";
-    text += name;
-  }
-  return "Tutti (" + text + ")";
-}
-
-std::string version_text(uint32_t version) {
-  return std::to_string(version / 100) + "." + std::to_string(version / 10 % 10);
-}
-cl_version packed_version(uint32_t version) {
-  return CL_MAKE_VERSION(version / 100, version / 10 % 10, 0);
-}
-
-/// Collects the answers, each with the type that the specification gives it.
-class Answers {
- public:
-  explicit Answers(std::map<cl_device_info, std::vector<std::byte>>& table) : table_(table) {}
-
-  template <typename T>
-  void put(cl_device_info what, const std::type_identity_t<T>& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    bytes(what, &value, sizeof(T));
-  }
-  void string(cl_device_info what, const std::string& text) {
-    bytes(what, text.c_str(), text.size() + 1);
-  }
-  template <typename T>
-  void list(cl_device_info what, const std::vector<T>& items) {
-    bytes(what, items.data(), items.size() * sizeof(T));
-  }
-  void boolean(cl_device_info what, bool value) { put<cl_bool>(what, value ? CL_TRUE : CL_FALSE); }
-
- private:
-  void bytes(cl_device_info what, const void* data, size_t size) {
-    const auto* begin = static_cast<const std::byte*>(data);
-    table_[what].assign(begin, begin + size);
-  }
-  std::map<cl_device_info, std::vector<std::byte>>& table_;
-};
-
-void put_identity(Answers& answers, const Capabilities& caps, const std::string& driver_version) {
-  answers.put<cl_device_type>(CL_DEVICE_TYPE, caps.type);
-  answers.put<cl_uint>(CL_DEVICE_VENDOR_ID, kVendorId);
-  answers.string(CL_DEVICE_NAME, caps.name);
-  answers.string(CL_DEVICE_VENDOR, std::string(kPlatformVendor));
-  answers.string(CL_DRIVER_VERSION, driver_version);
-  answers.string(CL_DEVICE_PROFILE, "FULL_PROFILE");
-  answers.string(CL_DEVICE_VERSION,
-                 "OpenCL " + version_text(caps.version) + " Tutti " + driver_version);
-  answers.put<cl_version>(CL_DEVICE_NUMERIC_VERSION, packed_version(caps.version));
-  // None; but clients take the string for a date, which has no month or day 0.
-  answers.string(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, "v0000-01-01-00");
-  answers.boolean(CL_DEVICE_AVAILABLE, true);
-}
-
-void put_language(Answers& answers, const Capabilities& caps, const std::string& driver_version) {
+void put_language(Answers& answers, const Capabilities& caps,
+                  const std::vector<std::string>& queries, const std::string& driver_version) {
   answers.boolean(CL_DEVICE_COMPILER_AVAILABLE, true);
   // "Must be CL_TRUE if CL_DEVICE_COMPILER_AVAILABLE is CL_TRUE." A device that has none is left
   // out for programs that are linked.
@@ -245,6 +155,7 @@ void put_language(Answers& answers, const Capabilities& caps, const std::string&
     with_version.push_back(name_version(name, CL_MAKE_VERSION(1, 0, 0)));
   };
   for (const std::string_view name : kHostExtensions) add(name);
+  for (const std::string& name : queries) add(name);
   for (const std::string& name : caps.language_extensions) add(name);
   answers.string(CL_DEVICE_EXTENSIONS, extensions);
   answers.list(CL_DEVICE_EXTENSIONS_WITH_VERSION, with_version);
@@ -252,20 +163,28 @@ void put_language(Answers& answers, const Capabilities& caps, const std::string&
   answers.list<cl_name_version>(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION, {});
 }
 
-void put_execution(Answers& answers, Devices devices, const Capabilities& caps) {
+/// Those where kernels that use it run.
+std::vector<DeviceFacts> with_feature(Devices devices, std::string_view feature) {
+  std::vector<DeviceFacts> able;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(able),
+               [&](const DeviceFacts& device) { return has_feature(device.traits, feature); });
+  return able;
+}
+
+// How precisely kernels compute is what all devices that may run them promise.
+void put_execution(Answers& answers, Devices devices, const DeviceFacts& primary,
+                   const Capabilities& caps) {
   cl_uint units = 0;
   for (const DeviceFacts& device : devices) {
     units += ask<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS, device.traits.compute_units);
   }
   answers.put<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS, std::max(units, 1u));
   answers.put<cl_uint>(CL_DEVICE_MAX_CLOCK_FREQUENCY,
-                       maximum<cl_uint>(devices, CL_DEVICE_MAX_CLOCK_FREQUENCY, 0));
+                       ask<cl_uint>(primary, CL_DEVICE_MAX_CLOCK_FREQUENCY, 0));
   answers.put<cl_uint>(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, 3);
   answers.put<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, caps.max_work_group_size);
   answers.put<std::array<size_t, 3>>(CL_DEVICE_MAX_WORK_ITEM_SIZES, caps.max_work_item_sizes);
-  const auto multiple = fold<size_t>(
-      devices, CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, 1,
-      [](size_t a, size_t b) { return std::lcm(std::max<size_t>(a, 1), std::max<size_t>(b, 1)); });
+  const auto multiple = ask<size_t>(primary, CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, 1);
   answers.put<size_t>(CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
                       std::clamp<size_t>(multiple, 1, caps.max_work_group_size));
   for (const cl_device_info what :
@@ -274,28 +193,30 @@ void put_execution(Answers& answers, Devices devices, const Capabilities& caps) 
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR,
         CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT,
         CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT}) {
-    answers.put<cl_uint>(what, minimum<cl_uint>(devices, what, 1));
+    answers.put<cl_uint>(what, ask<cl_uint>(primary, what, 1));
   }
   // "If cl_khr_fp64 is not supported … must return 0"; likewise for half.
   const bool fp16 = contains(caps.language_extensions, kFp16);
   for (const cl_device_info what :
        {CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE, CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE}) {
-    answers.put<cl_uint>(what, caps.fp64 ? minimum<cl_uint>(devices, what, 1) : 0);
+    answers.put<cl_uint>(what, caps.fp64 ? ask<cl_uint>(primary, what, 1) : 0);
   }
   for (const cl_device_info what :
        {CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF, CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF}) {
-    answers.put<cl_uint>(what, fp16 ? minimum<cl_uint>(devices, what, 1) : 0);
+    answers.put<cl_uint>(what, fp16 ? ask<cl_uint>(primary, what, 1) : 0);
   }
   answers.put<cl_device_fp_config>(
       CL_DEVICE_SINGLE_FP_CONFIG,
       common_bits<cl_device_fp_config>(devices, CL_DEVICE_SINGLE_FP_CONFIG));
   answers.put<cl_device_fp_config>(
       CL_DEVICE_DOUBLE_FP_CONFIG,
-      caps.fp64 ? common_bits<cl_device_fp_config>(devices, CL_DEVICE_DOUBLE_FP_CONFIG) : 0);
+      caps.fp64 ? common_bits<cl_device_fp_config>(with_feature(devices, kFp64),
+                                                   CL_DEVICE_DOUBLE_FP_CONFIG)
+                : 0);
   if (fp16) {
     answers.put<cl_device_fp_config>(
         CL_DEVICE_HALF_FP_CONFIG,
-        common_bits<cl_device_fp_config>(devices, CL_DEVICE_HALF_FP_CONFIG));
+        common_bits<cl_device_fp_config>(with_feature(devices, kFp16), CL_DEVICE_HALF_FP_CONFIG));
   }
   answers.put<cl_device_exec_capabilities>(
       CL_DEVICE_EXECUTION_CAPABILITIES,
@@ -311,7 +232,8 @@ void put_execution(Answers& answers, Devices devices, const Capabilities& caps) 
   answers.boolean(CL_DEVICE_PREFERRED_INTEROP_USER_SYNC, true);
 }
 
-void put_memory(Answers& answers, Devices devices, const Capabilities& caps) {
+void put_memory(Answers& answers, Devices devices, const DeviceFacts& primary,
+                const Capabilities& caps) {
   answers.put<cl_uint>(CL_DEVICE_ADDRESS_BITS, caps.address_bits);
   answers.boolean(CL_DEVICE_ENDIAN_LITTLE, caps.little_endian);
   answers.put<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, caps.max_allocation);
@@ -321,24 +243,21 @@ void put_memory(Answers& answers, Devices devices, const Capabilities& caps) {
   answers.put<cl_uint>(CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE,
                        maximum<cl_uint>(devices, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, 128));
   const auto cache =
-      minimum<cl_device_mem_cache_type>(devices, CL_DEVICE_GLOBAL_MEM_CACHE_TYPE, CL_NONE);
+      ask<cl_device_mem_cache_type>(primary, CL_DEVICE_GLOBAL_MEM_CACHE_TYPE, CL_NONE);
   const bool cached = cache != CL_NONE;
   answers.put<cl_device_mem_cache_type>(CL_DEVICE_GLOBAL_MEM_CACHE_TYPE, cache);
-  answers.put<cl_uint>(
-      CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE,
-      cached ? maximum<cl_uint>(devices, CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, 0) : 0);
-  answers.put<cl_ulong>(
-      CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
-      cached ? minimum<cl_ulong>(devices, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 0) : 0);
+  answers.put<cl_uint>(CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE,
+                       cached ? ask<cl_uint>(primary, CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, 0) : 0);
+  answers.put<cl_ulong>(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
+                        cached ? ask<cl_ulong>(primary, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 0) : 0);
   answers.put<cl_ulong>(
       CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE,
-      minimum<cl_ulong>(devices, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, uint64_t{64} << 10));
+      ask<cl_ulong>(primary, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, uint64_t{64} << 10));
   answers.put<cl_uint>(CL_DEVICE_MAX_CONSTANT_ARGS,
-                       minimum<cl_uint>(devices, CL_DEVICE_MAX_CONSTANT_ARGS, 8));
-  // CL_LOCAL < CL_GLOBAL: dedicated only where every device has it.
+                       ask<cl_uint>(primary, CL_DEVICE_MAX_CONSTANT_ARGS, 8));
   answers.put<cl_device_local_mem_type>(
       CL_DEVICE_LOCAL_MEM_TYPE,
-      maximum<cl_device_local_mem_type>(devices, CL_DEVICE_LOCAL_MEM_TYPE, CL_GLOBAL));
+      ask<cl_device_local_mem_type>(primary, CL_DEVICE_LOCAL_MEM_TYPE, CL_GLOBAL));
   answers.put<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, caps.local_memory);
   answers.boolean(CL_DEVICE_ERROR_CORRECTION_SUPPORT,
                   minimum<cl_bool>(devices, CL_DEVICE_ERROR_CORRECTION_SUPPORT, CL_FALSE) != 0);
@@ -348,11 +267,11 @@ void put_memory(Answers& answers, Devices devices, const Capabilities& caps) {
                   }));
 }
 
-void put_images(Answers& answers, Devices devices, const Capabilities& caps) {
+void put_images(Answers& answers, const DeviceFacts& primary, const Capabilities& caps) {
   answers.boolean(CL_DEVICE_IMAGE_SUPPORT, caps.images);
   for (const cl_device_info what :
        {CL_DEVICE_MAX_READ_IMAGE_ARGS, CL_DEVICE_MAX_WRITE_IMAGE_ARGS, CL_DEVICE_MAX_SAMPLERS}) {
-    answers.put<cl_uint>(what, caps.images ? minimum<cl_uint>(devices, what, 0) : 0);
+    answers.put<cl_uint>(what, caps.images ? ask<cl_uint>(primary, what, 0) : 0);
   }
   answers.put<cl_uint>(CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, 0);  // OpenCL C 2.0 and later
   const Capabilities::ImageLimits& limits = caps.image_limits;
@@ -403,48 +322,40 @@ void put_absent(Answers& answers) {
   answers.put<cl_device_affinity_domain>(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 0);
 }
 
-bool has_images(const DeviceFacts& device) {
-  return ask<cl_bool>(device, CL_DEVICE_IMAGE_SUPPORT, CL_FALSE) != CL_FALSE;
-}
-
-void merge_image_limits(Capabilities& caps, Devices devices) {
-  caps.images = std::all_of(devices.begin(), devices.end(), has_images);
+void take_image_limits(Capabilities& caps, const DeviceFacts& primary) {
+  caps.images = has_feature(primary.traits, kImages);
   if (!caps.images) return;
-  const auto least = [&](cl_device_info what) { return minimum<size_t>(devices, what, 0); };
+  const auto size = [&](cl_device_info what) { return ask<size_t>(primary, what, 0); };
   Capabilities::ImageLimits& limits = caps.image_limits;
-  limits.extent_2d = {least(CL_DEVICE_IMAGE2D_MAX_WIDTH), least(CL_DEVICE_IMAGE2D_MAX_HEIGHT)};
-  limits.extent_3d = {least(CL_DEVICE_IMAGE3D_MAX_WIDTH), least(CL_DEVICE_IMAGE3D_MAX_HEIGHT),
-                      least(CL_DEVICE_IMAGE3D_MAX_DEPTH)};
-  limits.buffer_pixels = least(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
-  limits.layers = least(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
+  limits.extent_2d = {size(CL_DEVICE_IMAGE2D_MAX_WIDTH), size(CL_DEVICE_IMAGE2D_MAX_HEIGHT)};
+  limits.extent_3d = {size(CL_DEVICE_IMAGE3D_MAX_WIDTH), size(CL_DEVICE_IMAGE3D_MAX_HEIGHT),
+                      size(CL_DEVICE_IMAGE3D_MAX_DEPTH)};
+  limits.buffer_pixels = size(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+  limits.layers = size(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
   if (!contains(caps.language_extensions, kImageFromBuffer)) return;
-  const auto most = [&](cl_device_info what) { return maximum<cl_uint>(devices, what, 0); };
-  limits.pitch_alignment = most(CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
-  limits.base_alignment = most(CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT);
+  limits.pitch_alignment = ask<cl_uint>(primary, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, 0);
+  limits.base_alignment = ask<cl_uint>(primary, CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, 0);
 }
 
-void merge_limits(Capabilities& caps, Devices devices) {
+void merge_limits(Capabilities& caps, Devices devices, const DeviceFacts& primary) {
   caps.max_work_group_size =
-      std::max<size_t>(minimum<size_t>(devices, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1), 1);
+      std::max<size_t>(ask<size_t>(primary, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1), 1);
   using Sizes = std::array<size_t, 3>;
-  caps.max_work_item_sizes = fold<Sizes>(
-      devices, CL_DEVICE_MAX_WORK_ITEM_SIZES, Sizes{1, 1, 1}, [](const Sizes& a, const Sizes& b) {
-        return Sizes{std::min(a[0], b[0]), std::min(a[1], b[1]), std::min(a[2], b[2])};
-      });
+  caps.max_work_item_sizes = ask<Sizes>(primary, CL_DEVICE_MAX_WORK_ITEM_SIZES, Sizes{1, 1, 1});
   // A smaller device sits out what does not fit it.
   caps.max_allocation = maximum<cl_ulong>(devices, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 0);
   caps.global_memory = maximum<cl_ulong>(devices, CL_DEVICE_GLOBAL_MEM_SIZE, 0);
-  caps.local_memory = minimum<cl_ulong>(devices, CL_DEVICE_LOCAL_MEM_SIZE, 0);
+  caps.local_memory = ask<cl_ulong>(primary, CL_DEVICE_LOCAL_MEM_SIZE, 0);
   caps.address_bits = minimum<cl_uint>(devices, CL_DEVICE_ADDRESS_BITS, 64);
-  // Tutti runs them itself, but a program that asks is promised what every device has.
+  // Tutti runs them itself.
   caps.native_kernels =
-      (common_bits<cl_device_exec_capabilities>(devices, CL_DEVICE_EXECUTION_CAPABILITIES) &
+      (ask<cl_device_exec_capabilities>(primary, CL_DEVICE_EXECUTION_CAPABILITIES, 0) &
        CL_EXEC_NATIVE_KERNEL) != 0;
   caps.little_endian = minimum<cl_bool>(devices, CL_DEVICE_ENDIAN_LITTLE, CL_TRUE) != 0;
   caps.memory_alignment =
       std::max<uint32_t>(maximum<cl_uint>(devices, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 1024) / 8, 1);
   // The rewritten variant of a kernel takes one argument more.
-  const auto parameters = minimum<size_t>(devices, CL_DEVICE_MAX_PARAMETER_SIZE, 0);
+  const auto parameters = ask<size_t>(primary, CL_DEVICE_MAX_PARAMETER_SIZE, 0);
   const size_t hidden = scheduler::HiddenArgument::kBytes;
   caps.max_parameter_size =
       std::max(parameters > hidden ? parameters - hidden : 0, kMinimumParameterSize);
@@ -452,59 +363,38 @@ void merge_limits(Capabilities& caps, Devices devices) {
 
 }  // namespace
 
-std::vector<std::string> passable_extensions(const DeviceFacts& device) {
-  std::vector<std::string> result;
-  std::istringstream words(ask_string(device, CL_DEVICE_EXTENSIONS));
-  for (std::string word; words >> word;) {
-    if (std::find(std::begin(kPassable), std::end(kPassable), word) == std::end(kPassable)) {
-      continue;
-    }
-    if (word == kFp64) {
-      const auto config = ask<cl_device_fp_config>(device, CL_DEVICE_DOUBLE_FP_CONFIG, 0);
-      if ((config & kMinimumDouble) != kMinimumDouble) continue;
-    }
-    if (!contains(result, word)) result.push_back(word);
-  }
-  return result;
-}
-
-Capabilities merge_capabilities(std::span<const DeviceFacts> devices, DeviceTypeChoice type,
-                                const std::string& driver_version) {
+Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t primary_index,
+                                const ShownAs& shown) {
+  const DeviceFacts& primary = devices[primary_index];
   Capabilities caps;
-  caps.type = merged_type(devices, type);
-  caps.name = merged_name(devices);
-  caps.language_extensions = passable_extensions(devices[0]);
-  uint32_t language = language_version(devices[0]);
-  for (const DeviceFacts& device : devices.subspan(1)) {
-    caps.language_extensions = common(caps.language_extensions, passable_extensions(device));
-    language = std::min(language, language_version(device));
-  }
-  caps.opencl_c = std::clamp(language, 100u, 120u);
-  // An OpenCL 3.0 device must understand OpenCL C 3.0; where one of ours does not, the answer
-  // is 1.2.
-  if (caps.opencl_c == 120 && std::all_of(devices.begin(), devices.end(), knows_language_3)) {
-    caps.opencl_c = 300;
-  }
+  caps.type = merged_type(devices, shown.type);
+  caps.name = merged_name(devices, primary, shown.identity);
+  caps.language_extensions = passable_extensions(primary);
+  caps.opencl_c = std::clamp(language_version(primary), 100u, 120u);
+  // An OpenCL 3.0 device must understand OpenCL C 3.0; where ours does not, the answer is 1.2.
+  if (caps.opencl_c == 120 && knows_language_3(primary)) caps.opencl_c = 300;
   caps.version = caps.opencl_c;
   caps.fp64 = contains(caps.language_extensions, kFp64);
   // int64 is mandatory in the full profile.
   caps.language_features.emplace_back("__opencl_c_int64");
   if (caps.fp64) caps.language_features.emplace_back("__opencl_c_fp64");
-  merge_limits(caps, devices);
-  merge_image_limits(caps, devices);
+  merge_limits(caps, devices, primary);
+  take_image_limits(caps, primary);
   if (caps.images) {
-    caps.language_features.emplace_back("__opencl_c_images");
+    caps.language_features.emplace_back(kImages);
     if (contains(caps.language_extensions, k3dImageWrites)) {
       caps.language_features.emplace_back("__opencl_c_3d_image_writes");
     }
   }
 
   Answers answers(caps.answers);
-  put_identity(answers, caps, driver_version);
-  put_language(answers, caps, driver_version);
-  put_execution(answers, devices, caps);
-  put_memory(answers, devices, caps);
-  put_images(answers, devices, caps);
+  put_identity(answers, caps, primary, shown);
+  const std::vector<std::string> queries =
+      put_device_queries(answers, caps, devices, primary, shown.identity);
+  put_language(answers, caps, queries, shown.driver_version);
+  put_execution(answers, devices, primary, caps);
+  put_memory(answers, devices, primary, caps);
+  put_images(answers, primary, caps);
   put_absent(answers);
   return caps;
 }
@@ -527,59 +417,14 @@ std::string misfit(const DeviceFacts& device) {
   return {};
 }
 
-/// The first feature that every other device of `in` has and `candidate` lacks.
-std::optional<std::string> lone_lack(const std::vector<std::vector<std::string>>& features,
-                                     const std::vector<size_t>& in, size_t candidate) {
-  std::optional<std::vector<std::string>> of_others;
-  for (const size_t other : in) {
-    if (other == candidate) continue;
-    of_others = of_others ? common(*of_others, features[other]) : features[other];
-  }
-  if (!of_others) return std::nullopt;
-  for (const std::string& feature : *of_others) {
-    if (!contains(features[candidate], feature)) return feature;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::vector<LeftOut> devices_to_leave_out(std::span<const DeviceFacts> devices,
-                                          bool named_by_user) {
+std::vector<LeftOut> devices_to_leave_out(std::span<const DeviceFacts> devices) {
   std::vector<LeftOut> left_out;
-  std::vector<size_t> in;
-  std::vector<std::vector<std::string>> features;
   for (size_t i = 0; i < devices.size(); ++i) {
-    features.push_back(passable_extensions(devices[i]));
-    if (has_images(devices[i])) features.back().emplace_back(kImages);
     std::string reason = misfit(devices[i]);
-    if (reason.empty()) {
-      in.push_back(i);
-    } else {
-      left_out.push_back({i, std::move(reason)});
-    }
+    if (!reason.empty()) left_out.push_back({i, std::move(reason)});
   }
-  std::vector<size_t> order;
-  if (!named_by_user) order = in;
-  // The slowest first, so that of two poor devices the poorer goes.
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return devices[a].traits.nominal_gflops < devices[b].traits.nominal_gflops;
-  });
-  for (const size_t candidate : order) {
-    double total = 0;
-    for (const size_t index : in) total += devices[index].traits.nominal_gflops;
-    const double share = total > 0 ? devices[candidate].traits.nominal_gflops / total : 1;
-    if (share >= kPoorShare) break;  // neither is any after it
-    const auto lack = lone_lack(features, in, candidate);
-    if (!lack) continue;
-    char percent[32];
-    std::snprintf(percent, sizeof percent, "%.1f %%", share * 100);
-    left_out.push_back({candidate, "has no " + *lack + ", which every other device has, and adds " +
-                                       percent + " of the speed"});
-    in.erase(std::find(in.begin(), in.end(), candidate));
-  }
-  std::sort(left_out.begin(), left_out.end(),
-            [](const LeftOut& a, const LeftOut& b) { return a.index < b.index; });
   return left_out;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what the real devices answer to clGetDeviceInfo, what the virtual device answers: everything
-// a program may rely on holds on every device that may get its work (docs/design/devices.md,
-// "Capabilities"). Pure functions on plain values; a Capabilities is immutable after creation and
-// free to share by threads.
+// From what the real devices answer to clGetDeviceInfo, what the virtual device answers: features
+// and limits are the primary's, and a kernel that uses what another device does not have does not
+// run there; what all share (addresses, alignment, how precisely is computed) holds on all of them
+// (docs/design/devices.md, "Capabilities"). Pure functions on plain values; a Capabilities is
+// immutable after creation and free to share by threads.
 #pragma once
 
 #include <CL/cl.h>
@@ -30,20 +31,21 @@ struct DeviceFacts {
 
 using device_virtual::Capabilities;
 
-/// `devices` is not empty; their order is the user's.
-Capabilities merge_capabilities(std::span<const DeviceFacts> devices, DeviceTypeChoice type,
-                                const std::string& driver_version);
+/// What the user chose to be seen, and this driver's version.
+struct ShownAs {
+  DeviceTypeChoice type = DeviceTypeChoice::kAuto;
+  IdentityChoice identity = IdentityChoice::kAuto;
+  std::string driver_version;
+};
+/// `devices` is not empty, their order is the user's; `primary` is an index into it.
+Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t primary,
+                                const ShownAs& shown);
 
 struct LeftOut {
   size_t index = 0;    // into the devices given
-  std::string reason;  // "has no fp64, which every other device has, and adds 2.1 % of the speed"
+  std::string reason;  // "has no compiler"
 };
-/// Devices that do not take part: those that cannot (no compiler, another address size …), and,
-/// unless the user named the devices, those too poor: alone in lacking a feature that all others
-/// have, with less than 5 % of the total nominal speed.
-std::vector<LeftOut> devices_to_leave_out(std::span<const DeviceFacts> devices, bool named_by_user);
-
-/// The extensions of one device that Tutti could pass on, from its CL_DEVICE_EXTENSIONS.
-std::vector<std::string> passable_extensions(const DeviceFacts& device);
+/// Devices that cannot take part at all: no compiler, another address size …
+std::vector<LeftOut> devices_to_leave_out(std::span<const DeviceFacts> devices);
 
 }  // namespace tutti::platform

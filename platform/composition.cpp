@@ -97,21 +97,27 @@ scheduler::EngineSettings engine_settings(const Config& config,
 
 std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
                                            scheduler::BackendMask mask) {
-  std::vector<const backends::Backend*> list;
-  for (uint32_t i = 0; i < set.count(); ++i) {
-    if ((mask & scheduler::backend_bit(i)) != 0) list.push_back(&set.at(i));
-  }
-  const std::vector<DeviceFacts> facts = facts_of(list);
-  const auto merge = [](std::span<const DeviceFacts> devices) {
+  const auto merge = [&set](scheduler::BackendMask of) {
+    std::vector<const backends::Backend*> list;
+    size_t primary = 0;
+    for (uint32_t i = 0; i < set.count(); ++i) {
+      if ((of & scheduler::backend_bit(i)) == 0) continue;
+      if (i == set.primary(of)) primary = list.size();
+      list.push_back(&set.at(i));
+    }
+    const Config& config = process_config();
     return std::make_shared<const Capabilities>(merge_capabilities(
-        devices, process_config().device_type.value, std::string(driver_version())));
+        facts_of(list), primary,
+        {config.device_type.value, config.identity.value, std::string(driver_version())}));
   };
-  auto all = merge(facts);
+  auto all = merge(mask);
   // What a device that is lost meanwhile has not answered would narrow what the others may do.
-  std::vector<DeviceFacts> answer;
-  std::copy_if(facts.begin(), facts.end(), std::back_inserter(answer),
-               [](const DeviceFacts& device) { return device.info(CL_DEVICE_NAME).has_value(); });
-  return answer.empty() || answer.size() == facts.size() ? all : merge(answer);
+  scheduler::BackendMask answering = 0;
+  for (uint32_t i = 0; i < set.count(); ++i) {
+    const scheduler::BackendMask bit = mask & scheduler::backend_bit(i);
+    if (bit != 0 && set.at(i).device_info(CL_DEVICE_NAME)) answering |= bit;
+  }
+  return answering == 0 || answering == mask ? all : merge(answering);
 }
 
 // What a device with these backends behind it answers. Asks the vendors, but for the root's.
@@ -142,8 +148,14 @@ const Composition* compose() {
   }
   trace::start(config.trace.value);
   auto* made = new Composition;
+  auto primary = chosen_primary(config, report);
+  if (!primary) {
+    log(LogLevel::kWarning, "{} ({}); it is the fastest", primary.error().message,
+        config.primary.origin);
+    primary = std::optional<uint32_t>();
+  }
   made->backends = new scheduler::BackendSet(
-      std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20);
+      std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20, *primary);
   auto capabilities = merged(*made->backends, made->backends->real_devices());
   made->engine = new scheduler::Engine(*made->backends, engine_settings(config, report));
   the_engine = made->engine;

@@ -7,6 +7,23 @@
 
 namespace tutti::platform {
 
+namespace {
+
+tl::unexpected<Error> names_no_device(const std::string& what,
+                                      const std::vector<DeviceReport>& report) {
+  std::string known;
+  for (const DeviceReport& entry : report) {
+    if (!entry.used) continue;
+    known += fmt::format("{}{} = {} / {}", known.empty() ? "" : ", ", entry.index, entry.platform,
+                         entry.name);
+  }
+  return fail(CL_INVALID_VALUE,
+              fmt::format("{} names no device that takes part; there are: {}", what,
+                          known.empty() ? "none (tutti doctor says why)" : known));
+}
+
+}  // namespace
+
 std::vector<DeviceFacts> facts_of(std::span<const backends::Backend* const> list) {
   std::vector<DeviceFacts> facts;
   for (const backends::Backend* device : list) {
@@ -25,8 +42,7 @@ std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Ba
 std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& config,
                                                                std::vector<DeviceReport>& report) {
   auto list = create_backends(config, &report);
-  const bool named_by_user = !config.devices.is_default();
-  const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list), named_by_user);
+  const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list));
   for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
     const backends::DeviceTraits& traits = list[entry->index]->traits();
     log(level_without_vendors(LogLevel::kWarning), "{} ({}) is left out: it {}", traits.device_name,
@@ -47,15 +63,16 @@ Result<scheduler::BalancerSpec> chosen_balancer(const Config& config,
     device = std::to_string(*index);
     return spec;
   }
-  std::string known;
-  for (const DeviceReport& entry : report) {
-    if (!entry.used) continue;
-    known += fmt::format("{}{} = {} / {}", known.empty() ? "" : ", ", entry.index, entry.platform,
-                         entry.name);
-  }
-  return fail(CL_INVALID_VALUE,
-              fmt::format("balancer 'single:{}' names no device that takes part; there are: {}",
-                          device, known.empty() ? "none (tutti doctor says why)" : known));
+  return names_no_device("balancer 'single:" + device + "'", report);
+}
+
+Result<std::optional<uint32_t>> chosen_primary(const Config& config,
+                                               const std::vector<DeviceReport>& report) {
+  const std::string& device = config.primary.value;
+  if (device.empty()) return std::optional<uint32_t>();
+  const auto index = find_device(device, report);
+  if (!index) return names_no_device("primary '" + device + "'", report);
+  return std::optional(static_cast<uint32_t>(*index));
 }
 
 }  // namespace tutti::platform

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,11 @@ std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& con
 /// error names the balancers that there are, or the devices that take part.
 Result<scheduler::BalancerSpec> chosen_balancer(const Config& config,
                                                 const std::vector<DeviceReport>& report);
+
+/// The index of the device that TUTTI_PRIMARY names; absent: it names none. The error names the
+/// devices that take part.
+Result<std::optional<uint32_t>> chosen_primary(const Config& config,
+                                               const std::vector<DeviceReport>& report);
 
 /// `list` as the merger sees it; valid as long as the backends.
 std::vector<DeviceFacts> facts_of(std::span<const backends::Backend* const> list);

@@ -34,11 +34,13 @@ std::string from(const std::string& origin) {
 std::string find_device_problem(const Config& config) {
   const std::vector<std::string> problems = platform::selection_problems(config);
   if (!problems.empty()) return problems.front() + from(config.devices.origin);
-  if (!config.balancer.value.starts_with("single:")) return {};
+  if (!config.balancer.value.starts_with("single:") && config.primary.is_default()) return {};
   std::vector<platform::DeviceReport> report;
   const auto kept = platform::choose_devices(config, report);
   const auto spec = platform::chosen_balancer(config, report);
-  return spec ? std::string() : spec.error().message + from(config.balancer.origin);
+  if (!spec) return spec.error().message + from(config.balancer.origin);
+  const auto primary = platform::chosen_primary(config, report);
+  return primary ? std::string() : primary.error().message + from(config.primary.origin);
 }
 
 /// The same, found by a child process: the application starts without the vendors' drivers, their

@@ -2,6 +2,8 @@
 // What a device without images or markers answers, and rows for one that only knows ranges.
 #include "backends/api/backend.h"
 
+#include <cstring>
+
 namespace tutti::backends {
 namespace {
 tl::unexpected<Error> no_images() { return fail(CL_INVALID_OPERATION, "a device without images"); }
@@ -53,6 +55,35 @@ Result<std::unique_ptr<Memory>> Backend::image_over(Memory&, uint64_t, uint64_t,
                                                     const ImageShape&) {
   return no_images();
 }
+bool takes_extent(const Backend& device, const ImageShape& shape) {
+  const auto within = [&device](size_t size, cl_device_info what) {
+    const auto bytes = device.device_info(what);
+    size_t most = 0;
+    if (!bytes || bytes->size() != sizeof most) return true;
+    std::memcpy(&most, bytes->data(), sizeof most);
+    return size <= most;
+  };
+  const auto& [width, second, third] = shape.extent;
+  switch (shape.type) {
+    case CL_MEM_OBJECT_IMAGE1D_BUFFER:
+      return within(width, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+    case CL_MEM_OBJECT_IMAGE3D:
+      return within(width, CL_DEVICE_IMAGE3D_MAX_WIDTH) &&
+             within(second, CL_DEVICE_IMAGE3D_MAX_HEIGHT) &&
+             within(third, CL_DEVICE_IMAGE3D_MAX_DEPTH);
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+      return within(width, CL_DEVICE_IMAGE2D_MAX_WIDTH) &&
+             within(second, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+      return within(width, CL_DEVICE_IMAGE2D_MAX_WIDTH) &&
+             within(second, CL_DEVICE_IMAGE2D_MAX_HEIGHT) &&
+             within(third, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
+    default:
+      return within(width, CL_DEVICE_IMAGE2D_MAX_WIDTH) &&
+             within(second, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
+  }
+}
+
 Result<std::vector<cl_image_format>> Backend::image_formats(cl_mem_flags, cl_mem_object_type) {
   return std::vector<cl_image_format>{};
 }

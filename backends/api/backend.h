@@ -7,6 +7,7 @@
 
 #include <CL/cl.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -35,6 +37,11 @@ struct DeviceTraits {
   uint64_t max_allocation = 0;  // bytes
   uint64_t local_memory = 0;    // bytes, of a work-group
   uint64_t max_work_group = 1;
+  std::array<uint64_t, 3> max_work_items{UINT64_MAX, UINT64_MAX, UINT64_MAX};
+  uint64_t max_constant = UINT64_MAX;  // bytes, of a __constant argument's buffer
+  /// What kernels may use there that not all devices have: extensions ("cl_khr_fp64"), and
+  /// "__opencl_c_images".
+  std::vector<std::string> features;
   uint32_t memory_alignment =
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
   bool pins_host_memory = false;     // transfers of memory from allocate_pinned() are faster
@@ -54,6 +61,11 @@ struct DeviceTraits {
   std::string build_kind;   // devices of one kind find what one of them has built; empty: of none
   uint32_t max_parts = 1;   // into how many parts divide() can cut it; 1: it cannot
 };
+
+inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {
+  return std::find(traits.features.begin(), traits.features.end(), feature) !=
+         traits.features.end();
+}
 
 /// Times of one vendor command, nanoseconds on the vendor's own clock.
 struct VendorTimes {
@@ -329,5 +341,8 @@ class Backend {
     return {nullptr, CL_LINKER_NOT_AVAILABLE, "this device's driver cannot compile and link"};
   }
 };
+
+/// Whether the device's images may be as large as this one; yes, where it does not say.
+bool takes_extent(const Backend& device, const ImageShape& shape);
 
 }  // namespace tutti::backends

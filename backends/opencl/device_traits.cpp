@@ -5,7 +5,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <sstream>
 
 #include "backends/opencl/quirks.h"
 #include "base/cl_error_name.h"
@@ -77,6 +79,66 @@ uint64_t local_memory(const VendorFunctions& cl, cl_device_id device, const std:
   return 0;
 }
 
+// What the device says of doubles counts when it is all that the specification demands: "the
+// mandated minimum double precision floating-point capability".
+constexpr cl_device_fp_config kLeastDouble = CL_FP_FMA | CL_FP_ROUND_TO_NEAREST |
+                                             CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF |
+                                             CL_FP_INF_NAN | CL_FP_DENORM;
+
+// Where the vendor does not answer the device has none, and takes no part in what uses them.
+std::vector<std::string> features(const VendorFunctions& cl, cl_device_id device,
+                                  const std::string& name) {
+  const auto answer = [&]<typename T>(cl_device_info what, const char* title, T value) {
+    const cl_int code =
+        ask_vendor([&] { return cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr); });
+    if (code == CL_SUCCESS) return value;
+    // The answer to questions that an old driver does not know.
+    if (code != CL_INVALID_VALUE) note_vendor_error(name, title, code);
+    return T{0};
+  };
+  std::vector<std::string> result;
+  DeviceQuery query(cl, device);
+  std::istringstream words(query.text(CL_DEVICE_EXTENSIONS));
+  if (!query.status()) {
+    note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_EXTENSIONS)", query.status().error().code);
+  }
+  for (std::string word; words >> word;) {
+    if (word == "cl_khr_fp64") {
+      const auto config =
+          answer(CL_DEVICE_DOUBLE_FP_CONFIG, "clGetDeviceInfo(CL_DEVICE_DOUBLE_FP_CONFIG)",
+                 cl_device_fp_config{0});
+      if ((config & kLeastDouble) != kLeastDouble) continue;
+    }
+    if (std::find(result.begin(), result.end(), word) == result.end()) {
+      result.push_back(std::move(word));
+    }
+  }
+  if (answer(CL_DEVICE_IMAGE_SUPPORT, "clGetDeviceInfo(CL_DEVICE_IMAGE_SUPPORT)",
+             cl_bool{CL_FALSE}) != CL_FALSE) {
+    result.emplace_back("__opencl_c_images");
+  }
+  return result;
+}
+
+// Sizes that keep nobody from using the device where the vendor does not say.
+void read_launch_limits(const VendorFunctions& cl, cl_device_id device, DeviceTraits& traits) {
+  std::array<size_t, 3> items{};
+  const cl_int code = ask_vendor([&] {
+    return cl.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, &items, nullptr);
+  });
+  if (code == CL_SUCCESS) {
+    for (size_t d = 0; d < 3; ++d) traits.max_work_items[d] = items[d];
+  } else {
+    note_vendor_error(traits.device_name, "clGetDeviceInfo(CL_DEVICE_MAX_WORK_ITEM_SIZES)", code);
+  }
+  cl_ulong constant = 0;
+  const cl_int known = ask_vendor([&] {
+    return cl.clGetDeviceInfo(device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof constant,
+                              &constant, nullptr);
+  });
+  if (known == CL_SUCCESS && constant > 0) traits.max_constant = constant;
+}
+
 // "0000:3b:00.0", as the kernel and NVML write it; empty where the vendor does not say.
 std::string pci_address(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
   const auto answer = [&](cl_device_info what, auto& value) {
@@ -133,6 +195,8 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.memory_alignment = std::max(1u, query.value<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   TUTTI_TRY(query.status());
   traits.local_memory = local_memory(cl, device, traits.device_name);
+  traits.features = features(cl, device, traits.device_name);
+  read_launch_limits(cl, device, traits);
   traits.pci_address = pci_address(cl, device, traits.device_name);
   traits.max_parts = max_parts(cl, device, traits.device_name);
   describe_quirks(quirks_of(traits), traits);

@@ -100,13 +100,13 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
     // "CL_INVALID_WORK_GROUP_SIZE … if the total number of work-items in the work-group is greater
     // than the maximum work-group size supported for kernel on the device
     // (CL_KERNEL_WORK_GROUP_SIZE)."
-    TUTTI_ASSIGN(const size_t most, kernel.executable().max_work_group_size());
     uint64_t total = 1;
     bool too_many = false;
     for (const uint64_t size : launch.range.shape.local) {
       too_many |= __builtin_mul_overflow(total, size, &total);
     }
-    if (too_many || total > most) {
+    TUTTI_ASSIGN(const bool taken, kernel.executable().takes_group(too_many ? UINT64_MAX : total));
+    if (!taken) {
       return fail(CL_INVALID_WORK_GROUP_SIZE, "more work-items than the kernel allows");
     }
   }

@@ -139,6 +139,9 @@ struct KernelSummary {
   // Uses get_group_id, get_num_groups, get_global_size, get_global_offset or a linear id, itself or
   // in a function it calls: sub-range launches need the rewritten variant (one hidden argument).
   bool needs_rewrite = false;
+  /// What it, or a function that it calls, uses of what not all devices have, sorted, by the names
+  /// that devices have for it: "cl_khr_fp64", "__opencl_c_images" …
+  std::vector<std::string> features;
   bool uses_barrier = false;
   bool uses_local_memory = false;
   bool operator==(const KernelSummary&) const = default;

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -49,6 +51,8 @@ class LaunchableKernel {
   virtual uint64_t built_on() const = 0;
   /// Backends that were to build it and could not.
   virtual uint64_t failed_on() const { return 0; }
+  /// The feature that its program uses and the backend does not have; empty: none is known.
+  virtual std::string lacking(uint32_t /*backend*/) const { return {}; }
   /// Those where launches of the variant need no build any more.
   virtual uint64_t ready_on(KernelVariant /*variant*/) const { return built_on(); }
   /// How long it is expected to take to make the others of `backends` ready, first launches

@@ -24,9 +24,10 @@ std::string identity_of(const backends::DeviceTraits& traits) {
 }  // namespace
 
 BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
-                       uint64_t memory_limit)
+                       uint64_t memory_limit, std::optional<uint32_t> preferred)
     : real_count_(static_cast<uint32_t>(std::min<size_t>(backends.size(), kMostBackends))),
       memory_limit_(memory_limit),
+      preferred_(preferred),
       count_(real_count_) {
   std::move(backends.begin(), backends.begin() + real_count_, backends_.begin());
   if (real_count_ == 1) health_.set_alone();
@@ -40,6 +41,50 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
     if (traits(i).shares_host_memory) in_host.push_back(i);
   }
   if (in_host.size() > 1) model_.set_neighbours(std::move(in_host));
+}
+
+uint32_t BackendSet::primary(BackendMask backends) const {
+  auto best = static_cast<uint32_t>(std::countr_zero(backends));
+  for (BackendMask rest = backends; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+    // A part of a device is the device for this.
+    if (preferred_ && traits(i).index == *preferred_) return i;
+    if (traits(i).nominal_gflops > traits(best).nominal_gflops) best = i;
+  }
+  return best;
+}
+
+Result<std::vector<cl_image_format>> BackendSet::image_formats(uint32_t backend,
+                                                               cl_mem_flags access,
+                                                               cl_mem_object_type type) {
+  const std::tuple key(backend, access, type);
+  {
+    const MutexLock lock(mutex_);
+    if (const auto known = image_formats_.find(key); known != image_formats_.end()) {
+      return known->second;
+    }
+  }
+  auto formats = at(backend).image_formats(access, type);
+  if (!formats) formats = at(backend).image_formats(access, type);
+  if (!formats) return formats;
+  const MutexLock lock(mutex_);
+  return image_formats_.emplace(key, std::move(*formats)).first->second;
+}
+
+BackendMask BackendSet::takers_of(const backends::ImageShape& shape) {
+  BackendMask takers = ~real_devices();
+  for (uint32_t i = 0; i < real_count_; ++i) {
+    if (!backends::takes_extent(at(i), shape)) continue;
+    const auto formats = image_formats(i, shape.access, shape.type);
+    // One that does not answer, or knows no format at all, is tried where it is needed.
+    const auto same = [&shape](const cl_image_format& format) {
+      return format.image_channel_order == shape.format.image_channel_order &&
+             format.image_channel_data_type == shape.format.image_channel_data_type;
+    };
+    if (!formats || formats->empty() || std::any_of(formats->begin(), formats->end(), same))
+      takers |= backend_bit(i);
+  }
+  return takers;
 }
 
 TransferTimer::TransferTimer(BackendSet& backends, uint32_t backend)

@@ -7,8 +7,11 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,15 +33,20 @@ enum class TransferKind : uint8_t;
 class BackendSet {
  public:
   /// Of more than kMostBackends devices the first ones take part. `memory_limit`: bytes that are
-  /// used of each device's memory at most.
+  /// used of each device's memory at most. `preferred`: the index (DeviceTraits) of the
+  /// one that is the primary.
   explicit BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
-                      uint64_t memory_limit = UINT64_MAX);
+                      uint64_t memory_limit = UINT64_MAX,
+                      std::optional<uint32_t> preferred = std::nullopt);
 
   /// Of all backends that exist by now.
   uint32_t count() const { return count_.load(std::memory_order_acquire); }
   /// Of the real devices: the first of them.
   uint32_t real_count() const { return real_count_; }
   BackendMask real_devices() const { return backend_bit(real_count_) - 1; }
+  /// Of some backends, not none, the one whose features and limits a device with these behind it
+  /// shows: the preferred one, else the fastest by nominal speed.
+  uint32_t primary(BackendMask backends) const;
   backends::Backend& at(uint32_t index) { return *backends_[index]; }
   const backends::DeviceTraits& traits(uint32_t index) const { return backends_[index]->traits(); }
   /// The host's place where the device shares the host's memory, else one of its own.
@@ -81,6 +89,13 @@ class BackendSet {
   /// One more, for long reads that must not hold up what packages need.
   Result<backends::Queue*> reading_queue(uint32_t backend);
 
+  /// What the device takes for images of this type that kernels use so
+  /// (clGetSupportedImageFormats); asked of its vendor once. An error is asked again.
+  Result<std::vector<cl_image_format>> image_formats(uint32_t backend, cl_mem_flags access,
+                                                     cl_mem_object_type type);
+  /// The real devices that take images of this shape, and all parts of devices, as bits.
+  BackendMask takers_of(const backends::ImageShape& shape);
+
   /// Parts of a backend with so many compute units each, as backends that stay: who asks for the
   /// same sizes again (or fewer of them) gets the same ones. CL_DEVICE_PARTITION_FAILED where the
   /// vendor cannot, or when there is no place left.
@@ -102,6 +117,7 @@ class BackendSet {
 
   const uint32_t real_count_;
   const uint64_t memory_limit_;
+  const std::optional<uint32_t> preferred_;
   bool memory_apart_ = false;                                               // constant
   bool all_synchronous_ = true;                                             // constant
   std::array<std::unique_ptr<backends::Backend>, kMostBackends> backends_;  // constant below count_
@@ -120,6 +136,8 @@ class BackendSet {
   std::array<Activity, kMostBackends> activities_;
   Mutex mutex_;
   Queues transfer_queues_, reading_queues_;  // their content is guarded by mutex_
+  std::map<std::tuple<uint32_t, cl_mem_flags, cl_mem_object_type>, std::vector<cl_image_format>>
+      image_formats_ TUTTI_GUARDED_BY(mutex_);
   Mutex partition_mutex_;  // held over the vendor's call: equal partitions are made once
   std::vector<Partition> partitions_ TUTTI_GUARDED_BY(partition_mutex_);
 };

@@ -8,7 +8,10 @@
 namespace tutti::scheduler {
 
 BufferImage::BufferImage(BackendSet& backends, BufferView view, const backends::ImageShape& shape)
-    : backends_(backends), view_(std::move(view)), shape_(shape) {}
+    : backends_(backends),
+      view_(std::move(view)),
+      shape_(shape),
+      takers_(backends.takers_of(shape)) {}
 
 Result<backends::Memory*> BufferImage::device_memory(uint32_t backend) {
   const uint32_t gone = view_.buffer->memories_gone();

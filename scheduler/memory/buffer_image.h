@@ -20,12 +20,15 @@ class BufferImage : public RefCounted {
 
   const backends::ImageShape& shape() const { return shape_; }
   const BufferView& view() const { return view_; }
+  /// Where kernels can use it, as LogicalBuffer::takers().
+  BackendMask takers() const { return takers_; }
   Result<backends::Memory*> device_memory(uint32_t backend);
 
  private:
   BackendSet& backends_;
   const BufferView view_;  // first: the vendors' images go before their buffers
   const backends::ImageShape shape_;
+  const BackendMask takers_;
   Mutex mutex_;
   struct Made {
     std::unique_ptr<backends::Memory> image;

@@ -51,6 +51,7 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       id_(next_id()),
       user_memory_(options.user_memory != nullptr),
       image_(options.image),
+      takers_(image_ ? backends.takers_of(*image_) : ~BackendMask{0}),
       map_(options.size),
       notes_use_(backends.real_count() > 1 && (options.image || backends.memory_apart())),
       use_(options.size),

@@ -68,6 +68,8 @@ class LogicalBuffer : public MemoryOwner {
   uint64_t id() const { return id_; }  // unique in the process, never 0
   /// Null for a buffer.
   const backends::ImageShape* image() const { return image_ ? &*image_ : nullptr; }
+  /// Where kernels can use it, as far as formats and sizes of images decide that.
+  BackendMask takers() const { return takers_; }
   /// Where the copy of this device lies. Images have vendors' own layouts, also on devices that
   /// share the host's memory.
   Place place_on(uint32_t backend) const;
@@ -237,6 +239,7 @@ class LogicalBuffer : public MemoryOwner {
   const uint64_t id_;
   const bool user_memory_;
   const std::optional<backends::ImageShape> image_;
+  const BackendMask takers_;
   mutable Mutex mutex_;
   ConditionVariable transfer_ended_;
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);

@@ -136,7 +136,9 @@ WholeReasons KernelPlan::whole_reasons() const {
       against = "building it for other devices would take longer than they gain";
       break;
     case Why::kBuildFailed:
-      against = "other devices cannot build its program (the log says why)";
+      against = lacking_feature.empty()
+                    ? "other devices cannot build its program (the log says why)"
+                    : "other devices do not have " + lacking_feature + ", which its program uses";
       break;
     case Why::kTrial:
       against = "runs whole once, to compare";
@@ -172,12 +174,19 @@ Planner::Planner(BackendSet& backends, const EngineSettings& settings)
     : backends_(backends), costs_(backends), settings_(settings) {}
 
 std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask allowed) const {
-  uint64_t largest = 0, all = 0;
+  uint64_t largest = 0, all = 0, local = 0, constant = 0;
   bool buffer_images = false;
-  for (const ArgumentSlot& slot : *work.arguments) {
+  const auto& declared = work.kernel->summary().arguments;
+  for (size_t i = 0; i < work.arguments->size(); ++i) {
+    const ArgumentSlot& slot = (*work.arguments)[i];
+    local += slot.local_size;
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
+      if (i < declared.size() && declared[i].kind == ArgKind::kConstant) {
+        constant = std::max(constant, slot.view.size);
+      }
       largest = std::max(largest, slot.view.buffer->size());
       all += slot.view.buffer->size();
+      allowed &= slot.view.buffer->takers() & (slot.image ? slot.image->takers() : ~BackendMask{0});
       buffer_images |= slot.image && slot.image->shape().type == CL_MEM_OBJECT_IMAGE1D_BUFFER;
     }
   }
@@ -192,7 +201,12 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
                        bytes_of_buffers(*work.arguments) <= backends_.memory(i).capacity());
     const bool knows = traits.buffer_images || !buffer_images;
     const uint64_t most = std::min(traits.max_work_group, work.kernel->most_in_group(i));
-    if (fits && knows && group <= most) result.push_back(i);
+    const bool takes_group = group <= most && work.shape.local[0] <= traits.max_work_items[0] &&
+                             work.shape.local[1] <= traits.max_work_items[1] &&
+                             work.shape.local[2] <= traits.max_work_items[2];
+    const bool takes_arguments = constant <= traits.max_constant &&
+                                 (traits.local_memory == 0 || local <= traits.local_memory);
+    if (fits && knows && takes_group && takes_arguments) result.push_back(i);
   }
   return result;
 }
@@ -262,6 +276,10 @@ Result<KernelPlan> Planner::plan_built(const KernelWork& work, BackendMask allow
   if (best && !best->split && best->why == KernelPlan::Why::kOneDevice &&
       (allowed & kernel.failed_on()) != 0) {
     best->why = KernelPlan::Why::kBuildFailed;
+    for (BackendMask rest = allowed & kernel.failed_on(); rest != 0; rest &= rest - 1) {
+      best->lacking_feature = kernel.lacking(static_cast<uint32_t>(std::countr_zero(rest)));
+      if (!best->lacking_feature.empty()) break;
+    }
   }
   if (!best || (built & splitting) == usable || built == 0 || devices_are_given()) return best;
   const KernelVariant variant = best->split ? split_variant(work) : KernelVariant::kUntouched;

@@ -117,8 +117,9 @@ struct KernelPlan {
   BackendMask lacking = 0;
   KernelVariant lacking_variant = KernelVariant::kUntouched;
   double foregone = 0;
-  bool brief = false;  // whole: takes too short for anybody to begin something beside it
-  bool exact = false;  // `access` says all that the launch touches, also if it runs whole
+  std::string lacking_feature;  // kBuildFailed: what another device does not have; empty: not known
+  bool brief = false;           // whole: takes too short for anybody to begin something beside it
+  bool exact = false;           // `access` says all that the launch touches, also if it runs whole
   /// Of `access` or `judged`; null where neither is there.
   const Verdict* verdict() const {
     const LaunchAccess* known = access ? access.get() : judged.get();

@@ -6,6 +6,7 @@
 #include <CL/cl_icd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -239,6 +240,10 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
       return give_value<cl_ulong>(32768, size, out, size_ret);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
       return give_value<size_t>(256, size, out, size_ret);
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES:
+      return give_value<std::array<size_t, 3>>({256, 256, 256}, size, out, size_ret);
+    case CL_DEVICE_EXTENSIONS:
+      return give("", size, out, size_ret);
     case CL_DEVICE_PCI_BUS_INFO_KHR:
       if (option("pci-bus", "").empty()) return CL_INVALID_VALUE;
       return give_value(pci_address(number("pci-bus", "0")), size, out, size_ret);

@@ -72,6 +72,8 @@ class FakeBackend : public backends::Backend {
     traits_.max_work_group = work_group;
   }
   const backends::DeviceTraits& traits() const override { return traits_; }
+  void set_index(uint32_t index) { traits_.index = index; }
+  void has(const std::string& feature) { traits_.features.push_back(feature); }
   Result<std::vector<std::byte>> device_info(cl_device_info) const override {
     return fail(CL_INVALID_VALUE);
   }
@@ -140,17 +142,19 @@ class BuiltProgramTest : public testing::Test {
   BuiltProgramTest() { make_devices(""); }
 
   void make_devices(const std::string& binary_kind, size_t count = 2,
-                    const std::string& build_kind = "") {
+                    const std::string& build_kind = "",
+                    std::optional<uint32_t> preferred = std::nullopt) {
     fakes_.clear();
     std::vector<std::unique_ptr<backends::Backend>> made;
     while (made.size() < count) {
       const size_t work_group = made.empty() ? 256 : 64;
       auto backend = std::make_unique<FakeBackend>("device " + std::to_string(made.size()),
                                                    work_group, binary_kind, build_kind);
+      backend->set_index(static_cast<uint32_t>(made.size()));
       fakes_.push_back(backend.get());
       made.push_back(std::move(backend));
     }
-    set_ = std::make_unique<scheduler::BackendSet>(std::move(made));
+    set_ = std::make_unique<scheduler::BackendSet>(std::move(made), UINT64_MAX, preferred);
   }
 
   std::shared_ptr<BuiltProgram> built(bool needs_rewrite) {
@@ -242,12 +246,67 @@ TEST_F(BuiltProgramTest, FailedRewrittenBuildIsRemembered) {
   EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
 }
 
-TEST_F(BuiltProgramTest, WorkGroupAnswersHoldOnEveryBackend) {
+TEST_F(BuiltProgramTest, WorkGroupAnswersAreThePrimarys) {
   KernelExecutable kernel(built(false), 0);
-  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);
-  EXPECT_EQ(kernel.preferred_multiple().value(), 64u);  // of 64 and 16
+  // Device 0; the other one has 64, 16 and 128.
+  EXPECT_EQ(kernel.max_work_group_size().value(), 256u);
+  EXPECT_EQ(kernel.preferred_multiple().value(), 64u);
   EXPECT_EQ(kernel.static_local_memory().value(), 512u);
   EXPECT_EQ(kernel.private_memory().value(), 0u);  // no vendor answers
+}
+
+TEST_F(BuiltProgramTest, PrimaryIsTheFastestOrThePreferredOne) {
+  EXPECT_EQ(set_->primary(3), 0u);
+  EXPECT_EQ(set_->primary(2), 1u);
+  make_devices("", 2, "", 1);
+  EXPECT_EQ(set_->primary(3), 1u);
+  EXPECT_EQ(set_->primary(1), 0u);
+  KernelExecutable kernel(built(false), 0);
+  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);
+  EXPECT_TRUE(kernel.takes_group(64).value());
+  EXPECT_FALSE(kernel.takes_group(65).value());
+}
+
+TEST_F(BuiltProgramTest, GroupsThatAllTakeNeedNoBuildOnThePrimary) {
+  make_devices("", 2, "", 1);
+  kernel_compiler::CompileOutput output;
+  output.summary.kernels.resize(1);
+  output.summary.kernels[0].name = "k";
+  const auto modules =
+      std::make_shared<ProgramModules>(*set_, texts_of(std::move(output)), everywhere());
+  KernelExecutable kernel(std::make_shared<BuiltProgram>(modules), 0);
+  ASSERT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
+  EXPECT_TRUE(kernel.takes_group(64).value());
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  EXPECT_FALSE(kernel.takes_group(128).value());
+  EXPECT_EQ(fakes_[1]->builds, 1);
+}
+
+TEST_F(BuiltProgramTest, WhereNobodyElseCanThePrimaryIsTheNextBest) {
+  fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
+  const BuildOutcome outcome = build_program(
+      *set_, together(), request("kernel void k(global int* a) { a[get_global_id(0)] = 1; }\n"));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  KernelExecutable kernel(outcome.program, 0);
+  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);
+}
+
+TEST_F(BuiltProgramTest, DeviceTakesNoPartInWhatItDoesNotHave) {
+  fakes_[0]->has("cl_khr_fp64");
+  auto asked = request(
+      "kernel void k(global float* a) { a[get_global_id(0)] *= 1.1; }\n"
+      "kernel void plain(global float* a) { a[get_global_id(0)] *= 1.1f; }\n");
+  asked.extensions = {"cl_khr_fp64"};
+  const BuildOutcome outcome = build_program(*set_, apart(), asked);
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 1u);
+  EXPECT_EQ(outcome.program->lacking(0), "");
+  EXPECT_EQ(outcome.program->lacking(1), "cl_khr_fp64");
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  EXPECT_EQ(outcome.log, "");
+  // The same constant is a float where the device that is shown has no doubles.
+  asked.extensions = {};
+  EXPECT_EQ(build_program(*set_, apart(), asked).program->built_on(), 3u);
 }
 
 constexpr const char* kGoodSource = "kernel void k(global int* a) { a[get_global_id(0)] = 1; }\n";
@@ -343,7 +402,7 @@ TEST_F(BuiltProgramTest, OneVariantOnOneDeviceIsBuiltUntilMoreIsNeeded) {
   ASSERT_NE(outcome.program, nullptr) << outcome.log;
   KernelExecutable kernel(outcome.program, 0);
   EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
-  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);  // device 1 takes no more
+  EXPECT_EQ(kernel.max_work_group_size().value(), 256u);
   EXPECT_TRUE(kernel.preferred_multiple());
   EXPECT_TRUE(kernel.static_local_memory());
   EXPECT_EQ(fakes_[0]->builds, 1);

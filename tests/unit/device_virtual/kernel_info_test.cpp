@@ -46,13 +46,5 @@ TEST(KernelArgumentInfo, TypeQualifier) {
   EXPECT_EQ(type_qualifier(value), CL_KERNEL_ARG_TYPE_NONE);
 }
 
-TEST(WorkGroupInfo, CombinedMultiple) {
-  EXPECT_EQ(combined_multiple(1, 32, 1024), 32u);
-  EXPECT_EQ(combined_multiple(32, 64, 1024), 64u);
-  EXPECT_EQ(combined_multiple(24, 16, 1024), 48u);
-  EXPECT_EQ(combined_multiple(24, 16, 40), 24u);  // no group holds 48
-  EXPECT_EQ(combined_multiple(0, 8, 1024), 8u);
-}
-
 }  // namespace
 }  // namespace tutti::device_virtual

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,9 @@ class FakeDevice {
                              CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN | CL_FP_FMA);
     set<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG, kDouble);
     text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.2 fake");
-    text(CL_DEVICE_EXTENSIONS, kBaseExtensions + " cl_khr_fp64");
+    set<cl_uint>(CL_DEVICE_VENDOR_ID, 0x10de);
+    traits_.vendor = "Maker of the " + traits_.device_name;
+    extensions(kBaseExtensions + " cl_khr_fp64");
     languages({{1, 2}, {3, 0}});
   }
 
@@ -63,6 +66,12 @@ class FakeDevice {
       const auto* begin = reinterpret_cast<const std::byte*>(&entry);
       bytes.insert(bytes.end(), begin, begin + sizeof entry);
     }
+    return *this;
+  }
+  FakeDevice& extensions(const std::string& names) {
+    traits_.features.clear();
+    std::istringstream words(names);
+    for (std::string word; words >> word;) traits_.features.push_back(word);
     return *this;
   }
   FakeDevice& shares_host_memory() {
@@ -91,9 +100,11 @@ std::vector<DeviceFacts> facts_of(const std::vector<FakeDevice>& devices) {
   for (const FakeDevice& device : devices) facts.push_back(device.facts());
   return facts;
 }
+/// The primary is the last one.
 Capabilities merge(const std::vector<FakeDevice>& devices,
-                   DeviceTypeChoice type = DeviceTypeChoice::kAuto) {
-  return merge_capabilities(facts_of(devices), type, "1.2.3");
+                   DeviceTypeChoice type = DeviceTypeChoice::kAuto,
+                   IdentityChoice identity = IdentityChoice::kAuto) {
+  return merge_capabilities(facts_of(devices), devices.size() - 1, {type, identity, "1.2.3"});
 }
 template <typename T>
 T answer(const Capabilities& caps, cl_device_info what) {
@@ -111,21 +122,22 @@ std::string answer_text(const Capabilities& caps, cl_device_info what) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1};
 }
 
-TEST(CapabilityMerger, LimitsAreMinimaMemoryMaximaUnitsASum) {
+TEST(CapabilityMerger, LimitsAreThePrimarysMemoryMaximaUnitsASum) {
   const Capabilities caps =
       merge({cpu()
-                 .set<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096)
-                 .set<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS, 8),
-             gpu()
-                 .set(CL_DEVICE_MAX_WORK_ITEM_SIZES, std::array<size_t, 3>{512, 2048, 128})
+                 .set<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 256)
+                 .set<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS, 8)
+                 .set<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 16 << 10)
                  .set<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, cl_ulong{8} << 30)
                  .set<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE, cl_ulong{16} << 30)
-                 .set<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 32 << 10)
-                 .set<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4096)});
+                 .set<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4096),
+             gpu()
+                 .set(CL_DEVICE_MAX_WORK_ITEM_SIZES, std::array<size_t, 3>{512, 2048, 128})
+                 .set<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 32 << 10)});
   EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_MAX_COMPUTE_UNITS), 12u);
   EXPECT_EQ(answer<size_t>(caps, CL_DEVICE_MAX_WORK_GROUP_SIZE), 1024u);
   EXPECT_EQ((answer<std::array<size_t, 3>>(caps, CL_DEVICE_MAX_WORK_ITEM_SIZES)),
-            (std::array<size_t, 3>{512, 1024, 64}));
+            (std::array<size_t, 3>{512, 2048, 128}));
   EXPECT_EQ(answer<cl_ulong>(caps, CL_DEVICE_MAX_MEM_ALLOC_SIZE), cl_ulong{8} << 30);
   EXPECT_EQ(answer<cl_ulong>(caps, CL_DEVICE_GLOBAL_MEM_SIZE), cl_ulong{16} << 30);
   EXPECT_EQ(answer<cl_ulong>(caps, CL_DEVICE_LOCAL_MEM_SIZE), cl_ulong{32} << 10);
@@ -140,36 +152,32 @@ TEST(CapabilityMerger, HiddenArgumentIsTakenFromTheParameters) {
             1024u);
 }
 
-TEST(CapabilityMerger, ExtensionsAreTheIntersectionOfWhatWePassOn) {
+TEST(CapabilityMerger, ExtensionsAreThePrimarysThatWePassOn) {
   const Capabilities caps =
-      merge({cpu().text(CL_DEVICE_EXTENSIONS,
-                        kBaseExtensions + " cl_khr_int64_base_atomics cl_khr_fp64 cl_khr_spir"),
-             gpu().text(CL_DEVICE_EXTENSIONS,
-                        kBaseExtensions + " cl_khr_fp64 cl_khr_spir cl_khr_gl_sharing")});
+      merge({cpu().extensions(kBaseExtensions + " cl_khr_int64_base_atomics cl_khr_spir"),
+             gpu().extensions(kBaseExtensions + " cl_khr_fp64 cl_khr_spir cl_khr_gl_sharing")});
   EXPECT_EQ(answer_text(caps, CL_DEVICE_EXTENSIONS),
             "cl_khr_icd cl_khr_create_command_queue cl_khr_extended_versioning "
-            "cl_khr_suggested_local_work_size " +
+            "cl_khr_suggested_local_work_size cl_khr_device_uuid " +
                 kBaseExtensions + " cl_khr_fp64");
   EXPECT_EQ(caps.language_extensions.size(), 6u);
   EXPECT_EQ(caps.answers.at(CL_DEVICE_EXTENSIONS_WITH_VERSION).size(),
-            10 * sizeof(cl_name_version));
+            11 * sizeof(cl_name_version));
 }
 
-TEST(CapabilityMerger, DoublesGoWithOneDeviceThatLacksThem) {
-  EXPECT_TRUE(merge({cpu(), gpu()}).fp64);
-  const Capabilities caps = merge({cpu(), gpu().text(CL_DEVICE_EXTENSIONS, kBaseExtensions)});
+TEST(CapabilityMerger, DoublesAreThereWhereThePrimaryHasThem) {
+  const auto without =
+      cpu().extensions(kBaseExtensions).set<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG, 0);
+  const Capabilities with = merge({without, gpu()});
+  EXPECT_TRUE(with.fp64);
+  // Not narrowed by a device on which nothing computes with doubles.
+  EXPECT_EQ(answer<cl_device_fp_config>(with, CL_DEVICE_DOUBLE_FP_CONFIG), kDouble);
+  const Capabilities caps = merge({gpu(), without});
   EXPECT_FALSE(caps.fp64);
   EXPECT_EQ(answer<cl_device_fp_config>(caps, CL_DEVICE_DOUBLE_FP_CONFIG), 0u);
   EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE), 0u);
   EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE), 0u);
   EXPECT_EQ(answer_text(caps, CL_DEVICE_EXTENSIONS).find("fp64"), std::string::npos);
-}
-
-TEST(CapabilityMerger, DoublesBelowTheMandatedMinimumDoNotCount) {
-  const Capabilities caps =
-      merge({cpu().set<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG, CL_FP_ROUND_TO_NEAREST)});
-  EXPECT_FALSE(caps.fp64);
-  EXPECT_EQ(answer<cl_device_fp_config>(caps, CL_DEVICE_DOUBLE_FP_CONFIG), 0u);
 }
 
 TEST(CapabilityMerger, FloatingPointConfigurationsIntersect) {
@@ -192,10 +200,52 @@ TEST(CapabilityMerger, TypeIsOne) {
 }
 
 TEST(CapabilityMerger, NameCountsEqualDevices) {
-  EXPECT_EQ(merge({cpu(), gpu(), cpu()}).name, "Tutti (2 x cpu, gpu)");
+  const auto name = [](const std::vector<FakeDevice>& devices, IdentityChoice identity) {
+    return merge(devices, DeviceTypeChoice::kAuto, identity).name;
+  };
+  EXPECT_EQ(name({cpu(), gpu(), cpu()}, IdentityChoice::kOwn), "Tutti (2 x cpu, gpu)");
+  EXPECT_EQ(name({cpu(), cpu(), gpu()}, IdentityChoice::kAuto), "gpu (Tutti: 2 x cpu, gpu)");
+  EXPECT_EQ(name({gpu()}, IdentityChoice::kAuto), "gpu (Tutti)");
+  EXPECT_EQ(name({cpu(), gpu()}, IdentityChoice::kPrimary), "gpu");
 }
 
-TEST(CapabilityMerger, VersionIsThreeOnlyWhereEveryDeviceKnowsOpenClC3) {
+TEST(CapabilityMerger, IdentityIsThePrimarysOrOurOwn) {
+  const std::vector<FakeDevice> devices = {
+      cpu().set<cl_uint>(CL_DEVICE_VENDOR_ID, 0x1022),
+      gpu().extensions(kBaseExtensions + " cl_nv_device_attribute_query cl_khr_pci_bus_info")};
+  const Capabilities shown = merge(devices);
+  EXPECT_EQ(answer<cl_uint>(shown, CL_DEVICE_VENDOR_ID), 0x10deu);
+  EXPECT_EQ(answer_text(shown, CL_DEVICE_VENDOR), "Maker of the gpu");
+  EXPECT_EQ(answer_text(shown, CL_DRIVER_VERSION), "1.2.3");
+  const std::string extensions = answer_text(shown, CL_DEVICE_EXTENSIONS);
+  EXPECT_NE(extensions.find("cl_nv_device_attribute_query cl_khr_pci_bus_info"), std::string::npos);
+  ASSERT_EQ(shown.primary_queries.size(), 2u);
+  EXPECT_EQ(shown.primary_queries[0].first, 0x4000u);
+  const Capabilities own = merge(devices, DeviceTypeChoice::kAuto, IdentityChoice::kOwn);
+  EXPECT_EQ(answer_text(own, CL_DEVICE_VENDOR), "Tutti project");
+  EXPECT_NE(answer<cl_uint>(own, CL_DEVICE_VENDOR_ID), 0x10deu);
+  EXPECT_TRUE(own.primary_queries.empty());
+  EXPECT_EQ(answer_text(own, CL_DEVICE_EXTENSIONS).find("cl_nv_"), std::string::npos);
+}
+
+TEST(CapabilityMerger, UuidTellsSetsOfDevicesApart) {
+  using Uuid = std::array<cl_uchar, CL_UUID_SIZE_KHR>;
+  const auto uuid = [](const std::vector<FakeDevice>& devices) {
+    return answer<Uuid>(merge(devices), CL_DEVICE_UUID_KHR);
+  };
+  const Uuid mine{1, 2, 3};
+  const auto named = gpu().extensions("cl_khr_device_uuid").set(CL_DEVICE_UUID_KHR, mine);
+  const auto other = gpu().extensions("cl_khr_device_uuid").set(CL_DEVICE_UUID_KHR, Uuid{9});
+  EXPECT_EQ(uuid({named}), mine);  // alone it is that device
+  EXPECT_EQ(uuid({cpu(), named}), uuid({cpu(), named}));
+  EXPECT_NE(uuid({cpu(), named}), mine);
+  EXPECT_NE(uuid({cpu(), named}), uuid({cpu(), other}));
+  EXPECT_NE(uuid({cpu(), named}), uuid({cpu(), cpu(), named}));
+  EXPECT_EQ(uuid({cpu()}), uuid({cpu()}));  // without one of its own
+  EXPECT_NE(uuid({cpu()}), uuid({gpu()}));
+}
+
+TEST(CapabilityMerger, VersionIsThreeWhereThePrimaryKnowsOpenClC3) {
   const Capabilities all = merge({cpu(), gpu()});
   EXPECT_EQ(all.opencl_c, 300u);
   EXPECT_EQ(answer_text(all, CL_DEVICE_VERSION), "OpenCL 3.0 Tutti 1.2.3");
@@ -218,38 +268,8 @@ TEST(CapabilityMerger, HostMemoryIsUnifiedOnlyWhereAllShareIt) {
       cl_bool{CL_FALSE});
 }
 
-TEST(DevicesToLeaveOut, NobodyAmongEquals) {
-  EXPECT_TRUE(devices_to_leave_out(facts_of({cpu(1), gpu(1000)}), false).empty());
-}
-
-TEST(DevicesToLeaveOut, TheSlowOneThatAloneLacksAFeature) {
-  const auto poor = cpu(4).text(CL_DEVICE_EXTENSIONS, kBaseExtensions);
-  const auto left_out = devices_to_leave_out(facts_of({gpu(100), poor, gpu(100)}), false);
-  ASSERT_EQ(left_out.size(), 1u);
-  EXPECT_EQ(left_out[0].index, 1u);
-  EXPECT_NE(left_out[0].reason.find("cl_khr_fp64"), std::string::npos);
-  EXPECT_NE(left_out[0].reason.find("2.0 %"), std::string::npos) << left_out[0].reason;
-}
-
-TEST(DevicesToLeaveOut, NotAFastOne) {
-  const auto poor = gpu(11).text(CL_DEVICE_EXTENSIONS, kBaseExtensions);
-  EXPECT_TRUE(devices_to_leave_out(facts_of({cpu(100), poor}), false).empty());
-}
-
-TEST(DevicesToLeaveOut, NotTwoThatLackItTogether) {
-  // Neither takes away what all others have: the other one lacks it too.
-  const auto poor = cpu(1).text(CL_DEVICE_EXTENSIONS, kBaseExtensions);
-  EXPECT_TRUE(devices_to_leave_out(facts_of({gpu(100), poor, poor}), false).empty());
-}
-
-TEST(DevicesToLeaveOut, NotOneThatTheUserNamed) {
-  const auto poor = cpu(1).text(CL_DEVICE_EXTENSIONS, kBaseExtensions);
-  EXPECT_TRUE(devices_to_leave_out(facts_of({gpu(100), poor}), true).empty());
-}
-
-TEST(DevicesToLeaveOut, NotTheOnlyOne) {
-  EXPECT_TRUE(
-      devices_to_leave_out(facts_of({cpu().text(CL_DEVICE_EXTENSIONS, "")}), false).empty());
+TEST(DevicesToLeaveOut, NobodyForWhatItsKernelsLack) {
+  EXPECT_TRUE(devices_to_leave_out(facts_of({cpu(1).extensions(""), gpu(1000)})).empty());
 }
 
 TEST(DevicesToLeaveOut, ThoseThatCannotTakePart) {
@@ -257,8 +277,7 @@ TEST(DevicesToLeaveOut, ThoseThatCannotTakePart) {
       devices_to_leave_out(facts_of({cpu(), cpu().set<cl_uint>(CL_DEVICE_ADDRESS_BITS, 32),
                                      cpu().set<cl_bool>(CL_DEVICE_COMPILER_AVAILABLE, CL_FALSE),
                                      cpu().set<cl_bool>(CL_DEVICE_AVAILABLE, CL_FALSE),
-                                     cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.1 old")}),
-                           true);
+                                     cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.1 old")}));
   ASSERT_EQ(left_out.size(), 4u);
   EXPECT_NE(left_out[0].reason.find("32-bit"), std::string::npos);
   EXPECT_NE(left_out[1].reason.find("compiler"), std::string::npos);

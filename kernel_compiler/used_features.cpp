@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_compiler/used_features.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DerivedTypes.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "kernel_compiler/builtin_names.h"
+
+namespace tutti::kernel_compiler {
+namespace {
+
+using Features = std::set<std::string>;
+
+void note_type(const llvm::Type* type, Features& features) {
+  if (type->isDoubleTy()) features.insert("cl_khr_fp64");
+  if (type->isHalfTy()) features.insert("cl_khr_fp16");
+  if (const auto* opaque = llvm::dyn_cast<llvm::TargetExtType>(type)) {
+    if (opaque->getName() == "spirv.Image") features.insert("__opencl_c_images");
+  }
+  for (const llvm::Type* part : type->subtypes()) note_type(part, features);
+}
+
+void note_atomic(std::string_view base, std::string_view parameters, Features& features) {
+  const auto type = first_parameter_type(parameters);
+  if (!type || type->bytes != 8) return;
+  const auto ends = [base](std::string_view end) {
+    const auto at = base.rfind("_explicit");
+    const std::string_view name = base.substr(0, std::min(base.size(), at));
+    return name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
+  };
+  const bool extended = ends("_min") || ends("_max") || ends("_and") || ends("_or") || ends("_xor");
+  features.insert(extended ? "cl_khr_int64_extended_atomics" : "cl_khr_int64_base_atomics");
+}
+
+void note_call(const llvm::Function& callee, Features& features) {
+  const auto [base, parameters] = split_mangled({callee.getName().data(), callee.getName().size()});
+  if (classify_builtin(base) == BuiltinClass::kAtomic) note_atomic(base, parameters, features);
+  const auto has = [parameters = parameters](std::string_view text) {
+    return parameters.find(text) != std::string_view::npos;
+  };
+  if (!has("ocl_image")) return;
+  features.insert("__opencl_c_images");
+  if (has("depth")) features.insert("cl_khr_depth_images");
+  if (has("ocl_image3d") && base.substr(0, 11) == "write_image") {
+    features.insert("cl_khr_3d_image_writes");
+  }
+}
+
+void note_operand(const llvm::Value& operand, Features& features) {
+  note_type(operand.getType(), features);
+  // A table of constants, wherever in an expression it is named.
+  if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(&operand)) {
+    note_type(variable->getValueType(), features);
+  } else if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(&operand)) {
+    for (const llvm::Use& use : expression->operands()) note_operand(*use, features);
+  }
+}
+
+Features of_function(const llvm::Function& function) {
+  Features features;
+  for (const llvm::Argument& argument : function.args()) note_type(argument.getType(), features);
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    note_type(instruction.getType(), features);
+    for (const llvm::Use& use : instruction.operands()) note_operand(*use, features);
+    if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
+      note_type(variable->getAllocatedType(), features);
+    } else if (const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
+      note_type(address->getSourceElementType(), features);
+    } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      const llvm::Function* callee = call->getCalledFunction();
+      if (callee != nullptr && callee->isDeclaration()) note_call(*callee, features);
+    }
+  }
+  return features;
+}
+
+/// All that a kernel may get to, itself included.
+std::set<const llvm::Function*> reached(const llvm::Function& kernel) {
+  std::set<const llvm::Function*> seen{&kernel};
+  for (std::vector<const llvm::Function*> open{&kernel}; !open.empty();) {
+    const llvm::Function* function = open.back();
+    open.pop_back();
+    for (const llvm::Instruction& instruction : llvm::instructions(*function)) {
+      for (const llvm::Use& use : instruction.operands()) {
+        const auto* other = llvm::dyn_cast<llvm::Function>(use->stripPointerCasts());
+        if (other != nullptr && seen.insert(other).second) open.push_back(other);
+      }
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+void note_used_features(const llvm::Module& module,
+                        std::vector<scheduler::KernelSummary>& kernels) {
+  std::map<const llvm::Function*, Features> known;
+  for (scheduler::KernelSummary& summary : kernels) {
+    const llvm::Function* kernel = module.getFunction(summary.name);
+    if (kernel == nullptr) continue;
+    Features all;
+    for (const llvm::Function* function : reached(*kernel)) {
+      const auto [entry, added] = known.try_emplace(function);
+      if (added) entry->second = of_function(*function);
+      all.insert(entry->second.begin(), entry->second.end());
+    }
+    summary.features.assign(all.begin(), all.end());
+  }
+}
+
+}  // namespace tutti::kernel_compiler
