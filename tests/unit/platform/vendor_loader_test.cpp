@@ -25,7 +25,7 @@ TEST_F(VendorLoaderTest, ASoundDriver) {
   EXPECT_EQ(traits.platform_name, "Stub");
   EXPECT_EQ(traits.type, static_cast<cl_device_type>(CL_DEVICE_TYPE_GPU));
   EXPECT_EQ(traits.compute_units, 7u);
-  EXPECT_EQ(traits.clock_mhz, 1000u);
+  EXPECT_EQ(traits.clock_mhz, 1024u);
   EXPECT_EQ(traits.memory_alignment, 128u);
   EXPECT_EQ(traits.max_work_group, 256u);
 }

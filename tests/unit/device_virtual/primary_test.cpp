@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose limits a kernel has, and which devices take no part in a program.
+#include "built_program_fakes.h"
+
+namespace tutti::device_virtual {
+namespace {
+
+TEST_F(BuiltProgramTest, WorkGroupAnswersAreThePrimarys) {
+  KernelExecutable kernel(built(false), 0);
+  // Device 0; the other one has 64, 16 and 128.
+  EXPECT_EQ(kernel.max_work_group_size().value(), 256u);
+  EXPECT_EQ(kernel.preferred_multiple().value(), 64u);
+  EXPECT_EQ(kernel.static_local_memory().value(), 512u);
+  EXPECT_EQ(kernel.private_memory().value(), 0u);  // no vendor answers
+}
+
+TEST_F(BuiltProgramTest, PrimaryIsTheFastestOrThePreferredOne) {
+  EXPECT_EQ(set_->primary(3), 0u);
+  EXPECT_EQ(set_->primary(2), 1u);
+  make_devices("", 2, "", 1);
+  EXPECT_EQ(set_->primary(3), 1u);
+  EXPECT_EQ(set_->primary(1), 0u);
+  KernelExecutable kernel(built(false), 0);
+  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);
+  EXPECT_TRUE(kernel.takes_group(64).value());
+  EXPECT_FALSE(kernel.takes_group(65).value());
+}
+
+TEST_F(BuiltProgramTest, GroupsThatAllTakeNeedNoBuildOnThePrimary) {
+  make_devices("", 2, "", 1);
+  kernel_compiler::CompileOutput output;
+  output.summary.kernels.resize(1);
+  output.summary.kernels[0].name = "k";
+  const auto modules =
+      std::make_shared<ProgramModules>(*set_, texts_of(std::move(output)), everywhere());
+  KernelExecutable kernel(std::make_shared<BuiltProgram>(modules), 0);
+  ASSERT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
+  EXPECT_TRUE(kernel.takes_group(64).value());
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  EXPECT_FALSE(kernel.takes_group(128).value());
+  EXPECT_EQ(fakes_[1]->builds, 1);
+}
+
+TEST_F(BuiltProgramTest, WhereNobodyElseCanThePrimaryIsTheNextBest) {
+  fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
+  const BuildOutcome outcome = build_program(
+      *set_, together(), request("kernel void k(global int* a) { a[get_global_id(0)] = 1; }\n"));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  KernelExecutable kernel(outcome.program, 0);
+  EXPECT_EQ(kernel.max_work_group_size().value(), 64u);
+}
+
+TEST_F(BuiltProgramTest, DeviceTakesNoPartInWhatItDoesNotHave) {
+  fakes_[0]->has("cl_khr_fp64");
+  auto asked = request(
+      "kernel void k(global float* a) { a[get_global_id(0)] *= 1.1; }\n"
+      "kernel void plain(global float* a) { a[get_global_id(0)] *= 1.1f; }\n");
+  asked.extensions = {"cl_khr_fp64"};
+  const BuildOutcome outcome = build_program(*set_, apart(), asked);
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 1u);
+  EXPECT_EQ(outcome.program->lacking(0), "");
+  EXPECT_EQ(outcome.program->lacking(1), "cl_khr_fp64");
+  EXPECT_EQ(fakes_[1]->builds, 0);
+  EXPECT_EQ(outcome.log, "");
+  // The same constant is a float where the device that is shown has no doubles.
+  asked.extensions = {};
+  EXPECT_EQ(build_program(*set_, apart(), asked).program->built_on(), 3u);
+}
+
+}  // namespace
+}  // namespace tutti::device_virtual
