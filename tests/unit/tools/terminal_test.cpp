@@ -98,7 +98,7 @@ TEST_F(TerminalTest, DevicesInColoursWhereTheyAreWanted) {
   const Outcome piped = shell(devices);
   EXPECT_THAT(piped.output, AllOf(Not(HasSubstr(kEscape)), HasSubstr("used")));
   EXPECT_THAT(piped.output,
-              AllOf(HasSubstr("  0  stub-device #1\n     Stub, cpu, 2 compute units at 1000 MHz, "
+              AllOf(HasSubstr("  0  stub-device #1\n     Stub, cpu, 2 compute units at 1024 MHz, "
                               "1024 MiB, local 32 KiB\n     OpenCL 3.0 stub, driver stub\n"
                               "     PCI fff0:3b:00.0\n     used\n"),
                     HasSubstr("  1  stub-device #2\n")));

@@ -306,7 +306,7 @@ TEST_F(ToolsTest, DevicesAsJson) {
                                                    "kind"}}},
                                                 {"memory", 1 << 30},
                                                 {"local_memory", 32768},
-                                                {"clock_mhz", 1000},
+                                                {"clock_mhz", 1024},
                                                 {"version", "OpenCL 3.0 stub"},
                                                 {"driver_version", "stub"},
                                                 {"pci_address", nullptr},
