@@ -49,7 +49,7 @@ def main():
         # Each program that was built is kept.
         built = len({file.name for file in Path(home, "cache").rglob("*.bin")})
         pictures = [cv2.imread(f"{home}/{name}.png") for name in ("opencl", "cpu")]
-    if not re.search(r"'Tutti ", text) or "OpenCL successfully initialized" not in text:
+    if not re.search(r"\(Tutti", text) or "OpenCL successfully initialized" not in text:
         sys.exit(f"darktable did not take Tutti:\n{text}")
     if built < programs():
         sys.exit(f"of {programs()} programs {built} were built:\n{text}")
