@@ -56,7 +56,7 @@ def main():
     # OpenCV takes GPUs only, unless told otherwise.
     text, entries = split_report.run([sys.executable, "-c", CHILD],
                                      environment={"TUTTI_DEVICE_TYPE": "gpu"})
-    if "device: Tutti" not in text:
+    if "(Tutti" not in text:
         sys.exit(f"not on Tutti:\n{text}")
     print(text.strip())
     kernels = split_report.Kernels()
