@@ -6,11 +6,13 @@
 
 #include <CL/cl.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,10 @@ struct Capabilities {
   std::vector<std::string> language_extensions;
   /// OpenCL C 3.0 feature macros that hold: "__opencl_c_int64" …
   std::vector<std::string> language_features;
+  bool has_language_feature(std::string_view feature) const {
+    return std::find(language_features.begin(), language_features.end(), feature) !=
+           language_features.end();
+  }
   uint32_t version = 300;   // of the device (__OPENCL_VERSION__): 300, or less with older devices
   uint32_t opencl_c = 120;  // highest language version, 120 for 1.2
   bool fp64 = false;

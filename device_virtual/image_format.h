@@ -15,11 +15,6 @@ namespace tutti::device_virtual {
 /// Channel Order Values" and "Image Channel Data Type Values").
 size_t pixel_size(const cl_image_format& format);
 
-inline bool same_format(const cl_image_format& a, const cl_image_format& b) {
-  return a.image_channel_order == b.image_channel_order &&
-         a.image_channel_data_type == b.image_channel_data_type;
-}
-
 inline bool boxes_overlap(const backends::ImageBox& a, const backends::ImageBox& b) {
   for (size_t d = 0; d < 3; ++d) {
     if (a.origin[d] >= b.origin[d] + b.extent[d] || b.origin[d] >= a.origin[d] + a.extent[d]) {

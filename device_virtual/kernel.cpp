@@ -160,6 +160,13 @@ Status Kernel::work_group_info(cl_kernel_work_group_info what, const InfoAnswer&
   }
 }
 
+Status Kernel::sub_group_info(cl_kernel_sub_group_info what, std::span<const size_t> input,
+                              const InfoAnswer& answer) {
+  const size_t room = answer.data() != nullptr ? answer.size() : 0;
+  TUTTI_ASSIGN(const auto bytes, executable_->sub_group_info(what, input, room));
+  return answer.list(std::span<const std::byte>(bytes));
+}
+
 cl_kernel_arg_address_qualifier address_qualifier(const scheduler::Argument& argument) {
   switch (argument.kind) {
     case ArgKind::kGlobal:

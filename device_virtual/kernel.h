@@ -70,6 +70,8 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   /// The argument exists.
   Status argument_info(uint32_t index, cl_kernel_arg_info what, const InfoAnswer& answer) const;
   Status work_group_info(cl_kernel_work_group_info what, const InfoAnswer& answer);
+  Status sub_group_info(cl_kernel_sub_group_info what, std::span<const size_t> input,
+                        const InfoAnswer& answer);
 
   void last_public_release();
 

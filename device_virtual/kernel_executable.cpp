@@ -2,6 +2,7 @@
 #include "device_virtual/kernel_executable.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -23,6 +24,12 @@ std::optional<T> ask(backends::Kernel& kernel, cl_kernel_work_group_info what) {
   return value;
 }
 
+/// Kernels have sub-groups of the same sizes there.
+bool alike(const backends::DeviceTraits& a, const backends::DeviceTraits& b) {
+  return a.platform_name == b.platform_name && a.device_name == b.device_name &&
+         a.driver_version == b.driver_version;
+}
+
 }  // namespace
 
 KernelExecutable::KernelExecutable(std::shared_ptr<BuiltProgram> program, uint32_t index)
@@ -30,6 +37,7 @@ KernelExecutable::KernelExecutable(std::shared_ptr<BuiltProgram> program, uint32
       index_(index),
       summary_(program_->summary().kernels[index_]),
       model_key_(program_->kernel_key(summary().name)),
+      bound_(bound_of(summary_)),
       vendor_kernels_(new std::atomic<backends::Kernel*>[kVariants * program_->backend_end()]),
       most_in_group_(new std::atomic<uint64_t>[program_->backend_end()]) {
   for (size_t i = 0; i < kVariants * program_->backend_end(); ++i) vendor_kernels_[i] = nullptr;
@@ -40,6 +48,27 @@ KernelExecutable::~KernelExecutable() {
   for (size_t i = 0; i < kVariants * program_->backend_end(); ++i) {
     delete vendor_kernels_[i].load(std::memory_order_acquire);
   }
+}
+
+KernelExecutable::Bound KernelExecutable::bound_of(const scheduler::KernelSummary& summary) {
+  if (summary.uses("__opencl_c_program_scope_global_variables")) return Bound::kToPrimary;
+  return summary.uses("__opencl_c_subgroups") ? Bound::kToLikeDevices : Bound::kNo;
+}
+
+uint64_t KernelExecutable::built_on() const {
+  const uint64_t built = program_->built_on();
+  if (bound_ == Bound::kNo || built == 0) return built;
+  const scheduler::BackendSet& backends = program_->backends();
+  const uint32_t primary = backends.primary(built);
+  uint64_t bound = scheduler::backend_bit(primary);
+  if (bound_ == Bound::kToPrimary) {
+    return program_->modules().lost_variables(primary) ? 0 : bound;
+  }
+  for (uint64_t rest = built; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+    if (alike(backends.traits(i), backends.traits(primary))) bound |= scheduler::backend_bit(i);
+  }
+  return bound;
 }
 
 Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, KernelVariant variant) {
@@ -135,6 +164,16 @@ Result<uint64_t> KernelExecutable::static_local_memory() {
     TUTTI_ASSIGN(const auto fresh, program_->create_kernel(backend, variant, summary().name));
     return ask<cl_ulong>(*fresh, CL_KERNEL_LOCAL_MEM_SIZE).value_or(0);
   });
+}
+
+Result<std::vector<std::byte>> KernelExecutable::sub_group_info(cl_kernel_sub_group_info what,
+                                                                std::span<const size_t> input,
+                                                                size_t size) {
+  return ask_primary(
+      [&](uint32_t backend, KernelVariant variant) -> Result<std::vector<std::byte>> {
+        TUTTI_ASSIGN(backends::Kernel* const kernel, vendor_kernel(backend, variant));
+        return kernel->sub_group_info(what, input, size);
+      });
 }
 
 Result<uint64_t> KernelExecutable::private_memory() {

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "device_virtual/built_program.h"
@@ -27,7 +29,9 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   uint32_t index() const { return index_; }
 
   const scheduler::KernelSummary& summary() const override { return summary_; }
-  uint64_t built_on() const override { return program_->built_on(); }
+  /// A kernel whose sub-groups or program's variables tell devices apart runs on fewer: on those
+  /// that are like the primary, or on that alone.
+  uint64_t built_on() const override;
   uint64_t failed_on() const override { return program_->failed_on(); }
   std::string lacking(uint32_t backend) const override { return program_->lacking(backend); }
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
@@ -58,11 +62,16 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   Result<uint64_t> static_local_memory();
   /// Bytes per work-item.
   Result<uint64_t> private_memory();
+  /// What clGetKernelSubGroupInfo answers: as the primary.
+  Result<std::vector<std::byte>> sub_group_info(cl_kernel_sub_group_info what,
+                                                std::span<const size_t> input, size_t size);
   /// Whether max_work_group_size() is at least that; asks no vendor where all devices that have
   /// built the program take so many, and others would by what they say of all kernels.
   Result<bool> takes_group(uint64_t work_items);
 
  private:
+  enum class Bound : uint8_t { kNo, kToLikeDevices, kToPrimary };
+  static Bound bound_of(const scheduler::KernelSummary& summary);
   /// A kernel that needs no rewriting has one variant.
   scheduler::KernelVariant variant_of(scheduler::KernelVariant wanted) const {
     return summary_.needs_rewrite ? wanted : scheduler::KernelVariant::kUntouched;
@@ -79,6 +88,7 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   const uint32_t index_;
   const scheduler::KernelSummary& summary_;  // the program's
   const uint64_t model_key_;
+  const Bound bound_;
   // [variant * backends + backend]; null until first used, then owned and constant.
   const std::unique_ptr<std::atomic<backends::Kernel*>[]> vendor_kernels_;
   // By backend: work-items in a group, no more than which the vendor allows; UINT64_MAX: not known.

@@ -62,12 +62,24 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
     : backends_(backends),
       texts_(std::move(texts)),
       wanted_(wanted),
+      renewals_(std::bit_width(wanted)),
       modules_{MadeOnce<backends::Module>(std::bit_width(wanted)),
                MadeOnce<backends::Module>(std::bit_width(wanted))} {
   for (const ProgramTexts::Unit& unit : texts_.units) {
     key_ = XXH3_64bits_withSeed(unit.text.data(), unit.text.size(), key_);
     key_ = XXH3_64bits_withSeed(unit.options.data(), unit.options.size(), key_);
   }
+  for (const scheduler::KernelSummary& kernel : texts_.summary.kernels) {
+    features_.insert(kernel.features.begin(), kernel.features.end());
+  }
+  // What none has by its own word, their compilers may know all the same, or have an error for.
+  std::erase_if(features_, [this](const std::string& feature) {
+    for (BackendMask rest = wanted_; rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+      if (backends::has_feature(backends_.traits(i), feature)) return false;
+    }
+    return true;
+  });
   for (uint32_t i = 0; i < backend_end(); ++i) {
     if ((wanted & backend_bit(i)) == 0) continue;
     const std::string feature = lacking(i);
@@ -80,12 +92,10 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
 
 std::string ProgramModules::lacking(uint32_t backend) const {
   const backends::DeviceTraits& traits = backends_.traits(backend);
-  for (const scheduler::KernelSummary& kernel : texts_.summary.kernels) {
-    for (const std::string& feature : kernel.features) {
-      if (!backends::has_feature(traits, feature)) return feature;
-    }
-  }
-  return {};
+  const auto found = std::find_if(
+      features_.begin(), features_.end(),
+      [&](const std::string& feature) { return !backends::has_feature(traits, feature); });
+  return found == features_.end() ? std::string() : *found;
 }
 
 uint64_t ProgramModules::kernel_key(std::string_view kernel) const {
@@ -102,6 +112,11 @@ BackendMask ProgramModules::usable() const {
 
 BackendMask ProgramModules::failed() const { return wanted_ & ~usable(); }
 
+bool ProgramModules::lost_variables(uint32_t backend) const {
+  return (ready(KernelVariant::kUntouched) & backend_bit(backend)) != 0 &&
+         renewals_[backend].load(std::memory_order_relaxed) != backends_.at(backend).renewals();
+}
+
 BackendMask ProgramModules::ready(KernelVariant variant) const {
   return ready_[index(variant)].load(std::memory_order_acquire);
 }
@@ -111,8 +126,12 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
     return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built on this device");
   }
   return modules_[index(variant)].get(backend, [&] {
+    const uint32_t renewals = backends_.at(backend).renewals();
     backends::BuildResult result = make(backend, variant);
     if (result.module != nullptr) {
+      if (variant == KernelVariant::kUntouched) {
+        renewals_[backend].store(renewals, std::memory_order_relaxed);
+      }
       ready_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
     } else {
       failed_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);

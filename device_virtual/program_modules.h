@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,9 @@ class ProgramModules {
   scheduler::BackendMask failed() const;
   /// What the program uses and the backend does not have: "cl_khr_fp64"; empty: nothing.
   std::string lacking(uint32_t backend) const;
+  /// The device was lost and began anew behind the untouched variant: what the program kept there
+  /// in variables of its own is gone.
+  bool lost_variables(uint32_t backend) const;
   /// Where the variant is there already.
   scheduler::BackendMask ready(scheduler::KernelVariant variant) const;
   /// The untouched variant, with what the vendor says of it. A backend of the kind that another
@@ -112,7 +116,9 @@ class ProgramModules {
   scheduler::BackendSet& backends_;
   const ProgramTexts texts_;
   const scheduler::BackendMask wanted_;
-  uint64_t key_ = 0;  // constant
+  uint64_t key_ = 0;                             // constant
+  std::set<std::string> features_;               // that its kernels use; constant
+  std::vector<std::atomic<uint32_t>> renewals_;  // of the backends, when it was built
   std::array<MadeOnce<backends::Module>, 2> modules_;
   std::array<Mask, 2> ready_{}, failed_{};
   mutable std::array<Mask, 2> looked_at_{}, new_to_{};  // by new_to()

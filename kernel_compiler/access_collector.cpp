@@ -309,9 +309,6 @@ void AccessCollector::visit_call(llvm::CallBase& call) {
     case BuiltinClass::kPrintf:
       keep_whole(call, "calls printf");
       return;
-    case BuiltinClass::kSubGroup:
-      keep_whole(call, "calls the sub-group function " + base);
-      return;
     case BuiltinClass::kUnknown:
       keep_whole(call, "calls " + base + ", which is not understood");
       return;
@@ -359,8 +356,8 @@ void AccessCollector::visit_intrinsic(llvm::IntrinsicInst& call) {
 
 void AccessCollector::visit_barrier(llvm::CallBase& call, const BuiltinName& name) {
   summary_.uses_barrier = true;
-  // work_group_barrier(flags, scope) may order memory for other work-groups.
-  if (name.base == "work_group_barrier" && call.arg_size() > 1 &&
+  // Barriers with a scope may order memory for other work-groups.
+  if (name.base.ends_with("_barrier") && call.arg_size() > 1 &&
       !within_group(constant_argument(call, 1))) {
     keep_whole(call, "a barrier that orders memory between work-groups");
   }

@@ -8,5 +8,6 @@ constexpr unsigned kPrivateSpace = 0;
 constexpr unsigned kGlobalSpace = 1;
 constexpr unsigned kConstantSpace = 2;
 constexpr unsigned kLocalSpace = 3;
+constexpr unsigned kGenericSpace = 4;
 
 }  // namespace tutti::kernel_compiler

@@ -122,8 +122,8 @@ std::optional<ElementType> first_parameter_type(string_view parameters) {
 }
 
 BuiltinClass classify_builtin(string_view base) {
-  static constexpr std::array<string_view, 3> kBarriers = {"barrier", "work_group_barrier",
-                                                           "wait_group_events"};
+  static constexpr std::array<string_view, 4> kBarriers = {
+      "barrier", "work_group_barrier", "sub_group_barrier", "wait_group_events"};
   static constexpr std::array<string_view, 4> kFences = {
       "mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence"};
   static constexpr std::array<string_view, 2> kCopies = {"async_work_group_copy",
@@ -154,9 +154,6 @@ BuiltinClass classify_builtin(string_view base) {
   }
   if (base == "printf") {
     return BuiltinClass::kPrintf;
-  }
-  if (base.find("sub_group") != string_view::npos) {
-    return BuiltinClass::kSubGroup;
   }
   if (base.starts_with("work_group_")) {
     return BuiltinClass::kBarrier;  // collective functions synchronise, too

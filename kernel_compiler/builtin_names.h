@@ -32,14 +32,13 @@ std::optional<ElementType> first_parameter_type(std::string_view parameters);
 enum class BuiltinClass {
   kValue,          // computes a value from values, touching at most private and local memory
   kWorkItem,       // get_global_id and its kin
-  kBarrier,        // synchronises the work-group
+  kBarrier,        // synchronises the work-group, or a sub-group
   kFence,          // orders memory, possibly between work-groups
   kAsyncCopy,      // async_work_group_copy, async_work_group_strided_copy
   kNoAccess,       // pointer arguments, but nothing that a summary has to say (prefetch …)
   kAtomic,         // OpenCL 1.x atomic_… and atom_…, 2.0 atomic_fetch_… and the like
   kPointerResult,  // math with a second result through a pointer: fract, sincos …
   kPrintf,
-  kSubGroup,
   kUnknown,  // not an OpenCL built-in that we know
 };
 BuiltinClass classify_builtin(std::string_view base);

@@ -82,8 +82,11 @@ void mark_rewritten(const std::set<std::string>& rewritten, const std::string& f
                     scheduler::ProgramSummary& summary) {
   for (auto& kernel : summary.kernels) {
     kernel.needs_rewrite = rewritten.contains(kernel.name);
-    if (kernel.needs_rewrite && !failure.empty() && kernel.whole_reason.empty()) {
-      kernel.whole_reason = failure;
+    if (!kernel.needs_rewrite || !kernel.whole_reason.empty()) continue;
+    kernel.whole_reason = failure;
+    if (failure.empty() && kernel.uses("__opencl_c_subgroups")) {
+      kernel.whole_reason =
+          "its sub-groups need not be as large in the variant that computes a part of a launch";
     }
   }
 }

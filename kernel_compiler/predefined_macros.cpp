@@ -180,9 +180,10 @@ std::string clang_extension_list(const CompileRequest& request) {
     }
   }
   for (const auto& [name, value] : request.device_macros) {
-    if (name.starts_with("__opencl_c_") && value != "0") {
-      add(name);
-    }
+    if (!name.starts_with("__opencl_c_") || value == "0") continue;
+    add(name);
+    // Clang wants both or none, drivers name one or both.
+    if (name == "__opencl_c_3d_image_writes") add("cl_khr_3d_image_writes");
   }
   return list;
 }

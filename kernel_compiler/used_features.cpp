@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "kernel_compiler/address_space.h"
 #include "kernel_compiler/builtin_names.h"
 
 namespace tutti::kernel_compiler {
@@ -21,15 +22,34 @@ using Features = std::set<std::string>;
 void note_type(const llvm::Type* type, Features& features) {
   if (type->isDoubleTy()) features.insert("cl_khr_fp64");
   if (type->isHalfTy()) features.insert("cl_khr_fp16");
+  if (type->isPointerTy() && type->getPointerAddressSpace() == kGenericSpace) {
+    features.insert("__opencl_c_generic_address_space");
+  }
   if (const auto* opaque = llvm::dyn_cast<llvm::TargetExtType>(type)) {
-    if (opaque->getName() == "spirv.Image") features.insert("__opencl_c_images");
+    const llvm::StringRef name = opaque->getName();
+    if (name == "spirv.Image") {
+      features.insert("__opencl_c_images");
+      constexpr unsigned kReadWrite = 2;  // SPIR-V's Access Qualifier, the last parameter
+      if (!opaque->int_params().empty() && opaque->int_params().back() == kReadWrite) {
+        features.insert("__opencl_c_read_write_images");
+      }
+    } else if (name == "spirv.Pipe") {
+      features.insert("__opencl_c_pipes");
+    } else if (name == "spirv.Queue" || name == "spirv.DeviceEvent") {
+      features.insert("__opencl_c_device_enqueue");
+    }
   }
   for (const llvm::Type* part : type->subtypes()) note_type(part, features);
 }
 
 void note_atomic(std::string_view base, std::string_view parameters, Features& features) {
   const auto type = first_parameter_type(parameters);
-  if (!type || type->bytes != 8) return;
+  if (!type) return;
+  if (type->is_float && base.substr(0, 13) == "atomic_fetch_") {
+    features.insert("cl_ext_float_atomics");
+    return;
+  }
+  if (type->bytes != 8) return;
   const auto ends = [base](std::string_view end) {
     const auto at = base.rfind("_explicit");
     const std::string_view name = base.substr(0, std::min(base.size(), at));
@@ -39,8 +59,53 @@ void note_atomic(std::string_view base, std::string_view parameters, Features& f
   features.insert(extended ? "cl_khr_int64_extended_atomics" : "cl_khr_int64_base_atomics");
 }
 
+struct NamedFeature {
+  std::string_view begin;  // of functions' names; the first that fits counts
+  std::string_view feature;
+};
+constexpr NamedFeature kFunctions[] = {
+    {"sub_group_shuffle_up", "cl_khr_subgroup_shuffle_relative"},
+    {"sub_group_shuffle_down", "cl_khr_subgroup_shuffle_relative"},
+    {"sub_group_shuffle", "cl_khr_subgroup_shuffle"},
+    {"sub_group_clustered_rotate", "cl_khr_subgroup_rotate"},
+    {"sub_group_clustered_", "cl_khr_subgroup_clustered_reduce"},
+    {"sub_group_rotate", "cl_khr_subgroup_rotate"},
+    {"sub_group_elect", "cl_khr_subgroup_non_uniform_vote"},
+    {"sub_group_non_uniform_all", "cl_khr_subgroup_non_uniform_vote"},
+    {"sub_group_non_uniform_any", "cl_khr_subgroup_non_uniform_vote"},
+    {"sub_group_non_uniform_broadcast", "cl_khr_subgroup_ballot"},
+    {"sub_group_non_uniform_", "cl_khr_subgroup_non_uniform_arithmetic"},
+    {"sub_group_broadcast_first", "cl_khr_subgroup_ballot"},
+    {"sub_group_ballot", "cl_khr_subgroup_ballot"},
+    {"sub_group_inverse_ballot", "cl_khr_subgroup_ballot"},
+    {"intel_sub_group_", "cl_intel_subgroups"},
+    {"dot_4x8packed_", "cl_khr_integer_dot_product"},
+    {"dot_acc_sat", "cl_khr_integer_dot_product"},
+    {"bitfield_", "cl_khr_extended_bit_ops"},
+    {"bit_reverse", "cl_khr_extended_bit_ops"},
+    {"clock_read_", "cl_khr_kernel_clock"},
+    {"work_group_all", "__opencl_c_work_group_collective_functions"},
+    {"work_group_any", "__opencl_c_work_group_collective_functions"},
+    {"work_group_broadcast", "__opencl_c_work_group_collective_functions"},
+    {"work_group_reduce_", "__opencl_c_work_group_collective_functions"},
+    {"work_group_scan_", "__opencl_c_work_group_collective_functions"},
+    {"__enqueue_kernel", "__opencl_c_device_enqueue"},
+};
+
+void note_function(std::string_view base, std::string_view parameters, Features& features) {
+  if (base.find("sub_group") != std::string_view::npos) features.insert("__opencl_c_subgroups");
+  for (const NamedFeature& named : kFunctions) {
+    if (base.substr(0, named.begin.size()) != named.begin) continue;
+    features.insert(std::string(named.feature));
+    return;
+  }
+  const auto type = base == "dot" ? first_parameter_type(parameters) : std::nullopt;
+  if (type && !type->is_float) features.insert("cl_khr_integer_dot_product");
+}
+
 void note_call(const llvm::Function& callee, Features& features) {
   const auto [base, parameters] = split_mangled({callee.getName().data(), callee.getName().size()});
+  note_function(base, parameters, features);
   if (classify_builtin(base) == BuiltinClass::kAtomic) note_atomic(base, parameters, features);
   const auto has = [parameters = parameters](std::string_view text) {
     return parameters.find(text) != std::string_view::npos;
@@ -58,6 +123,9 @@ void note_operand(const llvm::Value& operand, Features& features) {
   // A table of constants, wherever in an expression it is named.
   if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(&operand)) {
     note_type(variable->getValueType(), features);
+    if (variable->getAddressSpace() == kGlobalSpace) {
+      features.insert("__opencl_c_program_scope_global_variables");
+    }
   } else if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(&operand)) {
     for (const llvm::Use& use : expression->operands()) note_operand(*use, features);
   }

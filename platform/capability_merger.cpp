@@ -4,40 +4,18 @@
 #include <CL/cl_ext.h>
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
-#include <optional>
-#include <sstream>
 #include <string_view>
-#include <type_traits>
 
 #include "platform/device_answers.h"
 #include "platform/identity.h"
+#include "platform/language.h"
 #include "platform/platform_object.h"
 #include "scheduler/access/hidden_argument.h"
 
 namespace tutti::platform {
 namespace {
 
-// What kernels may use through Tutti where the primary has it. Everything else that vendors offer
-// needs support of ours first (sub-groups …) or names host functions that are not there.
-constexpr std::string_view kPassable[] = {
-    "cl_khr_byte_addressable_store",
-    "cl_khr_global_int32_base_atomics",
-    "cl_khr_global_int32_extended_atomics",
-    "cl_khr_local_int32_base_atomics",
-    "cl_khr_local_int32_extended_atomics",
-    "cl_khr_int64_base_atomics",
-    "cl_khr_int64_extended_atomics",
-    "cl_khr_fp64",
-    "cl_khr_fp16",
-    "cl_khr_3d_image_writes",
-    "cl_khr_image2d_from_buffer",
-    "cl_khr_depth_images",
-};
 constexpr std::string_view kImageFromBuffer = "cl_khr_image2d_from_buffer";
-constexpr std::string_view k3dImageWrites = "cl_khr_3d_image_writes";
-constexpr std::string_view kImages = "__opencl_c_images";
 constexpr std::string_view kFp64 = "cl_khr_fp64";
 constexpr std::string_view kFp16 = "cl_khr_fp16";
 
@@ -67,38 +45,6 @@ T common_bits(Devices devices, cl_device_info what) {
   return fold<T>(devices, what, T{0}, [](T a, T b) { return static_cast<T>(a & b); });
 }
 
-/// Does the device list OpenCL C 3.0? (In CL_DEVICE_OPENCL_C_VERSION it says 1.2 nevertheless.)
-bool knows_language_3(const DeviceFacts& device) {
-  const auto bytes = device.info(CL_DEVICE_OPENCL_C_ALL_VERSIONS);
-  if (!bytes) return false;
-  for (size_t at = 0; at + sizeof(cl_name_version) <= bytes->size();
-       at += sizeof(cl_name_version)) {
-    cl_name_version entry;
-    std::memcpy(&entry, bytes->data() + at, sizeof entry);
-    if (CL_VERSION_MAJOR(entry.version) == 3) return true;
-  }
-  return false;
-}
-
-/// 120 from "OpenCL C 1.2 …"; 0 when it cannot be read.
-uint32_t language_version(const DeviceFacts& device) {
-  const std::string text = ask_string(device, CL_DEVICE_OPENCL_C_VERSION);
-  uint32_t major = 0;
-  uint32_t minor = 0;
-  if (std::sscanf(text.c_str(), "OpenCL C %u.%u", &major, &minor) != 2) return 0;
-  return major * 100 + minor * 10;
-}
-
-std::vector<std::string> passable_extensions(const DeviceFacts& device) {
-  std::vector<std::string> result;
-  for (const std::string& feature : device.traits.features) {
-    const bool passable =
-        std::find(std::begin(kPassable), std::end(kPassable), feature) != std::end(kPassable);
-    if (passable) result.push_back(feature);
-  }
-  return result;
-}
-
 bool contains(const std::vector<std::string>& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
@@ -123,30 +69,12 @@ cl_device_type merged_type(Devices devices, DeviceTypeChoice choice) {
   return CL_DEVICE_TYPE_CPU;
 }
 
-void put_language(Answers& answers, const Capabilities& caps,
-                  const std::vector<std::string>& queries, const std::string& driver_version) {
+void put_extensions(Answers& answers, const Capabilities& caps,
+                    const std::vector<std::string>& queries) {
   answers.boolean(CL_DEVICE_COMPILER_AVAILABLE, true);
   // "Must be CL_TRUE if CL_DEVICE_COMPILER_AVAILABLE is CL_TRUE." A device that has none is left
   // out for programs that are linked.
   answers.boolean(CL_DEVICE_LINKER_AVAILABLE, true);
-  // "For an OpenCL 3.0 device: OpenCL C 1.2", which is what programs get without -cl-std.
-  answers.string(
-      CL_DEVICE_OPENCL_C_VERSION,
-      "OpenCL C " + version_text(std::min(caps.opencl_c, 120u)) + " Tutti " + driver_version);
-  answers.put<cl_version>(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR,
-                          packed_version(std::min(caps.opencl_c, 120u)));
-  std::vector<cl_name_version> versions;
-  for (const uint32_t version : {100u, 110u, 120u, 300u}) {
-    if (version > caps.opencl_c) break;
-    versions.push_back(name_version("OpenCL C", packed_version(version)));
-  }
-  answers.list(CL_DEVICE_OPENCL_C_ALL_VERSIONS, versions);
-  std::vector<cl_name_version> features;
-  for (const std::string& name : caps.language_features) {
-    features.push_back(name_version(name, CL_MAKE_VERSION(3, 0, 0)));
-  }
-  answers.list(CL_DEVICE_OPENCL_C_FEATURES, features);
-
   std::string extensions;
   std::vector<cl_name_version> with_version;
   const auto add = [&](std::string_view name) {
@@ -273,7 +201,6 @@ void put_images(Answers& answers, const DeviceFacts& primary, const Capabilities
        {CL_DEVICE_MAX_READ_IMAGE_ARGS, CL_DEVICE_MAX_WRITE_IMAGE_ARGS, CL_DEVICE_MAX_SAMPLERS}) {
     answers.put<cl_uint>(what, caps.images ? ask<cl_uint>(primary, what, 0) : 0);
   }
-  answers.put<cl_uint>(CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, 0);  // OpenCL C 2.0 and later
   const Capabilities::ImageLimits& limits = caps.image_limits;
   answers.put<cl_uint>(CL_DEVICE_IMAGE_PITCH_ALIGNMENT, limits.pitch_alignment);
   answers.put<cl_uint>(CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, limits.base_alignment);
@@ -291,19 +218,11 @@ void put_absent(Answers& answers) {
   for (const cl_device_info what :
        {CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
         CL_DEVICE_MAX_ON_DEVICE_QUEUES, CL_DEVICE_MAX_ON_DEVICE_EVENTS, CL_DEVICE_MAX_PIPE_ARGS,
-        CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, CL_DEVICE_PIPE_MAX_PACKET_SIZE,
-        CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT,
-        CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, CL_DEVICE_MAX_NUM_SUB_GROUPS}) {
+        CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, CL_DEVICE_PIPE_MAX_PACKET_SIZE}) {
     answers.put<cl_uint>(what, 0);
   }
   for (const cl_device_info what :
-       {CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE}) {
-    answers.put<size_t>(what, 0);
-  }
-  for (const cl_device_info what :
-       {CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT,
-        CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT, CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT,
-        CL_DEVICE_PIPE_SUPPORT}) {
+       {CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, CL_DEVICE_PIPE_SUPPORT}) {
     answers.boolean(what, false);
   }
   answers.put<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, 0);
@@ -311,19 +230,10 @@ void put_absent(Answers& answers) {
   answers.put<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES, 0);
   answers.string(CL_DEVICE_IL_VERSION, "");
   answers.list<cl_name_version>(CL_DEVICE_ILS_WITH_VERSION, {});
-  // The mandated minimum of OpenCL 3.0.
-  answers.put<cl_device_atomic_capabilities>(
-      CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES,
-      CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP);
-  answers.put<cl_device_atomic_capabilities>(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES,
-                                             CL_DEVICE_ATOMIC_ORDER_RELAXED |
-                                                 CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
-                                                 CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP);
   answers.put<cl_device_affinity_domain>(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 0);
 }
 
 void take_image_limits(Capabilities& caps, const DeviceFacts& primary) {
-  caps.images = has_feature(primary.traits, kImages);
   if (!caps.images) return;
   const auto size = [&](cl_device_info what) { return ask<size_t>(primary, what, 0); };
   Capabilities::ImageLimits& limits = caps.image_limits;
@@ -369,29 +279,15 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
   Capabilities caps;
   caps.type = merged_type(devices, shown.type);
   caps.name = merged_name(devices, primary, shown.identity);
-  caps.language_extensions = passable_extensions(primary);
-  caps.opencl_c = std::clamp(language_version(primary), 100u, 120u);
-  // An OpenCL 3.0 device must understand OpenCL C 3.0; where ours does not, the answer is 1.2.
-  if (caps.opencl_c == 120 && knows_language_3(primary)) caps.opencl_c = 300;
-  caps.version = caps.opencl_c;
-  caps.fp64 = contains(caps.language_extensions, kFp64);
-  // int64 is mandatory in the full profile.
-  caps.language_features.emplace_back("__opencl_c_int64");
-  if (caps.fp64) caps.language_features.emplace_back("__opencl_c_fp64");
+  take_language(caps, primary);
   merge_limits(caps, devices, primary);
   take_image_limits(caps, primary);
-  if (caps.images) {
-    caps.language_features.emplace_back(kImages);
-    if (contains(caps.language_extensions, k3dImageWrites)) {
-      caps.language_features.emplace_back("__opencl_c_3d_image_writes");
-    }
-  }
-
   Answers answers(caps.answers);
   put_identity(answers, caps, primary, shown);
   const std::vector<std::string> queries =
       put_device_queries(answers, caps, devices, primary, shown.identity);
-  put_language(answers, caps, queries, shown.driver_version);
+  put_extensions(answers, caps, queries);
+  put_language(answers, caps, primary, shown.driver_version);
   put_execution(answers, devices, primary, caps);
   put_memory(answers, devices, primary, caps);
   put_images(answers, primary, caps);

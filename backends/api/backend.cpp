@@ -2,8 +2,6 @@
 // What a device without images or markers answers, and rows for one that only knows ranges.
 #include "backends/api/backend.h"
 
-#include <cstring>
-
 namespace tutti::backends {
 namespace {
 tl::unexpected<Error> no_images() { return fail(CL_INVALID_OPERATION, "a device without images"); }
@@ -55,32 +53,20 @@ Result<std::unique_ptr<Memory>> Backend::image_over(Memory&, uint64_t, uint64_t,
                                                     const ImageShape&) {
   return no_images();
 }
-bool takes_extent(const Backend& device, const ImageShape& shape) {
-  const auto within = [&device](size_t size, cl_device_info what) {
-    const auto bytes = device.device_info(what);
-    size_t most = 0;
-    if (!bytes || bytes->size() != sizeof most) return true;
-    std::memcpy(&most, bytes->data(), sizeof most);
-    return size <= most;
-  };
+bool takes_extent(const DeviceTraits& device, const ImageShape& shape) {
+  const DeviceTraits::ImageSizes& most = device.image_sizes;
   const auto& [width, second, third] = shape.extent;
   switch (shape.type) {
     case CL_MEM_OBJECT_IMAGE1D_BUFFER:
-      return within(width, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+      return width <= most.buffer;
     case CL_MEM_OBJECT_IMAGE3D:
-      return within(width, CL_DEVICE_IMAGE3D_MAX_WIDTH) &&
-             within(second, CL_DEVICE_IMAGE3D_MAX_HEIGHT) &&
-             within(third, CL_DEVICE_IMAGE3D_MAX_DEPTH);
+      return width <= most.width_3d && second <= most.height_3d && third <= most.depth_3d;
     case CL_MEM_OBJECT_IMAGE1D_ARRAY:
-      return within(width, CL_DEVICE_IMAGE2D_MAX_WIDTH) &&
-             within(second, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
+      return width <= most.width && second <= most.layers;
     case CL_MEM_OBJECT_IMAGE2D_ARRAY:
-      return within(width, CL_DEVICE_IMAGE2D_MAX_WIDTH) &&
-             within(second, CL_DEVICE_IMAGE2D_MAX_HEIGHT) &&
-             within(third, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
+      return width <= most.width && second <= most.height && third <= most.layers;
     default:
-      return within(width, CL_DEVICE_IMAGE2D_MAX_WIDTH) &&
-             within(second, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
+      return width <= most.width && second <= most.height;
   }
 }
 

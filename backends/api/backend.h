@@ -39,8 +39,14 @@ struct DeviceTraits {
   uint64_t max_work_group = 1;
   std::array<uint64_t, 3> max_work_items{UINT64_MAX, UINT64_MAX, UINT64_MAX};
   uint64_t max_constant = UINT64_MAX;  // bytes, of a __constant argument's buffer
-  /// What kernels may use there that not all devices have: extensions ("cl_khr_fp64"), and
-  /// "__opencl_c_images".
+  struct ImageSizes {                  // the largest, in pixels
+    uint64_t width = UINT64_MAX, height = UINT64_MAX;
+    uint64_t width_3d = UINT64_MAX, height_3d = UINT64_MAX, depth_3d = UINT64_MAX;
+    uint64_t buffer = UINT64_MAX;  // of an image made from a buffer
+    uint64_t layers = UINT64_MAX;
+  } image_sizes;
+  /// What kernels may use there that not all devices have: extensions ("cl_khr_fp64"), and features
+  /// of OpenCL C 3.0 ("__opencl_c_images"), which devices of OpenCL 2.x have by their version.
   std::vector<std::string> features;
   uint32_t memory_alignment =
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
@@ -112,6 +118,11 @@ struct ImageShape {
   }
 };
 
+inline bool same_format(const cl_image_format& a, const cl_image_format& b) {
+  return a.image_channel_order == b.image_channel_order &&
+         a.image_channel_data_type == b.image_channel_data_type;
+}
+
 /// A box of pixels, as in clEnqueueReadImage.
 struct ImageBox {
   std::array<size_t, 3> origin{0, 0, 0};
@@ -161,6 +172,14 @@ class Kernel {
   virtual ~Kernel() = default;
   /// The raw answer of clGetKernelWorkGroupInfo for this device.
   virtual Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) = 0;
+  /// Likewise of clGetKernelSubGroupInfo, for a local size or a count, as the question wants.
+  /// `size`: bytes for which there is room, which can say of how many dimensions; 0: the answer's
+  /// size is wanted alone.
+  virtual Result<std::vector<std::byte>> sub_group_info(cl_kernel_sub_group_info /*what*/,
+                                                        std::span<const size_t> /*input*/,
+                                                        size_t /*size*/) {
+    return fail(CL_INVALID_OPERATION, "a device without sub-groups");
+  }
 };
 
 struct Launch {
@@ -295,6 +314,8 @@ class Backend {
   /// is memory at the host's addresses; all other memory is to be let go of. An error: there is no
   /// new one.
   virtual Status renew() { return {}; }
+  /// How often it has begun anew: what programs kept in variables of their own is gone then.
+  virtual uint32_t renewals() const { return 0; }
   /// The raw answer of clGetDeviceInfo.
   virtual Result<std::vector<std::byte>> device_info(cl_device_info what) const = 0;
   virtual Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) = 0;
@@ -342,7 +363,7 @@ class Backend {
   }
 };
 
-/// Whether the device's images may be as large as this one; yes, where it does not say.
-bool takes_extent(const Backend& device, const ImageShape& shape);
+/// Whether the device's images may be as large as this one.
+bool takes_extent(const DeviceTraits& device, const ImageShape& shape);
 
 }  // namespace tutti::backends

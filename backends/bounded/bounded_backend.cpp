@@ -22,6 +22,7 @@ class BoundedBackend final : public Backend {
   const DeviceTraits& traits() const override { return device_->traits(); }
   Traffic traffic() const override { return device_->traffic(); }
   bool hangs() const override { return calls_.hangs(); }
+  uint32_t renewals() const override { return device_->renewals(); }
   Status renew() override {
     return calls_.run("making a context", [device = device_] { return device->renew(); });
   }

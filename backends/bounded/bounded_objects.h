@@ -57,6 +57,11 @@ class BoundedKernel final : public Holder<Kernel> {
   Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) override {
     return object_->work_group_info(what);
   }
+  Result<std::vector<std::byte>> sub_group_info(cl_kernel_sub_group_info what,
+                                                std::span<const size_t> input,
+                                                size_t size) override {
+    return object_->sub_group_info(what, input, size);
+  }
 };
 
 class BoundedModule final : public Holder<Module> {

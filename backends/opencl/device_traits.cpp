@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "backends/opencl/quirks.h"
 #include "base/cl_error_name.h"
@@ -41,42 +44,63 @@ cl_device_type one_type(cl_device_type type) {
   return CL_DEVICE_TYPE_CUSTOM;
 }
 
-// Into how many parts of any sizes the vendor can cut the device.
-uint32_t max_parts(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
-  if (!cl.clCreateSubDevices || cl.version < 12) return 1;
-  const auto ways = query_bytes("clGetDeviceInfo", [&](size_t size, void* value, size_t* size_ret) {
-    return cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_PROPERTIES, size, value, size_ret);
-  });
-  if (!ways) {
-    note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_PARTITION_PROPERTIES)", ways.error().code);
-  }
-  bool by_counts = false;
-  using Property = cl_device_partition_property;
-  for (size_t at = 0; ways && at + sizeof(Property) <= ways->size(); at += sizeof(Property)) {
-    Property way;
-    std::memcpy(&way, ways->data() + at, sizeof way);
-    by_counts |= way == CL_DEVICE_PARTITION_BY_COUNTS;
-  }
-  if (!by_counts) return 1;
-  cl_uint most = 0;
-  const cl_int code = ask_vendor([&] {
-    return cl.clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most,
-                              nullptr);
-  });
-  if (code == CL_SUCCESS) return std::max(most, 1u);
-  note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_PARTITION_MAX_SUB_DEVICES)", code);
-  return 1;
-}
+/// Asks what keeps nobody from using the device when it does not answer: errors are only noted.
+class OptionalQuery {
+ public:
+  OptionalQuery(const VendorFunctions& cl, cl_device_id device, std::string name)
+      : cl_(cl), device_(device), name_(std::move(name)) {}
 
-// Bytes; 0 where the vendor does not say, which keeps nobody from using the device.
-uint64_t local_memory(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
-  cl_ulong size = 0;
-  const cl_int code = ask_vendor([&] {
-    return cl.clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof size, &size, nullptr);
-  });
-  if (code == CL_SUCCESS) return size;
-  note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_LOCAL_MEM_SIZE)", code);
-  return 0;
+  /// An error other than `expected` is noted.
+  template <typename T>
+  std::optional<T> value(cl_device_info what, const char* title, cl_int expected = CL_SUCCESS) {
+    T value{};
+    const cl_int code = ask_vendor(
+        [&] { return cl_.clGetDeviceInfo(device_, what, sizeof value, &value, nullptr); });
+    if (code == CL_SUCCESS) return value;
+    if (code != expected) note_vendor_error(name_, call(title).c_str(), code);
+    return std::nullopt;
+  }
+  /// Empty where there is none.
+  template <typename T>
+  std::vector<T> list(cl_device_info what, const char* title, cl_int expected = CL_SUCCESS) {
+    const auto bytes = query_bytes("", [&](size_t size, void* value, size_t* size_ret) {
+      return cl_.clGetDeviceInfo(device_, what, size, value, size_ret);
+    });
+    if (!bytes) {
+      if (bytes.error().code != expected) {
+        note_vendor_error(name_, call(title).c_str(), bytes.error().code);
+      }
+      return {};
+    }
+    std::vector<T> result(bytes->size() / sizeof(T));
+    if (!result.empty()) std::memcpy(result.data(), bytes->data(), result.size() * sizeof(T));
+    return result;
+  }
+  std::string text(cl_device_info what, const char* title) {
+    const std::vector<char> chars = list<char>(what, title);
+    return {chars.begin(), std::find(chars.begin(), chars.end(), '\0')};
+  }
+
+ private:
+  static std::string call(const char* title) { return fmt::format("clGetDeviceInfo({})", title); }
+
+  const VendorFunctions& cl_;
+  const cl_device_id device_;
+  const std::string name_;
+};
+
+// The answer of drivers to questions that they do not know.
+constexpr cl_int kUnknownQuestion = CL_INVALID_VALUE;
+
+// Into how many parts of any sizes the vendor can cut the device.
+uint32_t max_parts(const VendorFunctions& cl, OptionalQuery& query) {
+  if (!cl.clCreateSubDevices || cl.version < 12) return 1;
+  const auto ways = query.list<cl_device_partition_property>(CL_DEVICE_PARTITION_PROPERTIES,
+                                                             "CL_DEVICE_PARTITION_PROPERTIES");
+  if (std::find(ways.begin(), ways.end(), CL_DEVICE_PARTITION_BY_COUNTS) == ways.end()) return 1;
+  const auto most = query.value<cl_uint>(CL_DEVICE_PARTITION_MAX_SUB_DEVICES,
+                                         "CL_DEVICE_PARTITION_MAX_SUB_DEVICES");
+  return std::max(most.value_or(1), 1u);
 }
 
 // What the device says of doubles counts when it is all that the specification demands: "the
@@ -85,87 +109,101 @@ constexpr cl_device_fp_config kLeastDouble = CL_FP_FMA | CL_FP_ROUND_TO_NEAREST 
                                              CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF |
                                              CL_FP_INF_NAN | CL_FP_DENORM;
 
+// What OpenCL C 2.0 has, by the names that OpenCL C 3.0 gives it where it is optional.
+constexpr const char* kOfVersion2[] = {
+    "__opencl_c_atomic_order_acq_rel",
+    "__opencl_c_atomic_order_seq_cst",
+    "__opencl_c_atomic_scope_device",
+    "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_device_enqueue",
+    "__opencl_c_generic_address_space",
+    "__opencl_c_pipes",
+    "__opencl_c_program_scope_global_variables",
+    "__opencl_c_read_write_images",
+    "__opencl_c_work_group_collective_functions",
+};
+
 // Where the vendor does not answer the device has none, and takes no part in what uses them.
-std::vector<std::string> features(const VendorFunctions& cl, cl_device_id device,
-                                  const std::string& name) {
-  const auto answer = [&]<typename T>(cl_device_info what, const char* title, T value) {
-    const cl_int code =
-        ask_vendor([&] { return cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr); });
-    if (code == CL_SUCCESS) return value;
-    // The answer to questions that an old driver does not know.
-    if (code != CL_INVALID_VALUE) note_vendor_error(name, title, code);
-    return T{0};
-  };
+std::vector<std::string> features(OptionalQuery& query) {
   std::vector<std::string> result;
-  DeviceQuery query(cl, device);
-  std::istringstream words(query.text(CL_DEVICE_EXTENSIONS));
-  if (!query.status()) {
-    note_vendor_error(name, "clGetDeviceInfo(CL_DEVICE_EXTENSIONS)", query.status().error().code);
-  }
+  const auto add = [&result](std::string feature) {
+    if (std::find(result.begin(), result.end(), feature) == result.end()) {
+      result.push_back(std::move(feature));
+    }
+  };
+  std::istringstream words(query.text(CL_DEVICE_EXTENSIONS, "CL_DEVICE_EXTENSIONS"));
   for (std::string word; words >> word;) {
     if (word == "cl_khr_fp64") {
-      const auto config =
-          answer(CL_DEVICE_DOUBLE_FP_CONFIG, "clGetDeviceInfo(CL_DEVICE_DOUBLE_FP_CONFIG)",
-                 cl_device_fp_config{0});
-      if ((config & kLeastDouble) != kLeastDouble) continue;
+      const auto config = query.value<cl_device_fp_config>(
+          CL_DEVICE_DOUBLE_FP_CONFIG, "CL_DEVICE_DOUBLE_FP_CONFIG", kUnknownQuestion);
+      if ((config.value_or(0) & kLeastDouble) != kLeastDouble) continue;
     }
-    if (std::find(result.begin(), result.end(), word) == result.end()) {
-      result.push_back(std::move(word));
-    }
+    if (word == "cl_khr_subgroups" || word == "cl_intel_subgroups") add("__opencl_c_subgroups");
+    add(std::move(word));
   }
-  if (answer(CL_DEVICE_IMAGE_SUPPORT, "clGetDeviceInfo(CL_DEVICE_IMAGE_SUPPORT)",
-             cl_bool{CL_FALSE}) != CL_FALSE) {
-    result.emplace_back("__opencl_c_images");
+  const auto images =
+      query.value<cl_bool>(CL_DEVICE_IMAGE_SUPPORT, "CL_DEVICE_IMAGE_SUPPORT", kUnknownQuestion);
+  if (images.value_or(CL_FALSE) != CL_FALSE) add("__opencl_c_images");
+  uint32_t major = 0;
+  const std::string language = query.text(CL_DEVICE_OPENCL_C_VERSION, "CL_DEVICE_OPENCL_C_VERSION");
+  if (std::sscanf(language.c_str(), "OpenCL C %u", &major) == 1 && major == 2) {
+    for (const char* feature : kOfVersion2) add(feature);
+  }
+  for (const cl_name_version& entry : query.list<cl_name_version>(
+           CL_DEVICE_OPENCL_C_FEATURES, "CL_DEVICE_OPENCL_C_FEATURES", kUnknownQuestion)) {
+    // It says of doubles and images what was asked above.
+    const std::string feature(entry.name, strnlen(entry.name, sizeof entry.name));
+    if (feature != "__opencl_c_fp64" && feature != "__opencl_c_images") add(feature);
   }
   return result;
 }
 
 // Sizes that keep nobody from using the device where the vendor does not say.
-void read_launch_limits(const VendorFunctions& cl, cl_device_id device, DeviceTraits& traits) {
-  std::array<size_t, 3> items{};
-  const cl_int code = ask_vendor([&] {
-    return cl.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, &items, nullptr);
-  });
-  if (code == CL_SUCCESS) {
-    for (size_t d = 0; d < 3; ++d) traits.max_work_items[d] = items[d];
-  } else {
-    note_vendor_error(traits.device_name, "clGetDeviceInfo(CL_DEVICE_MAX_WORK_ITEM_SIZES)", code);
-  }
-  cl_ulong constant = 0;
-  const cl_int known = ask_vendor([&] {
-    return cl.clGetDeviceInfo(device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof constant,
-                              &constant, nullptr);
-  });
-  if (known == CL_SUCCESS && constant > 0) traits.max_constant = constant;
+void read_launch_limits(OptionalQuery& query, DeviceTraits& traits) {
+  using Sizes = std::array<size_t, 3>;
+  const auto items =
+      query.value<Sizes>(CL_DEVICE_MAX_WORK_ITEM_SIZES, "CL_DEVICE_MAX_WORK_ITEM_SIZES");
+  if (items) std::copy(items->begin(), items->end(), traits.max_work_items.begin());
+  traits.local_memory =
+      query.value<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, "CL_DEVICE_LOCAL_MEM_SIZE").value_or(0);
+  const auto constant = query.value<cl_ulong>(
+      CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, "CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE", kUnknownQuestion);
+  if (constant.value_or(0) > 0) traits.max_constant = *constant;
+  const auto size = [&query](cl_device_info what, const char* title, uint64_t& most) {
+    const auto said = query.value<size_t>(what, title, kUnknownQuestion);
+    if (said) most = *said;
+  };
+  DeviceTraits::ImageSizes& images = traits.image_sizes;
+  size(CL_DEVICE_IMAGE2D_MAX_WIDTH, "CL_DEVICE_IMAGE2D_MAX_WIDTH", images.width);
+  size(CL_DEVICE_IMAGE2D_MAX_HEIGHT, "CL_DEVICE_IMAGE2D_MAX_HEIGHT", images.height);
+  size(CL_DEVICE_IMAGE3D_MAX_WIDTH, "CL_DEVICE_IMAGE3D_MAX_WIDTH", images.width_3d);
+  size(CL_DEVICE_IMAGE3D_MAX_HEIGHT, "CL_DEVICE_IMAGE3D_MAX_HEIGHT", images.height_3d);
+  size(CL_DEVICE_IMAGE3D_MAX_DEPTH, "CL_DEVICE_IMAGE3D_MAX_DEPTH", images.depth_3d);
+  size(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, "CL_DEVICE_IMAGE_MAX_BUFFER_SIZE", images.buffer);
+  size(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, "CL_DEVICE_IMAGE_MAX_ARRAY_SIZE", images.layers);
 }
 
 // "0000:3b:00.0", as the kernel and NVML write it; empty where the vendor does not say.
-std::string pci_address(const VendorFunctions& cl, cl_device_id device, const std::string& name) {
-  const auto answer = [&](cl_device_info what, auto& value) {
-    const cl_int code =
-        ask_vendor([&] { return cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr); });
-    // The answer to questions that a driver does not know.
-    if (code != CL_SUCCESS && code != CL_INVALID_VALUE) {
-      note_vendor_error(name, "clGetDeviceInfo of the PCI address", code);
-    }
-    return code == CL_SUCCESS;
-  };
+std::string pci_address(OptionalQuery& query) {
   const auto address = [](cl_uint domain, cl_uint bus, cl_uint slot, cl_uint function) {
     return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, slot, function);
   };
-  cl_device_pci_bus_info_khr info{};
-  if (answer(CL_DEVICE_PCI_BUS_INFO_KHR, info)) {
+  const auto number = [&query](cl_device_info what) {
+    return query.value<cl_uint>(what, "of the PCI address", kUnknownQuestion);
+  };
+  if (const auto info = query.value<cl_device_pci_bus_info_khr>(
+          CL_DEVICE_PCI_BUS_INFO_KHR, "CL_DEVICE_PCI_BUS_INFO_KHR", kUnknownQuestion)) {
     // All zero is the host bridge: PoCL 8 says so of processors, which are on no bus.
-    const bool none = (info.pci_domain | info.pci_bus | info.pci_device | info.pci_function) == 0;
+    const bool none =
+        (info->pci_domain | info->pci_bus | info->pci_device | info->pci_function) == 0;
     if (none) return {};
-    return address(info.pci_domain, info.pci_bus, info.pci_device, info.pci_function);
+    return address(info->pci_domain, info->pci_bus, info->pci_device, info->pci_function);
   }
   // NVIDIA's older drivers: cl_nv_device_attribute_query; the slot holds the function, too.
   constexpr cl_device_info kBusNv = 0x4008, kSlotNv = 0x4009, kDomainNv = 0x400a;
-  cl_uint bus = 0, slot = 0, domain = 0;
-  if (!answer(kBusNv, bus) || !answer(kSlotNv, slot)) return {};
-  if (!answer(kDomainNv, domain)) domain = 0;
-  return address(domain, bus, slot >> 3, slot & 7);
+  const auto bus = number(kBusNv), slot = number(kSlotNv);
+  if (!bus || !slot) return {};
+  return address(number(kDomainNv).value_or(0), *bus, *slot >> 3, *slot & 7);
 }
 
 }  // namespace
@@ -194,11 +232,11 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.max_work_group = query.value<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
   traits.memory_alignment = std::max(1u, query.value<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   TUTTI_TRY(query.status());
-  traits.local_memory = local_memory(cl, device, traits.device_name);
-  traits.features = features(cl, device, traits.device_name);
-  read_launch_limits(cl, device, traits);
-  traits.pci_address = pci_address(cl, device, traits.device_name);
-  traits.max_parts = max_parts(cl, device, traits.device_name);
+  OptionalQuery optional(cl, device, traits.device_name);
+  traits.features = features(optional);
+  read_launch_limits(optional, traits);
+  traits.pci_address = pci_address(optional);
+  traits.max_parts = max_parts(cl, optional);
   describe_quirks(quirks_of(traits), traits);
   traits.nominal_gflops = nominal_gflops(traits);
   return traits;

@@ -29,6 +29,7 @@ class OpenClBackend final : public Backend {
   const DeviceTraits& traits() const override { return traits_; }
   Traffic traffic() const override { return traffic_.sums(); }
   Status renew() override;
+  uint32_t renewals() const override { return device_.generation(); }
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;

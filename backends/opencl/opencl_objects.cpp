@@ -399,6 +399,29 @@ Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_grou
   return info;
 }
 
+Result<std::vector<std::byte>> OpenClKernel::sub_group_info(cl_kernel_sub_group_info what,
+                                                            std::span<const size_t> input,
+                                                            size_t size) {
+  if (vendors_gone()) return device_.gone("clGetKernelSubGroupInfo");
+  const VendorFunctions& cl = *device_.cl;
+  const auto ask =
+      cl.clGetKernelSubGroupInfo ? cl.clGetKernelSubGroupInfo : cl.clGetKernelSubGroupInfoKHR;
+  if (!ask) return device_.failure("clGetKernelSubGroupInfo", CL_INVALID_OPERATION);
+  MutexLock lock(mutex_);
+  if (generation_ != device_.generation()) TUTTI_TRY(make());
+  const cl_kernel kernel = kernel_.get();
+  std::vector<std::byte> answer(size);
+  size_t answered = 0;
+  const cl_int code = ask_vendor([&] {
+    return ask(kernel, device_.device, what, input.size_bytes(),
+               input.empty() ? nullptr : input.data(), size, size == 0 ? nullptr : answer.data(),
+               &answered);
+  });
+  if (code != CL_SUCCESS) return device_.failure("clGetKernelSubGroupInfo", code);
+  answer.resize(answered);
+  return answer;
+}
+
 Status OpenClKernel::set_arguments(std::span<const Argument> arguments) {
   if (generation_ != device_.generation()) TUTTI_TRY(make());
   if (arguments.size() != arguments_.size()) {

@@ -398,6 +398,9 @@ class OpenClKernel final : public Kernel {
                                                       const std::string& name);
 
   Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) override;
+  Result<std::vector<std::byte>> sub_group_info(cl_kernel_sub_group_info what,
+                                                std::span<const size_t> input,
+                                                size_t size) override;
 
   Mutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
   cl_kernel handle() const TUTTI_REQUIRES(mutex_) { return kernel_.get(); }

@@ -134,32 +134,37 @@ cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id devic
 
 namespace {
 
-cl_int sub_group_info(const char* name, cl_kernel kernel, cl_device_id device) {
+cl_int sub_group_info(const char* name, cl_kernel kernel, cl_device_id device,
+                      cl_kernel_sub_group_info what, size_t input_size, const void* input,
+                      const InfoAnswer& answer) {
   return entry(name, [&]() -> Status {
     TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
     TUTTI_TRY(validate::kernel_device(*object, device));
-    // "CL_INVALID_OPERATION if device does not support sub-groups."
-    return fail(CL_INVALID_OPERATION, "the device has no sub-groups");
+    TUTTI_ASSIGN(const auto values, validate::sub_group_question(*object, input_size, input));
+    return object->sub_group_info(what, values, answer);
   });
 }
 
 }  // namespace
 
 cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
-                                           cl_kernel_sub_group_info /*param_name*/,
-                                           size_t /*input_value_size*/, const void* /*input_value*/,
-                                           size_t /*param_value_size*/, void* /*param_value*/,
-                                           size_t* /*param_value_size_ret*/) {
-  return sub_group_info("clGetKernelSubGroupInfo", kernel, device);
+                                           cl_kernel_sub_group_info param_name,
+                                           size_t input_value_size, const void* input_value,
+                                           size_t param_value_size, void* param_value,
+                                           size_t* param_value_size_ret) {
+  return sub_group_info("clGetKernelSubGroupInfo", kernel, device, param_name, input_value_size,
+                        input_value,
+                        InfoAnswer(param_value_size, param_value, param_value_size_ret));
 }
 
 cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device,
-                                              cl_kernel_sub_group_info /*param_name*/,
-                                              size_t /*input_value_size*/,
-                                              const void* /*input_value*/,
-                                              size_t /*param_value_size*/, void* /*param_value*/,
-                                              size_t* /*param_value_size_ret*/) {
-  return sub_group_info("clGetKernelSubGroupInfoKHR", kernel, device);
+                                              cl_kernel_sub_group_info param_name,
+                                              size_t input_value_size, const void* input_value,
+                                              size_t param_value_size, void* param_value,
+                                              size_t* param_value_size_ret) {
+  return sub_group_info("clGetKernelSubGroupInfoKHR", kernel, device, param_name, input_value_size,
+                        input_value,
+                        InfoAnswer(param_value_size, param_value, param_value_size_ret));
 }
 
 }  // namespace tutti::icd

@@ -118,7 +118,7 @@ Result<OnTwoImages> copy_image(cl_command_queue queue_handle, cl_mem from, cl_me
   const ImageShape& source = *call.from.on.buffer->image();
   const ImageShape& target = *call.to.on.buffer->image();
   // "CL_IMAGE_FORMAT_MISMATCH if src_image and dst_image do not use the same image format."
-  if (!device_virtual::same_format(source.format, target.format)) {
+  if (!backends::same_format(source.format, target.format)) {
     return tutti::fail(CL_IMAGE_FORMAT_MISMATCH, "images of two formats");
   }
   TUTTI_ASSIGN(call.from.box, box_in(source, {from_origin, region}));

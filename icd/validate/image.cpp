@@ -198,7 +198,7 @@ Result<CreateImage> create_image(cl_context context_handle, const cl_mem_propert
   TUTTI_ASSIGN(const auto formats,
                call.context->image_formats(call.options.image->access, shape.type));
   if (std::none_of(formats.begin(), formats.end(), [&](const cl_image_format& supported) {
-        return device_virtual::same_format(supported, *format);
+        return backends::same_format(supported, *format);
       })) {
     return fail(CL_IMAGE_FORMAT_NOT_SUPPORTED, "no device supports the image format");
   }

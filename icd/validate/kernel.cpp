@@ -42,6 +42,21 @@ Status kernel_device(const Kernel& kernel, cl_device_id handle) {
   return {};
 }
 
+Result<std::span<const size_t>> sub_group_question(const Kernel& kernel, size_t input_size,
+                                                   const void* input) {
+  // "CL_INVALID_OPERATION if device does not support sub-groups."
+  if (!kernel.context().capabilities().has_language_feature("__opencl_c_subgroups")) {
+    return fail(CL_INVALID_OPERATION, "the device has no sub-groups");
+  }
+  // "CL_INVALID_VALUE if … the size in bytes specified by input_value_size is not valid or if …
+  // input_value is NULL" of questions that have one: the primary judges which do.
+  if (input_size % sizeof(size_t) != 0) {
+    return fail(CL_INVALID_VALUE, "input_value is no list of sizes");
+  }
+  const size_t count = input == nullptr ? 0 : input_size / sizeof(size_t);
+  return std::span(static_cast<const size_t*>(input), count);
+}
+
 Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value) {
   switch (param_name) {
     case CL_KERNEL_EXEC_INFO_SVM_PTRS:

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/result.h"
 #include "device_virtual/kernel.h"
@@ -17,6 +18,9 @@ Status kernel_name(const char* name);
 Status argument_index(const device_virtual::Kernel& kernel, cl_uint index);
 /// The device of a kernel query; it may be NULL where the program has only one.
 Status kernel_device(const device_virtual::Kernel& kernel, cl_device_id handle);
+/// The values that a question of clGetKernelSubGroupInfo is about.
+Result<std::span<const size_t>> sub_group_question(const device_virtual::Kernel& kernel,
+                                                   size_t input_size, const void* input);
 Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value);
 
 // clSetKernelArg.

@@ -10,9 +10,11 @@
 // assumed away, and never has to be encoded.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tutti::scheduler {
@@ -142,6 +144,9 @@ struct KernelSummary {
   /// What it, or a function that it calls, uses of what not all devices have, sorted, by the names
   /// that devices have for it: "cl_khr_fp64", "__opencl_c_images" …
   std::vector<std::string> features;
+  bool uses(std::string_view feature) const {
+    return std::find(features.begin(), features.end(), feature) != features.end();
+  }
   bool uses_barrier = false;
   bool uses_local_memory = false;
   bool operator==(const KernelSummary&) const = default;

@@ -74,12 +74,11 @@ Result<std::vector<cl_image_format>> BackendSet::image_formats(uint32_t backend,
 BackendMask BackendSet::takers_of(const backends::ImageShape& shape) {
   BackendMask takers = ~real_devices();
   for (uint32_t i = 0; i < real_count_; ++i) {
-    if (!backends::takes_extent(at(i), shape)) continue;
+    if (!backends::takes_extent(traits(i), shape)) continue;
     const auto formats = image_formats(i, shape.access, shape.type);
     // One that does not answer, or knows no format at all, is tried where it is needed.
     const auto same = [&shape](const cl_image_format& format) {
-      return format.image_channel_order == shape.format.image_channel_order &&
-             format.image_channel_data_type == shape.format.image_channel_data_type;
+      return backends::same_format(format, shape.format);
     };
     if (!formats || formats->empty() || std::any_of(formats->begin(), formats->end(), same))
       takers |= backend_bit(i);

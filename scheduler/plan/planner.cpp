@@ -265,6 +265,8 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed, ui
   return plan;
 }
 
+bool Planner::shows_reasons() const { return !settings_.summary.empty() || trace::on(); }
+
 Result<KernelPlan> Planner::plan_built(const KernelWork& work, BackendMask allowed,
                                        uint64_t ready_ns) const {
   const LaunchableKernel& kernel = *work.kernel;
@@ -276,9 +278,9 @@ Result<KernelPlan> Planner::plan_built(const KernelWork& work, BackendMask allow
   if (best && !best->split && best->why == KernelPlan::Why::kOneDevice &&
       (allowed & kernel.failed_on()) != 0) {
     best->why = KernelPlan::Why::kBuildFailed;
-    for (BackendMask rest = allowed & kernel.failed_on(); rest != 0; rest &= rest - 1) {
+    BackendMask rest = shows_reasons() ? allowed & kernel.failed_on() : 0;
+    for (; rest != 0 && best->lacking_feature.empty(); rest &= rest - 1) {
       best->lacking_feature = kernel.lacking(static_cast<uint32_t>(std::countr_zero(rest)));
-      if (!best->lacking_feature.empty()) break;
     }
   }
   if (!best || (built & splitting) == usable || built == 0 || devices_are_given()) return best;
@@ -321,7 +323,7 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
   plan.backend = plan.participants.front();
   auto whole = [&](KernelPlan::Why why) -> Result<KernelPlan> {
     plan.why = why;
-    if (!plan.access && (!settings_.summary.empty() || trace::on())) {
+    if (!plan.access && shows_reasons()) {
       LaunchShape shape = plan.shape;
       plan.judged = look_at(work, plan, shape);
     }

@@ -187,6 +187,8 @@ class Planner {
                              uint64_t ready_ns, bool compared) const;
   Result<KernelPlan> plan_built(const KernelWork& work, BackendMask allowed,
                                 uint64_t ready_ns) const;
+  /// Somebody reads why launches run whole.
+  bool shows_reasons() const;
   /// The user has said which devices are to compute.
   bool devices_are_given() const;
   Expectation begin_at_its_time(const KernelWork& work, const KernelPlan& plan, uint32_t launches);

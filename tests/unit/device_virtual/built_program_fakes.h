@@ -75,6 +75,8 @@ class FakeBackend : public backends::Backend {
   }
   const backends::DeviceTraits& traits() const override { return traits_; }
   void set_index(uint32_t index) { traits_.index = index; }
+  void set_name(std::string name) { traits_.device_name = std::move(name); }
+  uint32_t renewals() const override { return begun_anew; }
   void has(const std::string& feature) { traits_.features.push_back(feature); }
   Result<std::vector<std::byte>> device_info(cl_device_info) const override {
     return fail(CL_INVALID_VALUE);
@@ -124,6 +126,7 @@ class FakeBackend : public backends::Backend {
     return {std::make_unique<FakeModule>(work_group_, kernels), CL_SUCCESS, {}};
   }
 
+  uint32_t begun_anew = 0;   // what renewals() answers
   std::optional<bool> kept;  // what build_is_kept() answers
   cl_int failure = CL_SUCCESS;
   cl_int link_failure = CL_SUCCESS, load_failure = CL_SUCCESS;

@@ -68,5 +68,54 @@ TEST_F(BuiltProgramTest, DeviceTakesNoPartInWhatItDoesNotHave) {
   EXPECT_EQ(build_program(*set_, apart(), asked).program->built_on(), 3u);
 }
 
+kernel_compiler::CompileRequest with_features(const std::string& source,
+                                              std::initializer_list<const char*> features) {
+  kernel_compiler::CompileRequest asked;
+  asked.source = source;
+  asked.options = "-cl-std=CL3.0";
+  asked.opencl_c = 300;
+  for (const char* feature : features) asked.device_macros[feature] = "1";
+  return asked;
+}
+
+TEST_F(BuiltProgramTest, DevicesDecideThemselvesWhatNoneSaysToHave) {
+  const BuildOutcome outcome = build_program(
+      *set_, apart(),
+      with_features("kernel void k(global uint* a) { a[0] = work_group_reduce_add(a[0]); }\n",
+                    {"__opencl_c_work_group_collective_functions"}));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+}
+
+TEST_F(BuiltProgramTest, KernelWithVariablesOfItsProgramStaysOnThePrimary) {
+  const char* const feature = "__opencl_c_program_scope_global_variables";
+  for (FakeBackend* fake : fakes_) fake->has(feature);
+  const BuildOutcome outcome =
+      build_program(*set_, apart(),
+                    with_features("global int v;\nkernel void k(global int* a) { a[0] = v++; }\n"
+                                  "kernel void plain(global int* a) { a[get_global_id(0)] = 1; }\n",
+                                  {feature}));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(KernelExecutable(outcome.program, 0).built_on(), 1u);
+  EXPECT_EQ(KernelExecutable(outcome.program, 1).built_on(), 3u);
+  // The primary was lost and came back: the variable's value did not.
+  fakes_[0]->begun_anew = 1;
+  EXPECT_EQ(KernelExecutable(outcome.program, 0).built_on(), 0u);
+  EXPECT_EQ(KernelExecutable(outcome.program, 1).built_on(), 3u);
+}
+
+TEST_F(BuiltProgramTest, SubGroupsAreThoseOfDevicesLikeThePrimary) {
+  const char* const feature = "__opencl_c_subgroups";
+  const auto asked = with_features(
+      "kernel void k(global int* a) { a[get_global_id(0)] = get_sub_group_size(); }\n", {feature});
+  for (FakeBackend* fake : fakes_) fake->has(feature);
+  const BuildOutcome differing = build_program(*set_, apart(), asked);
+  ASSERT_EQ(differing.code, CL_SUCCESS) << differing.log;
+  EXPECT_EQ(KernelExecutable(differing.program, 0).built_on(), 1u);
+  for (FakeBackend* fake : fakes_) fake->set_name("like the other");
+  const BuildOutcome alike = build_program(*set_, apart(), asked);
+  EXPECT_EQ(KernelExecutable(alike.program, 0).built_on(), 3u);
+}
+
 }  // namespace
 }  // namespace tutti::device_virtual

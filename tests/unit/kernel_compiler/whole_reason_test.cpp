@@ -70,8 +70,23 @@ const Case kCases[] = {
     {"Pipe", "kernel void k(read_only pipe int p) { }", "argument p", 1},
     {"SubGroup",
      "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
-     "kernel void k(global int* o) {\n  o[0] = get_sub_group_local_id();\n}",
-     "sub-group", 3},
+     "kernel void k(global int* o) {\n  o[get_global_id(0)] = get_sub_group_local_id();\n}",
+     "", 0},
+    {"SubGroupsOfAVariant",
+     "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+     "kernel void k(global int* o) {\n"
+     "  o[get_global_id(0)] = get_sub_group_local_id() + get_group_id(0);\n}",
+     "sub-groups need not be as large", 0},
+    {"SubGroupIndex",
+     "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+     "kernel void k(global int* o) {\n  sub_group_barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  o[get_sub_group_id()] = 1;\n}",
+     "", 0},
+    {"SubGroupBarrierForOthers",
+     "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+     "kernel void k(global int* o) {\n"
+     "  sub_group_barrier(CLK_GLOBAL_MEM_FENCE, memory_scope_device);\n  o[0] = 1;\n}",
+     "orders memory between work-groups", 3},
     {"DeviceEnqueue",
      "kernel void k(global int* o) {\n"
      "  ndrange_t r = ndrange_1D(1);\n"

@@ -4,6 +4,7 @@
 #include <CL/cl_ext.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -283,6 +284,79 @@ TEST(DevicesToLeaveOut, ThoseThatCannotTakePart) {
   EXPECT_NE(left_out[1].reason.find("compiler"), std::string::npos);
   EXPECT_NE(left_out[2].reason.find("available"), std::string::npos);
   EXPECT_NE(left_out[3].reason.find("OpenCL C 1.2"), std::string::npos);
+}
+
+std::vector<std::string> names_in(const Capabilities& caps, cl_device_info what) {
+  const auto& bytes = caps.answers.at(what);
+  std::vector<cl_name_version> entries(bytes.size() / sizeof(cl_name_version));
+  std::memcpy(entries.data(), bytes.data(), bytes.size());
+  std::vector<std::string> names;
+  for (const cl_name_version& entry : entries) {
+    names.push_back(std::string(entry.name) + " " +
+                    std::to_string(CL_VERSION_MAJOR(entry.version)));
+  }
+  return names;
+}
+
+FakeDevice with_much() {
+  return gpu()
+      .extensions(kBaseExtensions +
+                  " cl_khr_subgroups cl_khr_subgroup_shuffle cl_ext_float_atomics cl_none_known "
+                  "__opencl_c_subgroups __opencl_c_generic_address_space __opencl_c_pipes "
+                  "__opencl_c_device_enqueue __opencl_c_program_scope_global_variables "
+                  "__opencl_c_read_write_images __opencl_c_images")
+      .set<cl_uint>(CL_DEVICE_MAX_NUM_SUB_GROUPS, 32)
+      .set<cl_bool>(CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS, CL_TRUE)
+      .set<size_t>(CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 64000)
+      .set<cl_uint>(CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, 8)
+      .set<cl_device_atomic_capabilities>(
+          CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES,
+          CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_DEVICE);
+}
+
+TEST(CapabilityMerger, LanguageIsThePrimarysWithAllItsOptionalParts) {
+  const Capabilities caps = merge({cpu(), with_much()});
+  EXPECT_TRUE(caps.has_language_feature("__opencl_c_subgroups"));
+  EXPECT_TRUE(caps.has_language_feature("__opencl_c_generic_address_space"));
+  // They need objects of the host.
+  EXPECT_FALSE(caps.has_language_feature("__opencl_c_pipes"));
+  EXPECT_FALSE(caps.has_language_feature("__opencl_c_device_enqueue"));
+  const std::string extensions = answer_text(caps, CL_DEVICE_EXTENSIONS);
+  EXPECT_NE(extensions.find("cl_khr_subgroup_shuffle"), std::string::npos);
+  EXPECT_EQ(extensions.find("cl_none_known"), std::string::npos);
+  EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_MAX_NUM_SUB_GROUPS), 32u);
+  EXPECT_EQ(answer<cl_bool>(caps, CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS),
+            cl_bool{CL_TRUE});
+  EXPECT_EQ(answer<cl_bool>(caps, CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT), cl_bool{CL_TRUE});
+  EXPECT_EQ(answer<cl_bool>(caps, CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
+            cl_bool{CL_FALSE});
+  EXPECT_EQ(answer<size_t>(caps, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE), 64000u);
+  EXPECT_EQ(answer<cl_uint>(caps, CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS), 8u);
+  EXPECT_EQ(answer<cl_device_atomic_capabilities>(caps, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES),
+            cl_device_atomic_capabilities{
+                CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_SEQ_CST |
+                CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE});
+  const bool asked = std::any_of(caps.primary_queries.begin(), caps.primary_queries.end(),
+                                 [](const auto& range) { return range.first == 0x4231u; });
+  EXPECT_TRUE(asked) << "what its atomics on floating-point numbers can do";
+  // Nothing of it where another one is the primary.
+  const Capabilities poor = merge({with_much(), cpu()});
+  EXPECT_FALSE(poor.has_language_feature("__opencl_c_subgroups"));
+  EXPECT_EQ(answer<cl_uint>(poor, CL_DEVICE_MAX_NUM_SUB_GROUPS), 0u);
+}
+
+TEST(CapabilityMerger, LanguageVersionsAreThePrimarys) {
+  EXPECT_EQ(names_in(merge({cpu()}), CL_DEVICE_OPENCL_C_ALL_VERSIONS),
+            (std::vector<std::string>{"OpenCL C 1", "OpenCL C 1", "OpenCL C 1", "OpenCL C 3"}));
+  FakeDevice both = cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 3.0 fake");
+  EXPECT_EQ(names_in(merge({both}), CL_DEVICE_OPENCL_C_ALL_VERSIONS).size(), 5u);
+  EXPECT_EQ(answer_text(merge({both}), CL_DEVICE_OPENCL_C_VERSION).substr(0, 12), "OpenCL C 3.0");
+  FakeDevice second =
+      cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 2.0 fake").languages({{1, 2}, {2, 0}});
+  const Capabilities caps = merge({second});
+  EXPECT_EQ(caps.opencl_c, 200u);
+  EXPECT_EQ(caps.version, 200u);
+  EXPECT_EQ(names_in(caps, CL_DEVICE_OPENCL_C_ALL_VERSIONS).back(), "OpenCL C 2");
 }
 
 }  // namespace
