@@ -84,6 +84,11 @@ const Names<SplitMode>& names_of(Tag<SplitMode>) {
       {"auto", SplitMode::kAuto}, {"force", SplitMode::kForce}, {"never", SplitMode::kNever}};
   return *names;
 }
+const Names<FloatSums>& names_of(Tag<FloatSums>) {
+  static const auto* names =
+      new Names<FloatSums>{{"ordered", FloatSums::kOrdered}, {"any", FloatSums::kAny}};
+  return *names;
+}
 const Names<RaceTrust>& names_of(Tag<RaceTrust>) {
   static const auto* names =
       new Names<RaceTrust>{{"trust", RaceTrust::kTrust}, {"distrust", RaceTrust::kDistrust}};

@@ -21,6 +21,7 @@ enum class DeviceTypeChoice : uint8_t { kAuto, kCpu, kGpu, kAccelerator };
 enum class IdentityChoice : uint8_t { kAuto, kPrimary, kOwn };
 enum class SplitMode : uint8_t { kAuto, kForce, kNever };
 enum class RaceTrust : uint8_t { kTrust, kDistrust };
+enum class FloatSums : uint8_t { kOrdered, kAny };
 enum class ModelMemory : uint8_t { kDisk, kProcess };
 enum class ProgramMemory : uint8_t { kDisk, kOff };
 enum class TopChoice : uint8_t { kOn, kOff };

@@ -86,6 +86,7 @@ AccessCollector::AccessCollector(scheduler::KernelSummary& summary, llvm::Functi
       resolver_(builder_, evolution, loops),
       control_(summary, builder_, tree, loops, evolution),
       results_(kernel, tree, loops),
+      exchange_loops_(kernel, loops),
       private_(foreign) {
   for (const llvm::GlobalVariable& variable : kernel.getParent()->globals()) {
     has_variables_ |= variable.getAddressSpace() == kGlobalSpace && !variable.isConstant();
@@ -216,6 +217,9 @@ void AccessCollector::record_unknown_load(const Site& site) {
 }
 
 void AccessCollector::visit(llvm::Instruction& instruction) {
+  if (exchange_loops_.is_read_of_one(instruction)) {
+    return;  // the loop's exchange stands for it
+  }
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     if (!load->isSimple() && touches_objects(load->getPointerOperand(), instruction)) {
       // Another work-group may be spoken to this way.
@@ -399,6 +403,14 @@ void AccessCollector::visit_atomic_call(llvm::CallBase& call, const BuiltinName&
                                                 "min", "max", "and", "or",  "xor"};
   if (!type || std::find(std::begin(kKnown), std::end(kKnown), operation) == std::end(kKnown)) {
     keep_whole(call, "calls " + std::string(name.base) + " on global memory");
+    return;
+  }
+  if (std::string update = exchange_loops_.update_of(call); !update.empty()) {
+    record({.kind = AccessKind::kAtomic,
+            .at = &call,
+            .pointer = pointer,
+            .size = type->bytes,
+            .atomic_op = std::move(update)});
     return;
   }
   std::string op(operation);

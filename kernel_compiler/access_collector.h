@@ -26,6 +26,7 @@
 #include "kernel_compiler/access_pointer.h"
 #include "kernel_compiler/atomic_results.h"
 #include "kernel_compiler/builtin_names.h"
+#include "kernel_compiler/exchange_loops.h"
 #include "kernel_compiler/private_functions.h"
 
 namespace tutti::kernel_compiler {
@@ -96,6 +97,7 @@ class AccessCollector {
   PointerResolver resolver_;
   ControlAnalysis control_;
   AtomicResults results_;
+  ExchangeLoops exchange_loops_;
   PrivateFunctions private_;
   std::map<std::pair<unsigned, uint32_t>, uint32_t> image_loops_;
   // Accesses that differ in few things, by argument, offset, size and guards.

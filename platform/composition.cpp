@@ -79,7 +79,8 @@ scheduler::EngineSettings engine_settings(const Config& config,
   }
   settings.split = config.split.value;
   settings.seed = config.seed.value;
-  settings.distrust_races = config.races.value == RaceTrust::kDistrust;
+  settings.policy.distrust_races = config.races.value == RaceTrust::kDistrust;
+  settings.policy.float_sums = config.float_sums.value == FloatSums::kAny;
   settings.batches = config.batches.value == BatchChoice::kOn;
   settings.verify = config.verify.value;
   settings.summary = config.summary.value;

@@ -241,7 +241,8 @@ void LaunchAccess::Impl::add_accesses(const LaunchShape& shape,
 }
 
 LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchShape& shape,
-                                    std::span<const ArgumentValue> arguments, bool distrust_races) {
+                                    std::span<const ArgumentValue> arguments,
+                                    const SplitPolicy& policy) {
   LaunchAccess result;
   auto impl = std::make_shared<Impl>();
   impl->launch.summary = &summary;
@@ -294,7 +295,7 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
           2 - i;  // outermost first: its slices are contiguous, and its reasons plain
       const uint64_t slices = shape.groups(d);
       if (slices < 2) continue;
-      SplitAnswer along = may_split_along(launch, d, distrust_races);
+      SplitAnswer along = may_split_along(launch, d, policy);
       if (!along.split()) {
         if (refusal.reason.empty()) refusal = std::move(along);
         continue;

@@ -16,6 +16,7 @@
 #include "scheduler/access/access_summary.h"
 #include "scheduler/access/byte_range.h"
 #include "scheduler/access/merge_region.h"
+#include "scheduler/access/split_policy.h"
 
 namespace tutti::scheduler {
 
@@ -105,11 +106,12 @@ struct Verdict {
 
 class LaunchAccess {
  public:
-  /// `arguments` has one entry per kernel argument, in order. With `distrust_races`, a launch whose
-  /// packages' plain reads and writes might meet is kept whole (TUTTI_RACES).
+  /// `arguments` has one entry per kernel argument, in order. With
+  /// policy.distrust_races, a launch whose packages' plain reads and writes might meet is kept
+  /// whole (TUTTI_RACES).
   static LaunchAccess evaluate(const KernelSummary& summary, const LaunchShape& shape,
                                std::span<const ArgumentValue> arguments,
-                               bool distrust_races = false);
+                               const SplitPolicy& policy = {});
 
   const Verdict& verdict() const { return verdict_; }
   /// What slices [first, first + count) along `dimension` do, one entry per memory argument used.

@@ -20,8 +20,20 @@ enum class MergeMode : uint8_t {
 const char* merge_mode_name(MergeMode mode);
 
 /// The operator that combines copies. Adding, subtracting, incrementing and decrementing are sums
-/// of what each device added, modulo 2^width.
-enum class MergeOperator : uint8_t { kSum, kXor, kAnd, kOr, kMin, kMax, kUMin, kUMax };
+/// of what each device added, modulo 2^width; those with an F are of floating-point numbers.
+enum class MergeOperator : uint8_t {
+  kSum,
+  kXor,
+  kAnd,
+  kOr,
+  kMin,
+  kMax,
+  kUMin,
+  kUMax,
+  kFSum,
+  kFMin,
+  kFMax
+};
 
 struct MergeRegion {
   MergeMode mode = MergeMode::kDiff;  // kAtomic or kDiff

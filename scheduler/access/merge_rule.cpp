@@ -121,15 +121,20 @@ std::optional<MergeOperator> operator_of(std::string_view atomic) {
   if (atomic == "max") return MergeOperator::kMax;
   if (atomic == "umin") return MergeOperator::kUMin;
   if (atomic == "umax") return MergeOperator::kUMax;
+  if (atomic == "fadd" || atomic == "fsub") return MergeOperator::kFSum;
+  if (atomic == "fmin") return MergeOperator::kFMin;
+  if (atomic == "fmax") return MergeOperator::kFMax;
   return std::nullopt;
 }
 
 /// Proof obligation of kAtomic: nothing but one associative and commutative operator touches the
 /// range, on whole elements of one size at one alignment, and no work-item sees a result. Then the
 /// final value is the old one combined with all operands, in any order and grouping, which devices
-/// may do apart, each from the operator's neutral element. (That the argument leads to nothing else
-/// is the caller's to see.)
-SplitAnswer atomic_region(const EvaluatedLaunch& launch, const Group& group) {
+/// may do apart, each from the operator's neutral element. (Floating-point sums are not
+/// associative: the user has to allow them. The least and the largest are exact. That the argument
+/// leads to nothing else is the caller's to see.)
+SplitAnswer atomic_region(const EvaluatedLaunch& launch, const Group& group,
+                          const SplitPolicy& policy) {
   MergeRegion region;
   region.mode = MergeMode::kAtomic;
   region.range = group.range;
@@ -160,6 +165,12 @@ SplitAnswer atomic_region(const EvaluatedLaunch& launch, const Group& group) {
     if (!its_op || (access.size != 4 && access.size != 8)) {
       return whole_because(
           "atomic " + access.atomic_op + " on argument " + name + " cannot be merged", access.line);
+    }
+    if (its_op == MergeOperator::kFSum && !policy.float_sums) {
+      return whole_because("atomics on argument " + name +
+                               " add floating-point numbers, whose sum depends on their order "
+                               "(TUTTI_FLOAT_SUMS=any allows any)",
+                           access.line);
     }
     if (other.origin != window.origin || other.size != window.size) {
       return whole_because("arguments " + quoted(launch, first) + " and " + name +
@@ -241,9 +252,10 @@ MergeRegion compared_region(const EvaluatedLaunch& launch, const Group& group) {
 /// was. (Programs race all the same with equal values, or where any winner will do: elements are
 /// taken over whole, so one of the values stored wins here, too.) Reads see the values from before
 /// the launch or the same device's, as a whole run may order them.
-SplitAnswer diff_region(const EvaluatedLaunch& launch, const Group& group, bool distrust_races) {
+SplitAnswer diff_region(const EvaluatedLaunch& launch, const Group& group,
+                        const SplitPolicy& policy) {
   for (const AccessUse& use : launch.uses) {
-    if (!distrust_races || launch.windows[use.window].buffer != group.buffer) continue;
+    if (!policy.distrust_races || launch.windows[use.window].buffer != group.buffer) continue;
     if (!overlap(root_range(launch, use), group.range)) continue;
     if (use.access->kind == AccessKind::kLoad) {
       return whole_because("argument " + quoted(launch, use) +
@@ -310,12 +322,12 @@ std::optional<SplitAnswer> alone_regions(const EvaluatedLaunch& launch) {
 
 /// Each group by the kind of its writes.
 SplitAnswer regions_by_kind(const EvaluatedLaunch& launch, const std::vector<bool>& together,
-                            bool distrust_races) {
+                            const SplitPolicy& policy) {
   SplitAnswer result;
   result.mode = MergeMode::kDisjoint;
   for (const Group& group : groups_of(launch, together)) {
     SplitAnswer one =
-        group.stores ? diff_region(launch, group, distrust_races) : atomic_region(launch, group);
+        group.stores ? diff_region(launch, group, policy) : atomic_region(launch, group, policy);
     if (!one.split()) return one;
     if (one.mode > result.mode) {
       result.mode = one.mode;
@@ -329,9 +341,9 @@ SplitAnswer regions_by_kind(const EvaluatedLaunch& launch, const std::vector<boo
 }  // namespace
 
 SplitAnswer merge_regions(const EvaluatedLaunch& launch, const std::vector<bool>& together,
-                          bool distrust_races) {
-  SplitAnswer result = regions_by_kind(launch, together, distrust_races);
-  if (result.split() || distrust_races) return result;
+                          const SplitPolicy& policy) {
+  SplitAnswer result = regions_by_kind(launch, together, policy);
+  if (result.split() || policy.distrust_races) return result;
   return alone_regions(launch).value_or(std::move(result));
 }
 

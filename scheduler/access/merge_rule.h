@@ -12,6 +12,6 @@ namespace tutti::scheduler {
 /// merged, or why that cannot be: mode kWhole then. The proof obligations stand at the two places
 /// in merge_rule.cpp that decide them.
 SplitAnswer merge_regions(const EvaluatedLaunch& launch, const std::vector<bool>& together,
-                          bool distrust_races);
+                          const SplitPolicy& policy);
 
 }  // namespace tutti::scheduler

@@ -8,6 +8,7 @@
 
 #include "scheduler/access/access_use.h"
 #include "scheduler/access/merge_region.h"
+#include "scheduler/access/split_policy.h"
 
 namespace tutti::scheduler {
 

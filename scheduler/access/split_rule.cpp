@@ -260,10 +260,11 @@ class BoxProof {
 };
 
 /// Windows whose loads count: another work-group may have written what they see.
-std::vector<bool> windows_with_loads(const EvaluatedLaunch& launch, bool distrust_races) {
+std::vector<bool> windows_with_loads(const EvaluatedLaunch& launch, const SplitPolicy& policy) {
   std::vector<bool> result(launch.windows.size());
   for (const AccessUse& use : launch.uses) {
-    if (use.access->kind != AccessKind::kAtomic && !(distrust_races && use.writes())) continue;
+    if (use.access->kind != AccessKind::kAtomic && !(policy.distrust_races && use.writes()))
+      continue;
     for (uint32_t i = 0; i < result.size(); ++i) {
       result[i] = result[i] || launch.windows[i].buffer == launch.windows[use.window].buffer;
     }
@@ -284,8 +285,8 @@ bool alone(const EvaluatedLaunch& launch, uint32_t window, bool with_loads) {
 }  // namespace
 
 SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
-                            bool distrust_races) {
-  const std::vector<bool> with_loads = windows_with_loads(launch, distrust_races);
+                            const SplitPolicy& policy) {
+  const std::vector<bool> with_loads = windows_with_loads(launch, policy);
   const BoxProof boxes(launch, dimension, with_loads);
   SplitAnswer answer;
   answer.mode = MergeMode::kDisjoint;
@@ -315,7 +316,7 @@ SplitAnswer may_split_along(const EvaluatedLaunch& launch, uint32_t dimension,
     if (!refusal) refusal = &*boxes.refusals()[i];
   }
   if (!refusal) return answer;
-  SplitAnswer merged = merge_regions(launch, together, distrust_races);
+  SplitAnswer merged = merge_regions(launch, together, policy);
   if (!merged.alone) merged.strided = std::move(answer.strided);
   if (merged.mode == MergeMode::kDisjoint) merged.reason = std::move(answer.reason);
   return merged;

@@ -402,8 +402,8 @@ std::shared_ptr<const LaunchAccess> Planner::look_at(const KernelWork& work, con
   std::string launch = arguments.launch(shape);
   std::shared_ptr<const LaunchAccess> access = work.kernel->evaluated().find(launch);
   if (!access) {
-    access = std::make_shared<LaunchAccess>(LaunchAccess::evaluate(
-        work.kernel->summary(), shape, arguments.values, settings_.distrust_races));
+    access = std::make_shared<LaunchAccess>(
+        LaunchAccess::evaluate(work.kernel->summary(), shape, arguments.values, settings_.policy));
     work.kernel->evaluated().keep(std::move(launch), access);
   }
   return access;

@@ -37,11 +37,11 @@ struct EnergySettings {
 struct EngineSettings {
   BalancerSpec balancer;
   SplitMode split = SplitMode::kAuto;
-  uint64_t seed = 1;            // of forced splits
-  bool distrust_races = false;  // as TUTTI_RACES
-  bool batches = true;          // as TUTTI_BATCHES
-  Verify verify;                // as TUTTI_VERIFY
-  std::string summary;          // as TUTTI_SUMMARY
+  uint64_t seed = 1;    // of forced splits
+  SplitPolicy policy;   // as TUTTI_RACES and TUTTI_FLOAT_SUMS
+  bool batches = true;  // as TUTTI_BATCHES
+  Verify verify;        // as TUTTI_VERIFY
+  std::string summary;  // as TUTTI_SUMMARY
   // Before that no package is overdue: what is made at a first launch, such as code, takes less
   // mostly, and who waits for longer takes notice.
   uint64_t overdue_ns = 1'000'000'000;

@@ -2,11 +2,23 @@
 #include "scheduler/run/merge_atomic.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace tutti::scheduler {
 namespace {
+
+/// The floating-point type of that size.
+template <typename T>
+using Float = std::conditional_t<sizeof(T) == 8, double, float>;
+
+template <typename T>
+T bits_of(Float<T> value) {
+  return std::bit_cast<T>(value);
+}
 
 template <typename T>
 T neutral(MergeOperator op) {
@@ -19,6 +31,12 @@ T neutral(MergeOperator op) {
       return static_cast<T>(std::numeric_limits<Signed>::max());
     case MergeOperator::kMax:
       return static_cast<T>(std::numeric_limits<Signed>::min());
+    case MergeOperator::kFSum:  // -0.0 leaves a zero its sign
+      return bits_of<T>(-Float<T>{0});
+    case MergeOperator::kFMin:
+      return bits_of<T>(std::numeric_limits<Float<T>>::infinity());
+    case MergeOperator::kFMax:
+      return bits_of<T>(-std::numeric_limits<Float<T>>::infinity());
     case MergeOperator::kSum:
     case MergeOperator::kXor:
     case MergeOperator::kOr:
@@ -48,8 +66,16 @@ T combined(MergeOperator op, T a, T b) {
       return std::min(a, b);
     case MergeOperator::kUMax:
       return std::max(a, b);
+    case MergeOperator::kFSum:
+    case MergeOperator::kFMin:
+    case MergeOperator::kFMax:
+      break;
   }
-  return a;
+  // What no device has touched keeps its bits, those of a NaN too.
+  if (b == neutral<T>(op)) return a;
+  const auto x = std::bit_cast<Float<T>>(a), y = std::bit_cast<Float<T>>(b);
+  if (op == MergeOperator::kFSum) return bits_of<T>(x + y);
+  return bits_of<T>(op == MergeOperator::kFMin ? std::fmin(x, y) : std::fmax(x, y));
 }
 
 template <typename T>

@@ -39,6 +39,10 @@ T expected(MergeOperator op, T a, T b) {
       return std::min(a, b);
     case MergeOperator::kUMax:
       return std::max(a, b);
+    case MergeOperator::kFSum:
+    case MergeOperator::kFMin:
+    case MergeOperator::kFMax:
+      break;
   }
   return 0;
 }
@@ -71,6 +75,36 @@ void check_operators() {
     combine(op, sizeof(T), into, neutral);
     EXPECT_EQ(into, bytes_of(a)) << static_cast<int>(op);
   }
+}
+
+/// Values that combine to `expected`; the neutral element leaves each with all its bits.
+template <typename F>
+void check_float(MergeOperator op, std::vector<F> a, std::vector<F> b, std::vector<F> expected) {
+  auto into = bytes_of(a);
+  combine(op, sizeof(F), into, bytes_of(b));
+  EXPECT_EQ(into, bytes_of(expected)) << static_cast<int>(op);
+  const auto element = neutral_element(op, sizeof(F));
+  std::vector<std::byte> neutral;
+  for (size_t i = 0; i < a.size(); ++i) {
+    neutral.insert(neutral.end(), element.begin(), element.begin() + sizeof(F));
+  }
+  into = bytes_of(a);
+  combine(op, sizeof(F), into, neutral);
+  EXPECT_EQ(into, bytes_of(a)) << static_cast<int>(op);
+}
+
+template <typename F>
+void check_floats() {
+  constexpr F kNan = std::numeric_limits<F>::quiet_NaN();
+  constexpr F kInf = std::numeric_limits<F>::infinity();
+  check_float<F>(MergeOperator::kFSum, {1, -0.0, 0.5, kInf}, {2, 3, -4, 1}, {3, 3, -3.5, kInf});
+  check_float<F>(MergeOperator::kFMin, {1, -2, kNan, kInf}, {2, -3, 4, 5}, {1, -3, 4, 5});
+  check_float<F>(MergeOperator::kFMax, {1, -2, kNan, -kInf}, {2, -3, 4, 5}, {2, -2, 4, 5});
+}
+
+TEST(AtomicMerge, FloatingPointOperatorsAndTheirNeutralElements) {
+  check_floats<float>();
+  check_floats<double>();
 }
 
 TEST(AtomicMerge, OperatorsAndTheirNeutralElements) {

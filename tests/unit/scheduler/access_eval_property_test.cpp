@@ -222,7 +222,8 @@ class Case {
 
   /// Without trust, no slice reads what another one writes.
   void check_distrust(Claims& claims) {
-    const auto access = LaunchAccess::evaluate(summary_, made_.shape, values_, true);
+    const auto access =
+        LaunchAccess::evaluate(summary_, made_.shape, values_, {.distrust_races = true});
     const Verdict& verdict = access.verdict();
     if (verdict.mode == MergeMode::kWhole) {
       if (access_.verdict().mode != MergeMode::kWhole) ++claims.distrusted;

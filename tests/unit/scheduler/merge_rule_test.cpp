@@ -92,7 +92,8 @@ TEST(MergeRule, ScatterIsComparedAndItsReadsAreUnknown) {
   EXPECT_EQ(k.evaluate(launch_1d(1024, 64)).verdict().mode, MergeMode::kDiff);
   const auto values = k.values();
   const auto distrusting =
-      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 64), values, true).verdict();
+      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 64), values, {.distrust_races = true})
+          .verdict();
   EXPECT_EQ(distrusting.mode, MergeMode::kWhole);
   EXPECT_EQ(distrusting.line, 14u);
 }
@@ -141,6 +142,29 @@ TEST(MergeRule, AtomicsWithUnusedResultsAreCombined) {
   EXPECT_EQ(evaluated().verdict().mode, MergeMode::kWhole);
 }
 
+TEST(MergeRule, FloatingPointAtomics) {
+  KernelMaker k;
+  const auto sums = k.buffer("sums", 1024);
+  Access& access = k.access(AccessKind::kAtomic, sums, k.times(k.zext(k.unknown(8)), 4), 4);
+  access.line = 5;
+  const auto evaluated = [&](const char* op, bool any) {
+    access.atomic_op = op;
+    const auto values = k.values();
+    return LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, {.float_sums = any});
+  };
+  // The order of sums is the user's to give up; the least and the largest do not depend on it.
+  for (const char* op : {"fadd", "fsub"}) {
+    EXPECT_EQ(evaluated(op, false).verdict().reason,
+              "atomics on argument 'sums' add floating-point numbers, whose sum depends on their "
+              "order (TUTTI_FLOAT_SUMS=any allows any) (line 5)");
+    ASSERT_EQ(evaluated(op, true).verdict().mode, MergeMode::kAtomic);
+    EXPECT_EQ(evaluated(op, true).regions()[0].op, MergeOperator::kFSum);
+  }
+  ASSERT_EQ(evaluated("fmin", false).verdict().mode, MergeMode::kAtomic);
+  EXPECT_EQ(evaluated("fmin", false).regions()[0].op, MergeOperator::kFMin);
+  EXPECT_EQ(evaluated("fmax", false).regions()[0].op, MergeOperator::kFMax);
+}
+
 TEST(MergeRule, SeldomAtomicsMayBeChangedByOnePlaceAlone) {
   KernelMaker k;
   const auto count = k.buffer("count", 4);
@@ -177,8 +201,11 @@ TEST(MergeRule, SeldomAtomicsMayBeChangedByOnePlaceAlone) {
   EXPECT_EQ(mode(), MergeMode::kWhole);
   atomic.seldom = true;
   const auto values = k.values();
-  EXPECT_EQ(LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, true).verdict().mode,
-            MergeMode::kWhole);
+  EXPECT_EQ(
+      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, {.distrust_races = true})
+          .verdict()
+          .mode,
+      MergeMode::kWhole);
   // Another atomic that everybody executes.
   k.access(AccessKind::kAtomic, out, k.c(0), 4).atomic_op = "add";
   EXPECT_EQ(mode(), MergeMode::kWhole);
