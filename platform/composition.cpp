@@ -148,14 +148,9 @@ const Composition* compose() {
   }
   trace::start(config.trace.value);
   auto* made = new Composition;
-  auto primary = chosen_primary(config, report);
-  if (!primary) {
-    log(LogLevel::kWarning, "{} ({}); it is the fastest", primary.error().message,
-        config.primary.origin);
-    primary = std::optional<uint32_t>();
-  }
   made->backends = new scheduler::BackendSet(
-      std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20, *primary);
+      std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20,
+      preferred_primary(config, report));
   auto capabilities = merged(*made->backends, made->backends->real_devices());
   made->engine = new scheduler::Engine(*made->backends, engine_settings(config, report));
   the_engine = made->engine;

@@ -102,6 +102,9 @@ std::vector<std::string> unknown_names(const Config& config,
   if (const auto spec = platform::chosen_balancer(config, devices); !spec) {
     problems.push_back(fmt::format("{} ({})", spec.error().message, config.balancer.origin));
   }
+  if (const auto primary = platform::chosen_primary(config, devices); !primary) {
+    problems.push_back(fmt::format("{} ({})", primary.error().message, config.primary.origin));
+  }
   return problems;
 }
 

@@ -231,8 +231,11 @@ TEST_F(DoctorTest, TheTrialLeavesNoTraces) {
 }
 
 TEST_F(DoctorTest, NamesThatDoNotExist) {
-  const json output =
-      diagnosis(0, "TUTTI_BALANCER=statik TUTTI_DEVICES=0,voodoo TUTTI_SPLIT=forse");
+  const json output = diagnosis(0,
+                                "TUTTI_BALANCER=statik TUTTI_DEVICES=0,voodoo TUTTI_SPLIT=forse "
+                                "TUTTI_PRIMARY=cray");
+  EXPECT_THAT(finding(output, "configuration", "'cray' names no device")["text"],
+              HasSubstr("TUTTI_PRIMARY"));
   EXPECT_THAT(finding(output, "configuration", "statik")["text"],
               HasSubstr("did you mean static?"));
   EXPECT_EQ(finding(output, "configuration", "voodoo matches no device")["severity"], "warning");
