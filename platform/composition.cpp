@@ -20,6 +20,7 @@
 #include "device_virtual/device.h"
 #include "platform/composition_devices.h"
 #include "platform/discovery.h"
+#include "platform/identity.h"
 #include "platform/platform_object.h"
 
 namespace tutti::platform {
@@ -159,7 +160,10 @@ const Composition* compose() {
     trace::stop();
     live::stop();
   });
-  made->platform = new Platform;
+  const scheduler::BackendSet& set = *made->backends;
+  const backends::Backend* const shown = &made->backends->at(set.primary(set.real_devices()));
+  made->platform =
+      new Platform(platform_names(facts_of(std::span(&shown, 1)).front(), config.identity.value));
   log(LogLevel::kInfo, "{}: {} devices", capabilities->name, made->backends->count());
   auto* seen = new device_virtual::DevicePlatform{made->platform->handle(), *made->backends,
                                                   capabilities_of};

@@ -26,6 +26,7 @@ namespace tutti::backends {
 struct DeviceTraits {
   uint32_t index = 0;  // in the list of all devices, as `tutti devices` numbers them
   std::string platform_name;
+  std::string platform_vendor;
   std::string device_name;
   std::string vendor;
   std::string driver_version;

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "platform/identity.h"
+
 namespace tutti::platform {
 namespace {
 
@@ -208,6 +210,18 @@ TEST(CapabilityMerger, NameCountsEqualDevices) {
   EXPECT_EQ(name({cpu(), cpu(), gpu()}, IdentityChoice::kAuto), "gpu (Tutti: 2 x cpu, gpu)");
   EXPECT_EQ(name({gpu()}, IdentityChoice::kAuto), "gpu (Tutti)");
   EXPECT_EQ(name({cpu(), gpu()}, IdentityChoice::kPrimary), "gpu");
+}
+
+TEST(CapabilityMerger, ThePlatformIsThePrimarysWhereTheIdentityIsItsAlone) {
+  DeviceFacts facts = gpu().facts();
+  facts.traits.platform_name = "Maker CUDA";
+  facts.traits.platform_vendor = "Maker Corporation";
+  for (const IdentityChoice identity : {IdentityChoice::kAuto, IdentityChoice::kOwn}) {
+    EXPECT_EQ(platform_names(facts, identity).name, "Tutti");
+    EXPECT_EQ(platform_names(facts, identity).vendor, "Tutti project");
+  }
+  EXPECT_EQ(platform_names(facts, IdentityChoice::kPrimary).name, "Maker CUDA");
+  EXPECT_EQ(platform_names(facts, IdentityChoice::kPrimary).vendor, "Maker Corporation");
 }
 
 TEST(CapabilityMerger, IdentityIsThePrimarysOrOurOwn) {

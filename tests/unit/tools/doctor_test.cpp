@@ -218,6 +218,17 @@ TEST_F(DoctorTest, AKernelIsBuiltAndRun) {
   EXPECT_THAT(finding(output, "kernels", "no application can build")["text"], HasSubstr("crashes"));
 }
 
+TEST_F(DoctorTest, ThePlatformMayBeCalledAsThePrimarys) {
+  json output = diagnosis(0, "TUTTI_IDENTITY=primary TUTTI_TEST_STUB='platform:NVIDIA_CUDA'");
+  EXPECT_EQ(output["found"], true);
+  EXPECT_EQ(output["runs_kernels"], true);
+  // Another copy of Tutti, which is known by its version, is no vendor.
+  tree_.write("v/tutti.icd", TUTTI_TEST_DRIVER "\n");
+  output = diagnosis(0, "TUTTI_IDENTITY=primary TUTTI_VENDORS=" + (tree_ / "v"));
+  EXPECT_EQ(output["found_without_run"], true);
+  finding(output, "drivers", "this is Tutti itself");
+}
+
 TEST_F(DoctorTest, TheTrialLeavesNoTraces) {
   const std::string config =
       tree_.write("files.toml", "trace = '" + (tree_ / "t.json") + "'\nsummary = '" +
