@@ -322,7 +322,7 @@ TEST_F(DoctorTest, WithoutAHome) {
 
 TEST_F(DoctorTest, BadUsage) {
   EXPECT_EQ(shell(tool() + " doctor --nonsense").code, 2);
-  EXPECT_EQ(shell(tool() + " doctor nonsense").code, 2);
+  EXPECT_EQ(shell(tool() + " doctor gromacs nonsense").code, 2);
 }
 
 TEST(Doctor, ADeviceThatRunsNoKernelIsNamed) {
