@@ -283,6 +283,8 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context conte
   cl_command_queue_properties properties = 0;
   for (; list && list[0]; list += 2) {
     if (list[0] == CL_QUEUE_PROPERTIES) properties = list[1];
+    // A hint is counted as a call.
+    if (list[0] != CL_QUEUE_PROPERTIES) enter(("hint:" + std::to_string(list[1])).c_str());
   }
   return stub::clCreateCommandQueue(context, device, properties, errcode);
 }

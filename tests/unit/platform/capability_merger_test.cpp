@@ -212,6 +212,18 @@ TEST(CapabilityMerger, NameCountsEqualDevices) {
   EXPECT_EQ(name({cpu(), gpu()}, IdentityChoice::kPrimary), "gpu");
 }
 
+TEST(CapabilityMerger, HintsOfQueuesAreThePrimarys) {
+  const FakeDevice hinted = gpu().extensions(kBaseExtensions + " cl_khr_priority_hints");
+  const Capabilities with = merge({cpu(), hinted});
+  EXPECT_TRUE(with.priority_hints);
+  EXPECT_FALSE(with.throttle_hints);
+  EXPECT_NE(answer_text(with, CL_DEVICE_EXTENSIONS).find("cl_khr_priority_hints"),
+            std::string::npos);
+  const Capabilities without = merge({hinted, cpu()});
+  EXPECT_FALSE(without.priority_hints);
+  EXPECT_EQ(answer_text(without, CL_DEVICE_EXTENSIONS).find("hints"), std::string::npos);
+}
+
 TEST(CapabilityMerger, ThePlatformIsThePrimarysWhereTheIdentityIsItsAlone) {
   DeviceFacts facts = gpu().facts();
   facts.traits.platform_name = "Maker CUDA";

@@ -274,6 +274,19 @@ TEST_F(ToolsTest, RunSaysWhatIsMissing) {
   EXPECT_EQ(shell(tool() + " run /etc/passwd").code, 126);
 }
 
+// No vendor of the other tests has such an extension.
+TEST_F(ToolsTest, HintsOfQueuesAreTakenWhereTheVendorHasThem) {
+  tree_.write("etc/OpenCL/vendors/tutti.icd", TUTTI_TEST_DRIVER "\n");
+  const std::string tests =
+      tool() + " run -- " TUTTI_TEST_API " --gtest_filter='*.HintsWhereTheDeviceHasThem'";
+  for (const char* extension : {"cl_khr_priority_hints", "cl_khr_throttle_hints"}) {
+    const Outcome outcome = shell("TUTTI_VENDORS=" + (tree_ / "stub.so") +
+                                  " TUTTI_TEST_STUB=extension:" + extension + " " + tests);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("[  PASSED  ] 1 test.")) << extension;
+  }
+}
+
 TEST_F(ToolsTest, DevicesAsJson) {
   tree_.write("v/1.icd", tree_ / "stub.so");
   tree_.write("v/2.icd", "libnothing-at-all.so");
