@@ -263,6 +263,28 @@ bool set_option(LoadedConfig& loaded, std::string_view key, std::string_view tex
   return false;
 }
 
+/// What the program that this is needs of Tutti, as far as it is known.
+void read_profile(LoadedConfig& loaded, const ConfigSources& sources) {
+  if (sources.profiles.empty() ||
+      (sources.program.executable.empty() && sources.program.libraries.empty())) {
+    return;
+  }
+  const auto found = read_profile_of(sources.profiles, sources.program);
+  if (!found) {
+    loaded.warnings.push_back(fmt::format("{}. No program has a profile.", found.error().message));
+    return;
+  }
+  const std::optional<Profile>& profile = *found;
+  if (!profile) return;
+  for (const auto& [key, text] : profile->settings) {
+    const std::string name = fmt::format("{}: {}", sources.profiles, key);
+    if (key == "config" ||
+        !set_option(loaded, key, text, name, "the profile of " + profile->program)) {
+      loaded.warnings.push_back(unknown_option(name, key, true));
+    }
+  }
+}
+
 void read_settings(LoadedConfig& loaded, const std::string& path, bool must_exist) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -361,6 +383,8 @@ std::vector<std::string> configuration_files(const ConfigSources& sources) {
 ConfigSources ConfigSources::of_process() {
   ConfigSources sources;
   sources.files.emplace_back("/etc/tutti/tutti.toml");
+  sources.program = ProgramNames::of_process();
+  sources.profiles = profiles_file();
   // A set-uid program must not load what its caller names.
   if (getauxval(AT_SECURE)) return sources;
   for (char** entry = environ; entry && *entry; ++entry) {
@@ -379,6 +403,7 @@ ConfigSources ConfigSources::of_process() {
 
 LoadedConfig load_config(const ConfigSources& sources) {
   LoadedConfig loaded;
+  read_profile(loaded, sources);
   const bool named = !variable(sources, "TUTTI_CONFIG").empty();
   for (const std::string& path : configuration_files(sources)) read_settings(loaded, path, named);
   for (const auto& entry : sources.environment) {

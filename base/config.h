@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's options: the table config.def, read from configuration files (TOML) and the
-// environment, which wins. Reading never fails: what is unknown or damaged becomes a warning, and
-// the default stays. A Config is a plain value; process_config() is made once, thread-safely, and
-// is never destroyed.
+// The driver's options: the table config.def, read from the program's profile (profiles.h),
+// configuration files (TOML) and the environment, of which the later ones win. Reading never fails:
+// what is unknown or damaged becomes a warning, and the default stays. A Config is a plain value;
+// process_config() is made once, thread-safely, and is never destroyed.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/profiles.h"
 
 namespace tutti {
 
@@ -48,7 +49,8 @@ struct LogTarget {
 template <typename T>
 struct Option {
   T value;
-  std::string origin = "default";  // "default", the environment variable's name, or the file's
+  // "default", the environment variable's name, the file's, or "the profile of OpenMM".
+  std::string origin = "default";
   bool is_default() const { return origin == "default"; }
 };
 
@@ -81,6 +83,9 @@ std::vector<OptionText> option_texts(const Config& config);
 struct ConfigSources {
   std::vector<std::pair<std::string, std::string>> environment;  // NAME, value
   std::vector<std::string> files;  // later ones win; a file that does not exist is passed over
+  /// The program whose profile holds where nobody has set anything, and the file that has it.
+  ProgramNames program{};
+  std::string profiles{};
 
   static ConfigSources of_process();
 };

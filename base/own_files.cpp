@@ -22,17 +22,31 @@ std::string own_binary() {
   return error ? std::string() : program.string();
 }
 
-std::string find_own_program(const std::string& name) {
+namespace {
+
+/// The first of the places, relative to this binary's folder, where the file may be used so.
+std::string find_in(std::initializer_list<const char*> places, const std::string& name, int use) {
   const std::filesystem::path folder = std::filesystem::path(own_binary()).parent_path();
   if (folder.empty()) return {};
-  // From lib/ or bin/ of a build tree; from bin/, lib/tutti/ or lib/<triplet>/tutti/ of an
-  // installed one.
-  for (const char* place :
-       {"../libexec", "../libexec/tutti", "../../libexec/tutti", "../../../libexec/tutti"}) {
+  for (const char* place : places) {
     const auto path = (folder / place / name).lexically_normal();
-    if (access(path.c_str(), X_OK) == 0) return path.string();
+    if (access(path.c_str(), use) == 0) return path.string();
   }
   return {};
+}
+
+}  // namespace
+
+// From lib/ or bin/ of a build tree; from bin/, lib/tutti/ or lib/<triplet>/tutti/ of an installed
+// one.
+std::string find_own_program(const std::string& name) {
+  return find_in(
+      {"../libexec", "../libexec/tutti", "../../libexec/tutti", "../../../libexec/tutti"}, name,
+      X_OK);
+}
+
+std::string find_own_data(const std::string& name) {
+  return find_in({"../share/tutti", "../../share/tutti", "../../../share/tutti"}, name, R_OK);
 }
 
 }  // namespace tutti

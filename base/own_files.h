@@ -10,6 +10,9 @@ namespace tutti {
 /// The absolute path of the shared library or program that contains this code; empty if unknown.
 std::string own_binary();
 
+/// A data file of ours (share/tutti), or empty where there is none.
+std::string find_own_data(const std::string& name);
+
 /// A program of ours that people do not start themselves, or empty where there is none.
 std::string find_own_program(const std::string& name);
 /// The one that tries vendors' drivers (discovery.h).

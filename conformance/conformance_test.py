@@ -106,10 +106,22 @@ class MadeUpSuite(unittest.TestCase):
         self.assertNotIn("\x1b", text)
 
     def test_what_hangs_is_ended_with_its_children(self):
-        self.tiers('cts = [{ suite = "fake", tests = ["hangs"], limit = 0.5 }]')
+        self.tiers('cts = [{ suite = "fake", tests = ["hangs"], limit = 0.5 }, '
+                   '{ suite = "fake", tests = ["good"] }]')
         status, _, outcomes = self.run_it()
         self.assertEqual(outcomes["native"]["cts/fake/hangs"]["outcome"], "timeout")
         self.assertEqual(status, 0)  # on both sides
+
+    def test_a_vendor_that_passes_nothing_is_no_yardstick(self):
+        for names in (["cts/fake/bad", "cts/fake/skipped", "cts/fake/dies"], ["cts/fake/gained"]):
+            with self.subTest(names=names):
+                status, text, _ = self.run_it(*names)
+                self.assertEqual(status, 1)
+                self.assertIn("0 lost", text)
+                self.assertIn("conformance: the vendor passes none of these tests natively", text)
+        status, text, _ = self.run_it("cts/fake/bad", "cts/fake/good")
+        self.assertEqual(status, 0)
+        self.assertNotIn("natively, so that", text)
 
     def test_arguments_make_a_suite_of_their_own(self):
         self.tiers('cts = [{ suite = "fake", tests = ["arg*"], arguments = ["-w"] }]')

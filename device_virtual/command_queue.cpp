@@ -14,7 +14,8 @@
 namespace tutti::device_virtual {
 
 CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
-                           std::vector<cl_queue_properties> property_list)
+                           std::vector<cl_queue_properties> property_list,
+                           const backends::QueueHints& hints)
     : context_(&context),
       device_(device),
       properties_(properties),
@@ -22,7 +23,8 @@ CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_pr
       stream_(context.engine().create_stream(
           {.out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0,
            .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0,
-           .backends = device.backends()})) {}
+           .backends = device.backends(),
+           .hints = hints})) {}
 
 CommandQueue::~CommandQueue() = default;
 

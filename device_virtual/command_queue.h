@@ -33,7 +33,7 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   /// `property_list`: as given to clCreateCommandQueueWithProperties, with the closing 0.
   /// `device`: one of the context's.
   CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
-               std::vector<cl_queue_properties> property_list);
+               std::vector<cl_queue_properties> property_list, const backends::QueueHints& hints);
   ~CommandQueue();
 
   Context& context() { return *context_; }

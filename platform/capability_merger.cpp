@@ -70,7 +70,7 @@ cl_device_type merged_type(Devices devices, DeviceTypeChoice choice) {
 }
 
 void put_extensions(Answers& answers, const Capabilities& caps,
-                    const std::vector<std::string>& queries) {
+                    const std::vector<std::string>& host_extensions) {
   answers.boolean(CL_DEVICE_COMPILER_AVAILABLE, true);
   // "Must be CL_TRUE if CL_DEVICE_COMPILER_AVAILABLE is CL_TRUE." A device that has none is left
   // out for programs that are linked.
@@ -83,7 +83,7 @@ void put_extensions(Answers& answers, const Capabilities& caps,
     with_version.push_back(name_version(name, CL_MAKE_VERSION(1, 0, 0)));
   };
   for (const std::string_view name : kHostExtensions) add(name);
-  for (const std::string& name : queries) add(name);
+  for (const std::string& name : host_extensions) add(name);
   for (const std::string& name : caps.language_extensions) add(name);
   answers.string(CL_DEVICE_EXTENSIONS, extensions);
   answers.list(CL_DEVICE_EXTENSIONS_WITH_VERSION, with_version);
@@ -284,9 +284,14 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
   take_image_limits(caps, primary);
   Answers answers(caps.answers);
   put_identity(answers, caps, primary, shown);
-  const std::vector<std::string> queries =
+  std::vector<std::string> host_extensions =
       put_device_queries(answers, caps, devices, primary, shown.identity);
-  put_extensions(answers, caps, queries);
+  // Each vendor that has them is told; to others they are without effect, as hints may be.
+  caps.priority_hints = has_feature(primary.traits, backends::kPriorityHints);
+  caps.throttle_hints = has_feature(primary.traits, backends::kThrottleHints);
+  if (caps.priority_hints) host_extensions.emplace_back(backends::kPriorityHints);
+  if (caps.throttle_hints) host_extensions.emplace_back(backends::kThrottleHints);
+  put_extensions(answers, caps, host_extensions);
   put_language(answers, caps, primary, shown.driver_version);
   put_execution(answers, devices, primary, caps);
   put_memory(answers, devices, primary, caps);

@@ -20,6 +20,7 @@
 #include "device_virtual/device.h"
 #include "platform/composition_devices.h"
 #include "platform/discovery.h"
+#include "platform/identity.h"
 #include "platform/platform_object.h"
 
 namespace tutti::platform {
@@ -149,14 +150,9 @@ const Composition* compose() {
   }
   trace::start(config.trace.value);
   auto* made = new Composition;
-  auto primary = chosen_primary(config, report);
-  if (!primary) {
-    log(LogLevel::kWarning, "{} ({}); it is the fastest", primary.error().message,
-        config.primary.origin);
-    primary = std::optional<uint32_t>();
-  }
   made->backends = new scheduler::BackendSet(
-      std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20, *primary);
+      std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20,
+      preferred_primary(config, report));
   auto capabilities = merged(*made->backends, made->backends->real_devices());
   made->engine = new scheduler::Engine(*made->backends, engine_settings(config, report));
   the_engine = made->engine;
@@ -165,7 +161,10 @@ const Composition* compose() {
     trace::stop();
     live::stop();
   });
-  made->platform = new Platform;
+  const scheduler::BackendSet& set = *made->backends;
+  const backends::Backend* const shown = &made->backends->at(set.primary(set.real_devices()));
+  made->platform =
+      new Platform(platform_names(facts_of(std::span(&shown, 1)).front(), config.identity.value));
   log(LogLevel::kInfo, "{}: {} devices", capabilities->name, made->backends->count());
   auto* seen = new device_virtual::DevicePlatform{made->platform->handle(), *made->backends,
                                                   capabilities_of};

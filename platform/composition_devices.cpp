@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "scheduler/devices/backend_set.h"
 
 namespace tutti::platform {
 
@@ -73,6 +74,22 @@ Result<std::optional<uint32_t>> chosen_primary(const Config& config,
   const auto index = find_device(device, report);
   if (!index) return names_no_device("primary '" + device + "'", report);
   return std::optional(static_cast<uint32_t>(*index));
+}
+
+std::optional<uint32_t> preferred_primary(const Config& config,
+                                          const std::vector<DeviceReport>& report) {
+  auto primary = chosen_primary(config, report);
+  if (primary) return *primary;
+  log(LogLevel::kWarning, "{} ({}); it is the fastest", primary.error().message,
+      config.primary.origin);
+  return std::nullopt;
+}
+
+size_t primary_among(const std::vector<std::unique_ptr<backends::Backend>>& list,
+                     std::optional<uint32_t> preferred) {
+  std::vector<const backends::DeviceTraits*> traits;
+  for (const auto& backend : list) traits.push_back(&backend->traits());
+  return scheduler::primary_of(traits, preferred);
 }
 
 }  // namespace tutti::platform

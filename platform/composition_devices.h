@@ -30,6 +30,14 @@ Result<scheduler::BalancerSpec> chosen_balancer(const Config& config,
 Result<std::optional<uint32_t>> chosen_primary(const Config& config,
                                                const std::vector<DeviceReport>& report);
 
+/// The same as BackendSet takes it; what is wrong with TUTTI_PRIMARY goes to the log.
+std::optional<uint32_t> preferred_primary(const Config& config,
+                                          const std::vector<DeviceReport>& report);
+
+/// The place in `list`, which is not empty, of the primary of all its devices.
+size_t primary_among(const std::vector<std::unique_ptr<backends::Backend>>& list,
+                     std::optional<uint32_t> preferred);
+
 /// `list` as the merger sees it; valid as long as the backends.
 std::vector<DeviceFacts> facts_of(std::span<const backends::Backend* const> list);
 std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Backend>>& list);

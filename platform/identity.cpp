@@ -8,8 +8,6 @@
 #include <array>
 #include <utility>
 
-#include "platform/platform_object.h"
-
 namespace tutti::platform {
 namespace {
 
@@ -114,6 +112,11 @@ std::string merged_name(std::span<const DeviceFacts> devices, const DeviceFacts&
       break;
   }
   return devices.size() == 1 ? name + " (Tutti)" : name + " (Tutti: " + listed(devices) + ")";
+}
+
+PlatformNames platform_names(const DeviceFacts& primary, IdentityChoice identity) {
+  if (identity != IdentityChoice::kPrimary) return {};
+  return {primary.traits.platform_name, primary.traits.platform_vendor};
 }
 
 void put_identity(Answers& answers, const Capabilities& caps, const DeviceFacts& primary,

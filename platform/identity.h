@@ -10,12 +10,17 @@
 #include "base/config.h"
 #include "platform/capability_merger.h"
 #include "platform/device_answers.h"
+#include "platform/platform_object.h"
 
 namespace tutti::platform {
 
 /// "NVIDIA H100 (Tutti: NVIDIA H100, cpu)", "NVIDIA H100" or "Tutti (NVIDIA H100, cpu)".
 std::string merged_name(std::span<const DeviceFacts> devices, const DeviceFacts& primary,
                         IdentityChoice identity);
+
+/// "Tutti", or the primary's platform where the identity is the primary's alone: programs that know
+/// vendors by their platform take no other.
+PlatformNames platform_names(const DeviceFacts& primary, IdentityChoice identity);
 
 /// Type, names, vendor and versions.
 void put_identity(Answers& answers, const Capabilities& caps, const DeviceFacts& primary,

@@ -33,9 +33,9 @@ Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& a
     case CL_PLATFORM_NUMERIC_VERSION:
       return answer.value(kPlatformVersion);
     case CL_PLATFORM_NAME:
-      return answer.string(kPlatformName);
+      return answer.string(names_.name);
     case CL_PLATFORM_VENDOR:
-      return answer.string(kPlatformVendor);
+      return answer.string(names_.vendor);
     case CL_PLATFORM_EXTENSIONS: {
       std::string list;
       for (const std::string_view name : kHostExtensions) {

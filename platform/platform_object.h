@@ -4,19 +4,15 @@
 
 #include <CL/cl.h>
 
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
 
 namespace tutti::platform {
-
-class Platform
-    : public device_virtual::Handle<Platform, _cl_platform_id, device_virtual::Kind::kPlatform> {
- public:
-  Status info(cl_platform_info what, const device_virtual::InfoAnswer& answer) const;
-};
 
 /// "3.0", packed.
 inline constexpr cl_version kPlatformVersion = CL_MAKE_VERSION(3, 0, 0);
@@ -29,6 +25,22 @@ inline constexpr std::string_view kHostExtensions[] = {
     "cl_khr_extended_versioning",
     "cl_khr_suggested_local_work_size",
 };
+/// What the platform is called; by default by our own names.
+struct PlatformNames {
+  std::string name{kPlatformName};
+  std::string vendor{kPlatformVendor};
+};
+
+class Platform
+    : public device_virtual::Handle<Platform, _cl_platform_id, device_virtual::Kind::kPlatform> {
+ public:
+  explicit Platform(PlatformNames names) : names_(std::move(names)) {}
+  Status info(cl_platform_info what, const device_virtual::InfoAnswer& answer) const;
+
+ private:
+  const PlatformNames names_;
+};
+
 /// "0.1.0": the version of this driver.
 std::string_view driver_version();
 

@@ -116,7 +116,11 @@ std::string VendorLoader::add_platform(cl_platform_id platform, backends::Device
       reason = traits.error().message;
       continue;
     }
-    if (traits->platform_name == "Tutti") return "this is another copy of Tutti";
+    // Its platform may be called as its primary's (TUTTI_IDENTITY).
+    if (traits->platform_name == kPlatformName ||
+        traits->device_version.find(" Tutti ") != std::string::npos) {
+      return "this is another copy of Tutti";
+    }
     FoundDevice found;
     found.device = {cl, platform, device, traits->device_name, backends::quirks_of(*traits)};
     place.device = i;

@@ -105,7 +105,9 @@ int config(const ConfigOptions& options) {
         "Environment variables, or the same keys in lower case without `TUTTI_` in "
         "`/etc/tutti/tutti.toml` and `~/.config/tutti/tutti.toml` "
         "(`$XDG_CONFIG_HOME/tutti/tutti.toml`); the user's file wins over the system's, the "
-        "environment over both. An unknown option or value is a warning that names the accepted "
+        "environment over both, and over what a program's profile says "
+        "([command.md](command.md)). An unknown option or value is a warning that names the "
+        "accepted "
         "ones, and the default holds. `tutti config` shows the value of each and where it came "
         "from, `tutti config --toml` prints a file with every key.\n\n"
         "| variable | key | default | accepted | meaning |\n|---|---|---|---|---|\n");

@@ -61,6 +61,15 @@ FailedTrials try_all(const std::vector<std::unique_ptr<backends::Backend>>& used
   return failed;
 }
 
+/// The index of the device whose features and limits the virtual device shows; none where no device
+/// is used.
+std::optional<size_t> primary_index(const std::vector<std::unique_ptr<backends::Backend>>& used,
+                                    const Config& config, const std::vector<DeviceReport>& report) {
+  if (used.empty()) return std::nullopt;
+  const auto preferred = platform::preferred_primary(config, report);
+  return used[platform::primary_among(used, preferred)]->traits().index;
+}
+
 /// By the device's index; empty where nothing was measured.
 using Measurements = std::map<size_t, DeviceMeasurement>;
 
@@ -127,7 +136,7 @@ nlohmann::ordered_json link_json(const std::optional<PciLink>& link) {
 
 void print_json(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
                 const Measurements& measurements, const EnergyLines& energy,
-                const FailedTrials& failed) {
+                const FailedTrials& failed, std::optional<size_t> primary) {
   nlohmann::ordered_json output{{"drivers", nlohmann::ordered_json::array()},
                                 {"devices", nlohmann::ordered_json::array()}};
   for (const FoundDriver& driver : drivers) {
@@ -144,6 +153,7 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                                  {"type", platform::device_type_name(device.type)},
                                  {"used", device.used},
                                  {"reason", device.reason},
+                                 {"primary", device.index == primary},
                                  {"compute_units", device.compute_units},
                                  {"memory", device.memory},
                                  {"local_memory", or_null(device.local_memory)},
@@ -189,7 +199,7 @@ std::string properties_text(const DeviceReport& device) {
 
 void print_text(const std::vector<FoundDriver>& drivers, const std::vector<DeviceReport>& devices,
                 const Measurements& measurements, const EnergyLines& energy,
-                const FailedTrials& failed, const Config& config) {
+                const FailedTrials& failed, std::optional<size_t> primary, const Config& config) {
   const auto left_out = [](const std::string& reason) {
     return toned(Tone::kWarning, "left out: ") + printable(reason);
   };
@@ -207,8 +217,10 @@ void print_text(const std::vector<FoundDriver>& drivers, const std::vector<Devic
     text +=
         fmt::format("  {}  {}\n", device.index, toned(Tone::kStrong, printable(device.label())));
     text += properties_text(device);
-    text += fmt::format("     {}\n",
-                        device.used ? toned(Tone::kGood, "used") : left_out(device.reason));
+    text += fmt::format(
+        "     {}{}\n", device.used ? toned(Tone::kGood, "used") : left_out(device.reason),
+        device.index == primary ? ", the primary: the Tutti device shows its features and limits"
+                                : "");
     if (const auto trial = failed.find(device.index); trial != failed.end()) {
       text += fmt::format("     {} {}\n", toned(Tone::kWarning, "does not work now:"),
                           printable(trial->second));
@@ -235,10 +247,11 @@ int devices(const DevicesOptions& options) {
   if (options.measure) measurements = measure_all(loader.devices(), report);
   const EnergyLines energy = energy_lines(backends, config);
   const FailedTrials failed = try_all(backends);
+  const std::optional<size_t> primary = primary_index(backends, config, report);
   if (options.json) {
-    print_json(loader.drivers(), report, measurements, energy, failed);
+    print_json(loader.drivers(), report, measurements, energy, failed, primary);
   } else {
-    print_text(loader.drivers(), report, measurements, energy, failed, config);
+    print_text(loader.drivers(), report, measurements, energy, failed, primary, config);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tutti doctor`: would an application find the Tutti device, and if not, why.
+// `tutti doctor`: would an application find the Tutti device, and if not, why; `tutti doctor
+// PROGRAM`: would that program take it.
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
 #include <sys/utsname.h>
@@ -15,7 +16,10 @@
 #include "kernel_compiler/compiler_client.h"
 #include "platform/composition_devices.h"
 #include "tools/commands.h"
+#include "tools/completion.h"
+#include "tools/device_view.h"
 #include "tools/doctor.h"
+#include "tools/doctor_program.h"
 #include "tools/run_environment.h"
 #include "tools/terminal.h"
 
@@ -101,6 +105,9 @@ std::vector<std::string> unknown_names(const Config& config,
   std::vector<std::string> problems = platform::selection_problems(config);
   if (const auto spec = platform::chosen_balancer(config, devices); !spec) {
     problems.push_back(fmt::format("{} ({})", spec.error().message, config.balancer.origin));
+  }
+  if (const auto primary = platform::chosen_primary(config, devices); !primary) {
+    problems.push_back(fmt::format("{} ({})", primary.error().message, config.primary.origin));
   }
   return problems;
 }
@@ -198,6 +205,17 @@ Diagnosis diagnose() {
   return diagnosis;
 }
 
+nlohmann::ordered_json findings_json(const Findings& findings) {
+  auto output = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    output.push_back({{"severity", name_of(finding.severity)},
+                      {"area", finding.area},
+                      {"text", finding.text},
+                      {"fix", finding.fix}});
+  }
+  return output;
+}
+
 void print_json(const Diagnosis& diagnosis) {
   const auto if_known = [&diagnosis](bool value) {
     return diagnosis.known ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
@@ -206,22 +224,18 @@ void print_json(const Diagnosis& diagnosis) {
                                 {"found", if_known(diagnosis.with_run)},
                                 {"found_without_run", if_known(diagnosis.by_itself)},
                                 {"runs_kernels", if_known(diagnosis.builds)},
-                                {"findings", nlohmann::ordered_json::array()}};
-  for (const Finding& finding : diagnosis.findings) {
-    output["findings"].push_back({{"severity", name_of(finding.severity)},
-                                  {"area", finding.area},
-                                  {"text", finding.text},
-                                  {"fix", finding.fix}});
-  }
+                                {"findings", findings_json(diagnosis.findings)}};
   fmt::print("{}", json_text(output));
 }
 
-void print_text(const Diagnosis& diagnosis) {
+void print_findings(const Findings& findings) {
   constexpr Tone kTones[] = {Tone::kGood, Tone::kFaint, Tone::kWarning, Tone::kBad};
   const size_t columns = output_columns();
   const bool narrow = columns < 60;  // what is found stands below its place
-  const size_t indentation = narrow ? 4 : 24;
-  for (const Finding& finding : diagnosis.findings) {
+  size_t areas = 14;
+  for (const Finding& finding : findings) areas = std::max(areas, finding.area.size());
+  const size_t indentation = narrow ? 4 : areas + 10;
+  for (const Finding& finding : findings) {
     const auto severity = static_cast<size_t>(finding.severity);
     const std::string head =
         padded(toned(kTones[severity], kSeverityNames[severity]), 8) + " " + finding.area;
@@ -235,6 +249,10 @@ void print_text(const Diagnosis& diagnosis) {
     }
     put(text);
   }
+}
+
+void print_text(const Diagnosis& diagnosis) {
+  print_findings(diagnosis.findings);
   const auto count = [&diagnosis](Severity severity) {
     return std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
                          [severity](const Finding& f) { return f.severity == severity; });
@@ -261,13 +279,163 @@ int doctor(bool json) {
   return diagnosis.with_run && diagnosis.builds && sound ? 0 : kFailed;
 }
 
+Finding finding_of(const JudgedCheck& judged, const std::string& program) {
+  // Lists of extensions are too long to be of use.
+  constexpr size_t kLongest = 80;
+  const std::string value =
+      judged.value.size() > kLongest ? std::string() : "'" + judged.value + "' ";
+  const std::string& property = judged.check.property;
+  if (judged.holds && !judged.answered) {
+    return {Severity::kOk, property, "does not apply: the device does not answer", {}};
+  }
+  if (judged.holds) return {Severity::kOk, property, value + wanted(judged.check), {}};
+  return {judged.check.refuses ? Severity::kProblem : Severity::kWarning, property,
+          fmt::format("{}is not as wanted ({}): {} {}; natively the primary is {}", value,
+                      wanted(judged.check), program, judged.check.otherwise,
+                      judged.primary_holds ? "as wanted" : "no better"),
+          judged.fix};
+}
+
+Findings findings_of(const ProgramReport& report) {
+  Findings findings;
+  for (const ProfileSetting& setting : report.settings) {
+    const std::string made = setting.key + "=" + setting.value;
+    findings.push_back({setting.holds.empty() ? Severity::kOk : Severity::kNote,
+                        "settings",
+                        setting.holds.empty()
+                            ? fmt::format("{} gets {} by its profile", report.program, made)
+                            : fmt::format("{} would get {} by its profile; {} holds ({})",
+                                          report.program, made, setting.holds, setting.origin),
+                        {}});
+  }
+  for (const JudgedCheck& judged : report.checks) {
+    findings.push_back(finding_of(judged, report.program));
+  }
+  return findings;
+}
+
+void print_program_json(const ProgramReport& report, const std::string& primary) {
+  nlohmann::ordered_json output{
+      {"program", report.program},
+      {"known", report.known},
+      {"accepted",
+       report.known ? nlohmann::ordered_json(report.accepted()) : nlohmann::ordered_json(nullptr)},
+      {"primary", primary},
+      {"settings", nlohmann::ordered_json::array()},
+      {"checks", nlohmann::ordered_json::array()},
+      {"properties", nlohmann::ordered_json::array()}};
+  for (const ProfileSetting& setting : report.settings) {
+    output["settings"].push_back({{"key", setting.key},
+                                  {"value", setting.value},
+                                  {"holds", setting.holds.empty() ? setting.value : setting.holds},
+                                  {"origin", setting.origin}});
+  }
+  for (const JudgedCheck& judged : report.checks) {
+    output["checks"].push_back({{"property", judged.check.property},
+                                {"wanted", wanted(judged.check)},
+                                {"value", judged.value},
+                                {"holds", judged.holds},
+                                {"primary_value", judged.primary_value},
+                                {"primary_holds", judged.primary_holds},
+                                {"refuses", judged.check.refuses},
+                                {"otherwise", judged.check.otherwise},
+                                {"fix", judged.fix},
+                                {"source", judged.check.source}});
+  }
+  for (const PropertyPair& pair : report.properties) {
+    output["properties"].push_back({{"property", pair.property},
+                                    {"value", pair.value},
+                                    {"primary_value", pair.primary_value}});
+  }
+  fmt::print("{}", json_text(output));
+}
+
+void print_unknown_program(const ProgramReport& report, const std::vector<Profile>& profiles,
+                           const std::string& primary) {
+  std::string known;
+  for (const Profile& profile : profiles) {
+    known += (known.empty() ? "" : ", ") + profile.program;
+  }
+  say("It is not known what {} checks; there are profiles of {}.\n", report.program,
+      known.empty() ? "no program" : known);
+  say("What programs commonly check, of the Tutti device (natively {}, where that differs):\n",
+      primary);
+  const size_t columns = output_columns();
+  for (const PropertyPair& pair : report.properties) {
+    const std::string head = "  " + padded(pair.property, 26);
+    const std::string text = pair.value == pair.primary_value
+                                 ? pair.value
+                                 : fmt::format("{}  (natively {})", pair.value, pair.primary_value);
+    put(paragraph(head, text, head.size(), columns, LongWords::kBreak));
+  }
+}
+
+void print_program(const ProgramReport& report, const std::string& primary) {
+  print_findings(findings_of(report));
+  const auto worse = std::count_if(
+      report.checks.begin(), report.checks.end(),
+      [](const JudgedCheck& judged) { return !judged.holds && !judged.check.refuses; });
+  say("\n{} {} the Tutti device, whose primary is {}{}.\n", report.program,
+      report.accepted() ? "takes" : "does not take", primary,
+      report.accepted() && worse != 0 ? ", but not at its best" : "");
+}
+
+/// 0 when the program takes the Tutti device, or nothing is known of it; else 1.
+int doctor_program(const std::string& named, bool json) {
+  static_cast<void>(show_tutti_alone());  // as `tutti run` would have it
+  static_cast<void>(process_config());    // its warnings
+  const auto profiles = read_profiles(profiles_file());
+  if (!profiles) {
+    complain("doctor", profiles.error().message);
+    return kFailed;
+  }
+  const Profile* profile = profile_named(*profiles, named);
+  ConfigSources sources = ConfigSources::of_process();
+  if (profile && !profile->executables.empty()) sources.program = {profile->executables[0], {}};
+  if (profile && !profile->libraries.empty()) sources.program = {{}, profile->libraries};
+  static const Config config = load_config(sources).config;
+  std::vector<platform::DeviceReport> devices;
+  // Kept until the process ends, as the driver does.
+  static auto backends = platform::choose_devices(config, devices);
+  if (backends.empty()) {
+    complain("doctor", "no device takes part; tutti doctor says why");
+    return kFailed;
+  }
+  const std::vector<platform::DeviceFacts> facts = platform::facts_of(backends);
+  const size_t primary =
+      platform::primary_among(backends, platform::preferred_primary(config, devices));
+  const ProgramReport report = judge_program(named, profile, {facts, primary, config});
+  const std::string& name = facts[primary].traits.device_name;
+  if (json) {
+    print_program_json(report, name);
+  } else if (report.known) {
+    print_program(report, name);
+  } else {
+    print_unknown_program(report, *profiles, name);
+  }
+  return report.accepted() ? 0 : kFailed;
+}
+
+struct DoctorOptions {
+  bool json = false;
+  std::string program;
+};
+
 CommandLine add_doctor(CLI::App& command) {
-  const auto json = std::make_shared<bool>(false);
-  command.add_flag("--json", *json, "As JSON");
+  const auto options = std::make_shared<DoctorOptions>();
+  command.add_flag("--json", options->json, "As JSON");
+  command
+      .add_option("PROGRAM", options->program,
+                  "Whether this program, by its name or executable, would take the Tutti device")
+      ->check(completes(Completion::kProgram));
   command.footer(
       "Exit code: 0 when an application finds the Tutti device and can run kernels on it, and\n"
-      "there is no other problem; else 1.");
-  return {[json] { return doctor(*json); }};
+      "there is no other problem; else 1. With a program: 0 when it takes the Tutti device, or\n"
+      "nothing is known of it; else 1.");
+  return {[options] {
+    return options->program.empty() ? doctor(options->json)
+                                    : doctor_program(options->program, options->json);
+  }};
 }
 
 }  // namespace

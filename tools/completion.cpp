@@ -114,6 +114,8 @@ Completions values_at(const CLI::Option& option, const std::string& before,
     made.candidates = record_candidates(begun);
   } else if (is_completed_by(option, Completion::kKernel)) {
     made.candidates = kernel_candidates(words);
+  } else if (is_completed_by(option, Completion::kProgram)) {
+    made.candidates = program_candidates();
   } else if (is_completed_by(option, Completion::kDevices) || variable == "TUTTI_DEVICES") {
     // A list; a minus sign leaves devices out.
     const size_t item = begun.find_last_of(',') + 1;

@@ -10,7 +10,7 @@
 namespace tutti::tools {
 
 /// What an option's value or an argument is, where no list of values tells.
-enum class Completion { kDevices, kKernel, kRecord, kApplication };
+enum class Completion { kDevices, kKernel, kRecord, kApplication, kProgram };
 
 /// Marks an option or argument: `->check(completes(Completion::kRecord))`. It accepts everything.
 /// Nothing need be marked that has CLI::IsMember, CLI::ExistingFile and the like, or whose
@@ -55,6 +55,8 @@ int print_completions(const CLI::App& app, std::vector<std::string> words);
 std::vector<Candidate> device_candidates();
 /// Of the files of OpenCL C among the words.
 std::vector<Candidate> kernel_candidates(const std::vector<std::string>& words);
+/// Programs that have a profile.
+std::vector<Candidate> program_candidates();
 /// Records beside the begun path; where there is none, the folders that may hold some.
 std::vector<Candidate> record_candidates(const std::string& begun);
 /// Names of kernels in a source, in their order.

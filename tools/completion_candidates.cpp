@@ -149,6 +149,16 @@ std::vector<std::string> tokens_of(const std::string& text) {
 
 }  // namespace
 
+std::vector<Candidate> program_candidates() {
+  std::vector<Candidate> candidates;
+  const auto profiles = read_profiles(profiles_file());
+  if (!profiles) return candidates;
+  for (const Profile& profile : *profiles) {
+    candidates.push_back({profile.program, "What it checks of a device"});
+  }
+  return candidates;
+}
+
 std::vector<Candidate> device_candidates() {
   const std::string kept = kept_devices();
   std::string text = asked_devices(kept);

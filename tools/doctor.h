@@ -32,8 +32,12 @@ using Findings = std::vector<Finding>;
 
 /// What the machine's ICD loader shows an application.
 struct LoaderView {
-  std::string path, name, version, vendor;                                  // of the loader
-  std::vector<std::pair<std::string, std::vector<std::string>>> platforms;  // and their devices
+  struct Platform {
+    std::string name, version;
+    std::vector<std::string> devices;
+  };
+  std::string path, name, version, vendor;  // of the loader
+  std::vector<Platform> platforms;
   std::string error;  // why there is no loader, or how it ended; else empty
   bool asked = true;  // false: tutti-probe, which asks, cannot be started
 

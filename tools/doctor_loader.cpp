@@ -42,7 +42,8 @@ std::string loader_text(const LoaderView& view) {
 
 bool LoaderView::shows_tutti() const {
   return std::any_of(platforms.begin(), platforms.end(), [](const auto& platform) {
-    return platform.first == "Tutti" && !platform.second.empty();
+    // Its name may be that of the primary's platform (TUTTI_IDENTITY).
+    return platform.version.find(" Tutti ") != std::string::npos && !platform.devices.empty();
   });
 }
 
@@ -66,9 +67,9 @@ LoaderView ask_loader(const std::string& probe_program) {
       view.version = fields[3];
       view.vendor = fields[4];
     }
-    if (fields[0] == "platform") view.platforms.push_back({fields[1], {}});
+    if (fields[0] == "platform") view.platforms.push_back({fields[1], fields[2], {}});
     if (fields[0] == "device" && !view.platforms.empty()) {
-      view.platforms.back().second.push_back(fields[1]);
+      view.platforms.back().devices.push_back(fields[1]);
     }
   }
   if (view.error.empty() && !outcome.verdict.safe) view.error = outcome.verdict.reason;
@@ -146,9 +147,9 @@ void check_loader(const LoaderView& as_is, Findings& findings) {
     return;
   }
   std::string shown;
-  for (const auto& [name, devices] : as_is.platforms) {
-    shown += fmt::format("{}{} ({} device{})", shown.empty() ? "" : ", ", name, devices.size(),
-                         devices.size() == 1 ? "" : "s");
+  for (const LoaderView::Platform& platform : as_is.platforms) {
+    shown += fmt::format("{}{} ({} device{})", shown.empty() ? "" : ", ", platform.name,
+                         platform.devices.size(), platform.devices.size() == 1 ? "" : "s");
   }
   findings.push_back({Severity::kOk,
                       "loader",

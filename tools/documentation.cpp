@@ -23,6 +23,7 @@ constexpr Example kExamples[] = {
     {"tutti devices", "The devices of this machine, those left out and why."},
     {"tutti devices --measure", "And how fast they are."},
     {"tutti doctor", "What is wrong or missing, and what helps."},
+    {"tutti doctor hashcat", "Whether hashcat would take the Tutti device, and if not, why."},
     {"tutti explain kernel.cl", "Which kernels of a file are split, and why the others are not."},
     {"tutti explain kernel.cl --kernel blur --global 4096,4096 -DTILE=16",
      "One kernel, at one size, compiled with an option."},

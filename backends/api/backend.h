@@ -26,6 +26,7 @@ namespace tutti::backends {
 struct DeviceTraits {
   uint32_t index = 0;  // in the list of all devices, as `tutti devices` numbers them
   std::string platform_name;
+  std::string platform_vendor;
   std::string device_name;
   std::string vendor;
   std::string driver_version;
@@ -293,8 +294,19 @@ struct ObjectResult {
   std::string log;
 };
 
+/// How the application would have a queue's commands treated, in the words of
+/// cl_khr_priority_hints and cl_khr_throttle_hints; 0: it does not say. Devices without the
+/// extension are not told.
+struct QueueHints {
+  cl_uint priority = 0;  // CL_QUEUE_PRIORITY_HIGH_KHR …
+  cl_uint throttle = 0;  // CL_QUEUE_THROTTLE_HIGH_KHR …
+};
+inline constexpr std::string_view kPriorityHints = "cl_khr_priority_hints";
+inline constexpr std::string_view kThrottleHints = "cl_khr_throttle_hints";
+
 struct QueueOptions {
   bool profiling = false;
+  QueueHints hints{};
 };
 
 /// Bytes that a device's queues were told to move so far.

@@ -219,6 +219,16 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
                 "clGetPlatformInfo(CL_PLATFORM_NAME): " + cl_error_name(name.error().code));
   }
   traits.platform_name = text_of(*name);
+  const auto vendor =
+      query_bytes("clGetPlatformInfo", [&](size_t size, void* value, size_t* size_ret) {
+        return cl.clGetPlatformInfo(platform, CL_PLATFORM_VENDOR, size, value, size_ret);
+      });
+  if (vendor) {
+    traits.platform_vendor = text_of(*vendor);
+  } else {
+    note_vendor_error(traits.platform_name, "clGetPlatformInfo(CL_PLATFORM_VENDOR)",
+                      vendor.error().code);
+  }
   DeviceQuery query(cl, device);
   traits.device_name = query.text(CL_DEVICE_NAME);
   traits.vendor = query.text(CL_DEVICE_VENDOR);

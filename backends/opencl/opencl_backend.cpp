@@ -120,7 +120,10 @@ Result<std::unique_ptr<OpenClQueue>> OpenClBackend::make_queue(QueueOptions opti
   TUTTI_ASSIGN(const ContextPtr made, context());
   cl_command_queue_properties properties = 0;
   if (options.profiling) properties |= CL_QUEUE_PROFILING_ENABLE;
-  auto queue = create_vendor_queue(*device_.cl, made->get(), device_.device, properties);
+  QueueHints hints;
+  if (has_feature(traits_, kPriorityHints)) hints.priority = options.hints.priority;
+  if (has_feature(traits_, kThrottleHints)) hints.throttle = options.hints.throttle;
+  auto queue = create_vendor_queue(*device_.cl, made->get(), device_.device, properties, hints);
   if (!queue) return device_.failure(queue.error().message.c_str(), queue.error().code);
   return std::make_unique<OpenClQueue>(
       device_, OwnedQueue(*queue, device_.cl->clReleaseCommandQueue), made->generation, traffic_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/opencl_objects.h"
 
+#include <CL/cl_ext.h>
+
 #include <cstring>
 
 #include "base/calling_threads.h"
@@ -26,17 +28,22 @@ tl::unexpected<Error> VendorDevice::gone(const char* call) const {
 
 Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_context context,
                                              cl_device_id device,
-                                             cl_command_queue_properties properties) {
+                                             cl_command_queue_properties properties,
+                                             const QueueHints& hints) {
   cl_int code = CL_SUCCESS;
   cl_command_queue queue = nullptr;
   const ApplicationSignals signals;  // Rusticl's queues have threads
   const char* call = "clCreateCommandQueue";
-  if (cl.clCreateCommandQueue) {
+  const bool hinted = hints.priority != 0 || hints.throttle != 0;
+  if (cl.clCreateCommandQueue && !(hinted && cl.clCreateCommandQueueWithProperties)) {
     queue = cl.clCreateCommandQueue(context, device, properties, &code);
   } else {
     call = "clCreateCommandQueueWithProperties";
-    const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
-    queue = cl.clCreateCommandQueueWithProperties(context, device, list, &code);
+    std::vector<cl_queue_properties> list{CL_QUEUE_PROPERTIES, properties};
+    if (hints.priority != 0) list.insert(list.end(), {CL_QUEUE_PRIORITY_KHR, hints.priority});
+    if (hints.throttle != 0) list.insert(list.end(), {CL_QUEUE_THROTTLE_KHR, hints.throttle});
+    list.push_back(0);
+    queue = cl.clCreateCommandQueueWithProperties(context, device, list.data(), &code);
   }
   if (code != CL_SUCCESS || !queue) return fail(code ? code : CL_OUT_OF_RESOURCES, call);
   return queue;

@@ -177,7 +177,8 @@ Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context c
                                          const SamplerState& state);
 Result<cl_command_queue> create_vendor_queue(const VendorFunctions& cl, cl_context context,
                                              cl_device_id device,
-                                             cl_command_queue_properties properties);
+                                             cl_command_queue_properties properties,
+                                             const QueueHints& hints = {});
 
 /// A vendor's in-order queue and how far it is known to have come. Shared by the queue and its
 /// completions, which may outlive it.

@@ -13,7 +13,7 @@ namespace {
 
 cl_command_queue make_queue(validate::CreateQueue call) {
   return (new device_virtual::CommandQueue(*call.context, *call.device, call.properties,
-                                           std::move(call.property_list)))
+                                           std::move(call.property_list), call.hints))
       ->handle();
 }
 

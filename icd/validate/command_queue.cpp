@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "icd/validate/command_queue.h"
 
+#include <CL/cl_ext.h>
+
 namespace tutti::icd::validate {
 namespace {
 
@@ -20,6 +22,15 @@ Result<CreateQueue> context_with_device(cl_context context_handle, cl_device_id 
   return call;
 }
 
+/// One of …_HIGH_KHR, …_MED_KHR and …_LOW_KHR, which are the same of both kinds of hints.
+bool is_hint(cl_queue_properties value) {
+  static_assert(CL_QUEUE_PRIORITY_HIGH_KHR == CL_QUEUE_THROTTLE_HIGH_KHR &&
+                CL_QUEUE_PRIORITY_MED_KHR == CL_QUEUE_THROTTLE_MED_KHR &&
+                CL_QUEUE_PRIORITY_LOW_KHR == CL_QUEUE_THROTTLE_LOW_KHR);
+  return value == CL_QUEUE_PRIORITY_HIGH_KHR || value == CL_QUEUE_PRIORITY_MED_KHR ||
+         value == CL_QUEUE_PRIORITY_LOW_KHR;
+}
+
 }  // namespace
 
 Result<CreateQueue> create_queue(cl_context context, cl_device_id device,
@@ -35,6 +46,7 @@ Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_i
                                                  const cl_queue_properties* properties) {
   TUTTI_ASSIGN(CreateQueue call, context_with_device(context, device));
   if (properties == nullptr) return call;
+  const device_virtual::Capabilities& caps = call.device->capabilities();
   bool sized = false;
   for (const cl_queue_properties* at = properties; *at != 0; at += 2) {
     // "CL_INVALID_VALUE if values specified in properties are not valid."
@@ -45,6 +57,11 @@ Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_i
       }
     } else if (at[0] == CL_QUEUE_SIZE) {
       sized = true;
+    } else if ((at[0] == CL_QUEUE_PRIORITY_KHR && caps.priority_hints) ||
+               (at[0] == CL_QUEUE_THROTTLE_KHR && caps.throttle_hints)) {
+      if (!is_hint(at[1])) return fail(CL_INVALID_VALUE, "there is no such hint");
+      (at[0] == CL_QUEUE_PRIORITY_KHR ? call.hints.priority : call.hints.throttle) =
+          static_cast<cl_uint>(at[1]);
     } else {
       return fail(CL_INVALID_VALUE, "unknown name in the list of queue properties");
     }
@@ -60,7 +77,7 @@ Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_i
     return fail(CL_INVALID_VALUE, "these queue properties do not go together");
   }
   // "CL_INVALID_QUEUE_PROPERTIES if values specified in properties are valid but are not supported
-  // by the device."
+  // by the device"; with hints, "and the queue is a CL_QUEUE_ON_DEVICE".
   if (on_device) return fail(CL_INVALID_QUEUE_PROPERTIES, "no on-device queues");
   return call;
 }

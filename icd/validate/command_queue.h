@@ -11,6 +11,7 @@ struct CreateQueue {
   device_virtual::Device* device = nullptr;
   cl_command_queue_properties properties = 0;
   std::vector<cl_queue_properties> property_list;  // with the closing 0; empty if NULL
+  backends::QueueHints hints;
 };
 Result<CreateQueue> create_queue(cl_context context, cl_device_id device,
                                  cl_command_queue_properties properties);

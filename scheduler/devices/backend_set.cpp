@@ -23,6 +23,17 @@ std::string identity_of(const backends::DeviceTraits& traits) {
 
 }  // namespace
 
+size_t primary_of(std::span<const backends::DeviceTraits* const> devices,
+                  std::optional<uint32_t> preferred) {
+  size_t best = 0;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    // A part of a device is the device for this.
+    if (preferred && devices[i]->index == *preferred) return i;
+    if (devices[i]->nominal_gflops > devices[best]->nominal_gflops) best = i;
+  }
+  return best;
+}
+
 BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
                        uint64_t memory_limit, std::optional<uint32_t> preferred)
     : real_count_(static_cast<uint32_t>(std::min<size_t>(backends.size(), kMostBackends))),
@@ -44,14 +55,15 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
 }
 
 uint32_t BackendSet::primary(BackendMask backends) const {
-  auto best = static_cast<uint32_t>(std::countr_zero(backends));
+  std::array<const backends::DeviceTraits*, kMostBackends> devices;
+  std::array<uint32_t, kMostBackends> indices;
+  size_t count = 0;
   for (BackendMask rest = backends; rest != 0; rest &= rest - 1) {
-    const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-    // A part of a device is the device for this.
-    if (preferred_ && traits(i).index == *preferred_) return i;
-    if (traits(i).nominal_gflops > traits(best).nominal_gflops) best = i;
+    indices[count] = static_cast<uint32_t>(std::countr_zero(rest));
+    devices[count] = &traits(indices[count]);
+    ++count;
   }
-  return best;
+  return indices[primary_of(std::span(devices).first(count), preferred_)];
 }
 
 Result<std::vector<cl_image_format>> BackendSet::image_formats(uint32_t backend,

@@ -30,6 +30,12 @@ namespace tutti::scheduler {
 
 enum class TransferKind : uint8_t;
 
+/// Of some devices, not none, the one whose features and limits a device with these behind it
+/// shows: the one with the preferred index (DeviceTraits), else the fastest by nominal speed. An
+/// index into `devices`.
+size_t primary_of(std::span<const backends::DeviceTraits* const> devices,
+                  std::optional<uint32_t> preferred);
+
 class BackendSet {
  public:
   /// Of more than kMostBackends devices the first ones take part. `memory_limit`: bytes that are
@@ -44,8 +50,7 @@ class BackendSet {
   /// Of the real devices: the first of them.
   uint32_t real_count() const { return real_count_; }
   BackendMask real_devices() const { return backend_bit(real_count_) - 1; }
-  /// Of some backends, not none, the one whose features and limits a device with these behind it
-  /// shows: the preferred one, else the fastest by nominal speed.
+  /// primary_of() of some backends, not none.
   uint32_t primary(BackendMask backends) const;
   backends::Backend& at(uint32_t index) { return *backends_[index]; }
   const backends::DeviceTraits& traits(uint32_t index) const { return backends_[index]->traits(); }

@@ -7,7 +7,8 @@ Result<backends::Queue*> DeviceQueues::queue_of(uint32_t backend, size_t index) 
   Lane& lane = devices_[backend][index];
   if (auto* queue = lane.queue.load(std::memory_order_acquire)) return queue;
   // With no lock held: of two threads that need it first, one makes it in vain.
-  TUTTI_ASSIGN(auto made, backends_.at(backend).create_queue({.profiling = index != kPlain}));
+  TUTTI_ASSIGN(auto made,
+               backends_.at(backend).create_queue({.profiling = index != kPlain, .hints = hints_}));
   MutexLock lock(mutex_);
   if (!lane.made) {
     lane.made = std::move(made);

@@ -20,8 +20,11 @@ namespace tutti::scheduler {
 class DeviceQueues {
  public:
   /// `all_times`: the application wants the times of all.
-  DeviceQueues(BackendSet& backends, bool all_times)
-      : backends_(backends), all_times_(all_times), devices_(backends.real_count()) {}
+  DeviceQueues(BackendSet& backends, bool all_times, const backends::QueueHints& hints)
+      : backends_(backends),
+        all_times_(all_times),
+        hints_(hints),
+        devices_(backends.real_count()) {}
 
   /// The queue on the device; `measured`: one that measures times.
   Result<backends::Queue*> queue(uint32_t backend, bool measured) {
@@ -71,6 +74,7 @@ class DeviceQueues {
 
   BackendSet& backends_;
   const bool all_times_;
+  const backends::QueueHints hints_;
   Mutex mutex_;
   PerBackend<Lanes> devices_;
 };

@@ -17,12 +17,13 @@ struct StreamOptions {
   bool out_of_order = false;
   bool profiling = false;
   BackendMask backends = 0;  // where its kernels may run; 0: the real devices
+  backends::QueueHints hints{};
 };
 
 class Stream final : public RefCounted {
  public:
   Stream(BackendSet& backends, StreamOptions options)
-      : queues(backends, options.profiling), options_(options) {
+      : queues(backends, options.profiling, options.hints), options_(options) {
     if (options_.backends == 0) options_.backends = backends.real_devices();
   }
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <CL/cl_ext.h>
+
+#include <utility>
+
 #include "fixtures.h"
 
 namespace tutti::api_tests {
@@ -89,6 +93,34 @@ TEST_F(ClCreateCommandQueueWithProperties, RejectsUnknownName) {
   // "CL_INVALID_VALUE if values specified in properties are not valid."
   const cl_queue_properties unknown[] = {0x7777, 1, 0};
   EXPECT_CL(CL_INVALID_VALUE, create_with(context_, device_, unknown));
+}
+
+TEST_F(ClCreateCommandQueueWithProperties, HintsWhereTheDeviceHasThem) {
+  const std::string extensions = string_of(query_of(device_, CL_DEVICE_EXTENSIONS));
+  for (const auto& [extension, name] :
+       {std::pair{"cl_khr_priority_hints", cl_queue_properties{CL_QUEUE_PRIORITY_KHR}},
+        std::pair{"cl_khr_throttle_hints", cl_queue_properties{CL_QUEUE_THROTTLE_KHR}}}) {
+    const bool offered = extensions.find(extension) != std::string::npos;
+    for (const cl_queue_properties value : {1, 2, 4}) {
+      const cl_queue_properties hint[] = {name, value, 0};
+      EXPECT_CL(offered ? CL_SUCCESS : CL_INVALID_VALUE, create_with(context_, device_, hint));
+    }
+    for (const cl_queue_properties value : {0, 3, 8}) {
+      const cl_queue_properties none[] = {name, value, 0};
+      EXPECT_CL(CL_INVALID_VALUE, create_with(context_, device_, none));
+    }
+    if (!offered) continue;
+    const std::vector<cl_queue_properties> list = {CL_QUEUE_PROPERTIES, 0, name, 4, 0};
+    cl_int code = CL_SUCCESS;
+    const Queue queue(clCreateCommandQueueWithProperties(context_, device_, list.data(), &code));
+    ASSERT_SUCCESS(code);
+    EXPECT_EQ(array_of<cl_queue_properties>(query_of(queue, CL_QUEUE_PROPERTIES_ARRAY)), list);
+    // "CL_INVALID_QUEUE_PROPERTIES if [...] the queue is a CL_QUEUE_ON_DEVICE."
+    const cl_queue_properties on_device[] = {
+        CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, name, 1,
+        0};
+    EXPECT_CL(CL_INVALID_QUEUE_PROPERTIES, create_with(context_, device_, on_device));
+  }
 }
 
 TEST_F(ClCreateCommandQueueWithProperties, RejectsUnknownBits) {

@@ -72,6 +72,7 @@ CASES = (
     ("tutti explain kernels.cl --kernel ", "blur", "sharpen_not"),
     ("tutti explain ker", "kernels.cl", "taken"),
     ("tutti replay ", "taken", "empty"),
+    ("tutti doctor ", "OpenMM", "kernels.cl"),
     ("tutti record show ta", "taken", "empty"),
     ("tutti run -- cat ker", "kernels.cl", "--balancer"),
     ("tutti run --summary tutti explain kernels.cl --ker", "--kernel", "--summary"),

@@ -31,9 +31,11 @@ def programs():
 def main():
     with tempfile.TemporaryDirectory() as home:
         # Its settings, and what it remembers of devices, stand in its home. It passes over CPU
-        # devices and, since version 5, over platforms that the settings do not name.
+        # devices and, since version 5, over platforms that the settings do not name: Tutti's, which
+        # its profile would give the primary's name.
         environment = {"HOME": home, "XDG_CACHE_HOME": home + "/cache",
-                       "XDG_CONFIG_HOME": home + "/config", "TUTTI_DEVICE_TYPE": "gpu"}
+                       "XDG_CONFIG_HOME": home + "/config", "TUTTI_DEVICE_TYPE": "gpu",
+                       "TUTTI_IDENTITY": "auto"}
         settings = Path(home, "config", "darktable", "darktablerc")
         settings.parent.mkdir(parents=True)
         settings.write_text("clplatform_tutti=TRUE\n")

@@ -21,7 +21,7 @@ FILES = ("bin/tutti", "bin/tutti-bench", "lib/tutti/libtutti.so",
          "share/man/man1/tutti-bench.1.gz", "share/man/man1/tutti-run.1.gz",
          "share/doc/tutti/README.md", "share/doc/tutti/CHANGELOG.md",
          "share/doc/tutti/docs/options.md", "share/doc/tutti/docs/design/splitting.md",
-         "share/tutti/vendors/tutti.icd",
+         "share/tutti/vendors/tutti.icd", "share/tutti/profiles.toml",
          "share/zsh/vendor-completions/_tutti")
 
 

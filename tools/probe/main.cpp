@@ -6,7 +6,8 @@
 //
 // tutti-probe --loader SECONDS: asks the ICD loader, as an application would, and writes what it
 // shows before the verdict, a line each, fields separated by tabs (tools/doctor_loader.cpp reads
-// them): "loader PATH NAME VERSION VENDOR", "platform NAME", "device NAME", or "error TEXT".
+// them): "loader PATH NAME VERSION VENDOR", "platform NAME VERSION", "device NAME", or "error
+// TEXT".
 //
 // tutti-probe --kernel SECONDS: builds and runs a kernel on the Tutti device that the ICD loader
 // shows, as an application would. Writes "kernel" when its result is right, else "error CALL CODE
@@ -162,9 +163,12 @@ void query_loader() {
   std::vector<cl_platform_id> platforms(count);
   if (get_platforms(count, platforms.data(), nullptr) != CL_SUCCESS) return;
   for (const cl_platform_id platform : platforms) {
-    tell({"platform", text_of([&](size_t size, void* value, size_t* size_ret) {
-            return platform_info(platform, CL_PLATFORM_NAME, size, value, size_ret);
-          })});
+    const auto text = [&](cl_platform_info what) {
+      return text_of([&](size_t size, void* value, size_t* size_ret) {
+        return platform_info(platform, what, size, value, size_ret);
+      });
+    };
+    tell({"platform", text(CL_PLATFORM_NAME), text(CL_PLATFORM_VERSION)});
     if (get_devices(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0) {
       continue;
     }
@@ -180,7 +184,7 @@ void query_loader() {
   }
 }
 
-/// The first device of the platform "Tutti"; null: there is none.
+/// The first device of Tutti's platform; null: there is none.
 cl_device_id tutti_device(const Loader& function) {
   decltype(cl_icd_dispatch::clGetPlatformIDs) get_platforms = nullptr;
   decltype(cl_icd_dispatch::clGetPlatformInfo) platform_info = nullptr;
@@ -196,11 +200,12 @@ cl_device_id tutti_device(const Loader& function) {
     return nullptr;
   }
   for (size_t i = 0; i < std::min<size_t>(count, platforms.size()); ++i) {
-    const std::string name = text_of([&](size_t size, void* value, size_t* size_ret) {
-      return platform_info(platforms[i], CL_PLATFORM_NAME, size, value, size_ret);
+    // Its name may be that of the primary's platform (TUTTI_IDENTITY).
+    const std::string version = text_of([&](size_t size, void* value, size_t* size_ret) {
+      return platform_info(platforms[i], CL_PLATFORM_VERSION, size, value, size_ret);
     });
     cl_device_id device = nullptr;
-    if (name == "Tutti" &&
+    if (version.find(" Tutti ") != std::string::npos &&
         get_devices(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, nullptr) == CL_SUCCESS) {
       return device;
     }

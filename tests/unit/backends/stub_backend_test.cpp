@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backend on the stub vendor: which vendor calls it makes, and what becomes of their errors.
+#include <CL/cl_ext.h>
 #include <gmock/gmock.h>
 
 #include "backends/opencl/opencl_backend.h"
@@ -43,6 +44,23 @@ TEST_F(StubBackendTest, DriversWithoutALinkerSaySo) {
   EXPECT_FALSE(result.object);
   EXPECT_EQ(result.code, CL_COMPILER_NOT_AVAILABLE);
   EXPECT_THAT(result.log, HasSubstr("clCompileProgram"));
+}
+
+TEST_F(StubBackendTest, QueuesAreToldTheHintsThatTheirVendorKnows) {
+  const QueueOptions options{.profiling = false,
+                             .hints = {CL_QUEUE_PRIORITY_LOW_KHR, CL_QUEUE_THROTTLE_HIGH_KHR}};
+  const auto device = backend("extension:cl_khr_priority_hints");
+  ASSERT_TRUE(device->create_queue(options));
+  EXPECT_EQ(calls("hint:4"), 1u);
+  EXPECT_EQ(calls("hint:1"), 0u);
+  ASSERT_TRUE(device->create_queue({}));
+  EXPECT_EQ(calls("clCreateCommandQueueWithProperties"), 1u);
+  script("extension:cl_khr_throttle_hints");
+  ASSERT_TRUE(backend("extension:cl_khr_throttle_hints")->create_queue(options));
+  EXPECT_EQ(calls("hint:1"), 1u);
+  script("");
+  ASSERT_TRUE(backend()->create_queue(options));
+  EXPECT_EQ(calls("clCreateCommandQueueWithProperties"), 2u);
 }
 
 TEST_F(StubBackendTest, APciAddressOfZerosIsNone) {

@@ -166,6 +166,7 @@ cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id, cl_platform_info what, size
     case CL_PLATFORM_PROFILE:
       return give(std::string("FULL_PROFILE"), size, out, size_ret);
     case CL_PLATFORM_VENDOR:
+      return give(option("platform-vendor", "STUB"), size, out, size_ret);
     case CL_PLATFORM_ICD_SUFFIX_KHR:
       return give(std::string("STUB"), size, out, size_ret);
     default:
@@ -206,8 +207,9 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
     case CL_DEVICE_NAME:
       return give(option("device", "stub-device"), size, out, size_ret);
     case CL_DEVICE_VENDOR:
+      return give(option("vendor", "stub"), size, out, size_ret);
     case CL_DEVICE_EXTENSIONS:
-      return give(std::string("stub"), size, out, size_ret);
+      return give(option("extension", "stub"), size, out, size_ret);
     case CL_DRIVER_VERSION:
       return give(option("driver", "stub"), size, out, size_ret);
     case CL_DEVICE_EXECUTION_CAPABILITIES:
@@ -281,6 +283,8 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context conte
   cl_command_queue_properties properties = 0;
   for (; list && list[0]; list += 2) {
     if (list[0] == CL_QUEUE_PROPERTIES) properties = list[1];
+    // A hint is counted as a call.
+    if (list[0] != CL_QUEUE_PROPERTIES) enter(("hint:" + std::to_string(list[1])).c_str());
   }
   return stub::clCreateCommandQueue(context, device, properties, errcode);
 }
@@ -546,21 +550,16 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 
 // clang-format off
 #define STUB_FUNCTIONS(X)                                                                         \
-  X(clGetPlatformInfo)                                                                            \
-  X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext)                     \
-      X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) X(clReleaseCommandQueue)      \
-          X(clCreateBuffer) X(clCreateSubBuffer) X(clReleaseMemObject)                            \
-              X(clCreateProgramWithSource) X(clBuildProgram) X(clReleaseProgram)                  \
-                  X(clGetProgramBuildInfo) X(clGetProgramInfo) X(clCreateKernel)                  \
-                      X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelInfo)                     \
-                          X(clGetKernelWorkGroupInfo) X(clWaitForEvents) X(clGetEventInfo)        \
-                              X(clReleaseEvent) X(clGetEventProfilingInfo) X(clFlush) X(clFinish) \
-                                  X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)                  \
-                                      X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)               \
-                                          X(clEnqueueNDRangeKernel) X(clEnqueueMapBuffer)         \
-                                              X(clEnqueueUnmapMemObject)                          \
-                                                  X(clEnqueueMarkerWithWaitList)                  \
-                                                      X(clEnqueueNativeKernel)
+  X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext)                    \
+  X(clReleaseContext) X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties)               \
+  X(clReleaseCommandQueue) X(clCreateBuffer) X(clCreateSubBuffer) X(clReleaseMemObject)           \
+  X(clCreateProgramWithSource) X(clBuildProgram) X(clReleaseProgram) X(clGetProgramBuildInfo)     \
+  X(clGetProgramInfo) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelInfo)   \
+  X(clGetKernelWorkGroupInfo) X(clWaitForEvents) X(clGetEventInfo) X(clReleaseEvent)              \
+  X(clGetEventProfilingInfo) X(clFlush) X(clFinish) X(clEnqueueReadBuffer)                        \
+  X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)                           \
+  X(clEnqueueNDRangeKernel) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject)                      \
+  X(clEnqueueMarkerWithWaitList) X(clEnqueueNativeKernel)
 // clang-format on
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint entries, cl_platform_id* platforms,

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "platform/identity.h"
+
 namespace tutti::platform {
 namespace {
 
@@ -208,6 +210,30 @@ TEST(CapabilityMerger, NameCountsEqualDevices) {
   EXPECT_EQ(name({cpu(), cpu(), gpu()}, IdentityChoice::kAuto), "gpu (Tutti: 2 x cpu, gpu)");
   EXPECT_EQ(name({gpu()}, IdentityChoice::kAuto), "gpu (Tutti)");
   EXPECT_EQ(name({cpu(), gpu()}, IdentityChoice::kPrimary), "gpu");
+}
+
+TEST(CapabilityMerger, HintsOfQueuesAreThePrimarys) {
+  const FakeDevice hinted = gpu().extensions(kBaseExtensions + " cl_khr_priority_hints");
+  const Capabilities with = merge({cpu(), hinted});
+  EXPECT_TRUE(with.priority_hints);
+  EXPECT_FALSE(with.throttle_hints);
+  EXPECT_NE(answer_text(with, CL_DEVICE_EXTENSIONS).find("cl_khr_priority_hints"),
+            std::string::npos);
+  const Capabilities without = merge({hinted, cpu()});
+  EXPECT_FALSE(without.priority_hints);
+  EXPECT_EQ(answer_text(without, CL_DEVICE_EXTENSIONS).find("hints"), std::string::npos);
+}
+
+TEST(CapabilityMerger, ThePlatformIsThePrimarysWhereTheIdentityIsItsAlone) {
+  DeviceFacts facts = gpu().facts();
+  facts.traits.platform_name = "Maker CUDA";
+  facts.traits.platform_vendor = "Maker Corporation";
+  for (const IdentityChoice identity : {IdentityChoice::kAuto, IdentityChoice::kOwn}) {
+    EXPECT_EQ(platform_names(facts, identity).name, "Tutti");
+    EXPECT_EQ(platform_names(facts, identity).vendor, "Tutti project");
+  }
+  EXPECT_EQ(platform_names(facts, IdentityChoice::kPrimary).name, "Maker CUDA");
+  EXPECT_EQ(platform_names(facts, IdentityChoice::kPrimary).vendor, "Maker Corporation");
 }
 
 TEST(CapabilityMerger, IdentityIsThePrimarysOrOurOwn) {

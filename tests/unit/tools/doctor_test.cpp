@@ -218,6 +218,17 @@ TEST_F(DoctorTest, AKernelIsBuiltAndRun) {
   EXPECT_THAT(finding(output, "kernels", "no application can build")["text"], HasSubstr("crashes"));
 }
 
+TEST_F(DoctorTest, ThePlatformMayBeCalledAsThePrimarys) {
+  json output = diagnosis(0, "TUTTI_IDENTITY=primary TUTTI_TEST_STUB='platform:NVIDIA_CUDA'");
+  EXPECT_EQ(output["found"], true);
+  EXPECT_EQ(output["runs_kernels"], true);
+  // Another copy of Tutti, which is known by its version, is no vendor.
+  tree_.write("v/tutti.icd", TUTTI_TEST_DRIVER "\n");
+  output = diagnosis(0, "TUTTI_IDENTITY=primary TUTTI_VENDORS=" + (tree_ / "v"));
+  EXPECT_EQ(output["found_without_run"], true);
+  finding(output, "drivers", "this is Tutti itself");
+}
+
 TEST_F(DoctorTest, TheTrialLeavesNoTraces) {
   const std::string config =
       tree_.write("files.toml", "trace = '" + (tree_ / "t.json") + "'\nsummary = '" +
@@ -231,8 +242,11 @@ TEST_F(DoctorTest, TheTrialLeavesNoTraces) {
 }
 
 TEST_F(DoctorTest, NamesThatDoNotExist) {
-  const json output =
-      diagnosis(0, "TUTTI_BALANCER=statik TUTTI_DEVICES=0,voodoo TUTTI_SPLIT=forse");
+  const json output = diagnosis(0,
+                                "TUTTI_BALANCER=statik TUTTI_DEVICES=0,voodoo TUTTI_SPLIT=forse "
+                                "TUTTI_PRIMARY=cray");
+  EXPECT_THAT(finding(output, "configuration", "'cray' names no device")["text"],
+              HasSubstr("TUTTI_PRIMARY"));
   EXPECT_THAT(finding(output, "configuration", "statik")["text"],
               HasSubstr("did you mean static?"));
   EXPECT_EQ(finding(output, "configuration", "voodoo matches no device")["severity"], "warning");
@@ -308,7 +322,7 @@ TEST_F(DoctorTest, WithoutAHome) {
 
 TEST_F(DoctorTest, BadUsage) {
   EXPECT_EQ(shell(tool() + " doctor --nonsense").code, 2);
-  EXPECT_EQ(shell(tool() + " doctor nonsense").code, 2);
+  EXPECT_EQ(shell(tool() + " doctor gromacs nonsense").code, 2);
 }
 
 TEST(Doctor, ADeviceThatRunsNoKernelIsNamed) {

@@ -100,7 +100,8 @@ TEST_F(TerminalTest, DevicesInColoursWhereTheyAreWanted) {
   EXPECT_THAT(piped.output,
               AllOf(HasSubstr("  0  stub-device #1\n     Stub, cpu, 2 compute units at 1024 MHz, "
                               "1024 MiB, local 32 KiB\n     OpenCL 3.0 stub, driver stub\n"
-                              "     PCI fff0:3b:00.0\n     used\n"),
+                              "     PCI fff0:3b:00.0\n     used, the primary: the Tutti device "
+                              "shows its features and limits\n"),
                     HasSubstr("  1  stub-device #2\n")));
 }
 

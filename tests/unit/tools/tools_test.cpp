@@ -12,6 +12,8 @@ namespace tutti {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -272,6 +274,19 @@ TEST_F(ToolsTest, RunSaysWhatIsMissing) {
   EXPECT_EQ(shell(tool() + " run /etc/passwd").code, 126);
 }
 
+// No vendor of the other tests has such an extension.
+TEST_F(ToolsTest, HintsOfQueuesAreTakenWhereTheVendorHasThem) {
+  tree_.write("etc/OpenCL/vendors/tutti.icd", TUTTI_TEST_DRIVER "\n");
+  const std::string tests =
+      tool() + " run -- " TUTTI_TEST_API " --gtest_filter='*.HintsWhereTheDeviceHasThem'";
+  for (const char* extension : {"cl_khr_priority_hints", "cl_khr_throttle_hints"}) {
+    const Outcome outcome = shell("TUTTI_VENDORS=" + (tree_ / "stub.so") +
+                                  " TUTTI_TEST_STUB=extension:" + extension + " " + tests);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("[  PASSED  ] 1 test.")) << extension;
+  }
+}
+
 TEST_F(ToolsTest, DevicesAsJson) {
   tree_.write("v/1.icd", tree_ / "stub.so");
   tree_.write("v/2.icd", "libnothing-at-all.so");
@@ -298,6 +313,7 @@ TEST_F(ToolsTest, DevicesAsJson) {
                                                 {"used", true},
                                                 {"works", true},
                                                 {"reason", ""},
+                                                {"primary", true},
                                                 {"compute_units", 3},
                                                 {"energy",
                                                  {{"sensor", ""},
@@ -333,6 +349,32 @@ TEST_F(ToolsTest, DevicesAsText) {
   EXPECT_EQ(unknown.code, 0);
   EXPECT_THAT(unknown.output,
               AllOf(HasSubstr("voodoo matches no device"), HasSubstr("stub-device")));
+}
+
+TEST_F(ToolsTest, DevicesTellsWhichIsThePrimary) {
+  const auto primaries = [this](const std::string& settings) {
+    const Outcome outcome =
+        shell("TUTTI_VENDORS=" + (tree_ / "stub.so") + " TUTTI_TEST_STUB=devices:3 " + settings +
+              " " + tool() + " devices --json 2>" + (tree_ / "log"));
+    const auto json = nlohmann::json::parse(outcome.output);
+    std::vector<size_t> indices;
+    for (const auto& device : json["devices"]) {
+      if (device["primary"] == true) indices.push_back(device["index"]);
+    }
+    return indices;
+  };
+  EXPECT_THAT(primaries(""), ElementsAre(0u));
+  EXPECT_THAT(primaries("TUTTI_PRIMARY=2"), ElementsAre(2u));
+  // One that takes no part is none.
+  EXPECT_THAT(primaries("TUTTI_PRIMARY=2 TUTTI_DEVICES=1,0"), ElementsAre(1u));
+  EXPECT_THAT(shell("cat " + (tree_ / "log")).output,
+              HasSubstr("primary '2' names no device that takes part"));
+  EXPECT_THAT(primaries("TUTTI_DEVICES=voodoo"), ElementsAre(0u));  // all take part
+  const Outcome text = shell("TUTTI_VENDORS=" + (tree_ / "stub.so") +
+                             " TUTTI_TEST_STUB=devices:2 TUTTI_PRIMARY=1 " + tool() + " devices");
+  EXPECT_THAT(text.output,
+              AllOf(ContainsRegex("1  stub-device #2\n[^\n]*\n[^\n]*\n +used, the primary: "),
+                    ContainsRegex("0  stub-device #1\n[^\n]*\n[^\n]*\n +used\n")));
 }
 
 TEST_F(ToolsTest, DevicesSurvivesADriverThatCrashes) {
