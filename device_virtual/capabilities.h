@@ -42,6 +42,7 @@ struct Capabilities {
     uint32_t base_alignment = 0;   // pixels, likewise
   } image_limits;
   bool native_kernels = false;  // CL_EXEC_NATIVE_KERNEL
+  cl_device_svm_capabilities svm = 0;
   uint32_t address_bits = 64;
   bool little_endian = true;
   size_t max_work_group_size = 1;
