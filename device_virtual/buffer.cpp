@@ -43,6 +43,16 @@ Buffer::Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler:
 Buffer::~Buffer() { context_->engine().released(); }
 
 Result<Buffer*> Buffer::create(Context& context, Options options) {
+  if ((options.flags & CL_MEM_USE_HOST_PTR) != 0) {
+    if (const auto place = context.shared_memory().find(options.host_ptr)) {
+      scheduler::BufferView view = place->allocation->view_from(place->offset);
+      if (options.size > view.size) {
+        return fail(CL_INVALID_BUFFER_SIZE, "more than there is of the shared memory");
+      }
+      view.size = options.size;
+      return new Buffer(context, nullptr, std::move(options), std::move(view));
+    }
+  }
   scheduler::LogicalBuffer::Options memory;
   memory.size = options.size;
   if ((options.flags & CL_MEM_USE_HOST_PTR) != 0) memory.user_memory = options.host_ptr;
@@ -63,7 +73,8 @@ Result<Buffer*> Buffer::create_sub_buffer(cl_mem_flags flags, uint64_t origin, u
   options.flags = flags;
   options.size = size;
   if (host_ptr_ != nullptr) options.host_ptr = static_cast<std::byte*>(host_ptr_) + origin;
-  return new Buffer(*context_, Ref<Buffer>(this), std::move(options), {view_.buffer, origin, size});
+  return new Buffer(*context_, Ref<Buffer>(this), std::move(options),
+                    {view_.buffer, view_.origin + origin, size});
 }
 
 Result<Buffer*> Buffer::create_image(cl_mem_flags flags, const backends::ImageShape& shape,
@@ -81,8 +92,14 @@ Result<Buffer*> Buffer::create_image(cl_mem_flags flags, const backends::ImageSh
 bool Buffer::Mapping::overlaps(const Mapping& other) const { return boxes_overlap(box, other.box); }
 
 Result<void*> Buffer::pointer_at(uint64_t offset) {
+  if (view_.buffer->is_shared()) return view_.buffer->shared()->data() + view_.origin + offset;
   TUTTI_ASSIGN(std::byte* const host, view_.buffer->host_memory());
   return host + view_.origin + offset;
+}
+
+Result<void*> Buffer::in_host_copy() {
+  TUTTI_ASSIGN(std::byte* const host, view_.buffer->host_memory());
+  return host + view_.origin;
 }
 
 Status Buffer::add_mapping(const Mapping& mapping) {
@@ -140,9 +157,9 @@ Status Buffer::info(cl_mem_info what, const InfoAnswer& answer) {
     case CL_MEM_ASSOCIATED_MEMOBJECT:
       return answer.value<cl_mem>(parent_ ? parent_->handle() : nullptr);
     case CL_MEM_OFFSET:
-      return answer.value<size_t>(shape_ ? 0 : origin());
+      return answer.value<size_t>(is_sub_buffer() ? origin() - parent_->origin() : 0);
     case CL_MEM_USES_SVM_POINTER:
-      return answer.boolean(false);
+      return answer.boolean(view_.buffer->is_shared());
     case CL_MEM_PROPERTIES:
       return answer.list(std::span<const cl_mem_properties>(properties_));
     default:

@@ -55,7 +55,8 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   Context& context() const { return *context_; }
   cl_mem_flags flags() const { return flags_; }
   uint64_t size() const { return view_.size; }
-  /// Bytes from the begin of the parent buffer.
+  /// Bytes from the begin of the memory, which is the parent buffer's or, of a buffer over shared
+  /// virtual memory, that.
   uint64_t origin() const { return view_.origin; }
   bool is_sub_buffer() const { return parent_ && !shape_; }
   /// Null for a buffer.
@@ -69,6 +70,8 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
 
   /// The pointer that a map of this offset gives; the host's copy is allocated if need be.
   Result<void*> pointer_at(uint64_t offset);
+  /// Where its begin is in the host's copy, which of shared virtual memory may be elsewhere.
+  Result<void*> in_host_copy();
   /// CL_INVALID_OPERATION when it would overlap another one, both for writing.
   Status add_mapping(const Mapping& mapping);
   /// Puts back what take_mapping gave.

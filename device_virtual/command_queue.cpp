@@ -72,10 +72,8 @@ Result<void*> map_recorded(CommandQueue& queue, Buffer& memory, Buffer::Mapping 
   TUTTI_ASSIGN(mapping.pointer, memory.pointer_at(pointer_offset));
   // Recorded before it is enqueued: another thread may unmap as soon as it can see the event.
   TUTTI_TRY(memory.add_mapping(mapping));
-  const bool writable = mapping.flags != CL_MAP_READ;
   const Status status = queue.enqueue(
-      scheduler::MapWork{memory.view(), mapping.offset, mapping.size, discard, writable},
-      submission);
+      map_work(memory.view(), mapping.offset, mapping.size, mapping.flags, discard), submission);
   if (!status) {
     memory.take_mapping(mapping.pointer);
     return tl::unexpected<Error>(status.error());
@@ -107,8 +105,8 @@ Status CommandQueue::unmap(Buffer& buffer, const void* pointer, const Submission
   const auto mapping = buffer.take_mapping(pointer);
   if (!mapping) return fail(CL_INVALID_VALUE, "the pointer is not mapped");
   const bool written = (mapping->flags & kMapForWriting) != 0;
-  Status status = enqueue(
-      scheduler::UnmapWork{buffer.view(), mapping->offset, mapping->size, written}, submission);
+  Status status =
+      enqueue(unmap_work(buffer.view(), mapping->offset, mapping->size, written), submission);
   if (!status) buffer.restore_mapping(*mapping);
   return status;
 }
@@ -126,7 +124,7 @@ Status CommandQueue::native_kernel(void(CL_CALLBACK* function)(void*),
   for (const NativeBuffer& entry : buffers) {
     void* memory = nullptr;
     if (entry.buffer != nullptr) {
-      TUTTI_ASSIGN(memory, entry.buffer->pointer_at(0));
+      TUTTI_ASSIGN(memory, entry.buffer->in_host_copy());
       work.buffers.push_back(entry.buffer->view());
     }
     std::memcpy(bytes + entry.offset, &memory, sizeof(memory));

@@ -59,6 +59,17 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
                           const Submission& submission);
   /// CL_INVALID_VALUE when `pointer` is not mapped.
   Status unmap(Buffer& buffer, const void* pointer, const Submission& submission);
+  /// clEnqueueSVMMap of so many bytes from there.
+  Status map_shared(const SharedAllocations::Place& place, uint64_t size, cl_map_flags flags,
+                    const Submission& submission);
+  /// CL_INVALID_VALUE when nothing is mapped from there.
+  Status unmap_shared(const SharedAllocations::Place& place, const Submission& submission);
+  /// clEnqueueSVMMemcpy; an end that is not in shared memory is the host's.
+  Status copy_shared(void* to, const void* from, uint64_t size, const Submission& submission);
+  /// clEnqueueSVMFree; `function` may be null.
+  using FreeFunction = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void**, void*);
+  Status free_shared(std::vector<void*> pointers, FreeFunction function, void* user_data,
+                     const Submission& submission);
   /// clEnqueueNativeKernel: `function` gets `arguments`, in which the pointers to the buffers'
   /// memory replace what stands at the offsets.
   struct NativeBuffer {

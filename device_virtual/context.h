@@ -14,6 +14,7 @@
 #include "device_virtual/device.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
+#include "device_virtual/shared_memory.h"
 #include "scheduler/engine/engine.h"
 
 namespace tutti::device_virtual {
@@ -46,6 +47,10 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   /// is known. `access`: the flags that say what kernels do.
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags access, cl_mem_object_type type);
 
+  /// clSVMAlloc on the primary. `flags` and `alignment` have been checked; `alignment` may be 0.
+  Result<void*> allocate_shared(cl_svm_mem_flags flags, uint64_t size, uint32_t alignment);
+  SharedAllocations& shared_memory() { return shared_; }
+
   Status info(cl_context_info what, const InfoAnswer& answer) const;
   void add_destructor(Destructor function, void* user_data);
   /// Tells the application (pfn_notify of clCreateContext), if it asked for that.
@@ -57,6 +62,7 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   const std::shared_ptr<const Capabilities> capabilities_;
   const Options options_;
   scheduler::Engine& engine_;
+  SharedAllocations shared_;
   Mutex mutex_;
   std::vector<std::pair<Destructor, void*>> destructors_ TUTTI_GUARDED_BY(mutex_);
 };

@@ -10,6 +10,24 @@ namespace tutti::device_virtual {
 
 using scheduler::ArgKind;
 
+namespace {
+
+/// All of the context's shared memory, since which of it the kernel reaches nobody knows: an
+/// application need not name what it gives as arguments, and may forget to name more.
+std::shared_ptr<const scheduler::ArgumentSet> with_reached(const scheduler::ArgumentSet& arguments,
+                                                           SharedAllocations& shared) {
+  auto set = std::make_shared<scheduler::ArgumentSet>(arguments);
+  set->version = UINT64_MAX;  // no other launch is like this one
+  for (scheduler::BufferView& view : shared.views()) {
+    scheduler::ArgumentSlot& slot = set->emplace_back();
+    slot.kind = scheduler::ArgumentSlot::Kind::kReached;
+    slot.view = std::move(view);
+  }
+  return set;
+}
+
+}  // namespace
+
 Kernel::Kernel(Program& program, std::shared_ptr<KernelExecutable> executable)
     : Kernel(program, executable,
              std::make_shared<KernelArguments>(executable->summary().arguments.size())) {}
@@ -33,6 +51,10 @@ void Kernel::last_public_release() {
 Result<Kernel*> Kernel::clone() {
   auto arguments = std::make_shared<KernelArguments>(*arguments_);
   for (const void* owner : arguments->owners()) {
+    if (const auto place = context().shared_memory().find(owner)) {
+      place->allocation->argument_holders().add(arguments);
+      continue;
+    }
     // The application may not have released it; should it have, the handle tells.
     auto* memory = const_cast<_cl_mem*>(static_cast<const _cl_mem*>(owner));
     if (Buffer* buffer = from_handle<Buffer>(memory)) buffer->argument_holders().add(arguments);
@@ -53,6 +75,13 @@ void Kernel::set_buffer(uint32_t index, Buffer* buffer) {
   }
 }
 
+void Kernel::set_shared(uint32_t index, const SharedAllocations::Place& place) {
+  const scheduler::BufferView view = place.allocation->view_from(place.offset);
+  if (arguments_->set_buffer(index, place.allocation->address(), view)) {
+    place.allocation->argument_holders().add(arguments_);
+  }
+}
+
 void Kernel::set_sampler(uint32_t index, const backends::SamplerState& sampler) {
   arguments_->set_sampler(index, sampler);
 }
@@ -65,6 +94,9 @@ Status Kernel::enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::Arg
     // unlike a marker, an enqueued kernel with no events passed to event_wait_list may run at any
     // time".
     return queue.enqueue(scheduler::HostWork{[] { return Status{}; }}, submission);
+  }
+  if (summary().uses_addresses && context().shared_memory().any()) {
+    arguments = with_reached(*arguments, context().shared_memory());
   }
   if (!local_given && suggested_.load(std::memory_order_relaxed)) {
     scheduler::LaunchShape chosen = shape;

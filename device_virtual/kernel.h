@@ -42,6 +42,8 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   void set_local(uint32_t index, uint64_t size);
   void set_buffer(uint32_t index, Buffer* buffer);  // or image; null: the NULL pointer
   void set_sampler(uint32_t index, const backends::SamplerState& sampler);
+  /// A pointer to this byte of the allocation.
+  void set_shared(uint32_t index, const SharedAllocations::Place& place);
   KernelArguments::Snapshot arguments() { return arguments_->snapshot(); }
 
   /// Launches with `arguments` (complete); with a zero in shape.global nothing is computed.
@@ -57,6 +59,8 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
                                      std::span<scheduler::Command* const> wait_list,
                                      cl_command_type type, cl_event* event) {
     if (!local_given && suggested_.load(std::memory_order_relaxed)) return std::nullopt;
+    // What it may reach need not be what it was.
+    if (summary().uses_addresses && context().shared_memory().any()) return std::nullopt;
     const scheduler::LaunchAgain launch{*executable_, shape, local_given, *arguments_, wait_list};
     if (event == nullptr) return queue.launch_again(launch);
     return queue.launch_again(launch, type, event);

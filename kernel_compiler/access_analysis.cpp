@@ -13,6 +13,7 @@
 
 #include "kernel_compiler/access_collector.h"
 #include "kernel_compiler/address_space.h"
+#include "kernel_compiler/address_use.h"
 #include "kernel_compiler/image_coordinates.h"
 #include "kernel_compiler/kernel_signature.h"
 #include "kernel_compiler/module_preparation.h"
@@ -123,6 +124,7 @@ void keep_all_whole(const llvm::Module& module, const std::string& reason,
     if (kernel != nullptr && !kernel->isDeclaration()) {
       read_arguments(*kernel, summary.arguments);
     }
+    summary.uses_addresses = true;  // for all that is known
     keep_whole(summary, reason, 0);
   }
 }
@@ -135,10 +137,12 @@ uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& for
   for (KernelSummary& summary : kernels) {
     llvm::Function* kernel = module.getFunction(summary.name);
     if (kernel == nullptr || kernel->isDeclaration()) {
+      summary.uses_addresses = true;
       keep_whole(summary, "no code was generated", 0);
       continue;
     }
     steps += analyse(*kernel, too_long.contains(kernel), analyses, foreign, summary);
+    summary.uses_addresses = uses_addresses(*kernel, summary.arguments, foreign);
   }
   return steps;
 }

@@ -262,6 +262,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
   if (!contradiction.empty()) {
     for (auto& kernel : output.summary.kernels) {
       kernel.whole_reason = "a unit of the program defines " + contradiction + " anew";
+      kernel.uses_addresses = true;
     }
   }
   adopt_rewritings(units, output);

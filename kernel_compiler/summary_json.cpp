@@ -92,6 +92,7 @@ json write_kernel(const KernelSummary& kernel) {
           {"whole_line", kernel.whole_line},
           {"rewrite", kernel.needs_rewrite},
           {"features", kernel.features},
+          {"addresses", kernel.uses_addresses},
           {"barrier", kernel.uses_barrier},
           {"local", kernel.uses_local_memory}};
 }
@@ -361,6 +362,7 @@ KernelSummary read_kernel(Reader& reader, const json& value) {
   kernel.needs_rewrite = reader.boolean(value, "rewrite");
   reader.array(reader.find(value, "features"), "features",
                [&](const json& row) { kernel.features.push_back(reader.text(row, "features")); });
+  kernel.uses_addresses = reader.boolean(value, "addresses");
   kernel.uses_barrier = reader.boolean(value, "barrier");
   kernel.uses_local_memory = reader.boolean(value, "local");
   return kernel;

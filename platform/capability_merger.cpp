@@ -227,10 +227,20 @@ void put_absent(Answers& answers) {
   }
   answers.put<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, 0);
   answers.put<cl_device_device_enqueue_capabilities>(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, 0);
-  answers.put<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES, 0);
   answers.string(CL_DEVICE_IL_VERSION, "");
   answers.list<cl_name_version>(CL_DEVICE_ILS_WITH_VERSION, {});
   answers.put<cl_device_affinity_domain>(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 0);
+}
+
+/// The primary's. Memory that the host may touch at any time is kept in no other device's copy, so
+/// it takes that the device stands alone and computes in the host's memory.
+cl_device_svm_capabilities shared_memory(std::span<const DeviceFacts> devices,
+                                         const DeviceFacts& primary) {
+  cl_device_svm_capabilities kept = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+  if (devices.size() == 1 && primary.traits.shares_host_memory) {
+    kept |= CL_DEVICE_SVM_FINE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS;
+  }
+  return primary.traits.svm & kept;
 }
 
 void take_image_limits(Capabilities& caps, const DeviceFacts& primary) {
@@ -282,6 +292,8 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
   take_language(caps, primary);
   merge_limits(caps, devices, primary);
   take_image_limits(caps, primary);
+  caps.svm = shared_memory(devices, primary);
+
   Answers answers(caps.answers);
   put_identity(answers, caps, primary, shown);
   std::vector<std::string> host_extensions =
@@ -296,6 +308,7 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
   put_execution(answers, devices, primary, caps);
   put_memory(answers, devices, primary, caps);
   put_images(answers, primary, caps);
+  answers.put<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES, caps.svm);
   put_absent(answers);
   return caps;
 }

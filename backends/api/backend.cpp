@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device without images or markers answers, and rows for one that only knows ranges.
+// What a device without images, markers or shared memory answers, and rows for one that only knows
+// ranges.
 #include "backends/api/backend.h"
 
 namespace tutti::backends {
 namespace {
 tl::unexpected<Error> no_images() { return fail(CL_INVALID_OPERATION, "a device without images"); }
+tl::unexpected<Error> no_shared_memory() {
+  return fail(CL_INVALID_OPERATION, "a device without shared virtual memory");
+}
 }  // namespace
 
 Status Queue::launch_again(const Launch& launch, CompletionPtr& run) {
@@ -15,6 +19,16 @@ Status Queue::launch_again(const Launch& launch, CompletionPtr& run) {
 Result<CompletionPtr> Queue::mark(WaitList, bool) {
   return fail(CL_INVALID_OPERATION, "a device without markers");
 }
+
+Status Queue::map_shared(SharedMemory&, uint64_t, uint64_t, cl_map_flags) {
+  return no_shared_memory();
+}
+Status Queue::unmap_shared(SharedMemory&, uint64_t) { return no_shared_memory(); }
+Result<std::unique_ptr<SharedMemory>> Backend::allocate_shared(uint64_t, uint32_t,
+                                                               cl_svm_mem_flags) {
+  return no_shared_memory();
+}
+Result<std::unique_ptr<Memory>> Backend::memory_over(SharedMemory&) { return no_shared_memory(); }
 
 Status Queue::write_rows(Memory& to, const BufferRows& rows, const void* from) {
   for (uint64_t i = 0; i < rows.count; ++i) {

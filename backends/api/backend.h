@@ -67,6 +67,7 @@ struct DeviceTraits {
   std::string binary_kind;  // devices of one kind load each other's binaries; empty: of none
   std::string build_kind;   // devices of one kind find what one of them has built; empty: of none
   uint32_t max_parts = 1;   // into how many parts divide() can cut it; 1: it cannot
+  cl_device_svm_capabilities svm = 0;  // what allocate_shared() can be asked for
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {
@@ -156,13 +157,24 @@ class PinnedMemory {
   virtual uint64_t size() const = 0;
 };
 
-/// The value of one kernel argument at launch.
+/// Shared virtual memory: one allocation at one address for kernels of the device that gave it and
+/// for the host, which touches it between Queue::map_shared() and unmap_shared() unless it is
+/// fine-grained. Not initialised.
+class SharedMemory {
+ public:
+  virtual ~SharedMemory() = default;
+  virtual std::byte* data() const = 0;
+  virtual uint64_t size() const = 0;
+};
+
+/// The value of one kernel argument at launch. kReached is none: memory over a SharedMemory that
+/// the kernel may reach through pointers that it finds; such entries stand behind the arguments.
 struct Argument {
-  enum class Kind : uint8_t { kBytes, kLocal, kMemory, kSampler };
+  enum class Kind : uint8_t { kBytes, kLocal, kMemory, kSampler, kReached };
   Kind kind = Kind::kBytes;
   std::span<const std::byte> bytes;  // kBytes
   uint64_t local_size = 0;           // kLocal, bytes
-  Memory* memory = nullptr;          // kMemory; null = the NULL pointer
+  Memory* memory = nullptr;          // kMemory, where null is the NULL pointer; kReached
   uint64_t origin = 0;               // kMemory: the window seen by the kernel; origin 0 and size ==
   uint64_t size = 0;                 // memory->size() is the whole allocation
   SamplerState sampler{};            // kSampler
@@ -185,7 +197,7 @@ class Kernel {
 
 struct Launch {
   Kernel* kernel = nullptr;
-  std::span<const Argument> arguments;  // one per vendor argument, in order
+  std::span<const Argument> arguments;  // one per vendor argument, in order; then what is reached
   uint32_t dims = 1;
   std::array<size_t, 3> offset{0, 0, 0};
   std::array<size_t, 3> global{1, 1, 1};
@@ -258,6 +270,11 @@ class Queue {
   /// `color`: as fill_color of clEnqueueFillImage, four components of four bytes.
   virtual Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
                                            std::span<const std::byte, 16> color, WaitList wait);
+  /// The host may touch the range from when this returns, as `flags` say, until unmap_shared() of
+  /// the same begin has returned. (Devices without shared memory refuse, here and below.)
+  virtual Status map_shared(SharedMemory& memory, uint64_t offset, uint64_t size,
+                            cl_map_flags flags);
+  virtual Status unmap_shared(SharedMemory& memory, uint64_t offset);
   /// Ends when all has that the queue was given before, and what is in `wait`. `observed`: as of a
   /// launch. (Devices without markers refuse.)
   virtual Result<CompletionPtr> mark(WaitList wait, bool observed);
@@ -338,6 +355,12 @@ class Backend {
   virtual Result<std::unique_ptr<PinnedMemory>> allocate_pinned([[maybe_unused]] uint64_t size) {
     return fail(CL_INVALID_OPERATION, traits().device_name + " pins no host memory");
   }
+  /// As clSVMAlloc; `alignment` is a power of two, or 0 for the largest data type's.
+  virtual Result<std::unique_ptr<SharedMemory>> allocate_shared(uint64_t size, uint32_t alignment,
+                                                                cl_svm_mem_flags flags);
+  /// All of it as memory for commands and arguments; kernels get its own address. `shared` outlives
+  /// it.
+  virtual Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared);
   /// An image of its own. (Devices without images refuse, here and below.)
   virtual Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape);
   /// An image made from `size` bytes of a buffer at `origin`; it keeps the vendor's buffer alive.

@@ -44,6 +44,16 @@ class BoundedBackend final : public Backend {
     }));
     return std::make_unique<BoundedPinnedMemory>(calls_, std::move(made));
   }
+  Result<std::unique_ptr<SharedMemory>> allocate_shared(uint64_t size, uint32_t alignment,
+                                                        cl_svm_mem_flags flags) override {
+    TUTTI_ASSIGN(auto made, calls_.run("allocating", [device = device_, size, alignment, flags] {
+      return device->allocate_shared(size, alignment, flags);
+    }));
+    return std::make_unique<BoundedSharedMemory>(calls_, std::move(made));
+  }
+  Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared) override {
+    return memory([device = device_, under = own(shared)] { return device->memory_over(*under); });
+  }
   Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override {
     return memory([device = device_, shape] { return device->allocate_image(shape); });
   }

@@ -51,6 +51,13 @@ class BoundedPinnedMemory final : public Holder<PinnedMemory> {
   uint64_t size() const override { return object_->size(); }
 };
 
+class BoundedSharedMemory final : public Holder<SharedMemory> {
+ public:
+  using Holder::Holder;
+  std::byte* data() const override { return object_->data(); }
+  uint64_t size() const override { return object_->size(); }
+};
+
 class BoundedKernel final : public Holder<Kernel> {
  public:
   using Holder::Holder;
@@ -109,6 +116,9 @@ class BoundedQueue final : public Holder<Queue> {
                                    const std::array<size_t, 3>& origin, WaitList wait) override;
   Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
                                    std::span<const std::byte, 16> color, WaitList wait) override;
+  Status map_shared(SharedMemory& memory, uint64_t offset, uint64_t size,
+                    cl_map_flags flags) override;
+  Status unmap_shared(SharedMemory& memory, uint64_t offset) override;
   Result<CompletionPtr> mark(WaitList wait, bool observed) override;
   Status flush() override;
   Status finish() override;

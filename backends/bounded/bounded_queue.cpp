@@ -199,6 +199,19 @@ Result<CompletionPtr> BoundedQueue::fill_image(Memory& to, const ImageBox& box,
                  });
 }
 
+Status BoundedQueue::map_shared(SharedMemory& memory, uint64_t offset, uint64_t size,
+                                cl_map_flags flags) {
+  return calls_.run("mapping", [queue = object_, own = own(memory), offset, size, flags] {
+    return queue->map_shared(*own, offset, size, flags);
+  });
+}
+
+Status BoundedQueue::unmap_shared(SharedMemory& memory, uint64_t offset) {
+  return calls_.run("unmapping", [queue = object_, own = own(memory), offset] {
+    return queue->unmap_shared(*own, offset);
+  });
+}
+
 Result<CompletionPtr> BoundedQueue::mark(WaitList wait, bool observed) {
   return enqueue("marking", wait, [observed](Queue& queue, const Ordering& order) {
     return queue.mark(order.wait, observed);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/opencl/quirks.h"
+#include "backends/opencl/shared_memory.h"
 #include "base/cl_error_name.h"
 
 namespace tutti::backends {
@@ -183,6 +184,15 @@ void read_launch_limits(OptionalQuery& query, DeviceTraits& traits) {
   size(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, "CL_DEVICE_IMAGE_MAX_ARRAY_SIZE", images.layers);
 }
 
+// None where the driver is older than that, or has not all functions.
+cl_device_svm_capabilities shared_memory(const VendorFunctions& cl, OptionalQuery& query) {
+  if (!has_shared_memory(cl)) return 0;
+  return query
+      .value<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES, "CL_DEVICE_SVM_CAPABILITIES",
+                                         kUnknownQuestion)
+      .value_or(0);
+}
+
 // "0000:3b:00.0", as the kernel and NVML write it; empty where the vendor does not say.
 std::string pci_address(OptionalQuery& query) {
   const auto address = [](cl_uint domain, cl_uint bus, cl_uint slot, cl_uint function) {
@@ -245,6 +255,7 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   OptionalQuery optional(cl, device, traits.device_name);
   traits.features = features(optional);
   read_launch_limits(optional, traits);
+  traits.svm = shared_memory(cl, optional);
   traits.pci_address = pci_address(optional);
   traits.max_parts = max_parts(cl, optional);
   describe_quirks(quirks_of(traits), traits);

@@ -154,7 +154,58 @@ std::optional<bool> try_native_kernel(const VendorDevice& device, cl_context con
   return here;
 }
 
+// What a buffer's command writes must be there for the host, and the other way about.
+bool try_shared_memory(const VendorDevice& device, cl_context context) {
+  const VendorFunctions& cl = *device.cl;
+  const OwnedQueue queue = trial_queue(device, context);
+  if (!queue.get()) return false;
+  const auto free = [&](std::byte* memory) { cl.clSVMFree(context, memory); };
+  const std::unique_ptr<std::byte, decltype(free)> memory(
+      static_cast<std::byte*>(cl.clSVMAlloc(context, CL_MEM_READ_WRITE, kBytes, 0)), free);
+  if (!memory) return false;
+  const Trial trial(device);
+  const OwnedMemory buffer =
+      trial.buffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, memory.get());
+  if (!buffer.get()) return false;
+  const auto map = [&](cl_map_flags flags) {
+    return trial.succeeds(
+        "clEnqueueSVMMap",
+        cl.clEnqueueSVMMap(queue.get(), CL_TRUE, flags, memory.get(), kBytes, 0, nullptr, nullptr));
+  };
+  const auto unmap = [&] {
+    return trial.succeeds("clEnqueueSVMUnmap",
+                          cl.clEnqueueSVMUnmap(queue.get(), memory.get(), 0, nullptr, nullptr)) &&
+           trial.succeeds("clFinish", cl.clFinish(queue.get()));
+  };
+  const auto first = std::byte{0x5a}, second = std::byte{0xc3};
+  std::array<std::byte, kBytes> data{};
+  data.fill(first);
+  if (!trial.succeeds("clEnqueueWriteBuffer",
+                      cl.clEnqueueWriteBuffer(queue.get(), buffer.get(), CL_TRUE, 0, kBytes,
+                                              data.data(), 0, nullptr, nullptr)) ||
+      !map(CL_MAP_READ | CL_MAP_WRITE)) {
+    return false;
+  }
+  const bool there = all_bytes(memory.get(), kBytes, first);
+  std::memset(memory.get(), 0xc3, kBytes);
+  if (!unmap() ||
+      !trial.succeeds("clEnqueueReadBuffer",
+                      cl.clEnqueueReadBuffer(queue.get(), buffer.get(), CL_TRUE, 0, kBytes,
+                                             data.data(), 0, nullptr, nullptr))) {
+    return false;
+  }
+  return there && all_bytes(data.data(), kBytes, second);
+}
+
 }  // namespace
+
+bool shared_memory_is_buffers(const VendorDevice& device, cl_context context) {
+  static auto* known = new Remembered<bool>;
+  return known->get(device.device, [&] {
+    const auto turn = device.turn();
+    return try_shared_memory(device, context);
+  });
+}
 
 bool shares_host_memory(const VendorDevice& device, cl_context context) {
   static auto* known = new Remembered<bool>;

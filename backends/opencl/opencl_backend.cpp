@@ -7,6 +7,7 @@
 #include "backends/opencl/pinned_memory.h"
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/renewed_queue.h"
+#include "backends/opencl/shared_memory.h"
 #include "base/calling_threads.h"
 #include "base/cl_error_name.h"
 #include "base/keep_forever.h"
@@ -169,6 +170,36 @@ Result<std::unique_ptr<PinnedMemory>> OpenClBackend::allocate_pinned(uint64_t si
   }
   TUTTI_ASSIGN(const ContextPtr made, context());
   return OpenClPinnedMemory::create(device_, made->get(), size);
+}
+
+Result<std::unique_ptr<SharedMemory>> OpenClBackend::allocate_shared(uint64_t size,
+                                                                     uint32_t alignment,
+                                                                     cl_svm_mem_flags flags) {
+  if (traits_.svm == 0) return Backend::allocate_shared(size, alignment, flags);
+  TUTTI_ASSIGN(const ContextPtr made, context());
+  if (!shared_memory_is_buffers(device_, made->get())) {
+    return fail(CL_INVALID_OPERATION,
+                device_.name + ": buffers over its shared virtual memory are none of it");
+  }
+  return OpenClSharedMemory::create(device_, made, made->get(), made->generation, size, alignment,
+                                    flags);
+}
+
+Result<std::unique_ptr<Memory>> OpenClBackend::memory_over(SharedMemory& shared) {
+  const auto& memory = static_cast<OpenClSharedMemory&>(shared);
+  const auto make = [this, size = memory.size(), data = memory.data()] {
+    return make_buffer(size, data);
+  };
+  // The address stays what it is when the context is lost, but only memory that is the host's keeps
+  // what is there.
+  std::function<Result<OpenClMemory::Made>()> again;
+  if (traits_.shares_host_memory) again = make;
+  auto turn = device_.turn();
+  TUTTI_ASSIGN(auto made, make());
+  turn.unlock();
+  const OpenClMemory::Shape shape{memory.size(), CL_MEM_OBJECT_BUFFER, 0, memory.data(),
+                                  memory.generation()};
+  return std::make_unique<OpenClMemory>(device_, std::move(made), shape, std::move(again));
 }
 
 Result<OpenClMemory::Made> OpenClBackend::make_image(OpenClMemory* buffer, uint64_t origin,

@@ -3,6 +3,7 @@
 
 #include <CL/cl_ext.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/calling_threads.h"
@@ -347,6 +348,17 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
   return view;
 }
 
+Result<OpenClMemory::View> OpenClMemory::argument_view(uint64_t origin, uint64_t size) {
+  const std::byte* const address = shared();
+  if (!address || origin >= shape_.size) return view(origin, size);
+  if (origin == 0 && size == shape_.size) return View{handle_.load(), number_.load(), address};
+  // Pointers into shared memory need no object of the vendor's. The number is of no other one, but
+  // by an accident that nobody will see.
+  uint64_t number = number_.load() * 0x9E3779B97F4A7C15u + origin * 0xD6E8FEB86659FD93u;
+  number ^= number >> 29;
+  return View{handle_.load(), number | uint64_t{1} << 63, address + origin};
+}
+
 // Kernels -------------------------------------------------------------------------------------
 
 OpenClKernel::OpenClKernel(const VendorDevice& device, std::shared_ptr<OpenClProgram> program,
@@ -380,6 +392,7 @@ Status OpenClKernel::make() {
       device_.cl->clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clGetKernelInfo", code);
   samplers_.clear();
+  reached_.clear();
   arguments_ = std::vector<Held>(count);
   kernel_ = std::move(kernel);
   generation_ = program.generation;
@@ -431,6 +444,12 @@ Result<std::vector<std::byte>> OpenClKernel::sub_group_info(cl_kernel_sub_group_
 
 Status OpenClKernel::set_arguments(std::span<const Argument> arguments) {
   if (generation_ != device_.generation()) TUTTI_TRY(make());
+  const auto end = std::find_if(arguments.begin(), arguments.end(), [](const Argument& one) {
+    return one.kind == Argument::Kind::kReached;
+  });
+  const auto reached = arguments.subspan(static_cast<size_t>(end - arguments.begin()));
+  arguments = arguments.first(arguments.size() - reached.size());
+  if (!reached.empty() || !reached_.empty()) TUTTI_TRY(set_reached(reached));
   if (arguments.size() != arguments_.size()) {
     return device_.failure("clSetKernelArg", CL_INVALID_KERNEL_ARGS);
   }
@@ -452,14 +471,37 @@ Status OpenClKernel::set_arguments(std::span<const Argument> arguments) {
   return {};
 }
 
+Status OpenClKernel::set_reached(std::span<const Argument> reached) {
+  // An empty list cannot be given, and what was named may have been freed.
+  if (reached.empty()) return make();
+  std::vector<const void*> addresses;
+  addresses.reserve(reached.size());
+  for (const Argument& one : reached) {
+    const std::byte* const address = static_cast<OpenClMemory*>(one.memory)->shared();
+    if (!address) return device_.of_lost_context("clSetKernelExecInfo");
+    addresses.push_back(address);
+  }
+  if (addresses == reached_) return {};
+  reached_.clear();
+  const cl_int code =
+      device_.cl->clSetKernelExecInfo(kernel_.get(), CL_KERNEL_EXEC_INFO_SVM_PTRS,
+                                      addresses.size() * sizeof(void*), addresses.data());
+  if (code != CL_SUCCESS) return device_.failure("clSetKernelExecInfo", code);
+  reached_ = std::move(addresses);
+  return {};
+}
+
 Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held& held) {
   const bool comparable = held.set && held.kind == argument.kind;
   size_t size = 0;
   const void* value = nullptr;
+  const void* address = nullptr;
   uint64_t number = 0;
   cl_mem memory = nullptr;
   cl_sampler sampler = nullptr;
   switch (argument.kind) {
+    case Argument::Kind::kReached:
+      return device_.failure("clSetKernelArg", CL_INVALID_KERNEL_ARGS);
     case Argument::Kind::kBytes:
       size = argument.bytes.size();
       value = argument.bytes.data();
@@ -471,11 +513,12 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
       break;
     case Argument::Kind::kMemory:
       if (argument.memory) {
-        auto view =
-            static_cast<OpenClMemory*>(argument.memory)->view(argument.origin, argument.size);
+        auto view = static_cast<OpenClMemory*>(argument.memory)
+                        ->argument_view(argument.origin, argument.size);
         if (!view) return tl::unexpected<Error>(std::move(view).error());
         memory = view->handle;
         number = view->number;
+        address = view->address;
       }
       if (comparable && held.value == number) return {};
       size = sizeof memory;
@@ -489,8 +532,11 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
       break;
   }
   held.set = false;  // until the vendor has taken it
-  const cl_int code = device_.cl->clSetKernelArg(kernel_.get(), index, size, value);
-  if (code != CL_SUCCESS) return device_.failure("clSetKernelArg", code);
+  const cl_int code = address ? device_.cl->clSetKernelArgSVMPointer(kernel_.get(), index, address)
+                              : device_.cl->clSetKernelArg(kernel_.get(), index, size, value);
+  if (code != CL_SUCCESS) {
+    return device_.failure(address ? "clSetKernelArgSVMPointer" : "clSetKernelArg", code);
+  }
   held.kind = argument.kind;
   held.value = number;
   held.sampler = argument.sampler;

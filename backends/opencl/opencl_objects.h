@@ -310,6 +310,7 @@ class OpenClMemory final : public Memory {
   struct View {
     cl_mem handle = nullptr;
     uint64_t number = 0;
+    const void* address = nullptr;  // of shared memory: what kernels get instead
   };
 
   /// The vendor's object, and the generation of its context.
@@ -321,6 +322,8 @@ class OpenClMemory final : public Memory {
     uint64_t size = 0;
     cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
     uint64_t pixel_size = 0;
+    const std::byte* shared = nullptr;  // the address of shared memory, of which it is all
+    uint32_t shared_generation = 0;     // of that memory's context
   };
   /// `again` makes it in the present context; empty: its content is the old one's.
   OpenClMemory(const VendorDevice& device, Made made, const Shape& shape,
@@ -335,6 +338,12 @@ class OpenClMemory final : public Memory {
     return handle_.load(std::memory_order_acquire);
   }
   Result<View> view(uint64_t origin, uint64_t size);
+  /// The same for a kernel's argument, which of shared memory is an address.
+  Result<View> argument_view(uint64_t origin, uint64_t size);
+  /// Null where it is no shared memory, or not of the present context.
+  const std::byte* shared() const {
+    return shape_.shared_generation == device_.generation() ? shape_.shared : nullptr;
+  }
   bool can_be_renewed() const { return again_ != nullptr; }
   /// The number of the view of all; 0 for a part.
   uint64_t number_of_all(uint64_t origin, uint64_t size) const {
@@ -441,6 +450,8 @@ class OpenClKernel final : public Kernel {
   /// Makes the vendor's kernel of the present program.
   Status make() TUTTI_REQUIRES(mutex_);
   Status set_argument(uint32_t index, const Argument& argument, Held& held) TUTTI_REQUIRES(mutex_);
+  /// Names the shared memory that the kernel may reach through pointers that it finds.
+  Status set_reached(std::span<const Argument> reached) TUTTI_REQUIRES(mutex_);
 
   Result<cl_sampler> sampler(const SamplerState& state) TUTTI_REQUIRES(mutex_);
 
@@ -453,6 +464,7 @@ class OpenClKernel final : public Kernel {
   OwnedKernel kernel_ TUTTI_GUARDED_BY(mutex_);
   uint32_t generation_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<const void*> reached_ TUTTI_GUARDED_BY(mutex_);  // as the vendor has it
   // Kept with the kernel: launches in flight may use them. There are a few possible states only.
   std::map<SamplerState, OwnedSampler> samplers_ TUTTI_GUARDED_BY(mutex_);
 };

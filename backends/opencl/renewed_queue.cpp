@@ -107,6 +107,16 @@ Result<CompletionPtr> RenewedQueue::fill_image(Memory& to, const ImageBox& box,
   });
 }
 
+Status RenewedQueue::map_shared(SharedMemory& memory, uint64_t offset, uint64_t size,
+                                cl_map_flags flags) {
+  return on_present(
+      [&](OpenClQueue& queue) { return queue.map_shared(memory, offset, size, flags); });
+}
+
+Status RenewedQueue::unmap_shared(SharedMemory& memory, uint64_t offset) {
+  return on_present([&](OpenClQueue& queue) { return queue.unmap_shared(memory, offset); });
+}
+
 Result<CompletionPtr> RenewedQueue::mark(WaitList wait, bool observed) {
   return behind(wait,
                 [&](OpenClQueue& queue, WaitList left) { return queue.mark(left, observed); });

@@ -44,6 +44,9 @@ class RenewedQueue final : public Queue {
                                    const std::array<size_t, 3>& origin, WaitList wait) override;
   Result<CompletionPtr> fill_image(Memory& to, const ImageBox& box,
                                    std::span<const std::byte, 16> color, WaitList wait) override;
+  Status map_shared(SharedMemory& memory, uint64_t offset, uint64_t size,
+                    cl_map_flags flags) override;
+  Status unmap_shared(SharedMemory& memory, uint64_t offset) override;
   Result<CompletionPtr> mark(WaitList wait, bool observed) override;
   Status flush() override;
   Status finish() override;

@@ -6,6 +6,7 @@
 #include "icd/validate/common.h"
 #include "icd/validate/kernel.h"
 #include "icd/validate/program.h"
+#include "icd/validate/svm.h"
 
 namespace tutti::icd {
 
@@ -83,19 +84,22 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t ar
 cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index,
                                             const void* arg_value) {
   return entry("clSetKernelArgSVMPointer", [&]() -> Status {
-    TUTTI_TRY(validate::kernel(kernel).map([](Kernel*) {}));
-    (void)arg_index;
-    (void)arg_value;
-    // "CL_INVALID_OPERATION if no devices in the context associated with kernel support SVM."
-    return fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
+    TUTTI_ASSIGN(const auto call, validate::argument_pointer(kernel, arg_index, arg_value));
+    if (call.place) {
+      call.kernel->set_shared(arg_index, *call.place);
+    } else {
+      call.kernel->set_buffer(arg_index, nullptr);
+    }
+    return {};
   });
 }
 
 cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
                                        size_t param_value_size, const void* param_value) {
   return entry("clSetKernelExecInfo", [&]() -> Status {
-    TUTTI_TRY(validate::kernel(kernel).map([](Kernel*) {}));
-    return validate::exec_info(param_name, param_value_size, param_value);
+    TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
+    // What a kernel may reach is known of the kernel itself, and all that there is counts.
+    return validate::exec_info(*object, param_name, param_value_size, param_value);
   });
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of what is not there: pipes, shared virtual memory, sharing
-// with other interfaces. Each gives the error that the specification has for a device without it,
-// and says its name once in the log.
+// Entry points of what is not there: pipes, sharing with other interfaces. Each gives the error
+// that the specification has for a device without it, and says its name once in the log.
 #include "icd/validate/unsupported.h"
 #include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
@@ -40,51 +39,6 @@ cl_mem CL_API_CALL clCreatePipe(cl_context context, cl_mem_flags, cl_uint, cl_ui
 
 cl_int CL_API_CALL clGetPipeInfo(cl_mem, cl_pipe_info, size_t, void*, size_t*) {
   return no_such_object("clGetPipeInfo", CL_INVALID_MEM_OBJECT);
-}
-
-// ---- shared virtual memory
-// -----------------------------------------------------------------------
-
-void* CL_API_CALL clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, unsigned int) {
-  // "NULL … if there are no devices in context that support SVM".
-  validate::say_once("clSVMAlloc");
-  return nullptr;
-}
-
-void CL_API_CALL clSVMFree(cl_context, void*) {
-  // "If svm_pointer is NULL, clSVMFree does nothing"; no other pointer can be valid.
-}
-
-cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue command_queue, cl_uint, void**,
-                                    void(CL_CALLBACK*)(cl_command_queue, cl_uint, void**, void*),
-                                    void*, cl_uint, const cl_event*, cl_event*) {
-  return no_command("clEnqueueSVMFree", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool, void*, const void*,
-                                      size_t, cl_uint, const cl_event*, cl_event*) {
-  return no_command("clEnqueueSVMMemcpy", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue command_queue, void*, const void*, size_t,
-                                       size_t, cl_uint, const cl_event*, cl_event*) {
-  return no_command("clEnqueueSVMMemFill", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue command_queue, cl_bool, cl_map_flags, void*,
-                                   size_t, cl_uint, const cl_event*, cl_event*) {
-  return no_command("clEnqueueSVMMap", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue command_queue, void*, cl_uint,
-                                     const cl_event*, cl_event*) {
-  return no_command("clEnqueueSVMUnmap", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uint, const void**,
-                                          const size_t*, cl_mem_migration_flags, cl_uint,
-                                          const cl_event*, cl_event*) {
-  return no_command("clEnqueueSVMMigrateMem", command_queue);
 }
 
 // ---- OpenGL and EGL sharing

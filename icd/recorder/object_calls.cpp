@@ -5,7 +5,9 @@
 
 #include <cstring>
 #include <memory>
+#include <vector>
 
+#include "device_virtual/buffer.h"
 #include "device_virtual/image_format.h"
 #include "icd/recorder/recording_functions.h"
 
@@ -52,8 +54,18 @@ cl_int CL_API_CALL create_sub_devices(cl_device_id device,
 
 /// What memory objects begin with. Where the application keeps writing to it behind OpenCL's back,
 /// that is lost.
-void note_host_pointer(RecordedCall& call, cl_mem_flags flags, const HostRegion& region) {
+void note_host_pointer(RecordedCall& call, cl_mem_flags flags, const HostRegion& region,
+                       cl_mem memory = nullptr) {
   if (region.begin == nullptr) return;
+  // Shared virtual memory may not be the host's to read now.
+  const auto* const object = device_virtual::from_handle<device_virtual::Buffer>(memory);
+  if (object != nullptr && object->view().buffer->is_shared()) {
+    call.guarded([&] {
+      const std::vector<std::byte> unknown(region.size());
+      call.set_pointee(HostRegion::bytes(unknown.data(), unknown.size()));
+    });
+    return;
+  }
   call.set_pointee(region);
   if ((flags & CL_MEM_USE_HOST_PTR) == 0) return;
   call.guarded([&] {
@@ -68,7 +80,7 @@ cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t 
   RecordedCall call("clCreateBuffer", {});
   cl_int* const code = call.passed(errcode_ret);
   cl_mem const buffer = icd::clCreateBuffer(context, flags, size, host_ptr, code);
-  if (buffer) note_host_pointer(call, flags, HostRegion::bytes(host_ptr, size));
+  if (buffer) note_host_pointer(call, flags, HostRegion::bytes(host_ptr, size), buffer);
   call.arguments(context, flags, size, host_ptr, errcode_ret);
   call.created(buffer);
   call.finish(*code);
@@ -83,7 +95,7 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
   cl_int* const code = call.passed(errcode_ret);
   cl_mem const buffer =
       icd::clCreateBufferWithProperties(context, properties, flags, size, host_ptr, code);
-  if (buffer) note_host_pointer(call, flags, HostRegion::bytes(host_ptr, size));
+  if (buffer) note_host_pointer(call, flags, HostRegion::bytes(host_ptr, size), buffer);
   call.arguments(context, properties, flags, size, host_ptr, errcode_ret);
   call.created(buffer);
   call.finish(*code);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/config.h"
+#include "base/log.h"
 #include "device_virtual/handle.h"
 #include "icd/dispatch.h"
 #include "icd/recorder/recording_functions.h"
@@ -22,6 +23,22 @@ void* CL_API_CALL get_extension_function(cl_platform_id platform, const char* na
   return recording != nullptr ? recording : function;
 }
 
+/// What the application does in such memory, and which pointers its kernels find there, is not to
+/// be seen in its calls. The record goes on without them.
+void* CL_API_CALL allocate_shared(cl_context context, cl_svm_mem_flags flags, size_t size,
+                                  cl_uint alignment) {
+  RecordedCall call("clSVMAlloc", Shape{});
+  void* const memory = icd::clSVMAlloc(context, flags, size, alignment);
+  if (memory == nullptr || !call.active()) return memory;
+  call.guarded([&] {
+    static constexpr const char* kText =
+        "shared virtual memory is not recorded: launches that use it cannot be replayed";
+    log_once(kText, LogLevel::kWarning, "TUTTI_RECORD: {}", kText);
+    call.recorder().note_once(kText);
+  });
+  return memory;
+}
+
 }  // namespace
 
 void* extension_function(const char* name) noexcept {
@@ -37,6 +54,7 @@ void add_plain_calls(cl_icd_dispatch& table) {
 #define TUTTI_PLAIN_CALL(name, ...) table.name = &TUTTI_RECORDING(name, (__VA_ARGS__));
 #include "icd/recorder/plain_calls.def"
 #undef TUTTI_PLAIN_CALL
+  table.clSVMAlloc = &allocate_shared;
   table.clGetExtensionFunctionAddressForPlatform = &get_extension_function;
 }
 

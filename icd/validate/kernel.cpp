@@ -57,12 +57,21 @@ Result<std::span<const size_t>> sub_group_question(const Kernel& kernel, size_t 
   return std::span(static_cast<const size_t*>(input), count);
 }
 
-Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value) {
+Status exec_info(const Kernel& kernel, cl_kernel_exec_info param_name, size_t size,
+                 const void* value) {
   switch (param_name) {
     case CL_KERNEL_EXEC_INFO_SVM_PTRS:
       // "CL_INVALID_OPERATION if param_name is CL_KERNEL_EXEC_INFO_SVM_PTRS and no devices in the
       // context associated with kernel support SVM."
-      return fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
+      if (kernel.context().capabilities().svm == 0) {
+        return fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
+      }
+      // "CL_INVALID_VALUE … if param_value is NULL and param_value_size is greater than zero, or if
+      // the size specified by param_value_size is not valid."
+      if ((value == nullptr && size > 0) || size % sizeof(void*) != 0) {
+        return fail(CL_INVALID_VALUE, "param_value is no list of pointers");
+      }
+      return {};
     case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM: {
       // "CL_INVALID_VALUE if param_name is not valid, if param_value is NULL … or if the size
       // specified by param_value_size is not valid."
@@ -74,7 +83,7 @@ Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value)
       cl_bool wanted;
       std::memcpy(&wanted, value, sizeof(wanted));
       if (wanted != CL_FALSE) {
-        return fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
+        return fail(CL_INVALID_OPERATION, "the device does not share all of the host's memory");
       }
       return {};
     }

@@ -21,7 +21,8 @@ Status kernel_device(const device_virtual::Kernel& kernel, cl_device_id handle);
 /// The values that a question of clGetKernelSubGroupInfo is about.
 Result<std::span<const size_t>> sub_group_question(const device_virtual::Kernel& kernel,
                                                    size_t input_size, const void* input);
-Status exec_info(cl_kernel_exec_info param_name, size_t size, const void* value);
+Status exec_info(const device_virtual::Kernel& kernel, cl_kernel_exec_info param_name, size_t size,
+                 const void* value);
 
 // clSetKernelArg.
 /// It is a number, and may be set. Asked first: of the arguments it is what is set most often.

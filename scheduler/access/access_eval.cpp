@@ -264,13 +264,19 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
       std::all_of(summary.accesses.begin(), summary.accesses.end(), [&](const Access& access) {
         return access.argument < summary.arguments.size() && access.argument < arguments.size();
       });
-  result.exact_ = complete && summary.whole_reason.empty();
+  // A pointer into shared memory, from which the kernel may go back.
+  const bool goes_back =
+      std::any_of(launch.uses.begin(), launch.uses.end(), [&](const AccessUse& use) {
+        return arguments[use.access->argument].before != 0 && (!use.bounded || use.launch.lo < 0);
+      });
+  result.exact_ = complete && summary.whole_reason.empty() && !goes_back;
   result.by_groups_ = std::any_of(summary.exprs.begin(), summary.exprs.end(), [](const Expr& expr) {
     return expr.kind == ExprKind::kLocalId || expr.kind == ExprKind::kGroupId ||
            expr.kind == ExprKind::kLocalSize || expr.kind == ExprKind::kNumGroups;
   });
   SplitAnswer answer = may_split_at_all(launch);
   if (!complete) answer = whole_because("the kernel's arguments do not fit its summary", 0);
+  if (goes_back) answer = whole_because("it may go back from a pointer into shared memory", 0);
   if (answer.split()) {
     // The cheapest way to merge; then the dimension whose packages read the least twice (halo rows,
     // or a whole matrix); among equals the one with more slices. Only if none has enough slices,

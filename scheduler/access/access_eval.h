@@ -50,6 +50,9 @@ struct ArgumentValue {
   uint64_t buffer = 0;
   uint64_t origin = 0;
   uint64_t size = 0;
+  // So many bytes before the window are the application's to use, too: it is a pointer into shared
+  // virtual memory. Only launches that leave them alone are understood.
+  uint64_t before = 0;
   // Bytes that are read, written and moved as one: the pixel of an image that is none of a buffer.
   uint64_t unit = 1;
 };

@@ -147,6 +147,9 @@ struct KernelSummary {
   bool uses(std::string_view feature) const {
     return std::find(features.begin(), features.end(), feature) != features.end();
   }
+  // It may use an address that is none of an argument's, such as a pointer that it has loaded, or
+  // keep the address of one: both mean something only where shared virtual memory has its home.
+  bool uses_addresses = false;
   bool uses_barrier = false;
   bool uses_local_memory = false;
   bool operator==(const KernelSummary&) const = default;

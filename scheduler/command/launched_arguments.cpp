@@ -21,6 +21,7 @@ bool same_object(const ArgumentSlot& a, const ArgumentSlot& b) {
     case Kind::kLocal:
       return a.local_size == b.local_size;
     case Kind::kBuffer:
+    case Kind::kReached:
       return a.view.buffer == b.view.buffer && a.view.origin == b.view.origin &&
              a.view.size == b.view.size && a.image == b.image;
     case Kind::kSampler:

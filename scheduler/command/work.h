@@ -23,16 +23,22 @@
 
 namespace tutti::scheduler {
 
-/// One kernel argument as set by the application.
+/// One kernel argument as set by the application. kReached is none: shared virtual memory that the
+/// kernel may reach through pointers that it finds; such slots stand behind the arguments.
 struct ArgumentSlot {
-  enum class Kind : uint8_t { kUnset, kBytes, kLocal, kBuffer, kSampler };
+  enum class Kind : uint8_t { kUnset, kBytes, kLocal, kBuffer, kSampler, kReached };
   Kind kind = Kind::kUnset;
   // kBytes. Scalars are set anew for each of many small launches: no allocation for them.
   boost::container::small_vector<std::byte, 16> bytes;
   uint64_t local_size = 0;         // kLocal
-  BufferView view;                 // kBuffer, also images; view.buffer null = NULL pointer
+  BufferView view;                 // kBuffer, also images, where a null view.buffer is the NULL
+                                   // pointer; kReached, all of it
   Ref<BufferImage> image;          // kBuffer: the image made from the view; null otherwise
   backends::SamplerState sampler;  // kSampler
+
+  bool has_memory() const {
+    return (kind == Kind::kBuffer || kind == Kind::kReached) && view.buffer;
+  }
 };
 /// Immutable once it is part of a command: a kernel object copies it when an argument changes.
 struct ArgumentSet : std::vector<ArgumentSlot> {
@@ -154,6 +160,15 @@ struct UnmapWork {
   uint64_t offset = 0, size = 0;
   bool written = false;  // mapped for writing: the host's copy becomes the valid one
 };
+/// Shared virtual memory whose home device has memory of its own: that device's vendor gives the
+/// host the range at its own address, or takes it back.
+struct MapSharedWork {
+  BufferView view;
+  uint64_t offset = 0, size = 0;
+  bool unmap = false;
+  bool writes = false;     // mapped not for reading alone
+  cl_map_flags flags = 0;  // of a map
+};
 /// Nothing but order: markers, barriers, migration hints.
 struct MarkerWork {};
 /// Something done by the host in its turn (native kernels, tests). The buffers are the function's
@@ -163,7 +178,8 @@ struct HostWork {
   std::vector<BufferView> buffers{};
 };
 
-using Work = std::variant<KernelWork, ReadWork, WriteWork, CopyWork, FillWork, RectWork,
-                          CopyRectWork, FillImageWork, MapWork, UnmapWork, MarkerWork, HostWork>;
+using Work =
+    std::variant<KernelWork, ReadWork, WriteWork, CopyWork, FillWork, RectWork, CopyRectWork,
+                 FillImageWork, MapWork, UnmapWork, MapSharedWork, MarkerWork, HostWork>;
 
 }  // namespace tutti::scheduler

@@ -90,6 +90,13 @@ class TracedQueue final : public backends::Queue {
                                              backends::WaitList wait) override {
     return queue_->fill_image(to, box, color, wait);
   }
+  Status map_shared(backends::SharedMemory& memory, uint64_t offset, uint64_t size,
+                    cl_map_flags flags) override {
+    return queue_->map_shared(memory, offset, size, flags);
+  }
+  Status unmap_shared(backends::SharedMemory& memory, uint64_t offset) override {
+    return queue_->unmap_shared(memory, offset);
+  }
   Result<backends::CompletionPtr> mark(backends::WaitList wait, bool observed) override {
     return queue_->mark(wait, observed);
   }

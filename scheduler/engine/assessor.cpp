@@ -26,7 +26,7 @@ uint64_t bytes_of(std::span<const BufferUse> uses) {
 void Assessor::find_place(const Work& work, std::span<const BufferUse> uses,
                           Admission::Asked& asked) const {
   if (uses.empty() || std::holds_alternative<MapWork>(work) ||
-      std::holds_alternative<UnmapWork>(work)) {
+      std::holds_alternative<UnmapWork>(work) || std::holds_alternative<MapSharedWork>(work)) {
     return;
   }
   const BufferUse& first = uses.front();

@@ -50,6 +50,8 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       backends_(backends),
       id_(next_id()),
       user_memory_(options.user_memory != nullptr),
+      shared_(options.shared),
+      home_(options.home),
       image_(options.image),
       takers_(image_ ? backends.takers_of(*image_) : ~BackendMask{0}),
       map_(options.size),
@@ -69,12 +71,17 @@ LogicalBuffer::~LogicalBuffer() {
       std::vector<Allocation> allocations;
       PinnedPool::Block pinned;
       std::optional<HostPages> pages;
+      std::shared_ptr<backends::SharedMemory> shared;
       std::byte* host;
       Kept* before;
     };
     static std::atomic<Kept*> last{nullptr};
-    auto* const kept = new (std::nothrow)
-        Kept{std::move(allocations_), std::move(pinned_), std::move(pages_), host_.load(), nullptr};
+    auto* const kept = new (std::nothrow) Kept{std::move(allocations_),
+                                               std::move(pinned_),
+                                               std::move(pages_),
+                                               shared_,
+                                               host_.load(),
+                                               nullptr};
     if (kept) {
       kept->before = last.exchange(kept);
       return;
@@ -85,7 +92,7 @@ LogicalBuffer::~LogicalBuffer() {
   }
   // Vendors may refer to the host's memory until these are gone.
   for (Allocation& one : allocations_) {
-    if (place_on(one.backend) == kHostPlace) continue;
+    if (place_on(one.backend) == kHostPlace || one.backend == home_) continue;
     backends_.memory(one.backend).give_back(std::move(one.memory), *this, !image_);
   }
   allocations_.clear();
@@ -96,7 +103,11 @@ LogicalBuffer::~LogicalBuffer() {
   }
 }
 
-Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Options& options) {
+Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Options& given) {
+  Options options = given;
+  if (options.shared && backends.place(options.home) == kHostPlace) {
+    options.user_memory = options.shared->data();
+  }
   auto buffer = Ref<LogicalBuffer>::adopt(new LogicalBuffer(backends, options));
   if (options.host_now) TUTTI_TRY(buffer->allocate_host(UINT64_MAX));
   if (options.user_memory) buffer->set_exclusive(kHostPlace, 0, options.size);
@@ -162,9 +173,11 @@ Result<backends::Memory*> LogicalBuffer::allocate_on(uint32_t backend, void* hos
   if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
   backends::Backend& device = backends_.at(backend);
   DeviceMemory& pool = backends_.memory(backend);
-  TUTTI_ASSIGN(auto memory, image_ ? pool.allocate_image(device, *image_, *this)
-                            : host ? device.allocate(size(), host)
-                                   : pool.allocate(device, size(), *this));
+  // The home's memory is there already, and is no less for it.
+  TUTTI_ASSIGN(auto memory, backend == home_ ? device.memory_over(*shared_)
+                            : image_         ? pool.allocate_image(device, *image_, *this)
+                            : host           ? device.allocate(size(), host)
+                                             : pool.allocate(device, size(), *this));
   allocations_.push_back({backend, std::move(memory)});
   ready_[backend].store(allocations_.back().memory.get(), std::memory_order_release);
   return allocations_.back().memory.get();
@@ -204,7 +217,7 @@ void LogicalBuffer::release_memory(uint32_t backend) {
     allocations_.erase(found);
     memories_gone_.fetch_add(1, std::memory_order_release);
   }
-  backends_.memory(backend).give_back(std::move(memory), *this, false);
+  if (backend != home_) backends_.memory(backend).give_back(std::move(memory), *this, false);
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {

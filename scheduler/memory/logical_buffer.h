@@ -60,6 +60,9 @@ class LogicalBuffer : public MemoryOwner {
     void* user_memory = nullptr;  // CL_MEM_USE_HOST_PTR: the host's copy is this memory
     bool host_now = false;        // CL_MEM_ALLOC_HOST_PTR: allocate the host's copy at once
     std::optional<backends::ImageShape> image{};  // size is its span() then
+    /// Shared virtual memory of this size: the copy of the device `home`, which gave it.
+    std::shared_ptr<backends::SharedMemory> shared{};
+    uint32_t home = kNoBackend;
   };
   /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
   static Result<Ref<LogicalBuffer>> create(BackendSet& backends, const Options& options);
@@ -73,6 +76,14 @@ class LogicalBuffer : public MemoryOwner {
   /// Where the copy of this device lies. Images have vendors' own layouts, also on devices that
   /// share the host's memory.
   Place place_on(uint32_t backend) const;
+
+  /// Shared virtual memory: `shared()` is the memory on the device `home()`, and the host's copy
+  /// where that computes in the host's memory. Else null, and kNoBackend.
+  bool is_shared() const { return shared_ != nullptr; }
+  backends::SharedMemory* shared() const { return shared_.get(); }
+  uint32_t home() const { return home_; }
+  /// Its home has memory of its own, which the host sees only by way of MapSharedWork.
+  bool shared_apart() const { return is_shared() && place_on(home_) != kHostPlace; }
 
   /// There is one device only, and it computes in this buffer's copy in the host's memory.
   bool in_one_memory() const;
@@ -238,6 +249,8 @@ class LogicalBuffer : public MemoryOwner {
   BackendSet& backends_;
   const uint64_t id_;
   const bool user_memory_;
+  const std::shared_ptr<backends::SharedMemory> shared_;
+  const uint32_t home_;
   const std::optional<backends::ImageShape> image_;
   const BackendMask takers_;
   mutable Mutex mutex_;

@@ -49,6 +49,10 @@ struct DeedOf {
   Deed operator()(const UnmapWork& work) const {
     return {"unmap", "unmapped by the application", work.size, Direction::kUpload};
   }
+  Deed operator()(const MapSharedWork& work) const {
+    if (work.unmap) return {"unmap", "unmapped by the application", work.size, Direction::kUpload};
+    return {"map", "mapped by the application", work.size, Direction::kDownload};
+  }
   Deed operator()(const HostWork&) const {
     return {"native kernel", "used by a native kernel", 0, Direction::kDownload};
   }

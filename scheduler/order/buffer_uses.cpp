@@ -23,9 +23,13 @@ struct UseFinder {
     const uint64_t written = written_arguments(work.kernel->summary());
     uses.reserve(work.arguments->size());
     for (size_t i = 0; i < work.arguments->size(); ++i) {
-      const BufferView& view = (*work.arguments)[i].view;
+      const ArgumentSlot& slot = (*work.arguments)[i];
+      BufferView view = slot.view;
       if (!view.buffer) continue;
-      uses.push_back(use(view, 0, view.size, argument_written(written, i)));
+      // From a pointer into shared memory a kernel may go back as well as forth.
+      if (view.buffer->is_shared()) view = {view.buffer, 0, view.buffer->size()};
+      const bool reached = slot.kind == ArgumentSlot::Kind::kReached;
+      uses.push_back(use(view, 0, view.size, reached || argument_written(written, i)));
       uses.back().argument = static_cast<uint32_t>(i);
     }
   }
@@ -89,6 +93,11 @@ struct UseFinder {
   }
   void operator()(const UnmapWork& work) {
     if (work.written) add(work.view, work.offset, work.size, true);
+  }
+  void operator()(const MapSharedWork& work) {
+    if (work.unmap && !work.writes) return;
+    const bool anew = work.unmap || (work.flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+    add(work.view, work.offset, work.size, anew).exposed = work.writes;
   }
   void operator()(const MarkerWork&) {}
   void operator()(const HostWork& work) {
@@ -154,7 +163,8 @@ HostUse host_use_of(const Work& work) {
     return range(rect->host, begin, end - begin, !rect->write);
   }
   // What the application does with a mapped pointer, or in its own function, nobody knows.
-  if (std::holds_alternative<MapWork>(work) || std::holds_alternative<HostWork>(work)) {
+  if (std::holds_alternative<MapWork>(work) || std::holds_alternative<MapSharedWork>(work) ||
+      std::holds_alternative<HostWork>(work)) {
     return {0, UINTPTR_MAX, true};
   }
   return {};

@@ -111,7 +111,7 @@ double LaunchCosts::whole_transfers(const ArgumentSet& arguments, const LaunchAc
   if (exact) return transfers(arguments, exact->whole(), backend);
   double seconds = 0;
   for (const ArgumentSlot& slot : arguments) {
-    if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+    if (!slot.has_memory()) continue;
     const LogicalBuffer& buffer = *slot.view.buffer;
     const uint64_t end = slot.view.origin + slot.view.size;
     if (buffer.valid_at(buffer.place_on(backend), slot.view.origin, end)) continue;

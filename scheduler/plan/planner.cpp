@@ -40,6 +40,7 @@ struct ArgumentValues {
       values[i].buffer = slot.view.buffer->id();
       values[i].origin = slot.view.origin;
       values[i].size = slot.view.size;
+      values[i].before = slot.view.buffer->is_shared() ? slot.view.origin : 0;
       const backends::ImageShape* shape =
           slot.image ? &slot.image->shape() : slot.view.buffer->image();
       if (!shape) continue;
@@ -140,6 +141,9 @@ WholeReasons KernelPlan::whole_reasons() const {
                     ? "other devices cannot build its program (the log says why)"
                     : "other devices do not have " + lacking_feature + ", which its program uses";
       break;
+    case Why::kHome:
+      against = "it may follow pointers in shared virtual memory, whose device this is";
+      break;
     case Why::kTrial:
       against = "runs whole once, to compare";
       break;
@@ -176,13 +180,25 @@ Planner::Planner(BackendSet& backends, const EngineSettings& settings)
 std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask allowed) const {
   uint64_t largest = 0, all = 0, local = 0, constant = 0;
   bool buffer_images = false;
+  // Pointers into shared memory have any alignment, which windows of buffers elsewhere have not.
+  uint64_t inside = 0;
+  uint32_t home = kNoBackend;
   const auto& declared = work.kernel->summary().arguments;
   for (size_t i = 0; i < work.arguments->size(); ++i) {
     const ArgumentSlot& slot = (*work.arguments)[i];
     local += slot.local_size;
+    if (slot.kind == ArgumentSlot::Kind::kReached) {
+      allowed &= backend_bit(slot.view.buffer->home());  // pointers mean something there alone
+    }
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
-      if (i < declared.size() && declared[i].kind == ArgKind::kConstant) {
+      // A pointer into shared memory has all the rest of that behind it, which is no limit of it.
+      if (i < declared.size() && declared[i].kind == ArgKind::kConstant &&
+          !slot.view.buffer->is_shared()) {
         constant = std::max(constant, slot.view.size);
+      }
+      if (slot.view.buffer->is_shared()) {
+        inside |= slot.view.origin;
+        home = slot.view.buffer->home();
       }
       largest = std::max(largest, slot.view.buffer->size());
       all += slot.view.buffer->size();
@@ -206,7 +222,8 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
                              work.shape.local[2] <= traits.max_work_items[2];
     const bool takes_arguments = constant <= traits.max_constant &&
                                  (traits.local_memory == 0 || local <= traits.local_memory);
-    if (fits && knows && takes_group && takes_arguments) result.push_back(i);
+    const bool aligned = i == home || inside % traits.memory_alignment == 0;
+    if (fits && knows && takes_group && takes_arguments && aligned) result.push_back(i);
   }
   return result;
 }
@@ -329,6 +346,15 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
     }
     return std::move(plan);
   };
+  const auto& last = *work.arguments;
+  if (!last.empty() && last.back().kind == ArgumentSlot::Kind::kReached && !compared) {
+    return whole(KernelPlan::Why::kHome);
+  }
+  keep_home(work, plan);
+  if (plan.participants.empty()) {
+    return fail(CL_OUT_OF_RESOURCES,
+                "the device of the shared virtual memory cannot run the kernel");
+  }
   if (plan.participants.size() < 2 && !compared) return whole(KernelPlan::Why::kOneDevice);
   const bool force = settings_.split == SplitMode::kForce;
   const uint64_t items = work.shape.items();
@@ -412,7 +438,22 @@ std::shared_ptr<const LaunchAccess> Planner::look_at(const KernelWork& work, con
 void Planner::evaluate(const KernelWork& work, KernelPlan& plan) const {
   if (plan.access) return;
   plan.access = look_at(work, plan, plan.shape);
-  plan.exact = plan.access->exact() && (work.local_given || !plan.access->by_groups());
+  plan.exact =
+      plan.access->exact() && (work.local_given || !plan.access->by_groups()) &&
+      (work.arguments->empty() || work.arguments->back().kind != ArgumentSlot::Kind::kReached);
+}
+
+void Planner::keep_home(const KernelWork& work, KernelPlan& plan) const {
+  uint32_t home = kNoBackend;
+  for (const ArgumentSlot& slot : *work.arguments) {
+    if (!slot.has_memory() || !slot.view.buffer->is_shared() || slot.view.origin == 0) continue;
+    home = slot.view.buffer->home();
+  }
+  if (home == kNoBackend) return;
+  evaluate(work, plan);
+  if (plan.exact) return;
+  std::erase_if(plan.participants, [home](uint32_t i) { return i != home; });
+  plan.backend = home;
 }
 
 bool Planner::touches_matter(const KernelWork& work, const KernelPlan& plan) const {

@@ -71,6 +71,7 @@ struct KernelPlan {
     kAtomics,
     kNotBuilt,
     kBuildFailed,
+    kHome,
     kDearer,
     kTrial,
     kObjective,
@@ -196,6 +197,9 @@ class Planner {
   std::shared_ptr<const LaunchAccess> look_at(const KernelWork& work, const KernelPlan& plan,
                                               LaunchShape& shape) const;
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
+  /// Where a pointer leads into shared virtual memory, and the kernel might go back from it, leaves
+  /// the participant on which that is possible.
+  void keep_home(const KernelWork& work, KernelPlan& plan) const;
   /// Whether it matters to a whole launch on plan.backend which parts of its buffers it touches.
   bool touches_matter(const KernelWork& work, const KernelPlan& plan) const;
   /// Among plan.participants the device where the whole launch is best by the plan's objective.

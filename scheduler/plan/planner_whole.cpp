@@ -82,7 +82,7 @@ void Planner::find_waits(const KernelWork& work, KernelPlan& plan, uint64_t read
     }
   } else {
     for (const ArgumentSlot& slot : *work.arguments) {
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
+      if (!slot.has_memory()) continue;
       wait_for(slot.view, {0, slot.view.size});
     }
   }

@@ -555,6 +555,27 @@ Status Executor::run(const HostWork& work) {
   return {};
 }
 
+Status Executor::run(const MapSharedWork& work) {
+  LogicalBuffer& buffer = *work.view.buffer;
+  const uint32_t home = buffer.home();
+  const Place place = buffer.place_on(home);
+  const uint64_t begin = work.view.origin + work.offset;
+  const uint64_t end = begin + work.size;
+  if (!work.unmap && (work.flags & CL_MAP_WRITE_INVALIDATE_REGION) == 0) {
+    buffer.note_read(work.size);
+    TUTTI_TRY(buffer.make_valid(place, begin, end));
+  }
+  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(home));
+  const Status done = work.unmap
+                          ? queue->unmap_shared(*buffer.shared(), begin)
+                          : queue->map_shared(*buffer.shared(), begin, work.size, work.flags);
+  backends_.health().note(home, done);
+  TUTTI_TRY(done);
+  // What the application writes is there alone, also while it does.
+  if (work.writes) buffer.set_exclusive(place, begin, end);
+  return {};
+}
+
 Status Executor::run(const UnmapWork& work) {
   if (!work.written) return {};
   const uint64_t begin = work.view.origin + work.offset;

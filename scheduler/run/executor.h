@@ -69,6 +69,7 @@ class Executor {
   Status run(const FillImageWork& work);
   Status run(const MapWork& work);
   Status run(const UnmapWork& work);
+  Status run(const MapSharedWork& work);
   Status run(const MarkerWork&) { return {}; }
   Status run(const HostWork& work);
   Status run(const KernelWork&) { return fail(CL_INVALID_OPERATION, "a kernel needs a plan"); }

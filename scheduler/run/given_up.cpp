@@ -46,6 +46,7 @@ struct Name {
   std::string operator()(const FillImageWork&) { return "a fill of an image"; }
   std::string operator()(const MapWork&) { return "a map"; }
   std::string operator()(const UnmapWork&) { return "an unmap"; }
+  std::string operator()(const MapSharedWork& work) { return work.unmap ? "an unmap" : "a map"; }
   std::string operator()(const MarkerWork&) { return "a marker"; }
   std::string operator()(const HostWork&) { return "a native kernel"; }
 };

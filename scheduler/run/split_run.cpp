@@ -546,9 +546,7 @@ void SplitRun::finish() {
   }
   merges_.clear();  // with their copies' memory, for which others may wait
   for (const ArgumentSlot& slot : *work_.arguments) {
-    if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
-      slot.view.buffer->end_writes(this, nothing_ran);
-    }
+    if (slot.has_memory()) slot.view.buffer->end_writes(this, nothing_ran);
   }
   double balanced = 0;
   if (status) {

@@ -6,8 +6,10 @@ namespace tutti::scheduler {
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
                                                          uint32_t backend,
                                                          std::span<const std::byte> hidden) {
-  std::vector<backends::Argument> result(arguments.size() + (hidden.empty() ? 0 : 1));
-  for (size_t i = 0; i < arguments.size(); ++i) {
+  size_t count = arguments.size();
+  while (count > 0 && arguments[count - 1].kind == ArgumentSlot::Kind::kReached) --count;
+  std::vector<backends::Argument> result(count + (hidden.empty() ? 0 : 1));
+  for (size_t i = 0; i < count; ++i) {
     const ArgumentSlot& slot = arguments[i];
     switch (slot.kind) {
       case ArgumentSlot::Kind::kUnset:
@@ -34,9 +36,17 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
           result[i].size = slot.view.size;
         }
         break;
+      case ArgumentSlot::Kind::kReached:
+        return fail(CL_INVALID_KERNEL_ARGS, "what is no argument stands among them");
     }
   }
   if (!hidden.empty()) result.back().bytes = hidden;
+  for (size_t i = count; i < arguments.size(); ++i) {
+    backends::Argument& reached = result.emplace_back();
+    reached.kind = backends::Argument::Kind::kReached;
+    TUTTI_ASSIGN(reached.memory, arguments[i].view.buffer->device_memory(backend));
+    reached.size = arguments[i].view.size;
+  }
   return result;
 }
 

@@ -10,7 +10,8 @@
 
 namespace tutti::scheduler {
 
-/// The vendor's view of a kernel's arguments on a device, with `hidden` (may be empty) appended.
+/// The vendor's view of a kernel's arguments on a device, with `hidden` (may be empty) appended,
+/// then what it may reach.
 /// CL_INVALID_KERNEL_ARGS: one is not set; or the device has no memory for one.
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
                                                          uint32_t backend,

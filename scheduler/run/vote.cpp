@@ -72,6 +72,7 @@ std::string Vote::unvotable(const KernelPlan& plan) {
   if (!plan.access || plan.access->verdict().mode == MergeMode::kWhole) {
     return "it may not be split";
   }
+  if (plan.why == KernelPlan::Why::kHome) return "pointers that it finds are one device's";
   if (plan.access->verdict().alone) return "the order in which work-groups reach its atomics shows";
   return {};
 }

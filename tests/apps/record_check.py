@@ -47,6 +47,17 @@ except cl.Error:
 """
 
 
+SHARED = """
+import numpy as np, pyopencl as cl
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+shared = [cl.csvm_empty(context, 1000, np.int32) for _ in range(2)]
+for array in shared:
+    with cl.SVM(array).map_rw(queue) as mapped:
+        mapped[:] = 7
+"""
+
+
 def run(command, limit=None, **environment):
     def limit_files():  # as a full disk: writes fail in their middle
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -181,6 +192,16 @@ def check_fuzz(tool, fuzz, folder):
             expect(name in shown.stdout, f"no {name} in {record}")
 
 
+def check_shared_memory(tool, folder):
+    """It is not recorded, which is said once, and the application runs on."""
+    record = folder / "shared"
+    ended = run([sys.executable, "-B", "-W", "ignore", "-c", SHARED], TUTTI_RECORD=str(record))
+    text = "shared virtual memory is not recorded"
+    expect(ended.returncode == 0 and ended.stderr.count(text) == 1, ended)
+    shown = run([tool, "record", "show", record])
+    expect(shown.returncode == 0 and text in shown.stdout, shown)
+
+
 def check_failures(tool, bench, folder):
     """The application runs on, and says why there is no record."""
     (folder / "file").write_text("")
@@ -214,6 +235,7 @@ def main():
         expect(ended.returncode == 0, ended)
         check_same(tool, threads, 16)
         check_fuzz(tool, fuzz, folder)
+        check_shared_memory(tool, folder)
         check_edited(tool, edit, client, "*= by", "*= 1.5f * by")
         check_show(tool, client)
         check_hostile_names(tool, folder / "hostile")

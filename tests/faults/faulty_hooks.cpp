@@ -326,7 +326,11 @@ struct Hook<Member> {
   static inline int number = 0;
 
   static constexpr bool is_set_argument() {
-    return std::is_same_v<std::tuple<A...>, std::tuple<cl_kernel, cl_uint, size_t, const void*>>;
+    if constexpr (std::is_same_v<decltype(Member), decltype(&Table::clSetKernelArg)>) {
+      return Member == &Table::clSetKernelArg;
+    } else {
+      return false;
+    }
   }
 
   static R call(A... arguments) {
@@ -400,10 +404,14 @@ struct Hook<Member> {
       if constexpr (std::is_same_v<R, cl_mem>) note_memory(object);
       return object;
     }
-    if (cl_int* error = std::get<sizeof...(A) - 1>(std::tuple<A...>(arguments...))) {
-      *error = fault.error;
+    if constexpr (!std::is_same_v<R, void*>) {  // shared memory has no error but NULL
+      tell(fault, std::get<sizeof...(A) - 1>(std::tuple<A...>(arguments...)));
     }
     return nullptr;
+  }
+
+  static void tell(const Fault& fault, cl_int* error) {
+    if (error != nullptr) *error = fault.error;
   }
 };
 
@@ -457,8 +465,11 @@ cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info name, size_t
 template <auto Member>
 void hook(Table& table, const char* name) {
   if (table.*Member == nullptr) return;
-  Hook<Member>::number = function_number(name);
-  table.*Member = &Hook<Member>::call;
+  // What is freed is freed.
+  if constexpr (!std::is_same_v<decltype(Member), decltype(&Table::clSVMFree)>) {
+    Hook<Member>::number = function_number(name);
+    table.*Member = &Hook<Member>::call;
+  }
 }
 
 }  // namespace

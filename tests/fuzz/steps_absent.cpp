@@ -3,6 +3,8 @@
 // such a call makes is given back at once.
 #include "steps.h"
 
+#include <algorithm>
+
 namespace tutti::api_fuzz {
 namespace {
 
@@ -37,12 +39,23 @@ void shared_virtual_memory(World& w) {
   if (!queue) return;
   const auto handle = queue->as<cl_command_queue>();
   const auto context = queue->context->as<cl_context>();
-  void* const pointer = clSVMAlloc(context, CL_MEM_READ_WRITE, w.random.odd_size(), 0);
-  if (pointer != nullptr) clSVMFree(context, pointer);
-  clSVMFree(context, nullptr);
+  const size_t size = w.random.odd_size();
+  void* pointer = clSVMAlloc(context, CL_MEM_READ_WRITE, size, 0);
   std::byte* const memory = w.host_memory(256);
+  if (pointer != nullptr) {
+    const std::byte pattern{7};
+    const size_t part = std::min<size_t>(size, 4096);  // memory that nobody touches costs nothing
+    clEnqueueSVMMemFill(handle, pointer, &pattern, 1, part, 0, nullptr, nullptr);
+    clEnqueueSVMMap(handle, CL_FALSE, CL_MAP_WRITE, pointer, part, 0, nullptr, nullptr);
+    clEnqueueSVMUnmap(handle, pointer, 0, nullptr, nullptr);
+    const bool later =
+        w.random.below(2) == 0 &&
+        clEnqueueSVMFree(handle, 1, &pointer, nullptr, nullptr, 0, nullptr, nullptr) == CL_SUCCESS;
+    if (!later) clSVMFree(context, pointer);
+  }
+  clSVMFree(context, nullptr);
   expect_error(w, "clEnqueueSVMMemcpy",
-               clEnqueueSVMMemcpy(handle, CL_FALSE, memory, memory + 64, 64, 0, nullptr, nullptr));
+               clEnqueueSVMMemcpy(handle, CL_FALSE, memory, nullptr, 64, 0, nullptr, nullptr));
   expect_error(w, "clEnqueueSVMMap",
                clEnqueueSVMMap(handle, CL_FALSE, CL_MAP_READ, memory, 64, 0, nullptr, nullptr));
   if (const ObjectRef kernel = w.any(Kind::kKernel)) {

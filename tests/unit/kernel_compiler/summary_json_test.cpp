@@ -43,7 +43,8 @@ KernelSummary sample() {
   kernel.accesses = {access};
   kernel.whole_reason = "calls printf";
   kernel.whole_line = 3;
-  kernel.needs_rewrite = kernel.uses_barrier = kernel.uses_local_memory = true;
+  kernel.needs_rewrite = kernel.uses_addresses = kernel.uses_barrier = kernel.uses_local_memory =
+      true;
   return kernel;
 }
 

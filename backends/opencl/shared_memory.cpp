@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/shared_memory.h"
+
+#include "backends/opencl/opencl_queue.h"
+
+namespace tutti::backends {
+
+bool has_shared_memory(const VendorFunctions& cl) {
+  return cl.clSVMAlloc && cl.clSVMFree && cl.clEnqueueSVMMap && cl.clEnqueueSVMUnmap &&
+         cl.clSetKernelArgSVMPointer && cl.clSetKernelExecInfo;
+}
+
+Result<std::unique_ptr<SharedMemory>> OpenClSharedMemory::create(
+    const VendorDevice& device, std::shared_ptr<const void> context, cl_context handle,
+    uint32_t generation, uint64_t size, uint32_t alignment, cl_svm_mem_flags flags) {
+  const auto turn = device.turn();
+  void* const data = device.cl->clSVMAlloc(handle, flags, size, alignment);
+  if (!data) return device.failure("clSVMAlloc", CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  return std::unique_ptr<SharedMemory>(new OpenClSharedMemory(
+      device, std::move(context), handle, generation, static_cast<std::byte*>(data), size));
+}
+
+OpenClSharedMemory::~OpenClSharedMemory() {
+  if (vendors_gone()) return;
+  const auto turn = device_.turn();
+  device_.cl->clSVMFree(handle_, data_);
+}
+
+Status OpenClQueue::map_shared(SharedMemory& memory, uint64_t offset, uint64_t size,
+                               cl_map_flags flags) {
+  if (vendors_gone()) return device_.gone("clEnqueueSVMMap");
+  const uint64_t before = calls_before();
+  const auto turn = device_.turn();
+  track_->begin_call();
+  const cl_int code = cl_.clEnqueueSVMMap(queue_.get(), CL_TRUE, flags, memory.data() + offset,
+                                          size, 0, nullptr, nullptr);
+  if (code != CL_SUCCESS) return dropped("clEnqueueSVMMap", code);
+  track_->note_ended(before);  // the queue is in-order
+  return {};
+}
+
+Status OpenClQueue::unmap_shared(SharedMemory& memory, uint64_t offset) {
+  TUTTI_ASSIGN(const auto unmapped,
+               enqueued("clEnqueueSVMUnmap", {}, [&](const EventList& events, cl_event* event) {
+                 return cl_.clEnqueueSVMUnmap(queue_.get(), memory.data() + offset, events.count(),
+                                              events.events(), event);
+               }));
+  return unmapped->wait();
+}
+
+}  // namespace tutti::backends

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command queue's commands on shared virtual memory.
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/process_exit.h"
+#include "device_virtual/command_queue.h"
+
+namespace tutti::device_virtual {
+
+Status CommandQueue::map_shared(const SharedAllocations::Place& place, uint64_t size,
+                                cl_map_flags flags, const Submission& submission) {
+  SharedAllocation& allocation = *place.allocation;
+  // Recorded before it is enqueued: another thread may unmap as soon as it can see the event.
+  allocation.add_mapping({place.offset, size, flags});
+  const bool discard = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+  Status status =
+      enqueue(map_work(allocation.view_from(0), place.offset, size, flags, discard), submission);
+  if (!status) allocation.take_mapping(place.offset);
+  return status;
+}
+
+Status CommandQueue::unmap_shared(const SharedAllocations::Place& place,
+                                  const Submission& submission) {
+  SharedAllocation& allocation = *place.allocation;
+  const auto mapping = allocation.take_mapping(place.offset);
+  if (!mapping) return fail(CL_INVALID_VALUE, "the pointer is not mapped");
+  const bool written = (mapping->flags & ~cl_map_flags{CL_MAP_READ}) != 0;
+  Status status = enqueue(
+      unmap_work(allocation.view_from(0), mapping->offset, mapping->size, written), submission);
+  if (!status) allocation.add_mapping(*mapping);
+  return status;
+}
+
+Status CommandQueue::copy_shared(void* to, const void* from, uint64_t size,
+                                 const Submission& submission) {
+  const auto target = context_->shared_memory().find(to);
+  const auto source = context_->shared_memory().find(from);
+  if ((target && size > target->rest()) || (source && size > source->rest())) {
+    return fail(CL_INVALID_VALUE, "more than there is of the shared memory");
+  }
+  scheduler::Work work;
+  if (size == 0) {
+    work = scheduler::HostWork{[] { return Status{}; }};
+  } else if (target && source) {
+    work = scheduler::CopyWork{source->allocation->view_from(0), target->allocation->view_from(0),
+                               source->offset, target->offset, size};
+  } else if (target) {
+    work = scheduler::WriteWork{target->allocation->view_from(0), target->offset, size, from};
+  } else if (source) {
+    work = scheduler::ReadWork{source->allocation->view_from(0), source->offset, size, to};
+  } else {
+    work = scheduler::HostWork{[to, from, size] {
+      std::memcpy(to, from, size);
+      return Status{};
+    }};
+  }
+  return enqueue(std::move(work), submission);
+}
+
+Status CommandQueue::free_shared(std::vector<void*> pointers, FreeFunction function,
+                                 void* user_data, const Submission& submission) {
+  scheduler::HostWork work;
+  // The queue outlives its commands, and with it the context.
+  work.function = [queue = Ref<CommandQueue>(this), pointers = std::move(pointers), function,
+                   user_data]() mutable {
+    if (function != nullptr) {
+      const ApplicationCode code;
+      function(queue->handle(), static_cast<cl_uint>(pointers.size()), pointers.data(), user_data);
+    } else {
+      for (void* pointer : pointers) queue->context().shared_memory().free(pointer);
+    }
+    return Status{};
+  };
+  return enqueue(std::move(work), submission);
+}
+
+}  // namespace tutti::device_virtual

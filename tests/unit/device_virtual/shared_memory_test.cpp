@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_virtual/shared_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "built_program_fakes.h"
+
+namespace tutti::device_virtual {
+namespace {
+
+struct Memory final : backends::SharedMemory {
+  explicit Memory(uint64_t size) : bytes(size) {}
+  std::byte* data() const override { return const_cast<std::byte*>(bytes.data()); }
+  uint64_t size() const override { return bytes.size(); }
+  std::vector<std::byte> bytes;
+};
+
+/// Which memory it computes in is all that matters.
+struct Device : FakeBackend {
+  using FakeBackend::FakeBackend;
+  const backends::DeviceTraits& traits() const override { return told; }
+  void tell() {
+    told = FakeBackend::traits();
+    told.shares_host_memory = shares;
+  }
+  bool shares = false;
+  backends::DeviceTraits told;
+};
+
+class SharedMemoryTest : public ::testing::Test {
+ protected:
+  std::byte* add(uint64_t size) {
+    scheduler::LogicalBuffer::Options options;
+    options.size = size;
+    options.shared = std::make_shared<Memory>(size);
+    options.home = 0;
+    auto buffer = scheduler::LogicalBuffer::create(backends_, options);
+    EXPECT_TRUE(buffer);
+    return static_cast<std::byte*>(shared_.add(*buffer));
+  }
+  static std::vector<std::unique_ptr<backends::Backend>> one_device(bool shares_host) {
+    auto device = std::make_unique<Device>("one", 64, "", "");
+    device->shares = shares_host;
+    device->tell();
+    std::vector<std::unique_ptr<backends::Backend>> devices;
+    devices.push_back(std::move(device));
+    return devices;
+  }
+
+  scheduler::BackendSet backends_{one_device(true)};
+  SharedAllocations shared_;
+};
+
+TEST_F(SharedMemoryTest, FindsWhatAPointerLeadsInto) {
+  EXPECT_FALSE(shared_.any());
+  EXPECT_FALSE(shared_.find(this));
+  std::byte* const a = add(100);
+  std::byte* const b = add(1);
+  EXPECT_TRUE(shared_.any());
+  for (const uint64_t offset : {0, 1, 99}) {
+    const auto place = shared_.find(a + offset);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->allocation->address(), a);
+    EXPECT_EQ(place->offset, offset);
+    EXPECT_EQ(place->rest(), 100 - offset);
+  }
+  EXPECT_EQ(shared_.find(b)->allocation->address(), b);
+  EXPECT_FALSE(shared_.find(a + 100));
+  EXPECT_FALSE(shared_.find(a - 1));
+  EXPECT_FALSE(shared_.find(nullptr));
+  EXPECT_EQ(shared_.views().size(), 2u);
+}
+
+TEST_F(SharedMemoryTest, WhatIsFreedIsNotFound) {
+  std::byte* const a = add(100);
+  EXPECT_FALSE(shared_.free(a + 1));
+  EXPECT_TRUE(shared_.free(a));
+  EXPECT_FALSE(shared_.free(a));
+  EXPECT_FALSE(shared_.find(a + 1));
+  EXPECT_FALSE(shared_.any());
+}
+
+TEST_F(SharedMemoryTest, TheNewestMappingIsTakenFirst) {
+  const auto place = shared_.find(add(100));
+  SharedAllocation& allocation = *place->allocation;
+  allocation.add_mapping({10, 20, CL_MAP_READ});
+  allocation.add_mapping({10, 30, CL_MAP_WRITE});
+  EXPECT_FALSE(allocation.take_mapping(0));
+  EXPECT_EQ(allocation.take_mapping(10)->size, 30u);
+  EXPECT_EQ(allocation.take_mapping(10)->size, 20u);
+  EXPECT_FALSE(allocation.take_mapping(10));
+}
+
+TEST_F(SharedMemoryTest, MapsOfMemoryApartAreTheVendors) {
+  const auto place = shared_.find(add(100));
+  const auto view = place->allocation->view_from(0);
+  EXPECT_TRUE(
+      std::holds_alternative<scheduler::MapWork>(map_work(view, 0, 10, CL_MAP_READ, false)));
+  EXPECT_TRUE(std::holds_alternative<scheduler::UnmapWork>(unmap_work(view, 0, 10, true)));
+  scheduler::BackendSet apart(one_device(false));
+  scheduler::LogicalBuffer::Options options;
+  options.size = 100;
+  options.shared = std::make_shared<Memory>(100);
+  options.home = 0;
+  const auto buffer = scheduler::LogicalBuffer::create(apart, options);
+  ASSERT_TRUE(buffer);
+  const scheduler::BufferView other{*buffer, 0, 100};
+  const auto map = map_work(other, 5, 10, CL_MAP_WRITE, false);
+  ASSERT_TRUE(std::holds_alternative<scheduler::MapSharedWork>(map));
+  EXPECT_TRUE(std::get<scheduler::MapSharedWork>(map).writes);
+  EXPECT_TRUE(std::holds_alternative<scheduler::MapSharedWork>(unmap_work(other, 5, 10, true)));
+}
+
+}  // namespace
+}  // namespace tutti::device_virtual
