@@ -50,8 +50,11 @@ Context::~Context() {
 Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
                                                             cl_mem_object_type type) {
   // "CL_MEM_KERNEL_READ_AND_WRITE: […] image formats that may be both read from and written to by
-  // the same kernel instance": none, as CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS is 0.
-  if ((access & CL_MEM_KERNEL_READ_AND_WRITE) != 0) return std::vector<cl_image_format>{};
+  // the same kernel instance."
+  if ((access & CL_MEM_KERNEL_READ_AND_WRITE) != 0 &&
+      !capabilities().has_language_feature("__opencl_c_read_write_images")) {
+    return std::vector<cl_image_format>{};
+  }
   std::vector<cl_image_format> formats;
   std::optional<Error> failure;
   for (scheduler::BackendMask open = capabilities().images ? behind_ : 0; open != 0;) {

@@ -74,7 +74,11 @@ std::vector<std::string> common_arguments(const FrontEndSettings& settings) {
 std::vector<std::string> parse_arguments(const FrontEndSettings& settings) {
   std::vector<std::string> arguments = common_arguments(settings);
   arguments.insert(arguments.end(), {"-fdeclare-opencl-builtins", "-finclude-default-header",
-                                     "-internal-isystem", kResourceFolder});
+                                     "-internal-isystem", kResourceFolder,
+                                     // Clang declares functions of depth images for this alone, and
+                                     // devices without the extension may have the images. (Programs
+                                     // do not see it: their text is preprocessed.)
+                                     "-Dcl_khr_depth_images=1"});
   return arguments;
 }
 

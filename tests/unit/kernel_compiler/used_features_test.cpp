@@ -69,6 +69,10 @@ const FeatureCase kFeatureCases[] = {
     {"ReadWriteImage",
      "kernel void k(read_write image2d_t i) { write_imagef(i, (int2)(0), (float4)(1)); }",
      {"__opencl_c_images", "__opencl_c_read_write_images"}},
+    {"DepthImage",
+     "kernel void k(read_only image2d_depth_t i, global float* o) {\n"
+     "  o[0] = read_imagef(i, (int2)(0)) + get_image_width(i); }",
+     {"__opencl_c_images", "cl_khr_depth_images"}},
     {"WriteTo3d",
      "kernel void k(write_only image3d_t i) { write_imagef(i, (int4)(0), (float4)(1)); }",
      {"__opencl_c_images", "cl_khr_3d_image_writes"}},
