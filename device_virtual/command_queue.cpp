@@ -18,15 +18,47 @@ CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_pr
                            const backends::QueueHints& hints)
     : context_(&context),
       device_(device),
-      properties_(properties),
       property_list_(std::move(property_list)),
-      stream_(context.engine().create_stream(
-          {.out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0,
-           .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0,
-           .backends = device.backends(),
-           .hints = hints})) {}
+      hints_(hints),
+      properties_(properties) {
+  const MutexLock lock(mutex_);
+  stream_ = &stream_for(properties);
+}
 
 CommandQueue::~CommandQueue() = default;
+
+scheduler::Stream& CommandQueue::stream_for(cl_command_queue_properties properties) {
+  for (const auto& [of, stream] : streams_) {
+    if (of == properties) return *stream;
+  }
+  streams_.emplace_back(
+      properties, context_->engine().create_stream(
+                      {.out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0,
+                       .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0,
+                       .backends = device_.backends(),
+                       .hints = hints_}));
+  return *streams_.back().second;
+}
+
+std::vector<Ref<scheduler::Stream>> CommandQueue::streams() {
+  const MutexLock lock(mutex_);
+  std::vector<Ref<scheduler::Stream>> all;
+  for (const auto& [properties, stream] : streams_) all.push_back(stream);
+  return all;
+}
+
+Result<cl_command_queue_properties> CommandQueue::set_properties(
+    cl_command_queue_properties changed, bool enable) {
+  // "… will cause the OpenCL implementation to block until all previously queued commands in
+  // command_queue have completed."
+  TUTTI_TRY(finish());
+  const MutexLock lock(mutex_);
+  const cl_command_queue_properties before = properties();
+  const cl_command_queue_properties after = enable ? before | changed : before & ~changed;
+  stream_.store(&stream_for(after), std::memory_order_release);
+  properties_.store(after, std::memory_order_relaxed);
+  return before;
+}
 
 template <typename Kind>
 Status CommandQueue::enqueue_any(Kind&& work, const Submission& submission) {
@@ -38,7 +70,7 @@ Status CommandQueue::enqueue_any(Kind&& work, const Submission& submission) {
   options.barrier = submission.barrier;
   options.waits_for_all =
       submission.type == CL_COMMAND_MARKER || submission.type == CL_COMMAND_BARRIER;
-  auto command = context_->engine().enqueue(*stream_, std::forward<Kind>(work), options);
+  auto command = context_->engine().enqueue(stream(), std::forward<Kind>(work), options);
   if (!command) return tl::unexpected<Error>(std::move(command).error());
   if (submission.event != nullptr) {
     const MemoryReserved memory;  // it is enqueued
@@ -58,7 +90,7 @@ Status CommandQueue::enqueue(scheduler::KernelWork&& work, const Submission& sub
 std::optional<Status> CommandQueue::launch_again(const scheduler::LaunchAgain& launch,
                                                  cl_command_type type, cl_event* event) {
   scheduler::LaunchObserver observer{type};
-  auto launched = context_->engine().launch_again(*stream_, launch, &observer);
+  auto launched = context_->engine().launch_again(stream(), launch, &observer);
   const MemoryReserved memory;
   if (launched && *launched) *event = (new Event(*this, std::move(observer.command)))->handle();
   return launched;
@@ -137,8 +169,11 @@ Status CommandQueue::native_kernel(void(CL_CALLBACK* function)(void*),
   return enqueue(std::move(work), submission);
 }
 
-Status CommandQueue::flush() { return context_->engine().flush(*stream_); }
-Status CommandQueue::finish() { return context_->engine().finish(*stream_); }
+Status CommandQueue::flush() {
+  // Of a queue whose properties were changed, the earlier streams have nothing left.
+  return context_->engine().flush(stream());
+}
+Status CommandQueue::finish() { return context_->engine().finish(stream()); }
 
 Status CommandQueue::info(cl_command_queue_info what, const InfoAnswer& answer) {
   switch (what) {
@@ -149,7 +184,7 @@ Status CommandQueue::info(cl_command_queue_info what, const InfoAnswer& answer) 
     case CL_QUEUE_REFERENCE_COUNT:
       return answer.value(public_references());
     case CL_QUEUE_PROPERTIES:
-      return answer.value(properties_);
+      return answer.value(properties());
     case CL_QUEUE_PROPERTIES_ARRAY:
       return answer.list(std::span<const cl_queue_properties>(property_list_));
     case CL_QUEUE_SIZE:
@@ -169,7 +204,7 @@ void CommandQueue::last_public_release() {
     log(level_without_vendors(LogLevel::kWarning), "flush at clReleaseCommandQueue: {}",
         flushed.error().message);
   }
-  context_->engine().abandon(*stream_);
+  for (const Ref<scheduler::Stream>& stream : streams()) context_->engine().abandon(*stream);
 }
 
 }  // namespace tutti::device_virtual

@@ -5,11 +5,14 @@
 
 #include <CL/cl.h>
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/thread_annotations.h"
 #include "device_virtual/context.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
@@ -38,7 +41,14 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
 
   Context& context() { return *context_; }
   Device& device() { return device_; }
-  bool profiling() const { return (properties_ & CL_QUEUE_PROFILING_ENABLE) != 0; }
+  bool profiling() const { return (properties() & CL_QUEUE_PROFILING_ENABLE) != 0; }
+  cl_command_queue_properties properties() const {
+    return properties_.load(std::memory_order_relaxed);
+  }
+  /// Enables or disables them; what was enqueued before has ended then. The properties until now.
+  /// (Another thread that enqueues meanwhile may do so before or after.)
+  Result<cl_command_queue_properties> set_properties(cl_command_queue_properties changed,
+                                                     bool enable);
 
   /// On error there is no event and nothing was enqueued, except for a blocking command, whose own
   /// failure is returned.
@@ -46,7 +56,7 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   Status enqueue(scheduler::KernelWork&& work, const Submission& submission);
   /// Engine::launch_again().
   std::optional<Status> launch_again(const scheduler::LaunchAgain& launch) {
-    return context_->engine().launch_again(*stream_, launch);
+    return context_->engine().launch_again(stream(), launch);
   }
   /// The same with an event.
   std::optional<Status> launch_again(const scheduler::LaunchAgain& launch, cl_command_type type,
@@ -90,9 +100,19 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
 
   const Ref<Context> context_;  // first, so that the engine outlives the stream
   Device& device_;              // the context's
-  const cl_command_queue_properties properties_;
+  scheduler::Stream& stream() const { return *stream_.load(std::memory_order_acquire); }
+  /// The stream for queues of such properties, made at first use.
+  scheduler::Stream& stream_for(cl_command_queue_properties properties) TUTTI_REQUIRES(mutex_);
+  std::vector<Ref<scheduler::Stream>> streams() TUTTI_EXCLUDES(mutex_);
+
   const std::vector<cl_queue_properties> property_list_;
-  Ref<scheduler::Stream> stream_;
+  const backends::QueueHints hints_;
+  Mutex mutex_;
+  // One for each set of properties that the queue has had.
+  std::vector<std::pair<cl_command_queue_properties, Ref<scheduler::Stream>>> streams_
+      TUTTI_GUARDED_BY(mutex_);
+  std::atomic<cl_command_queue_properties> properties_;
+  std::atomic<scheduler::Stream*> stream_{nullptr};  // one of them
 };
 
 }  // namespace tutti::device_virtual

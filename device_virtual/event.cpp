@@ -8,7 +8,10 @@
 namespace tutti::device_virtual {
 
 Event::Event(CommandQueue& queue, Ref<scheduler::Command> command)
-    : context_(&queue.context()), queue_(&queue), command_(std::move(command)) {}
+    : context_(&queue.context()),
+      queue_(&queue),
+      profiled_(queue.profiling()),
+      command_(std::move(command)) {}
 
 Event::Event(Context& context, Ref<scheduler::Command> command)
     : context_(&context), command_(std::move(command)) {}
@@ -54,7 +57,7 @@ Status Event::profiling_info(cl_profiling_info what, const InfoAnswer& answer) c
   // "CL_PROFILING_INFO_NOT_AVAILABLE if the CL_QUEUE_PROFILING_ENABLE flag is not set for the
   // command-queue, if the execution status of the command identified by event is not CL_COMPLETE or
   // if event is a user event object."
-  if (is_user() || !queue_->profiling() || command_->status() != CL_COMPLETE) {
+  if (!profiled_ || command_->status() != CL_COMPLETE) {
     return fail(CL_PROFILING_INFO_NOT_AVAILABLE);
   }
   const scheduler::CommandTimes times = command_->times();

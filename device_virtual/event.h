@@ -34,6 +34,7 @@ class Event : public Handle<Event, _cl_event, Kind::kEvent> {
  private:
   const Ref<Context> context_;     // first, so that the engine outlives the command
   const Ref<CommandQueue> queue_;  // null: a user event
+  const bool profiled_ = false;    // enqueued while the queue measured times
   const Ref<scheduler::Command> command_;
 };
 

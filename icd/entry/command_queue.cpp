@@ -72,11 +72,14 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue command_queue,
 }
 
 cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue command_queue,
-                                             cl_command_queue_properties properties,
-                                             cl_bool /*enable*/,
-                                             cl_command_queue_properties* /*old_properties*/) {
-  return entry("clSetCommandQueueProperty",
-               [&]() -> Status { return validate::set_queue_property(command_queue, properties); });
+                                             cl_command_queue_properties properties, cl_bool enable,
+                                             cl_command_queue_properties* old_properties) {
+  return entry("clSetCommandQueueProperty", [&]() -> Status {
+    TUTTI_ASSIGN(auto* const object, validate::set_queue_property(command_queue, properties));
+    TUTTI_ASSIGN(const auto before, object->set_properties(properties, enable != CL_FALSE));
+    if (old_properties != nullptr) *old_properties = before;
+    return {};
+  });
 }
 
 cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device,

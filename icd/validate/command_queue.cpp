@@ -82,14 +82,13 @@ Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_i
   return call;
 }
 
-Status set_queue_property(cl_command_queue queue_handle, cl_command_queue_properties properties) {
+Result<device_virtual::CommandQueue*> set_queue_property(cl_command_queue queue_handle,
+                                                         cl_command_queue_properties properties) {
   // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue."
-  TUTTI_ASSIGN([[maybe_unused]] auto* const found, queue(queue_handle));
+  TUTTI_ASSIGN(auto* const found, queue(queue_handle));
   // "CL_INVALID_VALUE if values specified in properties are not valid."
   if ((properties & ~kHostBits) != 0) return fail(CL_INVALID_VALUE, "unknown queue properties");
-  // "CL_INVALID_OPERATION if no devices associated with command_queue support [OpenCL 1.0's]
-  // modifying the properties of a command-queue."
-  return fail(CL_INVALID_OPERATION, "a queue's properties cannot be changed since OpenCL 1.1");
+  return found;
 }
 
 Status set_default_device_queue(cl_context context, cl_device_id device) {

@@ -17,7 +17,8 @@ Result<CreateQueue> create_queue(cl_context context, cl_device_id device,
                                  cl_command_queue_properties properties);
 Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_id device,
                                                  const cl_queue_properties* properties);
-Status set_queue_property(cl_command_queue queue, cl_command_queue_properties properties);
+Result<device_virtual::CommandQueue*> set_queue_property(cl_command_queue queue,
+                                                         cl_command_queue_properties properties);
 Status set_default_device_queue(cl_context context, cl_device_id device);
 
 }  // namespace tutti::icd::validate

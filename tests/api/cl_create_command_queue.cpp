@@ -218,13 +218,43 @@ TEST_F(ClGetCommandQueueInfo, RejectsUnknownParameter) {
   EXPECT_CL(CL_INVALID_VALUE, clGetCommandQueueInfo(queue, 0xdead, 0, nullptr, &size));
 }
 
-TEST_F(ClCreateCommandQueue, SetPropertyIsAnError) {
-  // Deprecated since 1.1: "the API to set properties is removed", and gives CL_INVALID_OPERATION
-  // where it is kept for binary compatibility.
+TEST_F(ClCreateCommandQueue, PropertiesCanBeSet) {
   const Queue queue = make_queue();
-  cl_command_queue_properties old = 0;
-  EXPECT_CL(CL_INVALID_OPERATION,
-            clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, &old));
+  const Buffer buffer = make_buffer(4);
+  const auto properties = [&] {
+    return value_of<cl_command_queue_properties>(query_of(queue, CL_QUEUE_PROPERTIES));
+  };
+  const auto written = [&](cl_int value) {
+    Event event;
+    EXPECT_SUCCESS(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof value, &value, 0,
+                                        nullptr, event.out()));
+    EXPECT_SUCCESS(clFinish(queue));
+    return event;
+  };
+  const Event before = written(1);
+  cl_command_queue_properties old = 99;
+  // An implementation may also refuse: "CL_INVALID_OPERATION if no devices in the context
+  // associated with command_queue support modifying the properties of a command-queue."
+  const cl_int code = clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, &old);
+  if (!options().tutti && code == CL_INVALID_OPERATION) GTEST_SKIP() << "refused";
+  ASSERT_SUCCESS(code);
+  EXPECT_EQ(old, 0u);
+  EXPECT_EQ(properties(), cl_command_queue_properties{CL_QUEUE_PROFILING_ENABLE});
+  const Event timed = written(2);
+  cl_ulong time = 0;
+  EXPECT_SUCCESS(
+      clGetEventProfilingInfo(timed, CL_PROFILING_COMMAND_END, sizeof time, &time, nullptr));
+  ASSERT_SUCCESS(clSetCommandQueueProperty(
+      queue, CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_TRUE, &old));
+  EXPECT_EQ(old, cl_command_queue_properties{CL_QUEUE_PROFILING_ENABLE});
+  ASSERT_SUCCESS(clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_FALSE, nullptr));
+  EXPECT_EQ(properties(), cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE});
+  const Event after = written(3);
+  EXPECT_CL(CL_PROFILING_INFO_NOT_AVAILABLE,
+            clGetEventProfilingInfo(after, CL_PROFILING_COMMAND_END, sizeof time, &time, nullptr));
+  EXPECT_CL(CL_INVALID_VALUE, clSetCommandQueueProperty(queue, 1u << 20, CL_TRUE, nullptr));
+  EXPECT_CL(CL_INVALID_COMMAND_QUEUE,
+            clSetCommandQueueProperty(nullptr, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr));
 }
 
 TEST_F(ClCreateCommandQueue, DefaultDeviceQueueCannotBeSet) {
