@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/lower_case.h"
 #include "base/process_exit.h"
+#include "platform/platform_object.h"
 
 namespace tutti::platform {
 namespace {
