@@ -84,7 +84,7 @@ class SvmKernels : public SvmTest {
   Program program_;
 };
 
-TEST_F(SvmKernels, ManyWor64s) {
+TEST_F(SvmKernels, ManyWorkGroups) {
   const Kernel add = kernel("add");
   const auto a = ints(counted(kSvmItems)), b = ints(counted(kSvmItems, 5));
   const Shared<cl_int> sum(context_, kSvmItems);
