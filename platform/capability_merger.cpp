@@ -45,10 +45,6 @@ T common_bits(Devices devices, cl_device_info what) {
   return fold<T>(devices, what, T{0}, [](T a, T b) { return static_cast<T>(a & b); });
 }
 
-bool contains(const std::vector<std::string>& list, std::string_view item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
 cl_device_type merged_type(Devices devices, DeviceTypeChoice choice) {
   switch (choice) {
     case DeviceTypeChoice::kCpu:

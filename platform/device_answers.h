@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -32,6 +33,12 @@ inline std::string ask_string(const DeviceFacts& device, cl_device_info what) {
   std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   text.resize(std::min(text.size(), text.find('\0')));
   return text;
+}
+
+/// Whether a list of names has this one.
+template <typename Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 /// "3.0" of 300.

@@ -63,15 +63,6 @@ constexpr Questions kQuestions[] = {
     {"cl_ext_float_atomics", 0x4231, 0x4233},  // CL_DEVICE_…_FP_ATOMIC_CAPABILITIES_EXT
 };
 
-template <size_t N>
-bool listed(std::string_view name, const std::string_view (&list)[N]) {
-  return std::find(std::begin(list), std::end(list), name) != std::end(list);
-}
-
-bool contains(const std::vector<std::string>& list, std::string_view item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
 /// Does the device list that major version? (In CL_DEVICE_OPENCL_C_VERSION it may say 1.2
 /// nevertheless.)
 bool knows_language(const DeviceFacts& device, uint32_t major) {
@@ -145,7 +136,7 @@ void take_language(Capabilities& caps, const DeviceFacts& primary) {
                                          : std::clamp(caps.opencl_c, 100u, 120u);
   caps.version = caps.opencl_c;
   for (const std::string& name : primary.traits.features) {
-    if (listed(name, kExtensions)) caps.language_extensions.push_back(name);
+    if (contains(kExtensions, name)) caps.language_extensions.push_back(name);
   }
   caps.fp64 = contains(caps.language_extensions, kFp64);
   caps.images = has_feature(primary.traits, kImages);
@@ -161,7 +152,7 @@ void take_language(Capabilities& caps, const DeviceFacts& primary) {
     add("__opencl_c_3d_image_writes");
   }
   for (const std::string& name : primary.traits.features) {
-    const bool feature = name.starts_with("__opencl_c_") && !listed(name, kNotOffered);
+    const bool feature = name.starts_with("__opencl_c_") && !contains(kNotOffered, name);
     const bool of_images =
         name == "__opencl_c_read_write_images" || name == "__opencl_c_3d_image_writes";
     if (feature && (caps.images || !of_images)) add(name);

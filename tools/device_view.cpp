@@ -53,10 +53,9 @@ std::optional<double> version_in(const std::string& text) {
 
 /// Asks a view, by the functions that read what a real device answers.
 struct PropertyReader {
-  const DeviceView& view;
+  const std::string& name_of_platform;
+  const std::string& vendor_of_platform;
   platform::DeviceFacts facts;
-
-  explicit PropertyReader(const DeviceView& from) : view(from), facts{{}, from.info_} {}
 
   Value text(cl_device_info what) const {
     return facts.info(what) ? Value(PropertyValue{platform::ask_string(facts, what), {}, {}})
@@ -78,8 +77,8 @@ struct PropertyReader {
     const std::vector<std::string> list = extension_list();
     return truth_value(std::find(list.begin(), list.end(), name) != list.end());
   }
-  Value platform_name() const { return PropertyValue{view.platform_name_, {}, {}}; }
-  Value platform_vendor() const { return PropertyValue{view.platform_vendor_, {}, {}}; }
+  Value platform_name() const { return PropertyValue{name_of_platform, {}, {}}; }
+  Value platform_vendor() const { return PropertyValue{vendor_of_platform, {}, {}}; }
   Value type() const {
     const auto type = platform::ask<cl_device_type>(facts, CL_DEVICE_TYPE, 0);
     return PropertyValue{platform::device_type_name(type), {}, {}};
@@ -198,7 +197,8 @@ DeviceView DeviceView::shown(std::span<const platform::DeviceFacts> devices, siz
 
 std::optional<PropertyValue> DeviceView::property(std::string_view name) const {
   for (const Property& property : kProperties) {
-    if (property.name == name) return property.read(PropertyReader(*this));
+    if (property.name == name)
+      return property.read({platform_name_, platform_vendor_, {{}, info_}});
   }
   return std::nullopt;
 }

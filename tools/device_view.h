@@ -38,7 +38,6 @@ class DeviceView {
 
  private:
   DeviceView(std::string platform_name, std::string platform_vendor, Info info);
-  friend struct PropertyReader;
 
   std::string platform_name_, platform_vendor_;
   Info info_;
