@@ -20,7 +20,7 @@ using scheduler::backend_bit;
 using scheduler::BackendMask;
 using scheduler::KernelVariant;
 
-// Loading a like device's binary, or finding what it has built, takes this part of a build.
+// Loading a like device's binary, or finding what was built, takes this part of a build.
 constexpr double kGetting = 1.0 / 8;
 // First launches, beside builds: PoCL compiles once more for each local size.
 constexpr double kWithFirstLaunch = 1.5;
@@ -260,16 +260,19 @@ ProgramModules::Readying ProgramModules::readying(BackendMask wanted, KernelVari
     for (uint32_t j = 0; j < backend_end() && !got; ++j) {
       got = (there & backend_bit(j)) != 0 && gets(backends_.traits(i), backends_.traits(j));
     }
-    const double each = got ? kGetting * known : times.expected(i, bytes, known);
-    builds.each += kWithFirstLaunch * each;
+    double each = got ? kGetting * known : times.expected(i, bytes, known);
     if ((anew & backend_bit(i)) != 0 && !got) {
-      const double once = kWithFirstLaunch * (times.expected_anew(i, bytes, known) - each);
+      const double once = times.expected_anew(i, bytes, known);
+      each = std::min(each, kGetting * once);
       longest = std::max(longest, once);
       builds.once += once;
     }
+    builds.each += kWithFirstLaunch * each;
     there |= backend_bit(i);
   }
-  builds.once = std::max(0.0, builds.once - kVentured * longest);
+  // What is new is built in helpers.
+  builds.once = kWithFirstLaunch * std::max(0.0, builds.once - kVentured * longest) /
+                scheduler::BuildTimes::side_by_side(std::popcount(anew));
   return builds;
 }
 

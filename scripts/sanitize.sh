@@ -12,5 +12,11 @@ lists=$(cd "$(dirname "$0")/../tests/suppressions" && pwd)
 export ASAN_OPTIONS="suppressions=$lists/asan.txt:detect_odr_violation=0:detect_stack_use_after_return=0:intercept_tls_get_addr=0:abort_on_error=0"
 export LSAN_OPTIONS="suppressions=$lists/lsan.txt:print_suppressions=0"
 export UBSAN_OPTIONS="suppressions=$lists/ubsan.txt:print_stacktrace=1:halt_on_error=1"
-export TSAN_OPTIONS="suppressions=$lists/tsan.txt:second_deadlock_stack=1:halt_on_error=0"
-exec "$@"
+reports=$(mktemp -d)
+export TSAN_OPTIONS="suppressions=$lists/tsan.txt:second_deadlock_stack=1:halt_on_error=0:log_path=$reports/tsan"
+code=0
+"$@" || code=$?
+# At the end, where they are not lost among the tests' own words.
+find "$reports" -type f -exec tail -n 400 {} +
+rm -r "$reports"
+exit "$code"

@@ -3,6 +3,7 @@
 
 #include "backends/opencl/device_traits.h"
 #include "backends/opencl/device_trial.h"
+#include "backends/opencl/first_launches.h"
 #include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/pinned_memory.h"
 #include "backends/opencl/quirks.h"
@@ -332,7 +333,7 @@ cl_int OpenClBackend::build_program(const Program& program, const std::string& o
 }
 
 BuildResult OpenClBackend::build_with(std::function<Result<Program>()> create,
-                                      const std::string& options) {
+                                      const std::string& options, MakeAhead ahead) {
   auto program = create();
   if (!program) return {nullptr, program.error().code, program.error().message};
   const cl_int code = build_program(*program, options);
@@ -347,7 +348,8 @@ BuildResult OpenClBackend::build_with(std::function<Result<Program>()> create,
     return made;
   };
   auto module = std::make_unique<OpenClModule>(
-      device_, std::make_shared<OpenClProgram>(device_, std::move(*program), again), log);
+      device_, std::make_shared<OpenClProgram>(device_, std::move(*program), again), log,
+      std::move(ahead));
   return {std::move(module), CL_SUCCESS, std::move(log)};
 }
 
@@ -358,7 +360,9 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
                                               ahead.error().message + "\n");
   }
   const VendorBuilder::Turn turn = builder_.turn(source, all_options);
-  return build_with([this, source] { return create_program(source); }, all_options);
+  return build_with(
+      [this, source] { return create_program(source); }, all_options,
+      builder_.in_helpers() ? first_launches(builder_, {source, all_options}) : MakeAhead());
 }
 
 std::optional<bool> OpenClBackend::build_is_kept(const std::string& source,

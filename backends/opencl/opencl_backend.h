@@ -74,7 +74,8 @@ class OpenClBackend final : public Backend {
   std::string build_log(cl_program program);
   cl_int build_program(const Program& program, const std::string& options);
   /// Builds the program that `create` makes, now and in later contexts.
-  BuildResult build_with(std::function<Result<Program>()> create, const std::string& options);
+  BuildResult build_with(std::function<Result<Program>()> create, const std::string& options,
+                         MakeAhead ahead = {});
   cl_int compile_program(const Program& program, const std::string& options);
   /// `log` gets the vendor's, of failures, too.
   Result<Program> link_program(std::span<const std::shared_ptr<OpenClProgram>> objects,

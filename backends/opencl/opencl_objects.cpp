@@ -352,27 +352,27 @@ Result<OpenClMemory::View> OpenClMemory::argument_view(uint64_t origin, uint64_t
   const std::byte* const address = shared();
   if (!address || origin >= shape_.size) return view(origin, size);
   if (origin == 0 && size == shape_.size) return View{handle_.load(), number_.load(), address};
-  // Pointers into shared memory need no object of the vendor's. The number is of no other one, but
-  // by an accident that nobody will see.
-  uint64_t number = number_.load() * 0x9E3779B97F4A7C15u + origin * 0xD6E8FEB86659FD93u;
-  number ^= number >> 29;
-  return View{handle_.load(), number | uint64_t{1} << 63, address + origin};
+  // Pointers into shared memory need no object of the vendor's: the same address is the same to it.
+  const uint64_t number = reinterpret_cast<uintptr_t>(address + origin) | uint64_t{1} << 63;
+  return View{handle_.load(), number, address + origin};
 }
 
 // Kernels -------------------------------------------------------------------------------------
 
 OpenClKernel::OpenClKernel(const VendorDevice& device, std::shared_ptr<OpenClProgram> program,
-                           const std::string& name)
+                           const std::string& name, CompileAhead compile_ahead)
     : device_(device),
       program_(std::move(program)),
       name_(name),
+      compile_ahead_(std::move(compile_ahead)),
       live_(live::kernel(device.live, name)),
       live_number_(live::number_of(live_)) {}
 
 Result<std::unique_ptr<OpenClKernel>> OpenClKernel::create(const VendorDevice& device,
                                                            std::shared_ptr<OpenClProgram> program,
-                                                           const std::string& name) {
-  std::unique_ptr<OpenClKernel> kernel(new OpenClKernel(device, std::move(program), name));
+                                                           const std::string& name,
+                                                           const CompileAhead& ahead) {
+  std::unique_ptr<OpenClKernel> kernel(new OpenClKernel(device, std::move(program), name, ahead));
   MutexLock lock(kernel->mutex_);
   TUTTI_TRY(kernel->make());
   lock.unlock();
@@ -575,7 +575,8 @@ Result<OpenClProgram::Present> OpenClProgram::present() {
 
 Result<std::unique_ptr<Kernel>> OpenClModule::create_kernel(const std::string& name) {
   if (vendors_gone()) return device_.gone("clCreateKernel");
-  TUTTI_ASSIGN(auto kernel, OpenClKernel::create(device_, program_, name));
+  const CompileAhead ahead = ahead_ ? ahead_(name) : CompileAhead();
+  TUTTI_ASSIGN(auto kernel, OpenClKernel::create(device_, program_, name, ahead));
   return kernel;
 }
 

@@ -306,7 +306,7 @@ class OpenClCompletion final : public Completion {
 class OpenClMemory final : public Memory {
  public:
   /// A vendor's handle and a number that no other handle of the process ever has: a vendor may give
-  /// a new object the address of a dead one.
+  /// a new object the address of a dead one. Of a pointer into shared memory: its own number.
   struct View {
     cl_mem handle = nullptr;
     uint64_t number = 0;
@@ -400,12 +400,18 @@ class OpenClProgram {
   std::vector<Made> made_ TUTTI_GUARDED_BY(mutex_);  // as of memory
 };
 
+/// Called before each launch of a kernel, which it may have compiled elsewhere; empty where there
+/// is nothing to gain (first_launches.h).
+using CompileAhead = std::function<Status(const Launch&)>;
+using MakeAhead = std::function<CompileAhead(const std::string& kernel)>;
+
 class OpenClKernel final : public Kernel {
  public:
   /// Of a program that has a kernel of this name.
   static Result<std::unique_ptr<OpenClKernel>> create(const VendorDevice& device,
                                                       std::shared_ptr<OpenClProgram> program,
-                                                      const std::string& name);
+                                                      const std::string& name,
+                                                      const CompileAhead& ahead);
 
   Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info what) override;
   Result<std::vector<std::byte>> sub_group_info(cl_kernel_sub_group_info what,
@@ -419,6 +425,10 @@ class OpenClKernel final : public Kernel {
     if (!live_) return;
     live::add_alone(live_->launches, 1);
     device_.live->last_kernel.store(live_number_, std::memory_order_relaxed);
+  }
+  /// Errors: of the device's compiler.
+  Status compile_ahead(const Launch& launch) TUTTI_REQUIRES(mutex_) {
+    return compile_ahead_ ? compile_ahead_(launch) : Status();
   }
   /// Sets the arguments that differ from what the vendor has.
   Status set_arguments(std::span<const Argument> arguments) TUTTI_REQUIRES(mutex_);
@@ -446,7 +456,7 @@ class OpenClKernel final : public Kernel {
     }
   };
   OpenClKernel(const VendorDevice& device, std::shared_ptr<OpenClProgram> program,
-               const std::string& name);
+               const std::string& name, CompileAhead compile_ahead);
   /// Makes the vendor's kernel of the present program.
   Status make() TUTTI_REQUIRES(mutex_);
   Status set_argument(uint32_t index, const Argument& argument, Held& held) TUTTI_REQUIRES(mutex_);
@@ -458,6 +468,7 @@ class OpenClKernel final : public Kernel {
   const VendorDevice& device_;
   const std::shared_ptr<OpenClProgram> program_;
   const std::string name_;
+  const CompileAhead compile_ahead_;
   live::Kernel* const live_;  // null: nobody counts
   const uint32_t live_number_;
   Mutex mutex_;
@@ -480,8 +491,13 @@ class OpenClObject final : public Object {
 
 class OpenClModule final : public Module {
  public:
-  OpenClModule(const VendorDevice& device, std::shared_ptr<OpenClProgram> program, std::string log)
-      : device_(device), program_(std::move(program)), log_(std::move(log)) {}
+  /// `ahead` makes a kernel's; empty where there is nothing to gain.
+  OpenClModule(const VendorDevice& device, std::shared_ptr<OpenClProgram> program, std::string log,
+               MakeAhead ahead = {})
+      : device_(device),
+        program_(std::move(program)),
+        log_(std::move(log)),
+        ahead_(std::move(ahead)) {}
 
   Result<std::unique_ptr<Kernel>> create_kernel(const std::string& name) override;
   const std::string& build_log() const override { return log_; }
@@ -491,6 +507,7 @@ class OpenClModule final : public Module {
   const VendorDevice& device_;
   const std::shared_ptr<OpenClProgram> program_;
   const std::string log_;
+  const MakeAhead ahead_;
 };
 
 }  // namespace tutti::backends

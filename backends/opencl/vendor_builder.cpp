@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/opencl/device_traits.h"
+#include "backends/opencl/first_launches.h"
 #include "backends/opencl/quirks.h"
 #include "base/config.h"
 #include "base/keep_forever.h"
@@ -84,12 +85,14 @@ Status its_compiler(const std::string& what) {
 
 }  // namespace
 
+std::unique_ptr<HelperProcess> VendorBuilder::idle_helper() {
+  const MutexLock lock(mutex_);
+  std::unique_ptr<HelperProcess> idle = std::move(idle_);
+  return idle != nullptr && idle->alive() ? std::move(idle) : nullptr;
+}
+
 std::unique_ptr<HelperProcess> VendorBuilder::helper() {
-  {
-    const MutexLock lock(mutex_);
-    std::unique_ptr<HelperProcess> idle = std::move(idle_);
-    if (idle != nullptr && idle->alive()) return idle;
-  }
+  if (std::unique_ptr<HelperProcess> idle = idle_helper()) return idle;
   const Config& config = process_config();
   const std::string program = find_own_program(kBuilderProgram);
   if (program.empty()) return nullptr;
@@ -151,9 +154,21 @@ Status VendorBuilder::build_ahead(const std::string& source, const std::string& 
     return known->empty() ? Status() : its_compiler(*known);
   }
   if (!built_by_another(device_.place, source)) return {};
-  std::unique_ptr<HelperProcess> process = helper();
+  return ask(helper(), key, options + '\0' + source, true);
+}
+
+Status VendorBuilder::launch_ahead(const BuiltText& text, const std::string& shape,
+                                   const std::string& launch) {
+  const std::string key = key_of(traits_, text.source, text.options) + shape + '\n';
+  if (const auto known = recall(key)) return its_compiler(*known);
+  // Starting one would take longer than most kernels' first launches do.
+  return ask(idle_helper(), key, text.options + '\0' + text.source + '\0' + launch, false);
+}
+
+Status VendorBuilder::ask(std::unique_ptr<HelperProcess> process, const std::string& key,
+                          const std::string& request, bool also_well) {
   if (process == nullptr) return {};
-  const HelperMessage answer = process->ask(options + '\0' + source);
+  const HelperMessage answer = process->ask(request);
   switch (answer.kind) {
     case HelperMessageKind::kFailed:
       remember(key, answer.text);
@@ -161,7 +176,7 @@ Status VendorBuilder::build_ahead(const std::string& source, const std::string& 
     case HelperMessageKind::kTransient:
       return its_compiler(answer.text);
     case HelperMessageKind::kAnswer: {
-      remember(key, {});
+      if (also_well) remember(key, {});
       const MutexLock lock(mutex_);
       idle_ = std::move(process);
       return {};
@@ -200,19 +215,28 @@ Result<VendorDevice> find_device(const DevicePlace& place, const std::string& na
   return found;
 }
 
-void build_in_helper(const VendorDevice& device, cl_context context, std::string_view request) {
-  const size_t end = request.find('\0');
-  const std::string options(request.substr(0, end));
-  const std::string_view source = request.substr(end + 1);
-  const char* text = source.data();
-  const size_t size = source.size();
+void HelpersBuilds::carry_out(std::string_view request) {
+  const size_t source = request.find('\0') + 1;
+  const size_t end = std::min(request.find('\0', source), request.size());
+  const cl_program program = build(request.substr(0, end));
+  if (program == nullptr || end == request.size()) return;
+  launch_in_helper(device_, context_, program, std::string(request.substr(end + 1)));
+}
+
+cl_program HelpersBuilds::build(std::string_view text) {
+  if (program_.get() != nullptr && text == text_) return program_.get();
+  text_ = text;
+  const std::string options(text.substr(0, text.find('\0')));
+  const char* source = text_.data() + options.size() + 1;
+  const size_t size = text_.size() - options.size() - 1;
   cl_int code = CL_SUCCESS;
-  const cl_program program = device.cl->clCreateProgramWithSource(context, 1, &text, &size, &code);
-  if (code != CL_SUCCESS || program == nullptr) return;
+  program_ = OwnedProgram(device_.cl->clCreateProgramWithSource(context_, 1, &source, &size, &code),
+                          device_.cl->clReleaseProgram);
+  if (code != CL_SUCCESS) return nullptr;
   // Its errors are found again, and told, where it is built next.
-  static_cast<void>(
-      device.cl->clBuildProgram(program, 1, &device.device, options.c_str(), nullptr, nullptr));
-  device.cl->clReleaseProgram(program);
+  static_cast<void>(device_.cl->clBuildProgram(program_.get(), 1, &device_.device, options.c_str(),
+                                               nullptr, nullptr));
+  return program_.get();
 }
 
 }  // namespace tutti::backends

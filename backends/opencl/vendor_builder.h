@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "backends/opencl/opencl_objects.h"
@@ -21,6 +22,11 @@
 #include "base/thread_annotations.h"
 
 namespace tutti::backends {
+
+/// What a program was built of in one go.
+struct BuiltText {
+  std::string source, options;
+};
 
 class VendorBuilder {
  public:
@@ -32,6 +38,14 @@ class VendorBuilder {
   /// it here takes next to nothing. An error: the device's compiler has crashed or taken too much
   /// with it, now or in an earlier process; it is not to be built here.
   Status build_ahead(const std::string& source, const std::string& options);
+
+  /// Has what is compiled at a first launch compiled where a helper has built the program and is
+  /// still there. `shape` names what it is compiled for, `launch` says how (first_launches.h).
+  /// Errors as of build_ahead().
+  Status launch_ahead(const BuiltText& text, const std::string& shape, const std::string& launch);
+
+  /// Whether it is for a helper to build what others find on disk, but for the first of them.
+  bool in_helpers() const;
 
   /// Whether an earlier process has had it built by build_ahead(); absent: nobody notes that.
   std::optional<bool> is_kept(const std::string& source, const std::string& options) const;
@@ -52,10 +66,13 @@ class VendorBuilder {
   Turn turn(const std::string& source, const std::string& options) const;
 
  private:
-  /// Whether it is for a helper to build what others find on disk, but for the first of them.
-  bool in_helpers() const;
-  /// Null where there is none to be had.
-  std::unique_ptr<HelperProcess> helper();
+  /// One that has nothing to do; null where there is none.
+  std::unique_ptr<HelperProcess> idle_helper() TUTTI_EXCLUDES(mutex_);
+  /// At the latest a new one; null where there is none to be had.
+  std::unique_ptr<HelperProcess> helper() TUTTI_EXCLUDES(mutex_);
+  /// What `process` makes of a request is remembered by `key`, what went well only if `also_well`.
+  Status ask(std::unique_ptr<HelperProcess> process, const std::string& key,
+             const std::string& request, bool also_well) TUTTI_EXCLUDES(mutex_);
 
   const VendorDevice& device_;
   const DeviceTraits& traits_;
@@ -67,7 +84,22 @@ class VendorBuilder {
 /// device than the one that is meant.
 Result<VendorDevice> find_device(const DevicePlace& place, const std::string& name);
 
-/// In a helper: builds what build_ahead() was asked for. That a program has errors is no failure.
-void build_in_helper(const VendorDevice& device, cl_context context, std::string_view request);
+/// In a helper: builds and launches what build_ahead() and launch_ahead() ask for. For one thread.
+class HelpersBuilds {
+ public:
+  HelpersBuilds(VendorDevice device, cl_context context)
+      : device_(std::move(device)), context_(context) {}
+  /// That a program has errors is no failure.
+  void carry_out(std::string_view request);
+
+ private:
+  /// Of the last one that was built. Null where the vendor makes none.
+  cl_program build(std::string_view text);
+
+  const VendorDevice device_;
+  const cl_context context_;
+  std::string text_;  // options, a zero and the source
+  OwnedProgram program_;
+};
 
 }  // namespace tutti::backends

@@ -2,6 +2,7 @@
 #include "scheduler/model/build_times.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace tutti::scheduler {
 namespace {
@@ -48,6 +49,11 @@ double BuildTimes::expected_anew(uint32_t device, uint64_t bytes, double known) 
   const auto size = static_cast<double>(bytes);
   const bool reliable = !learned.empty() && learned.reliable(size);
   return std::max(known, reliable ? learned.predict(size) : kUnknownSeconds);
+}
+
+double BuildTimes::side_by_side(int count) {
+  const auto processors = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(count, 1, std::max(1, processors));
 }
 
 }  // namespace tutti::scheduler

@@ -30,6 +30,8 @@ class BuildTimes {
   double expected(uint32_t device, uint64_t bytes, double known);
   /// The same where the vendor's cache does not hold it, whatever it holds of that other one.
   double expected_anew(uint32_t device, uint64_t bytes, double known);
+  /// How many of `count` builds in processes of their own go on at once, by the processors.
+  static double side_by_side(int count);
 
  private:
   PerformanceModel& model_;

@@ -7,11 +7,12 @@
 //
 // tutti-builder SECONDS MIB vendor LIBRARY PLATFORM DEVICE NAME: builds for that device of a
 // vendor's driver (backends/opencl/vendor_builder.cpp), which keeps what it has built: options, a
-// zero and the source.
+// zero and the source; to launch one of its kernels, another zero and how (first_launches.h).
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,8 +56,9 @@ HelperStart start_vendor(const Words& words) {
   const cl_context context =
       device->cl->clCreateContext(properties, 1, &device->device, nullptr, nullptr, &code);
   if (code != CL_SUCCESS) return {{HelperMessageKind::kFailed, "makes no context"}, nullptr};
-  return {{HelperMessageKind::kAnswer, {}}, [found = *device, context](std::string_view request) {
-            backends::build_in_helper(found, context, request);
+  const auto builds = std::make_shared<backends::HelpersBuilds>(*device, context);
+  return {{HelperMessageKind::kAnswer, {}}, [builds](std::string_view request) {
+            builds->carry_out(request);
             return HelperMessage{HelperMessageKind::kAnswer, {}};
           }};
 }
