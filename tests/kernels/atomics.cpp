@@ -118,8 +118,8 @@ void search(Builder& b) {
 
 }  // namespace
 
-void add_atomics(Builder& b, bool atomics64) {
-  const Type& type = atomics64 && b.chance(25) ? b.one_of(kLongs) : b.one_of(kWords);
+void add_atomics(Builder& b) {
+  const Type& type = b.offer.atomics64 && b.chance(25) ? b.one_of(kLongs) : b.one_of(kWords);
   const bool guarded = b.chance(25);
   const uint32_t shape = b.pick(8);
   if (guarded && shape != 5) b.open("if " + b.condition());

@@ -157,7 +157,7 @@ Region Builder::input(const Type& type, uint64_t count, const Pattern* pattern) 
   // In a buffer that the kernel writes elsewhere, at times.
   if (chance(12)) {
     for (Buffer& buffer : buffers_) {
-      if (buffer.written && std::string_view(buffer.type.name) == type.name) {
+      if (buffer.written && !buffer.only && std::string_view(buffer.type.name) == type.name) {
         return region_of(buffer, count, pattern);
       }
     }
@@ -168,12 +168,34 @@ Region Builder::input(const Type& type, uint64_t count, const Pattern* pattern) 
 Region Builder::output(const Type& type, uint64_t count, const Pattern* pattern) {
   if (chance(30)) {
     for (Buffer& buffer : buffers_) {
-      if (buffer.written && std::string_view(buffer.type.name) == type.name) {
+      if (buffer.written && !buffer.only && std::string_view(buffer.type.name) == type.name) {
         return region_of(buffer, count, pattern);
       }
     }
   }
   return region_of(new_buffer(type, true, false), count, pattern);
+}
+
+Region Builder::linked(const Type& type, uint64_t count, std::vector<Pointer> links) {
+  Buffer& buffer = new_buffer(type, true, false);
+  buffer.shared = true;
+  buffer.links = std::move(links);
+  buffer.only = true;
+  targets_.push_back({buffers_.size() - 1, 0});
+  return region_of(buffer, count, nullptr);
+}
+
+size_t Builder::reached(const Type& type, uint64_t count, const Pattern* pattern) {
+  Buffer buffer;
+  buffer.name = fresh("reached");
+  buffer.type = type;
+  buffer.written = true;
+  buffer.only = true;
+  buffer.shared = true;
+  buffers_.push_back(buffer);
+  region_of(buffers_.back(), count, pattern);
+  targets_.push_back({buffers_.size() - 1, 0});
+  return targets_.size() - 1;
 }
 
 std::string Builder::constant_load(const std::string& index, uint64_t count) {
@@ -202,21 +224,52 @@ std::string Builder::local_array(uint64_t count) {
   return name;
 }
 
+/// Of shared memory: the argument points to anywhere before or behind its first element.
+void Builder::move_window(Buffer& buffer, Root::Kind kind) {
+  const bool pointer = kind == Root::Kind::kShared;
+  const auto align = static_cast<int64_t>(pointer ? 16 : kAlignment);
+  const bool behind = pointer && buffer.base_scalar.empty() && !buffer.constant && chance(25);
+  const auto unit = static_cast<int64_t>(buffer.type.size);
+  const auto first = static_cast<int64_t>(buffer.origin + buffer.base * buffer.type.size);
+  int64_t origin = first / align * align + (behind ? align * (1 + pick(3)) : 0);
+  // A whole number of elements from there.
+  for (int steps = 0; steps < 3 && (first - origin) % unit != 0; ++steps) {
+    origin += behind ? align : -align;
+  }
+  if (origin < 0 || (first - origin) % unit != 0) return;
+  if (behind && origin > first + static_cast<int64_t>(buffer.count) * unit) return;
+  buffer.origin = static_cast<uint64_t>(origin);
+  buffer.base = static_cast<uint64_t>((first - origin) / unit);
+  buffer.size = 1;
+}
+
 /// Roots hold one buffer or several: side by side in windows that overlap, or all of it for each.
 void Builder::place_buffers(KernelCase& result) {
   struct Shared {
     uint64_t end = 0;
-    bool open = false;
+    Root::Kind kind = Root::Kind::kBuffer;
   };
   std::vector<Shared> shared;
-  for (Buffer& buffer : buffers_) {
+  const auto kind_for = [&](const Buffer& buffer) {
+    if (!offer.shared_memory || (!buffer.shared && !chance(40))) return Root::Kind::kBuffer;
+    return chance(30) ? Root::Kind::kSharedBoth : Root::Kind::kShared;
+  };
+  // Those that must be in shared memory come first, so that there is a root for each of the others.
+  std::vector<Buffer*> order;
+  for (const bool first : {true, false}) {
+    for (Buffer& buffer : buffers_) {
+      if (buffer.shared == first) order.push_back(&buffer);
+    }
+  }
+  for (Buffer* placed_now : order) {
+    Buffer& buffer = *placed_now;
     const uint64_t unit = buffer.type.size;
     const bool join = !shared.empty() && (shared.size() == kMaxRoots || chance(15));
     if (join) {
       buffer.root = pick(static_cast<uint32_t>(shared.size()));
     } else {
       buffer.root = static_cast<uint32_t>(shared.size());
-      shared.emplace_back();
+      shared.emplace_back().kind = kind_for(buffer);
     }
     Shared& root = shared[buffer.root];
     const uint64_t begin = rounded(root.end + kGuard, 16);
@@ -231,6 +284,7 @@ void Builder::place_buffers(KernelCase& result) {
     const uint64_t from = std::max(begin, rounded(root.end + kGuard, 16)) - buffer.origin;
     buffer.base = (from + unit - 1) / unit;
     root.end = buffer.origin + (buffer.base + buffer.count) * unit;
+    if (root.kind != Root::Kind::kBuffer && chance(40)) move_window(buffer, root.kind);
     if (buffer.size != 0) {  // to its last byte, or into what follows
       buffer.size = root.end - buffer.origin + (pick(2) == 0 ? 0 : kGuard / 2);
     }
@@ -239,11 +293,20 @@ void Builder::place_buffers(KernelCase& result) {
     Root made;
     made.size = rounded(root.end + kGuard, 16) + 8 * pick(3);
     made.seed = 1 + result.roots.size();
+    made.kind = root.kind;
     result.roots.push_back(made);
   }
   for (Buffer& buffer : buffers_) {
     Root& root = result.roots[buffer.root];
     if (buffer.size == 0) buffer.size = root.size;
+    if (root.shared()) buffer.size = root.size - buffer.origin;
+    const uint64_t begin = buffer.origin + buffer.base * buffer.type.size;
+    for (const Pointer& pointer : buffer.links) {
+      const Target& target = targets_[pointer.target];
+      const Buffer& to = buffers_[target.buffer];
+      root.links.push_back({begin + pointer.offset, to.root,
+                            to.origin + (to.base + target.first) * to.type.size + pointer.at});
+    }
     for (Pattern pattern : buffer.patterns) {
       pattern.offset += buffer.origin + buffer.base * buffer.type.size;
       root.patterns.push_back(pattern);
@@ -264,6 +327,10 @@ std::string Builder::placed(const std::string& text) const {
     const std::string what = words.substr(0, blank);
     for (const Buffer& buffer : buffers_) {
       if (buffer.name != words.substr(blank + 1)) continue;
+      if (what == "base" && static_cast<int64_t>(buffer.base) < 0) {
+        result += "(" + std::to_string(static_cast<int64_t>(buffer.base)) + "L)";
+        continue;
+      }
       result += std::to_string(what == "base"   ? buffer.base
                                : what == "root" ? buffer.root
                                                 : buffer.origin);
@@ -275,6 +342,7 @@ std::string Builder::placed(const std::string& text) const {
 
 KernelCase Builder::finish() {
   KernelCase result;
+  result.language = language_3 ? 300 : 0;
   result.dims = dims;
   result.global = global;
   if (local_given) result.local = local;
@@ -316,7 +384,7 @@ KernelCase Builder::finish() {
     const bool outputs = std::all_of(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) {
       return buffer.root != r || buffer.written;
     });
-    root.unwritten = outputs && root.patterns.empty() && chance(50);
+    root.unwritten = outputs && root.patterns.empty() && root.links.empty() && chance(50);
   }
   return result;
 }

@@ -10,6 +10,7 @@
 
 #include "choices.h"
 #include "kernel_case.h"
+#include "offer.h"
 
 namespace tutti::kernel_fuzz {
 
@@ -38,7 +39,8 @@ struct Region {
 
 class Builder {
  public:
-  Builder(Choices& choices, bool large) : large_(large), choices_(choices) {}
+  Builder(Choices& choices, const Offer& offered, bool large)
+      : offer(offered), large_(large), choices_(choices) {}
 
   uint32_t pick(uint32_t below) { return choices_.pick(below); }
   bool chance(uint32_t percent) { return choices_.chance(percent); }
@@ -49,6 +51,8 @@ class Builder {
 
   void choose_launch();
   KernelCase finish();
+
+  const Offer offer;
 
   // ---- the launch
   uint32_t dims = 1;
@@ -77,6 +81,18 @@ class Builder {
   Region input(const Type& type, uint64_t count, const Pattern* pattern = nullptr);
   /// Elements for the caller alone, initially random or as `pattern` says.
   Region output(const Type& type, uint64_t count, const Pattern* pattern = nullptr);
+  /// An argument whose elements are structures with pointers, or pointers, in shared memory. Each
+  /// of `links` is a pointer: where it lies in the region, in bytes, and where to.
+  struct Pointer {
+    uint64_t offset = 0;
+    size_t target = 0;  // what reached() or linked() gave
+    uint64_t at = 0;    // byte of that region
+  };
+  Region linked(const Type& type, uint64_t count, std::vector<Pointer> links);
+  /// What the last linked() made, as a target.
+  size_t last_linked() const { return targets_.size() - 1; }
+  /// Elements in shared memory that no argument leads to: a target for pointers.
+  size_t reached(const Type& type, uint64_t count, const Pattern* pattern = nullptr);
   /// A load of element `index` (below `count`) of a constant buffer.
   std::string constant_load(const std::string& index, uint64_t count);
   /// A local memory argument or variable of uint.
@@ -98,6 +114,7 @@ class Builder {
   /// More leaves for value(): local memory and the like.
   std::vector<std::string> leaves;
   /// Read elements of local memory may be used by value(): false inside of functions.
+  bool language_3 = false;  // needs OpenCL C 3.0
   bool uses_group = false;  // the result depends on the work-groups: a local size must be given
 
  private:
@@ -113,6 +130,13 @@ class Builder {
     uint64_t base = 0;  // elements
     uint64_t origin = 0;
     uint64_t size = 0;
+    bool only = false;    // nothing else is put into it
+    bool shared = false;  // must be in shared memory
+    std::vector<Pointer> links;
+  };
+  struct Target {
+    size_t buffer = 0;
+    uint64_t first = 0;  // element
   };
   struct Parameter {
     std::string text;
@@ -123,6 +147,7 @@ class Builder {
   Region region_of(Buffer& buffer, uint64_t count, const Pattern* pattern);
   Buffer& new_buffer(const Type& type, bool written, bool constant);
   std::string load(int depth);
+  void move_window(Buffer& buffer, Root::Kind kind);
   void place_buffers(KernelCase& result);
   std::string placed(const std::string& text) const;
 
@@ -133,6 +158,7 @@ class Builder {
   size_t depth_ = 1;
   uint32_t names_ = 0;
   std::vector<Buffer> buffers_;
+  std::vector<Target> targets_;
   std::vector<Parameter> parameters_;
 };
 
@@ -148,6 +174,6 @@ std::string as_uint(const Type& type, const std::string& value);
 
 /// A random kernel, of the choices. `large`: with enough work-items for Tutti to split it of its
 /// own accord, at least kLargeItems.
-KernelCase make_case(Choices& choices, bool atomics64, bool large);
+KernelCase make_case(Choices& choices, const Offer& offer, bool large);
 
 }  // namespace tutti::kernel_fuzz

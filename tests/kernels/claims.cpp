@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "claims.h"
 
+#include <algorithm>
 #include <functional>
 #include <sstream>
 
@@ -61,6 +62,11 @@ bool matters(const KernelCase& kernel, const Touched& touched, const std::vector
       for (const Pattern& pattern : kernel.roots[r].patterns) {
         index |= i >= pattern.offset && i < pattern.offset + pattern.count * pattern.width;
       }
+      const auto& links = kernel.roots[r].links;
+      if (std::any_of(links.begin(), links.end(),
+                      [&](const Link& link) { return i >= link.offset && i < link.offset + 8; })) {
+        continue;  // any other address is somewhere else
+      }
       changed[r][i] ^= index ? 1 : 0xff;
     }
   }
@@ -74,13 +80,28 @@ bool matters(const KernelCase& kernel, const Touched& touched, const std::vector
   return false;
 }
 
-std::string check_package(const KernelCase& kernel, const std::vector<ArgumentUse>& uses,
-                          const Touched& touched,
+std::string check_package(const KernelCase& kernel, const EvaluatedLaunch& launch,
+                          const std::vector<ArgumentUse>& uses, const Touched& touched,
                           const std::function<std::vector<Bytes>(const std::vector<Bytes>&)>& run) {
   Allowed allowed;
   for (const Root& root : kernel.roots) {
-    allowed.read.emplace_back(root.size);
-    allowed.written.emplace_back(root.size);
+    // Through a pointer into shared memory a kernel may go back as well as forth.
+    const bool all =
+        root.shared() && (launch.reaches || (!launch.split() && !launch.access.exact()));
+    allowed.read.emplace_back(root.size, all);
+    allowed.written.emplace_back(root.size, all);
+  }
+  // Of a launch that is not understood, Tutti believes no more than which arguments are written.
+  if (!launch.split() && !launch.access.exact()) {
+    for (uint32_t i = 0; i < kernel.arguments.size(); ++i) {
+      const CaseArgument& argument = kernel.arguments[i];
+      if (argument.kind != CaseArgument::Kind::kBuffer) continue;
+      ArgumentUse use;
+      use.argument = i;
+      use.read.range = {0, argument.size};
+      if (launch.written[i]) use.write.range = {0, argument.size};
+      allowed.add(kernel, use);
+    }
   }
   for (const ArgumentUse& use : uses) {
     const std::string broken = broken_promise(kernel, use, touched);
@@ -108,12 +129,16 @@ std::string check_package(const KernelCase& kernel, const std::vector<ArgumentUs
 
 }  // namespace
 
-kernel_compiler::CompileOutput compiled(const std::string& source, const Device& device) {
+kernel_compiler::CompileOutput compiled(const std::string& source, const Device& device,
+                                        const std::string& options) {
   kernel_compiler::CompileRequest request;
   request.source = source;
   std::istringstream words(device.extensions());
   for (std::string word; words >> word;) request.extensions.push_back(word);
-  request.opencl_c = 120;
+  request.options = options;
+  request.opencl_c = device.language();
+  request.fp64 = device.has("cl_khr_fp64");
+  for (const std::string& feature : device.features()) request.device_macros[feature] = "1";
   auto output = kernel_compiler::compile(request);
   if (!output) throw std::runtime_error(output.error().message);
   if (!output->ok)
@@ -141,10 +166,23 @@ EvaluatedLaunch evaluated(const scheduler::KernelSummary& summary, const KernelC
       values[i].buffer = argument.root + 1;
       values[i].origin = argument.origin;
       values[i].size = argument.size;
+      if (kernel.roots[argument.root].shared()) values[i].before = argument.origin;
     }
   }
   auto access = scheduler::LaunchAccess::evaluate(summary, shape, values);
-  return {shape, std::move(access)};
+  EvaluatedLaunch launch;
+  launch.shape = shape;
+  launch.access = std::move(access);
+  launch.reaches = summary.uses_addresses && kernel.has_shared();
+  for (size_t i = 0; i < values.size(); ++i) {
+    launch.written.push_back(!summary.whole_reason.empty() &&
+                             summary.arguments.at(i).kind != scheduler::ArgKind::kConstant);
+  }
+  for (const scheduler::Access& use : summary.accesses) {
+    if (use.kind != scheduler::AccessKind::kLoad) launch.written.at(use.argument) = true;
+  }
+  for (const auto& value : values) launch.at_home |= value.before != 0 && !launch.access.exact();
+  return launch;
 }
 
 ClaimResult check_claims(const scheduler::KernelSummary& summary, const KernelCase& kernel,
@@ -166,10 +204,11 @@ ClaimResult check_claims(const scheduler::KernelSummary& summary, const KernelCa
       recording.end = recording.first + 1 + random() % (slices - recording.first);
       uses = access.package(recording.dimension, recording.first, recording.end - recording.first);
     }
-    result.violation = check_package(kernel, uses, device.record(twin, number, kernel, recording),
-                                     [&](const std::vector<Bytes>& initial) {
-                                       return device.run(plain, number, kernel, &initial);
-                                     });
+    result.violation =
+        check_package(kernel, launch, uses, device.record(twin, number, kernel, recording),
+                      [&](const std::vector<Bytes>& initial) {
+                        return device.run(plain, number, kernel, &initial);
+                      });
     ++result.checked;
     if (!result.violation.empty()) {
       std::ostringstream text;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <random>
+#include <vector>
 
 #include "device.h"
 #include "kernel_compiler/compiler_client.h"
@@ -10,14 +11,22 @@
 
 namespace tutti::kernel_fuzz {
 
-/// Compiles as the driver would for a device with these extensions. Throws std::runtime_error.
-kernel_compiler::CompileOutput compiled(const std::string& source, const Device& device);
+/// Compiles as the driver would for a device that offers this. `options`: for clBuildProgram.
+/// Throws std::runtime_error.
+kernel_compiler::CompileOutput compiled(const std::string& source, const Device& device,
+                                        const std::string& options);
 
 /// A launch as the planner sees it.
 struct EvaluatedLaunch {
   scheduler::LaunchShape shape;  // with the local size decided
   scheduler::LaunchAccess access;
-  bool split() const { return access.verdict().mode != scheduler::MergeMode::kWhole; }
+  // The device of the shared virtual memory computes it: because it may use all of that; because it
+  // may go back from an argument.
+  bool reaches = false, at_home = false;
+  std::vector<bool> written;  // by argument: whether the kernel may write through it
+  bool split() const {
+    return !reaches && !at_home && access.verdict().mode != scheduler::MergeMode::kWhole;
+  }
   uint64_t slices() const { return shape.groups(access.verdict().dimension); }
 };
 EvaluatedLaunch evaluated(const scheduler::KernelSummary& summary, const KernelCase& kernel,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
+#include <algorithm>
+
 #include "scheduler/access/hidden_argument.h"
+#include "shared_roots.h"
 
 namespace tutti::kernel_fuzz {
 namespace {
@@ -43,6 +46,7 @@ std::unique_ptr<Device> Device::find(const std::string& platform, bool watched) 
     result->watched_ = watched;
     result->name_ = device_text(device, CL_DEVICE_NAME);
     result->extensions_ = device_text(device, CL_DEVICE_EXTENSIONS) + ' ';
+    result->ask_for_features();
     size_t most = 1;
     check(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, nullptr),
           "clGetDeviceInfo");
@@ -59,6 +63,28 @@ std::unique_ptr<Device> Device::find(const std::string& platform, bool watched) 
 Device::~Device() {
   if (queue_ != nullptr) clReleaseCommandQueue(queue_);
   if (context_ != nullptr) clReleaseContext(context_);
+}
+
+void Device::ask_for_features() {
+  const auto list = [&](cl_device_info what) {
+    size_t size = 0;
+    std::vector<cl_name_version> entries;
+    // Before OpenCL 3.0 there is no such question.
+    if (clGetDeviceInfo(id_, what, 0, nullptr, &size) != CL_SUCCESS) return entries;
+    entries.resize(size / sizeof(cl_name_version));
+    clGetDeviceInfo(id_, what, size, entries.data(), nullptr);
+    return entries;
+  };
+  for (const auto& entry : list(CL_DEVICE_OPENCL_C_FEATURES)) features_.insert(entry.name);
+  for (const auto& entry : list(CL_DEVICE_OPENCL_C_ALL_VERSIONS)) {
+    language_ = std::max(
+        language_, CL_VERSION_MAJOR(entry.version) * 100 + CL_VERSION_MINOR(entry.version) * 10);
+  }
+  cl_device_svm_capabilities shared = 0;
+  cl_uint bits = 0;
+  clGetDeviceInfo(id_, CL_DEVICE_SVM_CAPABILITIES, sizeof shared, &shared, nullptr);
+  clGetDeviceInfo(id_, CL_DEVICE_ADDRESS_BITS, sizeof bits, &bits, nullptr);
+  shared_memory_ = (shared & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0 && bits == 64;
 }
 
 bool Device::has(const std::string& extension) const {
@@ -96,6 +122,7 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
                       });
   check(error, "clCreateKernel");
   std::vector<Bytes> contents = initial;
+  SharedRoots shared(context_, queue_, kernel);  // outlives the buffers over it
   std::vector<Memory> memory;
   const auto buffer = [&](Bytes& data, bool written = true) {
     const cl_mem_flags flags = CL_MEM_READ_WRITE | (written ? CL_MEM_COPY_HOST_PTR : 0);
@@ -109,8 +136,17 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
     return made.get();
   };
   for (size_t i = 0; i < contents.size(); ++i) {
-    buffer(contents[i], !(leave_unwritten && kernel.roots[i].unwritten));
+    const bool written = !(leave_unwritten && kernel.roots[i].unwritten);
+    if (!kernel.roots[i].shared()) {
+      buffer(contents[i], written);
+      continue;
+    }
+    if (written) shared.write(i, contents[i]);
+    memory.push_back(kernel.roots[i].kind == Root::Kind::kSharedBoth
+                         ? Memory(shared.buffer_over(i), clReleaseMemObject)
+                         : nullptr);
   }
+  shared.name_all(handle.get());
   cl_uint index = 0;
   const auto set = [&](size_t size, const void* value) {
     check(clSetKernelArg(handle.get(), index++, size, value), "clSetKernelArg");
@@ -121,6 +157,12 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
     } else if (argument.kind == CaseArgument::Kind::kLocal) {
       set(argument.size, nullptr);
     } else {
+      const Root& root = kernel.roots[argument.root];
+      if (root.kind == Root::Kind::kShared ||
+          (root.kind == Root::Kind::kSharedBoth && index % 2 == 0)) {
+        shared.set_argument(handle.get(), index++, argument.root, argument.origin);
+        continue;
+      }
       cl_mem object = memory[argument.root].get();
       if (argument.origin != 0 || argument.size != kernel.roots[argument.root].size) {
         const cl_buffer_region region = {argument.origin, argument.size};
@@ -148,6 +190,10 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
     shadow_memory = buffer(shadow);
     set(sizeof shadow_memory, &shadow_memory);
     for (uint32_t i = 0; i < kMaxRoots; ++i) {
+      if (i < kernel.roots.size() && kernel.roots[i].shared()) {
+        shared.set_argument(handle.get(), index++, i, 0);
+        continue;
+      }
       cl_mem root = i < kernel.roots.size() ? memory[i].get() : shadow_memory;
       set(sizeof root, &root);
     }
@@ -206,7 +252,13 @@ std::vector<Bytes> Device::launch(const Program& program, uint64_t number, const
     read(shadow_memory, shadow);
     return {shadow};
   }
-  for (size_t i = 0; i < contents.size(); ++i) read(memory[i].get(), contents[i]);
+  for (size_t i = 0; i < contents.size(); ++i) {
+    if (kernel.roots[i].shared()) {
+      shared.read(i, contents[i]);
+    } else {
+      read(memory[i].get(), contents[i]);
+    }
+  }
   return contents;
 }
 

@@ -6,6 +6,7 @@
 #include <CL/cl.h>
 
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -77,10 +78,17 @@ class Device {
   const std::string& extensions() const { return extensions_; }
   uint64_t max_work_group() const { return max_work_group_; }
   bool has(const std::string& extension) const;
+  bool has_feature(const std::string& name) const { return features_.contains(name); }
+  const std::set<std::string>& features() const { return features_; }
   bool atomics64() const;
+  /// Of OpenCL C, the highest: 120, 200, 300 …
+  uint32_t language() const { return language_; }
+  /// Coarse-grained, with addresses of eight bytes.
+  bool shared_memory() const { return shared_memory_; }
 
  private:
   Device() = default;
+  void ask_for_features();
   std::vector<Bytes> launch(const Program& program, uint64_t number, const KernelCase& kernel,
                             const std::vector<Bytes>& initial, const Recording* recording,
                             const Pieces* pieces, bool leave_unwritten = false);
@@ -90,6 +98,9 @@ class Device {
   cl_command_queue queue_ = nullptr;
   std::string name_;
   std::string extensions_;
+  std::set<std::string> features_;
+  uint32_t language_ = 120;
+  bool shared_memory_ = false;
   uint64_t max_work_group_ = 1;
   bool watched_ = false;
 };

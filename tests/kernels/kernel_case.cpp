@@ -13,16 +13,22 @@ namespace {
 // LD, ST: a load, a store through a pointer; AT: the pointer of an atomic; LDC: a load of element i
 // of a constant buffer at byte `origin` of root `r`; VLD, VST: vloadn, vstoren; STC: a store to
 // component c, the i-th, of a vector; GET, PUT: asynchronous copies to and from local memory.
+// GLD, GST, GAT: LD, ST, AT of pointers that may be to other memory, too.
 // FN_P and FN_A: what functions with accesses hand on. Pointers are evaluated twice.
 constexpr const char* kCommon = R"(typedef struct { uint a; short b[2]; uchar c[4]; } Packed;
 typedef struct { uchar a; uint b; short c; } Holes;
 typedef struct { Packed inner[2]; } Nested;
+typedef struct Node { global struct Node* next; global uint* data; uint value; uint count; } Node;
+typedef struct { global uint* to; } Slot;
 )";
 
 constexpr const char* kPlain = R"(#define LD(p) (*(p))
 #define ST(p, v) (*(p) = (v))
 #define AT(p) (p)
 #define LDC(r, origin, p, i) ((p)[i])
+#define GLD(p) (*(p))
+#define GST(p, v) (*(p) = (v))
+#define GAT(p) (p)
 #define VLD(n, i, p) vload##n(i, p)
 #define VST(n, v, i, p) vstore##n(v, i, p)
 #define STC(p, c, i, v) ((*(p)).c = (v))
@@ -52,11 +58,21 @@ __attribute__((noinline)) void mark(const Mark* m, global const void* p, uint n,
     if (at < m->size[r]) { mark_at(m, r, at, n, plane); return; }
   }
 }
+#if __OPENCL_C_VERSION__ >= 300 && defined(__opencl_c_generic_address_space)
+void mark_generic(const Mark* m, const volatile void* p, uint n, uint plane) {
+  global const volatile void* g = to_global(p);
+  if (g) mark(m, (global const void*)g, n, plane);
+}
+#endif
 #define MARK(p, plane) mark(m_, (global const void*)(p), sizeof(*(p)), plane)
+#define GMARK(p, plane) mark_generic(m_, p, sizeof(*(p)), plane)
 #define MARKN(p, n, plane) mark(m_, (global const void*)(p), (n) * sizeof(*(p)), plane)
 #define LD(p) (MARK(p, 0), *(p))
 #define ST(p, v) (MARK(p, 1), *(p) = (v))
 #define AT(p) (MARK(p, 2), (p))
+#define GLD(p) (GMARK(p, 0), *(p))
+#define GST(p, v) (GMARK(p, 1), *(p) = (v))
+#define GAT(p) (GMARK(p, 2), (p))
 #define LDC(r, origin, p, i) (mark_at(m_, r, (origin) + (ulong)(i) * sizeof(*(p)), sizeof(*(p)), 0), (p)[i])
 #define VLD(n, i, p) (MARKN((p) + (n) * (i), n, 0), vload##n(i, p))
 #define VST(n, v, i, p) (MARKN((p) + (n) * (i), n, 1), vstore##n(v, i, p))
@@ -105,6 +121,8 @@ std::string prelude(bool twin, bool atomics64) {
   return text + kCommon + (twin ? kTwin : kPlain);
 }
 
+std::string language_option(uint32_t language) { return language == 300 ? " -cl-std=CL3.0" : ""; }
+
 Bytes Root::contents() const {
   Bytes bytes(size);
   std::mt19937 random(static_cast<uint32_t>(seed));
@@ -117,6 +135,11 @@ Bytes Root::contents() const {
       std::memcpy(&bytes[at], &value, pattern.width);
     }
   }
+  for (const Link& link : links) {
+    if (link.offset + 8 > size) throw std::runtime_error("a link exceeds its buffer");
+    const uint64_t symbol = pointer_symbol(link.root, link.at);
+    std::memcpy(&bytes[link.offset], &symbol, 8);
+  }
   return bytes;
 }
 
@@ -128,6 +151,10 @@ std::vector<Bytes> KernelCase::contents() const {
 
 bool KernelCase::has_unwritten() const {
   return std::any_of(roots.begin(), roots.end(), [](const Root& root) { return root.unwritten; });
+}
+
+bool KernelCase::has_shared() const {
+  return std::any_of(roots.begin(), roots.end(), [](const Root& root) { return root.shared(); });
 }
 
 std::string KernelCase::text(uint64_t number) const {
@@ -147,13 +174,19 @@ std::string to_text(const KernelCase& kernel) {
   const auto three = [&](const char* name, const std::array<uint64_t, 3>& values) {
     out << name << ' ' << values[0] << ' ' << values[1] << ' ' << values[2] << '\n';
   };
+  if (kernel.language != 0) out << "language " << kernel.language << '\n';
   out << "dims " << kernel.dims << '\n';
   three("global", kernel.global);
   three("local", kernel.local);
   three("offset", kernel.offset);
   out << "repeat " << kernel.repeat << '\n';
   for (const Root& root : kernel.roots) {
-    out << "root " << root.size << ' ' << root.seed << (root.unwritten ? " unwritten\n" : "\n");
+    static constexpr const char* kKinds[] = {"", " shared", " shared_both"};
+    out << "root " << root.size << ' ' << root.seed << (root.unwritten ? " unwritten" : "")
+        << kKinds[static_cast<size_t>(root.kind)] << '\n';
+    for (const Link& l : root.links) {
+      out << "link " << l.offset << ' ' << l.root << ' ' << l.at << '\n';
+    }
     for (const Pattern& p : root.patterns) {
       out << "pattern " << p.offset << ' ' << p.width << ' ' << p.count << ' ' << p.multiplier
           << ' ' << p.addend << ' ' << p.modulo << '\n';
@@ -192,7 +225,9 @@ KernelCase from_text(const std::string& text) {
       break;
     }
     if (name.empty() || name[0] == '#') continue;
-    if (name == "dims") {
+    if (name == "language") {
+      words >> kernel.language;
+    } else if (name == "dims") {
       words >> kernel.dims;
     } else if (name == "global") {
       three(kernel.global);
@@ -205,12 +240,20 @@ KernelCase from_text(const std::string& text) {
     } else if (name == "root") {
       Root root;
       words >> root.size >> root.seed;
-      if (std::string more; !words.eof() && words >> more) root.unwritten = more == "unwritten";
+      for (std::string more; !words.eof() && words >> more;) {
+        root.unwritten |= more == "unwritten";
+        if (more == "shared") root.kind = Root::Kind::kShared;
+        if (more == "shared_both") root.kind = Root::Kind::kSharedBoth;
+      }
       kernel.roots.push_back(root);
     } else if (name == "pattern" && !kernel.roots.empty()) {
       Pattern p;
       words >> p.offset >> p.width >> p.count >> p.multiplier >> p.addend >> p.modulo;
       kernel.roots.back().patterns.push_back(p);
+    } else if (name == "link" && !kernel.roots.empty()) {
+      Link l;
+      words >> l.offset >> l.root >> l.at;
+      kernel.roots.back().links.push_back(l);
     } else if (name == "buffer") {
       CaseArgument argument;
       argument.kind = CaseArgument::Kind::kBuffer;
@@ -235,6 +278,13 @@ KernelCase from_text(const std::string& text) {
   for (const CaseArgument& argument : kernel.arguments) {
     if (argument.kind == CaseArgument::Kind::kBuffer && argument.root >= kernel.roots.size()) {
       throw std::runtime_error("a buffer without its root");
+    }
+  }
+  for (const Root& root : kernel.roots) {
+    for (const Link& link : root.links) {
+      if (link.root >= kernel.roots.size() || !root.shared() || !kernel.roots[link.root].shared()) {
+        throw std::runtime_error("a link that is not between shared roots");
+      }
     }
   }
   if (kernel.source.empty() || kernel.dims < 1 || kernel.dims > 3) {

@@ -23,20 +23,42 @@ struct Pattern {
   uint64_t modulo = 1;
 };
 
+/// A pointer of eight bytes at byte `offset`, to byte `at` of a shared root.
+struct Link {
+  uint64_t offset = 0;
+  uint32_t root = 0;
+  uint64_t at = 0;
+};
+
 /// An allocation: random bytes from a seed, and patterns over them.
 struct Root {
+  enum class Kind {
+    kBuffer,
+    kShared,      // shared virtual memory; arguments are pointers into it
+    kSharedBoth,  // every second argument is a buffer over it
+  };
   uint64_t size = 0;
   uint64_t seed = 0;
   std::vector<Pattern> patterns;
+  // What is in their place in contents() and in results is no address, but what pointer_symbol()
+  // says.
+  std::vector<Link> links;
+  Kind kind = Kind::kBuffer;
   // The application never writes it: only what does not depend on its content is compared.
   bool unwritten = false;
+  bool shared() const { return kind != Kind::kBuffer; }
   Bytes contents() const;
 };
+
+constexpr uint64_t pointer_symbol(uint32_t root, uint64_t at) {
+  return uint64_t{0x5a} << 56 | uint64_t{root} << 40 | at;
+}
 
 struct CaseArgument {
   enum class Kind { kBuffer, kScalar, kLocal };
   Kind kind = Kind::kScalar;
-  // Buffers: the window [origin, origin + size) of a root; the whole of it is no sub-buffer.
+  // Buffers: the window [origin, origin + size) of a root; the whole of it is no sub-buffer. Of a
+  // shared root, the window from there to its end.
   uint32_t root = 0;
   uint64_t origin = 0;
   uint64_t size = 0;  // local memory: its size
@@ -46,7 +68,8 @@ struct CaseArgument {
 constexpr uint32_t kMaxRoots = 6;
 
 struct KernelCase {
-  std::string source;  // '$' stands for the case's number; the kernel is called k$
+  std::string source;     // '$' stands for the case's number; the kernel is called k$
+  uint32_t language = 0;  // 300: OpenCL C 3.0
   uint32_t dims = 1;
   std::array<uint64_t, 3> global = {1, 1, 1};
   std::array<uint64_t, 3> local = {0, 0, 0};  // local[0] == 0: none given
@@ -58,6 +81,7 @@ struct KernelCase {
   /// Of all roots, before the first launch.
   std::vector<Bytes> contents() const;
   bool has_unwritten() const;
+  bool has_shared() const;
   /// Its source with the number in place.
   std::string text(uint64_t number) const;
 };
@@ -65,6 +89,9 @@ struct KernelCase {
 /// What all kernels share: the macros of accesses, plain or (`twin`) recording. `atomics64`: with
 /// the extensions of 64-bit atomics enabled.
 std::string prelude(bool twin, bool atomics64);
+
+/// For clBuildProgram, with a blank before.
+std::string language_option(uint32_t language);
 
 std::string to_text(const KernelCase& kernel);
 /// Throws std::runtime_error with the line at fault.

@@ -28,7 +28,11 @@ constexpr const char* kHelp = R"(usage: tutti-kernel-fuzz [OPTION…] [FILE…]
   --balancers LIST    "all", or some of them and "force", with commas: each program for another one,
                       which must find its kernels worth splitting; "force": random packages
   --apart             vendors' devices copy what they could share with the host
+  --apart-gpus        they say that they are GPUs: only Tutti takes their memory for apart
   --apart-half        every second vendor's do
+  --kinds LIST        "all", or some of exchange-loops, float-atomics, explicit-atomics, sub-groups,
+                      collectives, generic, variables, shared-memory: further features, where both
+                      devices offer them
   --options TEXT      for clBuildProgram
   --keep FOLDER       failing kernels are written there, smallest form; vendors' faults are not
   --no-shrink         as they are
@@ -60,6 +64,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.trace = true;
     } else if (name == "--apart") {
       options.apart = Apart::kAll;
+    } else if (name == "--apart-gpus") {
+      options.apart = Apart::kGpus;
     } else if (name == "--apart-half") {
       options.apart = Apart::kHalf;
     } else if (name.rfind("--", 0) != 0) {
@@ -78,6 +84,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.jobs = static_cast<uint32_t>(std::max<uint64_t>(number(), 1));
     } else if (name == "--balancers") {
       options.balancers = split_list(argv[++i]);
+    } else if (name == "--kinds") {
+      options.kinds = kinds_of(argv[++i]);
     } else if (name == "--natively") {
       options.natively = static_cast<uint32_t>(number());
     } else if (name == "--report") {
@@ -104,8 +112,13 @@ bool parse(int argc, char** argv, Options& options) {
 int fuzz(int argc, char** argv) {
   Options options;
   options.seed = std::random_device()();
-  if (!parse(argc, argv, options)) {
-    std::fputs(kHelp, stderr);
+  try {
+    if (!parse(argc, argv, options)) {
+      std::fputs(kHelp, stderr);
+      return 2;
+    }
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
     return 2;
   }
   if (options.natively) {

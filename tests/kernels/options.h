@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apart.h"
+#include "offer.h"
 
 namespace tutti::kernel_fuzz {
 
@@ -18,6 +19,7 @@ struct Options {
   std::string native;  // empty: the first platform that is not the virtual one
   std::string virtual_platform = "Tutti";
   std::optional<uint64_t> only;
+  std::vector<std::string> kinds;  // see offer.h
   std::string keep;
   std::string build_options;
   bool shrink = true;
@@ -53,10 +55,10 @@ struct Counts {
   uint64_t packages = 0;  // whose claims were checked
   uint64_t failures = 0;
   uint64_t vendor_faults = 0;
-  uint64_t current = 0;    // the kernel at hand, or the first of the program at hand
-  bool alone = false;      // no other kernel is in its program
-  bool reported = false;   // it has failed, and is being shrunk
-  bool atomics64 = false;  // what its cases are made for
+  uint64_t current = 0;   // the kernel at hand, or the first of the program at hand
+  bool alone = false;     // no other kernel is in its program
+  bool reported = false;  // it has failed, and is being shrunk
+  Offer offer;            // what its cases are made for
   char doing[32] = "starting";
 };
 

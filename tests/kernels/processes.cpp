@@ -109,7 +109,7 @@ void Run::start(Course& course) {
 std::vector<KernelCase> Run::cases(uint64_t first, uint64_t end, const Counts& counts) const {
   std::vector<KernelCase> result;
   for (uint64_t i = first; i < end; ++i) {
-    result.push_back(options_.replay.empty() ? case_of(options_, i, counts.atomics64)
+    result.push_back(options_.replay.empty() ? case_of(options_, i, counts.offer)
                                              : read_case(options_.replay.at(i)));
   }
   return result;

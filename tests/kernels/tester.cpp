@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tester.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -34,8 +35,8 @@ Tester::Tester(const Options& options, Counts& counts)
   if (!native_) throw std::runtime_error("no device of a platform '" + native + "'");
   if (!tutti_)
     throw std::runtime_error("no device of a platform '" + options.virtual_platform + "'");
-  atomics64_ = native_->atomics64() && tutti_->atomics64();
-  counts_.atomics64 = atomics64_;
+  offer_ = offer_of(*native_, *tutti_, options.kinds);
+  counts_.offer = offer_;
 }
 
 void Tester::now(const char* doing) {
@@ -45,7 +46,7 @@ void Tester::now(const char* doing) {
   }
 }
 
-KernelCase case_of(const Options& options, uint64_t number, bool atomics64,
+KernelCase case_of(const Options& options, uint64_t number, const Offer& offer,
                    std::vector<uint32_t>* list) {
   // One seed for each, so that any can be made alone.
   std::seed_seq mixed{static_cast<uint32_t>(options.seed),
@@ -53,7 +54,7 @@ KernelCase case_of(const Options& options, uint64_t number, bool atomics64,
   uint32_t words[2];
   mixed.generate(words, words + 2);
   Choices choices(uint64_t{words[0]} << 32 | words[1]);
-  KernelCase result = make_case(choices, atomics64, options.large(number));
+  KernelCase result = make_case(choices, offer, options.large(number));
   if (list != nullptr) *list = choices.list();
   return result;
 }
@@ -66,17 +67,23 @@ KernelCase read_case(const std::string& file) {
 
 Tester::Built Tester::build(const std::vector<const Item*>& items) {
   std::string kernels;
-  for (const Item* item : items) kernels += "\n" + item->kernel.text(item->number);
-  const std::string plain = prelude(false, atomics64_) + kernels;
+  std::string options = options_.build_options;
+  uint32_t language = 0;
+  for (const Item* item : items) {
+    kernels += "\n" + item->kernel.text(item->number);
+    language = std::max(language, item->kernel.language);
+  }
+  options += language_option(language);
+  const std::string plain = prelude(false, offer_.atomics64) + kernels;
   Built built;
   now("native build");
-  built.native = native_->build(plain, options_.build_options);
+  built.native = native_->build(plain, options);
   now("build");
-  built.tutti = tutti_->build(plain, options_.build_options);
+  built.tutti = tutti_->build(plain, options);
   if (options_.packages > 0) {
     now("build of the twin");
-    built.twin = native_->build(prelude(true, atomics64_) + kernels, options_.build_options);
-    built.summary = compiled(plain, *tutti_).summary;
+    built.twin = native_->build(prelude(true, offer_.atomics64) + kernels, options);
+    built.summary = compiled(plain, *tutti_, options).summary;
   }
   return built;
 }
@@ -250,7 +257,7 @@ void Tester::report(const Item& item, std::string why) {
     constexpr uint32_t kTimes = 4;  // packages are cut at random
     const auto fails = [&](const std::vector<uint32_t>& list) {
       Choices choices(list);
-      const KernelCase kernel = make_case(choices, atomics64_, options_.large(item.number));
+      const KernelCase kernel = make_case(choices, offer_, options_.large(item.number));
       const std::string answer = judge_alone(kernel, kTimes);
       if (kind_of(answer) != kind) return false;
       why = answer;
@@ -292,7 +299,7 @@ void Tester::run(const Lane& lane) {
   const auto make = [&](uint64_t number) {
     Item item;
     item.number = number;
-    item.kernel = case_of(options_, number, atomics64_, &item.choices);
+    item.kernel = case_of(options_, number, offer_, &item.choices);
     return item;
   };
   if (options_.only) {

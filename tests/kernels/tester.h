@@ -28,7 +28,7 @@ struct Lane {
 };
 
 /// A random case, by its number alone; `choices`: what it was made of.
-KernelCase case_of(const Options& options, uint64_t number, bool atomics64,
+KernelCase case_of(const Options& options, uint64_t number, const Offer& offer,
                    std::vector<uint32_t>* choices = nullptr);
 KernelCase read_case(const std::string& file);
 
@@ -70,7 +70,7 @@ class Tester {
   Counts& counts_;
   std::unique_ptr<Device> native_;
   std::unique_ptr<Device> tutti_;
-  bool atomics64_ = false;
+  Offer offer_;
   uint64_t extra_ = kFirstExtra;
   std::mt19937_64 random_;
   ProgressLine progress_;
