@@ -13,8 +13,11 @@ bool has_shared_memory(const VendorFunctions& cl) {
 Result<std::unique_ptr<SharedMemory>> OpenClSharedMemory::create(
     const VendorDevice& device, std::shared_ptr<const void> context, cl_context handle,
     uint32_t generation, uint64_t size, uint32_t alignment, cl_svm_mem_flags flags) {
+  // What the application promises of its kernels is no matter here: copies come and go by a buffer
+  // over this memory, which Intel's runtime refuses where the two differ (CL_INVALID_VALUE).
+  flags &= ~cl_svm_mem_flags{CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY};
   const auto turn = device.turn();
-  void* const data = device.cl->clSVMAlloc(handle, flags, size, alignment);
+  void* const data = device.cl->clSVMAlloc(handle, flags | CL_MEM_READ_WRITE, size, alignment);
   if (!data) return device.failure("clSVMAlloc", CL_MEM_OBJECT_ALLOCATION_FAILURE);
   return std::unique_ptr<SharedMemory>(new OpenClSharedMemory(
       device, std::move(context), handle, generation, static_cast<std::byte*>(data), size));

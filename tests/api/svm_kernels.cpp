@@ -110,6 +110,16 @@ TEST_F(SvmKernels, ResultsOfOneAreAnothersArguments) {
   EXPECT_TRUE(same_elements(expected, load(data)));
 }
 
+TEST_F(SvmKernels, MemoryThatKernelsOnlyReadOrWrite) {
+  const Kernel add = kernel("add");
+  const Shared<cl_int> a(context_, kSvmItems, CL_MEM_READ_ONLY);
+  const Shared<cl_int> sum(context_, kSvmItems, CL_MEM_WRITE_ONLY);
+  store(a, counted(kSvmItems));
+  set_pointers(add, {a.get(), a.get(), sum.get()});
+  ASSERT_SUCCESS(launch(add, kSvmItems, 64));
+  EXPECT_TRUE(same_elements(counted(kSvmItems, 2), load(sum)));
+}
+
 TEST_F(SvmKernels, InnerPointers) {
   const Kernel add = kernel("add");
   for (const size_t origin : {size_t{1}, size_t{3}, alignment() / 4, size_t{1024}, kSvmItems}) {
