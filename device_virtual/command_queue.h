@@ -45,6 +45,8 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   cl_command_queue_properties properties() const {
     return properties_.load(std::memory_order_relaxed);
   }
+  /// Of the properties that it has now.
+  scheduler::Stream& stream() const { return *stream_.load(std::memory_order_acquire); }
   /// Enables or disables them; what was enqueued before has ended then. The properties until now.
   /// (Another thread that enqueues meanwhile may do so before or after.)
   Result<cl_command_queue_properties> set_properties(cl_command_queue_properties changed,
@@ -76,6 +78,8 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   Status unmap_shared(const SharedAllocations::Place& place, const Submission& submission);
   /// clEnqueueSVMMemcpy; an end that is not in shared memory is the host's.
   Status copy_shared(void* to, const void* from, uint64_t size, const Submission& submission);
+  /// What it enqueues. CL_INVALID_VALUE.
+  Result<scheduler::Work> copy_shared_work(void* to, const void* from, uint64_t size) const;
   /// clEnqueueSVMFree; `function` may be null.
   using FreeFunction = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void**, void*);
   Status free_shared(std::vector<void*> pointers, FreeFunction function, void* user_data,
@@ -100,7 +104,6 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
 
   const Ref<Context> context_;  // first, so that the engine outlives the stream
   Device& device_;              // the context's
-  scheduler::Stream& stream() const { return *stream_.load(std::memory_order_acquire); }
   /// The stream for queues of such properties, made at first use.
   scheduler::Stream& stream_for(cl_command_queue_properties properties) TUTTI_REQUIRES(mutex_);
   std::vector<Ref<scheduler::Stream>> streams() TUTTI_EXCLUDES(mutex_);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_virtual/event.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/process_exit.h"
 
 namespace tutti::device_virtual {
 
-Event::Event(CommandQueue& queue, Ref<scheduler::Command> command)
+Event::Event(CommandQueue& queue, Ref<scheduler::Command> command, Ref<scheduler::Command> first)
     : context_(&queue.context()),
       queue_(&queue),
       profiled_(queue.profiling()),
-      command_(std::move(command)) {}
+      command_(std::move(command)),
+      first_(std::move(first)) {}
 
 Event::Event(Context& context, Ref<scheduler::Command> command)
     : context_(&context), command_(std::move(command)) {}
@@ -60,7 +62,13 @@ Status Event::profiling_info(cl_profiling_info what, const InfoAnswer& answer) c
   if (!profiled_ || command_->status() != CL_COMPLETE) {
     return fail(CL_PROFILING_INFO_NOT_AVAILABLE);
   }
-  const scheduler::CommandTimes times = command_->times();
+  scheduler::CommandTimes times = command_->times();
+  if (first_) {
+    const scheduler::CommandTimes begin = first_->times();
+    times.queued = begin.queued;
+    times.submitted = begin.submitted;
+    times.started = std::min(begin.started, times.ended);
+  }
   switch (what) {
     case CL_PROFILING_COMMAND_QUEUED:
       return answer.value<cl_ulong>(times.queued);

@@ -16,7 +16,9 @@ class Event : public Handle<Event, _cl_event, Kind::kEvent> {
  public:
   using Callback = void(CL_CALLBACK*)(cl_event, cl_int, void*);
 
-  Event(CommandQueue& queue, Ref<scheduler::Command> command);
+  /// `first`: of several commands that it stands for, the one that begins them; else null.
+  Event(CommandQueue& queue, Ref<scheduler::Command> command,
+        Ref<scheduler::Command> first = nullptr);
   /// A user event.
   Event(Context& context, Ref<scheduler::Command> command);
   ~Event();
@@ -36,6 +38,7 @@ class Event : public Handle<Event, _cl_event, Kind::kEvent> {
   const Ref<CommandQueue> queue_;  // null: a user event
   const bool profiled_ = false;    // enqueued while the queue measured times
   const Ref<scheduler::Command> command_;
+  const Ref<scheduler::Command> first_;
 };
 
 }  // namespace tutti::device_virtual

@@ -34,7 +34,8 @@ enum class Kind : uint32_t {
   kProgram,
   kKernel,
   kEvent,
-  kSampler
+  kSampler,
+  kCommandBuffer
 };
 
 /// The dispatch table that new handles get; icd/ sets it when the library is loaded.
@@ -80,6 +81,7 @@ struct _cl_program : tutti::device_virtual::HandleHead {};
 struct _cl_kernel : tutti::device_virtual::HandleHead {};
 struct _cl_event : tutti::device_virtual::HandleHead {};
 struct _cl_sampler : tutti::device_virtual::HandleHead {};
+struct _cl_command_buffer_khr : tutti::device_virtual::HandleHead {};
 static_assert(std::is_standard_layout_v<_cl_context>);
 
 namespace tutti::device_virtual {
@@ -158,5 +160,30 @@ T* from_handle(typename T::CApi* handle) noexcept {
   if (handle->tag.load(std::memory_order_acquire) != tag_of(T::kKind)) return nullptr;
   return static_cast<T*>(handle);
 }
+
+/// A reference that counts as one of the application's, for objects that the specification says
+/// retain others.
+template <class T>
+class PublicRef {
+ public:
+  PublicRef() = default;
+  explicit PublicRef(T& object) : object_(&object) { object.retain_public(); }
+  PublicRef(PublicRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  PublicRef& operator=(PublicRef&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~PublicRef() {
+    if (object_ != nullptr) object_->release_public();
+  }
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
 
 }  // namespace tutti::device_virtual

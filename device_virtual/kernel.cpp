@@ -89,24 +89,23 @@ void Kernel::set_sampler(uint32_t index, const backends::SamplerState& sampler) 
 Status Kernel::enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::ArgumentSet> arguments,
                        const scheduler::LaunchShape& shape, bool local_given,
                        const Submission& submission) const {
-  if (shape.global[0] == 0 || shape.global[1] == 0 || shape.global[2] == 0) {
-    // "the kernel command will trivially succeed after its event dependencies are satisfied …
-    // unlike a marker, an enqueued kernel with no events passed to event_wait_list may run at any
-    // time".
-    return queue.enqueue(scheduler::HostWork{[] { return Status{}; }}, submission);
-  }
+  // "the kernel command will trivially succeed after its event dependencies are satisfied … unlike
+  // a marker, an enqueued kernel with no events passed to event_wait_list may run at any time".
+  if (shape.is_empty()) return queue.enqueue(scheduler::no_work(), submission);
+  TUTTI_ASSIGN(auto work, launch_now(launch_of(std::move(arguments), shape, local_given)));
+  return queue.enqueue(std::move(work), submission);
+}
+
+Result<scheduler::KernelWork> Kernel::launch_now(scheduler::KernelWork work) const {
   if (summary().uses_addresses && context().shared_memory().any()) {
-    arguments = with_reached(*arguments, context().shared_memory());
+    work.arguments = with_reached(*work.arguments, context().shared_memory());
   }
-  if (!local_given && suggested_.load(std::memory_order_relaxed)) {
-    scheduler::LaunchShape chosen = shape;
+  if (!work.local_given && suggested_.load(std::memory_order_relaxed)) {
     TUTTI_ASSIGN(const size_t most, executable_->max_work_group_size());
-    scheduler::choose_local(chosen, most);
-    return queue.enqueue(scheduler::KernelWork{executable_, std::move(arguments), chosen, true},
-                         submission);
+    scheduler::choose_local(work.shape, most);
+    work.local_given = true;
   }
-  return queue.enqueue(scheduler::KernelWork{executable_, std::move(arguments), shape, local_given},
-                       submission);
+  return work;
 }
 
 Status Kernel::suggest_local(scheduler::LaunchShape& shape) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "device_virtual/buffer.h"
 #include "device_virtual/command_queue.h"
@@ -58,13 +59,25 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
                                      bool local_given,
                                      std::span<scheduler::Command* const> wait_list,
                                      cl_command_type type, cl_event* event) {
-    if (!local_given && suggested_.load(std::memory_order_relaxed)) return std::nullopt;
-    // What it may reach need not be what it was.
-    if (summary().uses_addresses && context().shared_memory().any()) return std::nullopt;
+    if (!may_repeat(local_given)) return std::nullopt;
     const scheduler::LaunchAgain launch{*executable_, shape, local_given, *arguments_, wait_list};
     if (event == nullptr) return queue.launch_again(launch);
     return queue.launch_again(launch, type, event);
   }
+
+  /// Whether a launch may be one that repeats another, but for numbers.
+  bool may_repeat(bool local_given) const {
+    if (!local_given && suggested_.load(std::memory_order_relaxed)) return false;
+    // What it may reach need not be what it was.
+    return !summary().uses_addresses || !context().shared_memory().any();
+  }
+  scheduler::KernelWork launch_of(std::shared_ptr<const scheduler::ArgumentSet> arguments,
+                                  const scheduler::LaunchShape& shape, bool local_given) const {
+    return {executable_, std::move(arguments), shape, local_given};
+  }
+  /// A launch of this kernel as it is to be enqueued now: with what it may reach, and the local
+  /// size that has been suggested.
+  Result<scheduler::KernelWork> launch_now(scheduler::KernelWork work) const;
 
   /// clGetKernelSuggestedLocalWorkSizeKHR: fills in shape.local. From then on it is what launches
   /// without a size of the application's get; before, their devices choose.

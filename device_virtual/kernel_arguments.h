@@ -69,6 +69,18 @@ class KernelArguments final : public scheduler::ArgumentSource {
   std::vector<const void*> owners_ TUTTI_GUARDED_BY(mutex_);  // per argument
 };
 
+/// The values of a snapshot, for launches that get the same each time. Immutable.
+class KeptArguments final : public scheduler::ArgumentSource {
+ public:
+  explicit KeptArguments(const scheduler::ArgumentSet& set) : set_(set) {}
+  bool give_numbers(scheduler::LaunchedArguments& launched) override {
+    return launched.are(set_.version) || launched.take_numbers(set_);
+  }
+
+ private:
+  const scheduler::ArgumentSet& set_;
+};
+
 /// The argument sets that name one memory object. Member of the object; thread-safe.
 class ArgumentHolders {
  public:

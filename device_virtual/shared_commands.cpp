@@ -35,28 +35,32 @@ Status CommandQueue::unmap_shared(const SharedAllocations::Place& place,
 
 Status CommandQueue::copy_shared(void* to, const void* from, uint64_t size,
                                  const Submission& submission) {
+  TUTTI_ASSIGN(auto work, copy_shared_work(to, from, size));
+  return enqueue(std::move(work), submission);
+}
+
+Result<scheduler::Work> CommandQueue::copy_shared_work(void* to, const void* from,
+                                                       uint64_t size) const {
   const auto target = context_->shared_memory().find(to);
   const auto source = context_->shared_memory().find(from);
   if ((target && size > target->rest()) || (source && size > source->rest())) {
     return fail(CL_INVALID_VALUE, "more than there is of the shared memory");
   }
-  scheduler::Work work;
-  if (size == 0) {
-    work = scheduler::HostWork{[] { return Status{}; }};
-  } else if (target && source) {
-    work = scheduler::CopyWork{source->allocation->view_from(0), target->allocation->view_from(0),
+  if (size == 0) return scheduler::no_work();
+  if (target && source) {
+    return scheduler::CopyWork{source->allocation->view_from(0), target->allocation->view_from(0),
                                source->offset, target->offset, size};
-  } else if (target) {
-    work = scheduler::WriteWork{target->allocation->view_from(0), target->offset, size, from};
-  } else if (source) {
-    work = scheduler::ReadWork{source->allocation->view_from(0), source->offset, size, to};
-  } else {
-    work = scheduler::HostWork{[to, from, size] {
-      std::memcpy(to, from, size);
-      return Status{};
-    }};
   }
-  return enqueue(std::move(work), submission);
+  if (target) {
+    return scheduler::WriteWork{target->allocation->view_from(0), target->offset, size, from};
+  }
+  if (source) {
+    return scheduler::ReadWork{source->allocation->view_from(0), source->offset, size, to};
+  }
+  return scheduler::HostWork{[to, from, size] {
+    std::memcpy(to, from, size);
+    return Status{};
+  }};
 }
 
 Status CommandQueue::free_shared(std::vector<void*> pointers, FreeFunction function,

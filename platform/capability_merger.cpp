@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "device_virtual/command_buffer_api.h"
 #include "platform/device_answers.h"
 #include "platform/identity.h"
 #include "platform/language.h"
@@ -21,6 +22,9 @@ constexpr std::string_view kFp16 = "cl_khr_fp16";
 
 // "The minimum value is 1024 for devices that are not of type CL_DEVICE_TYPE_CUSTOM."
 constexpr size_t kMinimumParameterSize = 1024;
+
+constexpr cl_command_queue_properties kQueueProperties =
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
 
 using Devices = std::span<const DeviceFacts>;
 
@@ -73,12 +77,12 @@ void put_extensions(Answers& answers, const Capabilities& caps,
   answers.boolean(CL_DEVICE_LINKER_AVAILABLE, true);
   std::string extensions;
   std::vector<cl_name_version> with_version;
-  const auto add = [&](std::string_view name) {
+  const auto add = [&](std::string_view name, cl_version version = CL_MAKE_VERSION(1, 0, 0)) {
     if (!extensions.empty()) extensions += ' ';
     extensions += name;
-    with_version.push_back(name_version(name, CL_MAKE_VERSION(1, 0, 0)));
+    with_version.push_back(name_version(name, version));
   };
-  for (const std::string_view name : kHostExtensions) add(name);
+  for (const HostExtension& extension : kHostExtensions) add(extension.name, extension.version);
   for (const std::string& name : host_extensions) add(name);
   for (const std::string& name : caps.language_extensions) add(name);
   answers.string(CL_DEVICE_EXTENSIONS, extensions);
@@ -145,9 +149,16 @@ void put_execution(Answers& answers, Devices devices, const DeviceFacts& primary
   answers.put<cl_device_exec_capabilities>(
       CL_DEVICE_EXECUTION_CAPABILITIES,
       CL_EXEC_KERNEL | (caps.native_kernels ? CL_EXEC_NATIVE_KERNEL : 0));
-  answers.put<cl_command_queue_properties>(
-      CL_DEVICE_QUEUE_ON_HOST_PROPERTIES,
-      CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
+  answers.put<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, kQueueProperties);
+  // Tutti has command buffers whatever the vendors have.
+  answers.put<cl_device_command_buffer_capabilities_khr>(
+      CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
+      CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR |
+          CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR);
+  answers.put<cl_command_queue_properties>(CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR,
+                                           kQueueProperties);
+  answers.put<cl_command_queue_properties>(CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,
+                                           0);
   answers.put<size_t>(
       CL_DEVICE_PROFILING_TIMER_RESOLUTION,
       std::max<size_t>(maximum<size_t>(devices, CL_DEVICE_PROFILING_TIMER_RESOLUTION, 1), 1));

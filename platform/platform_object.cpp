@@ -38,16 +38,16 @@ Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& a
       return answer.string(names_.vendor);
     case CL_PLATFORM_EXTENSIONS: {
       std::string list;
-      for (const std::string_view name : kHostExtensions) {
+      for (const HostExtension& extension : kHostExtensions) {
         if (!list.empty()) list += ' ';
-        list += name;
+        list += extension.name;
       }
       return answer.string(list);
     }
     case CL_PLATFORM_EXTENSIONS_WITH_VERSION: {
       std::vector<cl_name_version> list;
-      for (const std::string_view name : kHostExtensions) {
-        list.push_back(name_version(name, CL_MAKE_VERSION(1, 0, 0)));
+      for (const HostExtension& extension : kHostExtensions) {
+        list.push_back(name_version(extension.name, extension.version));
       }
       return answer.list(std::span<const cl_name_version>(list));
     }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device_virtual/command_buffer_api.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
 
@@ -19,11 +20,16 @@ inline constexpr cl_version kPlatformVersion = CL_MAKE_VERSION(3, 0, 0);
 inline constexpr std::string_view kPlatformName = "Tutti";
 inline constexpr std::string_view kPlatformVendor = "Tutti project";
 /// Extensions of the host API, all of version 1.0.0: those of the platform, and of the device too.
-inline constexpr std::string_view kHostExtensions[] = {
-    "cl_khr_icd",
-    "cl_khr_create_command_queue",
-    "cl_khr_extended_versioning",
-    "cl_khr_suggested_local_work_size",
+struct HostExtension {
+  std::string_view name;
+  cl_version version = CL_MAKE_VERSION(1, 0, 0);
+};
+inline constexpr HostExtension kHostExtensions[] = {
+    {"cl_khr_icd"},
+    {"cl_khr_create_command_queue"},
+    {"cl_khr_extended_versioning"},
+    {"cl_khr_suggested_local_work_size"},
+    {device_virtual::kCommandBufferExtension, device_virtual::kCommandBufferVersion},
 };
 /// What the platform is called; by default by our own names.
 struct PlatformNames {

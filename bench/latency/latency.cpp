@@ -146,6 +146,7 @@ int run(int argc, char** argv) {
                 side->choice().device_name.c_str());
     for (const Row& row : rows()) {
       if (row.holds_back && !side->can_hold_back()) continue;
+      if (row.records && !side->can_record()) continue;
       auto* const registered = benchmark::RegisterBenchmark((side->name() + "/" + row.name).c_str(),
                                                             measure, std::ref(*side), row);
       registered->UseRealTime()->Unit(benchmark::kMicrosecond);

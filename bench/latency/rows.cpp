@@ -114,6 +114,35 @@ const Row kRows[] = {
      [](Side& side) { in_a_row(side, [](Side& s, cl_uint i) { s.add_from_filled(i); }); }},
     {"launch_1000_new_buffers",
      [](Side& side) { in_a_row(side, [](Side& s, cl_uint i) { s.add_from_new(i); }); }},
+    // A thousand commands each, twenty at a time.
+    {"twenty_commands",
+     [](Side& side) {
+       for (cl_uint i = 0; i < kLaunches / kTwenty; ++i) side.enqueue_twenty();
+       side.finish();
+     }},
+    {"twenty_commands_event",
+     [](Side& side) {
+       for (cl_uint i = 0; i < kLaunches / kTwenty; ++i) {
+         cl_event event = nullptr;
+         side.enqueue_twenty(&event);
+         side.wait_and_release(event);
+       }
+     }},
+    {"twenty_recorded",
+     [](Side& side) {
+       for (cl_uint i = 0; i < kLaunches / kTwenty; ++i) side.replay_twenty();
+       side.finish();
+     },
+     0, false, true},
+    {"twenty_recorded_event",
+     [](Side& side) {
+       for (cl_uint i = 0; i < kLaunches / kTwenty; ++i) {
+         cl_event event = nullptr;
+         side.replay_twenty(&event);
+         side.wait_and_release(event);
+       }
+     },
+     0, false, true},
     {"read_64_bytes", [](Side& side) { side.read(); }},
     {"write_64_bytes", [](Side& side) { side.write(); }},
 };

@@ -14,6 +14,7 @@ struct Row {
   void (*once)(Side&);          // what is timed; nothing is unfinished behind it
   std::int64_t iterations = 0;  // 0: as many as the shortest time takes
   bool holds_back = false;      // commands wait for a user event
+  bool records = false;         // needs command buffers
 };
 
 std::span<const Row> rows();

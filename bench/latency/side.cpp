@@ -76,7 +76,55 @@ Side::Side(std::string name, const std::string& platform, const std::string& dev
   launch();
   step(false);
   step(true);
+  record_twenty();
   session_.finish();
+}
+
+void Side::record_twenty() {
+  auto begun = RecordedCommands::begin(choice().platform, choice().device, session_.queue());
+  if (!begun) return;
+  recorded_.emplace(std::move(*begun));
+  for (cl_uint i = 0; i < kTwenty / 5; ++i) {
+    recorded_->copy(copied_[i % 2].get(), page_.get(), page_.bytes());
+    recorded_->launch(add_copied_.get(), kItems);
+    detail::set_arg(add_.get(), 1, i);
+    recorded_->launch(add_.get(), kItems);
+    recorded_->launch(forth_.get(), kItems);
+    recorded_->launch(back_.get(), kItems);
+  }
+  recorded_->finalize();
+}
+
+void Side::expect_twenty() {
+  for (cl_uint i = 0; i < kTwenty / 5; ++i) {
+    expected_[0] += 1 + i % 2 + i;
+    expected_steps_[1] = expected_steps_[0] + 1;
+    expected_steps_[0] = expected_steps_[1] + 1;
+  }
+}
+
+void Side::enqueue_twenty(cl_event* event) {
+  for (cl_uint i = 0; i < kTwenty / 5; ++i) {
+    check(clEnqueueCopyBuffer(session_.queue(), copied_[i % 2].get(), page_.get(), 0, 0,
+                              page_.bytes(), 0, nullptr, nullptr),
+          "clEnqueueCopyBuffer");
+    enqueue(session_.queue(), add_copied_, nullptr);
+    detail::set_arg(add_.get(), 1, i);
+    enqueue(session_.queue(), add_, nullptr);
+    enqueue(session_.queue(), forth_, nullptr);
+    enqueue(session_.queue(), back_, (i + 1) * 5 == kTwenty ? event : nullptr);
+  }
+  expect_twenty();
+}
+
+void Side::replay_twenty(cl_event* event) {
+  recorded_->enqueue(event);
+  expect_twenty();
+}
+
+void Side::wait_and_release(cl_event event) {
+  check(clWaitForEvents(1, &event), "clWaitForEvents");
+  release(event);
 }
 
 Queue Side::make_queue(cl_command_queue_properties wanted) const {

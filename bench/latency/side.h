@@ -6,15 +6,18 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "cl_objects.h"
+#include "recorded_commands.h"
 
 namespace tutti::bench {
 
 constexpr std::size_t kItems = 64;
 constexpr cl_uint kLaunches = 1000;
+constexpr cl_uint kTwenty = 20;
 
 class Side {
  public:
@@ -64,6 +67,12 @@ class Side {
   void finish_second() { finish(second_); }
   /// Of two kernels one: from the first buffer into the second, or back.
   void step(bool back);
+  /// Four times a copy and a launch of each of four kernels; `event` is of the last.
+  void enqueue_twenty(cl_event* event = nullptr);
+  /// The same, recorded before; its event is the command buffer's.
+  void replay_twenty(cl_event* event = nullptr);
+  bool can_record() const { return recorded_.has_value(); }
+  void wait_and_release(cl_event event);
   /// Whether commands may wait for a user event: of PoCL's device without threads the call that
   /// sets its status never returns.
   bool can_hold_back() const;
@@ -76,6 +85,8 @@ class Side {
  private:
   static void CL_CALLBACK count_callback(cl_event event, cl_int status, void* side);
   Queue make_queue(cl_command_queue_properties wanted) const;
+  void record_twenty();
+  void expect_twenty();
   void finish(const Queue& queue) { check(clFinish(queue.get()), "clFinish"); }
   /// Raw and without allocation: the call itself is what is measured.
   void enqueue(cl_command_queue queue, const Kernel& kernel, cl_event* event,
@@ -92,6 +103,7 @@ class Side {
   std::array<DeviceArray<cl_uint>, 2> steps_;
   std::array<DeviceArray<cl_uint>, 2> copied_;  // hold 1 and 2
   DeviceArray<cl_uint> number_, mapped_, page_, filled_, found_, scratch_;
+  std::optional<RecordedCommands> recorded_;
   std::array<cl_uint, 16> host_{};
   std::array<cl_uint, kLaunches> numbers_{};
   std::array<cl_uint, 2> expected_{};

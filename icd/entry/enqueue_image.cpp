@@ -1,45 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points that enqueue commands on images. An image is addressed as its pixels lie in the
-// host's copy, so most of them are the rectangles of buffers.
+// Entry points that enqueue commands on images.
 #include "icd/validate/enqueue_image.h"
-
-#include <cstring>
 
 #include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/entry/submission.h"
+#include "icd/entry/works.h"
 
 namespace tutti::icd {
 namespace {
 
-using backends::ImageBox;
 using backends::ImageShape;
-using backends::Rect;
 using device_virtual::Buffer;
-using scheduler::CopyRectWork;
-using scheduler::FillImageWork;
 using scheduler::RectWork;
 using validate::Direction;
 using validate::WaitList;
-
-/// The box in the image's linear layout.
-Rect rect_of(const Buffer& image, const ImageBox& box) {
-  const ImageShape& shape = *image.image();
-  return {{box.origin[0] * shape.pixel_size, box.origin[1], box.origin[2]},
-          shape.second_pitch(),
-          shape.slice_pitch};
-}
-
-/// Bytes, rows, slices.
-std::array<size_t, 3> region_of(const Buffer& image, const ImageBox& box) {
-  return {box.extent[0] * image.image()->pixel_size, box.extent[1], box.extent[2]};
-}
-
-/// The box's pixels in a buffer, one after the other.
-Rect packed(const Buffer& image, const ImageBox& box, size_t offset) {
-  const auto region = region_of(image, box);
-  return {{offset, 0, 0}, region[0], region[0] * region[1]};
-}
 
 RectWork transfer(bool write, const validate::ImageTransfer& call, void* host) {
   const Buffer& image = *call.on.buffer;
@@ -93,11 +68,8 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue command_queue, cl_mem ima
     TUTTI_ASSIGN(const auto call,
                  validate::fill_image(command_queue, image, fill_color, {origin, region},
                                       {num_events_in_wait_list, event_wait_list}, list));
-    FillImageWork work{call.on.buffer->view(), call.on.buffer->buffer_image(), call.box, {}};
-    // "If the image has a depth format … a single component floating-point color value."
-    const bool depth = call.on.buffer->image()->format.image_channel_order == CL_DEPTH;
-    std::memcpy(work.color.data(), fill_color, depth ? sizeof(cl_float) : work.color.size());
-    return call.on.queue->enqueue(work, submission(CL_COMMAND_FILL_IMAGE, list, event));
+    return call.on.queue->enqueue(fill_image_work(call, fill_color),
+                                  submission(CL_COMMAND_FILL_IMAGE, list, event));
   });
 }
 
@@ -111,12 +83,8 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue command_queue, cl_mem src
     TUTTI_ASSIGN(const auto call,
                  validate::copy_image(command_queue, src_image, dst_image, src_origin, dst_origin,
                                       region, {num_events_in_wait_list, event_wait_list}, list));
-    const Buffer& from = *call.from.on.buffer;
-    const Buffer& to = *call.to.on.buffer;
-    return call.from.on.queue->enqueue(
-        CopyRectWork{from.view(), to.view(), rect_of(from, call.from.box), rect_of(to, call.to.box),
-                     region_of(from, call.from.box)},
-        submission(CL_COMMAND_COPY_IMAGE, list, event));
+    return call.from.on.queue->enqueue(copy_image_work(call),
+                                       submission(CL_COMMAND_COPY_IMAGE, list, event));
   });
 }
 
@@ -131,11 +99,8 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue command_queue, cl
                  validate::copy_image_and_buffer(command_queue, src_image, {src_origin, region},
                                                  dst_buffer, dst_offset,
                                                  {num_events_in_wait_list, event_wait_list}, list));
-    const Buffer& image = *call.image.on.buffer;
-    return call.image.on.queue->enqueue(
-        CopyRectWork{image.view(), call.buffer->view(), rect_of(image, call.image.box),
-                     packed(image, call.image.box, dst_offset), region_of(image, call.image.box)},
-        submission(CL_COMMAND_COPY_IMAGE_TO_BUFFER, list, event));
+    return call.image.on.queue->enqueue(copy_image_to_buffer_work(call, dst_offset),
+                                        submission(CL_COMMAND_COPY_IMAGE_TO_BUFFER, list, event));
   });
 }
 
@@ -150,11 +115,8 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue command_queue, cl
                  validate::copy_image_and_buffer(command_queue, dst_image, {dst_origin, region},
                                                  src_buffer, src_offset,
                                                  {num_events_in_wait_list, event_wait_list}, list));
-    const Buffer& image = *call.image.on.buffer;
-    return call.image.on.queue->enqueue(
-        CopyRectWork{call.buffer->view(), image.view(), packed(image, call.image.box, src_offset),
-                     rect_of(image, call.image.box), region_of(image, call.image.box)},
-        submission(CL_COMMAND_COPY_BUFFER_TO_IMAGE, list, event));
+    return call.image.on.queue->enqueue(copy_buffer_to_image_work(call, src_offset),
+                                        submission(CL_COMMAND_COPY_BUFFER_TO_IMAGE, list, event));
   });
 }
 

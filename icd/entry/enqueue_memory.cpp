@@ -2,32 +2,22 @@
 // Entry points that enqueue transfers, markers and barriers.
 #include "icd/validate/enqueue_memory.h"
 
-#include <cstring>
-
 #include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/entry/submission.h"
+#include "icd/entry/works.h"
 
 namespace tutti::icd {
 namespace {
 
 using device_virtual::Submission;
-using scheduler::CopyRectWork;
-using scheduler::CopyWork;
-using scheduler::FillWork;
-using scheduler::HostWork;
 using scheduler::MarkerWork;
+using scheduler::no_work;
 using scheduler::ReadWork;
 using scheduler::RectWork;
-using scheduler::Work;
 using scheduler::WriteWork;
 using validate::Direction;
 using validate::WaitList;
-
-/// A transfer of nothing: only its place in the order counts.
-Work nothing() {
-  return HostWork{[] { return Status{}; }};
-}
 
 }  // namespace
 
@@ -40,7 +30,7 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue command_queue, cl_mem bu
     TUTTI_ASSIGN(const auto on,
                  validate::read_or_write(Direction::kRead, command_queue, buffer, offset, size, ptr,
                                          {num_events_in_wait_list, event_wait_list}, list));
-    return on.queue->enqueue(size == 0 ? nothing() : ReadWork{on.buffer->view(), offset, size, ptr},
+    return on.queue->enqueue(size == 0 ? no_work() : ReadWork{on.buffer->view(), offset, size, ptr},
                              submission(CL_COMMAND_READ_BUFFER, list, event, blocking_read != 0));
   });
 }
@@ -55,7 +45,7 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem b
                  validate::read_or_write(Direction::kWrite, command_queue, buffer, offset, size,
                                          ptr, {num_events_in_wait_list, event_wait_list}, list));
     return on.queue->enqueue(
-        size == 0 ? nothing() : WriteWork{on.buffer->view(), offset, size, ptr},
+        size == 0 ? no_work() : WriteWork{on.buffer->view(), offset, size, ptr},
         submission(CL_COMMAND_WRITE_BUFFER, list, event, blocking_write != 0));
   });
 }
@@ -69,10 +59,8 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem sr
     TUTTI_ASSIGN(const auto on,
                  validate::copy(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, size,
                                 {num_events_in_wait_list, event_wait_list}, list));
-    return on.queue->enqueue(
-        size == 0 ? nothing()
-                  : CopyWork{on.from->view(), on.to->view(), src_offset, dst_offset, size},
-        submission(CL_COMMAND_COPY_BUFFER, list, event));
+    return on.queue->enqueue(copy_work(on, src_offset, dst_offset, size),
+                             submission(CL_COMMAND_COPY_BUFFER, list, event));
   });
 }
 
@@ -85,9 +73,7 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem bu
     TUTTI_ASSIGN(const auto on,
                  validate::fill(command_queue, buffer, pattern, pattern_size, offset, size,
                                 {num_events_in_wait_list, event_wait_list}, list));
-    FillWork work{on.buffer->view(), offset, size, {}, static_cast<uint32_t>(pattern_size)};
-    std::memcpy(work.pattern.data(), pattern, pattern_size);
-    return on.queue->enqueue(size == 0 ? nothing() : Work(work),
+    return on.queue->enqueue(fill_work(on, pattern, pattern_size, offset, size),
                              submission(CL_COMMAND_FILL_BUFFER, list, event));
   });
 }
@@ -147,8 +133,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_me
                                      {src_origin, src_row_pitch, src_slice_pitch},
                                      {dst_origin, dst_row_pitch, dst_slice_pitch}, region,
                                      {num_events_in_wait_list, event_wait_list}, list));
-    return call.on.queue->enqueue(CopyRectWork{call.on.from->view(), call.on.to->view(),
-                                               call.from_rect, call.to_rect, call.region},
+    return call.on.queue->enqueue(copy_rect_work(call),
                                   submission(CL_COMMAND_COPY_BUFFER_RECT, list, event));
   });
 }
@@ -191,7 +176,7 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue command_queue,
     TUTTI_ASSIGN(auto* const queue,
                  validate::migrate(command_queue, num_mem_objects, mem_objects, flags,
                                    {num_events_in_wait_list, event_wait_list}, list));
-    return queue->enqueue(nothing(), submission(CL_COMMAND_MIGRATE_MEM_OBJECTS, list, event));
+    return queue->enqueue(no_work(), submission(CL_COMMAND_MIGRATE_MEM_OBJECTS, list, event));
   });
 }
 

@@ -149,5 +149,89 @@ decltype(::clSetContextDestructorCallback) clSetContextDestructorCallback;
 decltype(::clIcdGetPlatformIDsKHR) clIcdGetPlatformIDsKHR;
 decltype(::clCreateCommandQueueWithPropertiesKHR) clCreateCommandQueueWithPropertiesKHR;
 decltype(::clGetKernelSuggestedLocalWorkSizeKHR) clGetKernelSuggestedLocalWorkSizeKHR;
+decltype(::clCreateCommandBufferKHR) clCreateCommandBufferKHR;
+decltype(::clRetainCommandBufferKHR) clRetainCommandBufferKHR;
+decltype(::clReleaseCommandBufferKHR) clReleaseCommandBufferKHR;
+decltype(::clFinalizeCommandBufferKHR) clFinalizeCommandBufferKHR;
+decltype(::clEnqueueCommandBufferKHR) clEnqueueCommandBufferKHR;
+decltype(::clGetCommandBufferInfoKHR) clGetCommandBufferInfoKHR;
+
+// Those that record commands, as cl_khr_command_buffer 0.9.8 has them: headers before 0.9.5 declare
+// them without `properties`.
+cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(cl_command_buffer_khr command_buffer,
+                                                   cl_command_queue command_queue,
+                                                   const cl_properties* properties,
+                                                   cl_uint num_sync_points_in_wait_list,
+                                                   const cl_sync_point_khr* sync_point_wait_list,
+                                                   cl_sync_point_khr* sync_point,
+                                                   cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandCopyBufferKHR(cl_command_buffer_khr command_buffer,
+                                          cl_command_queue command_queue,
+                                          const cl_properties* properties, cl_mem src_buffer,
+                                          cl_mem dst_buffer, size_t src_offset, size_t dst_offset,
+                                          size_t size, cl_uint num_sync_points_in_wait_list,
+                                          const cl_sync_point_khr* sync_point_wait_list,
+                                          cl_sync_point_khr* sync_point,
+                                          cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandCopyBufferRectKHR(
+    cl_command_buffer_khr command_buffer, cl_command_queue command_queue,
+    const cl_properties* properties, cl_mem src_buffer, cl_mem dst_buffer, const size_t* src_origin,
+    const size_t* dst_origin, const size_t* region, size_t src_row_pitch, size_t src_slice_pitch,
+    size_t dst_row_pitch, size_t dst_slice_pitch, cl_uint num_sync_points_in_wait_list,
+    const cl_sync_point_khr* sync_point_wait_list, cl_sync_point_khr* sync_point,
+    cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandCopyBufferToImageKHR(
+    cl_command_buffer_khr command_buffer, cl_command_queue command_queue,
+    const cl_properties* properties, cl_mem src_buffer, cl_mem dst_image, size_t src_offset,
+    const size_t* dst_origin, const size_t* region, cl_uint num_sync_points_in_wait_list,
+    const cl_sync_point_khr* sync_point_wait_list, cl_sync_point_khr* sync_point,
+    cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandCopyImageKHR(
+    cl_command_buffer_khr command_buffer, cl_command_queue command_queue,
+    const cl_properties* properties, cl_mem src_image, cl_mem dst_image, const size_t* src_origin,
+    const size_t* dst_origin, const size_t* region, cl_uint num_sync_points_in_wait_list,
+    const cl_sync_point_khr* sync_point_wait_list, cl_sync_point_khr* sync_point,
+    cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandCopyImageToBufferKHR(
+    cl_command_buffer_khr command_buffer, cl_command_queue command_queue,
+    const cl_properties* properties, cl_mem src_image, cl_mem dst_buffer, const size_t* src_origin,
+    const size_t* region, size_t dst_offset, cl_uint num_sync_points_in_wait_list,
+    const cl_sync_point_khr* sync_point_wait_list, cl_sync_point_khr* sync_point,
+    cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandFillBufferKHR(cl_command_buffer_khr command_buffer,
+                                          cl_command_queue command_queue,
+                                          const cl_properties* properties, cl_mem buffer,
+                                          const void* pattern, size_t pattern_size, size_t offset,
+                                          size_t size, cl_uint num_sync_points_in_wait_list,
+                                          const cl_sync_point_khr* sync_point_wait_list,
+                                          cl_sync_point_khr* sync_point,
+                                          cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandFillImageKHR(cl_command_buffer_khr command_buffer,
+                                         cl_command_queue command_queue,
+                                         const cl_properties* properties, cl_mem image,
+                                         const void* fill_color, const size_t* origin,
+                                         const size_t* region, cl_uint num_sync_points_in_wait_list,
+                                         const cl_sync_point_khr* sync_point_wait_list,
+                                         cl_sync_point_khr* sync_point,
+                                         cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandSVMMemcpyKHR(
+    cl_command_buffer_khr command_buffer, cl_command_queue command_queue,
+    const cl_properties* properties, void* dst_ptr, const void* src_ptr, size_t size,
+    cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
+    cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandSVMMemFillKHR(cl_command_buffer_khr command_buffer,
+                                          cl_command_queue command_queue,
+                                          const cl_properties* properties, void* svm_ptr,
+                                          const void* pattern, size_t pattern_size, size_t size,
+                                          cl_uint num_sync_points_in_wait_list,
+                                          const cl_sync_point_khr* sync_point_wait_list,
+                                          cl_sync_point_khr* sync_point,
+                                          cl_mutable_command_khr* mutable_handle);
+cl_int CL_API_CALL clCommandNDRangeKernelKHR(
+    cl_command_buffer_khr command_buffer, cl_command_queue command_queue,
+    const cl_properties* properties, cl_kernel kernel, cl_uint work_dim,
+    const size_t* global_work_offset, const size_t* global_work_size, const size_t* local_work_size,
+    cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
+    cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle);
 
 }  // namespace tutti::icd

@@ -13,17 +13,31 @@ namespace {
 void* function_address(const char* name) noexcept {
   if (name == nullptr) return nullptr;
   const std::string_view wanted = name;
-  if (wanted == "clIcdGetPlatformIDsKHR") {
-    return reinterpret_cast<void*>(&icd::clIcdGetPlatformIDsKHR);
-  }
-  if (wanted == "clCreateCommandQueueWithPropertiesKHR") {
-    return reinterpret_cast<void*>(&icd::clCreateCommandQueueWithPropertiesKHR);
-  }
-  if (wanted == "clGetKernelSuggestedLocalWorkSizeKHR") {
-    return reinterpret_cast<void*>(&icd::clGetKernelSuggestedLocalWorkSizeKHR);
-  }
+#define TUTTI_FUNCTION(function) \
+  if (wanted == #function) return reinterpret_cast<void*>(&icd::function)
+  TUTTI_FUNCTION(clIcdGetPlatformIDsKHR);
+  TUTTI_FUNCTION(clCreateCommandQueueWithPropertiesKHR);
+  TUTTI_FUNCTION(clGetKernelSuggestedLocalWorkSizeKHR);
+  TUTTI_FUNCTION(clCreateCommandBufferKHR);
+  TUTTI_FUNCTION(clRetainCommandBufferKHR);
+  TUTTI_FUNCTION(clReleaseCommandBufferKHR);
+  TUTTI_FUNCTION(clFinalizeCommandBufferKHR);
+  TUTTI_FUNCTION(clEnqueueCommandBufferKHR);
+  TUTTI_FUNCTION(clGetCommandBufferInfoKHR);
+  TUTTI_FUNCTION(clCommandBarrierWithWaitListKHR);
+  TUTTI_FUNCTION(clCommandCopyBufferKHR);
+  TUTTI_FUNCTION(clCommandCopyBufferRectKHR);
+  TUTTI_FUNCTION(clCommandCopyBufferToImageKHR);
+  TUTTI_FUNCTION(clCommandCopyImageKHR);
+  TUTTI_FUNCTION(clCommandCopyImageToBufferKHR);
+  TUTTI_FUNCTION(clCommandFillBufferKHR);
+  TUTTI_FUNCTION(clCommandFillImageKHR);
+  TUTTI_FUNCTION(clCommandNDRangeKernelKHR);
+  TUTTI_FUNCTION(clCommandSVMMemcpyKHR);
+  TUTTI_FUNCTION(clCommandSVMMemFillKHR);
   // No extension's function, but ocl-icd asks for it here.
-  if (wanted == "clGetPlatformInfo") return reinterpret_cast<void*>(&icd::clGetPlatformInfo);
+  TUTTI_FUNCTION(clGetPlatformInfo);
+#undef TUTTI_FUNCTION
   return nullptr;
 }
 

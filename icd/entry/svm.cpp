@@ -2,12 +2,12 @@
 // Entry points of shared virtual memory, but those on kernels.
 #include "icd/validate/svm.h"
 
-#include <cstring>
 #include <vector>
 
 #include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
 #include "icd/entry/submission.h"
+#include "icd/entry/works.h"
 
 namespace tutti::icd {
 
@@ -73,12 +73,8 @@ cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue command_queue, void* svm
     TUTTI_ASSIGN(const auto on,
                  validate::svm_fill(command_queue, svm_ptr, pattern, pattern_size, size,
                                     {num_events_in_wait_list, event_wait_list}, list));
-    const auto how = submission(CL_COMMAND_SVM_MEMFILL, list, event);
-    if (size == 0) return on.queue->enqueue(scheduler::HostWork{[] { return Status{}; }}, how);
-    scheduler::FillWork work{on.place.allocation->view_from(0), on.place.offset, size};
-    work.pattern_size = static_cast<uint32_t>(pattern_size);
-    std::memcpy(work.pattern.data(), pattern, pattern_size);
-    return on.queue->enqueue(std::move(work), how);
+    return on.queue->enqueue(svm_fill_work(on, pattern, pattern_size, size),
+                             submission(CL_COMMAND_SVM_MEMFILL, list, event));
   });
 }
 
@@ -120,7 +116,7 @@ cl_int CL_API_CALL clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uin
     TUTTI_ASSIGN(auto* const queue,
                  validate::svm_migrate(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
                                        {num_events_in_wait_list, event_wait_list}, list));
-    return queue->enqueue(scheduler::HostWork{[] { return Status{}; }},
+    return queue->enqueue(scheduler::no_work(),
                           submission(CL_COMMAND_SVM_MIGRATE_MEM, list, event));
   });
 }

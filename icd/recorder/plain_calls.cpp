@@ -23,20 +23,35 @@ void* CL_API_CALL get_extension_function(cl_platform_id platform, const char* na
   return recording != nullptr ? recording : function;
 }
 
+/// Log and record say once what the record goes on without.
+void note_not_recorded(RecordedCall& call, const char* text) {
+  call.guarded([&] {
+    log_once(text, LogLevel::kWarning, "TUTTI_RECORD: {}", text);
+    call.recorder().note_once(text);
+  });
+}
+
 /// What the application does in such memory, and which pointers its kernels find there, is not to
-/// be seen in its calls. The record goes on without them.
+/// be seen in its calls.
 void* CL_API_CALL allocate_shared(cl_context context, cl_svm_mem_flags flags, size_t size,
                                   cl_uint alignment) {
   RecordedCall call("clSVMAlloc", Shape{});
   void* const memory = icd::clSVMAlloc(context, flags, size, alignment);
   if (memory == nullptr || !call.active()) return memory;
-  call.guarded([&] {
-    static constexpr const char* kText =
-        "shared virtual memory is not recorded: launches that use it cannot be replayed";
-    log_once(kText, LogLevel::kWarning, "TUTTI_RECORD: {}", kText);
-    call.recorder().note_once(kText);
-  });
+  note_not_recorded(
+      call, "shared virtual memory is not recorded: launches that use it cannot be replayed");
   return memory;
+}
+
+cl_command_buffer_khr CL_API_CALL
+create_command_buffer(cl_uint num_queues, const cl_command_queue* queues,
+                      const cl_command_buffer_properties_khr* properties, cl_int* errcode_ret) {
+  RecordedCall call("clCreateCommandBufferKHR", Shape{});
+  cl_command_buffer_khr made =
+      icd::clCreateCommandBufferKHR(num_queues, queues, properties, errcode_ret);
+  if (made == nullptr || !call.active()) return made;
+  note_not_recorded(call, "command buffers are not recorded: what they compute is not replayed");
+  return made;
 }
 
 }  // namespace
@@ -46,6 +61,9 @@ void* extension_function(const char* name) noexcept {
   const std::string_view wanted = name;
   if (wanted == "clCreateCommandQueueWithPropertiesKHR") {
     return reinterpret_cast<void*>(kCreateQueueKHR);
+  }
+  if (wanted == "clCreateCommandBufferKHR") {
+    return reinterpret_cast<void*>(&create_command_buffer);
   }
   return nullptr;
 }

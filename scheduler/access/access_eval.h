@@ -29,6 +29,7 @@ struct LaunchShape {
   std::array<uint64_t, 3> local{1, 1, 1};  // divides global
   uint64_t groups(uint32_t d) const { return global[d] / local[d]; }
   uint64_t items() const { return global[0] * global[1] * global[2]; }
+  bool is_empty() const { return global[0] == 0 || global[1] == 0 || global[2] == 0; }
   /// As by default, but without calls: compared at each of many small launches.
   bool operator==(const LaunchShape& other) const {
     uint64_t differing = dims ^ other.dims;

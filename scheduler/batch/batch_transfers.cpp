@@ -48,7 +48,7 @@ bool LaunchBatches::join_transfer(Stream& stream, const Work& work, std::span<co
       !parts_.direct.possible(work, backend) || !is_free(batch, uses)) {
     return false;
   }
-  join_node(batch, uses);
+  join_node(batch, uses, options.group);
   if (reads) log_.join_host_use(stream, batch, host_use_of(work));
   return true;
 }
@@ -61,7 +61,7 @@ bool LaunchBatches::join_marker(Stream& stream, const EnqueueOptions& options,
     return false;
   }
   if (options.barrier) log_.set_barrier(stream, batch, true);
-  if (options.observed) join_node(*batch, {});
+  if (options.observed) join_node(*batch, {}, options.group);
   return true;
 }
 
@@ -108,7 +108,9 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
     return tl::unexpected<Error>(std::move(submitted).error());
   }
   Ref<Node> event;
-  if (options.observed) event = new_event(parts_.owner, options.type, {});
+  if (options.observed) {
+    event = new_event(parts_.owner, options.type, {}, options.group, options.ends_group);
+  }
   settle(stream, *batch, backend, {}, std::move(*submitted), nullptr, event.get());
   return event;
 }

@@ -64,16 +64,17 @@ bool LaunchBatches::is_free(const Node& batch, std::span<const BufferUse> uses) 
                      [&](const auto& other) { return CommandLog::ahead_of(batch, *other); });
 }
 
-void LaunchBatches::join_node(Node& batch, std::span<const BufferUse> uses) {
+void LaunchBatches::join_node(Node& batch, std::span<const BufferUse> uses, CommandGroup* group) {
   if (batch.idle) log_.wake(batch);
   log_.number_anew(batch);
   CommandLog::reopen(batch);
+  CommandLog::join_group(batch, group);
   if (std::exchange(batch.touched, false)) batch.batch->look_again();
   log_.hold(batch, uses);
 }
 
 Ref<Node> LaunchBatches::join_launch(Stream& stream, const KernelWork& work, const KernelPlan& plan,
-                                     std::span<BufferUse> uses) {
+                                     std::span<BufferUse> uses, CommandGroup* group) {
   const uint32_t backend = plan.backend;
   Ref<Node> batch = open_batch(stream);
   if (!batch || batch->backend != backend || !parts_.direct.possible(uses, backend)) return {};
@@ -82,7 +83,7 @@ Ref<Node> LaunchBatches::join_launch(Stream& stream, const KernelWork& work, con
     for (BufferUse& use : uses) use.writes = true;
   }
   if (!is_free(*batch, uses)) return {};
-  join_node(*batch, uses);
+  join_node(*batch, uses, group);
   batch->batch->keep(std::get<KernelWork>(batch->work), work);
   return batch;
 }
@@ -104,10 +105,13 @@ std::shared_ptr<const KernelPlan> LaunchBatches::planned_before(const Stream& st
   return last->batch->planned_before(std::get<KernelWork>(last->work), work);
 }
 
-Ref<Node> LaunchBatches::new_event(NodeOwner& owner, cl_command_type type, const Begun& begun) {
+Ref<Node> LaunchBatches::new_event(NodeOwner& owner, cl_command_type type, const Begun& begun,
+                                   CommandGroup* group, bool ends_group) {
   auto event = make_ref<Node>(owner, type, MarkerWork{});
   if (begun.queued_ns != 0) event->queued.store(begun.queued_ns, std::memory_order_relaxed);
   event->submitted.store(begun.submitted_ns, std::memory_order_relaxed);
+  CommandLog::join_group(*event, group);
+  event->ends_group = ends_group;
   return event;
 }
 
@@ -166,7 +170,7 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
     // Data that lie elsewhere are reason enough to think again.
     if (lasting && (!brief_only || lasting->brief) &&
         !parts_.direct.sends(uses, lasting->backend)) {
-      batch = join_launch(stream, work, *lasting, uses);
+      batch = join_launch(stream, work, *lasting, uses, options.group);
       if (batch) {
         kind = &kind_of(*batch, work, lasting, launches_by(*lasting), false);
         kind->brief = lasting->brief;
@@ -189,7 +193,7 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
   if (fits_a_batch) {
     if (plan.exact) uses = uses_of(work, &plan);
     MutexLock lock(log_.mutex());
-    batch = join_launch(stream, work, plan, uses);
+    batch = join_launch(stream, work, plan, uses, options.group);
     if (batch) {
       kind = &kind_of(*batch, work, lasting, launches_by(plan), true);
       kind->brief = plan.brief;

@@ -74,7 +74,8 @@ class LaunchBatches {
     uint64_t queued_ns = 0, submitted_ns = 0;
   };
   /// What is observed of a command that joins a batch, or begins it.
-  static Ref<Node> new_event(NodeOwner& owner, cl_command_type type, const Begun& begun);
+  static Ref<Node> new_event(NodeOwner& owner, cl_command_type type, const Begun& begun,
+                             CommandGroup* group, bool ends_group);
   /// Somebody observes what has joined the batch last, or begun it, which ends with `completion`.
   static void take_event(CommandLog& log, Stream& stream, Node& batch, Node& event,
                          uint32_t backend, backends::CompletionPtr completion)
@@ -148,9 +149,11 @@ class LaunchBatches {
   bool is_free(const Node& batch, std::span<const BufferUse> uses) TUTTI_REQUIRES(log_.mutex());
   /// The stream's batch, which a launch of this plan has joined that uses `uses`; null: it may not.
   Ref<Node> join_launch(Stream& stream, const KernelWork& work, const KernelPlan& plan,
-                        std::span<BufferUse> uses) TUTTI_REQUIRES(log_.mutex());
+                        std::span<BufferUse> uses, CommandGroup* group)
+      TUTTI_REQUIRES(log_.mutex());
   /// What uses `uses` joins the batch, which is no more direct until settle().
-  void join_node(Node& batch, std::span<const BufferUse> uses) TUTTI_REQUIRES(log_.mutex());
+  void join_node(Node& batch, std::span<const BufferUse> uses, CommandGroup* group)
+      TUTTI_REQUIRES(log_.mutex());
   LaunchBatch::Kind& kind_of(Node& batch, const KernelWork& work,
                              std::shared_ptr<const KernelPlan> plan, uint32_t launches, bool anew)
       TUTTI_REQUIRES(log_.mutex());

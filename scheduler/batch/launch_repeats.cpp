@@ -52,7 +52,9 @@ Result<LaunchBatches::Joining> LaunchBatches::submit(const Ref<Node>& batch, Str
   }
   if (kind) point_to(kind->arguments, kind->vendor);
   Ref<Node> event;
-  if (options.observed) event = new_event(parts_.owner, options.type, begun);
+  if (options.observed) {
+    event = new_event(parts_.owner, options.type, begun, options.group, options.ends_group);
+  }
   settle(stream, *batch, plan.backend, joined(work, plan), std::move(*submitted), kind,
          event.get());
   return Joining{.joined = true, .event = std::move(event)};
@@ -72,18 +74,21 @@ LaunchBatches::Repeat LaunchBatches::begin_repeat(Stream& stream, const LaunchAg
   Node* const leased = stream.leased.load(std::memory_order_relaxed);
   // What has become of those that it waits for, the lock guards.
   if (launch.wait_list.empty() && log_.mutex().enter(lease)) {
-    const Repeat found{leased, leased->batch->find_kind(launch, brief), lease};
+    const bool of_group = CommandLog::is_of_group(*leased, launch.group);
+    const Repeat found{leased, of_group ? leased->batch->find_kind(launch, brief) : nullptr, lease};
     if (found.kind) return found;
-    if (end_repeat(found)) return {};
-    bool watched = false;
-    Ref<Node> batch;  // nothing else may hold it once the lock is gone
-    {
-      MutexLock lock(log_.mutex());
-      batch = Ref<Node>(leased);
-      watched = log_.set_direct(*leased, leased->backend, leased->completion);
+    if (!end_repeat(found)) {
+      bool watched = false;
+      Ref<Node> batch;  // nothing else may hold it once the lock is gone
+      {
+        MutexLock lock(log_.mutex());
+        batch = Ref<Node>(leased);
+        watched = log_.set_direct(*leased, leased->backend, leased->completion);
+      }
+      if (watched) parts_.sink.watch(std::move(batch));
+      return {};
     }
-    if (watched) parts_.sink.watch(std::move(batch));
-    return {};
+    if (of_group) return {};
   }
   MutexLock lock(log_.mutex());
   Node* const last = stream.last.get();
@@ -93,6 +98,7 @@ LaunchBatches::Repeat LaunchBatches::begin_repeat(Stream& stream, const LaunchAg
   if (!found.kind) return {};
   if (last->idle) log_.wake(*last);
   CommandLog::reopen(*last);
+  CommandLog::join_group(*last, launch.group);
   return found;
 }
 
@@ -115,7 +121,9 @@ std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchAgain& l
     expected = repeated(batch, kind);
     if (expected.devices != 0) batch.expected = expected;
     if (batch.completion.get() == before && end_repeat(found)) return launched;
-    if (observed) event = new_event(parts_.owner, observer->type, begun);
+    if (observed) {
+      event = new_event(parts_.owner, observer->type, begun, launch.group, observer->ends_group);
+    }
   }
   const uint32_t backend = plan.backend;
   const BufferUses uses = launched ? BufferUses() : uses_of(kind.work, nullptr);

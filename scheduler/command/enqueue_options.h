@@ -8,6 +8,7 @@
 
 #include "base/ref_counted.h"
 #include "scheduler/command/command.h"
+#include "scheduler/command/command_group.h"
 
 namespace tutti::scheduler {
 
@@ -19,6 +20,8 @@ struct EnqueueOptions {
   bool barrier = false;        // later commands of an out-of-order stream wait for this one
   bool waits_for_all = false;  // with an empty wait list: for everything enqueued before (markers,
                                // barriers)
+  CommandGroup* group = nullptr;  // it is one of these
+  bool ends_group = false;        // it stands for all of them, and comes after them
 };
 
 class LaunchableKernel;
@@ -32,12 +35,14 @@ struct LaunchAgain {
   bool local_given = false;
   ArgumentSource& arguments;
   std::span<Command* const> wait_list{};
+  CommandGroup* group = nullptr;  // as EnqueueOptions
 };
 
 /// Who observes a launch that repeats an earlier one.
 struct LaunchObserver {
   cl_command_type type = 0;
-  Ref<Command> command{};  // what is observed
+  Ref<Command> command{};   // what is observed
+  bool ends_group = false;  // as EnqueueOptions
 };
 
 }  // namespace tutti::scheduler

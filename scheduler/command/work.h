@@ -182,4 +182,9 @@ using Work =
     std::variant<KernelWork, ReadWork, WriteWork, CopyWork, FillWork, RectWork, CopyRectWork,
                  FillImageWork, MapWork, UnmapWork, MapSharedWork, MarkerWork, HostWork>;
 
+/// A transfer of nothing, a launch of no work-items: only its place in the order counts.
+inline Work no_work() {
+  return HostWork{[] { return Status{}; }};
+}
+
 }  // namespace tutti::scheduler

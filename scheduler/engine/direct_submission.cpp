@@ -46,9 +46,11 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
   // What has overtaken others shows its end with theirs, which an event knows nothing of.
   const bool apart = command->is_batch && command->observed && !command->overtook;
   if (apart) {
+    CommandGroup* const group = command->groups.empty() ? nullptr : command->groups.back().get();
     sent.observed = LaunchBatches::new_event(parts_.ends, command->type(),
                                              {command->queued.load(std::memory_order_relaxed),
-                                              command->submitted.load(std::memory_order_relaxed)});
+                                              command->submitted.load(std::memory_order_relaxed)},
+                                             group, std::exchange(command->ends_group, false));
   }
   // An application that launches and launches would otherwise let the log grow until it waits.
   Ref<Node> before;

@@ -466,6 +466,9 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
       }
       buffers.swap(command->used_buffers);
       const bool shown = !command->after;
+      if (shown && status == CL_COMPLETE && command->ends_group) {
+        status = command->groups.front()->error();
+      }
       if (shown) {
         command->state = Node::State::kDone;
         command->shown_status.store(status, std::memory_order_release);

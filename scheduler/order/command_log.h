@@ -117,6 +117,13 @@ class CommandLog {
       TUTTI_REQUIRES(mutex_);
   /// Back from direct to submitting, for what joins it: until set_direct().
   static void reopen(Node& batch);
+  /// The command, or what joins the batch, is of the group, unless null. Under the lock where
+  /// others know the command.
+  static void join_group(Node& command, CommandGroup* group);
+  /// Whether it is, or null.
+  static bool is_of_group(const Node& command, const CommandGroup* group) {
+    return group == nullptr || (!command.groups.empty() && command.groups.back().get() == group);
+  }
   /// A read has joined, which writes there in the host's memory.
   void join_host_use(Stream& stream, Node& batch, const HostUse& use) TUTTI_REQUIRES(mutex_);
 
@@ -213,6 +220,8 @@ class CommandLog {
   std::vector<Node::PendingCallback> take_due(Node& command, cl_int shown) TUTTI_REQUIRES(mutex_);
   void release_uses(Node& command) TUTTI_REQUIRES(mutex_);
   void note_end(Node& command) TUTTI_REQUIRES(mutex_);
+  /// The groups of `command` are told of its error.
+  static void note_in_groups(const Node& command, cl_int error);
   /// `command` named `before`, which has failed.
   static void fail_with(Node& command, const Node& before);
   /// The command ends with `status`, which becomes an error where it has read what has failed.

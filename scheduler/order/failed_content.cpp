@@ -2,6 +2,7 @@
 #include "scheduler/order/failed_content.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "scheduler/order/command_log.h"
@@ -117,8 +118,25 @@ void CommandLog::fail_with(Node& command, const Node& before) {
   command.dependency_spoils |= before.spoils;
 }
 
+void CommandLog::join_group(Node& command, CommandGroup* group) {
+  if (is_of_group(command, group)) return;
+  constexpr size_t kMany = 16;
+  auto& groups = command.groups;
+  if (groups.size() >= kMany && std::has_single_bit(groups.size())) {
+    // Nobody else has what only the batch has, nor can get it.
+    const auto alone = [](const Ref<CommandGroup>& one) { return one->references() == 1; };
+    groups.erase(std::remove_if(groups.begin(), groups.end(), alone), groups.end());
+  }
+  groups.emplace_back(group);
+}
+
+void CommandLog::note_in_groups(const Node& command, cl_int error) {
+  for (const auto& group : command.groups) group->note_error(error);
+}
+
 void CommandLog::note_unseen(Node& command, cl_int error) {
   command.joined_error = error;
+  note_in_groups(command, error);
   any_failed_.store(true, std::memory_order_relaxed);
 }
 
@@ -176,6 +194,7 @@ void CommandLog::note_failure(Node& command, cl_int& status) {
     if (const cl_int error = failed_input(command)) status = error;
   }
   if (status == CL_COMPLETE || command.type() == CL_COMMAND_USER) return;
+  note_in_groups(command, status);
   drop_sent(command);
   if (command.refused) return;
   command.spoils = command.dependency_error == CL_SUCCESS || command.dependency_spoils;

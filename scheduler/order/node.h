@@ -28,6 +28,7 @@
 #include "base/ref_counted.h"
 #include "base/small_vector.h"
 #include "scheduler/command/command.h"
+#include "scheduler/command/command_group.h"
 #include "scheduler/command/work.h"
 #include "scheduler/devices/device_load.h"
 #include "scheduler/devices/vendor_clock.h"
@@ -106,10 +107,12 @@ struct Node final : Command {
   cl_int dependency_error = CL_SUCCESS;
   // A failure spoils what a command should have written, and what depends on it by name should
   // have. But an event that the application itself ends with an error only calls commands off.
-  bool spoils = false;               // it has failed so
-  bool dependency_spoils = false;    // what it depended on has
-  bool names = false;                // the application has given it a wait list; constant
-  bool refused = false;              // the call that enqueued it returned an error: nothing is new
+  bool spoils = false;             // it has failed so
+  bool dependency_spoils = false;  // what it depended on has
+  bool names = false;              // the application has given it a wait list; constant
+  bool refused = false;            // the call that enqueued it returned an error: nothing is new
+  SmallVector<Ref<CommandGroup>, 1> groups;  // it is of these, or what has joined it is
+  bool ends_group = false;           // it fails if one of its group has; constant once enqueued
   cl_int joined_error = CL_SUCCESS;  // direct, its completion not telling: of what has joined it
   std::vector<Dependent> dependents;
   std::vector<PendingCallback> callbacks;

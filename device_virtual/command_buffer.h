@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command buffer (cl_khr_command_buffer): commands that were found valid when they were recorded,
+// with what each of them comes after, enqueued together as often as the application likes. Commands
+// in flight do not need it. Thread-safe.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "device_virtual/buffer.h"
+#include "device_virtual/command_buffer_api.h"
+#include "device_virtual/command_queue.h"
+#include "device_virtual/context.h"
+#include "device_virtual/handle.h"
+#include "device_virtual/info.h"
+#include "device_virtual/kernel.h"
+#include "device_virtual/kernel_arguments.h"
+#include "scheduler/command/command_group.h"
+#include "scheduler/command/work.h"
+
+namespace tutti::device_virtual {
+
+class CommandBuffer : public Handle<CommandBuffer, _cl_command_buffer_khr, Kind::kCommandBuffer> {
+ public:
+  /// `properties`: as given to clCreateCommandBufferKHR, with the closing 0; empty if NULL.
+  CommandBuffer(CommandQueue& queue, std::vector<cl_command_buffer_properties_khr> properties);
+  ~CommandBuffer();
+
+  Context& context() const { return queue_->context(); }
+  /// For which it was made.
+  CommandQueue& queue() const { return *queue_; }
+  bool is_finalized() const { return finalized_.load(std::memory_order_acquire); }
+  /// Whether a command recorded here has that synchronization point.
+  bool has(cl_sync_point_khr point) TUTTI_EXCLUDES(mutex_);
+
+  /// A command with what it needs. It and what it names are found valid.
+  struct Recorded {
+    cl_command_type type = 0;
+    scheduler::Work work;      // MarkerWork: a barrier
+    PublicRef<Kernel> kernel;  // of a launch
+    std::vector<PublicRef<Buffer>> memory;
+  };
+  /// `waits`: points of this command buffer. The point of the new command. CL_INVALID_OPERATION
+  /// when it is finalized.
+  Result<cl_sync_point_khr> record(Recorded command, std::span<const cl_sync_point_khr> waits)
+      TUTTI_EXCLUDES(mutex_);
+  /// CL_INVALID_OPERATION when it is already.
+  Status finalize() TUTTI_EXCLUDES(mutex_);
+
+  /// All commands, after those of `wait_list`, on a queue of the same device; it is finalized.
+  /// `event`, unless null, gets one that ends with them and fails if one of them does. On error
+  /// some may have been enqueued.
+  Status enqueue(CommandQueue& queue, std::span<scheduler::Command* const> wait_list,
+                 cl_event* event);
+
+  Status info(cl_command_buffer_info_khr what, const InfoAnswer& answer);
+
+ private:
+  struct Entry {
+    Recorded command;
+    std::unique_ptr<KeptArguments> arguments;  // of a launch
+    // Entries that it comes after, where the queue does not see to that.
+    std::vector<uint32_t> after;
+    bool named = false;  // another one comes after it
+  };
+  struct Enqueuing;
+
+  Result<Ref<scheduler::Command>> enqueue_one(const Entry& entry, const Enqueuing& all,
+                                              const scheduler::EnqueueOptions& options);
+  /// In the order of recording; the commands that the last one has to wait for are appended to
+  /// `ends`.
+  Status enqueue_in_order(Enqueuing& all);
+  Status enqueue_unordered(Enqueuing& all);
+
+  const PublicRef<CommandQueue> queue_;
+  const std::vector<cl_command_buffer_properties_khr> properties_;
+  Mutex mutex_;
+  std::vector<Entry> entries_;  // changed under mutex_, and not at all once finalized
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t barrier_ TUTTI_GUARDED_BY(mutex_) = kNone;  // the newest
+  std::atomic<bool> finalized_{false};
+};
+
+}  // namespace tutti::device_virtual
