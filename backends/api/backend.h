@@ -291,6 +291,8 @@ class Module {
   virtual const std::string& build_log() const = 0;
   /// The vendor's binary; empty where it has none.
   virtual Result<std::vector<std::byte>> binary() = 0;
+  /// Bytes of its variables in program scope, as its vendor counts them; 0 where that does not say.
+  virtual Result<size_t> variable_bytes() { return 0; }
 };
 
 struct BuildResult {
