@@ -229,6 +229,16 @@ Result<std::unique_ptr<backends::Kernel>> BuiltProgram::create_kernel(uint32_t b
   return module->create_kernel(kernel);
 }
 
+size_t BuiltProgram::variable_bytes(scheduler::BackendMask wanted) {
+  const scheduler::BackendMask asked = built_on() & wanted;
+  if (asked == 0) return 0;
+  const uint32_t primary = backends().primary(asked);
+  constexpr std::string_view kFeature = "__opencl_c_program_scope_global_variables";
+  if (!backends::has_feature(backends().traits(primary), kFeature)) return 0;
+  const auto module = modules_->get(primary, KernelVariant::kUntouched);
+  return module ? (*module)->variable_bytes().value_or(0) : 0;
+}
+
 BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
                            const kernel_compiler::CompileRequest& request) {
   const FailureCodes& codes = request.unit ? kCompileCodes : kBuildCodes;

@@ -51,6 +51,8 @@ class BuiltProgram {
   Result<std::unique_ptr<backends::Kernel>> create_kernel(uint32_t backend,
                                                           scheduler::KernelVariant variant,
                                                           const std::string& kernel);
+  /// Bytes of its variables in program scope on the primary among `wanted`, as the vendor counts.
+  size_t variable_bytes(scheduler::BackendMask wanted);
 
  private:
   const std::shared_ptr<ProgramModules> modules_;

@@ -42,6 +42,7 @@ struct Capabilities {
     uint32_t base_alignment = 0;   // pixels, likewise
   } image_limits;
   bool native_kernels = false;  // CL_EXEC_NATIVE_KERNEL
+  bool smaller_groups = false;  // work-groups of a launch need not all have the same size
   bool priority_hints = false;  // cl_khr_priority_hints: queues may say how urgent they are
   bool throttle_hints = false;  // cl_khr_throttle_hints
   cl_device_svm_capabilities svm = 0;

@@ -433,8 +433,20 @@ Status Program::info(cl_program_info what, const InfoAnswer& answer) {
   }
 }
 
+size_t Program::variable_bytes(const Device& device) {
+  std::shared_ptr<BuiltProgram> built;  // a vendor is asked with no lock held
+  {
+    const MutexLock lock(mutex_);
+    if (built_for(device)) built = built_;
+  }
+  return built ? built->variable_bytes(device.backends()) : 0;
+}
+
 Status Program::build_info(const Device& device, cl_program_build_info what,
                            const InfoAnswer& answer) {
+  if (what == CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE) {
+    return answer.value<size_t>(variable_bytes(device));
+  }
   const MutexLock lock(mutex_);
   const bool meant = built_for(device);
   switch (what) {
@@ -449,8 +461,6 @@ Status Program::build_info(const Device& device, cl_program_build_info what,
           !units_.empty() && (meant || loaded_)     ? kind_of_units_
           : (meant && built_ != nullptr) || loaded_ ? CL_PROGRAM_BINARY_TYPE_EXECUTABLE
                                                     : CL_PROGRAM_BINARY_TYPE_NONE);
-    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:
-      return answer.value<size_t>(0);  // OpenCL C 1.2 has no such variables
     default:
       return unknown_query();
   }

@@ -98,6 +98,7 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   Status begin_build(Devices devices, const std::string& options);
   BackendGroups backends_to_build_on();
   bool built_for(const Device& device) const TUTTI_REQUIRES(mutex_);
+  size_t variable_bytes(const Device& device);
   void end_build(BuildOutcome outcome) noexcept;
   Status end_build_with_status(BuildOutcome outcome);
   BuildOutcome build_again();

@@ -28,9 +28,9 @@ constexpr std::array kVendorFlags = {
     string_view("-cl-kernel-arg-info"),  // a unit that is read again from a binary must know of it
 };
 
-// Without meaning for a vendor below us: uniform work-groups and sub-group progress are promises
-// that only allow optimisations, and older compilers refuse the words; no vendor's debugger reaches
-// through us, and -g slows the code.
+// Without meaning for a vendor below us: uniform work-groups (which Tutti checks itself) and
+// sub-group progress are promises that only allow optimisations, and older compilers refuse the
+// words; no vendor's debugger reaches through us, and -g slows the code.
 constexpr std::array kDroppedFlags = {
     string_view("-cl-uniform-work-group-size"),
     string_view("-cl-no-subgroup-ifp"),
@@ -101,7 +101,7 @@ class Parser {
       result_.argument_info |= text == "-cl-kernel-arg-info";
       keep(word);
     } else if (std::find(kDroppedFlags.begin(), kDroppedFlags.end(), text) != kDroppedFlags.end()) {
-      // Nothing to do.
+      result_.uniform_groups |= text == "-cl-uniform-work-group-size";
     } else if (text == "-x") {
       const auto language = argument(text, 2);
       if (language && *language != "cl" && *language != "clc") {

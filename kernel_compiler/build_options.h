@@ -28,6 +28,7 @@ struct BuildOptions {
   bool single_precision_constants = false;
   bool fast_relaxed_math = false;
   bool argument_info = false;         // -cl-kernel-arg-info
+  bool uniform_groups = false;        // -cl-uniform-work-group-size
   std::string vendor_options;         // those that still mean something to a vendor's compiler
   std::vector<std::string> warnings;  // remarks for the build log
   std::vector<std::string> errors;    // non-empty: CL_INVALID_BUILD_OPTIONS

@@ -126,6 +126,8 @@ std::vector<KernelSummary> declared_kernels(clang::ASTContext& context,
       kernel.name = function->getName().str();
       kernel.file = file_of(*function);
       kernel.argument_info = options.argument_info;
+      // "If the program was compiled with -cl-std=CL2.0 or later", without the option against it.
+      kernel.smaller_groups = !options.uniform_groups && context.getLangOpts().OpenCLVersion >= 200;
       read_attributes(*function, kernel);
       kernels.push_back(std::move(kernel));
     }

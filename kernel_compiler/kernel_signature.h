@@ -19,8 +19,8 @@ class Function;
 
 namespace tutti::kernel_compiler {
 
-/// The program's kernels in source order: name, file, attributes, reqd_local, and whether their
-/// arguments may be asked for, with everything else empty.
+/// The program's kernels in source order: name, file, attributes, reqd_local, whether their
+/// arguments may be asked for and their last work-groups be smaller, with everything else empty.
 std::vector<scheduler::KernelSummary> declared_kernels(clang::ASTContext& context,
                                                        const BuildOptions& options);
 

@@ -85,6 +85,7 @@ json write_kernel(const KernelSummary& kernel) {
           {"argument_info", kernel.argument_info},
           {"attributes", kernel.attributes},
           {"reqd_local", {kernel.reqd_local[0], kernel.reqd_local[1], kernel.reqd_local[2]}},
+          {"smaller_groups", kernel.smaller_groups},
           {"exprs", std::move(exprs)},
           {"loops", std::move(loops)},
           {"accesses", std::move(accesses)},
@@ -332,6 +333,7 @@ KernelSummary read_kernel(Reader& reader, const json& value) {
         kernel.reqd_local[dimension++] = reader.number<uint32_t>(&row, "reqd_local");
       },
       3, 3);
+  kernel.smaller_groups = reader.boolean(value, "smaller_groups");
   reader.array(reader.find(value, "exprs"), "exprs", [&](const json& row) {
     kernel.exprs.push_back(read_expr(reader, row, kernel.exprs.size()));
   });

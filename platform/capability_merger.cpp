@@ -165,6 +165,7 @@ void put_execution(Answers& answers, Devices devices, const DeviceFacts& primary
   answers.put<size_t>(CL_DEVICE_PRINTF_BUFFER_SIZE,
                       minimum<size_t>(devices, CL_DEVICE_PRINTF_BUFFER_SIZE, size_t{1} << 20));
   answers.boolean(CL_DEVICE_PREFERRED_INTEROP_USER_SYNC, true);
+  answers.boolean(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, caps.smaller_groups);
 }
 
 void put_memory(Answers& answers, Devices devices, const DeviceFacts& primary,
@@ -228,10 +229,7 @@ void put_absent(Answers& answers) {
         CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, CL_DEVICE_PIPE_MAX_PACKET_SIZE}) {
     answers.put<cl_uint>(what, 0);
   }
-  for (const cl_device_info what :
-       {CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, CL_DEVICE_PIPE_SUPPORT}) {
-    answers.boolean(what, false);
-  }
+  answers.boolean(CL_DEVICE_PIPE_SUPPORT, false);
   answers.put<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, 0);
   answers.put<cl_device_device_enqueue_capabilities>(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, 0);
   answers.string(CL_DEVICE_IL_VERSION, "");
@@ -278,6 +276,7 @@ void merge_limits(Capabilities& caps, Devices devices, const DeviceFacts& primar
   caps.native_kernels =
       (ask<cl_device_exec_capabilities>(primary, CL_DEVICE_EXECUTION_CAPABILITIES, 0) &
        CL_EXEC_NATIVE_KERNEL) != 0;
+  caps.smaller_groups = primary.traits.smaller_groups;
   caps.little_endian = minimum<cl_bool>(devices, CL_DEVICE_ENDIAN_LITTLE, CL_TRUE) != 0;
   caps.memory_alignment =
       std::max<uint32_t>(maximum<cl_uint>(devices, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 1024) / 8, 1);

@@ -62,6 +62,7 @@ struct DeviceTraits {
   bool markers = true;               // Queue::mark() is there
   bool overlaps_launches = false;    // launches on two queues fill what each leaves of the device
   uint64_t max_offset = UINT64_MAX;  // of a launch, in work-items
+  bool smaller_groups = false;       // the last work-groups of a launch may be smaller than others
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
   std::string pci_address;           // "0000:3b:00.0"; empty: not known, or none
   std::string binary_kind;  // devices of one kind load each other's binaries; empty: of none
@@ -291,6 +292,8 @@ class Module {
   virtual const std::string& build_log() const = 0;
   /// The vendor's binary; empty where it has none.
   virtual Result<std::vector<std::byte>> binary() = 0;
+  /// Bytes of its variables in program scope, as its vendor counts them; 0 where that does not say.
+  virtual Result<size_t> variable_bytes() { return 0; }
 };
 
 struct BuildResult {

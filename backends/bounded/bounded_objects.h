@@ -80,6 +80,7 @@ class BoundedModule final : public Holder<Module> {
   }
   const std::string& build_log() const override { return object_->build_log(); }
   Result<std::vector<std::byte>> binary() override { return object_->binary(); }
+  Result<size_t> variable_bytes() override { return object_->variable_bytes(); }
 };
 
 class BoundedCompletion final : public Holder<Completion> {

@@ -170,6 +170,12 @@ void read_launch_limits(OptionalQuery& query, DeviceTraits& traits) {
   const auto constant = query.value<cl_ulong>(
       CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, "CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE", kUnknownQuestion);
   if (constant.value_or(0) > 0) traits.max_constant = *constant;
+  // All devices of OpenCL 2.x have it; older ones do not know the question.
+  const auto smaller =
+      query.value<cl_bool>(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT,
+                           "CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT", kUnknownQuestion);
+  traits.smaller_groups =
+      traits.device_version.starts_with("OpenCL 2.") || smaller.value_or(CL_FALSE) != CL_FALSE;
   const auto size = [&query](cl_device_info what, const char* title, uint64_t& most) {
     const auto said = query.value<size_t>(what, title, kUnknownQuestion);
     if (said) most = *said;

@@ -502,6 +502,7 @@ class OpenClModule final : public Module {
   Result<std::unique_ptr<Kernel>> create_kernel(const std::string& name) override;
   const std::string& build_log() const override { return log_; }
   Result<std::vector<std::byte>> binary() override;
+  Result<size_t> variable_bytes() override;
 
  private:
   const VendorDevice& device_;

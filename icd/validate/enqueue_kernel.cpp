@@ -19,7 +19,9 @@ Status local_sizes(const NDRange& range, const NDRangeLimits& limits,
     // Without non-uniform work-groups: "the values specified in global_work_size … must be evenly
     // divisible by the corresponding values specified in local_work_size";
     // "CL_INVALID_WORK_GROUP_SIZE … if the total number of work-items in the work-group is zero".
-    if (shape.local[d] == 0 || shape.global[d] % shape.local[d] != 0) {
+    if (shape.local[d] == 0) return fail(CL_INVALID_WORK_GROUP_SIZE, "an empty work-group");
+    const bool smaller = limits.smaller_groups && d < range.dims;
+    if (!smaller && shape.global[d] % shape.local[d] != 0) {
       return fail(CL_INVALID_WORK_GROUP_SIZE, "the local size does not divide the global size");
     }
   }
@@ -94,6 +96,7 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
   NDRangeLimits limits;
   limits.address_bits = capabilities.address_bits;
   limits.max_work_item_sizes = capabilities.max_work_item_sizes;
+  limits.smaller_groups = capabilities.smaller_groups && kernel.summary().smaller_groups;
   for (uint32_t d = 0; d < 3; ++d) limits.required_local[d] = kernel.summary().reqd_local[d];
   TUTTI_ASSIGN(launch.range, nd_range(range, limits));
   if (launch.range.local_given) {

@@ -33,6 +33,7 @@ struct NDRangeLimits {
   uint32_t address_bits = 64;
   std::array<size_t, 3> max_work_item_sizes{};
   std::array<uint32_t, 3> required_local{};  // 0,0,0: none required
+  bool smaller_groups = false;               // the last work-groups may be smaller than the others
 };
 
 struct NDRangeShape {

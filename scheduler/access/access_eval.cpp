@@ -27,14 +27,15 @@ constexpr uint64_t kFewSlices = 4;
 constexpr Wide kMaxOffset = Wide{1} << 62;
 constexpr uint64_t kMaxSize = uint64_t{1} << 62;
 
-bool understood(const LaunchShape& shape) {
+/// Why accesses of such launches are not known; null: they may be.
+const char* not_understood(const LaunchShape& shape) {
   for (size_t d = 0; d < 3; ++d) {
-    if (shape.local[d] == 0 || shape.global[d] == 0 || shape.global[d] % shape.local[d] != 0 ||
-        shape.offset[d] > kMaxSize || shape.global[d] > kMaxSize) {
-      return false;
+    if (shape.local[d] == 0 || shape.global[d] == 0 || shape.offset[d] > kMaxSize ||
+        shape.global[d] > kMaxSize) {
+      return "the launch's size is out of range";
     }
   }
-  return true;
+  return shape.smaller_groups() ? "its last work-groups are smaller than the others" : nullptr;
 }
 
 bool bounded(const Interval& interval) {
@@ -247,8 +248,8 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
   auto impl = std::make_shared<Impl>();
   impl->launch.summary = &summary;
   impl->launch.shape = shape;
-  if (!understood(shape)) {
-    result.verdict_.reason = "the launch's size is out of range";
+  if (const char* reason = not_understood(shape)) {
+    result.verdict_.reason = reason;
     for (uint32_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].buffer == 0) continue;
       const ByteRange all{0, arguments[i].size};

@@ -26,8 +26,13 @@ struct LaunchShape {
   uint32_t dims = 1;
   std::array<uint64_t, 3> offset{0, 0, 0};
   std::array<uint64_t, 3> global{1, 1, 1};
-  std::array<uint64_t, 3> local{1, 1, 1};  // divides global
+  // Where it does not divide global, the last group of that dimension is smaller, and groups() does
+  // not count it: such launches run whole.
+  std::array<uint64_t, 3> local{1, 1, 1};
   uint64_t groups(uint32_t d) const { return global[d] / local[d]; }
+  bool smaller_groups() const {
+    return global[0] % local[0] != 0 || global[1] % local[1] != 0 || global[2] % local[2] != 0;
+  }
   uint64_t items() const { return global[0] * global[1] * global[2]; }
   bool is_empty() const { return global[0] == 0 || global[1] == 0 || global[2] == 0; }
   /// As by default, but without calls: compared at each of many small launches.

@@ -128,6 +128,8 @@ struct KernelSummary {
   bool argument_info = false;          // built with -cl-kernel-arg-info
   std::string attributes;              // as CL_KERNEL_ATTRIBUTES: "reqd_work_group_size(8,8,1)" …
   uint32_t reqd_local[3] = {0, 0, 0};  // zero where not given
+  // The language and the options of its unit let the last work-groups be smaller than the others.
+  bool smaller_groups = false;
 
   std::vector<Expr> exprs;
   std::vector<Loop> loops;

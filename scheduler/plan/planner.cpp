@@ -222,8 +222,11 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
                              work.shape.local[2] <= traits.max_work_items[2];
     const bool takes_arguments = constant <= traits.max_constant &&
                                  (traits.local_memory == 0 || local <= traits.local_memory);
+    const bool takes_sizes = traits.smaller_groups || !work.shape.smaller_groups();
     const bool aligned = i == home || inside % traits.memory_alignment == 0;
-    if (fits && knows && takes_group && takes_arguments && aligned) result.push_back(i);
+    if (fits && knows && takes_group && takes_arguments && takes_sizes && aligned) {
+      result.push_back(i);
+    }
   }
   return result;
 }

@@ -80,11 +80,39 @@ TEST_F(ClEnqueueNdRangeKernel, ZeroGlobalSizeIsATrivialCommand) {
   EXPECT_TRUE(same_elements(std::vector<cl_int>(4096, 0), read_all<cl_int>(data_, 4096)));
 }
 
-TEST_F(ClEnqueueNdRangeKernel, RejectsRaggedSizes) {
-  if (device_version() >= 300 &&
-      value_of<cl_bool>(query_of(device_, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT)) == CL_TRUE) {
-    GTEST_SKIP() << "the device supports them";
+TEST_F(ClEnqueueNdRangeKernel, SmallerLastGroups) {
+  if (device_version() < 300 ||
+      value_of<cl_bool>(query_of(device_, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT)) != CL_TRUE) {
+    GTEST_SKIP() << "not offered";
   }
+  const char* const source =
+      "kernel void k(global int* out) {\n"
+      "  out[get_global_linear_id()] = get_num_groups(0) * 1000000 + get_num_groups(1) * 100000 +\n"
+      "    get_local_size(0) * 1000 + get_local_size(1) * 100 +\n"
+      "    get_enqueued_local_size(0) * 10 + get_enqueued_local_size(1); }";
+  const Program program = build(source, "-cl-std=CL3.0");
+  const Kernel ragged = make_kernel(program, "k");
+  const Buffer out = make_buffer_of(std::vector<cl_int>(10 * 5, 0));
+  set_args(ragged, out);
+  const Triple global = {10, 5, 1}, local = {4, 2, 1};
+  ASSERT_SUCCESS(enqueue(ragged, 2, nullptr, global.data(), local.data()));
+  std::vector<cl_int> expected;
+  for (int y = 0; y < 5; ++y) {
+    for (int x = 0; x < 10; ++x) {
+      expected.push_back(3300042 + (x < 8 ? 4 : 2) * 1000 + (y < 4 ? 2 : 1) * 100);
+    }
+  }
+  EXPECT_TRUE(same_elements(expected, read_all<cl_int>(out, 50)));
+  // "CL_INVALID_WORK_GROUP_SIZE if the program was compiled with -cl-uniform-work-group-size and
+  // the number of work-items […] is not evenly divisible by size of work-group".
+  const Program uniform = build(source, "-cl-std=CL3.0 -cl-uniform-work-group-size");
+  const Kernel refuses = make_kernel(uniform, "k");
+  set_args(refuses, out);
+  EXPECT_CL(CL_INVALID_WORK_GROUP_SIZE, enqueue(refuses, 2, nullptr, global.data(), local.data()));
+}
+
+TEST_F(ClEnqueueNdRangeKernel, RejectsRaggedSizes) {
+  // Of a program in OpenCL C 1.2.
   // "CL_INVALID_WORK_GROUP_SIZE if the program was compiled with -cl-uniform-work-group-size [or
   // non-uniform work-groups are not supported] and the number of work-items specified by
   // global_work_size is not evenly divisible by size of work-group given by local_work_size"

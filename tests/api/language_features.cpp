@@ -87,6 +87,9 @@ TEST_F(LanguageFeatures, VariablesKeepTheirValues) {
       "                                           memory_scope_device); }",
       9);
   EXPECT_EQ(results[0], 9);
+  EXPECT_GE(
+      value_of<size_t>(query_of(program_, device_, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE)),
+      sizeof(cl_int));
 }
 
 TEST_F(LanguageFeatures, AtomicsOfTheDevice) {

@@ -56,6 +56,7 @@ class FakeModule : public backends::Module {
   }
   const std::string& build_log() const override { return log_; }
   Result<std::vector<std::byte>> binary() override { return std::vector<std::byte>(4); }
+  Result<size_t> variable_bytes() override { return work_group_; }
 
  private:
   const size_t work_group_;

@@ -16,6 +16,14 @@ TEST_F(BuiltProgramTest, FindsKernelsByName) {
   EXPECT_EQ(program->kernel_key("k"), built(false)->kernel_key("k"));
 }
 
+TEST_F(BuiltProgramTest, VariablesAreAsThePrimarysDriverCountsThem) {
+  fakes_[1]->has("__opencl_c_program_scope_global_variables");
+  const auto program = built(false);
+  EXPECT_EQ(program->variable_bytes(scheduler::backend_bit(1)), 64u);
+  EXPECT_EQ(program->variable_bytes(scheduler::backend_bit(0)), 0u);
+  EXPECT_EQ(program->variable_bytes(0), 0u);
+}
+
 TEST_F(BuiltProgramTest, UntouchedKernelsHaveOneVariant) {
   const auto program = built(false);
   KernelExecutable kernel(program, 0);

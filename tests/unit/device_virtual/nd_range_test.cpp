@@ -81,6 +81,25 @@ TEST(NDRange, LocalSizeMustDivide) {
             CL_INVALID_WORK_GROUP_SIZE);
 }
 
+TEST(NDRange, LastWorkGroupsMayBeSmaller) {
+  NDRangeLimits smaller = limits();
+  smaller.smaller_groups = true;
+  const Sizes global{64, 9, 1}, ragged{16, 2, 1}, zero{0, 3, 1}, large{100, 128, 128};
+  const auto taken = nd_range({2, nullptr, global.data(), ragged.data()}, smaller);
+  ASSERT_TRUE(taken);
+  EXPECT_TRUE(taken->shape.smaller_groups());
+  EXPECT_EQ(taken->shape.local, (std::array<uint64_t, 3>{16, 2, 1}));
+  EXPECT_EQ(code(nd_range({2, nullptr, global.data(), zero.data()}, smaller)),
+            CL_INVALID_WORK_GROUP_SIZE);
+  EXPECT_EQ(code(nd_range({3, nullptr, global.data(), large.data()}, smaller)),
+            CL_INVALID_WORK_ITEM_SIZE);
+  // Over two dimensions, launched over one.
+  smaller.required_local = {8, 4, 1};
+  EXPECT_EQ(code(nd_range({2, nullptr, global.data(), nullptr}, smaller)), CL_SUCCESS);
+  EXPECT_EQ(code(nd_range({1, nullptr, global.data(), nullptr}, smaller)),
+            CL_INVALID_WORK_GROUP_SIZE);
+}
+
 TEST(NDRange, WorkItemSizes) {
   const Sizes global{1024, 1024, 1024}, most{256, 128, 64}, passes{256, 128, 128};
   EXPECT_EQ(code(nd_range({3, nullptr, global.data(), most.data()}, limits())), CL_SUCCESS);

@@ -16,7 +16,7 @@ struct Memory final : backends::SharedMemory {
 };
 
 /// Which memory it computes in is all that matters.
-struct Device : FakeBackend {
+struct SharingBackend : FakeBackend {
   using FakeBackend::FakeBackend;
   const backends::DeviceTraits& traits() const override { return told; }
   void tell() {
@@ -39,7 +39,7 @@ class SharedMemoryTest : public ::testing::Test {
     return static_cast<std::byte*>(shared_.add(*buffer));
   }
   static std::vector<std::unique_ptr<backends::Backend>> one_device(bool shares_host) {
-    auto device = std::make_unique<Device>("one", 64, "", "");
+    auto device = std::make_unique<SharingBackend>("one", 64, "", "");
     device->shares = shares_host;
     device->tell();
     std::vector<std::unique_ptr<backends::Backend>> devices;

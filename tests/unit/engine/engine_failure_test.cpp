@@ -104,6 +104,19 @@ TEST_F(EngineFailure, FarOffsetsKeepALaunchWhole) {
   EXPECT_EQ(fakes[0]->launches + fakes[1]->launches, 1u);
 }
 
+TEST_F(EngineFailure, SmallerLastGroupsKeepALaunchWholeWhereTheyMayBe) {
+  start({kOwnMemory, kSmallerGroups, kSmallerGroups}, SplitMode::kForce);
+  auto stream = engine->create_stream({});
+  auto in = buffer(2), out = buffer(0);
+  scheduler::KernelWork work = map_kernel(in, out, 1);
+  work.shape.local[0] = kGroup + 1;
+  ASSERT_TRUE(work.shape.smaller_groups());
+  ASSERT_TRUE(enqueue(*stream, work));
+  EXPECT_EQ(read(*stream, out), filled(7));
+  EXPECT_EQ(fakes[0]->launches, 0u);
+  EXPECT_EQ(fakes[1]->launches + fakes[2]->launches, 1u);
+}
+
 TEST_F(EngineFailure, ADirectLaunchThatIsRefusedIsTheCallsError) {
   start({kOwnMemory}, SplitMode::kAuto);
   fakes[0]->refuse_launches = 1;

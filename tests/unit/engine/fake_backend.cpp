@@ -439,6 +439,8 @@ const char* name_of(FakeKind kind) {
       return "costly-times";
     case kNarrowOffsets:
       return "narrow-offsets";
+    case kSmallerGroups:
+      return "smaller-groups";
     case kPins:
       return "pins";
     case kReadsAhead:
@@ -475,6 +477,7 @@ FakeBackend::FakeBackend(uint32_t index, FakeKind kind, uint64_t max_allocation)
   traits_.host_atomics = kind == kHostAtomics;
   traits_.costly_profiling = traits_.overlaps_launches = kind == kCostlyTimes;
   if (kind == kNarrowOffsets) traits_.max_offset = 1000;
+  traits_.smaller_groups = kind == kSmallerGroups;
   traits_.pins_host_memory = kind == kPins;
   traits_.reads_ahead = kind == kReadsAhead;
   traits_.serial = kind == kSerial;

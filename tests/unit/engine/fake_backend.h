@@ -47,6 +47,8 @@ enum class FakeKind : uint8_t {
   kCostlyTimes,
   /// It has memory of its own, and takes offsets up to 1000.
   kNarrowOffsets,
+  /// It has memory of its own, and the last groups of a launch may be smaller than the others.
+  kSmallerGroups,
   /// It has memory of its own, and pins host memory.
   kPins,
   /// It has memory of its own, and reads the source of a write when that is enqueued.

@@ -50,6 +50,8 @@ TEST(BuildOptions, HandsOnWhatConcernsVendors) {
   EXPECT_TRUE(options.fast_relaxed_math);
   EXPECT_TRUE(options.argument_info);
   EXPECT_FALSE(parse_build_options("-cl-mad-enable").argument_info);
+  EXPECT_FALSE(options.uniform_groups);
+  EXPECT_TRUE(parse_build_options("-cl-uniform-work-group-size").uniform_groups);
   EXPECT_FALSE(options.single_precision_constants);
   EXPECT_EQ(options.include_folders, Words{"inc"});
 }

@@ -23,6 +23,7 @@ KernelSummary sample() {
   kernel.reqd_local[0] = 8;
   kernel.reqd_local[1] = 4;
   kernel.reqd_local[2] = 1;
+  kernel.smaller_groups = true;
   kernel.exprs = {{ExprKind::kConst, 64, 0, INT64_MIN, {}},
                   {ExprKind::kArg, 32, 2, 0, {}},
                   {ExprKind::kLoop, 64, 0, 0, {}},

@@ -211,6 +211,21 @@ TEST(KernelFacts, ArgumentsAndAttributes) {
   }
 }
 
+TEST(KernelFacts, LanguageAndOptionsSayWhetherLastWorkGroupsMayBeSmaller) {
+  const auto may = [](const std::string& options) {
+    CompileRequest request = request_for("kernel void k(global int* o) { o[0] = 1; }", options);
+    request.opencl_c = 300;
+    const auto output = compile(request);
+    EXPECT_TRUE(output && output->ok) << options;
+    return output && output->ok && output->summary.kernels.at(0).smaller_groups;
+  };
+  EXPECT_FALSE(may(""));
+  EXPECT_FALSE(may("-cl-std=CL1.2"));
+  EXPECT_TRUE(may("-cl-std=CL2.0"));
+  EXPECT_TRUE(may("-cl-std=CL3.0"));
+  EXPECT_FALSE(may("-cl-std=CL3.0 -cl-uniform-work-group-size"));
+}
+
 TEST(KernelFacts, OnlyWhatKernelsReachIsLookedAt) {
   const CompileOutput output = compiled(R"(
     int after(int x);

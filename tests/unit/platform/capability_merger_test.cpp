@@ -60,6 +60,10 @@ class FakeDevice {
     table_[what].assign(bytes, bytes + value.size() + 1);
     return *this;
   }
+  FakeDevice& smaller_groups() {
+    traits_.smaller_groups = true;
+    return *this;
+  }
   FakeDevice& languages(const std::vector<std::pair<int, int>>& versions) {
     auto& bytes = table_[CL_DEVICE_OPENCL_C_ALL_VERSIONS];
     bytes.clear();
@@ -338,6 +342,16 @@ FakeDevice with_much() {
       .set<cl_device_atomic_capabilities>(
           CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES,
           CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_DEVICE);
+}
+
+TEST(CapabilityMerger, WorkGroupsMayDifferWhereThePrimarysMay) {
+  const auto shown = [](const Capabilities& caps) {
+    return answer<cl_bool>(caps, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT) == CL_TRUE;
+  };
+  const Capabilities with = merge({cpu(), gpu().smaller_groups()});
+  EXPECT_TRUE(with.smaller_groups && shown(with));
+  const Capabilities without = merge({cpu().smaller_groups(), gpu()});
+  EXPECT_FALSE(without.smaller_groups || shown(without));
 }
 
 TEST(CapabilityMerger, LanguageIsThePrimarysWithAllItsOptionalParts) {
