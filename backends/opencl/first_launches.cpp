@@ -8,8 +8,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -38,11 +38,6 @@ Shape shape_of(const Launch& launch) {
           launch.local ? *launch.local : global};
 }
 
-std::string name_of(const std::string& kernel, const Shape& shape) {
-  return fmt::format("{} {} {} {} {} {} {} {}", kernel, shape.dims, shape.local, shape.shifted,
-                     shape.wide, shape.sizes[0], shape.sizes[1], shape.sizes[2]);
-}
-
 /// Of one kernel; for one thread at a time.
 class FirstLaunches {
  public:
@@ -50,25 +45,19 @@ class FirstLaunches {
       : builder_(builder), text_(std::move(text)), kernel_(std::move(kernel)) {}
 
   /// Has it compiled, once for each shape.
-  Status compile(const Launch& launch) {
+  void compile(const Launch& launch) {
     const Shape shape = shape_of(launch);
-    auto known = known_.find(shape);
-    if (known == known_.end()) {
-      if (known_.size() >= kMostShapes) return {};
-      const std::string text = launch_text(kernel_, launch);
-      known = known_.emplace(shape, Status()).first;
-      if (!text.empty()) {
-        known->second = builder_.launch_ahead(*text_, name_of(kernel_, shape), text);
-      }
-    }
-    return known->second;
+    if (known_.contains(shape) || known_.size() >= kMostShapes) return;
+    known_.insert(shape);
+    const std::string text = launch_text(kernel_, launch);
+    if (!text.empty()) builder_.launch_ahead(*text_, text);
   }
 
  private:
   VendorBuilder& builder_;
   std::shared_ptr<const BuiltText> text_;
   std::string kernel_;
-  std::map<Shape, Status> known_;
+  std::set<Shape> known_;
 };
 
 void append(std::string& text, const std::array<size_t, 3>& sizes) {
@@ -100,7 +89,7 @@ MakeAhead first_launches(VendorBuilder& builder, BuiltText text) {
   return [&builder, shared = std::make_shared<const BuiltText>(std::move(text))](
              const std::string& kernel) -> CompileAhead {
     return [first = FirstLaunches(builder, shared, kernel)](const Launch& launch) mutable {
-      return first.compile(launch);
+      first.compile(launch);
     };
   };
 }
@@ -134,7 +123,7 @@ std::string launch_text(const std::string& kernel, const Launch& launch) {
 void launch_in_helper(const VendorDevice& device, cl_context context, cl_program program,
                       const std::string& launch) {
   const VendorFunctions& cl = *device.cl;
-  if (!cl.clCreateUserEvent || !cl.clSetUserEventStatus) return;
+  if (!cl.clCreateUserEvent) return;
   std::istringstream text(launch);
   std::string name;
   cl_uint dims = 0;
@@ -149,18 +138,16 @@ void launch_in_helper(const VendorDevice& device, cl_context context, cl_program
       cl.clCreateBuffer(context, CL_MEM_READ_WRITE, kBufferSize, nullptr, &code),
       cl.clReleaseMemObject);
   if (code != CL_SUCCESS || !set_arguments(cl, kernel.get(), buffer.get(), text)) return;
-  const auto made = create_vendor_queue(cl, context, device.device, 0);
-  if (!made) return;
-  const OwnedQueue queue(*made, cl.clReleaseCommandQueue);
-  const OwnedEvent never(cl.clCreateUserEvent(context, &code), cl.clReleaseEvent);
+  const auto queue = create_vendor_queue(cl, context, device.device, 0);
+  if (!queue) return;
+  const cl_event never = cl.clCreateUserEvent(context, &code);
   if (code != CL_SUCCESS) return;
-  const cl_event wait = never.get();
   const bool shifted = (offset[0] | offset[1] | offset[2]) != 0;
-  cl.clEnqueueNDRangeKernel(queue.get(), kernel.get(), dims, shifted ? offset.data() : nullptr,
-                            global.data(), local[0] != 0 ? local.data() : nullptr, 1, &wait,
+  cl.clEnqueueNDRangeKernel(*queue, kernel.get(), dims, shifted ? offset.data() : nullptr,
+                            global.data(), local[0] != 0 ? local.data() : nullptr, 1, &never,
                             nullptr);
-  cl.clSetUserEventStatus(wait, CL_OUT_OF_RESOURCES);
-  cl.clFinish(queue.get());
+  // Queue and event stay as long as the process: called off, the command would be freed, and PoCL
+  // 3.1 goes on looking at it.
 }
 
 }  // namespace tutti::backends

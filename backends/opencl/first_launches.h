@@ -17,17 +17,15 @@
 
 namespace tutti::backends {
 
-/// For the kernels of a program that was built so. An error of theirs: the device's compiler has
-/// crashed or taken too much with this shape, now or in an earlier process. The builder outlives
-/// them.
+/// For the kernels of a program that was built so. The builder outlives them.
 MakeAhead first_launches(VendorBuilder& builder, BuiltText text);
 
 /// A launch as text, for launch_in_helper(): the kernel's name, sizes, what its arguments are.
 /// Empty where it has other arguments than buffers, local memory and values.
 std::string launch_text(const std::string& kernel, const Launch& launch);
 
-/// In a helper: enqueues such a launch of a kernel of `program`, and calls it off. What fails is
-/// found again, and told, where it is launched next.
+/// In a helper: enqueues such a launch of a kernel of `program`, whose turn never comes. What fails
+/// is found again, and told, where it is launched next.
 void launch_in_helper(const VendorDevice& device, cl_context context, cl_program program,
                       const std::string& launch);
 

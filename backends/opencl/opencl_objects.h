@@ -402,7 +402,7 @@ class OpenClProgram {
 
 /// Called before each launch of a kernel, which it may have compiled elsewhere; empty where there
 /// is nothing to gain (first_launches.h).
-using CompileAhead = std::function<Status(const Launch&)>;
+using CompileAhead = std::function<void(const Launch&)>;
 using MakeAhead = std::function<CompileAhead(const std::string& kernel)>;
 
 class OpenClKernel final : public Kernel {
@@ -426,9 +426,8 @@ class OpenClKernel final : public Kernel {
     live::add_alone(live_->launches, 1);
     device_.live->last_kernel.store(live_number_, std::memory_order_relaxed);
   }
-  /// Errors: of the device's compiler.
-  Status compile_ahead(const Launch& launch) TUTTI_REQUIRES(mutex_) {
-    return compile_ahead_ ? compile_ahead_(launch) : Status();
+  void compile_ahead(const Launch& launch) TUTTI_REQUIRES(mutex_) {
+    if (compile_ahead_) compile_ahead_(launch);
   }
   /// Sets the arguments that differ from what the vendor has.
   Status set_arguments(std::span<const Argument> arguments) TUTTI_REQUIRES(mutex_);

@@ -154,36 +154,42 @@ Status VendorBuilder::build_ahead(const std::string& source, const std::string& 
     return known->empty() ? Status() : its_compiler(*known);
   }
   if (!built_by_another(device_.place, source)) return {};
-  return ask(helper(), key, options + '\0' + source, true);
-}
-
-Status VendorBuilder::launch_ahead(const BuiltText& text, const std::string& shape,
-                                   const std::string& launch) {
-  const std::string key = key_of(traits_, text.source, text.options) + shape + '\n';
-  if (const auto known = recall(key)) return its_compiler(*known);
-  // Starting one would take longer than most kernels' first launches do.
-  return ask(idle_helper(), key, text.options + '\0' + text.source + '\0' + launch, false);
-}
-
-Status VendorBuilder::ask(std::unique_ptr<HelperProcess> process, const std::string& key,
-                          const std::string& request, bool also_well) {
+  std::unique_ptr<HelperProcess> process = helper();
   if (process == nullptr) return {};
-  const HelperMessage answer = process->ask(request);
+  const HelperMessage answer = ask(std::move(process), options + '\0' + source);
   switch (answer.kind) {
     case HelperMessageKind::kFailed:
       remember(key, answer.text);
       return its_compiler(answer.text);
     case HelperMessageKind::kTransient:
       return its_compiler(answer.text);
-    case HelperMessageKind::kAnswer: {
-      if (also_well) remember(key, {});
-      const MutexLock lock(mutex_);
-      idle_ = std::move(process);
+    case HelperMessageKind::kAnswer:
+      remember(key, {});
       return {};
-    }
     default:
       return {};
   }
+}
+
+void VendorBuilder::launch_ahead(const BuiltText& text, const std::string& launch) {
+  // Starting one would take longer than most kernels' first launches do.
+  std::unique_ptr<HelperProcess> process = idle_helper();
+  if (process == nullptr) return;
+  const HelperMessage answer =
+      ask(std::move(process), text.options + '\0' + text.source + '\0' + launch);
+  if (answer.kind == HelperMessageKind::kAnswer) return;
+  log(LogLevel::kInfo, "{} compiles first launches in the application: its helper {}", device_.name,
+      answer.text);
+}
+
+HelperMessage VendorBuilder::ask(std::unique_ptr<HelperProcess> process,
+                                 const std::string& request) {
+  HelperMessage answer = process->ask(request);
+  if (answer.kind == HelperMessageKind::kAnswer) {
+    const MutexLock lock(mutex_);
+    idle_ = std::move(process);
+  }
+  return answer;
 }
 
 Result<VendorDevice> find_device(const DevicePlace& place, const std::string& name) {

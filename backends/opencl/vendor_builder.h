@@ -40,9 +40,8 @@ class VendorBuilder {
   Status build_ahead(const std::string& source, const std::string& options);
 
   /// Has what is compiled at a first launch compiled where a helper has built the program and is
-  /// still there. `shape` names what it is compiled for, `launch` says how (first_launches.h).
-  /// Errors as of build_ahead().
-  Status launch_ahead(const BuiltText& text, const std::string& shape, const std::string& launch);
+  /// still there. `launch`: as of launch_text(). That it fails means nothing.
+  void launch_ahead(const BuiltText& text, const std::string& launch);
 
   /// Whether it is for a helper to build what others find on disk, but for the first of them.
   bool in_helpers() const;
@@ -70,9 +69,9 @@ class VendorBuilder {
   std::unique_ptr<HelperProcess> idle_helper() TUTTI_EXCLUDES(mutex_);
   /// At the latest a new one; null where there is none to be had.
   std::unique_ptr<HelperProcess> helper() TUTTI_EXCLUDES(mutex_);
-  /// What `process` makes of a request is remembered by `key`, what went well only if `also_well`.
-  Status ask(std::unique_ptr<HelperProcess> process, const std::string& key,
-             const std::string& request, bool also_well) TUTTI_EXCLUDES(mutex_);
+  /// It is used again where it has answered.
+  HelperMessage ask(std::unique_ptr<HelperProcess> process, const std::string& request)
+      TUTTI_EXCLUDES(mutex_);
 
   const VendorDevice& device_;
   const DeviceTraits& traits_;
