@@ -6,22 +6,14 @@ from the source archive of the same version, from the package index that pip use
 usage: pyopencl_suite_check.py FOLDER      keeps the archive there
 """
 
-import hashlib
-import html.parser
 import importlib.metadata
-import os
-import ssl
-import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
 import xml.etree.ElementTree
 from pathlib import Path
 
+import package_index
 import split_report
 
 # The versions that the releases of Debian have: their archives' SHA-256, and how many tests must pass
@@ -32,8 +24,6 @@ ARCHIVES = {
 }
 VERSION = importlib.metadata.version("pyopencl")
 ARCHIVE = f"pyopencl-{VERSION}.tar.gz"
-PUBLIC_INDEX = "https://pypi.org/simple"
-TRIES = 3
 
 # What is quick of each file: the others make hundreds of kernels of one kind, which takes PoCL minutes.
 SELECTION = {
@@ -60,70 +50,11 @@ MAY_SKIP = {
 LEAST_SPLIT = 20
 
 
-class Links(html.parser.HTMLParser):
-    """The addresses of an index's page (PEP 503), by file name."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.page, self.found = page, {}
-
-    def handle_starttag(self, tag, attributes):
-        address = dict(attributes).get("href") if tag == "a" else None
-        if address:
-            address = urllib.parse.urldefrag(urllib.parse.urljoin(self.page, address)).url
-            self.found[urllib.parse.urlsplit(address).path.rsplit("/", 1)[-1]] = address
-
-
-def index_address():
-    """pip's own: from its environment, its files, or the public one."""
-    chosen = os.environ.get("PIP_INDEX_URL")
-    if not chosen:
-        pip = subprocess.run([sys.executable, "-m", "pip", "config", "get", "global.index-url"],
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL, text=True)
-        chosen = pip.stdout.strip() if pip.returncode == 0 else ""
-    return (chosen or PUBLIC_INDEX).rstrip("/")
-
-
-def read(address):
-    context = ssl.create_default_context(cafile=os.environ.get("PIP_CERT"))
-    for left in reversed(range(TRIES)):
-        try:
-            with urllib.request.urlopen(address, timeout=60, context=context) as answer:
-                return answer.read()
-        except OSError:  # also what urllib reports
-            if not left:
-                raise
-            time.sleep(2)
-
-
 def fetch(folder):
-    """The archive's path; it is fetched when it is not there or is another."""
+    """The archive's path."""
     if VERSION not in ARCHIVES:
         sys.exit(f"PyOpenCL {VERSION} is installed; known are the archives of {', '.join(ARCHIVES)}")
-    expected, _ = ARCHIVES[VERSION]
-    archive = folder / ARCHIVE
-    if archive.exists() and hashlib.sha256(archive.read_bytes()).hexdigest() == expected:
-        return archive
-    page = f"{index_address()}/pyopencl/"
-    try:
-        links = Links(page)
-        links.feed(read(page).decode(errors="replace"))
-        if ARCHIVE not in links.found:
-            sys.exit(f"the package index has no {ARCHIVE}; set PIP_INDEX_URL to one that does")
-        content = read(links.found[ARCHIVE])
-    except (OSError, ValueError) as error:
-        # Not the address, which may hold a password.
-        sys.exit(f"PyOpenCL's tests cannot be fetched from the package index: {error}\n"
-                 f"Set PIP_INDEX_URL to one within reach, or put {ARCHIVE} into {folder}")
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != expected:
-        sys.exit(f"{ARCHIVE} from the package index has the SHA-256 {digest}, not {expected}")
-    folder.mkdir(parents=True, exist_ok=True)
-    part = archive.with_suffix(f".{os.getpid()}")
-    part.write_bytes(content)
-    part.replace(archive)
-    return archive
+    return package_index.fetch(folder, "pyopencl", ARCHIVE, ARCHIVES[VERSION][0])
 
 
 def unpack(archive, folder):
