@@ -44,13 +44,11 @@ class FirstLaunches {
   FirstLaunches(VendorBuilder& builder, std::shared_ptr<const BuiltText> text, std::string kernel)
       : builder_(builder), text_(std::move(text)), kernel_(std::move(kernel)) {}
 
-  /// Has it compiled, once for each shape.
-  void compile(const Launch& launch) {
-    const Shape shape = shape_of(launch);
-    if (known_.contains(shape) || known_.size() >= kMostShapes) return;
-    known_.insert(shape);
+  /// Has it compiled, once for each shape. False: it will do nothing more.
+  bool compile(const Launch& launch) {
+    if (!known_.insert(shape_of(launch)).second) return true;
     const std::string text = launch_text(kernel_, launch);
-    if (!text.empty()) builder_.launch_ahead(*text_, text);
+    return !text.empty() && builder_.launch_ahead(*text_, text) && known_.size() < kMostShapes;
   }
 
  private:
@@ -89,7 +87,7 @@ MakeAhead first_launches(VendorBuilder& builder, BuiltText text) {
   return [&builder, shared = std::make_shared<const BuiltText>(std::move(text))](
              const std::string& kernel) -> CompileAhead {
     return [first = FirstLaunches(builder, shared, kernel)](const Launch& launch) mutable {
-      first.compile(launch);
+      return first.compile(launch);
     };
   };
 }

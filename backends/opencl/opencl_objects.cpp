@@ -364,9 +364,9 @@ OpenClKernel::OpenClKernel(const VendorDevice& device, std::shared_ptr<OpenClPro
     : device_(device),
       program_(std::move(program)),
       name_(name),
-      compile_ahead_(std::move(compile_ahead)),
       live_(live::kernel(device.live, name)),
-      live_number_(live::number_of(live_)) {}
+      live_number_(live::number_of(live_)),
+      compile_ahead_(std::move(compile_ahead)) {}
 
 Result<std::unique_ptr<OpenClKernel>> OpenClKernel::create(const VendorDevice& device,
                                                            std::shared_ptr<OpenClProgram> program,

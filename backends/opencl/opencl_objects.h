@@ -400,9 +400,9 @@ class OpenClProgram {
   std::vector<Made> made_ TUTTI_GUARDED_BY(mutex_);  // as of memory
 };
 
-/// Called before each launch of a kernel, which it may have compiled elsewhere; empty where there
-/// is nothing to gain (first_launches.h).
-using CompileAhead = std::function<void(const Launch&)>;
+/// Called before each launch of a kernel, which it may have compiled elsewhere, until it returns
+/// false; empty where there is nothing to gain (first_launches.h).
+using CompileAhead = std::function<bool(const Launch&)>;
 using MakeAhead = std::function<CompileAhead(const std::string& kernel)>;
 
 class OpenClKernel final : public Kernel {
@@ -427,7 +427,7 @@ class OpenClKernel final : public Kernel {
     device_.live->last_kernel.store(live_number_, std::memory_order_relaxed);
   }
   void compile_ahead(const Launch& launch) TUTTI_REQUIRES(mutex_) {
-    if (compile_ahead_) compile_ahead_(launch);
+    if (compile_ahead_ && !compile_ahead_(launch)) compile_ahead_ = nullptr;
   }
   /// Sets the arguments that differ from what the vendor has.
   Status set_arguments(std::span<const Argument> arguments) TUTTI_REQUIRES(mutex_);
@@ -467,10 +467,10 @@ class OpenClKernel final : public Kernel {
   const VendorDevice& device_;
   const std::shared_ptr<OpenClProgram> program_;
   const std::string name_;
-  const CompileAhead compile_ahead_;
   live::Kernel* const live_;  // null: nobody counts
   const uint32_t live_number_;
   Mutex mutex_;
+  CompileAhead compile_ahead_ TUTTI_GUARDED_BY(mutex_);
   OwnedKernel kernel_ TUTTI_GUARDED_BY(mutex_);
   uint32_t generation_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);

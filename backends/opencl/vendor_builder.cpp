@@ -171,15 +171,16 @@ Status VendorBuilder::build_ahead(const std::string& source, const std::string& 
   }
 }
 
-void VendorBuilder::launch_ahead(const BuiltText& text, const std::string& launch) {
+bool VendorBuilder::launch_ahead(const BuiltText& text, const std::string& launch) {
   // Starting one would take longer than most kernels' first launches do.
   std::unique_ptr<HelperProcess> process = idle_helper();
-  if (process == nullptr) return;
+  if (process == nullptr) return false;
   const HelperMessage answer =
       ask(std::move(process), text.options + '\0' + text.source + '\0' + launch);
-  if (answer.kind == HelperMessageKind::kAnswer) return;
+  if (answer.kind == HelperMessageKind::kAnswer) return true;
   log(LogLevel::kInfo, "{} compiles first launches in the application: its helper {}", device_.name,
       answer.text);
+  return false;
 }
 
 HelperMessage VendorBuilder::ask(std::unique_ptr<HelperProcess> process,

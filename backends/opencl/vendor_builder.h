@@ -40,8 +40,9 @@ class VendorBuilder {
   Status build_ahead(const std::string& source, const std::string& options);
 
   /// Has what is compiled at a first launch compiled where a helper has built the program and is
-  /// still there. `launch`: as of launch_text(). That it fails means nothing.
-  void launch_ahead(const BuiltText& text, const std::string& launch);
+  /// still there, or else returns false. `launch`: as of launch_text(). That it fails means
+  /// nothing.
+  bool launch_ahead(const BuiltText& text, const std::string& launch);
 
   /// Whether it is for a helper to build what others find on disk, but for the first of them.
   bool in_helpers() const;
