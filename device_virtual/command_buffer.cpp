@@ -74,7 +74,6 @@ struct CommandBuffer::Enqueuing {
   Ref<CommandGroup> group{};        // where it does
   Ref<Command> first{};             // in a stream that measures times: that begins first
   Ref<Command> last{};              // what is observed; null: there is none yet
-  SmallVector<Command*, 8> ends{};  // what that has to name
 };
 
 Result<Ref<Command>> CommandBuffer::enqueue_one(const Entry& entry, const Enqueuing& all,

@@ -73,9 +73,9 @@ class CommandBuffer : public Handle<CommandBuffer, _cl_command_buffer_khr, Kind:
 
   Result<Ref<scheduler::Command>> enqueue_one(const Entry& entry, const Enqueuing& all,
                                               const scheduler::EnqueueOptions& options);
-  /// In the order of recording; the commands that the last one has to wait for are appended to
-  /// `ends`.
+  /// By the order of the queue, which is that of recording.
   Status enqueue_in_order(Enqueuing& all);
+  /// Each command names those that it comes after.
   Status enqueue_unordered(Enqueuing& all);
 
   const PublicRef<CommandQueue> queue_;

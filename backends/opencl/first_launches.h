@@ -2,9 +2,9 @@
 // What a driver compiles at a kernel's first launch of each shape (PoCL's work-group functions, one
 // at a time in a process: Quirks::serial_builds) is compiled in the helper process that has built
 // the program for the device, side by side with other devices' (VendorBuilder): the launch then
-// finds it on disk. In the helper the launch waits for an event that fails, so that nothing runs.
-// Only drivers that compile in the enqueuing call gain by it; the others do as they would have
-// done.
+// finds it on disk. In the helper the launch waits for an event that never ends, so that nothing
+// runs. Only drivers that compile in the enqueuing call gain by it; the others do as they would
+// have done, and so does a device whose helper crashes with it.
 #pragma once
 
 #include <CL/cl.h>
