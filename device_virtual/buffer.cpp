@@ -31,6 +31,7 @@ Buffer::Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler:
       flags_(options.flags),
       host_ptr_(options.host_ptr),
       shape_(options.image),
+      pipe_(options.pipe),
       properties_(std::move(options.properties)),
       afterlife_(std::make_shared<Afterlife>()),
       view_(std::move(view)),
@@ -57,6 +58,8 @@ Result<Buffer*> Buffer::create(Context& context, Options options) {
   memory.size = options.size;
   if ((options.flags & CL_MEM_USE_HOST_PTR) != 0) memory.user_memory = options.host_ptr;
   memory.image = options.image;
+  memory.pipe = options.pipe;
+  if (options.pipe) memory.home = context.home();
   memory.host_now = (options.flags & CL_MEM_ALLOC_HOST_PTR) != 0;
   const bool copied = (options.flags & CL_MEM_COPY_HOST_PTR) != 0;
   TUTTI_ASSIGN(const Ref<scheduler::LogicalBuffer> logical,
@@ -193,6 +196,21 @@ Status Buffer::image_info(cl_image_info what, const InfoAnswer& answer) const {
     case CL_IMAGE_NUM_MIP_LEVELS:
     case CL_IMAGE_NUM_SAMPLES:
       return answer.value<cl_uint>(0);
+    default:
+      return unknown_query();
+  }
+}
+
+Status Buffer::pipe_info(cl_pipe_info what, const InfoAnswer& answer) const {
+  switch (what) {
+    case CL_PIPE_PACKET_SIZE:
+      return answer.value<cl_uint>(pipe_->packet_size);
+    case CL_PIPE_MAX_PACKETS:
+      return answer.value<cl_uint>(pipe_->max_packets);
+    case CL_PIPE_PROPERTIES:
+      // "If the properties argument specified in clCreatePipe … is NULL, the implementation must
+      // return param_value_size_ret equal to 0": it has to be.
+      return answer.list(std::span<const cl_pipe_properties>());
     default:
       return unknown_query();
   }

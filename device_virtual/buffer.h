@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer, sub-buffer or image: a window on a LogicalBuffer, with what the application may ask
-// about it, and the record of what it has mapped. An image's offsets and sizes are bytes of its
+// A buffer, sub-buffer, image or pipe: a window on a LogicalBuffer, with what the application may
+// ask about it, and the record of what it has mapped. An image's offsets and sizes are bytes of its
 // host's copy (or of the buffer that it is made from). Queued commands hold the LogicalBuffer, not
 // this object. Thread-safe.
 #pragma once
@@ -42,6 +42,7 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
     uint64_t size = 0;
     void* host_ptr = nullptr;
     std::optional<backends::ImageShape> image{};  // size is its span() then
+    std::optional<backends::PipeShape> pipe{};    // likewise
     std::vector<cl_mem_properties> properties;    // as given, with the closing 0; empty if NULL
   };
   static Result<Buffer*> create(Context& context, Options options);
@@ -59,11 +60,14 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   /// virtual memory, that.
   uint64_t origin() const { return view_.origin; }
   bool is_sub_buffer() const { return parent_ && !shape_; }
-  /// Null for a buffer.
+  /// Null for all else.
   const backends::ImageShape* image() const { return shape_ ? &*shape_ : nullptr; }
+  const backends::PipeShape* pipe() const { return pipe_ ? &*pipe_ : nullptr; }
   /// The image made from a buffer; null for all else.
   const Ref<scheduler::BufferImage>& buffer_image() const { return buffer_image_; }
-  cl_mem_object_type type() const { return shape_ ? shape_->type : CL_MEM_OBJECT_BUFFER; }
+  cl_mem_object_type type() const {
+    return shape_ ? shape_->type : pipe_ ? CL_MEM_OBJECT_PIPE : CL_MEM_OBJECT_BUFFER;
+  }
   /// Do both show (parts of) the same memory?
   bool same_storage(const Buffer& other) const { return view_.buffer == other.view_.buffer; }
   const scheduler::BufferView& view() const { return view_; }
@@ -86,6 +90,8 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   Status info(cl_mem_info what, const InfoAnswer& answer);
   /// This is an image.
   Status image_info(cl_image_info what, const InfoAnswer& answer) const;
+  /// This is a pipe.
+  Status pipe_info(cl_pipe_info what, const InfoAnswer& answer) const;
 
  private:
   struct Afterlife;  // lives as long as the memory, to call the destructor callbacks at its end
@@ -97,6 +103,7 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   const cl_mem_flags flags_;
   void* const host_ptr_;  // USE_HOST_PTR only
   const std::optional<backends::ImageShape> shape_;
+  const std::optional<backends::PipeShape> pipe_;
   const std::vector<cl_mem_properties> properties_;
   // The callbacks run when the memory itself has gone (the user's host_ptr may be freed then):
   // before view_ in this list, so it goes after it; commands in flight hold it too, through the

@@ -78,8 +78,7 @@ Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
 Result<void*> Context::allocate_shared(cl_svm_mem_flags flags, uint64_t size, uint32_t alignment) {
   // "The size of the largest data type" is what 0 stands for, and what fills rely on.
   constexpr uint32_t kLargestType = 128;
-  const uint32_t home = backends().primary(behind_);
-  TUTTI_ASSIGN(auto memory, backends().at(home).allocate_shared(
+  TUTTI_ASSIGN(auto memory, backends().at(home()).allocate_shared(
                                 size, alignment <= kLargestType ? 0 : alignment, flags));
   const auto address = reinterpret_cast<uintptr_t>(memory->data());
   if (address % std::max(alignment, kLargestType) != 0) {
@@ -88,7 +87,7 @@ Result<void*> Context::allocate_shared(cl_svm_mem_flags flags, uint64_t size, ui
   scheduler::LogicalBuffer::Options options;
   options.size = size;
   options.shared = std::move(memory);
-  options.home = home;
+  options.home = home();
   TUTTI_ASSIGN(auto buffer, engine_.create_buffer(options, nullptr));
   return shared_.add(std::move(buffer));
 }

@@ -47,7 +47,9 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   /// is known. `access`: the flags that say what kernels do.
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags access, cl_mem_object_type type);
 
-  /// clSVMAlloc on the primary. `flags` and `alignment` have been checked; `alignment` may be 0.
+  /// The primary: what one device alone can keep is kept there.
+  uint32_t home() { return backends().primary(behind_); }
+  /// clSVMAlloc at home. `flags` and `alignment` have been checked; `alignment` may be 0.
   Result<void*> allocate_shared(cl_svm_mem_flags flags, uint64_t size, uint32_t alignment);
   SharedAllocations& shared_memory() { return shared_; }
 

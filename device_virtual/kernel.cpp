@@ -202,6 +202,7 @@ cl_kernel_arg_address_qualifier address_qualifier(const scheduler::Argument& arg
   switch (argument.kind) {
     case ArgKind::kGlobal:
     case ArgKind::kImage:
+    case ArgKind::kPipe:
       return CL_KERNEL_ARG_ADDRESS_GLOBAL;
     case ArgKind::kConstant:
       return CL_KERNEL_ARG_ADDRESS_CONSTANT;
@@ -216,13 +217,16 @@ cl_kernel_arg_address_qualifier address_qualifier(const scheduler::Argument& arg
 }
 
 cl_kernel_arg_access_qualifier access_qualifier(const scheduler::Argument& argument) {
-  if (argument.kind != ArgKind::kImage) return CL_KERNEL_ARG_ACCESS_NONE;
+  if (argument.kind != ArgKind::kImage && argument.kind != ArgKind::kPipe) {
+    return CL_KERNEL_ARG_ACCESS_NONE;
+  }
   if (argument.access == "write_only") return CL_KERNEL_ARG_ACCESS_WRITE_ONLY;
   if (argument.access == "read_write") return CL_KERNEL_ARG_ACCESS_READ_WRITE;
   return CL_KERNEL_ARG_ACCESS_READ_ONLY;  // the language's default too
 }
 
 cl_kernel_arg_type_qualifier type_qualifier(const scheduler::Argument& argument) {
+  if (argument.kind == ArgKind::kPipe) return CL_KERNEL_ARG_TYPE_PIPE;
   // "CL_KERNEL_ARG_TYPE_NONE is returned for all kernel arguments passed by value."
   if (argument.kind != ArgKind::kGlobal && argument.kind != ArgKind::kConstant &&
       argument.kind != ArgKind::kLocal) {

@@ -61,6 +61,9 @@ void check_arguments(const llvm::Function& kernel, KernelSummary& summary, uint3
                      line);
         }
         break;
+      case ArgKind::kPipe:
+        keep_whole(summary, "argument " + argument.name + " is a pipe, which one device has", line);
+        break;
       case ArgKind::kOther:
         keep_whole(summary, "argument " + argument.name + " of type " + argument.type_name, line);
         break;

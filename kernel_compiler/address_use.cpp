@@ -84,7 +84,8 @@ class AddressUse {
   bool is_memory(unsigned argument) const {
     if (argument >= arguments_.size()) return false;
     const scheduler::ArgKind kind = arguments_[argument].kind;
-    return kind != scheduler::ArgKind::kScalar && kind != scheduler::ArgKind::kOther;
+    return kind != scheduler::ArgKind::kScalar && kind != scheduler::ArgKind::kPipe &&
+           kind != scheduler::ArgKind::kOther;
   }
 
   bool in_call(const llvm::CallBase& call) {

@@ -106,6 +106,7 @@ void read_kind(const llvm::Function& kernel, unsigned index, Argument& argument)
   if (const auto* opaque = llvm::dyn_cast<llvm::TargetExtType>(type)) {
     argument.kind = opaque->getName() == "spirv.Image"     ? ArgKind::kImage
                     : opaque->getName() == "spirv.Sampler" ? ArgKind::kSampler
+                    : opaque->getName() == "spirv.Pipe"    ? ArgKind::kPipe
                                                            : ArgKind::kOther;
     return;
   }

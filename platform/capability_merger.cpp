@@ -225,11 +225,9 @@ void put_images(Answers& answers, const DeviceFacts& primary, const Capabilities
 void put_absent(Answers& answers) {
   for (const cl_device_info what :
        {CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
-        CL_DEVICE_MAX_ON_DEVICE_QUEUES, CL_DEVICE_MAX_ON_DEVICE_EVENTS, CL_DEVICE_MAX_PIPE_ARGS,
-        CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, CL_DEVICE_PIPE_MAX_PACKET_SIZE}) {
+        CL_DEVICE_MAX_ON_DEVICE_QUEUES, CL_DEVICE_MAX_ON_DEVICE_EVENTS}) {
     answers.put<cl_uint>(what, 0);
   }
-  answers.boolean(CL_DEVICE_PIPE_SUPPORT, false);
   answers.put<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, 0);
   answers.put<cl_device_device_enqueue_capabilities>(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, 0);
   answers.string(CL_DEVICE_IL_VERSION, "");

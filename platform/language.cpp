@@ -48,8 +48,8 @@ constexpr std::string_view kExtensions[] = {
     "cl_intel_required_subgroup_size",
 };
 
-// Pipes and kernels that enqueue kernels need objects of the host.
-constexpr std::string_view kNotOffered[] = {"__opencl_c_pipes", "__opencl_c_device_enqueue"};
+// Kernels that enqueue kernels need objects of the host.
+constexpr std::string_view kNotOffered[] = {"__opencl_c_device_enqueue"};
 
 /// Questions that the primary answers where it has the extension.
 struct Questions {
@@ -176,6 +176,13 @@ void put_language(Answers& answers, Capabilities& caps, const DeviceFacts& prima
   answers.put<cl_uint>(
       CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS,
       read_write ? ask<cl_uint>(primary, CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, 0) : 0);
+  const bool pipes = caps.has_language_feature("__opencl_c_pipes");
+  answers.boolean(CL_DEVICE_PIPE_SUPPORT, pipes);
+  for (const cl_device_info what : {CL_DEVICE_MAX_PIPE_ARGS, CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS,
+                                    CL_DEVICE_PIPE_MAX_PACKET_SIZE}) {
+    answers.put<cl_uint>(what, pipes ? ask<cl_uint>(primary, what, 0) : 0);
+  }
+  caps.max_pipe_packet = pipes ? ask<cl_uint>(primary, CL_DEVICE_PIPE_MAX_PACKET_SIZE, 0) : 0;
   const bool sub_groups = caps.has_language_feature("__opencl_c_subgroups");
   answers.put<cl_uint>(CL_DEVICE_MAX_NUM_SUB_GROUPS,
                        sub_groups ? ask<cl_uint>(primary, CL_DEVICE_MAX_NUM_SUB_GROUPS, 0) : 0);

@@ -63,6 +63,8 @@ constexpr Parameter kParameters[] = {
     {"clGetSupportedImageFormats", 2, Form::kOne, "cl_mem_object_type"},
     {"clGetMemObjectInfo", 1, Form::kOne, "cl_mem_info"},
     {"clGetImageInfo", 1, Form::kOne, "cl_image_info"},
+    {"clCreatePipe", 1, Form::kFlags, "cl_mem_flags"},
+    {"clGetPipeInfo", 1, Form::kOne, "cl_pipe_info"},
     {"clCreateSampler", 1, Form::kBool, ""},
     {"clCreateSampler", 2, Form::kOne, "cl_addressing_mode"},
     {"clCreateSampler", 3, Form::kOne, "cl_filter_mode"},

@@ -119,6 +119,9 @@ void add_rows(const ArgumentExplanation& argument, const KernelExplanation& kern
     case ArgKind::kLocal:
       rows.push_back({name, "local", "memory of each work-group" + given});
       return;
+    case ArgKind::kPipe:
+      rows.push_back({name, "pipe", "packets of " + declared.type_name});
+      return;
     case ArgKind::kSampler:
     case ArgKind::kOther:
       rows.push_back({name, declared.type_name, "no memory"});
@@ -170,6 +173,8 @@ const char* kind_name(ArgKind kind) {
       return "image";
     case ArgKind::kSampler:
       return "sampler";
+    case ArgKind::kPipe:
+      return "pipe";
     case ArgKind::kOther:
       break;
   }
@@ -224,6 +229,10 @@ ordered_json argument_json(const ArgumentExplanation& argument, size_t index) {
     return result;
   }
   if (declared.kind == ArgKind::kSampler || declared.kind == ArgKind::kOther) return result;
+  if (declared.kind == ArgKind::kPipe) {
+    result["access"] = declared.access;
+    return result;
+  }
   const uint64_t size = argument.value.size;
   result["size"] = size == 0 ? ordered_json(nullptr) : ordered_json(size);
   result["assumed"] = !argument.value.given;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device without images, markers or shared memory answers, and rows for one that only knows
-// ranges.
+// What a device without images, pipes, markers or shared memory answers, and rows for one that only
+// knows ranges.
 #include "backends/api/backend.h"
 
 namespace tutti::backends {
@@ -61,6 +61,9 @@ Result<CompletionPtr> Queue::copy_image(Memory&, const ImageBox&, Memory&,
 Result<CompletionPtr> Queue::fill_image(Memory&, const ImageBox&, std::span<const std::byte, 16>,
                                         WaitList) {
   return no_images();
+}
+Result<std::unique_ptr<Memory>> Backend::allocate_pipe(const PipeShape&) {
+  return fail(CL_INVALID_OPERATION, "a device without pipes");
 }
 Result<std::unique_ptr<Memory>> Backend::allocate_image(const ImageShape&) { return no_images(); }
 Result<std::unique_ptr<Memory>> Backend::image_over(Memory&, uint64_t, uint64_t,

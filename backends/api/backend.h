@@ -132,6 +132,14 @@ struct ImageBox {
   std::array<size_t, 3> extent{1, 1, 1};
 };
 
+/// A pipe, as clCreatePipe makes one.
+struct PipeShape {
+  uint32_t packet_size = 0;  // bytes
+  uint32_t max_packets = 0;
+  /// Bytes of all packets.
+  uint64_t span() const { return uint64_t{packet_size} * max_packets; }
+};
+
 /// What a sampler object says.
 struct SamplerState {
   bool normalized = true;
@@ -140,14 +148,16 @@ struct SamplerState {
   auto operator<=>(const SamplerState&) const = default;
 };
 
-/// An allocation on the device: a buffer or an image. The vendor keeps it alive while commands in
-/// flight use it.
+/// An allocation on the device: a buffer, an image or a pipe. The vendor keeps it alive while
+/// commands in flight use it.
 class Memory {
  public:
   virtual ~Memory() = default;
   virtual uint64_t size() const = 0;
-  /// Bytes of an image's pixel; 0 for a buffer.
+  /// Bytes of an image's pixel; 0 for all else.
   virtual uint64_t pixel_size() const { return 0; }
+  /// No image, and no pipe.
+  virtual bool is_buffer() const { return pixel_size() == 0; }
 };
 
 /// Host memory that a device reads and writes without staging. Not initialised.
@@ -369,6 +379,8 @@ class Backend {
   /// An image made from `size` bytes of a buffer at `origin`; it keeps the vendor's buffer alive.
   virtual Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
                                                      const ImageShape& shape);
+  /// An empty pipe, which kernels alone fill and empty. (Devices without pipes refuse.)
+  virtual Result<std::unique_ptr<Memory>> allocate_pipe(const PipeShape& shape);
   /// As clGetSupportedImageFormats.
   virtual Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
                                                              cl_mem_object_type type);

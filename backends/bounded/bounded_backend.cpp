@@ -63,6 +63,9 @@ class BoundedBackend final : public Backend {
       return device->image_over(*under, origin, size, shape);
     });
   }
+  Result<std::unique_ptr<Memory>> allocate_pipe(const PipeShape& shape) override {
+    return memory([device = device_, shape] { return device->allocate_pipe(shape); });
+  }
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
                                                      cl_mem_object_type type) override {
     return device_->image_formats(flags, type);

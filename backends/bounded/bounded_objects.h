@@ -42,6 +42,7 @@ class BoundedMemory final : public Holder<Memory> {
   using Holder::Holder;
   uint64_t size() const override { return object_->size(); }
   uint64_t pixel_size() const override { return object_->pixel_size(); }
+  bool is_buffer() const override { return object_->is_buffer(); }
 };
 
 class BoundedPinnedMemory final : public Holder<PinnedMemory> {

@@ -106,7 +106,7 @@ std::string launch_text(const std::string& kernel, const Launch& launch) {
         text += fmt::format(" l {}", argument.local_size);
         break;
       case Argument::Kind::kMemory:
-        if (argument.memory != nullptr && argument.memory->pixel_size() != 0) return {};
+        if (argument.memory != nullptr && !argument.memory->is_buffer()) return {};
         text += " b 0";
         break;
       case Argument::Kind::kSampler:

@@ -264,6 +264,22 @@ Result<std::unique_ptr<Memory>> OpenClBackend::image_over(Memory& buffer, uint64
       std::move(again));
 }
 
+Result<std::unique_ptr<Memory>> OpenClBackend::allocate_pipe(const PipeShape& shape) {
+  if (!device_.cl->clCreatePipe) return Backend::allocate_pipe(shape);
+  TUTTI_ASSIGN(const ContextPtr made, context());
+  cl_int code = CL_SUCCESS;
+  // "CL_MEM_READ_WRITE and CL_MEM_HOST_NO_ACCESS are the only valid flags", and the default.
+  OwnedMemory memory(device_.cl->clCreatePipe(made->get(), 0, shape.packet_size, shape.max_packets,
+                                              nullptr, &code),
+                     device_.cl->clReleaseMemObject);
+  if (code != CL_SUCCESS || !memory.get()) {
+    return device_.failure("clCreatePipe", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  return std::make_unique<OpenClMemory>(
+      device_, OpenClMemory::Made{std::move(memory), made->generation},
+      OpenClMemory::Shape{shape.span(), CL_MEM_OBJECT_PIPE}, nullptr);
+}
+
 Result<std::vector<cl_image_format>> OpenClBackend::image_formats(cl_mem_flags flags,
                                                                   cl_mem_object_type type) {
   if (!device_.cl->clGetSupportedImageFormats) return std::vector<cl_image_format>{};

@@ -40,6 +40,7 @@ class OpenClBackend final : public Backend {
   Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override;
   Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
                                              const ImageShape& shape) override;
+  Result<std::unique_ptr<Memory>> allocate_pipe(const PipeShape& shape) override;
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
                                                      cl_mem_object_type type) override;
   BuildResult build(const std::string& source, const std::string& options) override;

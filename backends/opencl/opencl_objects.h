@@ -300,9 +300,10 @@ class OpenClCompletion final : public Completion {
   std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
 };
 
-/// A buffer or an image. A window of a buffer (what a virtual sub-buffer shows to a kernel) becomes
-/// a vendor sub-buffer when first used, and is kept as long as the buffer. In another context than
-/// its own it is made anew, where its content is the host's; else it is of no use there.
+/// A buffer, an image or a pipe. A window of a buffer (what a virtual sub-buffer shows to a kernel)
+/// becomes a vendor sub-buffer when first used, and is kept as long as the buffer. In another
+/// context than its own it is made anew, where its content is the host's; else it is of no use
+/// there.
 class OpenClMemory final : public Memory {
  public:
   /// A vendor's handle and a number that no other handle of the process ever has: a vendor may give
@@ -332,6 +333,7 @@ class OpenClMemory final : public Memory {
   cl_mem_object_type type() const { return shape_.type; }
   uint64_t size() const override { return shape_.size; }
   uint64_t pixel_size() const override { return shape_.pixel_size; }
+  bool is_buffer() const override { return shape_.type == CL_MEM_OBJECT_BUFFER; }
   /// Where it is not to be had in the present context, the old one, which vendors refuse there.
   cl_mem handle() {
     static_cast<void>(is_present());

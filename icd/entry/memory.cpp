@@ -48,6 +48,25 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
   });
 }
 
+cl_mem CL_API_CALL clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint pipe_packet_size,
+                                cl_uint pipe_max_packets, const cl_pipe_properties* properties,
+                                cl_int* errcode_ret) {
+  return entry_object("clCreatePipe", errcode_ret, [&]() -> Result<cl_mem> {
+    TUTTI_ASSIGN(auto call, validate::create_pipe(context, flags, pipe_packet_size,
+                                                  pipe_max_packets, properties));
+    TUTTI_ASSIGN(Buffer* const pipe, Buffer::create(*call.context, std::move(call.options)));
+    return pipe->handle();
+  });
+}
+
+cl_int CL_API_CALL clGetPipeInfo(cl_mem pipe, cl_pipe_info param_name, size_t param_value_size,
+                                 void* param_value, size_t* param_value_size_ret) {
+  return entry("clGetPipeInfo", [&]() -> Status {
+    TUTTI_ASSIGN(const auto* const object, validate::pipe(pipe));
+    return object->pipe_info(param_name, {param_value_size, param_value, param_value_size_ret});
+  });
+}
+
 cl_int CL_API_CALL clRetainMemObject(cl_mem memobj) {
   return entry("clRetainMemObject", [&]() -> Status {
     TUTTI_ASSIGN(auto* const object, validate::memory(memobj));

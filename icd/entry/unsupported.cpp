@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of what is not there: pipes, sharing with other interfaces. Each gives the error
-// that the specification has for a device without it, and says its name once in the log.
+// Entry points of what is not there: sharing with other interfaces. Each gives the error that the
+// specification has for a device without it, and says its name once in the log.
 #include "icd/validate/unsupported.h"
 #include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
@@ -28,18 +28,6 @@ cl_int no_such_object(const char* name, cl_int code) {
 }
 
 }  // namespace
-
-// ---- pipes
-// ---------------------------------------------------------------------------------------
-
-cl_mem CL_API_CALL clCreatePipe(cl_context context, cl_mem_flags, cl_uint, cl_uint,
-                                const cl_pipe_properties*, cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreatePipe", context, errcode_ret);
-}
-
-cl_int CL_API_CALL clGetPipeInfo(cl_mem, cl_pipe_info, size_t, void*, size_t*) {
-  return no_such_object("clGetPipeInfo", CL_INVALID_MEM_OBJECT);
-}
 
 // ---- OpenGL and EGL sharing
 // ----------------------------------------------------------------------

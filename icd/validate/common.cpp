@@ -31,11 +31,17 @@ Result<device_virtual::Buffer*> memory(cl_mem handle) {
 Result<device_virtual::Buffer*> buffer(cl_mem handle) {
   TUTTI_ASSIGN(auto* const found, memory(handle));
   if (found->image()) return fail(CL_INVALID_MEM_OBJECT, "an image, not a buffer object");
+  if (found->pipe()) return fail(CL_INVALID_MEM_OBJECT, "a pipe, not a buffer object");
   return found;
 }
 Result<device_virtual::Buffer*> image(cl_mem handle) {
   TUTTI_ASSIGN(auto* const found, memory(handle));
-  if (!found->image()) return fail(CL_INVALID_MEM_OBJECT, "a buffer, not an image object");
+  if (!found->image()) return fail(CL_INVALID_MEM_OBJECT, "not an image object");
+  return found;
+}
+Result<device_virtual::Buffer*> pipe(cl_mem handle) {
+  TUTTI_ASSIGN(auto* const found, memory(handle));
+  if (!found->pipe()) return fail(CL_INVALID_MEM_OBJECT, "not a pipe object");
   return found;
 }
 Result<device_virtual::Sampler*> sampler(cl_sampler handle) {

@@ -25,9 +25,10 @@ Result<device_virtual::Device*> device(cl_device_id handle);           // CL_INV
 Result<device_virtual::Context*> context(cl_context handle);           // CL_INVALID_CONTEXT
 Result<device_virtual::CommandQueue*> queue(cl_command_queue handle);  // CL_INVALID_COMMAND_QUEUE
 Result<device_virtual::Buffer*> memory(cl_mem handle);                 // CL_INVALID_MEM_OBJECT
-/// No image; an image and nothing else: CL_INVALID_MEM_OBJECT.
+/// Of that kind and nothing else: CL_INVALID_MEM_OBJECT.
 Result<device_virtual::Buffer*> buffer(cl_mem handle);
 Result<device_virtual::Buffer*> image(cl_mem handle);
+Result<device_virtual::Buffer*> pipe(cl_mem handle);
 Result<device_virtual::Sampler*> sampler(cl_sampler handle);  // CL_INVALID_SAMPLER
 Result<device_virtual::Event*> event(cl_event handle);        // CL_INVALID_EVENT
 

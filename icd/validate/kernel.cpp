@@ -159,6 +159,20 @@ Result<ArgumentValue> image_value(const Kernel& kernel, const scheduler::Argumen
   return result;
 }
 
+Result<ArgumentValue> pipe_value(const Kernel& kernel, size_t size, const void* value) {
+  ArgumentValue result;
+  result.kind = ArgumentValue::Kind::kBuffer;
+  if (size != sizeof(cl_mem)) return fail(CL_INVALID_ARG_SIZE, "arg_size is not sizeof(cl_mem)");
+  cl_mem handle = nullptr;
+  if (value != nullptr) std::memcpy(&handle, value, sizeof(handle));
+  if (handle == nullptr) return fail(CL_INVALID_ARG_VALUE, "a pipe is needed");
+  TUTTI_ASSIGN(result.buffer, validate::pipe(handle));
+  if (&result.buffer->context() != &kernel.context()) {
+    return fail(CL_INVALID_CONTEXT, "the pipe is of another context");
+  }
+  return result;
+}
+
 Result<ArgumentValue> sampler_value(const Kernel& kernel, size_t size, const void* value) {
   ArgumentValue result;
   result.kind = ArgumentValue::Kind::kSampler;
@@ -200,6 +214,8 @@ Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t
       return image_value(kernel, argument, size, value);
     case ArgKind::kSampler:
       return sampler_value(kernel, size, value);
+    case ArgKind::kPipe:
+      return pipe_value(kernel, size, value);
     case ArgKind::kOther:
       return fail(CL_INVALID_ARG_VALUE,
                   "arguments of type " + argument.type_name + " are not supported by the device");

@@ -36,7 +36,8 @@ inline bool is_number(const device_virtual::Kernel& kernel, cl_uint index, size_
 struct ArgumentValue {
   enum class Kind : uint8_t { kLocal, kBuffer, kSampler };
   Kind kind = Kind::kLocal;
-  device_virtual::Buffer* buffer = nullptr;  // kBuffer, also images; null: the NULL pointer
+  device_virtual::Buffer* buffer = nullptr;  // kBuffer, also images and pipes; null: the
+                                             // NULL pointer
   backends::SamplerState sampler{};          // kSampler
 };
 Result<ArgumentValue> argument_value(const device_virtual::Kernel& kernel, cl_uint index,

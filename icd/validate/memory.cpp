@@ -112,6 +112,32 @@ Result<CreateSubBuffer> create_sub_buffer(cl_mem buffer_handle, cl_mem_flags fla
   return call;
 }
 
+Result<CreatePipe> create_pipe(cl_context context_handle, cl_mem_flags flags, cl_uint packet_size,
+                               cl_uint max_packets, const cl_pipe_properties* properties) {
+  CreatePipe call;
+  TUTTI_ASSIGN(call.context, context(context_handle));
+  // "CL_INVALID_OPERATION if no devices in context support pipes."
+  const cl_uint largest = call.context->capabilities().max_pipe_packet;
+  if (largest == 0) return fail(CL_INVALID_OPERATION, "the device has no pipes");
+  // "CL_INVALID_VALUE if values specified in flags are not as defined": "Only CL_MEM_READ_WRITE and
+  // CL_MEM_HOST_NO_ACCESS can be specified when creating a pipe object."
+  constexpr cl_mem_flags kAllowed = CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS;
+  if ((flags & ~kAllowed) != 0) return fail(CL_INVALID_VALUE, "flags that a pipe cannot have");
+  // "CL_INVALID_VALUE if properties is not NULL."
+  if (properties != nullptr) return fail(CL_INVALID_VALUE, "pipes have no properties");
+  // "CL_INVALID_PIPE_SIZE if pipe_packet_size is 0 or the pipe_packet_size exceeds
+  // CL_DEVICE_PIPE_MAX_PACKET_SIZE value for all devices in context or if pipe_max_packets is 0."
+  if (packet_size == 0 || packet_size > largest || max_packets == 0) {
+    return fail(CL_INVALID_PIPE_SIZE, "no packets, or larger ones than the device takes");
+  }
+  // "If the value specified for flags is 0, the default is used which is CL_MEM_READ_WRITE |
+  // CL_MEM_HOST_NO_ACCESS."
+  call.options.flags = flags == 0 ? kAllowed : flags;
+  call.options.pipe = {packet_size, max_packets};
+  call.options.size = call.options.pipe->span();
+  return call;
+}
+
 Result<device_virtual::Buffer*> set_memory_destructor(cl_mem memory, const void* notify) {
   // "CL_INVALID_MEM_OBJECT if memobj is not a valid memory object."
   TUTTI_ASSIGN(auto* const found, validate::memory(memory));

@@ -31,6 +31,14 @@ struct CreateSubBuffer {
 };
 Result<CreateSubBuffer> create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
                                           cl_buffer_create_type type, const void* info);
+
+struct CreatePipe {
+  device_virtual::Context* context = nullptr;
+  device_virtual::Buffer::Options options;
+};
+Result<CreatePipe> create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
+                               cl_uint max_packets, const cl_pipe_properties* properties);
+
 Result<device_virtual::Buffer*> set_memory_destructor(cl_mem memory, const void* notify);
 
 }  // namespace tutti::icd::validate

@@ -13,8 +13,7 @@ Status unsupported_in_context(const char* entry_point, cl_context context_handle
   // "CL_INVALID_CONTEXT if context is not a valid context."
   TUTTI_ASSIGN([[maybe_unused]] auto* const found, context(context_handle));
   say_once(entry_point);
-  // "CL_INVALID_OPERATION if there are no devices in context that support images" (samplers,
-  // pipes).
+  // "CL_INVALID_OPERATION if there are no devices in context that support images" (samplers).
   return fail(CL_INVALID_OPERATION, "the device does not support it");
 }
 

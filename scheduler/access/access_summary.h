@@ -106,7 +106,16 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-enum class ArgKind : uint8_t { kScalar, kGlobal, kConstant, kLocal, kImage, kSampler, kOther };
+enum class ArgKind : uint8_t {
+  kScalar,
+  kGlobal,
+  kConstant,
+  kLocal,
+  kImage,
+  kSampler,
+  kPipe,
+  kOther
+};
 
 /// One argument as declared; also what clGetKernelArgInfo reports.
 struct Argument {
@@ -117,7 +126,7 @@ struct Argument {
   bool is_const = false;
   bool is_restrict = false;
   bool is_volatile = false;
-  std::string access;  // images: "read_only", "write_only", "read_write"; else ""
+  std::string access;  // images and pipes: "read_only", "write_only", "read_write"; else ""
   bool operator==(const Argument&) const = default;
 };
 

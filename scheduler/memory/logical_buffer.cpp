@@ -53,7 +53,10 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       shared_(options.shared),
       home_(options.home),
       image_(options.image),
-      takers_(image_ ? backends.takers_of(*image_) : ~BackendMask{0}),
+      pipe_(options.pipe),
+      takers_(image_  ? backends.takers_of(*image_)
+              : pipe_ ? backend_bit(home_)
+                      : ~BackendMask{0}),
       map_(options.size),
       notes_use_(backends.real_count() > 1 && (options.image || backends.memory_apart())),
       use_(options.size),
@@ -111,6 +114,10 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
   auto buffer = Ref<LogicalBuffer>::adopt(new LogicalBuffer(backends, options));
   if (options.host_now) TUTTI_TRY(buffer->allocate_host(UINT64_MAX));
   if (options.user_memory) buffer->set_exclusive(kHostPlace, 0, options.size);
+  if (options.pipe) {
+    TUTTI_TRY(buffer->device_memory(options.home).map([](auto*) {}));
+    buffer->set_exclusive(buffer->place_on(options.home), 0, options.size);
+  }
   return buffer;
 }
 
@@ -173,11 +180,12 @@ Result<backends::Memory*> LogicalBuffer::allocate_on(uint32_t backend, void* hos
   if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
   backends::Backend& device = backends_.at(backend);
   DeviceMemory& pool = backends_.memory(backend);
-  // The home's memory is there already, and is no less for it.
-  TUTTI_ASSIGN(auto memory, backend == home_ ? device.memory_over(*shared_)
-                            : image_         ? pool.allocate_image(device, *image_, *this)
-                            : host           ? device.allocate(size(), host)
-                                             : pool.allocate(device, size(), *this));
+  // The home's memory is there already, and is no less for it. A pipe cannot make room for others.
+  TUTTI_ASSIGN(auto memory, pipe_              ? device.allocate_pipe(*pipe_)
+                            : backend == home_ ? device.memory_over(*shared_)
+                            : image_           ? pool.allocate_image(device, *image_, *this)
+                            : host             ? device.allocate(size(), host)
+                                               : pool.allocate(device, size(), *this));
   allocations_.push_back({backend, std::move(memory)});
   ready_[backend].store(allocations_.back().memory.get(), std::memory_order_release);
   return allocations_.back().memory.get();
@@ -221,12 +229,12 @@ void LogicalBuffer::release_memory(uint32_t backend) {
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {
-  return image_ ? backend + 1 : backends_.place(backend);
+  return image_ || pipe_ ? backend + 1 : backends_.place(backend);
 }
 
 bool LogicalBuffer::may_change_late() const {
   for (uint32_t i = 0; i < backends_.count(); ++i) {
-    if (!image_ && backends_.may_write_late(i)) return true;
+    if (!image_ && !pipe_ && backends_.may_write_late(i)) return true;
   }
   return false;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer or image as the scheduler sees it: the host's copy, one vendor allocation of full size
-// per device that uses it (made at first use), and the directory that says where each byte range is
-// valid. Sub-buffers are BufferViews on their parent. An image is addressed like a buffer, by the
-// bytes of its host's copy; ranges of pixels move as boxes (image_boxes.h). Reference counted;
-// thread-safe: its own lock guards the directory, and is never held while a vendor is called.
+// A buffer, image or pipe as the scheduler sees it: the host's copy, one vendor allocation of full
+// size per device that uses it (made at first use), and the directory that says where each byte
+// range is valid. Sub-buffers are BufferViews on their parent. An image is addressed like a buffer,
+// by the bytes of its host's copy; ranges of pixels move as boxes (image_boxes.h). A pipe is one
+// range of its home device's, which never moves. Reference counted; thread-safe: its own lock
+// guards the directory, and is never held while a vendor is called.
 #pragma once
 
 #include <atomic>
@@ -62,6 +63,8 @@ class LogicalBuffer : public MemoryOwner {
     std::optional<backends::ImageShape> image{};  // size is its span() then
     /// Shared virtual memory of this size: the copy of the device `home`, which gave it.
     std::shared_ptr<backends::SharedMemory> shared{};
+    /// A pipe of the device `home`, made at once; size is its span() then.
+    std::optional<backends::PipeShape> pipe{};
     uint32_t home = kNoBackend;
   };
   /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
@@ -69,16 +72,20 @@ class LogicalBuffer : public MemoryOwner {
   ~LogicalBuffer();
 
   uint64_t id() const { return id_; }  // unique in the process, never 0
-  /// Null for a buffer.
+  /// Null for all else.
   const backends::ImageShape* image() const { return image_ ? &*image_ : nullptr; }
-  /// Where kernels can use it, as far as formats and sizes of images decide that.
+  bool is_pipe() const { return pipe_.has_value(); }
+  /// "buffer", "image" or "pipe".
+  const char* kind_name() const { return image_ ? "image" : pipe_ ? "pipe" : "buffer"; }
+  /// Where kernels can use it, as far as formats and sizes of images decide that, and pipes' homes.
   BackendMask takers() const { return takers_; }
-  /// Where the copy of this device lies. Images have vendors' own layouts, also on devices that
-  /// share the host's memory.
+  /// Where the copy of this device lies. Images and pipes have vendors' own layouts, also on
+  /// devices that share the host's memory.
   Place place_on(uint32_t backend) const;
 
   /// Shared virtual memory: `shared()` is the memory on the device `home()`, and the host's copy
-  /// where that computes in the host's memory. Else null, and kNoBackend.
+  /// where that computes in the host's memory. Else null; a pipe has a home as well, all else
+  /// kNoBackend.
   bool is_shared() const { return shared_ != nullptr; }
   backends::SharedMemory* shared() const { return shared_.get(); }
   uint32_t home() const { return home_; }
@@ -252,6 +259,7 @@ class LogicalBuffer : public MemoryOwner {
   const std::shared_ptr<backends::SharedMemory> shared_;
   const uint32_t home_;
   const std::optional<backends::ImageShape> image_;
+  const std::optional<backends::PipeShape> pipe_;
   const BackendMask takers_;
   mutable Mutex mutex_;
   ConditionVariable transfer_ended_;

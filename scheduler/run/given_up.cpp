@@ -62,7 +62,7 @@ std::string overwritten(std::span<const PackageUse> uses) {
   for (const PackageUse& use : uses) {
     if (!reads_what_it_writes(use, uses)) continue;
     text += fmt::format("{} {} bytes of {} {} in {}", text.empty() ? ":" : ",", use.write.size(),
-                        use.buffer->image() ? "image" : "buffer", use.buffer->id(),
+                        use.buffer->kind_name(), use.buffer->id(),
                         use.place == kHostPlace ? "the host's memory" : "its own");
   }
   return text;
@@ -87,8 +87,7 @@ void lose_content(CommandLog& commands, BackendSet& backends, LogicalBuffer& buf
   const uint64_t bytes = commands.note_lost(buffer, buffer.lose(backend), error);
   if (bytes == 0) return;
   log(level_without_vendors(LogLevel::kInfo), "{} bytes of {} {} lay on {} alone, and are lost",
-      bytes, buffer.image() ? "image" : "buffer", buffer.id(),
-      backends.traits(backend).device_name);
+      bytes, buffer.kind_name(), buffer.id(), backends.traits(backend).device_name);
 }
 
 void lose_results(CommandLog& commands, BackendSet& backends, const KernelWork& work) {

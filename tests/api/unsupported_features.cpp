@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Tutti does not offer: foreign binaries,
+// What Tutti does not offer, or not on all devices: foreign binaries,
 // SVM, pipes. Calling it must give an error code or work, and must never crash: the dispatch table
 // has no null slots. Not run against vendors' drivers, where such calls may do anything.
 #include "fixtures.h"

@@ -46,6 +46,12 @@ TEST_F(StubBackendTest, DriversWithoutALinkerSaySo) {
   EXPECT_THAT(result.log, HasSubstr("clCompileProgram"));
 }
 
+TEST_F(StubBackendTest, DriversWithoutPipesSaySo) {
+  const auto made = backend()->allocate_pipe({4, 16});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, CL_INVALID_OPERATION);
+}
+
 TEST_F(StubBackendTest, QueuesAreToldTheHintsThatTheirVendorKnows) {
   const QueueOptions options{.profiling = false,
                              .hints = {CL_QUEUE_PRIORITY_LOW_KHR, CL_QUEUE_THROTTLE_HIGH_KHR}};

@@ -530,6 +530,11 @@ Result<std::unique_ptr<Memory>> FakeBackend::allocate_image(const ImageShape& sh
   return std::make_unique<FakeImage>(*this, shape);
 }
 
+Result<std::unique_ptr<Memory>> FakeBackend::allocate_pipe(const backends::PipeShape& shape) {
+  if (kind_ == kNarrowOffsets) return Backend::allocate_pipe(shape);
+  return allocate(shape.span(), nullptr);
+}
+
 namespace {
 class FakePinnedMemory : public PinnedMemory {
  public:

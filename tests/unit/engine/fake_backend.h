@@ -100,6 +100,9 @@ class FakeBackend : public backends::Backend {
   /// To kernels an image is its pixels, one after the other.
   Result<std::unique_ptr<backends::Memory>> allocate_image(
       const backends::ImageShape& shape) override;
+  /// Bytes as any; not on one with narrow offsets.
+  Result<std::unique_ptr<backends::Memory>> allocate_pipe(
+      const backends::PipeShape& shape) override;
   Result<std::unique_ptr<backends::PinnedMemory>> allocate_pinned(uint64_t size) override;
   /// What memory holds that was not written: not zero, so that unsent data show, and on each device
   /// something else.

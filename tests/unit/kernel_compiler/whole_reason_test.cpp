@@ -67,7 +67,7 @@ const Case kCases[] = {
      "  write_imagef(a, i, 1);\n  write_imagef(b, i, 1);\n  write_imagef(c, (int2)(0, i), 1);\n"
      "  write_imagef(d, (int4)(0, 0, i, 0), 1);\n}",
      "", 0},
-    {"Pipe", "kernel void k(read_only pipe int p) { }", "argument p", 1},
+    {"Pipe", "kernel void k(read_only pipe int p) { }", "argument p is a pipe", 1},
     {"SubGroup",
      "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
      "kernel void k(global int* o) {\n  o[get_global_id(0)] = get_sub_group_local_id();\n}",

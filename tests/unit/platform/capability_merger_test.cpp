@@ -354,12 +354,33 @@ TEST(CapabilityMerger, WorkGroupsMayDifferWhereThePrimarysMay) {
   EXPECT_FALSE(without.smaller_groups || shown(without));
 }
 
+TEST(CapabilityMerger, PipesAreThePrimarys) {
+  const auto shown = [](const Capabilities& caps) {
+    return std::pair(answer<cl_bool>(caps, CL_DEVICE_PIPE_SUPPORT),
+                     answer<cl_uint>(caps, CL_DEVICE_MAX_PIPE_ARGS));
+  };
+  const auto with_pipes = [](FakeDevice device) {
+    return device.extensions(kBaseExtensions + " __opencl_c_pipes")
+        .set<cl_uint>(CL_DEVICE_MAX_PIPE_ARGS, 16)
+        .set<cl_uint>(CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, 2)
+        .set<cl_uint>(CL_DEVICE_PIPE_MAX_PACKET_SIZE, 1024);
+  };
+  const Capabilities with = merge({cpu(), with_pipes(gpu())});
+  EXPECT_EQ(shown(with), std::pair(cl_bool{CL_TRUE}, 16u));
+  EXPECT_TRUE(with.has_language_feature("__opencl_c_pipes"));
+  EXPECT_EQ(with.max_pipe_packet, 1024u);
+  EXPECT_EQ(answer<cl_uint>(with, CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS), 2u);
+  const Capabilities without = merge({with_pipes(cpu()), gpu()});
+  EXPECT_EQ(shown(without), std::pair(cl_bool{CL_FALSE}, 0u));
+  EXPECT_FALSE(without.has_language_feature("__opencl_c_pipes"));
+  EXPECT_EQ(without.max_pipe_packet, 0u);
+}
+
 TEST(CapabilityMerger, LanguageIsThePrimarysWithAllItsOptionalParts) {
   const Capabilities caps = merge({cpu(), with_much()});
   EXPECT_TRUE(caps.has_language_feature("__opencl_c_subgroups"));
   EXPECT_TRUE(caps.has_language_feature("__opencl_c_generic_address_space"));
   // They need objects of the host.
-  EXPECT_FALSE(caps.has_language_feature("__opencl_c_pipes"));
   EXPECT_FALSE(caps.has_language_feature("__opencl_c_device_enqueue"));
   const std::string extensions = answer_text(caps, CL_DEVICE_EXTENSIONS);
   EXPECT_NE(extensions.find("cl_khr_subgroup_shuffle"), std::string::npos);
