@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "base/config.h"
 #include "base/keep_forever.h"
 #include "base/log.h"
 #include "device_virtual/on_each_backend.h"
+#include "kernel_compiler/build_options.h"
 #include "kernel_compiler/compile_cache.h"
 
 namespace tutti::device_virtual {
@@ -164,16 +166,13 @@ BuildOutcome make_executable(scheduler::BackendSet& backends, const BackendGroup
   return outcome;
 }
 
-/// A vendor's object is made at once, so that what a vendor has to say is said where the
-/// application listens.
+/// A vendor's object of `text` is made at once, so that what a vendor has to say is said where the
+/// application listens. `log` as above.
 BuildOutcome make_unit(scheduler::BackendSet& backends, const BackendGroups& wanted,
-                       kernel_compiler::CompileOutput compiled) {
+                       const std::shared_ptr<CompiledUnit>& unit, const std::string& text,
+                       std::string log) {
   BuildOutcome outcome;
-  outcome.log = std::move(compiled.log);
-  std::string& source = compiled.original.empty() ? compiled.preprocessed : compiled.original;
-  const std::string text = compiled.preprocessed;
-  const auto unit =
-      std::make_shared<CompiledUnit>(std::move(source), std::move(compiled.vendor_options));
+  outcome.log = std::move(log);
   const auto make = [&](uint32_t i) -> std::optional<Error> {
     auto object = unit->object(backends, i, text);
     return object ? std::nullopt : std::optional(std::move(object).error());
@@ -185,6 +184,22 @@ BuildOutcome make_unit(scheduler::BackendSet& backends, const BackendGroups& wan
     outcome.units.push_back(unit);
   }
   return outcome;
+}
+
+/// Those of each group that have the feature; all where none has it, whose vendors say why not.
+BackendGroups only_with(const scheduler::BackendSet& backends, BackendGroups groups,
+                        std::string_view feature) {
+  BackendGroups able = groups;
+  bool any = false;
+  for (scheduler::BackendMask& group : able) {
+    for (scheduler::BackendMask rest = group; rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+      const bool has = has_feature(backends.traits(i), feature);
+      any |= has;
+      if (!has) group &= ~scheduler::backend_bit(i);
+    }
+  }
+  return any ? able : groups;
 }
 
 /// What the front end says, or has said before.
@@ -246,37 +261,98 @@ BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups&
   if (!compiled) return failed(compiled.error().code, compiled.error().message);
   if (compiled->invalid_options) return failed(codes.options, std::move(compiled->log));
   if (!compiled->ok) return failed(codes.failure, std::move(compiled->log));
-  if (request.unit) return make_unit(backends, wanted, std::move(*compiled));
+  if (request.unit) {
+    std::string& source = compiled->original.empty() ? compiled->preprocessed : compiled->original;
+    const std::string text = compiled->preprocessed;
+    return make_unit(backends, wanted,
+                     std::make_shared<CompiledUnit>(std::move(source), compiled->vendor_options),
+                     text, std::move(compiled->log));
+  }
   std::string log = std::move(compiled->log);
   return make_executable(backends, wanted, texts_of(std::move(*compiled)), std::move(log), codes);
+}
+
+BuildOutcome build_il_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
+                              const kernel_compiler::SpirvModule& module,
+                              const std::string& options, bool unit) {
+  BuildOutcome valid = check_il_options(options, unit);
+  if (valid.code != CL_SUCCESS) return valid;
+  std::string text = module.text();
+  std::string vendor_options = kernel_compiler::parse_build_options(options).vendor_options;
+  if (unit) {
+    return make_unit(backends, only_with(backends, wanted, backends::kIlPrograms),
+                     std::make_shared<CompiledUnit>(text, std::move(vendor_options), true), text,
+                     {});
+  }
+  ProgramTexts texts;
+  texts.units.push_back({text, text, {}, std::move(vendor_options), true});
+  texts.summary = module.summary(options);
+  return make_executable(backends, wanted, std::move(texts), {}, kBuildCodes);
 }
 
 BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
                           kernel_compiler::CompileRequest request, const CompiledUnits& units,
                           const std::string& link_options, bool in_one_go) {
   const FailureCodes& codes = in_one_go ? kBuildCodes : kLinkCodes;
-  for (const auto& unit : units) request.units.push_back({unit->source(), unit->options()});
-  auto compiled = front_end(request);
-  if (!compiled) return failed(compiled.error().code, compiled.error().message);
-  if (!compiled->ok || (!request.library && compiled->units.size() != units.size())) {
-    return failed(codes.failure, std::move(compiled->log));
+  scheduler::ProgramSummary in_il;  // the kernels of units in SPIR-V
+  for (const auto& unit : units) {
+    if (!unit->il()) {
+      request.units.push_back({unit->source(), unit->options()});
+      continue;
+    }
+    const auto module =
+        kernel_compiler::SpirvModule::read(std::as_bytes(std::span<const char>(unit->source())));
+    if (!module) return failed(CL_INVALID_BINARY, module.error().message);
+    auto summary = module->summary(unit->options());
+    std::move(summary.kernels.begin(), summary.kernels.end(), std::back_inserter(in_il.kernels));
+  }
+  const bool all_in_il = request.units.empty();
+  if (request.units.size() < units.size()) {
+    request.not_analysed = "a unit of its program is in SPIR-V, which is not analysed";
+    request.foreign_units = true;
+  }
+  kernel_compiler::CompileOutput compiled;
+  if (all_in_il) {
+    compiled.ok = true;
+  } else {
+    auto answer = front_end(request);
+    if (!answer) return failed(answer.error().code, answer.error().message);
+    compiled = std::move(*answer);
+  }
+  if (!compiled.ok || (!request.library && compiled.units.size() != request.units.size())) {
+    return failed(codes.failure, std::move(compiled.log));
   }
   if (request.library) {
     BuildOutcome outcome;
-    outcome.log = std::move(compiled->log);
+    outcome.log = std::move(compiled.log);
     outcome.units = units;
     return outcome;
   }
   ProgramTexts texts;
-  for (size_t i = 0; i < units.size(); ++i) {
-    kernel_compiler::UnitOutput& made = compiled->units[i];
-    texts.units.push_back({units[i]->source(), std::move(made.preprocessed),
-                           std::move(made.rewritten), units[i]->options()});
+  auto made = compiled.units.begin();
+  for (const auto& unit : units) {
+    if (unit->il()) {
+      texts.units.push_back({unit->source(), unit->source(), {}, unit->options(), true});
+    } else {
+      texts.units.push_back({unit->source(), std::move(made->preprocessed),
+                             std::move(made->rewritten), unit->options()});
+      ++made;
+    }
   }
   if (!in_one_go) texts.objects = units;
   texts.link_options = link_options;
-  texts.summary = std::move(compiled->summary);
-  return make_executable(backends, wanted, std::move(texts), std::move(compiled->log), codes);
+  texts.summary = std::move(compiled.summary);
+  for (auto& kernel : texts.summary.kernels) {
+    if (request.foreign_units) kernel.features.emplace_back(backends::kIlPrograms);
+  }
+  std::move(in_il.kernels.begin(), in_il.kernels.end(), std::back_inserter(texts.summary.kernels));
+  return make_executable(backends, wanted, std::move(texts), std::move(compiled.log), codes);
+}
+
+BuildOutcome check_il_options(const std::string& options, bool unit) {
+  const auto parsed = kernel_compiler::parse_build_options(options);
+  if (parsed.errors.empty()) return {};
+  return failed((unit ? kCompileCodes : kBuildCodes).options, parsed.errors.front() + "\n");
 }
 
 BuildOutcome check_options(kernel_compiler::CompileRequest request) {

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "device_virtual/program_modules.h"
 #include "kernel_compiler/compiler_client.h"
+#include "kernel_compiler/spirv_module.h"
 #include "scheduler/command/work.h"
 #include "scheduler/devices/backend_set.h"
 
@@ -78,6 +79,12 @@ struct BuildOutcome {
 BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
                            const kernel_compiler::CompileRequest& request);
 
+/// The same of a program in SPIR-V, of which no front end knows more than its kernels' arguments;
+/// `unit` as in a request.
+BuildOutcome build_il_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
+                              const kernel_compiler::SpirvModule& module,
+                              const std::string& options, bool unit);
+
 /// Links `units` in the same way; `request` says all but the units. `request.library`: the outcome
 /// is the same units, found to fit together. `in_one_go`: one unit, which vendors build as a
 /// program.
@@ -88,5 +95,6 @@ BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& 
 /// The options alone, as far as the front end can judge them: CL_SUCCESS, CL_INVALID_BUILD_OPTIONS
 /// (or, with request.unit, CL_INVALID_COMPILER_OPTIONS) with its log, or CL_COMPILER_NOT_AVAILABLE.
 BuildOutcome check_options(kernel_compiler::CompileRequest request);
+BuildOutcome check_il_options(const std::string& options, bool unit);
 
 }  // namespace tutti::device_virtual

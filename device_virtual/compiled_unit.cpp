@@ -36,9 +36,12 @@ std::optional<bool> vendor_build_is_kept(const backends::Backend& backend,
 }
 
 backends::BuildResult vendor_build(backends::Backend& backend, const std::string& source,
-                                   const std::string& options) noexcept {
-  return guarded([&] { return backend.build(source, options + kQuiet); }, kModule,
-                 CL_BUILD_PROGRAM_FAILURE);
+                                   const std::string& options, bool il) noexcept {
+  return guarded(
+      [&] {
+        return il ? backend.build_il(source, options) : backend.build(source, options + kQuiet);
+      },
+      kModule, CL_BUILD_PROGRAM_FAILURE);
 }
 
 backends::BuildResult vendor_load(backends::Backend& backend,
@@ -47,9 +50,12 @@ backends::BuildResult vendor_load(backends::Backend& backend,
 }
 
 backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,
-                                      const std::string& options) noexcept {
-  return guarded([&] { return backend.compile(source, options + kQuiet); }, kObject,
-                 CL_COMPILE_PROGRAM_FAILURE);
+                                      const std::string& options, bool il) noexcept {
+  return guarded(
+      [&] {
+        return il ? backend.compile_il(source, options) : backend.compile(source, options + kQuiet);
+      },
+      kObject, CL_COMPILE_PROGRAM_FAILURE);
 }
 
 backends::BuildResult vendor_link(backends::Backend& backend,
@@ -61,7 +67,7 @@ backends::BuildResult vendor_link(backends::Backend& backend,
 Result<backends::Object*> CompiledUnit::object(scheduler::BackendSet& backends, uint32_t index,
                                                const std::string& text) {
   return objects_.get(index, [&] {
-    backends::ObjectResult result = vendor_compile(backends.at(index), text, options_);
+    backends::ObjectResult result = vendor_compile(backends.at(index), text, options_, il_);
     return std::pair(std::move(result.object), Error{result.code, std::move(result.log)});
   });
 }

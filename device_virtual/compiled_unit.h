@@ -76,15 +76,18 @@ class MadeOnce {
 
 class CompiledUnit {
  public:
-  CompiledUnit(std::string source, std::string options)
+  /// `il`: the source is SPIR-V.
+  CompiledUnit(std::string source, std::string options, bool il = false)
       : source_(std::move(source)),
         options_(std::move(options)),
+        il_(il),
         objects_(scheduler::kMostBackends) {}
 
   /// Preprocessed, as a binary keeps it and as the front end reads it when the unit is linked.
   const std::string& source() const { return source_; }
   /// For vendors' compilers.
   const std::string& options() const { return options_; }
+  bool il() const { return il_; }
 
   /// The vendor's object. `text` is what vendors compile of source(): the front end says it, always
   /// the same.
@@ -94,6 +97,7 @@ class CompiledUnit {
  private:
   const std::string source_;
   const std::string options_;
+  const bool il_;
   MadeOnce<backends::Object> objects_;
 };
 
@@ -104,9 +108,9 @@ class CompiledUnit {
 std::optional<bool> vendor_build_is_kept(const backends::Backend& backend,
                                          const std::string& source, const std::string& options);
 backends::BuildResult vendor_build(backends::Backend& backend, const std::string& source,
-                                   const std::string& options) noexcept;
+                                   const std::string& options, bool il = false) noexcept;
 backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,
-                                      const std::string& options) noexcept;
+                                      const std::string& options, bool il = false) noexcept;
 backends::BuildResult vendor_load(backends::Backend& backend,
                                   std::span<const std::byte> binary) noexcept;
 backends::BuildResult vendor_link(backends::Backend& backend,

@@ -17,7 +17,7 @@ namespace {
 CompiledUnits units_of(const ProgramBinary& binary) {
   CompiledUnits units;
   for (const ProgramBinary::Unit& unit : binary.units) {
-    units.push_back(std::make_shared<CompiledUnit>(unit.source, unit.options));
+    units.push_back(std::make_shared<CompiledUnit>(unit.source, unit.options, unit.il));
   }
   return units;
 }
@@ -39,6 +39,13 @@ Program::Program(Context& context, std::string source)
     : context_(&context),
       devices_(context.devices().begin(), context.devices().end()),
       source_(std::move(source)) {}
+
+Program::Program(Context& context, kernel_compiler::SpirvModule module, std::string il)
+    : context_(&context),
+      devices_(context.devices().begin(), context.devices().end()),
+      origin_(Origin::kIl),
+      il_(std::move(il)),
+      module_(std::move(module)) {}
 
 Program::Program(Context& context, Devices devices, ProgramBinary binary)
     : context_(&context),
@@ -119,6 +126,9 @@ Status Program::build(Devices devices, const char* given_options, Notify notify,
     return fail(CL_INVALID_BINARY, "the program binary is a compiled object or a library");
   }
   const std::string options = given_options != nullptr ? given_options : "";
+  if (origin_ == Origin::kIl) {
+    return run_il(std::move(devices), options, false, notify, user_data);
+  }
   TUTTI_TRY(begin_build(std::move(devices), options));
   // "If the program was created using clCreateProgramWithBinary and [options are other than] when
   // the program binary was originally built, then the behavior is implementation-defined": not
@@ -136,6 +146,10 @@ Status Program::compile(Devices devices, const char* given_options,
                         void* user_data) {
   // "CL_INVALID_OPERATION if program has no source or IL available, i.e. it has not been created
   // with clCreateProgramWithSource or clCreateProgramWithIL."
+  if (origin_ == Origin::kIl) {
+    return run_il(std::move(devices), given_options != nullptr ? given_options : "", true, notify,
+                  user_data);
+  }
   if (origin_ != Origin::kSource) return fail(CL_INVALID_OPERATION, "the program has no source");
   kernel_compiler::CompileRequest unit = request(given_options != nullptr ? given_options : "");
   unit.unit = true;
@@ -147,6 +161,39 @@ Status Program::compile(Devices devices, const char* given_options,
         return build_program(context_->backends(), backends_to_build_on(), *shared);
       },
       [shared] { return check_options(*shared); }, notify, user_data);
+}
+
+Status Program::run_il(Devices devices, const std::string& options, bool unit, Notify notify,
+                       void* user_data) {
+  TUTTI_TRY(begin_build(std::move(devices), options));
+  // "The specialization value will be used by subsequent calls to clBuildProgram": not by this one.
+  const auto module = [this] {
+    const MutexLock lock(mutex_);
+    return std::make_shared<const kernel_compiler::SpirvModule>(*module_);
+  }();
+  return run(
+      [this, module, options, unit] {
+        return build_il_program(context_->backends(), backends_to_build_on(), *module, options,
+                                unit);
+      },
+      [options, unit] { return check_il_options(options, unit); }, notify, user_data);
+}
+
+Status Program::specialize(cl_uint id, std::span<const std::byte> value) {
+  const MutexLock lock(mutex_);
+  // "CL_INVALID_PROGRAM if program is not a valid program object created from an intermediate
+  // language".
+  if (!module_) return fail(CL_INVALID_PROGRAM, "the program is in no intermediate language");
+  // "CL_INVALID_SPEC_ID if spec_id is not a valid specialization constant identifier."
+  const auto size = module_->constant_size(id);
+  if (!size) return fail(CL_INVALID_SPEC_ID, "there is no such constant");
+  // "CL_INVALID_VALUE if spec_size does not match the size of the specialization constant in the
+  // module, or if spec_value is NULL."
+  if (value.data() == nullptr || value.size() != *size) {
+    return fail(CL_INVALID_VALUE, "no value of the constant's size");
+  }
+  module_->specialize(id, value);
+  return {};
 }
 
 Result<Program::Linked> Program::link(Context& context, Devices devices, const char* given_options,
@@ -358,14 +405,16 @@ std::vector<std::byte> Program::binary(const Device& device) {
     binary.linked = texts.linked();
     binary.link_options = texts.link_options;
     for (const ProgramTexts::Unit& unit : texts.units) {
-      binary.units.push_back({unit.source, unit.options});
+      binary.units.push_back({unit.source, unit.options, unit.il});
     }
     return pack(binary);
   }
   if (!units_.empty() && (meant || loaded_)) {
     binary.type = kind_of_units_;
     binary.takes_link_options = takes_link_options_;
-    for (const auto& unit : units_) binary.units.push_back({unit->source(), unit->options()});
+    for (const auto& unit : units_) {
+      binary.units.push_back({unit->source(), unit->options(), unit->il()});
+    }
     return pack(binary);
   }
   if (loaded_) return pack(*loaded_);
@@ -388,7 +437,8 @@ Status Program::info(cl_program_info what, const InfoAnswer& answer) {
     case CL_PROGRAM_SOURCE:
       return answer.string(source_);
     case CL_PROGRAM_IL:
-      return answer.bytes(nullptr, 0);  // "will be set to 0"
+      // Of others "param_value_size_ret will be set to 0".
+      return answer.bytes(il_.empty() ? nullptr : il_.data(), il_.size());
     case CL_PROGRAM_BINARY_SIZES: {
       std::vector<size_t> sizes;
       for (const Ref<Device>& device : devices_) sizes.push_back(binary(*device).size());

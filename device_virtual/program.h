@@ -33,6 +33,8 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   using Notify = void(CL_CALLBACK*)(cl_program, void*);
 
   Program(Context& context, std::string source);
+  /// In SPIR-V; `il` is what the application gave.
+  Program(Context& context, kernel_compiler::SpirvModule module, std::string il);
   /// From binaries that Tutti made, one per entry of the device list (which names the one device,
   /// perhaps again); CL_INVALID_BINARY, and `status` (unless null) tells which.
   static Result<Program*> create_from_binaries(Context& context, Devices devices, cl_uint count,
@@ -66,6 +68,8 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
 
   /// What clCreateProgramWithSource was given.
   const std::string& source() const { return source_; }
+  /// clSetProgramSpecializationConstant, for builds that begin from then on.
+  Status specialize(cl_uint id, std::span<const std::byte> value);
 
   /// CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME.
   Result<Kernel*> create_kernel(const char* name);
@@ -81,7 +85,7 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   void detach_kernel();
 
  private:
-  enum class Origin : uint8_t { kSource, kBinary, kLinked };
+  enum class Origin : uint8_t { kSource, kIl, kBinary, kLinked };
   Program(Context& context, Devices devices, Origin origin)
       : context_(&context), devices_(std::move(devices)), origin_(origin) {}
   Program(Context& context, Devices devices, ProgramBinary binary);
@@ -96,6 +100,9 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   /// What CL_PROGRAM_BINARIES answers; empty when there is none.
   std::vector<std::byte> binary(const Device& device);
   Status begin_build(Devices devices, const std::string& options);
+  /// Of a program in SPIR-V: builds or compiles it.
+  Status run_il(Devices devices, const std::string& options, bool unit, Notify notify,
+                void* user_data);
   BackendGroups backends_to_build_on();
   bool built_for(const Device& device) const TUTTI_REQUIRES(mutex_);
   size_t variable_bytes(const Device& device);
@@ -111,6 +118,7 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   const Devices devices_;
   const Origin origin_ = Origin::kSource;
   const std::string source_;
+  const std::string il_;
   const std::optional<ProgramBinary> loaded_;  // made from a binary: that
   // What a success gives that is no executable: an object, or a library.
   cl_program_binary_type kind_of_units_ = CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT;
@@ -125,6 +133,8 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   std::string log_ TUTTI_GUARDED_BY(mutex_);
   std::shared_ptr<BuiltProgram> built_ TUTTI_GUARDED_BY(mutex_);  // the executable, or null
   CompiledUnits units_ TUTTI_GUARDED_BY(mutex_);                  // of an object or a library
+  // Of a program in SPIR-V, with the constants that were given.
+  std::optional<kernel_compiler::SpirvModule> module_ TUTTI_GUARDED_BY(mutex_);
   uint32_t attached_kernels_ TUTTI_GUARDED_BY(mutex_) = 0;
 };
 

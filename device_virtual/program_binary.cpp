@@ -17,10 +17,10 @@ struct Header {
   uint64_t checksum;  // of that
 };
 constexpr char kMagic[8] = "TuttiPB";
-constexpr uint64_t kVersion = 2;
+constexpr uint64_t kVersion = 3;
 
-// The content: type, flags, link options, number of units, then source and options of each. Numbers
-// have eight bytes, strings begin with their length.
+// The content: type, flags, link options, number of units, then source, options and language of
+// each. Numbers have eight bytes, strings begin with their length.
 constexpr uint64_t kLinked = 1;
 constexpr uint64_t kTakesLinkOptions = 2;
 
@@ -87,6 +87,7 @@ std::vector<std::byte> pack(const ProgramBinary& program) {
   for (const ProgramBinary::Unit& unit : program.units) {
     writer.string(unit.source);
     writer.string(unit.options);
+    writer.number(unit.il ? 1 : 0);
   }
   const std::string& content = writer.content;
   Header header{};
@@ -120,7 +121,8 @@ std::optional<ProgramBinary> unpack(std::span<const std::byte> binary) {
   const uint64_t count = reader.number();
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     std::string source = reader.string();
-    program.units.push_back({std::move(source), reader.string()});
+    std::string options = reader.string();
+    program.units.push_back({std::move(source), std::move(options), reader.number() != 0});
   }
   if (!reader.ok() || !reader.at_end() || program.units.empty() || !known_type(program.type)) {
     return std::nullopt;

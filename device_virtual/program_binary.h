@@ -18,6 +18,7 @@ struct ProgramBinary {
   struct Unit {
     std::string source;
     std::string options;  // for vendors' compilers
+    bool il = false;      // the source is SPIR-V
     bool operator==(const Unit&) const = default;
   };
   cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;

@@ -38,6 +38,9 @@ struct CompileRequest {
   // Not empty: the kernels are not analysed and stay whole, for this reason. (The analysis has
   // failed in an earlier compilation of the same.)
   std::string not_analysed;
+  // Of `units`: vendors link them with others that are not in OpenCL C, so that names may stay
+  // unresolved. With not_analysed.
+  bool foreign_units = false;
   bool library = false;  // of `units`: names may stay unresolved, nothing is summarised
   std::vector<EmbeddedHeader> headers;
   std::vector<std::string> extensions;               // of the virtual device

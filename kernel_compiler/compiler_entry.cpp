@@ -240,7 +240,8 @@ void link(const CompileRequest& request, CompileOutput& output) {
   for (const auto& names : foreign) {
     declared.insert(names.begin(), names.end());
   }
-  const auto unresolved = unresolved_names(*module, declared);
+  const auto unresolved =
+      request.foreign_units ? std::vector<std::string>() : unresolved_names(*module, declared);
   for (const std::string& name : unresolved) {
     output.log += "error: undefined reference to '" + name + "'\n";
   }

@@ -450,6 +450,7 @@ std::string encode_request(const CompileRequest& request) {
                {"units", std::move(units)},
                {"library", request.library},
                {"not_analysed", request.not_analysed},
+               {"foreign_units", request.foreign_units},
                {"headers", std::move(headers)},
                {"extensions", request.extensions},
                {"opencl_c", request.opencl_c},
@@ -476,6 +477,8 @@ Result<CompileRequest> decode_request(std::string_view text) {
     }
     request.unit = value.contains("unit") && reader.boolean(value, "unit");
     request.library = value.contains("library") && reader.boolean(value, "library");
+    request.foreign_units =
+        value.contains("foreign_units") && reader.boolean(value, "foreign_units");
     if (value.contains("not_analysed")) {
       request.not_analysed = reader.string(value, "not_analysed");
     }

@@ -230,8 +230,6 @@ void put_absent(Answers& answers) {
   }
   answers.put<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, 0);
   answers.put<cl_device_device_enqueue_capabilities>(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, 0);
-  answers.string(CL_DEVICE_IL_VERSION, "");
-  answers.list<cl_name_version>(CL_DEVICE_ILS_WITH_VERSION, {});
   answers.put<cl_device_affinity_domain>(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 0);
 }
 
@@ -307,6 +305,7 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
   caps.throttle_hints = has_feature(primary.traits, backends::kThrottleHints);
   if (caps.priority_hints) host_extensions.emplace_back(backends::kPriorityHints);
   if (caps.throttle_hints) host_extensions.emplace_back(backends::kThrottleHints);
+  put_intermediate_languages(answers, caps, primary, host_extensions);
   put_extensions(answers, caps, host_extensions);
   put_language(answers, caps, primary, shown.driver_version);
   put_execution(answers, devices, primary, caps);

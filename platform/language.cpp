@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 #include <string_view>
 
 #include "platform/platform_object.h"
@@ -194,6 +195,34 @@ void put_language(Answers& answers, Capabilities& caps, const DeviceFacts& prima
     if (!contains(caps.language_extensions, questions.extension)) continue;
     caps.primary_queries.emplace_back(questions.first, questions.last);
   }
+}
+
+void put_intermediate_languages(Answers& answers, Capabilities& caps, const DeviceFacts& primary,
+                                std::vector<std::string>& extensions) {
+  caps.il_programs = has_feature(primary.traits, backends::kIlPrograms);
+  const std::string text =
+      caps.il_programs ? ask_string(primary, CL_DEVICE_IL_VERSION) : std::string();
+  // "A space-separated list of IL version strings of the form: <IL_Prefix>_<Major>.<Minor>".
+  std::string kept;
+  std::vector<cl_name_version> with_version;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    uint32_t major = 0, minor = 0;
+    if (std::sscanf(word.c_str(), "SPIR-V_%u.%u", &major, &minor) != 2) continue;
+    kept += (kept.empty() ? "" : " ") + word;
+    with_version.push_back(name_version("SPIR-V", CL_MAKE_VERSION(major, minor, 0)));
+  }
+  answers.string(CL_DEVICE_IL_VERSION, kept);
+  answers.list(CL_DEVICE_ILS_WITH_VERSION, with_version);
+  if (!caps.il_programs) return;
+  extensions.emplace_back(backends::kIlPrograms);
+  for (const std::string& name : primary.traits.features) {
+    // What modules may say is between them and their vendor.
+    if (name.find("_spirv_") != std::string::npos) extensions.push_back(name);
+  }
+  // CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR and the next two.
+  if (contains(extensions, "cl_khr_spirv_queries"))
+    caps.primary_queries.emplace_back(0x12B9, 0x12BB);
 }
 
 }  // namespace tutti::platform

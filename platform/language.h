@@ -18,4 +18,8 @@ void take_language(Capabilities& caps, const DeviceFacts& primary);
 void put_language(Answers& answers, Capabilities& caps, const DeviceFacts& primary,
                   const std::string& driver_version);
 
+/// Programs in SPIR-V, and the extensions that are about them; `extensions` are the device's.
+void put_intermediate_languages(Answers& answers, device_virtual::Capabilities& caps,
+                                const DeviceFacts& primary, std::vector<std::string>& extensions);
+
 }  // namespace tutti::platform

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device without images, pipes, markers or shared memory answers, and rows for one that only
-// knows ranges.
+// What a device without images, pipes, markers, shared memory or SPIR-V answers, and rows for one
+// that only knows ranges.
 #include "backends/api/backend.h"
 
 namespace tutti::backends {
@@ -61,6 +61,12 @@ Result<CompletionPtr> Queue::copy_image(Memory&, const ImageBox&, Memory&,
 Result<CompletionPtr> Queue::fill_image(Memory&, const ImageBox&, std::span<const std::byte, 16>,
                                         WaitList) {
   return no_images();
+}
+BuildResult Backend::build_il(const std::string&, const std::string&) {
+  return {nullptr, CL_INVALID_OPERATION, "a device that takes no SPIR-V"};
+}
+ObjectResult Backend::compile_il(const std::string&, const std::string&) {
+  return {nullptr, CL_INVALID_OPERATION, "a device that takes no SPIR-V"};
 }
 Result<std::unique_ptr<Memory>> Backend::allocate_pipe(const PipeShape&) {
   return fail(CL_INVALID_OPERATION, "a device without pipes");

@@ -324,6 +324,9 @@ struct ObjectResult {
   std::string log;
 };
 
+/// What a device has that takes programs in SPIR-V (DeviceTraits::features).
+inline constexpr std::string_view kIlPrograms = "cl_khr_il_program";
+
 /// How the application would have a queue's commands treated, in the words of
 /// cl_khr_priority_hints and cl_khr_throttle_hints; 0: it does not say. Devices without the
 /// extension are not told.
@@ -386,6 +389,8 @@ class Backend {
                                                              cl_mem_object_type type);
   /// Builds OpenCL C source; adds what this vendor needs to its options (quirks.cpp).
   virtual BuildResult build(const std::string& source, const std::string& options) = 0;
+  /// The same of a program in SPIR-V, in the host's byte order. (Devices that take none refuse.)
+  virtual BuildResult build_il(const std::string& il, const std::string& options);
   /// Whether build() finds what an earlier process has built, and so takes next to nothing; absent:
   /// it is not known.
   virtual std::optional<bool> build_is_kept(const std::string& /*source*/,
@@ -407,6 +412,7 @@ class Backend {
   virtual ObjectResult compile(const std::string& /*source*/, const std::string& /*options*/) {
     return {nullptr, CL_COMPILER_NOT_AVAILABLE, "this device's driver cannot compile and link"};
   }
+  virtual ObjectResult compile_il(const std::string& il, const std::string& options);
   /// Links objects of this backend to an executable; `options` are a linker's.
   virtual BuildResult link(std::span<Object* const> /*objects*/, const std::string& /*options*/) {
     return {nullptr, CL_LINKER_NOT_AVAILABLE, "this device's driver cannot compile and link"};

@@ -74,6 +74,10 @@ class BoundedBackend final : public Backend {
     return built(in_time<BuildResult>(
         [device = device_, source, options] { return device->build(source, options); }));
   }
+  BuildResult build_il(const std::string& il, const std::string& options) override {
+    return built(in_time<BuildResult>(
+        [device = device_, il, options] { return device->build_il(il, options); }));
+  }
   std::optional<bool> build_is_kept(const std::string& source,
                                     const std::string& options) const override {
     return device_->build_is_kept(source, options);
@@ -97,6 +101,10 @@ class BoundedBackend final : public Backend {
   ObjectResult compile(const std::string& source, const std::string& options) override {
     return in_time<ObjectResult>(
         [device = device_, source, options] { return device->compile(source, options); });
+  }
+  ObjectResult compile_il(const std::string& il, const std::string& options) override {
+    return in_time<ObjectResult>(
+        [device = device_, il, options] { return device->compile_il(il, options); });
   }
   BuildResult link(std::span<Object* const> objects, const std::string& options) override {
     return built(device_->link(objects, options));

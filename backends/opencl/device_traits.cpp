@@ -139,6 +139,7 @@ std::vector<std::string> features(OptionalQuery& query) {
           CL_DEVICE_DOUBLE_FP_CONFIG, "CL_DEVICE_DOUBLE_FP_CONFIG", kUnknownQuestion);
       if ((config.value_or(0) & kLeastDouble) != kLeastDouble) continue;
     }
+    if (word == kIlPrograms) continue;  // it may be a function that we do not know
     if (word == "cl_khr_subgroups" || word == "cl_intel_subgroups") add("__opencl_c_subgroups");
     add(std::move(word));
   }
@@ -260,6 +261,10 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   TUTTI_TRY(query.status());
   OptionalQuery optional(cl, device, traits.device_name);
   traits.features = features(optional);
+  if (cl.clCreateProgramWithIL &&
+      !optional.text(CL_DEVICE_IL_VERSION, "CL_DEVICE_IL_VERSION").empty()) {
+    traits.features.emplace_back(kIlPrograms);
+  }
   read_launch_limits(optional, traits);
   traits.svm = shared_memory(cl, optional);
   traits.pci_address = pci_address(optional);

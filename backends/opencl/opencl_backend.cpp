@@ -324,6 +324,17 @@ Result<OpenClProgram::Made> OpenClBackend::create_program(std::span<const std::b
   return Program{std::move(program), made->generation};
 }
 
+Result<OpenClProgram::Made> OpenClBackend::create_il_program(const std::string& il) {
+  TUTTI_ASSIGN(const ContextPtr made, context());
+  cl_int code = CL_SUCCESS;
+  OwnedProgram program(device_.cl->clCreateProgramWithIL(made->get(), il.data(), il.size(), &code),
+                       device_.cl->clReleaseProgram);
+  if (code != CL_SUCCESS || !program.get()) {
+    return device_.failure("clCreateProgramWithIL", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  return Program{std::move(program), made->generation};
+}
+
 std::string OpenClBackend::build_log(cl_program program) {
   auto log = query_bytes("clGetProgramBuildInfo", [&](size_t size, void* value, size_t* size_ret) {
     return device_.cl->clGetProgramBuildInfo(program, device_.device, CL_PROGRAM_BUILD_LOG, size,
@@ -381,6 +392,12 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
       builder_.in_helpers() ? first_launches(builder_, {source, all_options}) : MakeAhead());
 }
 
+BuildResult OpenClBackend::build_il(const std::string& il, const std::string& options) {
+  if (!device_.cl->clCreateProgramWithIL) return Backend::build_il(il, options);
+  return build_with([this, il] { return create_il_program(il); },
+                    vendor_build_options(device_.quirks, options, number_));
+}
+
 std::optional<bool> OpenClBackend::build_is_kept(const std::string& source,
                                                  const std::string& options) const {
   return builder_.is_kept(source, vendor_build_options(device_.quirks, options, number_));
@@ -405,12 +422,23 @@ cl_int OpenClBackend::compile_program(const Program& program, const std::string&
 }
 
 ObjectResult OpenClBackend::compile(const std::string& source, const std::string& options) {
+  static std::atomic<uint64_t> units{0};
+  return compile_with(
+      [this, unit = vendor_unit(device_.quirks, source, ++units)] { return create_program(unit); },
+      options);
+}
+
+ObjectResult OpenClBackend::compile_il(const std::string& il, const std::string& options) {
+  if (!device_.cl->clCreateProgramWithIL) return Backend::compile_il(il, options);
+  return compile_with([this, il] { return create_il_program(il); }, options);
+}
+
+ObjectResult OpenClBackend::compile_with(std::function<Result<Program>()> create,
+                                         const std::string& options) {
   if (!device_.cl->clCompileProgram || !device_.cl->clLinkProgram) {
     return {nullptr, CL_COMPILER_NOT_AVAILABLE, device_.name + ": has no clCompileProgram"};
   }
-  static std::atomic<uint64_t> units{0};
-  const std::string unit = vendor_unit(device_.quirks, source, ++units);
-  auto program = create_program(unit);
+  auto program = create();
   if (!program) return {nullptr, program.error().code, program.error().message};
   const std::string all_options = vendor_build_options(device_.quirks, options, number_);
   const cl_int code = compile_program(*program, all_options);
@@ -418,8 +446,8 @@ ObjectResult OpenClBackend::compile(const std::string& source, const std::string
   if (code != CL_SUCCESS) {
     return device_.build_failure<ObjectResult>("clCompileProgram", code, std::move(log));
   }
-  const auto again = [this, unit, all_options]() -> Result<Program> {
-    TUTTI_ASSIGN(Program made, create_program(unit));
+  const auto again = [this, create = std::move(create), all_options]() -> Result<Program> {
+    TUTTI_ASSIGN(Program made, create());
     const cl_int failed = compile_program(made, all_options);
     if (failed != CL_SUCCESS) return device_.failure("clCompileProgram", failed);
     return made;

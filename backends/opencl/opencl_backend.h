@@ -44,12 +44,14 @@ class OpenClBackend final : public Backend {
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags flags,
                                                      cl_mem_object_type type) override;
   BuildResult build(const std::string& source, const std::string& options) override;
+  BuildResult build_il(const std::string& il, const std::string& options) override;
   std::optional<bool> build_is_kept(const std::string& source,
                                     const std::string& options) const override;
   BuildResult load(std::span<const std::byte> binary) override;
   Result<std::vector<std::unique_ptr<Backend>>> divide(std::span<const uint32_t> units,
                                                        uint32_t first_number) override;
   ObjectResult compile(const std::string& source, const std::string& options) override;
+  ObjectResult compile_il(const std::string& il, const std::string& options) override;
   BuildResult link(std::span<Object* const> objects, const std::string& options) override;
 
  private:
@@ -72,9 +74,11 @@ class OpenClBackend final : public Backend {
   using Program = OpenClProgram::Made;
   Result<Program> create_program(const std::string& source);
   Result<Program> create_program(std::span<const std::byte> binary);
+  Result<Program> create_il_program(const std::string& il);
   std::string build_log(cl_program program);
   cl_int build_program(const Program& program, const std::string& options);
   /// Builds the program that `create` makes, now and in later contexts.
+  ObjectResult compile_with(std::function<Result<Program>()> create, const std::string& options);
   BuildResult build_with(std::function<Result<Program>()> create, const std::string& options,
                          MakeAhead ahead = {});
   cl_int compile_program(const Program& program, const std::string& options);

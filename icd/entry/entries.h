@@ -148,6 +148,7 @@ decltype(::clSetContextDestructorCallback) clSetContextDestructorCallback;
 // Extensions', not in the table.
 decltype(::clIcdGetPlatformIDsKHR) clIcdGetPlatformIDsKHR;
 decltype(::clCreateCommandQueueWithPropertiesKHR) clCreateCommandQueueWithPropertiesKHR;
+decltype(::clCreateProgramWithILKHR) clCreateProgramWithILKHR;
 decltype(::clGetKernelSuggestedLocalWorkSizeKHR) clGetKernelSuggestedLocalWorkSizeKHR;
 decltype(::clCreateCommandBufferKHR) clCreateCommandBufferKHR;
 decltype(::clRetainCommandBufferKHR) clRetainCommandBufferKHR;

@@ -17,6 +17,7 @@ void* function_address(const char* name) noexcept {
   if (wanted == #function) return reinterpret_cast<void*>(&icd::function)
   TUTTI_FUNCTION(clIcdGetPlatformIDsKHR);
   TUTTI_FUNCTION(clCreateCommandQueueWithPropertiesKHR);
+  TUTTI_FUNCTION(clCreateProgramWithILKHR);
   TUTTI_FUNCTION(clGetKernelSuggestedLocalWorkSizeKHR);
   TUTTI_FUNCTION(clCreateCommandBufferKHR);
   TUTTI_FUNCTION(clRetainCommandBufferKHR);

@@ -56,15 +56,26 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context context, cl_
                       });
 }
 
+namespace {
+cl_program create_with_il(const char* name, cl_context context, const void* il, size_t length,
+                          cl_int* errcode_ret) {
+  return entry_object(name, errcode_ret, [&]() -> Result<cl_program> {
+    TUTTI_ASSIGN(auto* owner, validate::context(context));
+    TUTTI_ASSIGN(auto module, validate::program_il(*owner, il, length));
+    std::string given(static_cast<const char*>(il), length);
+    return (new Program(*owner, std::move(module), std::move(given)))->handle();
+  });
+}
+}  // namespace
+
 cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void* il, size_t length,
                                              cl_int* errcode_ret) {
-  return entry_object("clCreateProgramWithIL", errcode_ret, [&]() -> Result<cl_program> {
-    TUTTI_TRY(validate::context(context).map([](auto*) {}));
-    (void)il;
-    (void)length;
-    // "CL_INVALID_OPERATION if no devices in context support intermediate language programs."
-    return fail(CL_INVALID_OPERATION, "the device takes no intermediate language");
-  });
+  return create_with_il("clCreateProgramWithIL", context, il, length, errcode_ret);
+}
+
+cl_program CL_API_CALL clCreateProgramWithILKHR(cl_context context, const void* il, size_t length,
+                                                cl_int* errcode_ret) {
+  return create_with_il("clCreateProgramWithILKHR", context, il, length, errcode_ret);
 }
 
 cl_int CL_API_CALL clRetainProgram(cl_program program) {
@@ -99,13 +110,8 @@ cl_int CL_API_CALL clSetProgramReleaseCallback(cl_program program,
 cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id,
                                                       size_t spec_size, const void* spec_value) {
   return entry("clSetProgramSpecializationConstant", [&]() -> Status {
-    TUTTI_TRY(validate::program(program).map([](Program*) {}));
-    (void)spec_id;
-    (void)spec_size;
-    (void)spec_value;
-    // "CL_INVALID_OPERATION if no devices associated with program support intermediate language
-    // programs."
-    return fail(CL_INVALID_OPERATION, "the device supports no intermediate language");
+    TUTTI_ASSIGN(Program * object, validate::specialized_program(program));
+    return object->specialize(spec_id, {static_cast<const std::byte*>(spec_value), spec_size});
   });
 }
 

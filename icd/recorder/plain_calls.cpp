@@ -43,6 +43,17 @@ void* CL_API_CALL allocate_shared(cl_context context, cl_svm_mem_flags flags, si
   return memory;
 }
 
+cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il, size_t length,
+                                              cl_int* errcode_ret) {
+  RecordedCall call("clCreateProgramWithIL", Shape{});
+  cl_program made = icd::clCreateProgramWithIL(context, il, length, errcode_ret);
+  if (made == nullptr || !call.active()) return made;
+  note_not_recorded(
+      call,
+      "programs in an intermediate language are not recorded: what they compute is not replayed");
+  return made;
+}
+
 cl_command_buffer_khr CL_API_CALL
 create_command_buffer(cl_uint num_queues, const cl_command_queue* queues,
                       const cl_command_buffer_properties_khr* properties, cl_int* errcode_ret) {
@@ -62,6 +73,9 @@ void* extension_function(const char* name) noexcept {
   if (wanted == "clCreateCommandQueueWithPropertiesKHR") {
     return reinterpret_cast<void*>(kCreateQueueKHR);
   }
+  if (wanted == "clCreateProgramWithILKHR") {
+    return reinterpret_cast<void*>(&create_program_with_il);
+  }
   if (wanted == "clCreateCommandBufferKHR") {
     return reinterpret_cast<void*>(&create_command_buffer);
   }
@@ -73,6 +87,7 @@ void add_plain_calls(cl_icd_dispatch& table) {
 #include "icd/recorder/plain_calls.def"
 #undef TUTTI_PLAIN_CALL
   table.clSVMAlloc = &allocate_shared;
+  table.clCreateProgramWithIL = &create_program_with_il;
   table.clGetExtensionFunctionAddressForPlatform = &get_extension_function;
 }
 

@@ -78,6 +78,29 @@ Result<std::string> program_source(cl_uint count, const char** strings, const si
   return source;
 }
 
+Result<kernel_compiler::SpirvModule> program_il(const Context& context, const void* il,
+                                                size_t length) {
+  // "CL_INVALID_OPERATION if no devices in context support intermediate language programs."
+  if (!context.capabilities().il_programs) {
+    return fail(CL_INVALID_OPERATION, "the device takes no intermediate language");
+  }
+  // "CL_INVALID_VALUE if il is NULL or if length is zero"; "if the length-byte memory pointed to by
+  // il does not contain well-formed intermediate language input that can be consumed by the OpenCL
+  // runtime."
+  if (il == nullptr || length == 0) return fail(CL_INVALID_VALUE, "no intermediate language");
+  return kernel_compiler::SpirvModule::read({static_cast<const std::byte*>(il), length});
+}
+
+Result<Program*> specialized_program(cl_program handle) {
+  TUTTI_ASSIGN(Program* const found, program(handle));
+  // "CL_INVALID_OPERATION if no devices associated with program support intermediate language
+  // programs."
+  if (!found->context().capabilities().il_programs) {
+    return fail(CL_INVALID_OPERATION, "the device takes no intermediate language");
+  }
+  return found;
+}
+
 Result<DeviceList> required_devices(const Context& context, cl_uint count,
                                     const cl_device_id* devices) {
   // "CL_INVALID_VALUE if device_list is NULL or num_devices is zero."

@@ -20,6 +20,12 @@ Result<device_virtual::Program*> program(cl_program handle);  // CL_INVALID_PROG
 /// The concatenated source, as CL_PROGRAM_SOURCE answers it.
 Result<std::string> program_source(cl_uint count, const char** strings, const size_t* lengths);
 
+/// What clCreateProgramWithIL is given.
+Result<kernel_compiler::SpirvModule> program_il(const device_virtual::Context& context,
+                                                const void* il, size_t length);
+/// The program of clSetProgramSpecializationConstant.
+Result<device_virtual::Program*> specialized_program(cl_program handle);
+
 using DeviceList = std::vector<Ref<device_virtual::Device>>;
 
 /// A list of devices that must name some: these, none twice.

@@ -73,11 +73,15 @@ TEST_F(UnsupportedFeatures, BinariesAndIntermediateLanguage) {
   expect_error(code_);
   EXPECT_EQ(clCreateProgramWithIL(context_, bytes, length, &code_), nullptr);
   expect_error(code_);
+  const bool taken =
+      device_version() >= 210 && !string_of(query_of(device_, CL_DEVICE_IL_VERSION)).empty();
+  EXPECT_CL(taken ? CL_INVALID_VALUE : CL_INVALID_OPERATION, code_);
   EXPECT_EQ(clCreateProgramWithBuiltInKernels(context_, 1, &device_, "none_such", &code_), nullptr);
   expect_error(code_);
   // "CL_INVALID_OPERATION if no devices associated with program support intermediate language
-  // programs."
-  EXPECT_CL(CL_INVALID_OPERATION, clSetProgramSpecializationConstant(program_, 0, 4, bytes));
+  // programs", "CL_INVALID_PROGRAM if program is not a valid program object created from" one.
+  EXPECT_CL(taken ? CL_INVALID_PROGRAM : CL_INVALID_OPERATION,
+            clSetProgramSpecializationConstant(program_, 0, 4, bytes));
   EXPECT_CL(CL_INVALID_PROGRAM, clSetProgramSpecializationConstant(nullptr, 0, 4, bytes));
   expect_error(clSetProgramReleaseCallback(program_, nullptr, nullptr));
 }

@@ -64,7 +64,7 @@ TEST(SummaryJson, RequestsAndOutputsComeBackEqual) {
   request.source = "kernel void k() {}";
   request.options = "-DA=\"x\"";
   request.headers = {{"a/b.h", "int x;"}};
-  request.unit = request.library = true;
+  request.unit = request.library = request.foreign_units = true;
   request.units = {{"text", "-w"}, {"other", ""}};
   request.not_analysed = "for a reason";
   request.extensions = {"cl_khr_fp64"};
