@@ -46,6 +46,11 @@ struct Capabilities {
   bool priority_hints = false;  // cl_khr_priority_hints: queues may say how urgent they are
   bool throttle_hints = false;  // cl_khr_throttle_hints
   cl_device_svm_capabilities svm = 0;
+  struct DeviceQueues {  // zero where kernels enqueue none
+    cl_command_queue_properties properties = 0;
+    uint32_t preferred_size = 0, max_size = 0;  // bytes
+    bool replaceable = false;                   // the default one
+  } device_queues;
   bool il_programs = false;      // programs in SPIR-V
   uint32_t max_pipe_packet = 0;  // bytes; 0: there are no pipes
   uint32_t address_bits = 64;

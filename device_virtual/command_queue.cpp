@@ -25,6 +25,14 @@ CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_pr
   stream_ = &stream_for(properties);
 }
 
+CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
+                           std::vector<cl_queue_properties> property_list, OnDevice on_device)
+    : context_(&context),
+      device_(device),
+      property_list_(std::move(property_list)),
+      on_device_(std::move(on_device)),
+      properties_(properties) {}
+
 CommandQueue::~CommandQueue() = default;
 
 scheduler::Stream& CommandQueue::stream_for(cl_command_queue_properties properties) {
@@ -188,16 +196,18 @@ Status CommandQueue::info(cl_command_queue_info what, const InfoAnswer& answer) 
     case CL_QUEUE_PROPERTIES_ARRAY:
       return answer.list(std::span<const cl_queue_properties>(property_list_));
     case CL_QUEUE_SIZE:
+      if (on_device_) return answer.value<cl_uint>(on_device_->size);
       // "If command_queue is not a valid device command-queue, CL_INVALID_COMMAND_QUEUE."
       return fail(CL_INVALID_COMMAND_QUEUE, "not a device command-queue");
     case CL_QUEUE_DEVICE_DEFAULT:
-      return answer.value<cl_command_queue>(nullptr);  // "NULL if … not set"
+      return answer.value<cl_command_queue>(context_->default_queue(device_));
     default:
       return unknown_query();
   }
 }
 
 void CommandQueue::last_public_release() {
+  if (on_device_) return context_->forget_default_queue(*this);
   // "clReleaseCommandQueue performs an implicit flush". What is in the queue still runs, and must
   // not be waited for here (it may depend on a user event): the engine sees to it.
   if (const Status flushed = flush(); !flushed) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command queue: a stream of the context's engine, and the way of every command into it. It lives
-// until its last command has ended, whoever released it before. Thread-safe.
+// until its last command has ended, whoever released it before. Or one on the device, which is a
+// vendor's, and which kernels alone put commands into. Thread-safe.
 #pragma once
 
 #include <CL/cl.h>
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -37,9 +39,19 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   /// `device`: one of the context's.
   CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
                std::vector<cl_queue_properties> property_list, const backends::QueueHints& hints);
+  /// A queue on the device, on the real device `home`. `size`: as it is said to be.
+  struct OnDevice {
+    std::shared_ptr<backends::DeviceQueue> queue;
+    uint32_t home = scheduler::kNoBackend;
+    cl_uint size = 0;
+  };
+  CommandQueue(Context& context, Device& device, cl_command_queue_properties properties,
+               std::vector<cl_queue_properties> property_list, OnDevice on_device);
   ~CommandQueue();
 
   Context& context() { return *context_; }
+  /// Null for a queue of the host: only that has a stream, and takes commands.
+  const OnDevice* on_device() const { return on_device_ ? &*on_device_ : nullptr; }
   Device& device() { return device_; }
   bool profiling() const { return (properties() & CL_QUEUE_PROFILING_ENABLE) != 0; }
   cl_command_queue_properties properties() const {
@@ -110,6 +122,7 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
 
   const std::vector<cl_queue_properties> property_list_;
   const backends::QueueHints hints_;
+  const std::optional<OnDevice> on_device_;
   Mutex mutex_;
   // One for each set of properties that the queue has had.
   std::vector<std::pair<cl_command_queue_properties, Ref<scheduler::Stream>>> streams_

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/process_exit.h"
+#include "device_virtual/command_queue.h"
 #include "device_virtual/image_format.h"
 
 namespace tutti::device_virtual {
@@ -90,6 +91,57 @@ Result<void*> Context::allocate_shared(cl_svm_mem_flags flags, uint64_t size, ui
   options.home = home();
   TUTTI_ASSIGN(auto buffer, engine_.create_buffer(options, nullptr));
   return shared_.add(std::move(buffer));
+}
+
+Result<CommandQueue*> Context::create_queue_on(Device& device,
+                                               cl_command_queue_properties properties,
+                                               std::vector<cl_queue_properties> property_list,
+                                               cl_uint size) {
+  const bool as_default = (properties & CL_QUEUE_ON_DEVICE_DEFAULT) != 0;
+  const auto present = [&]() TUTTI_REQUIRES(mutex_) -> CommandQueue* {
+    const auto found = as_default ? default_queues_.find(&device) : default_queues_.end();
+    if (found == default_queues_.end()) return nullptr;
+    found->second->retain_public();
+    return found->second;
+  };
+  {
+    // "If … the default device queue has already been created, … clCreateCommandQueueWithProperties
+    // will return the default device queue that has already been created and increment its retain
+    // count by 1."
+    const MutexLock lock(mutex_);
+    if (CommandQueue* queue = present()) return queue;
+  }
+  CommandQueue::OnDevice made{nullptr, backends().primary(device.backends()), size};
+  TUTTI_ASSIGN(made.queue, backends().at(made.home).create_device_queue(
+                               {size, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, as_default}));
+  auto queue = Ref<CommandQueue>::adopt(
+      new CommandQueue(*this, device, properties, std::move(property_list), std::move(made)));
+  const MutexLock lock(mutex_);
+  if (CommandQueue* other = present()) return other;  // another thread's
+  if (as_default) default_queues_[&device] = queue.get();
+  return queue.detach();
+}
+
+Status Context::set_default_queue(Device& device, CommandQueue& queue) {
+  // Kernels get one that is as good: what is enqueued there runs on the same device, in any order.
+  TUTTI_TRY(backends()
+                .at(queue.on_device()->home)
+                .create_device_queue({.size = 0, .profiling = true, .as_default = true})
+                .map([](const auto&) {}));
+  const MutexLock lock(mutex_);
+  default_queues_[&device] = &queue;
+  return {};
+}
+
+cl_command_queue Context::default_queue(const Device& device) {
+  const MutexLock lock(mutex_);
+  const auto found = default_queues_.find(&device);
+  return found == default_queues_.end() ? nullptr : found->second->handle();
+}
+
+void Context::forget_default_queue(const CommandQueue& queue) {
+  const MutexLock lock(mutex_);
+  std::erase_if(default_queues_, [&queue](const auto& entry) { return entry.second == &queue; });
 }
 
 Status Context::info(cl_context_info what, const InfoAnswer& answer) const {

@@ -5,6 +5,7 @@
 
 #include <CL/cl.h>
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,8 @@
 #include "scheduler/engine/engine.h"
 
 namespace tutti::device_virtual {
+
+class CommandQueue;
 
 class Context : public Handle<Context, _cl_context, Kind::kContext> {
  public:
@@ -49,6 +52,17 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
 
   /// The primary: what one device alone can keep is kept there.
   uint32_t home() { return backends().primary(behind_); }
+  /// A queue on a device of the context's, for the application; where it is to be the device's
+  /// default and that has one already, that one, retained.
+  Result<CommandQueue*> create_queue_on(Device& device, cl_command_queue_properties properties,
+                                        std::vector<cl_queue_properties> property_list,
+                                        cl_uint size);
+  /// clSetDefaultDeviceCommandQueue; `queue` is on the device.
+  Status set_default_queue(Device& device, CommandQueue& queue);
+  /// Null where it has none.
+  cl_command_queue default_queue(const Device& device);
+  void forget_default_queue(const CommandQueue& queue);
+
   /// clSVMAlloc at home. `flags` and `alignment` have been checked; `alignment` may be 0.
   Result<void*> allocate_shared(cl_svm_mem_flags flags, uint64_t size, uint32_t alignment);
   SharedAllocations& shared_memory() { return shared_; }
@@ -66,6 +80,8 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   scheduler::Engine& engine_;
   SharedAllocations shared_;
   Mutex mutex_;
+  // The application's, which forget themselves here.
+  std::map<const Device*, CommandQueue*> default_queues_ TUTTI_GUARDED_BY(mutex_);
   std::vector<std::pair<Destructor, void*>> destructors_ TUTTI_GUARDED_BY(mutex_);
 };
 

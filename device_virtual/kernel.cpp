@@ -82,6 +82,10 @@ void Kernel::set_shared(uint32_t index, const SharedAllocations::Place& place) {
   }
 }
 
+void Kernel::set_queue(uint32_t index, const CommandQueue& queue) {
+  arguments_->set_queue(index, queue.on_device()->queue, queue.on_device()->home);
+}
+
 void Kernel::set_sampler(uint32_t index, const backends::SamplerState& sampler) {
   arguments_->set_sampler(index, sampler);
 }
@@ -210,6 +214,7 @@ cl_kernel_arg_address_qualifier address_qualifier(const scheduler::Argument& arg
       return CL_KERNEL_ARG_ADDRESS_LOCAL;
     case ArgKind::kScalar:
     case ArgKind::kSampler:
+    case ArgKind::kQueue:
     case ArgKind::kOther:
       break;
   }

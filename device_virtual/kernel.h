@@ -41,7 +41,8 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
     arguments_->set_bytes(index, value);
   }
   void set_local(uint32_t index, uint64_t size);
-  void set_buffer(uint32_t index, Buffer* buffer);  // or image; null: the NULL pointer
+  void set_buffer(uint32_t index, Buffer* buffer);            // or image; null: the NULL pointer
+  void set_queue(uint32_t index, const CommandQueue& queue);  // which is on the device
   void set_sampler(uint32_t index, const backends::SamplerState& sampler);
   /// A pointer to this byte of the allocation.
   void set_shared(uint32_t index, const SharedAllocations::Place& place);

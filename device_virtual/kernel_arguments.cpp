@@ -80,6 +80,18 @@ void KernelArguments::set_sampler(uint32_t index, const backends::SamplerState& 
   slot.sampler = sampler;
 }
 
+void KernelArguments::set_queue(uint32_t index, std::shared_ptr<backends::DeviceQueue> queue,
+                                uint32_t home) {
+  Retired retired;
+  const MutexLock lock(mutex_);
+  const ArgumentSlot& old = (*set_)[index];
+  if (old.kind == ArgumentSlot::Kind::kQueue && old.queue == queue) return;
+  ArgumentSlot& slot = writable(index, retired);
+  slot.kind = ArgumentSlot::Kind::kQueue;
+  slot.queue.swap(queue);  // what was there ends after the lock
+  slot.home = home;
+}
+
 bool KernelArguments::set_buffer(uint32_t index, const void* owner, const BufferView& view,
                                  const Ref<scheduler::BufferImage>& image) {
   Retired retired;

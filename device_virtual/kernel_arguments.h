@@ -48,6 +48,8 @@ class KernelArguments final : public scheduler::ArgumentSource {
   bool set_buffer(uint32_t index, const void* owner, const scheduler::BufferView& view,
                   const Ref<scheduler::BufferImage>& image = nullptr);
   void set_sampler(uint32_t index, const backends::SamplerState& sampler);
+  /// `home`: the device that it is on.
+  void set_queue(uint32_t index, std::shared_ptr<backends::DeviceQueue> queue, uint32_t home);
   /// The memory object has been released: the slots that name it are unset again.
   void forget(const void* owner);
 

@@ -13,6 +13,7 @@ namespace {
 using scheduler::KernelVariant;
 
 constexpr size_t kVariants = 2;
+constexpr std::string_view kVariables = "__opencl_c_program_scope_global_variables";
 
 /// The answer of one vendor as T; absent where the vendor has none (or one of another size).
 template <typename T>
@@ -51,7 +52,10 @@ KernelExecutable::~KernelExecutable() {
 }
 
 KernelExecutable::Bound KernelExecutable::bound_of(const scheduler::KernelSummary& summary) {
-  if (summary.uses("__opencl_c_program_scope_global_variables")) return Bound::kToPrimary;
+  // Its queues are there as well.
+  if (summary.uses(kVariables) || summary.uses("__opencl_c_device_enqueue")) {
+    return Bound::kToPrimary;
+  }
   return summary.uses("__opencl_c_subgroups") ? Bound::kToLikeDevices : Bound::kNo;
 }
 
@@ -62,7 +66,8 @@ uint64_t KernelExecutable::built_on() const {
   const uint32_t primary = backends.primary(built);
   uint64_t bound = scheduler::backend_bit(primary);
   if (bound_ == Bound::kToPrimary) {
-    return program_->modules().lost_variables(primary) ? 0 : bound;
+    const bool lost = summary_.uses(kVariables) && program_->modules().lost_variables(primary);
+    return lost ? 0 : bound;
   }
   for (uint64_t rest = built; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(rest));

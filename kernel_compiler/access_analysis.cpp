@@ -26,6 +26,8 @@ using scheduler::ArgKind;
 using scheduler::Argument;
 using scheduler::KernelSummary;
 
+constexpr std::string_view kEnqueues = "__opencl_c_device_enqueue";
+
 void keep_whole(KernelSummary& summary, std::string reason, uint32_t line) {
   if (summary.whole_reason.empty()) {
     summary.whole_reason = std::move(reason);
@@ -102,6 +104,9 @@ uint64_t analyse(llvm::Function& kernel, bool too_long, Analyses& analyses,
     keep_whole(summary, "more branches and variables than can be analysed", line);
     return 0;
   }
+  if (summary.uses(kEnqueues)) {
+    keep_whole(summary, "enqueues kernels, which may touch all that it is given", line);
+  }
   check_arguments(kernel, summary, line);
   check_variables(kernel, summary);
   auto& loops = analyses.functions.getResult<llvm::LoopAnalysis>(kernel);
@@ -145,7 +150,9 @@ uint64_t analyse_accesses(llvm::Module& module, const std::set<std::string>& for
       continue;
     }
     steps += analyse(*kernel, too_long.contains(kernel), analyses, foreign, summary);
-    summary.uses_addresses = uses_addresses(*kernel, summary.arguments, foreign);
+    // Kernels that it enqueues get what it has captured.
+    summary.uses_addresses =
+        summary.uses(kEnqueues) || uses_addresses(*kernel, summary.arguments, foreign);
   }
   return steps;
 }

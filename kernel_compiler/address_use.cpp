@@ -85,7 +85,7 @@ class AddressUse {
     if (argument >= arguments_.size()) return false;
     const scheduler::ArgKind kind = arguments_[argument].kind;
     return kind != scheduler::ArgKind::kScalar && kind != scheduler::ArgKind::kPipe &&
-           kind != scheduler::ArgKind::kOther;
+           kind != scheduler::ArgKind::kQueue && kind != scheduler::ArgKind::kOther;
   }
 
   bool in_call(const llvm::CallBase& call) {

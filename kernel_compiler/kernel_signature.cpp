@@ -107,6 +107,7 @@ void read_kind(const llvm::Function& kernel, unsigned index, Argument& argument)
     argument.kind = opaque->getName() == "spirv.Image"     ? ArgKind::kImage
                     : opaque->getName() == "spirv.Sampler" ? ArgKind::kSampler
                     : opaque->getName() == "spirv.Pipe"    ? ArgKind::kPipe
+                    : opaque->getName() == "spirv.Queue"   ? ArgKind::kQueue
                                                            : ArgKind::kOther;
     return;
   }

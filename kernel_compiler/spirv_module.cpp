@@ -38,6 +38,7 @@ enum Op : uint32_t {
   kOpTypeArray = 28,
   kOpTypeStruct = 30,
   kOpTypePointer = 32,
+  kOpTypeQueue = 37,
   kOpTypePipe = 38,
   kOpConstant = 43,
   kOpSpecConstantTrue = 48,
@@ -270,6 +271,9 @@ Argument argument_of(const Declarations& declared, uint32_t type, uint32_t id) {
     }
     case kOpTypeSampler:
       argument.kind = ArgKind::kSampler;
+      break;
+    case kOpTypeQueue:
+      argument.kind = ArgKind::kQueue;
       break;
     case kOpTypePipe:
       argument.kind = ArgKind::kPipe;

@@ -64,6 +64,8 @@ struct NamedFeature {
   std::string_view feature;
 };
 constexpr NamedFeature kFunctions[] = {
+    {"__enqueue_kernel_", "__opencl_c_device_enqueue"},
+    {"__get_kernel_", "__opencl_c_device_enqueue"},
     {"sub_group_shuffle_up", "cl_khr_subgroup_shuffle_relative"},
     {"sub_group_shuffle_down", "cl_khr_subgroup_shuffle_relative"},
     {"sub_group_shuffle", "cl_khr_subgroup_shuffle"},

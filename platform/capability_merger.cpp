@@ -223,13 +223,6 @@ void put_images(Answers& answers, const DeviceFacts& primary, const Capabilities
 
 /// What the virtual device does not offer: the values that the specification gives for that.
 void put_absent(Answers& answers) {
-  for (const cl_device_info what :
-       {CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
-        CL_DEVICE_MAX_ON_DEVICE_QUEUES, CL_DEVICE_MAX_ON_DEVICE_EVENTS}) {
-    answers.put<cl_uint>(what, 0);
-  }
-  answers.put<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, 0);
-  answers.put<cl_device_device_enqueue_capabilities>(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, 0);
   answers.put<cl_device_affinity_domain>(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 0);
 }
 

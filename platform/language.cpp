@@ -49,9 +49,6 @@ constexpr std::string_view kExtensions[] = {
     "cl_intel_required_subgroup_size",
 };
 
-// Kernels that enqueue kernels need objects of the host.
-constexpr std::string_view kNotOffered[] = {"__opencl_c_device_enqueue"};
-
 /// Questions that the primary answers where it has the extension.
 struct Questions {
   std::string_view extension;
@@ -153,12 +150,40 @@ void take_language(Capabilities& caps, const DeviceFacts& primary) {
     add("__opencl_c_3d_image_writes");
   }
   for (const std::string& name : primary.traits.features) {
-    const bool feature = name.starts_with("__opencl_c_") && !contains(kNotOffered, name);
+    const bool feature = name.starts_with("__opencl_c_");
     const bool of_images =
         name == "__opencl_c_read_write_images" || name == "__opencl_c_3d_image_writes";
     if (feature && (caps.images || !of_images)) add(name);
   }
 }
+
+namespace {
+
+void put_device_queues(Answers& answers, Capabilities& caps, const DeviceFacts& primary) {
+  const bool there = caps.has_language_feature("__opencl_c_device_enqueue");
+  const auto number = [&](cl_device_info what) {
+    const cl_uint value = there ? ask<cl_uint>(primary, what, 0) : 0;
+    answers.put<cl_uint>(what, value);
+    return value;
+  };
+  Capabilities::DeviceQueues& queues = caps.device_queues;
+  queues.preferred_size = number(CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE);
+  queues.max_size = number(CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE);
+  number(CL_DEVICE_MAX_ON_DEVICE_QUEUES);
+  number(CL_DEVICE_MAX_ON_DEVICE_EVENTS);
+  if (there) {
+    queues.properties =
+        ask<cl_command_queue_properties>(primary, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, 0);
+  }
+  answers.put<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, queues.properties);
+  // Which is the default one is a matter of Tutti's: it can be another one on any device.
+  queues.replaceable = there;
+  answers.put<cl_device_device_enqueue_capabilities>(
+      CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES,
+      there ? CL_DEVICE_QUEUE_SUPPORTED | CL_DEVICE_QUEUE_REPLACEABLE_DEFAULT : 0);
+}
+
+}  // namespace
 
 void put_language(Answers& answers, Capabilities& caps, const DeviceFacts& primary,
                   const std::string& driver_version) {
@@ -177,6 +202,7 @@ void put_language(Answers& answers, Capabilities& caps, const DeviceFacts& prima
   answers.put<cl_uint>(
       CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS,
       read_write ? ask<cl_uint>(primary, CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, 0) : 0);
+  put_device_queues(answers, caps, primary);
   const bool pipes = caps.has_language_feature("__opencl_c_pipes");
   answers.boolean(CL_DEVICE_PIPE_SUPPORT, pipes);
   for (const cl_device_info what : {CL_DEVICE_MAX_PIPE_ARGS, CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS,

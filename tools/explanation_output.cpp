@@ -123,6 +123,7 @@ void add_rows(const ArgumentExplanation& argument, const KernelExplanation& kern
       rows.push_back({name, "pipe", "packets of " + declared.type_name});
       return;
     case ArgKind::kSampler:
+    case ArgKind::kQueue:
     case ArgKind::kOther:
       rows.push_back({name, declared.type_name, "no memory"});
       if (declared.kind == ArgKind::kOther) rows.back().text = "not understood";
@@ -175,6 +176,8 @@ const char* kind_name(ArgKind kind) {
       return "sampler";
     case ArgKind::kPipe:
       return "pipe";
+    case ArgKind::kQueue:
+      return "queue";
     case ArgKind::kOther:
       break;
   }
@@ -228,7 +231,10 @@ ordered_json argument_json(const ArgumentExplanation& argument, size_t index) {
     result["assumed"] = !argument.value.given;
     return result;
   }
-  if (declared.kind == ArgKind::kSampler || declared.kind == ArgKind::kOther) return result;
+  if (declared.kind == ArgKind::kSampler || declared.kind == ArgKind::kQueue ||
+      declared.kind == ArgKind::kOther) {
+    return result;
+  }
   if (declared.kind == ArgKind::kPipe) {
     result["access"] = declared.access;
     return result;

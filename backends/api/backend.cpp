@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device without images, pipes, markers, shared memory or SPIR-V answers, and rows for one
+// What a device without images, pipes, markers, shared memory, SPIR-V or queues of its own
+// answers, and rows for one
 // that only knows ranges.
 #include "backends/api/backend.h"
 
@@ -61,6 +62,9 @@ Result<CompletionPtr> Queue::copy_image(Memory&, const ImageBox&, Memory&,
 Result<CompletionPtr> Queue::fill_image(Memory&, const ImageBox&, std::span<const std::byte, 16>,
                                         WaitList) {
   return no_images();
+}
+Result<std::shared_ptr<DeviceQueue>> Backend::create_device_queue(const DeviceQueueOptions&) {
+  return fail(CL_INVALID_OPERATION, "a device whose kernels enqueue none");
 }
 BuildResult Backend::build_il(const std::string&, const std::string&) {
   return {nullptr, CL_INVALID_OPERATION, "a device that takes no SPIR-V"};

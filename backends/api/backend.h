@@ -178,10 +178,23 @@ class SharedMemory {
   virtual uint64_t size() const = 0;
 };
 
+/// A queue on the device, into which kernels that run there enqueue kernels.
+class DeviceQueue {
+ public:
+  virtual ~DeviceQueue() = default;
+};
+struct DeviceQueueOptions {
+  uint32_t size = 0;  // bytes; 0: as the vendor likes
+  bool profiling = false;
+  /// Kernels get it by get_default_queue(). There is one for all who ask for it, as large as they
+  /// can be.
+  bool as_default = false;
+};
+
 /// The value of one kernel argument at launch. kReached is none: memory over a SharedMemory that
 /// the kernel may reach through pointers that it finds; such entries stand behind the arguments.
 struct Argument {
-  enum class Kind : uint8_t { kBytes, kLocal, kMemory, kSampler, kReached };
+  enum class Kind : uint8_t { kBytes, kLocal, kMemory, kSampler, kQueue, kReached };
   Kind kind = Kind::kBytes;
   std::span<const std::byte> bytes;  // kBytes
   uint64_t local_size = 0;           // kLocal, bytes
@@ -189,6 +202,7 @@ struct Argument {
   uint64_t origin = 0;               // kMemory: the window seen by the kernel; origin 0 and size ==
   uint64_t size = 0;                 // memory->size() is the whole allocation
   SamplerState sampler{};            // kSampler
+  DeviceQueue* queue = nullptr;      // kQueue
 };
 
 class Kernel {
@@ -364,6 +378,9 @@ class Backend {
   /// The raw answer of clGetDeviceInfo.
   virtual Result<std::vector<std::byte>> device_info(cl_device_info what) const = 0;
   virtual Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) = 0;
+  /// (Devices whose kernels enqueue none refuse.)
+  virtual Result<std::shared_ptr<DeviceQueue>> create_device_queue(
+      const DeviceQueueOptions& options);
   /// Allocates `size` bytes. With `host` (only where traits().shares_host_memory): the memory at
   /// `host` itself is the allocation; the caller keeps it alive and gives size accessible bytes.
   virtual Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) = 0;

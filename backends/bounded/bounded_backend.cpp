@@ -35,6 +35,13 @@ class BoundedBackend final : public Backend {
     }));
     return std::make_unique<BoundedQueue>(calls_, std::move(made));
   }
+  Result<std::shared_ptr<DeviceQueue>> create_device_queue(
+      const DeviceQueueOptions& options) override {
+    TUTTI_ASSIGN(auto made, calls_.run("making a queue", [device = device_, options] {
+      return device->create_device_queue(options);
+    }));
+    return std::make_shared<BoundedDeviceQueue>(calls_, std::move(made));
+  }
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override {
     return memory([device = device_, size, host] { return device->allocate(size, host); });
   }

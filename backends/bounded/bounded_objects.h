@@ -45,6 +45,11 @@ class BoundedMemory final : public Holder<Memory> {
   bool is_buffer() const override { return object_->is_buffer(); }
 };
 
+class BoundedDeviceQueue final : public Holder<DeviceQueue> {
+ public:
+  using Holder::Holder;
+};
+
 class BoundedPinnedMemory final : public Holder<PinnedMemory> {
  public:
   using Holder::Holder;

@@ -110,6 +110,7 @@ std::string launch_text(const std::string& kernel, const Launch& launch) {
         text += " b 0";
         break;
       case Argument::Kind::kSampler:
+      case Argument::Kind::kQueue:
         return {};
       case Argument::Kind::kReached:
         break;

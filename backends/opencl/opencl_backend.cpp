@@ -106,6 +106,11 @@ Status OpenClBackend::renew() {
   before = std::exchange(context_, std::move(made));
   device_.renewals->store(generation, std::memory_order_release);
   lock.unlock();
+  // Kernels that are built already may want it.
+  MutexLock of_queue(default_queue_mutex_);
+  const bool there = default_queue_ != nullptr;
+  of_queue.unlock();
+  if (there) TUTTI_TRY(default_queue().map([](const auto&) {}));
   return {};
 }
 
@@ -135,6 +140,29 @@ Result<std::unique_ptr<Queue>> OpenClBackend::create_queue(QueueOptions options)
   TUTTI_ASSIGN(auto first, make_queue(options));
   return std::make_unique<RenewedQueue>(device_, std::move(first),
                                         [this, options] { return make_queue(options); });
+}
+
+Result<std::shared_ptr<DeviceQueue>> OpenClBackend::default_queue() {
+  // Held over the vendor's call: there must be one, and this is its first use.
+  const MutexLock lock(default_queue_mutex_);
+  if (!default_queue_ || !default_queue_->handle()) {
+    TUTTI_ASSIGN(const ContextPtr made, context());
+    DeviceQueueOptions options{.size = 0, .profiling = true, .as_default = true};
+    cl_uint most = 0;
+    const cl_int code = device_.cl->clGetDeviceInfo(
+        device_.device, CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE, sizeof most, &most, nullptr);
+    if (code == CL_SUCCESS) options.size = most;
+    TUTTI_ASSIGN(default_queue_,
+                 OpenClDeviceQueue::create(device_, made->get(), made->generation, options));
+  }
+  return default_queue_;
+}
+
+Result<std::shared_ptr<DeviceQueue>> OpenClBackend::create_device_queue(
+    const DeviceQueueOptions& options) {
+  if (options.as_default) return default_queue();
+  TUTTI_ASSIGN(const ContextPtr made, context());
+  return OpenClDeviceQueue::create(device_, made->get(), made->generation, options);
 }
 
 Result<OpenClMemory::Made> OpenClBackend::make_buffer(uint64_t size, void* host) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/opencl/device_queue.h"
 #include "backends/opencl/opencl_objects.h"
 #include "backends/opencl/opencl_queue.h"
 #include "backends/opencl/vendor_builder.h"
@@ -32,6 +33,8 @@ class OpenClBackend final : public Backend {
   uint32_t renewals() const override { return device_.generation(); }
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
+  Result<std::shared_ptr<DeviceQueue>> create_device_queue(
+      const DeviceQueueOptions& options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t size) override;
   Result<std::unique_ptr<SharedMemory>> allocate_shared(uint64_t size, uint32_t alignment,
@@ -65,6 +68,8 @@ class OpenClBackend final : public Backend {
   };
   using ContextPtr = std::shared_ptr<const Context>;
   Result<ContextPtr> context() TUTTI_EXCLUDES(mutex_);
+  /// The default one of the present context, made at first use.
+  Result<std::shared_ptr<DeviceQueue>> default_queue() TUTTI_EXCLUDES(default_queue_mutex_);
   Result<ContextPtr> make_context(uint32_t generation) TUTTI_REQUIRES(mutex_);
   Result<std::unique_ptr<OpenClQueue>> make_queue(QueueOptions options);
   Result<OpenClMemory::Made> make_buffer(uint64_t size, void* host);
@@ -77,7 +82,7 @@ class OpenClBackend final : public Backend {
   Result<Program> create_il_program(const std::string& il);
   std::string build_log(cl_program program);
   cl_int build_program(const Program& program, const std::string& options);
-  /// Builds the program that `create` makes, now and in later contexts.
+  /// Builds or compiles the program that `create` makes, now and in later contexts.
   ObjectResult compile_with(std::function<Result<Program>()> create, const std::string& options);
   BuildResult build_with(std::function<Result<Program>()> create, const std::string& options,
                          MakeAhead ahead = {});
@@ -96,6 +101,8 @@ class OpenClBackend final : public Backend {
   TrafficCount traffic_;
   Mutex mutex_;
   ContextPtr context_ TUTTI_GUARDED_BY(mutex_);
+  Mutex default_queue_mutex_;  // outside of mutex_
+  std::shared_ptr<OpenClDeviceQueue> default_queue_ TUTTI_GUARDED_BY(default_queue_mutex_);
   std::string* context_name_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // never freed
   std::atomic<bool> built_{false};
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/opencl_objects.h"
 
+#include "backends/opencl/device_queue.h"
+
 #include <CL/cl_ext.h>
 
 #include <algorithm>
@@ -276,12 +278,10 @@ std::optional<VendorTimes> OpenClCompletion::times() {
 
 // Memory --------------------------------------------------------------------------------------
 
-namespace {
-uint64_t next_number() {
+uint64_t next_object_number() {
   static std::atomic<uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
-}  // namespace
 
 OpenClMemory::OpenClMemory(const VendorDevice& device, Made made, const Shape& shape,
                            std::function<Result<Made>()> again)
@@ -290,7 +290,7 @@ OpenClMemory::OpenClMemory(const VendorDevice& device, Made made, const Shape& s
       again_(std::move(again)),
       generation_(made.generation),
       handle_(made.memory.get()),
-      number_(next_number()) {
+      number_(next_object_number()) {
   made_.push_back(std::move(made.memory));
 }
 
@@ -313,7 +313,7 @@ bool OpenClMemory::renew() {
   if (!made) return false;
   old_windows_.push_back(std::exchange(windows_, {}));
   handle_.store(made->memory.get(), std::memory_order_release);
-  number_.store(next_number(), std::memory_order_relaxed);
+  number_.store(next_object_number(), std::memory_order_relaxed);
   generation_.store(made->generation, std::memory_order_release);
   made_.push_back(std::move(made->memory));
   return true;
@@ -339,7 +339,7 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
       OwnedMemory(device_.cl->clCreateSubBuffer(made_.back().get(), CL_MEM_READ_WRITE,
                                                 CL_BUFFER_CREATE_TYPE_REGION, &region, &code),
                   device_.cl->clReleaseMemObject),
-      next_number()};
+      next_object_number()};
   if (code != CL_SUCCESS || !window.memory.get()) {
     return device_.failure("clCreateSubBuffer", code ? code : CL_OUT_OF_RESOURCES);
   }
@@ -499,6 +499,7 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
   uint64_t number = 0;
   cl_mem memory = nullptr;
   cl_sampler sampler = nullptr;
+  cl_command_queue queue = nullptr;
   switch (argument.kind) {
     case Argument::Kind::kReached:
       return device_.failure("clSetKernelArg", CL_INVALID_KERNEL_ARGS);
@@ -523,6 +524,14 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
       if (comparable && held.value == number) return {};
       size = sizeof memory;
       value = &memory;
+      break;
+    case Argument::Kind::kQueue:
+      queue = static_cast<OpenClDeviceQueue*>(argument.queue)->handle();
+      if (!queue) return device_.of_lost_context("queue on the device");
+      number = static_cast<OpenClDeviceQueue*>(argument.queue)->number();
+      if (comparable && held.value == number) return {};
+      size = sizeof queue;
+      value = &queue;
       break;
     case Argument::Kind::kSampler:
       if (comparable && held.sampler == argument.sampler) return {};

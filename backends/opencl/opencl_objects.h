@@ -300,6 +300,10 @@ class OpenClCompletion final : public Completion {
   std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
 };
 
+/// Another one for each object of the process: a vendor may give a new one the address of a dead
+/// one. Never 0.
+uint64_t next_object_number();
+
 /// A buffer, an image or a pipe. A window of a buffer (what a virtual sub-buffer shows to a kernel)
 /// becomes a vendor sub-buffer when first used, and is kept as long as the buffer. In another
 /// context than its own it is made anew, where its content is the host's; else it is of no use
@@ -440,7 +444,8 @@ class OpenClKernel final : public Kernel {
     bool set = false;
     Argument::Kind kind = Argument::Kind::kBytes;
     std::vector<std::byte> bytes;
-    uint64_t value = 0;  // kLocal: the size; kMemory: the view's number, 0 for NULL
+    uint64_t value = 0;  // kLocal: the size; kMemory: the view's number, 0 for NULL;
+                         // kQueue: its number
     SamplerState sampler{};
     /// For certain; false: it must be looked at closely.
     bool is(const Argument& argument) const {

@@ -11,7 +11,13 @@
 namespace tutti::icd {
 namespace {
 
-cl_command_queue make_queue(validate::CreateQueue call) {
+Result<cl_command_queue> make_queue(validate::CreateQueue call) {
+  if (call.size_on_device != 0) {
+    TUTTI_ASSIGN(auto* const queue,
+                 call.context->create_queue_on(*call.device, call.properties,
+                                               std::move(call.property_list), call.size_on_device));
+    return queue->handle();
+  }
   return (new device_virtual::CommandQueue(*call.context, *call.device, call.properties,
                                            std::move(call.property_list), call.hints))
       ->handle();
@@ -48,7 +54,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(
 
 cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue command_queue) {
   return entry("clRetainCommandQueue", [&]() -> Status {
-    TUTTI_ASSIGN(auto* const object, validate::queue(command_queue));
+    TUTTI_ASSIGN(auto* const object, validate::any_queue(command_queue));
     object->retain_public();
     return {};
   });
@@ -56,7 +62,7 @@ cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue command_queue) {
 
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue command_queue) {
   return entry("clReleaseCommandQueue", [&]() -> Status {
-    TUTTI_ASSIGN(auto* const object, validate::queue(command_queue));
+    TUTTI_ASSIGN(auto* const object, validate::any_queue(command_queue));
     if (!object->release_public()) return fail(CL_INVALID_COMMAND_QUEUE, "released too often");
     return {};
   });
@@ -66,7 +72,7 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue command_queue,
                                          cl_command_queue_info param_name, size_t param_value_size,
                                          void* param_value, size_t* param_value_size_ret) {
   return entry("clGetCommandQueueInfo", [&]() -> Status {
-    TUTTI_ASSIGN(auto* const object, validate::queue(command_queue));
+    TUTTI_ASSIGN(auto* const object, validate::any_queue(command_queue));
     return object->info(param_name, {param_value_size, param_value, param_value_size_ret});
   });
 }
@@ -83,9 +89,12 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue command_queue,
 }
 
 cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device,
-                                                  cl_command_queue /*command_queue*/) {
-  return entry("clSetDefaultDeviceCommandQueue",
-               [&]() -> Status { return validate::set_default_device_queue(context, device); });
+                                                  cl_command_queue command_queue) {
+  return entry("clSetDefaultDeviceCommandQueue", [&]() -> Status {
+    TUTTI_ASSIGN(const auto call,
+                 validate::set_default_device_queue(context, device, command_queue));
+    return call.context->set_default_queue(*call.device, *call.queue);
+  });
 }
 
 cl_int CL_API_CALL clFlush(cl_command_queue command_queue) {

@@ -73,6 +73,9 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t ar
       case validate::ArgumentValue::Kind::kSampler:
         object->set_sampler(arg_index, value.sampler);
         break;
+      case validate::ArgumentValue::Kind::kQueue:
+        object->set_queue(arg_index, *value.queue);
+        break;
       case validate::ArgumentValue::Kind::kLocal:
         object->set_local(arg_index, arg_size);
         break;

@@ -47,7 +47,8 @@ Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_i
   TUTTI_ASSIGN(CreateQueue call, context_with_device(context, device));
   if (properties == nullptr) return call;
   const device_virtual::Capabilities& caps = call.device->capabilities();
-  bool sized = false;
+  bool sized = false, hinted = false;
+  cl_queue_properties size = 0;
   for (const cl_queue_properties* at = properties; *at != 0; at += 2) {
     // "CL_INVALID_VALUE if values specified in properties are not valid."
     if (at[0] == CL_QUEUE_PROPERTIES) {
@@ -57,8 +58,10 @@ Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_i
       }
     } else if (at[0] == CL_QUEUE_SIZE) {
       sized = true;
+      size = at[1];
     } else if ((at[0] == CL_QUEUE_PRIORITY_KHR && caps.priority_hints) ||
                (at[0] == CL_QUEUE_THROTTLE_KHR && caps.throttle_hints)) {
+      hinted = true;
       if (!is_hint(at[1])) return fail(CL_INVALID_VALUE, "there is no such hint");
       (at[0] == CL_QUEUE_PRIORITY_KHR ? call.hints.priority : call.hints.throttle) =
           static_cast<cl_uint>(at[1]);
@@ -78,7 +81,19 @@ Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_i
   }
   // "CL_INVALID_QUEUE_PROPERTIES if values specified in properties are valid but are not supported
   // by the device"; with hints, "and the queue is a CL_QUEUE_ON_DEVICE".
-  if (on_device) return fail(CL_INVALID_QUEUE_PROPERTIES, "no on-device queues");
+  if (!on_device) return call;
+  const auto& queues = caps.device_queues;
+  const cl_command_queue_properties known = queues.properties | kDeviceBits;
+  if (queues.max_size == 0 || (call.properties & ~known) != 0 || hinted) {
+    return fail(CL_INVALID_QUEUE_PROPERTIES, "no such queues on the device");
+  }
+  // "CL_QUEUE_SIZE … must be a value <= CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE. … If CL_QUEUE_SIZE is
+  // not specified, the device queue is created with CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE as the
+  // size of the queue."
+  if (sized && (size == 0 || size > queues.max_size)) {
+    return fail(CL_INVALID_QUEUE_PROPERTIES, "no such size of a queue on the device");
+  }
+  call.size_on_device = sized ? static_cast<cl_uint>(size) : queues.preferred_size;
   return call;
 }
 
@@ -91,10 +106,19 @@ Result<device_virtual::CommandQueue*> set_queue_property(cl_command_queue queue_
   return found;
 }
 
-Status set_default_device_queue(cl_context context, cl_device_id device) {
-  TUTTI_TRY(context_with_device(context, device));
+Result<DefaultQueue> set_default_device_queue(cl_context context, cl_device_id device,
+                                              cl_command_queue queue_handle) {
+  TUTTI_ASSIGN(const CreateQueue in, context_with_device(context, device));
   // "CL_INVALID_OPERATION if device does not support a replaceable default on-device queue."
-  return fail(CL_INVALID_OPERATION, "no on-device queues");
+  if (!in.device->capabilities().device_queues.replaceable) {
+    return fail(CL_INVALID_OPERATION, "no on-device queues");
+  }
+  // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue for device."
+  TUTTI_ASSIGN(auto* const found, any_queue(queue_handle));
+  if (!found->on_device() || &found->context() != in.context || &found->device() != in.device) {
+    return fail(CL_INVALID_COMMAND_QUEUE, "not a queue on this device");
+  }
+  return DefaultQueue{in.context, in.device, found};
 }
 
 }  // namespace tutti::icd::validate

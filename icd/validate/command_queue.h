@@ -12,6 +12,7 @@ struct CreateQueue {
   cl_command_queue_properties properties = 0;
   std::vector<cl_queue_properties> property_list;  // with the closing 0; empty if NULL
   backends::QueueHints hints;
+  cl_uint size_on_device = 0;  // bytes; 0: a queue of the host
 };
 Result<CreateQueue> create_queue(cl_context context, cl_device_id device,
                                  cl_command_queue_properties properties);
@@ -19,6 +20,12 @@ Result<CreateQueue> create_queue_with_properties(cl_context context, cl_device_i
                                                  const cl_queue_properties* properties);
 Result<device_virtual::CommandQueue*> set_queue_property(cl_command_queue queue,
                                                          cl_command_queue_properties properties);
-Status set_default_device_queue(cl_context context, cl_device_id device);
+struct DefaultQueue {
+  device_virtual::Context* context = nullptr;
+  device_virtual::Device* device = nullptr;
+  device_virtual::CommandQueue* queue = nullptr;
+};
+Result<DefaultQueue> set_default_device_queue(cl_context context, cl_device_id device,
+                                              cl_command_queue queue);
 
 }  // namespace tutti::icd::validate

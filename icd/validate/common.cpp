@@ -22,8 +22,13 @@ Result<device_virtual::Device*> device(cl_device_id handle) {
 Result<device_virtual::Context*> context(cl_context handle) {
   return object<device_virtual::Context>(handle, CL_INVALID_CONTEXT, "context");
 }
-Result<device_virtual::CommandQueue*> queue(cl_command_queue handle) {
+Result<device_virtual::CommandQueue*> any_queue(cl_command_queue handle) {
   return object<device_virtual::CommandQueue>(handle, CL_INVALID_COMMAND_QUEUE, "command-queue");
+}
+Result<device_virtual::CommandQueue*> queue(cl_command_queue handle) {
+  TUTTI_ASSIGN(auto* const found, any_queue(handle));
+  if (found->on_device()) return fail(CL_INVALID_COMMAND_QUEUE, "a queue on the device");
+  return found;
 }
 Result<device_virtual::Buffer*> memory(cl_mem handle) {
   return object<device_virtual::Buffer>(handle, CL_INVALID_MEM_OBJECT, "memory object");

@@ -20,11 +20,13 @@
 
 namespace tutti::icd::validate {
 
-Result<platform::Platform*> platform(cl_platform_id handle);           // CL_INVALID_PLATFORM
-Result<device_virtual::Device*> device(cl_device_id handle);           // CL_INVALID_DEVICE
-Result<device_virtual::Context*> context(cl_context handle);           // CL_INVALID_CONTEXT
-Result<device_virtual::CommandQueue*> queue(cl_command_queue handle);  // CL_INVALID_COMMAND_QUEUE
-Result<device_virtual::Buffer*> memory(cl_mem handle);                 // CL_INVALID_MEM_OBJECT
+Result<platform::Platform*> platform(cl_platform_id handle);  // CL_INVALID_PLATFORM
+Result<device_virtual::Device*> device(cl_device_id handle);  // CL_INVALID_DEVICE
+Result<device_virtual::Context*> context(cl_context handle);  // CL_INVALID_CONTEXT
+/// CL_INVALID_COMMAND_QUEUE. Of the host; of the host or on the device.
+Result<device_virtual::CommandQueue*> queue(cl_command_queue handle);
+Result<device_virtual::CommandQueue*> any_queue(cl_command_queue handle);
+Result<device_virtual::Buffer*> memory(cl_mem handle);  // CL_INVALID_MEM_OBJECT
 /// Of that kind and nothing else: CL_INVALID_MEM_OBJECT.
 Result<device_virtual::Buffer*> buffer(cl_mem handle);
 Result<device_virtual::Buffer*> image(cl_mem handle);

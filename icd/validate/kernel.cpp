@@ -192,6 +192,26 @@ Result<ArgumentValue> sampler_value(const Kernel& kernel, size_t size, const voi
   return result;
 }
 
+Result<ArgumentValue> queue_value(const Kernel& kernel, size_t size, const void* value) {
+  ArgumentValue result;
+  result.kind = ArgumentValue::Kind::kQueue;
+  if (size != sizeof(cl_command_queue)) {
+    return fail(CL_INVALID_ARG_SIZE, "arg_size is not sizeof(cl_command_queue)");
+  }
+  // "CL_INVALID_DEVICE_QUEUE for an argument declared to be of type queue_t when the specified
+  // arg_value is not a valid device queue object."
+  cl_command_queue handle = nullptr;
+  if (value != nullptr) std::memcpy(&handle, value, sizeof(handle));
+  result.queue = from_handle<device_virtual::CommandQueue>(handle);
+  if (result.queue == nullptr || !result.queue->on_device()) {
+    return fail(CL_INVALID_DEVICE_QUEUE, "not a queue on the device");
+  }
+  if (&result.queue->context() != &kernel.context()) {
+    return fail(CL_INVALID_CONTEXT, "the queue is of another context");
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t size,
@@ -216,6 +236,8 @@ Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t
       return sampler_value(kernel, size, value);
     case ArgKind::kPipe:
       return pipe_value(kernel, size, value);
+    case ArgKind::kQueue:
+      return queue_value(kernel, size, value);
     case ArgKind::kOther:
       return fail(CL_INVALID_ARG_VALUE,
                   "arguments of type " + argument.type_name + " are not supported by the device");

@@ -34,11 +34,12 @@ inline bool is_number(const device_virtual::Kernel& kernel, cl_uint index, size_
 }
 /// What the value of another argument means, and whether it may be set.
 struct ArgumentValue {
-  enum class Kind : uint8_t { kLocal, kBuffer, kSampler };
+  enum class Kind : uint8_t { kLocal, kBuffer, kSampler, kQueue };
   Kind kind = Kind::kLocal;
-  device_virtual::Buffer* buffer = nullptr;  // kBuffer, also images and pipes; null: the
-                                             // NULL pointer
-  backends::SamplerState sampler{};          // kSampler
+  device_virtual::Buffer* buffer = nullptr;       // kBuffer, also images and pipes; null: the
+                                                  // NULL pointer
+  backends::SamplerState sampler{};               // kSampler
+  device_virtual::CommandQueue* queue = nullptr;  // kQueue
 };
 Result<ArgumentValue> argument_value(const device_virtual::Kernel& kernel, cl_uint index,
                                      size_t size, const void* value);

@@ -114,6 +114,7 @@ enum class ArgKind : uint8_t {
   kImage,
   kSampler,
   kPipe,
+  kQueue,
   kOther
 };
 

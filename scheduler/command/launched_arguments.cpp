@@ -26,6 +26,8 @@ bool same_object(const ArgumentSlot& a, const ArgumentSlot& b) {
              a.view.size == b.view.size && a.image == b.image;
     case Kind::kSampler:
       return a.sampler == b.sampler;
+    case Kind::kQueue:
+      return a.queue == b.queue;
   }
   return false;
 }

@@ -26,7 +26,7 @@ namespace tutti::scheduler {
 /// One kernel argument as set by the application. kReached is none: shared virtual memory that the
 /// kernel may reach through pointers that it finds; such slots stand behind the arguments.
 struct ArgumentSlot {
-  enum class Kind : uint8_t { kUnset, kBytes, kLocal, kBuffer, kSampler, kReached };
+  enum class Kind : uint8_t { kUnset, kBytes, kLocal, kBuffer, kSampler, kQueue, kReached };
   Kind kind = Kind::kUnset;
   // kBytes. Scalars are set anew for each of many small launches: no allocation for them.
   boost::container::small_vector<std::byte, 16> bytes;
@@ -35,6 +35,8 @@ struct ArgumentSlot {
                                    // pointer; kReached, all of it
   Ref<BufferImage> image;          // kBuffer: the image made from the view; null otherwise
   backends::SamplerState sampler;  // kSampler
+  std::shared_ptr<backends::DeviceQueue> queue;  // kQueue
+  uint32_t home = kNoBackend;                    // kQueue: the device that it is on
 
   bool has_memory() const {
     return (kind == Kind::kBuffer || kind == Kind::kReached) && view.buffer;

@@ -190,6 +190,7 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
     if (slot.kind == ArgumentSlot::Kind::kReached) {
       allowed &= backend_bit(slot.view.buffer->home());  // pointers mean something there alone
     }
+    if (slot.kind == ArgumentSlot::Kind::kQueue) allowed &= backend_bit(slot.home);
     if (slot.kind == ArgumentSlot::Kind::kBuffer && slot.view.buffer) {
       // A pointer into shared memory has all the rest of that behind it, which is no limit of it.
       if (i < declared.size() && declared[i].kind == ArgKind::kConstant &&

@@ -25,6 +25,10 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
         result[i].kind = backends::Argument::Kind::kSampler;
         result[i].sampler = slot.sampler;
         break;
+      case ArgumentSlot::Kind::kQueue:
+        result[i].kind = backends::Argument::Kind::kQueue;
+        result[i].queue = slot.queue.get();
+        break;
       case ArgumentSlot::Kind::kBuffer:
         result[i].kind = backends::Argument::Kind::kMemory;
         if (slot.image) {

@@ -104,6 +104,27 @@ TEST_F(BuiltProgramTest, KernelWithVariablesOfItsProgramStaysOnThePrimary) {
   EXPECT_EQ(KernelExecutable(outcome.program, 1).built_on(), 3u);
 }
 
+TEST_F(BuiltProgramTest, KernelThatEnqueuesKernelsStaysOnThePrimary) {
+  const auto features = {"__opencl_c_device_enqueue", "__opencl_c_generic_address_space",
+                         "__opencl_c_program_scope_global_variables"};
+  for (FakeBackend* fake : fakes_) {
+    for (const char* feature : features) fake->has(feature);
+  }
+  const BuildOutcome outcome = build_program(
+      *set_, apart(),
+      with_features("kernel void k(global int* a) {\n"
+                    "  enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_NO_WAIT,\n"
+                    "                 ndrange_1D(1), ^{ a[0] = 1; }); }\n"
+                    "kernel void plain(global int* a) { a[get_global_id(0)] = 1; }\n",
+                    features));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(KernelExecutable(outcome.program, 0).built_on(), 1u);
+  EXPECT_EQ(KernelExecutable(outcome.program, 1).built_on(), 3u);
+  const auto& kernel = outcome.program->summary().kernels[0];
+  EXPECT_TRUE(kernel.uses_addresses);
+  EXPECT_NE(kernel.whole_reason.find("enqueues kernels"), std::string::npos);
+}
+
 TEST_F(BuiltProgramTest, SubGroupsAreThoseOfDevicesLikeThePrimary) {
   const char* const feature = "__opencl_c_subgroups";
   const auto asked = with_features(

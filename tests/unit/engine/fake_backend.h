@@ -100,6 +100,10 @@ class FakeBackend : public backends::Backend {
   /// To kernels an image is its pixels, one after the other.
   Result<std::unique_ptr<backends::Memory>> allocate_image(
       const backends::ImageShape& shape) override;
+  Result<std::shared_ptr<backends::DeviceQueue>> create_device_queue(
+      const backends::DeviceQueueOptions&) override {
+    return std::make_shared<backends::DeviceQueue>();
+  }
   /// Bytes as any; not on one with narrow offsets.
   Result<std::unique_ptr<backends::Memory>> allocate_pipe(
       const backends::PipeShape& shape) override;

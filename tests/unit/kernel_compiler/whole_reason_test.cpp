@@ -91,7 +91,7 @@ const Case kCases[] = {
      "kernel void k(global int* o) {\n"
      "  ndrange_t r = ndrange_1D(1);\n"
      "  enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_NO_WAIT, r, ^{ o[0] = 1; });\n}",
-     "which is not understood", 3},
+     "enqueues kernels", 1},
     {"ProgramScopeVariable",
      "global int counter;\nkernel void k(global int* o) {\n  o[0] = counter;\n}",
      "the program's variable counter", 3},

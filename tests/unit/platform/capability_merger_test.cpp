@@ -354,6 +354,48 @@ TEST(CapabilityMerger, WorkGroupsMayDifferWhereThePrimarysMay) {
   EXPECT_FALSE(without.smaller_groups || shown(without));
 }
 
+TEST(CapabilityMerger, QueuesOnDevicesAreThePrimarys) {
+  const auto with_queues = [](FakeDevice device) {
+    return device.extensions(kBaseExtensions + " __opencl_c_device_enqueue")
+        .set<cl_uint>(CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, 4096)
+        .set<cl_uint>(CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE, 65536)
+        .set<cl_uint>(CL_DEVICE_MAX_ON_DEVICE_QUEUES, 2)
+        .set<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES,
+                                          CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  };
+  const auto capabilities = [](const Capabilities& caps) {
+    return answer<cl_device_device_enqueue_capabilities>(caps,
+                                                         CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES);
+  };
+  const Capabilities with = merge({cpu(), with_queues(gpu())});
+  EXPECT_NE(capabilities(with), 0u);
+  EXPECT_EQ(answer<cl_uint>(with, CL_DEVICE_MAX_ON_DEVICE_QUEUES), 2u);
+  EXPECT_EQ(with.device_queues.preferred_size, 4096u);
+  EXPECT_EQ(with.device_queues.max_size, 65536u);
+  const Capabilities without = merge({with_queues(cpu()), gpu()});
+  EXPECT_EQ(capabilities(without), 0u);
+  EXPECT_EQ(answer<cl_uint>(without, CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE), 0u);
+  EXPECT_EQ(without.device_queues.max_size, 0u);
+}
+
+TEST(CapabilityMerger, ProgramsInSpirvAreThePrimarys) {
+  const auto with_spirv = [](FakeDevice device) {
+    return device
+        .extensions(kBaseExtensions + " cl_khr_il_program cl_khr_spirv_queries cl_none_known")
+        .text(CL_DEVICE_IL_VERSION, "SPIR-V_1.2 SPIR-V_1.0 other_1.0");
+  };
+  const Capabilities with = merge({cpu(), with_spirv(gpu())});
+  EXPECT_TRUE(with.il_programs);
+  EXPECT_EQ(answer_text(with, CL_DEVICE_IL_VERSION), "SPIR-V_1.2 SPIR-V_1.0");
+  const std::string extensions = answer_text(with, CL_DEVICE_EXTENSIONS);
+  EXPECT_NE(extensions.find("cl_khr_il_program"), std::string::npos);
+  EXPECT_NE(extensions.find("cl_khr_spirv_queries"), std::string::npos);
+  const Capabilities without = merge({with_spirv(cpu()), gpu()});
+  EXPECT_FALSE(without.il_programs);
+  EXPECT_EQ(answer_text(without, CL_DEVICE_IL_VERSION), "");
+  EXPECT_EQ(answer_text(without, CL_DEVICE_EXTENSIONS).find("spirv"), std::string::npos);
+}
+
 TEST(CapabilityMerger, PipesAreThePrimarys) {
   const auto shown = [](const Capabilities& caps) {
     return std::pair(answer<cl_bool>(caps, CL_DEVICE_PIPE_SUPPORT),
@@ -380,8 +422,7 @@ TEST(CapabilityMerger, LanguageIsThePrimarysWithAllItsOptionalParts) {
   const Capabilities caps = merge({cpu(), with_much()});
   EXPECT_TRUE(caps.has_language_feature("__opencl_c_subgroups"));
   EXPECT_TRUE(caps.has_language_feature("__opencl_c_generic_address_space"));
-  // They need objects of the host.
-  EXPECT_FALSE(caps.has_language_feature("__opencl_c_device_enqueue"));
+  EXPECT_TRUE(caps.has_language_feature("__opencl_c_device_enqueue"));
   const std::string extensions = answer_text(caps, CL_DEVICE_EXTENSIONS);
   EXPECT_NE(extensions.find("cl_khr_subgroup_shuffle"), std::string::npos);
   EXPECT_EQ(extensions.find("cl_none_known"), std::string::npos);

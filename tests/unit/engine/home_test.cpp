@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipes: where they are, and which devices the kernels that use them run on.
+// What one device alone has, pipes and queues on it: which devices the kernels that use them run
+// on.
 #include "engine_fixture.h"
 
 namespace tutti::testing {
@@ -76,10 +77,30 @@ TEST_F(EnginePipes, WhatWasInOneIsLostWithItsHome) {
   read(*stream, out);
   fakes[0]->context_lost = true;
   for (int i = 0; i < 2; ++i) {  // also when the device has begun anew
-    const auto command = enqueue(*stream, work, {}, true);
-    EXPECT_FALSE(command && (*command)->wait());
+    const auto command = enqueue(*stream, work);
+    static_cast<void>(engine->finish(*stream));
+    EXPECT_TRUE(!command || (*command)->status() < CL_COMPLETE);
   }
   EXPECT_EQ(fakes[1]->launches, 0u);
+}
+
+TEST_F(EnginePipes, KernelsWithAQueueOnADeviceRunThere) {
+  start({kSharesHost, kOwnMemory, kSharesHost}, SplitMode::kForce);
+  const auto queue = fakes[1]->create_device_queue({});
+  ASSERT_TRUE(queue);
+  const auto in = buffer(7), out = buffer(0);
+  KernelWork work = map_kernel(in, out, 1);
+  auto arguments = std::make_shared<ArgumentSet>(*work.arguments);
+  ArgumentSlot& slot = arguments->emplace_back();
+  slot.kind = ArgumentSlot::Kind::kQueue;
+  slot.queue = *queue;
+  slot.home = 1;
+  work.arguments = arguments;
+  auto stream = engine->create_stream({});
+  ASSERT_TRUE(enqueue(*stream, work));
+  EXPECT_EQ(read(*stream, out), filled(7 * 3 + 1));
+  EXPECT_EQ(fakes[1]->launches, 1u);
+  EXPECT_EQ(fakes[0]->launches + fakes[2]->launches, 0u);
 }
 
 TEST_F(EnginePipes, ADeviceWithoutPipesMakesNone) {
