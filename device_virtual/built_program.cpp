@@ -202,6 +202,13 @@ BackendGroups only_with(const scheduler::BackendSet& backends, BackendGroups gro
   return any ? able : groups;
 }
 
+BackendGroups only_primaries(const scheduler::BackendSet& backends, BackendGroups groups) {
+  for (scheduler::BackendMask& group : groups) {
+    if (group != 0) group = scheduler::backend_bit(backends.primary(group));
+  }
+  return groups;
+}
+
 /// What the front end says, or has said before.
 Result<kernel_compiler::CompileOutput> front_end(const kernel_compiler::CompileRequest& request) {
   // Never destroyed: a build may go on while the process exits.
@@ -212,6 +219,26 @@ Result<kernel_compiler::CompileOutput> front_end(const kernel_compiler::CompileR
     return keep_forever(std::make_unique<std::string>(kept ? cache + "/programs" : ""));
   }();
   return kernel_compiler::compile_or_recall(request, *folder);
+}
+
+/// Of a program that has errors for the front end, as `compiled` says: `make(groups)`, where each
+/// device's primary has the last word.
+template <typename Make>
+BuildOutcome leave_to_primaries(scheduler::BackendSet& backends, const BackendGroups& wanted,
+                                const kernel_compiler::CompileOutput& compiled,
+                                const FailureCodes& codes, const Make& make) {
+  const std::string reason = compiled.left_to_vendors, errors = compiled.log;
+  BuildOutcome outcome = make(only_primaries(backends, wanted));
+  if (outcome.code == CL_SUCCESS) {
+    const std::string text =
+        "only the primary's compiler knows this program, which runs whole there";
+    log(LogLevel::kInfo, "{}: {}", text, reason);
+    append_paragraph(outcome.log, "warning: " + text + ": " + reason + "\n");
+    return outcome;
+  }
+  std::string both = errors;
+  append_paragraph(both, outcome.log);
+  return failed(codes.failure, std::move(both));
 }
 
 }  // namespace
@@ -260,16 +287,20 @@ BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups&
   auto compiled = front_end(request);
   if (!compiled) return failed(compiled.error().code, compiled.error().message);
   if (compiled->invalid_options) return failed(codes.options, std::move(compiled->log));
-  if (!compiled->ok) return failed(codes.failure, std::move(compiled->log));
-  if (request.unit) {
-    std::string& source = compiled->original.empty() ? compiled->preprocessed : compiled->original;
-    const std::string text = compiled->preprocessed;
-    return make_unit(backends, wanted,
-                     std::make_shared<CompiledUnit>(std::move(source), compiled->vendor_options),
-                     text, std::move(compiled->log));
-  }
-  std::string log = std::move(compiled->log);
-  return make_executable(backends, wanted, texts_of(std::move(*compiled)), std::move(log), codes);
+  if (!compiled->ok && compiled->left_to_vendors.empty())
+    return failed(codes.failure, std::move(compiled->log));
+  const auto make = [&](const BackendGroups& groups, std::string log) {
+    if (!request.unit) {
+      return make_executable(backends, groups, texts_of(*compiled), std::move(log), codes);
+    }
+    const std::string& text = compiled->preprocessed;
+    const auto unit = std::make_shared<CompiledUnit>(
+        compiled->original.empty() ? text : compiled->original, compiled->vendor_options);
+    return make_unit(backends, groups, unit, text, std::move(log));
+  };
+  if (compiled->ok) return make(wanted, compiled->log);
+  return leave_to_primaries(backends, wanted, *compiled, codes,
+                            [&](const BackendGroups& groups) { return make(groups, {}); });
 }
 
 BuildOutcome build_il_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
@@ -319,12 +350,14 @@ BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& 
     if (!answer) return failed(answer.error().code, answer.error().message);
     compiled = std::move(*answer);
   }
-  if (!compiled.ok || (!request.library && compiled.units.size() != request.units.size())) {
+  const bool left = !compiled.left_to_vendors.empty();
+  if ((!compiled.ok && !left) ||
+      (!request.library && compiled.units.size() != request.units.size())) {
     return failed(codes.failure, std::move(compiled.log));
   }
   if (request.library) {
     BuildOutcome outcome;
-    outcome.log = std::move(compiled.log);
+    if (!left) outcome.log = std::move(compiled.log);
     outcome.units = units;
     return outcome;
   }
@@ -346,6 +379,12 @@ BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& 
     if (request.foreign_units) kernel.features.emplace_back(backends::kIlPrograms);
   }
   std::move(in_il.kernels.begin(), in_il.kernels.end(), std::back_inserter(texts.summary.kernels));
+  if (left) {
+    for (auto& kernel : texts.summary.kernels) kernel.uses_anything = true;
+    return leave_to_primaries(backends, wanted, compiled, codes, [&](const BackendGroups& groups) {
+      return make_executable(backends, groups, std::move(texts), {}, codes);
+    });
+  }
   return make_executable(backends, wanted, std::move(texts), std::move(compiled.log), codes);
 }
 

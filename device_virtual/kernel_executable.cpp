@@ -31,6 +31,10 @@ bool alike(const backends::DeviceTraits& a, const backends::DeviceTraits& b) {
          a.driver_version == b.driver_version;
 }
 
+bool may_use_variables(const scheduler::KernelSummary& summary) {
+  return summary.uses(kVariables) || summary.uses_anything;
+}
+
 }  // namespace
 
 KernelExecutable::KernelExecutable(std::shared_ptr<BuiltProgram> program, uint32_t index)
@@ -53,7 +57,7 @@ KernelExecutable::~KernelExecutable() {
 
 KernelExecutable::Bound KernelExecutable::bound_of(const scheduler::KernelSummary& summary) {
   // Its queues are there as well.
-  if (summary.uses(kVariables) || summary.uses("__opencl_c_device_enqueue")) {
+  if (may_use_variables(summary) || summary.uses("__opencl_c_device_enqueue")) {
     return Bound::kToPrimary;
   }
   return summary.uses("__opencl_c_subgroups") ? Bound::kToLikeDevices : Bound::kNo;
@@ -66,7 +70,7 @@ uint64_t KernelExecutable::built_on() const {
   const uint32_t primary = backends.primary(built);
   uint64_t bound = scheduler::backend_bit(primary);
   if (bound_ == Bound::kToPrimary) {
-    const bool lost = summary_.uses(kVariables) && program_->modules().lost_variables(primary);
+    const bool lost = may_use_variables(summary_) && program_->modules().lost_variables(primary);
     return lost ? 0 : bound;
   }
   for (uint64_t rest = built; rest != 0; rest &= rest - 1) {

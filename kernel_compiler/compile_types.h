@@ -68,8 +68,11 @@ struct FileLookup {
 
 struct CompileOutput {
   bool ok = false;
-  std::string failure;            // not the program's: the compiler itself could not go on
-  bool invalid_options = false;   // the options are at fault: CL_INVALID_BUILD_OPTIONS
+  std::string failure;           // not the program's: the compiler itself could not go on
+  bool invalid_options = false;  // the options are at fault: CL_INVALID_BUILD_OPTIONS
+  // Not empty where the program has errors inside of functions only, of which this is the first: a
+  // vendor's compiler may know more. The texts and what can be summarised are there as if `ok`.
+  std::string left_to_vendors;
   std::string log;                // warnings and errors, as shown to the application
   std::string preprocessed;       // what vendors compile
   std::string original;           // the text before it was changed for vendors; empty: it was not

@@ -24,6 +24,7 @@ extern "C" {
 ///     {"__OPENCL_VERSION__": "300", …}, "fp64": true, "images": true, "address_bits": 64 }
 /// Response: UTF-8 JSON
 ///   { "ok": true, "failure": "",        // the compiler's own, if any
+///     "left_to_vendors": "",            // the first error, if a vendor may know better
 ///     "invalid_options": false, "log": "warnings or errors, source line and caret",
 ///     "preprocessed": "…",              // what vendors compile, untouched semantics
 ///     "original": "…",                  // before changes for vendors; "" when there were none

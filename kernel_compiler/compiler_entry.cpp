@@ -18,6 +18,7 @@
 #include "kernel_compiler/access_analysis.h"
 #include "kernel_compiler/compiler_api.h"
 #include "kernel_compiler/front_end.h"
+#include "kernel_compiler/function_bodies.h"
 #include "kernel_compiler/kernel_signature.h"
 #include "kernel_compiler/summary_json.h"
 #include "kernel_compiler/unit_linking.h"
@@ -104,6 +105,35 @@ void adopt_rewriting(const FrontEndSettings& settings, RewriteResult rewriting,
   mark_rewritten(rewriting.kernels, failure, output.summary);
 }
 
+/// As parse(), of what stands outside of functions, where a text has errors inside of them alone.
+std::unique_ptr<llvm::Module> parse_declarations(FrontEndSettings settings, const std::string& text,
+                                                 llvm::LLVMContext& context,
+                                                 const TreeVisitor& visit, Emit emit) {
+  // What is an error for the application's sake alone stays one, and empty functions are no news.
+  settings.options.warnings_are_errors = false;
+  settings.options.no_warnings = true;
+  const std::string declarations = without_bodies(settings, text);
+  std::string log;
+  return declarations.empty() ? nullptr : parse(settings, declarations, context, visit, emit, log);
+}
+
+std::string first_error(std::string_view log) {
+  constexpr std::string_view kError = "error: ";
+  const size_t at = log.find(kError);
+  if (at == std::string_view::npos) return "errors";
+  const std::string_view rest = log.substr(at + kError.size());
+  return std::string(rest.substr(0, rest.find('\n')));
+}
+
+/// A program of which `module` has the declarations only.
+void leave_to_vendors(const llvm::Module& module, CompileOutput& output) {
+  note_used_features(module, output.summary.kernels);
+  keep_all_whole(module,
+                 "only its device's compiler knows its program (" + output.left_to_vendors + ")",
+                 output.summary.kernels);
+  for (auto& kernel : output.summary.kernels) kernel.uses_anything = true;
+}
+
 void compile(const CompileRequest& request, CompileOutput& output) {
   FrontEndSettings settings;
   if (!read_options(request, request.options, settings, output)) {
@@ -118,17 +148,26 @@ void compile(const CompileRequest& request, CompileOutput& output) {
   std::set<std::string> foreign;
   RewriteResult rewriting;
   const LinkScope linked_later;
-  const auto module = parse(
-      settings, output.preprocessed, context,
-      [&](clang::ASTContext& tree, clang::CodeGenerator& generator) {
-        output.summary.kernels = declared_kernels(tree, settings.options);
-        foreign = foreign_functions(generator);
-        rewriting =
-            rewrite_work_items(tree, settings.language, request.unit ? &linked_later : nullptr);
-      },
-      Emit::kReached, output.log);
+  const auto visit = [&](clang::ASTContext& tree, clang::CodeGenerator& generator) {
+    output.summary.kernels = declared_kernels(tree, settings.options);
+    foreign = foreign_functions(generator);
+    rewriting = rewrite_work_items(tree, settings.language, request.unit ? &linked_later : nullptr);
+  };
+  const auto module =
+      parse(settings, output.preprocessed, context, visit, Emit::kReached, output.log);
   if (module == nullptr) {
-    output.preprocessed.clear();
+    const auto declarations =
+        parse_declarations(settings, output.preprocessed, context, visit, Emit::kReached);
+    if (declarations == nullptr) {
+      output.preprocessed.clear();
+      return;
+    }
+    output.left_to_vendors = first_error(output.log);
+    if (request.unit) {
+      output.summary = {};
+    } else {
+      leave_to_vendors(*declarations, output);
+    }
     return;
   }
   if (!rewriting.untouched.empty()) {
@@ -221,7 +260,12 @@ void link(const CompileRequest& request, CompileOutput& output) {
     modules.push_back(parse(unit.settings, source.source, context, visit, Emit::kAll, log));
     if (modules.back() == nullptr) {
       output.log += log;
-      return;
+      modules.back() = parse_declarations(unit.settings, source.source, context, visit, Emit::kAll);
+      if (modules.back() == nullptr) {
+        output.left_to_vendors.clear();
+        return;
+      }
+      if (output.left_to_vendors.empty()) output.left_to_vendors = first_error(log);
     }
     const std::string& changed = unit.rewriting.untouched;
     output.units.push_back({changed.empty() ? source.source : changed, {}});
@@ -229,11 +273,17 @@ void link(const CompileRequest& request, CompileOutput& output) {
   const std::string contradiction = redefined_builtin(modules, foreign);
   const auto module = link_modules(std::move(modules), output.log);
   if (module == nullptr) {
+    output.left_to_vendors.clear();
     return;
   }
+  const bool known = output.left_to_vendors.empty();
   if (request.library) {
     output.summary = {};
-    output.ok = true;
+    output.ok = known;
+    return;
+  }
+  if (!known) {
+    leave_to_vendors(*module, output);
     return;
   }
   std::set<std::string> declared;
@@ -283,7 +333,7 @@ std::string answer(std::string_view request_text) {
     } else {
       link(*request, output);
     }
-    if (!output.ok) {
+    if (!output.ok && output.left_to_vendors.empty()) {
       output.units.clear();
       output.summary = {};
     }

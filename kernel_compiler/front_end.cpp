@@ -321,28 +321,30 @@ class ParseAction final : public clang::ASTFrontendAction {
 class CheckAction final : public clang::ASTFrontendAction {
  public:
   using Visit = std::function<void(clang::ASTContext&)>;
-  explicit CheckAction(const Visit& visit) : visit_(visit) {}
+  CheckAction(const Visit& visit, bool with_errors) : visit_(visit), with_errors_(with_errors) {}
 
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance&,
                                                         llvm::StringRef) override {
-    return std::make_unique<Consumer>(visit_);
+    return std::make_unique<Consumer>(visit_, with_errors_);
   }
 
  private:
   class Consumer final : public clang::ASTConsumer {
    public:
-    explicit Consumer(const Visit& visit) : visit_(visit) {}
+    Consumer(const Visit& visit, bool with_errors) : visit_(visit), with_errors_(with_errors) {}
     void HandleTranslationUnit(clang::ASTContext& context) override {
-      if (visit_ && !context.getDiagnostics().hasErrorOccurred()) {
+      if (visit_ && (with_errors_ || !context.getDiagnostics().hasErrorOccurred())) {
         visit_(context);
       }
     }
 
    private:
     const Visit& visit_;
+    const bool with_errors_;
   };
   const Visit& visit_;
+  const bool with_errors_;
 };
 
 /// In messages and line marks a header of clCompileProgram has the name it was given.
@@ -437,9 +439,9 @@ std::unique_ptr<llvm::Module> parse(const FrontEndSettings& settings, const std:
 }
 
 bool check(const FrontEndSettings& settings, const std::string& text, std::string& log,
-           const std::function<void(clang::ASTContext&)>& visit) {
+           const std::function<void(clang::ASTContext&)>& visit, bool with_errors) {
   Session session(parse_arguments(settings), text, resource_files(), log);
-  CheckAction action(visit);
+  CheckAction action(visit, with_errors);
   return session.run(action);
 }
 

@@ -50,8 +50,8 @@ std::unique_ptr<llvm::Module> parse(const FrontEndSettings& settings, const std:
                                     std::string& log);
 
 /// Whether `text` compiles; diagnostics are appended to `log`. With `visit`, the tree is shown to
-/// it.
+/// it, also that of a text with errors if `with_errors`.
 bool check(const FrontEndSettings& settings, const std::string& text, std::string& log,
-           const std::function<void(clang::ASTContext&)>& visit = {});
+           const std::function<void(clang::ASTContext&)>& visit = {}, bool with_errors = false);
 
 }  // namespace tutti::kernel_compiler

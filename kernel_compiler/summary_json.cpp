@@ -94,6 +94,7 @@ json write_kernel(const KernelSummary& kernel) {
           {"rewrite", kernel.needs_rewrite},
           {"features", kernel.features},
           {"addresses", kernel.uses_addresses},
+          {"anything", kernel.uses_anything},
           {"barrier", kernel.uses_barrier},
           {"local", kernel.uses_local_memory}};
 }
@@ -365,6 +366,7 @@ KernelSummary read_kernel(Reader& reader, const json& value) {
   reader.array(reader.find(value, "features"), "features",
                [&](const json& row) { kernel.features.push_back(reader.text(row, "features")); });
   kernel.uses_addresses = reader.boolean(value, "addresses");
+  kernel.uses_anything = reader.boolean(value, "anything");
   kernel.uses_barrier = reader.boolean(value, "barrier");
   kernel.uses_local_memory = reader.boolean(value, "local");
   return kernel;
@@ -523,6 +525,7 @@ std::string encode_output(const CompileOutput& output) {
   return dump({{"ok", output.ok},
                {"failure", output.failure},
                {"invalid_options", output.invalid_options},
+               {"left_to_vendors", output.left_to_vendors},
                {"log", output.log},
                {"preprocessed", output.preprocessed},
                {"original", output.original},
@@ -541,6 +544,7 @@ Result<CompileOutput> decode_output(std::string_view text) {
     output.ok = reader.boolean(value, "ok");
     output.failure = reader.string(value, "failure");
     output.invalid_options = reader.boolean(value, "invalid_options");
+    output.left_to_vendors = reader.string(value, "left_to_vendors");
     output.log = reader.string(value, "log");
     output.preprocessed = reader.string(value, "preprocessed");
     output.original = reader.string(value, "original");

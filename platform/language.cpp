@@ -19,7 +19,7 @@ constexpr std::string_view kFp16 = "cl_khr_fp16";
 constexpr std::string_view kImages = "__opencl_c_images";
 
 // What kernels may use through Tutti where the primary has it. Other extensions need functions of
-// the host, objects of it, or words of OpenCL C that the front end does not know.
+// the host, or objects of it.
 constexpr std::string_view kExtensions[] = {
     "cl_khr_byte_addressable_store",
     "cl_khr_global_int32_base_atomics",
@@ -47,6 +47,12 @@ constexpr std::string_view kExtensions[] = {
     "cl_khr_kernel_clock",
     "cl_ext_float_atomics",
     "cl_intel_required_subgroup_size",
+    // Their functions are known to the vendor's compiler alone.
+    "cl_intel_subgroups",
+    "cl_intel_subgroups_char",
+    "cl_intel_subgroups_short",
+    "cl_intel_subgroups_long",
+    "cl_intel_subgroup_local_block_io",
 };
 
 /// Questions that the primary answers where it has the extension.

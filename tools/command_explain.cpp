@@ -277,6 +277,11 @@ int compile_file(const std::string& file, const ExplainOptions& options, Explain
   result.log = with_few_errors(with_file_name(std::move(output->log), result.name));
   if (!options.json || !output->ok) put_error(result.log);
   if (output->invalid_options) return kBadUsage;
+  if (!output->left_to_vendors.empty()) {
+    put_error(
+        "These errors are inside of functions: where the primary's own compiler has none, the "
+        "program runs whole on the primary.\n");
+  }
   if (!output->ok) return kFailed;
   result.kernels = std::move(output->summary.kernels);
   return 0;

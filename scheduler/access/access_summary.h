@@ -162,6 +162,8 @@ struct KernelSummary {
   // It may use an address that is none of an argument's, such as a pointer that it has loaded, or
   // keep the address of one: both mean something only where shared virtual memory has its home.
   bool uses_addresses = false;
+  // The front end does not know all of it: it may use anything that its device has.
+  bool uses_anything = false;
   bool uses_barrier = false;
   bool uses_local_memory = false;
   bool operator==(const KernelSummary&) const = default;

@@ -140,11 +140,49 @@ TEST_F(BuiltProgramTest, ExceptionsOfABackendAreAFailedBuild) {
 }
 
 TEST_F(BuiltProgramTest, SourceErrorsNeverReachAVendor) {
-  const BuildOutcome outcome =
-      build_program(*set_, apart(), request("kernel void k() { oops; }\n"));
+  const BuildOutcome outcome = build_program(*set_, apart(), request("kernel void k(oops x) {}\n"));
   EXPECT_EQ(outcome.code, CL_BUILD_PROGRAM_FAILURE);
   EXPECT_NE(outcome.log.find("oops"), std::string::npos) << outcome.log;
   EXPECT_EQ(fakes_[0]->builds + fakes_[1]->builds, 0);
+}
+
+constexpr char kUnknown[] = "kernel void k(global int* o) { o[0] = oops(1); }\n";
+
+TEST_F(BuiltProgramTest, ErrorsInsideOfFunctionsAreThePrimarysToJudge) {
+  const uint32_t primary = set_->primary(everywhere()), other = 1 - primary;
+  const BuildOutcome outcome = build_program(*set_, together(), request(kUnknown));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_TRUE(outcome.log.starts_with("warning: ")) << outcome.log;
+  EXPECT_NE(outcome.log.find("'oops'"), std::string::npos) << outcome.log;
+  EXPECT_EQ(outcome.log.find("error: "), std::string::npos) << outcome.log;
+  EXPECT_NE(fakes_[primary]->last_source.find("oops(1)"), std::string::npos);
+  EXPECT_EQ(outcome.program->built_on(), scheduler::backend_bit(primary));
+  EXPECT_EQ(fakes_[other]->builds, 0);
+  const KernelExecutable kernel(outcome.program, 0);
+  EXPECT_NE(kernel.summary().whole_reason, "");
+  EXPECT_EQ(kernel.built_on(), scheduler::backend_bit(primary));
+  // Its variables, if it has any, are gone with the device.
+  ++fakes_[primary]->begun_anew;
+  EXPECT_EQ(kernel.built_on(), 0u);
+}
+
+TEST_F(BuiltProgramTest, OfSeveralDevicesEachPrimaryIsAsked) {
+  const BuildOutcome outcome = build_program(*set_, apart(), request(kUnknown));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), everywhere());
+  EXPECT_EQ(KernelExecutable(outcome.program, 0).built_on(),
+            scheduler::backend_bit(set_->primary(everywhere())));
+}
+
+TEST_F(BuiltProgramTest, WhereThePrimaryFindsErrorsAsWellBothLogsAreShown) {
+  const uint32_t primary = set_->primary(everywhere()), other = 1 - primary;
+  fakes_[primary]->failure = CL_OUT_OF_RESOURCES;
+  const BuildOutcome outcome = build_program(*set_, together(), request(kUnknown));
+  EXPECT_EQ(outcome.code, CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(outcome.program, nullptr);
+  const size_t ours = outcome.log.find("error: ");
+  EXPECT_LT(ours, outcome.log.find(" says no")) << outcome.log;
+  EXPECT_EQ(fakes_[other]->builds, 0);
 }
 
 TEST_F(BuiltProgramTest, InvalidOptions) {

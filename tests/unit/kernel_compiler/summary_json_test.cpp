@@ -44,8 +44,8 @@ KernelSummary sample() {
   kernel.accesses = {access};
   kernel.whole_reason = "calls printf";
   kernel.whole_line = 3;
-  kernel.needs_rewrite = kernel.uses_addresses = kernel.uses_barrier = kernel.uses_local_memory =
-      true;
+  kernel.needs_rewrite = kernel.uses_addresses = kernel.uses_anything = true;
+  kernel.uses_barrier = kernel.uses_local_memory = true;
   return kernel;
 }
 
@@ -76,9 +76,19 @@ TEST(SummaryJson, RequestsAndOutputsComeBackEqual) {
   ASSERT_TRUE(request_back) << request_back.error().message;
   EXPECT_EQ(*request_back, request);
 
-  CompileOutput output{true,   "failure",    false, "log",
-                       "text", "original",   "-w",  "rewritten",
-                       {},     {{sample()}}, 17,    {{"inc/a.h", "absent"}, {"b.h", "folder"}},
+  CompileOutput output{true,
+                       "failure",
+                       false,
+                       "first error",
+                       "log",
+                       "text",
+                       "original",
+                       "-w",
+                       "rewritten",
+                       {},
+                       {{sample()}},
+                       17,
+                       {{"inc/a.h", "absent"}, {"b.h", "folder"}},
                        false};
   output.units = {{"a", "b"}, {"c", ""}};
   const auto output_back = decode_output(encode_output(output));

@@ -351,11 +351,13 @@ TEST_F(ExplainTest, ProgramsThatDoNotCompile) {
   for (const char* options : {"bad.cl", "--json bad.cl"}) {
     const Outcome outcome = run(options);
     EXPECT_EQ(outcome.code, 1);
-    EXPECT_THAT(
-        outcome.output,
-        AllOf(HasSubstr("bad.cl:3:10: error: use of undeclared identifier 'nowhere'"),
-              HasSubstr("o[0] = nowhere;"), Not(HasSubstr("<source>")), Not(HasSubstr("kernels"))));
+    EXPECT_THAT(outcome.output,
+                AllOf(HasSubstr("bad.cl:3:10: error: use of undeclared identifier 'nowhere'"),
+                      HasSubstr("o[0] = nowhere;"), HasSubstr("runs whole on the primary"),
+                      Not(HasSubstr("<source>")), Not(HasSubstr("kernels"))));
   }
+  tree_.write("worse.cl", "kernel void k(nothing o) {}\n");
+  EXPECT_THAT(run("worse.cl").output, Not(HasSubstr("runs whole on the primary")));
   tree_.write("warns.cl", "#warning look out\n" + std::string(kScale));
   EXPECT_THAT(run("warns.cl").output,
               AllOf(HasSubstr("warns.cl:1:2: warning: look out"), HasSubstr("scale: split")));
