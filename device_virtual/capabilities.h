@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/api/backend.h"
+
 namespace tutti::device_virtual {
 
 struct Capabilities {
@@ -46,6 +48,8 @@ struct Capabilities {
   bool priority_hints = false;  // cl_khr_priority_hints: queues may say how urgent they are
   bool throttle_hints = false;  // cl_khr_throttle_hints
   cl_device_svm_capabilities svm = 0;
+  backends::UnifiedMemory unified;
+  bool buffer_addresses = false;  // cl_ext_buffer_device_address
   uint32_t address_bits = 64;
   bool little_endian = true;
   size_t max_work_group_size = 1;

@@ -47,9 +47,22 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   /// is known. `access`: the flags that say what kernels do.
   Result<std::vector<cl_image_format>> image_formats(cl_mem_flags access, cl_mem_object_type type);
 
-  /// clSVMAlloc on the primary. `flags` and `alignment` have been checked; `alignment` may be 0.
-  Result<void*> allocate_shared(cl_svm_mem_flags flags, uint64_t size, uint32_t alignment);
+  /// clSVMAlloc on the primary, and the functions of its kind. `request` has been checked.
+  Result<void*> allocate_shared(backends::SharedRequest request, const SharedOrigin& origin);
+  /// What that takes of a vendor, and what Buffer takes: memory of this kind on the device `home`.
+  Result<std::shared_ptr<backends::SharedMemory>> take_shared(
+      const backends::SharedRequest& request, uint32_t home);
   SharedAllocations& shared_memory() { return shared_; }
+  /// Buffers that have addresses on the primary, by these, which the host's may be like.
+  SharedAllocations& addressed_buffers() { return addressed_; }
+  /// Cheap: there is memory that kernels may reach through pointers that they find.
+  bool any_reachable() const { return shared_.any() || addressed_.any(); }
+
+  /// All that was enqueued to a queue of the context has ended. A queue's streams are those that
+  /// are noted here.
+  Status finish_queues();
+  void note_stream(Ref<scheduler::Stream> stream);
+  void forget_stream(const scheduler::Stream& stream);
 
   Status info(cl_context_info what, const InfoAnswer& answer) const;
   void add_destructor(Destructor function, void* user_data);
@@ -63,7 +76,9 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   const Options options_;
   scheduler::Engine& engine_;
   SharedAllocations shared_;
+  SharedAllocations addressed_;
   Mutex mutex_;
+  std::vector<Ref<scheduler::Stream>> streams_ TUTTI_GUARDED_BY(mutex_);
   std::vector<std::pair<Destructor, void*>> destructors_ TUTTI_GUARDED_BY(mutex_);
 };
 
