@@ -32,7 +32,7 @@ Result<backends::CompletionPtr> DirectSubmission::hand_over(Node& command, Strea
 Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& command, Stream& stream,
                                                           const Submission& submission,
                                                           const KernelPlan* plan) {
-  command->submitted.store(now_ns(), std::memory_order_relaxed);
+  if (command->timed()) command->submitted.store(now_ns(), std::memory_order_relaxed);
   backends::CompletionPtr completion = submission.completion;
   if (!completion) {
     TUTTI_ASSIGN(completion, hand_over(*command, stream, submission, plan));

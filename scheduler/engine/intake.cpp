@@ -10,17 +10,17 @@
 #include "scheduler/run/expected_launch.h"
 
 namespace tutti::scheduler {
-namespace {
-
-/// Notes how the command is enqueued.
-void take_options(Node& command, const EnqueueOptions& options) {
-  command.observed = options.observed || options.blocking;
-  command.names = !options.wait_list.empty();
-  CommandLog::join_group(command, options.group);
-  command.ends_group = options.ends_group;
+Ref<Node> Intake::new_node(const Stream& stream, const EnqueueOptions& options, Work&& work) {
+  auto command = make_ref<Node>(parts_.ends, options.type, std::move(work));
+  if (stream.options().profiling || parts_.trace.wants_all()) {
+    command->queued.store(now_ns(), std::memory_order_relaxed);
+  }
+  command->observed = options.observed || options.blocking;
+  command->names = !options.wait_list.empty();
+  CommandLog::join_group(*command, options.group);
+  command->ends_group = options.ends_group;
+  return command;
 }
-
-}  // namespace
 
 bool Intake::waits_for_turn_only(const Stream& stream, const EnqueueOptions& options) {
   if (options.wait_list.empty()) return true;
@@ -49,8 +49,7 @@ Result<Ref<Node>> Intake::enqueue(Stream& stream, KernelWork&& work,
   if (!joins_batches(stream, options)) return make(stream, std::move(work), options);
   TUTTI_ASSIGN(auto joining, parts_.batches->join(stream, work, options));
   if (joining.joined) return std::move(joining.event);
-  auto command = make_ref<Node>(parts_.ends, options.type, std::move(work));
-  take_options(*command, options);
+  auto command = new_node(stream, options, std::move(work));
   command->sampled = joining.sampled;
   command->is_batch = command->open = joining.begins != nullptr;
   command->batch = std::move(joining.begins);
@@ -58,12 +57,11 @@ Result<Ref<Node>> Intake::enqueue(Stream& stream, KernelWork&& work,
 }
 
 Result<Ref<Node>> Intake::make(Stream& stream, Work&& work, const EnqueueOptions& options) {
-  auto command = make_ref<Node>(parts_.ends, options.type, std::move(work));
+  auto command = new_node(stream, options, std::move(work));
   if (parts_.trace.wants_all()) {
     command->trace = parts_.trace.begin(command->work, stream.number(),
                                         command->queued.load(std::memory_order_relaxed));
   }
-  take_options(*command, options);
   if (!options.blocking) return take_in({std::move(command), stream, options, {}});
   const bool alone = !options.barrier && !command->trace && waits_for_turn_only(stream, options);
   if (const auto done = alone ? parts_.blocking.run_behind(stream, command) : std::nullopt) {

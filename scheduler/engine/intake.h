@@ -63,6 +63,8 @@ class Intake {
     std::optional<Awaited> waits;  // of a traced command
   };
 
+  /// A command that is enqueued so, for `stream`.
+  Ref<Node> new_node(const Stream& stream, const EnqueueOptions& options, Work&& work);
   /// Whether its wait list adds nothing to its place in the stream.
   bool waits_for_turn_only(const Stream& stream, const EnqueueOptions& options);
   /// Whether it may be one of a batch, going by how it is enqueued.

@@ -293,7 +293,7 @@ bool LogicalBuffer::undefined(uint64_t begin, uint64_t end) const {
   return map_.undefined(range.begin, range.end);
 }
 
-std::vector<ResidencyMap::Segment> LogicalBuffer::segments(uint64_t begin, uint64_t end) const {
+ResidencyMap::Segments LogicalBuffer::segments(uint64_t begin, uint64_t end) const {
   MutexLock lock(mutex_);
   return map_.segments(begin, end);
 }
@@ -311,9 +311,8 @@ void LogicalBuffer::forget_use(uint64_t begin, uint64_t end) {
   update_use([&](ResidencyMap& use) { use.set_exclusive(kNobody, begin, end); });
 }
 
-std::vector<ResidencyMap::Segment> LogicalBuffer::used_segments(uint64_t begin,
-                                                                uint64_t end) const {
-  std::vector<ResidencyMap::Segment> result;
+ResidencyMap::Segments LogicalBuffer::used_segments(uint64_t begin, uint64_t end) const {
+  ResidencyMap::Segments result;
   MutexLock lock(mutex_);
   for (const auto& segment : map_.segments(begin, end)) {
     if (segment.places == 0 || std::has_single_bit(segment.places)) {
@@ -343,14 +342,13 @@ void LogicalBuffer::add_copy(Place place, uint64_t begin, uint64_t end) {
   update_map([&](ResidencyMap& map) { map.add_copy(place, range.begin, range.end); });
 }
 
-std::vector<ResidencyMap::Segment> LogicalBuffer::missing_locked(Place place,
-                                                                 const ByteStrips& strips) const {
-  std::vector<ResidencyMap::Segment> missing = map_.missing_at(place, strips);
+ResidencyMap::Segments LogicalBuffer::missing_locked(Place place, const ByteStrips& strips) const {
+  ResidencyMap::Segments missing = map_.missing_at(place, strips);
   // What a launch in progress writes at this place is newer than any copy elsewhere: leave it out.
   for (const LaunchWrite& write : writes_) {
     if (missing.empty()) break;
     if (write.place != place || apart(write.strips, strips)) continue;
-    std::vector<ResidencyMap::Segment> rest;
+    ResidencyMap::Segments rest;
     for (const auto& segment : missing) {
       uint64_t kept = segment.begin;
       write.strips.for_each_in(segment.begin, segment.end, [&](uint64_t begin, uint64_t end) {
@@ -461,7 +459,7 @@ Status LogicalBuffer::bring(PlaceSet sources, Place place, const SegmentRows& ro
 
 Status LogicalBuffer::bring_out(Place from, Place to, const ByteStrips& given) {
   const ByteStrips strips = widened(given);
-  std::vector<ResidencyMap::Segment> only_there;
+  ResidencyMap::Segments only_there;
   {
     MutexLock lock(mutex_);
     transfer_ended_.wait(mutex_, [&]() TUTTI_REQUIRES(mutex_) {

@@ -128,12 +128,12 @@ class LogicalBuffer : public MemoryOwner {
   /// Whether all of it is valid at `place`, and no part of it anywhere else.
   bool valid_only_at(Place place, uint64_t begin, uint64_t end) const;
   bool undefined(uint64_t begin, uint64_t end) const;
-  std::vector<ResidencyMap::Segment> segments(uint64_t begin, uint64_t end) const;
+  ResidencyMap::Segments segments(uint64_t begin, uint64_t end) const;
   /// A device computes with the range at `place`.
   void note_use(Place place, uint64_t begin, uint64_t end);
   /// segments() with those places only where devices use them, if there are such: data may only
   /// have come by in the host's copy, and new data were put where they might be used.
-  std::vector<ResidencyMap::Segment> used_segments(uint64_t begin, uint64_t end) const;
+  ResidencyMap::Segments used_segments(uint64_t begin, uint64_t end) const;
   /// New content has been put where the old one was used: where it is used will be seen.
   void forget_use(uint64_t begin, uint64_t end);
   /// What make_valid() would have to move: all of it, and how much of that is not in the host's
@@ -252,7 +252,7 @@ class LogicalBuffer : public MemoryOwner {
     change(use_);
     used_in_one_piece_.store(use_.in_one_piece(), std::memory_order_release);
   }
-  std::vector<ResidencyMap::Segment> missing_locked(Place place, const ByteStrips& strips) const
+  ResidencyMap::Segments missing_locked(Place place, const ByteStrips& strips) const
       TUTTI_REQUIRES(mutex_);
   /// What a launch has written is exclusive at its place from now on, and in the host's copy where
   /// it has been fetched.

@@ -6,8 +6,7 @@
 namespace tutti::scheduler {
 namespace {
 
-void append(std::vector<ResidencyMap::Segment>& segments, uint64_t begin, uint64_t end,
-            PlaceSet places) {
+void append(ResidencyMap::Segments& segments, uint64_t begin, uint64_t end, PlaceSet places) {
   if (!segments.empty() && segments.back().end == begin && segments.back().places == places) {
     segments.back().end = end;
   } else {
@@ -57,9 +56,8 @@ bool ResidencyMap::undefined(uint64_t begin, uint64_t end) const {
   return !content;
 }
 
-std::vector<ResidencyMap::Segment> ResidencyMap::missing_at(Place place,
-                                                            const ByteStrips& strips) const {
-  std::vector<Segment> result;
+ResidencyMap::Segments ResidencyMap::missing_at(Place place, const ByteStrips& strips) const {
+  Segments result;
   for_each(strips.range.begin, strips.range.end, [&](uint64_t from, uint64_t to, PlaceSet places) {
     if (places == 0 || (places & place_bit(place)) != 0) return;
     strips.for_each_in(from, to,
@@ -68,8 +66,8 @@ std::vector<ResidencyMap::Segment> ResidencyMap::missing_at(Place place,
   return result;
 }
 
-std::vector<ResidencyMap::Segment> ResidencyMap::segments(uint64_t begin, uint64_t end) const {
-  std::vector<Segment> result;
+ResidencyMap::Segments ResidencyMap::segments(uint64_t begin, uint64_t end) const {
+  Segments result;
   for_each(begin, end,
            [&](uint64_t from, uint64_t to, PlaceSet places) { append(result, from, to, places); });
   return result;
@@ -142,8 +140,8 @@ void ResidencyMap::set_places(PlaceSet places, const ByteStrips& strips) {
   change(strips, [places](PlaceSet) { return places; });
 }
 
-std::vector<ResidencyMap::Segment> ResidencyMap::drop_copy(Place place, const ByteStrips& strips) {
-  std::vector<Segment> lost;
+ResidencyMap::Segments ResidencyMap::drop_copy(Place place, const ByteStrips& strips) {
+  Segments lost;
   const PlaceSet bit = place_bit(place);
   for_each(strips.range.begin, strips.range.end, [&](uint64_t from, uint64_t to, PlaceSet places) {
     if (places != bit) return;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/small_vector.h"
 #include "scheduler/access/byte_range.h"
 #include "scheduler/devices/place.h"
 
@@ -24,6 +25,8 @@ class ResidencyMap {
     PlaceSet places = 0;  // empty set: content never written, nothing to move
     bool operator==(const Segment&) const = default;
   };
+  /// Mostly so few that the list needs no memory of its own.
+  using Segments = SmallVector<Segment, 2>;
 
   explicit ResidencyMap(uint64_t size) : size_(size) {}
 
@@ -39,12 +42,12 @@ class ResidencyMap {
   bool undefined(uint64_t begin, uint64_t end) const;
   /// Segments of the strips that have content but no valid copy at `place`, ascending, merged
   /// within each strip.
-  std::vector<Segment> missing_at(Place place, const ByteStrips& strips) const;
-  std::vector<Segment> missing_at(Place place, uint64_t begin, uint64_t end) const {
+  Segments missing_at(Place place, const ByteStrips& strips) const;
+  Segments missing_at(Place place, uint64_t begin, uint64_t end) const {
     return missing_at(place, ByteStrips{.range = {begin, end}});
   }
   /// All segments of [begin, end), including undefined ones, ascending.
-  std::vector<Segment> segments(uint64_t begin, uint64_t end) const;
+  Segments segments(uint64_t begin, uint64_t end) const;
   /// A copy was made: `place` holds the strips too (undefined parts stay undefined).
   void add_copy(Place place, const ByteStrips& strips);
   void add_copy(Place place, uint64_t begin, uint64_t end) {
@@ -63,9 +66,9 @@ class ResidencyMap {
   }
   /// The copies at `place` are gone (eviction, lost device). Returns ranges that now have no valid
   /// copy anywhere although they had content; they count as never written from then on.
-  std::vector<Segment> drop_place(Place place) { return drop_copy(place, {.range = {0, size_}}); }
+  Segments drop_place(Place place) { return drop_copy(place, {.range = {0, size_}}); }
   /// The same of strips.
-  std::vector<Segment> drop_copy(Place place, const ByteStrips& strips);
+  Segments drop_copy(Place place, const ByteStrips& strips);
 
  private:
   /// From where the piece before it ends. Neighbours have different places.

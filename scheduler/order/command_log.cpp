@@ -87,7 +87,10 @@ void CommandLog::set_barrier(Stream& stream, const Ref<Node>& command, bool gath
 }
 
 void CommandLog::link(Node& command, std::span<const Edge> edges, Nodes& watch) {
-  if (live_ && command.state != Node::State::kWaiting) live::add(live_->waiting, 1);
+  if (live_ && command.state != Node::State::kWaiting) {
+    live::add(live_->waiting, 1);
+    if (!command.timed()) command.queued.store(now_ns(), std::memory_order_relaxed);
+  }
   command.state = Node::State::kWaiting;
   command.unfinished = 1 + static_cast<uint32_t>(edges.size());  // +1: the guard while linking
   for (const Edge& edge : edges) {
@@ -383,7 +386,7 @@ void CommandLog::set_running(const Ref<Node>& command) {
   {
     MutexLock lock(mutex_);
     if (command->state == Node::State::kDone) return;  // a chained one, meanwhile
-    const uint64_t now = now_ns();
+    const uint64_t now = command->timed() ? now_ns() : 0;
     if (live_ && command->state == Node::State::kWaiting) count_wait(*command, now);
     command->state = Node::State::kRunning;
     command->submitted.store(now, std::memory_order_relaxed);
@@ -431,6 +434,7 @@ void CommandLog::note_end(Node& command) {
   command.open = false;
   command.data.store(Node::Data::kInPlace, std::memory_order_release);
   if (command.direct.load(std::memory_order_relaxed)) return;  // the vendor knows
+  if (!command.timed()) return;
   const uint64_t now = now_ns();
   uint64_t never = 0;
   command.submitted.compare_exchange_strong(never, now);
@@ -450,7 +454,7 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
     std::vector<Node::Dependent> dependents;
     decltype(Node::used_buffers) buffers;  // the last references go when no lock is held
     Nodes ready, behind;
-    Work work;
+    Work work{MarkerWork{}};
     std::shared_ptr<LaunchBatch> batch;
     Ref<Stream> stream;
     {
@@ -474,7 +478,7 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
         command->shown_status.store(status, std::memory_order_release);
         callbacks.swap(command->callbacks);
         dependents.swap(command->dependents);
-        std::swap(work, command->work);
+        work = std::exchange(command->work, MarkerWork{});
         batch.swap(command->batch);
         behind.swap(command->behind);
         stream = std::move(command->stream);

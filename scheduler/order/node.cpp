@@ -10,9 +10,7 @@
 namespace tutti::scheduler {
 
 Node::Node(NodeOwner& belongs_to, cl_command_type type, Work what)
-    : Command(type), owner(belongs_to), work(std::move(what)) {
-  queued.store(now_ns(), std::memory_order_relaxed);
-}
+    : Command(type), owner(belongs_to), work(std::move(what)) {}
 
 Node::~Node() = default;
 

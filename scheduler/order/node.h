@@ -85,6 +85,7 @@ struct Node final : Command {
 
   /// status() of this command alone, whatever it overtook.
   cl_int poll();
+  bool timed() const { return queued.load(std::memory_order_relaxed) != 0; }
   bool done() const { return shown_status.load(std::memory_order_acquire) <= CL_COMPLETE; }
   void read_vendor_times();
 
@@ -92,6 +93,8 @@ struct Node final : Command {
   NodeOwner& owner;
   Work work;  // until done
   std::atomic<cl_int> shown_status{CL_QUEUED};
+  // Nanoseconds of the steady clock, each 0 until then. Reading the clock takes as long as much of
+  // a small command: where `queued` stays 0, nobody will ask for its times, and none are taken.
   std::atomic<uint64_t> queued{0}, submitted{0}, started{0}, ended{0};
   std::shared_ptr<CommandTrace> trace;  // null: not traced; constant once enqueued
   bool observed = true;                 // somebody may ask for this very command's end

@@ -110,7 +110,7 @@ PlaceSet Executor::allocate_some(LogicalBuffer& buffer, PlaceSet places) const {
 }
 
 void Executor::divide_first(const LogicalBuffer& buffer, const ResidencyMap::Segment& segment,
-                            std::vector<ResidencyMap::Segment>& parts) const {
+                            ResidencyMap::Segments& parts) const {
   const auto places = static_cast<uint64_t>(std::popcount(segment.places));
   if (places == 1 || buffer.size() < places * kWorthDividing) {
     parts.push_back(segment);
@@ -220,11 +220,15 @@ Status transfer_all(std::vector<std::function<Status()>> transfers) {
 
 Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges,
                         const Ways& ways) {
-  std::vector<std::vector<ResidencyMap::Segment>> by_device(backends_.count());
-  std::vector<ResidencyMap::Segment> segments;
+  std::vector<ResidencyMap::Segments> by_device;  // what the host's copy lacks
+  ResidencyMap::Segments segments;
   for (const ByteRange& range : ranges) {
-    const auto some = buffer.segments(range.begin, range.end);
-    segments.insert(segments.end(), some.begin(), some.end());
+    auto some = buffer.segments(range.begin, range.end);
+    if (segments.empty()) {
+      segments = std::move(some);
+    } else {
+      segments.insert(segments.end(), some.begin(), some.end());
+    }
   }
   for (const auto& segment : segments) {
     if (segment.places == 0) continue;  // never written: whatever the application gets is right
@@ -236,6 +240,7 @@ Status Executor::gather(LogicalBuffer& buffer, std::span<const ByteRange> ranges
     for (uint32_t i = 0; i < backends_.count(); ++i) {
       const Place place = buffer.place_on(i);
       if (!(segment.places & place_bit(place))) continue;
+      by_device.resize(backends_.count());
       by_device[i].push_back({segment.begin, segment.end, place_bit(place)});
       break;
     }
@@ -289,11 +294,10 @@ Status Executor::put_at_host(LogicalBuffer& buffer, const ByteRange& range, cons
 Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& ways) {
   const auto single = place_of_write(buffer, range.begin, range.end);
   if (single == kHostPlace) return put_at_host(buffer, range, ways);
-  std::vector<ResidencyMap::Segment> segments;
+  ResidencyMap::Segments segments;
   PlaceSet first = 0;
-  for (auto& segment :
-       single ? std::vector{ResidencyMap::Segment{range.begin, range.end, place_bit(*single)}}
-              : buffer.used_segments(range.begin, range.end)) {
+  for (auto& segment : single ? ResidencyMap::Segments{{range.begin, range.end, place_bit(*single)}}
+                              : buffer.used_segments(range.begin, range.end)) {
     if (segment.places != 0) {
       segments.push_back({segment.begin, segment.end,
                           allocate_some(buffer, without_late(buffer, segment.places))});
@@ -307,7 +311,7 @@ Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& 
       divide_first(buffer, segment, segments);
     }
   }
-  std::vector<std::vector<ResidencyMap::Segment>> by_place(backends_.count() + 1);
+  std::vector<ResidencyMap::Segments> by_place(backends_.count() + 1);
   for (const auto& segment : segments) {
     for (Place place = 0; place < by_place.size(); ++place) {
       if (segment.places & place_bit(place)) {

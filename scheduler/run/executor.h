@@ -105,7 +105,7 @@ class Executor {
   PlaceSet places_of_first(LogicalBuffer& buffer) const;
   /// Divides a segment that is first content among its places, where that is worth it.
   void divide_first(const LogicalBuffer& buffer, const ResidencyMap::Segment& segment,
-                    std::vector<ResidencyMap::Segment>& parts) const;
+                    ResidencyMap::Segments& parts) const;
   /// Devices' own memory where nothing new may come, since a late package may use what is there.
   PlaceSet late_places(const LogicalBuffer& buffer) const;
   /// The others of `places`; where there are none, though there were some, the host's copy.

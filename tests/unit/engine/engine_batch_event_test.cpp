@@ -345,6 +345,31 @@ TEST_F(EngineBatchEvent, ProfiledLaunchesRepeat) {
   }
 }
 
+TEST_F(EngineBatchEvent, NothingKeepsTheEventsOfADeviceThatHasComputed) {
+  auto stream = begin({kSynchronous});
+  fakes[0]->launches_at_once = true;
+  const auto in = buffer(1), out = buffer(0);
+  std::vector<Ref<Command>> events;
+  for (uint32_t c = 0; c < 100; ++c) events.push_back(launch(*stream, in, out, c));
+  EXPECT_GT(again, 50);
+  size_t kept = 0;
+  for (const auto& event : events) kept += event->references() > 1 ? 1 : 0;
+  EXPECT_LE(kept, 2u);  // the newest
+  for (const auto& event : events) EXPECT_EQ(event->status(), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, out), mapped(1, 99));
+}
+
+TEST_F(EngineBatchEvent, NoTimesAreTakenThatNobodyMayAskFor) {
+  auto stream = begin({kOwnMemory, kSynchronous});
+  const auto in = buffer(1), out = buffer(0);
+  for (uint32_t c = 0; c < 20; ++c) {
+    const auto event = launch(*stream, in, out, c);
+    EXPECT_TRUE(wait(event));
+    EXPECT_EQ(event->times().queued, 0u) << c;
+    EXPECT_EQ(event->times().submitted, 0u) << c;
+  }
+}
+
 TEST_F(EngineBatchEvent, TimesHaveTheOrderOfTheCommands) {
   // Nothing that is known of such a clock holds for long.
   auto stream = begin({kOwnMemory}, {.profiling = true});

@@ -109,6 +109,11 @@ class FakeCompletion : public Completion {
     if (status_ < 0) return fail(status_, "the fake device failed");
     return {};
   }
+  /// It ends, and nobody has asked for that yet.
+  void wait_unseen() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [&] { return status_ <= CL_COMPLETE; });
+  }
   std::optional<VendorTimes> times() override {
     const std::lock_guard lock(mutex_);
     if (status_ > CL_COMPLETE || !measures_) return std::nullopt;
@@ -264,6 +269,7 @@ class FakeQueue : public Queue {
         },
         launch.observed, fate);
     if (!made) --backend_.unfinished;
+    if (made && backend_.launches_at_once) static_cast<FakeCompletion&>(**made).wait_unseen();
     return made;
   }
   Status launch_again(const Launch& launch, CompletionPtr& run) override {

@@ -130,6 +130,7 @@ class FakeBackend : public backends::Backend {
     awake.notify_all();
   }
   std::atomic<uint64_t> measured_ns{0};         // so long took each command; 0: as long as it did
+  std::atomic<bool> launches_at_once{false};    // a launch has ended when its call returns
   std::atomic<uint32_t> clock_divisor{1};       // its clock is so much slower than ours
   std::atomic<int> throw_launches{0};           // that many launches throw std::bad_alloc
   std::atomic<int64_t> memory_left{INT64_MAX};  // bytes

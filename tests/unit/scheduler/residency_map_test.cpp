@@ -9,7 +9,12 @@ namespace tutti::scheduler::test {
 namespace {
 
 using Segment = ResidencyMap::Segment;
-using Segments = std::vector<Segment>;
+using Segments = ResidencyMap::Segments;
+
+template <typename Predicate>
+void erase_where(Segments& segments, Predicate matches) {
+  segments.erase(std::remove_if(segments.begin(), segments.end(), matches), segments.end());
+}
 
 TEST(ResidencyMap, StartsWithoutContent) {
   const ResidencyMap map(100);
@@ -163,7 +168,7 @@ TEST(ResidencyMapProperty, AgreesWithBytes) {
             set &= ~bit;
           });
           Segments expected = lost.segments(0, size);
-          std::erase_if(expected, [](const Segment& s) { return s.places == 0; });
+          erase_where(expected, [](const Segment& s) { return s.places == 0; });
           for (Segment& segment : expected) segment.places = 0;
           RC_ASSERT(map.drop_copy(place, strips) == expected);
           lost_segments += expected.size();
@@ -178,13 +183,13 @@ TEST(ResidencyMapProperty, AgreesWithBytes) {
         content = content || set != 0;
       });
       Segments missing = bytes.segments(from, to);
-      std::erase_if(missing,
-                    [&](const Segment& s) { return s.places == 0 || (s.places & bit) != 0; });
+      erase_where(missing,
+                  [&](const Segment& s) { return s.places == 0 || (s.places & bit) != 0; });
       Bytes lacking{std::vector<PlaceSet>(size, 0)};
       each_in_strips(
           [&](uint64_t i, PlaceSet& set) { lacking.places[i] = (set & bit) != 0 ? 0 : set; });
       Segments missing_strips = lacking.segments(0, size);
-      std::erase_if(missing_strips, [](const Segment& s) { return s.places == 0; });
+      erase_where(missing_strips, [](const Segment& s) { return s.places == 0; });
       RC_ASSERT(map.missing_at(place, strips) == missing_strips);
       fragmented_strips += missing_strips.size() > 3 ? 1 : 0;
       RC_ASSERT(map.valid_everywhere_in(from, to) == common);
