@@ -200,8 +200,9 @@ Status OpenClKernel::set_reached(std::span<const Argument> reached) {
     TUTTI_TRY(make());
   }
   const uint32_t said = std::exchange(reached_, {}).unified;
+  cl_kernel const kernel = kernel_.get();
   const auto set = [&](cl_kernel_exec_info what, size_t size, const void* value) -> Status {
-    const cl_int code = device_.cl->clSetKernelExecInfo(kernel_.get(), what, size, value);
+    const cl_int code = device_.cl->clSetKernelExecInfo(kernel, what, size, value);
     if (code != CL_SUCCESS) return device_.failure("clSetKernelExecInfo", code);
     return {};
   };
