@@ -23,6 +23,7 @@
 #   interpreters  three Oclgrinds with libraries of their own: equal, and slow enough to be split over
 #   four       three Oclgrinds and llvmpipe
 #   gpus2      two one-core PoCL devices that look like GPUs, with memory of their own; no sanitizers
+#   pointers1, pointers2  pocl1, pocl2 with extensions of pointers; no sanitizers
 # A configuration whose drivers are not installed is an error: `make setup` installs them all. What a
 # release of Debian does not have stands in tests/unavailable.txt; its tests are there, but disabled.
 
@@ -89,8 +90,12 @@ set(tutti_devices_interpreters "TUTTI_VENDORS=${tutti_oclgrinds}"
 set(tutti_devices_four "TUTTI_VENDORS=${tutti_oclgrinds}:${TUTTI_TEST_VENDORS}/rusticl.icd"
     "OCLGRIND_NUM_THREADS=1" "LD_LIBRARY_PATH=${TUTTI_OCLGRIND_COPIES}" "RUSTICL_ENABLE=llvmpipe")
 # tests/kernels builds the library.
-set(tutti_devices_gpus2 ${tutti_devices_pocl2} "TUTTI_TEST_APART=gpus"
+set(tutti_devices_gpus2 ${tutti_devices_pocl2} "TUTTI_TEST_APART=gpus" "TUTTI_TEST_POINTERS=1"
     "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
+foreach(count IN ITEMS 1 2)
+  set(tutti_devices_pointers${count} ${tutti_devices_pocl${count}} "TUTTI_TEST_APART=none"
+      "TUTTI_TEST_POINTERS=1" "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
+endforeach()
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
@@ -105,6 +110,8 @@ set(tutti_cores_interpreters 2)
 set(tutti_cores_four 2)
 set(tutti_cores_checked 2)
 set(tutti_cores_gpus2 2)
+set(tutti_cores_pointers1 1)
+set(tutti_cores_pointers2 2)
 set(tutti_cores_none 1)
 
 # Sanitizers must be loaded first; a program that is not ours does not do it.

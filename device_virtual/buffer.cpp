@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/api/buffer_address_api.h"
 #include "base/process_exit.h"
 #include "base/thread_annotations.h"
 #include "device_virtual/image_format.h"
@@ -32,6 +33,7 @@ Buffer::Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler:
       host_ptr_(options.host_ptr),
       shape_(options.image),
       pipe_(options.pipe),
+      device_address_(!shape_ && (parent_ ? parent_->device_address_ : options.device_address)),
       properties_(std::move(options.properties)),
       afterlife_(std::make_shared<Afterlife>()),
       view_(std::move(view)),
@@ -41,11 +43,26 @@ Buffer::Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler:
   afterlife_->handle = handle();
 }
 
-Buffer::~Buffer() { context_->engine().released(); }
+Buffer::~Buffer() {
+  if (!parent_ && view_.buffer->has_device_address()) {
+    context_->addressed_buffers().free(view_.buffer->shared()->data(), false);
+  }
+  context_->engine().released();
+}
 
 Result<Buffer*> Buffer::create(Context& context, Options options) {
-  if ((options.flags & CL_MEM_USE_HOST_PTR) != 0) {
-    if (const auto place = context.shared_memory().find(options.host_ptr)) {
+  if ((options.flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0) {
+    const auto place = context.shared_memory().find(options.host_ptr);
+    if (place && place->allocation->kind() == backends::SharedKind::kDevice) {
+      return fail(CL_INVALID_HOST_PTR, "the memory is a device's alone");
+    }
+    const bool over = place && (options.flags & CL_MEM_USE_HOST_PTR) != 0;
+    // Such an image's pixels are the host's memory whenever it is mapped, no matter whose that is;
+    // where that is not all that there is of the allocation, neither would hear of the other.
+    if (over && options.image && !place->allocation->buffer()->in_one_memory()) {
+      return fail(CL_INVALID_HOST_PTR, "an image over shared memory of several devices");
+    }
+    if (over && !options.image) {
       scheduler::BufferView view = place->allocation->view_from(place->offset);
       if (options.size > view.size) {
         return fail(CL_INVALID_BUFFER_SIZE, "more than there is of the shared memory");
@@ -61,6 +78,12 @@ Result<Buffer*> Buffer::create(Context& context, Options options) {
   memory.pipe = options.pipe;
   if (options.pipe) memory.home = context.home();
   memory.host_now = (options.flags & CL_MEM_ALLOC_HOST_PTR) != 0;
+  if (options.device_address) {
+    memory.home = context.home();
+    TUTTI_ASSIGN(memory.shared,
+                 context.take_shared({.kind = backends::SharedKind::kBuffer, .size = options.size},
+                                     memory.home));
+  }
   const bool copied = (options.flags & CL_MEM_COPY_HOST_PTR) != 0;
   TUTTI_ASSIGN(const Ref<scheduler::LogicalBuffer> logical,
                context.engine().create_buffer(memory, copied ? options.host_ptr : nullptr));
@@ -68,6 +91,9 @@ Result<Buffer*> Buffer::create(Context& context, Options options) {
   const uint64_t size = options.size;
   auto* buffer = new Buffer(context, nullptr, std::move(options), {logical, 0, size});
   logical->owner = buffer->afterlife_;
+  if (logical->has_device_address()) {
+    context.addressed_buffers().add(logical, {.buffer = buffer->handle()});
+  }
   return buffer;
 }
 
@@ -95,7 +121,8 @@ Result<Buffer*> Buffer::create_image(cl_mem_flags flags, const backends::ImageSh
 bool Buffer::Mapping::overlaps(const Mapping& other) const { return boxes_overlap(box, other.box); }
 
 Result<void*> Buffer::pointer_at(uint64_t offset) {
-  if (view_.buffer->is_shared()) return view_.buffer->shared()->data() + view_.origin + offset;
+  if (view_.buffer->is_shared() && !view_.buffer->has_device_address())
+    return view_.buffer->shared()->data() + view_.origin + offset;
   TUTTI_ASSIGN(std::byte* const host, view_.buffer->host_memory());
   return host + view_.origin + offset;
 }
@@ -162,7 +189,19 @@ Status Buffer::info(cl_mem_info what, const InfoAnswer& answer) {
     case CL_MEM_OFFSET:
       return answer.value<size_t>(is_sub_buffer() ? origin() - parent_->origin() : 0);
     case CL_MEM_USES_SVM_POINTER:
-      return answer.boolean(view_.buffer->is_shared());
+      return answer.boolean(view_.buffer->is_shared() &&
+                            view_.buffer->shared()->kind() == backends::SharedKind::kVirtual);
+    case backends::kAddressOfMemory: {
+      if (!context_->capabilities().buffer_addresses) return unknown_query();
+      if (!device_address_) {
+        return fail(CL_INVALID_OPERATION, "the buffer has no address on the device");
+      }
+      // "One for each device in the context": all have the same home.
+      const auto address = reinterpret_cast<uintptr_t>(view_.buffer->shared()->data());
+      const std::vector<backends::DeviceAddress> all(context_->devices().size(),
+                                                     address + view_.origin);
+      return answer.list(std::span<const backends::DeviceAddress>(all));
+    }
     case CL_MEM_PROPERTIES:
       return answer.list(std::span<const cl_mem_properties>(properties_));
     default:

@@ -43,6 +43,7 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
     void* host_ptr = nullptr;
     std::optional<backends::ImageShape> image{};  // size is its span() then
     std::optional<backends::PipeShape> pipe{};    // likewise
+    bool device_address = false;                  // as has_device_address()
     std::vector<cl_mem_properties> properties;    // as given, with the closing 0; empty if NULL
   };
   static Result<Buffer*> create(Context& context, Options options);
@@ -60,6 +61,8 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   /// virtual memory, that.
   uint64_t origin() const { return view_.origin; }
   bool is_sub_buffer() const { return parent_ && !shape_; }
+  /// It has an address on the device that stays (cl_ext_buffer_device_address).
+  bool has_device_address() const { return device_address_; }
   /// Null for all else.
   const backends::ImageShape* image() const { return shape_ ? &*shape_ : nullptr; }
   const backends::PipeShape* pipe() const { return pipe_ ? &*pipe_ : nullptr; }
@@ -104,6 +107,7 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   void* const host_ptr_;  // USE_HOST_PTR only
   const std::optional<backends::ImageShape> shape_;
   const std::optional<backends::PipeShape> pipe_;
+  const bool device_address_;
   const std::vector<cl_mem_properties> properties_;
   // The callbacks run when the memory itself has gone (the user's host_ptr may be freed then):
   // before view_ in this list, so it goes after it; commands in flight hold it too, through the

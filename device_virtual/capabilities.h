@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/api/backend.h"
+
 namespace tutti::device_virtual {
 
 struct Capabilities {
@@ -53,6 +55,8 @@ struct Capabilities {
   } device_queues;
   bool il_programs = false;      // programs in SPIR-V
   uint32_t max_pipe_packet = 0;  // bytes; 0: there are no pipes
+  backends::UnifiedMemory unified;
+  bool buffer_addresses = false;  // cl_ext_buffer_device_address
   uint32_t address_bits = 64;
   bool little_endian = true;
   size_t max_work_group_size = 1;

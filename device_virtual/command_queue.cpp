@@ -33,7 +33,9 @@ CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_pr
       on_device_(std::move(on_device)),
       properties_(properties) {}
 
-CommandQueue::~CommandQueue() = default;
+CommandQueue::~CommandQueue() {
+  for (const Ref<scheduler::Stream>& stream : streams()) context_->forget_stream(*stream);
+}
 
 scheduler::Stream& CommandQueue::stream_for(cl_command_queue_properties properties) {
   for (const auto& [of, stream] : streams_) {
@@ -45,6 +47,7 @@ scheduler::Stream& CommandQueue::stream_for(cl_command_queue_properties properti
                        .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0,
                        .backends = device_.backends(),
                        .hints = hints_}));
+  context_->note_stream(streams_.back().second);
   return *streams_.back().second;
 }
 
@@ -88,7 +91,9 @@ Status CommandQueue::enqueue_any(Kind&& work, const Submission& submission) {
 }
 
 Status CommandQueue::enqueue(scheduler::Work&& work, const Submission& submission) {
-  return enqueue_any(std::move(work), submission);
+  if (!context_->shared_memory().any()) return enqueue_any(std::move(work), submission);
+  TUTTI_ASSIGN(auto known, with_unified_memory(std::move(work)));
+  return enqueue_any(std::move(known), submission);
 }
 
 Status CommandQueue::enqueue(scheduler::KernelWork&& work, const Submission& submission) {

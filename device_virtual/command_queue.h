@@ -111,6 +111,9 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   void last_public_release();
 
  private:
+  /// Transfers whose end at the host leads into unified shared memory of the context become copies:
+  /// what orders commands by their bytes, and knows where these are, then knows of that end, too.
+  Result<scheduler::Work> with_unified_memory(scheduler::Work&& work) const;
   template <typename Kind>
   Status enqueue_any(Kind&& work, const Submission& submission);
 

@@ -76,21 +76,60 @@ Result<std::vector<cl_image_format>> Context::image_formats(cl_mem_flags access,
   return formats;
 }
 
-Result<void*> Context::allocate_shared(cl_svm_mem_flags flags, uint64_t size, uint32_t alignment) {
-  // "The size of the largest data type" is what 0 stands for, and what fills rely on.
-  constexpr uint32_t kLargestType = 128;
-  TUTTI_ASSIGN(auto memory, backends().at(home()).allocate_shared(
-                                size, alignment <= kLargestType ? 0 : alignment, flags));
-  const auto address = reinterpret_cast<uintptr_t>(memory->data());
-  if (address % std::max(alignment, kLargestType) != 0) {
+Result<void*> Context::allocate_shared(backends::SharedRequest request,
+                                       const SharedOrigin& origin) {
+  // What 0 stands for, and what fills rely on.
+  const uint32_t alignment = std::max(request.alignment, kLargestType);
+  request.alignment =
+      backends::is_unified(request.kind) || request.alignment > kLargestType ? alignment : 0;
+  TUTTI_ASSIGN(auto memory, take_shared(request, home()));
+  if (reinterpret_cast<uintptr_t>(memory->data()) % alignment != 0) {
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "shared memory is not aligned as asked");
   }
   scheduler::LogicalBuffer::Options options;
-  options.size = size;
+  options.size = request.size;
   options.shared = std::move(memory);
   options.home = home();
   TUTTI_ASSIGN(auto buffer, engine_.create_buffer(options, nullptr));
-  return shared_.add(std::move(buffer));
+  return shared_.add(std::move(buffer), origin);
+}
+
+Result<std::shared_ptr<backends::SharedMemory>> Context::take_shared(
+    const backends::SharedRequest& request, uint32_t home) {
+  auto memory = backends().at(home).allocate_shared(request);
+  if (!memory) {  // what is kept for buffers to come may be what lacks
+    backends().memory(home).drop_kept();
+    memory = backends().at(home).allocate_shared(request);
+  }
+  if (!memory) return tl::unexpected<Error>(std::move(memory).error());
+  return std::shared_ptr<backends::SharedMemory>(std::move(*memory));
+}
+
+Status Context::finish_queues() {
+  std::vector<Ref<scheduler::Stream>> streams;
+  {
+    const MutexLock lock(mutex_);
+    streams = streams_;
+  }
+  // "Wait for previously enqueued commands": whether they fail is for their events to tell.
+  for (const Ref<scheduler::Stream>& stream : streams) static_cast<void>(engine_.finish(*stream));
+  return {};
+}
+
+void Context::note_stream(Ref<scheduler::Stream> stream) {
+  const MutexLock lock(mutex_);
+  streams_.push_back(std::move(stream));
+}
+
+void Context::forget_stream(const scheduler::Stream& stream) {
+  Ref<scheduler::Stream> forgotten;  // let go of with no lock held
+  const MutexLock lock(mutex_);
+  const auto found =
+      std::find_if(streams_.begin(), streams_.end(),
+                   [&](const Ref<scheduler::Stream>& one) { return one.get() == &stream; });
+  if (found == streams_.end()) return;
+  forgotten = std::move(*found);
+  streams_.erase(found);
 }
 
 Result<CommandQueue*> Context::create_queue_on(Device& device,

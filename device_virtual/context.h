@@ -63,9 +63,22 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   cl_command_queue default_queue(const Device& device);
   void forget_default_queue(const CommandQueue& queue);
 
-  /// clSVMAlloc at home. `flags` and `alignment` have been checked; `alignment` may be 0.
-  Result<void*> allocate_shared(cl_svm_mem_flags flags, uint64_t size, uint32_t alignment);
+  /// clSVMAlloc at home, and the functions of its kind. `request` has been checked.
+  Result<void*> allocate_shared(backends::SharedRequest request, const SharedOrigin& origin);
+  /// What that takes of a vendor, and what Buffer takes: memory of this kind on the device `home`.
+  Result<std::shared_ptr<backends::SharedMemory>> take_shared(
+      const backends::SharedRequest& request, uint32_t home);
   SharedAllocations& shared_memory() { return shared_; }
+  /// Buffers that have addresses on the primary, by these, which the host's may be like.
+  SharedAllocations& addressed_buffers() { return addressed_; }
+  /// Cheap: there is memory that kernels may reach through pointers that they find.
+  bool any_reachable() const { return shared_.any() || addressed_.any(); }
+
+  /// All that was enqueued to a queue of the context has ended. A queue's streams are those that
+  /// are noted here.
+  Status finish_queues();
+  void note_stream(Ref<scheduler::Stream> stream);
+  void forget_stream(const scheduler::Stream& stream);
 
   Status info(cl_context_info what, const InfoAnswer& answer) const;
   void add_destructor(Destructor function, void* user_data);
@@ -79,9 +92,11 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   const Options options_;
   scheduler::Engine& engine_;
   SharedAllocations shared_;
+  SharedAllocations addressed_;
   Mutex mutex_;
   // The application's, which forget themselves here.
   std::map<const Device*, CommandQueue*> default_queues_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<Ref<scheduler::Stream>> streams_ TUTTI_GUARDED_BY(mutex_);
   std::vector<std::pair<Destructor, void*>> destructors_ TUTTI_GUARDED_BY(mutex_);
 };
 

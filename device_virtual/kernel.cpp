@@ -12,16 +12,18 @@ using scheduler::ArgKind;
 
 namespace {
 
-/// All of the context's shared memory, since which of it the kernel reaches nobody knows: an
-/// application need not name what it gives as arguments, and may forget to name more.
+/// All of the context's memory that has addresses, since which of it the kernel reaches nobody
+/// knows: an application need not name what it gives as arguments, and may forget to name more.
 std::shared_ptr<const scheduler::ArgumentSet> with_reached(const scheduler::ArgumentSet& arguments,
-                                                           SharedAllocations& shared) {
+                                                           Context& context) {
   auto set = std::make_shared<scheduler::ArgumentSet>(arguments);
   set->version = UINT64_MAX;  // no other launch is like this one
-  for (scheduler::BufferView& view : shared.views()) {
-    scheduler::ArgumentSlot& slot = set->emplace_back();
-    slot.kind = scheduler::ArgumentSlot::Kind::kReached;
-    slot.view = std::move(view);
+  for (const SharedAllocations* all : {&context.shared_memory(), &context.addressed_buffers()}) {
+    for (scheduler::BufferView& view : all->views()) {
+      scheduler::ArgumentSlot& slot = set->emplace_back();
+      slot.kind = scheduler::ArgumentSlot::Kind::kReached;
+      slot.view = std::move(view);
+    }
   }
   return set;
 }
@@ -77,8 +79,13 @@ void Kernel::set_buffer(uint32_t index, Buffer* buffer) {
 
 void Kernel::set_shared(uint32_t index, const SharedAllocations::Place& place) {
   const scheduler::BufferView view = place.allocation->view_from(place.offset);
-  if (arguments_->set_buffer(index, place.allocation->address(), view)) {
-    place.allocation->argument_holders().add(arguments_);
+  cl_mem const handle = place.allocation->origin().buffer;
+  if (handle == nullptr) {
+    if (arguments_->set_buffer(index, place.allocation->address(), view)) {
+      place.allocation->argument_holders().add(arguments_);
+    }
+  } else if (arguments_->set_buffer(index, handle, view)) {
+    if (Buffer* buffer = from_handle<Buffer>(handle)) buffer->argument_holders().add(arguments_);
   }
 }
 
@@ -101,8 +108,8 @@ Status Kernel::enqueue(CommandQueue& queue, std::shared_ptr<const scheduler::Arg
 }
 
 Result<scheduler::KernelWork> Kernel::launch_now(scheduler::KernelWork work) const {
-  if (summary().uses_addresses && context().shared_memory().any()) {
-    work.arguments = with_reached(*work.arguments, context().shared_memory());
+  if (summary().uses_addresses && context().any_reachable()) {
+    work.arguments = with_reached(*work.arguments, context());
   }
   if (!work.local_given && suggested_.load(std::memory_order_relaxed)) {
     TUTTI_ASSIGN(const size_t most, executable_->max_work_group_size());

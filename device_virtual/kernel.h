@@ -44,7 +44,7 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   void set_buffer(uint32_t index, Buffer* buffer);            // or image; null: the NULL pointer
   void set_queue(uint32_t index, const CommandQueue& queue);  // which is on the device
   void set_sampler(uint32_t index, const backends::SamplerState& sampler);
-  /// A pointer to this byte of the allocation.
+  /// A pointer to this byte of the allocation, or of the buffer.
   void set_shared(uint32_t index, const SharedAllocations::Place& place);
   KernelArguments::Snapshot arguments() { return arguments_->snapshot(); }
 
@@ -70,7 +70,7 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   bool may_repeat(bool local_given) const {
     if (!local_given && suggested_.load(std::memory_order_relaxed)) return false;
     // What it may reach need not be what it was.
-    return !summary().uses_addresses || !context().shared_memory().any();
+    return !summary().uses_addresses || !context().any_reachable();
   }
   scheduler::KernelWork launch_of(std::shared_ptr<const scheduler::ArgumentSet> arguments,
                                   const scheduler::LaunchShape& shape, bool local_given) const {

@@ -6,6 +6,7 @@
 
 #include "base/process_exit.h"
 #include "device_virtual/command_queue.h"
+#include "scheduler/order/buffer_uses.h"
 
 namespace tutti::device_virtual {
 
@@ -63,6 +64,37 @@ Result<scheduler::Work> CommandQueue::copy_shared_work(void* to, const void* fro
   }};
 }
 
+Result<scheduler::Work> CommandQueue::with_unified_memory(scheduler::Work&& work) const {
+  using scheduler::BufferView;
+  const auto view_at = [&](const void* pointer, uint64_t size) -> Result<BufferView> {
+    const auto place = context_->shared_memory().find(pointer);
+    if (!place || !backends::is_unified(place->allocation->kind())) return BufferView{};
+    if (size > place->rest()) {
+      return fail(CL_INVALID_VALUE, "more than there is of the shared memory");
+    }
+    return place->allocation->view_from(place->offset);
+  };
+  if (const auto* read = std::get_if<scheduler::ReadWork>(&work)) {
+    TUTTI_ASSIGN(const BufferView to, view_at(read->to, read->size));
+    if (to.buffer) return scheduler::CopyWork{read->from, to, read->offset, 0, read->size};
+  } else if (const auto* write = std::get_if<scheduler::WriteWork>(&work)) {
+    TUTTI_ASSIGN(const BufferView from, view_at(write->from, write->size));
+    if (from.buffer) return scheduler::CopyWork{from, write->to, 0, write->offset, write->size};
+  } else if (const auto* rect = std::get_if<scheduler::RectWork>(&work)) {
+    TUTTI_ASSIGN(const BufferView host,
+                 view_at(rect->host, scheduler::rect_span(rect->host_rect, rect->region).second));
+    if (host.buffer && rect->write) {
+      return scheduler::CopyRectWork{host, rect->view, rect->host_rect, rect->buffer_rect,
+                                     rect->region};
+    }
+    if (host.buffer) {
+      return scheduler::CopyRectWork{rect->view, host, rect->buffer_rect, rect->host_rect,
+                                     rect->region};
+    }
+  }
+  return std::move(work);
+}
+
 Status CommandQueue::free_shared(std::vector<void*> pointers, FreeFunction function,
                                  void* user_data, const Submission& submission) {
   scheduler::HostWork work;
@@ -73,7 +105,7 @@ Status CommandQueue::free_shared(std::vector<void*> pointers, FreeFunction funct
       const ApplicationCode code;
       function(queue->handle(), static_cast<cl_uint>(pointers.size()), pointers.data(), user_data);
     } else {
-      for (void* pointer : pointers) queue->context().shared_memory().free(pointer);
+      for (void* pointer : pointers) queue->context().shared_memory().free(pointer, false);
     }
     return Status{};
   };

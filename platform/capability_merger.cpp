@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "backends/api/buffer_address_api.h"
 #include "device_virtual/command_buffer_api.h"
 #include "platform/device_answers.h"
 #include "platform/identity.h"
@@ -84,6 +85,7 @@ void put_extensions(Answers& answers, const Capabilities& caps,
   };
   for (const HostExtension& extension : kHostExtensions) add(extension.name, extension.version);
   for (const std::string& name : host_extensions) add(name);
+  if (caps.buffer_addresses) add(backends::kBufferAddresses, backends::kBufferAddressesVersion);
   for (const std::string& name : caps.language_extensions) add(name);
   answers.string(CL_DEVICE_EXTENSIONS, extensions);
   answers.list(CL_DEVICE_EXTENSIONS_WITH_VERSION, with_version);
@@ -237,6 +239,24 @@ cl_device_svm_capabilities shared_memory(std::span<const DeviceFacts> devices,
   return primary.traits.svm & kept;
 }
 
+/// The primary's, of what is its own and the host's: memory of all of the system is not offered,
+/// nor is a kernel elsewhere that uses a device's memory at the same time.
+backends::UnifiedMemory unified_memory(const DeviceFacts& primary) {
+  backends::UnifiedMemory unified = primary.traits.unified;
+  unified.device &=
+      CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL;
+  return unified;
+}
+
+void put_unified_memory(Answers& answers, const backends::UnifiedMemory& unified) {
+  using Can = cl_device_unified_shared_memory_capabilities_intel;
+  answers.put<Can>(CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL, unified.host);
+  answers.put<Can>(CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL, unified.device);
+  answers.put<Can>(CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL, unified.single_shared);
+  answers.put<Can>(CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL, unified.cross_shared);
+  answers.put<Can>(CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL, 0);
+}
+
 void take_image_limits(Capabilities& caps, const DeviceFacts& primary) {
   if (!caps.images) return;
   const auto size = [&](cl_device_info what) { return ask<size_t>(primary, what, 0); };
@@ -288,6 +308,8 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
   merge_limits(caps, devices, primary);
   take_image_limits(caps, primary);
   caps.svm = shared_memory(devices, primary);
+  caps.unified = unified_memory(primary);
+  caps.buffer_addresses = primary.traits.buffer_addresses;
 
   Answers answers(caps.answers);
   put_identity(answers, caps, primary, shown);
@@ -299,6 +321,10 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
   if (caps.priority_hints) host_extensions.emplace_back(backends::kPriorityHints);
   if (caps.throttle_hints) host_extensions.emplace_back(backends::kThrottleHints);
   put_intermediate_languages(answers, caps, primary, host_extensions);
+  if (caps.unified.any()) {
+    host_extensions.emplace_back(backends::kUnifiedMemory);
+    put_unified_memory(answers, caps.unified);
+  }
   put_extensions(answers, caps, host_extensions);
   put_language(answers, caps, primary, shown.driver_version);
   put_execution(answers, devices, primary, caps);

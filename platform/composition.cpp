@@ -163,8 +163,8 @@ const Composition* compose() {
   });
   const scheduler::BackendSet& set = *made->backends;
   const backends::Backend* const shown = &made->backends->at(set.primary(set.real_devices()));
-  made->platform =
-      new Platform(platform_names(facts_of(std::span(&shown, 1)).front(), config.identity.value));
+  made->platform = new Platform(
+      platform_names(facts_of(std::span(&shown, 1)).front(), config.identity.value), capabilities);
   log(LogLevel::kInfo, "{}: {} devices", capabilities->name, made->backends->count());
   auto* seen = new device_virtual::DevicePlatform{made->platform->handle(), *made->backends,
                                                   capabilities_of};

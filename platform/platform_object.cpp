@@ -25,6 +25,10 @@ cl_name_version name_version(std::string_view name, cl_version version) {
 }
 
 Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& answer) const {
+  const auto device_answer = [&](cl_device_info question) {
+    const auto& bytes = device_->answers.at(question);
+    return answer.bytes(bytes.data(), bytes.size());
+  };
   switch (what) {
     case CL_PLATFORM_PROFILE:
       return answer.string("FULL_PROFILE");
@@ -36,21 +40,12 @@ Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& a
       return answer.string(names_.name);
     case CL_PLATFORM_VENDOR:
       return answer.string(names_.vendor);
-    case CL_PLATFORM_EXTENSIONS: {
-      std::string list;
-      for (const HostExtension& extension : kHostExtensions) {
-        if (!list.empty()) list += ' ';
-        list += extension.name;
-      }
-      return answer.string(list);
-    }
-    case CL_PLATFORM_EXTENSIONS_WITH_VERSION: {
-      std::vector<cl_name_version> list;
-      for (const HostExtension& extension : kHostExtensions) {
-        list.push_back(name_version(extension.name, extension.version));
-      }
-      return answer.list(std::span<const cl_name_version>(list));
-    }
+    // "Each extension that is supported by all devices associated with this platform must be
+    // reported here."
+    case CL_PLATFORM_EXTENSIONS:
+      return device_answer(CL_DEVICE_EXTENSIONS);
+    case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
+      return device_answer(CL_DEVICE_EXTENSIONS_WITH_VERSION);
     case CL_PLATFORM_HOST_TIMER_RESOLUTION:
       return answer.value(kHostTimerResolution);
     case CL_PLATFORM_ICD_SUFFIX_KHR:

@@ -4,11 +4,13 @@
 
 #include <CL/cl.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "device_virtual/capabilities.h"
 #include "device_virtual/command_buffer_api.h"
 #include "device_virtual/handle.h"
 #include "device_virtual/info.h"
@@ -40,11 +42,14 @@ struct PlatformNames {
 class Platform
     : public device_virtual::Handle<Platform, _cl_platform_id, device_virtual::Kind::kPlatform> {
  public:
-  explicit Platform(PlatformNames names) : names_(std::move(names)) {}
+  /// `device`: what its only device can do.
+  Platform(PlatformNames names, std::shared_ptr<const device_virtual::Capabilities> device)
+      : names_(std::move(names)), device_(std::move(device)) {}
   Status info(cl_platform_info what, const device_virtual::InfoAnswer& answer) const;
 
  private:
   const PlatformNames names_;
+  const std::shared_ptr<const device_virtual::Capabilities> device_;
 };
 
 /// "0.1.0": the version of this driver.

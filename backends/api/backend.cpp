@@ -25,8 +25,7 @@ Status Queue::map_shared(SharedMemory&, uint64_t, uint64_t, cl_map_flags) {
   return no_shared_memory();
 }
 Status Queue::unmap_shared(SharedMemory&, uint64_t) { return no_shared_memory(); }
-Result<std::unique_ptr<SharedMemory>> Backend::allocate_shared(uint64_t, uint32_t,
-                                                               cl_svm_mem_flags) {
+Result<std::unique_ptr<SharedMemory>> Backend::allocate_shared(const SharedRequest&) {
   return no_shared_memory();
 }
 Result<std::unique_ptr<Memory>> Backend::memory_over(SharedMemory&) { return no_shared_memory(); }

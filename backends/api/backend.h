@@ -22,6 +22,15 @@
 
 namespace tutti::backends {
 
+/// What kernels may do with unified shared memory, for each kind of allocation in the words of
+/// cl_intel_unified_shared_memory; 0: there is no such allocation.
+struct UnifiedMemory {
+  cl_bitfield host = 0, device = 0, single_shared = 0, cross_shared = 0;
+  cl_bitfield shared() const { return single_shared | cross_shared; }
+  bool any() const { return (host | device | shared()) != 0; }
+};
+inline constexpr std::string_view kUnifiedMemory = "cl_intel_unified_shared_memory";
+
 /// What is known of a device before it is used; never changes.
 struct DeviceTraits {
   uint32_t index = 0;  // in the list of all devices, as `tutti devices` numbers them
@@ -68,7 +77,9 @@ struct DeviceTraits {
   std::string binary_kind;  // devices of one kind load each other's binaries; empty: of none
   std::string build_kind;   // devices of one kind find what one of them has built; empty: of none
   uint32_t max_parts = 1;   // into how many parts divide() can cut it; 1: it cannot
-  cl_device_svm_capabilities svm = 0;  // what allocate_shared() can be asked for
+  cl_device_svm_capabilities svm = 0;  // what allocate_shared() can be asked for …
+  UnifiedMemory unified{};             // … and this …
+  bool buffer_addresses = false;       // … and SharedKind::kBuffer
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {
@@ -168,14 +179,38 @@ class PinnedMemory {
   virtual uint64_t size() const = 0;
 };
 
-/// Shared virtual memory: one allocation at one address for kernels of the device that gave it and
-/// for the host, which touches it between Queue::map_shared() and unmap_shared() unless it is
-/// fine-grained. Not initialised.
+/// What memory with an address of its own is.
+enum class SharedKind : uint8_t {
+  kVirtual,  // shared virtual memory (clSVMAlloc)
+  kHost,     // unified shared memory (cl_intel_unified_shared_memory): of the host,
+  kDevice,   // of the device, which the host does not touch,
+  kShared,   // of both
+  kBuffer,   // a buffer whose address on the device stays (cl_ext_buffer_device_address)
+};
+constexpr bool is_unified(SharedKind kind) {
+  return kind == SharedKind::kHost || kind == SharedKind::kDevice || kind == SharedKind::kShared;
+}
+/// The host may touch it whenever no command uses it, without telling anybody.
+constexpr bool touched_unasked(SharedKind kind) {
+  return kind == SharedKind::kHost || kind == SharedKind::kShared;
+}
+
+struct SharedRequest {
+  SharedKind kind = SharedKind::kVirtual;
+  uint64_t size = 0;       // bytes
+  uint32_t alignment = 0;  // a power of two; 0: the largest data type's
+  cl_bitfield flags = 0;   // cl_svm_mem_flags; cl_mem_alloc_flags_intel of unified memory
+};
+
+/// Shared memory: one allocation at one address for kernels of the device that gave it and, unless
+/// it is the device's or a buffer, for the host, which touches shared virtual memory between
+/// Queue::map_shared() and unmap_shared() unless it is fine-grained. Not initialised.
 class SharedMemory {
  public:
   virtual ~SharedMemory() = default;
   virtual std::byte* data() const = 0;
   virtual uint64_t size() const = 0;
+  virtual SharedKind kind() const { return SharedKind::kVirtual; }
 };
 
 /// A queue on the device, into which kernels that run there enqueue kernels.
@@ -388,9 +423,8 @@ class Backend {
   virtual Result<std::unique_ptr<PinnedMemory>> allocate_pinned([[maybe_unused]] uint64_t size) {
     return fail(CL_INVALID_OPERATION, traits().device_name + " pins no host memory");
   }
-  /// As clSVMAlloc; `alignment` is a power of two, or 0 for the largest data type's.
-  virtual Result<std::unique_ptr<SharedMemory>> allocate_shared(uint64_t size, uint32_t alignment,
-                                                                cl_svm_mem_flags flags);
+  /// As clSVMAlloc and the functions of its kind.
+  virtual Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request);
   /// All of it as memory for commands and arguments; kernels get its own address. `shared` outlives
   /// it.
   virtual Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared);

@@ -51,10 +51,9 @@ class BoundedBackend final : public Backend {
     }));
     return std::make_unique<BoundedPinnedMemory>(calls_, std::move(made));
   }
-  Result<std::unique_ptr<SharedMemory>> allocate_shared(uint64_t size, uint32_t alignment,
-                                                        cl_svm_mem_flags flags) override {
-    TUTTI_ASSIGN(auto made, calls_.run("allocating", [device = device_, size, alignment, flags] {
-      return device->allocate_shared(size, alignment, flags);
+  Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request) override {
+    TUTTI_ASSIGN(auto made, calls_.run("allocating", [device = device_, request] {
+      return device->allocate_shared(request);
     }));
     return std::make_unique<BoundedSharedMemory>(calls_, std::move(made));
   }

@@ -62,6 +62,7 @@ class BoundedSharedMemory final : public Holder<SharedMemory> {
   using Holder::Holder;
   std::byte* data() const override { return object_->data(); }
   uint64_t size() const override { return object_->size(); }
+  SharedKind kind() const override { return object_->kind(); }
 };
 
 class BoundedKernel final : public Holder<Kernel> {

@@ -200,6 +200,38 @@ cl_device_svm_capabilities shared_memory(const VendorFunctions& cl, OptionalQuer
       .value_or(0);
 }
 
+UnifiedMemory unified_memory(const VendorFunctions& cl, OptionalQuery& query) {
+  if (!has_unified_memory(cl)) return {};
+  const auto can = [&query](cl_device_info what, const char* title) {
+    return query
+        .value<cl_device_unified_shared_memory_capabilities_intel>(what, title, kUnknownQuestion)
+        .value_or(0);
+  };
+  UnifiedMemory unified;
+  unified.host =
+      can(CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL, "CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL");
+  unified.device =
+      can(CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL, "CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL");
+  unified.single_shared = can(CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL,
+                              "CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL");
+  unified.cross_shared = can(CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL,
+                             "CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL");
+  return unified;
+}
+
+// Before that version addresses were given to kernels in another way.
+bool buffer_addresses(const VendorFunctions& cl, OptionalQuery& query) {
+  if (!has_buffer_addresses(cl)) return false;
+  for (const cl_name_version& entry :
+       query.list<cl_name_version>(CL_DEVICE_EXTENSIONS_WITH_VERSION,
+                                   "CL_DEVICE_EXTENSIONS_WITH_VERSION", kUnknownQuestion)) {
+    if (std::string_view(entry.name, strnlen(entry.name, sizeof entry.name)) == kBufferAddresses) {
+      return entry.version >= kBufferAddressesVersion;
+    }
+  }
+  return false;
+}
+
 // "0000:3b:00.0", as the kernel and NVML write it; empty where the vendor does not say.
 std::string pci_address(OptionalQuery& query) {
   const auto address = [](cl_uint domain, cl_uint bus, cl_uint slot, cl_uint function) {
@@ -267,6 +299,8 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   }
   read_launch_limits(optional, traits);
   traits.svm = shared_memory(cl, optional);
+  if (has_feature(traits, kUnifiedMemory)) traits.unified = unified_memory(cl, optional);
+  traits.buffer_addresses = has_feature(traits, kBufferAddresses) && buffer_addresses(cl, optional);
   traits.pci_address = pci_address(optional);
   traits.max_parts = max_parts(cl, optional);
   describe_quirks(quirks_of(traits), traits);

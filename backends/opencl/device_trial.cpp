@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "backends/opencl/shared_memory.h"
 #include "base/keep_forever.h"
 #include "base/thread_annotations.h"
 
@@ -154,56 +155,103 @@ std::optional<bool> try_native_kernel(const VendorDevice& device, cl_context con
   return here;
 }
 
+/// The host's way to shared memory of one kind.
+class HostsWay {
+ public:
+  HostsWay(const VendorDevice& device, cl_command_queue queue, std::byte* memory, SharedKind kind)
+      : device_(device), queue_(queue), memory_(memory), kind_(kind) {}
+
+  bool get(std::byte* to) const {
+    if (is_unified(kind_)) return copy(to, memory_);
+    if (!map(CL_MAP_READ)) return false;
+    std::memcpy(to, memory_, kBytes);
+    return unmap();
+  }
+  bool put(const std::byte* from) const {
+    if (is_unified(kind_)) return copy(memory_, from);
+    if (!map(CL_MAP_WRITE)) return false;
+    std::memcpy(memory_, from, kBytes);
+    return unmap();
+  }
+
+ private:
+  bool copy(std::byte* to, const std::byte* from) const {
+    return Trial(device_).succeeds(
+        "clEnqueueMemcpyINTEL",
+        device_.cl->clEnqueueMemcpyINTEL(queue_, CL_TRUE, to, from, kBytes, 0, nullptr, nullptr));
+  }
+  bool map(cl_map_flags flags) const {
+    return Trial(device_).succeeds(
+        "clEnqueueSVMMap",
+        device_.cl->clEnqueueSVMMap(queue_, CL_TRUE, flags, memory_, kBytes, 0, nullptr, nullptr));
+  }
+  bool unmap() const {
+    const Trial trial(device_);
+    return trial.succeeds("clEnqueueSVMUnmap",
+                          device_.cl->clEnqueueSVMUnmap(queue_, memory_, 0, nullptr, nullptr)) &&
+           trial.succeeds("clFinish", device_.cl->clFinish(queue_));
+  }
+
+  const VendorDevice& device_;
+  const cl_command_queue queue_;
+  std::byte* const memory_;
+  const SharedKind kind_;
+};
+
 // What a buffer's command writes must be there for the host, and the other way about.
-bool try_shared_memory(const VendorDevice& device, cl_context context) {
+bool try_shared_memory(const VendorDevice& device, cl_context context, SharedKind kind, bool seen) {
   const VendorFunctions& cl = *device.cl;
   const OwnedQueue queue = trial_queue(device, context);
   if (!queue.get()) return false;
-  const auto free = [&](std::byte* memory) { cl.clSVMFree(context, memory); };
-  const std::unique_ptr<std::byte, decltype(free)> memory(
-      static_cast<std::byte*>(cl.clSVMAlloc(context, CL_MEM_READ_WRITE, kBytes, 0)), free);
-  if (!memory) return false;
+  const auto free = [&](std::byte* memory) { free_shared_memory(device, context, kind, memory); };
   const Trial trial(device);
+  SharedRequest request;
+  request.kind = kind;
+  request.size = kBytes;
+  if (kind == SharedKind::kVirtual) request.flags = CL_MEM_READ_WRITE;
+  cl_int code = CL_SUCCESS;
+  const std::unique_ptr<std::byte, decltype(free)> memory(
+      allocate_shared_memory(device, context, request, code), free);
+  if (!memory) return trial.succeeds("allocation of shared memory", code);
   const OwnedMemory buffer =
       trial.buffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, memory.get());
   if (!buffer.get()) return false;
-  const auto map = [&](cl_map_flags flags) {
-    return trial.succeeds(
-        "clEnqueueSVMMap",
-        cl.clEnqueueSVMMap(queue.get(), CL_TRUE, flags, memory.get(), kBytes, 0, nullptr, nullptr));
-  };
-  const auto unmap = [&] {
-    return trial.succeeds("clEnqueueSVMUnmap",
-                          cl.clEnqueueSVMUnmap(queue.get(), memory.get(), 0, nullptr, nullptr)) &&
-           trial.succeeds("clFinish", cl.clFinish(queue.get()));
-  };
-  const auto first = std::byte{0x5a}, second = std::byte{0xc3};
+  const HostsWay host(device, queue.get(), memory.get(), kind);
+  const auto first = std::byte{0x5a}, second = std::byte{0xc3}, third = std::byte{0x96};
   std::array<std::byte, kBytes> data{};
-  data.fill(first);
-  if (!trial.succeeds("clEnqueueWriteBuffer",
-                      cl.clEnqueueWriteBuffer(queue.get(), buffer.get(), CL_TRUE, 0, kBytes,
-                                              data.data(), 0, nullptr, nullptr)) ||
-      !map(CL_MAP_READ | CL_MAP_WRITE)) {
+  const auto write = [&](std::byte value) {
+    data.fill(value);
+    return trial.succeeds("clEnqueueWriteBuffer",
+                          cl.clEnqueueWriteBuffer(queue.get(), buffer.get(), CL_TRUE, 0, kBytes,
+                                                  data.data(), 0, nullptr, nullptr));
+  };
+  const auto holds = [&](std::byte value) {
+    return trial.succeeds("clEnqueueReadBuffer",
+                          cl.clEnqueueReadBuffer(queue.get(), buffer.get(), CL_TRUE, 0, kBytes,
+                                                 data.data(), 0, nullptr, nullptr)) &&
+           all_bytes(data.data(), kBytes, value);
+  };
+  std::array<std::byte, kBytes> other{};
+  if (!write(first) || !host.get(other.data()) || !all_bytes(other.data(), kBytes, first)) {
     return false;
   }
-  const bool there = all_bytes(memory.get(), kBytes, first);
-  std::memset(memory.get(), 0xc3, kBytes);
-  if (!unmap() ||
-      !trial.succeeds("clEnqueueReadBuffer",
-                      cl.clEnqueueReadBuffer(queue.get(), buffer.get(), CL_TRUE, 0, kBytes,
-                                             data.data(), 0, nullptr, nullptr))) {
-    return false;
-  }
-  return there && all_bytes(data.data(), kBytes, second);
+  other.fill(second);
+  if (!host.put(other.data()) || !holds(second)) return false;
+  if (!is_unified(kind) || !seen) return true;
+  // At its address, with no call that tells of it.
+  if (!write(third) || !all_bytes(memory.get(), kBytes, third)) return false;
+  std::memset(memory.get(), 0x5a, kBytes);
+  return holds(first);
 }
 
 }  // namespace
 
-bool shared_memory_is_buffers(const VendorDevice& device, cl_context context) {
-  static auto* known = new Remembered<bool>;
-  return known->get(device.device, [&] {
+bool shared_memory_is_buffers(const VendorDevice& device, cl_context context, SharedKind kind,
+                              bool seen) {
+  static auto* known = new std::array<Remembered<bool>, 4>;
+  return (*known)[static_cast<size_t>(kind)].get(device.device, [&] {
     const auto turn = device.turn();
-    return try_shared_memory(device, context);
+    return try_shared_memory(device, context, kind, seen);
   });
 }
 

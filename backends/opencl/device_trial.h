@@ -17,10 +17,11 @@ bool shares_host_memory(const VendorDevice& device, cl_context context);
 /// runs. Remembered as above. Nothing where the device runs no native kernels, or where that fails.
 std::optional<bool> runs_in_enqueuing_thread(const VendorDevice& device, cl_context context);
 
-/// Whether a buffer over shared virtual memory is that memory, as the specification has it: tried
-/// in both directions. Remembered as above. False wherever anything fails. The driver has all
-/// functions.
-bool shared_memory_is_buffers(const VendorDevice& device, cl_context context);
+/// Whether a buffer over shared memory of this kind is that memory, as the specification has it:
+/// tried in both directions. `seen`: the host must see it, too, at its address. Remembered as
+/// above. False wherever anything fails. The driver has all functions.
+bool shared_memory_is_buffers(const VendorDevice& device, cl_context context, SharedKind kind,
+                              bool seen);
 
 /// Whether runs_in_enqueuing_thread() can be tried.
 bool runs_native_kernels(const VendorDevice& device);

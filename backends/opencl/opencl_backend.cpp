@@ -26,6 +26,9 @@ void CL_CALLBACK note_context_error(const char* text, const void*, size_t, void*
       text != nullptr ? text : "an error without words");
 }
 
+/// In place of a release, of what another object owns.
+cl_int CL_API_CALL keep(cl_mem) { return CL_SUCCESS; }
+
 VendorDevice with_counters(VendorDevice device, const DeviceTraits& traits) {
   device.renewals = std::make_shared<std::atomic<uint32_t>>(0);  // the backend's own
   device.live = live::device({traits.index, static_cast<uint32_t>(traits.type), traits.device_name,
@@ -201,17 +204,20 @@ Result<std::unique_ptr<PinnedMemory>> OpenClBackend::allocate_pinned(uint64_t si
   return OpenClPinnedMemory::create(device_, made->get(), size);
 }
 
-Result<std::unique_ptr<SharedMemory>> OpenClBackend::allocate_shared(uint64_t size,
-                                                                     uint32_t alignment,
-                                                                     cl_svm_mem_flags flags) {
-  if (traits_.svm == 0) return Backend::allocate_shared(size, alignment, flags);
+Result<std::unique_ptr<SharedMemory>> OpenClBackend::allocate_shared(const SharedRequest& request) {
+  const bool buffer = request.kind == SharedKind::kBuffer;
+  const bool offered = buffer                     ? traits_.buffer_addresses
+                       : is_unified(request.kind) ? traits_.unified.any()
+                                                  : traits_.svm != 0;
+  if (!offered) return Backend::allocate_shared(request);
   TUTTI_ASSIGN(const ContextPtr made, context());
-  if (!shared_memory_is_buffers(device_, made->get())) {
+  // Where the device computes in the host's memory its own memory is taken for that, too.
+  const bool seen = request.kind != SharedKind::kDevice || traits_.shares_host_memory;
+  if (!buffer && !shared_memory_is_buffers(device_, made->get(), request.kind, seen)) {
     return fail(CL_INVALID_OPERATION,
-                device_.name + ": buffers over its shared virtual memory are none of it");
+                device_.name + ": buffers over its shared memory are none of it");
   }
-  return OpenClSharedMemory::create(device_, made, made->get(), made->generation, size, alignment,
-                                    flags);
+  return OpenClSharedMemory::create(device_, made, made->get(), made->generation, request);
 }
 
 Result<std::unique_ptr<Memory>> OpenClBackend::memory_over(SharedMemory& shared) {
@@ -223,11 +229,17 @@ Result<std::unique_ptr<Memory>> OpenClBackend::memory_over(SharedMemory& shared)
   // what is there.
   std::function<Result<OpenClMemory::Made>()> again;
   if (traits_.shares_host_memory) again = make;
-  auto turn = device_.turn();
-  TUTTI_ASSIGN(auto made, make());
-  turn.unlock();
-  const OpenClMemory::Shape shape{memory.size(), CL_MEM_OBJECT_BUFFER, 0, memory.data(),
-                                  memory.generation()};
+  OpenClMemory::Made made;
+  if (memory.buffer()) {
+    again = nullptr;
+    made = {OwnedMemory(memory.buffer(), &keep), memory.generation()};
+  } else {
+    auto turn = device_.turn();
+    TUTTI_ASSIGN(made, make());
+    turn.unlock();
+  }
+  const OpenClMemory::Shape shape{memory.size(), CL_MEM_OBJECT_BUFFER, 0,
+                                  memory.data(), memory.generation(),  memory.kind()};
   return std::make_unique<OpenClMemory>(device_, std::move(made), shape, std::move(again));
 }
 

@@ -37,8 +37,7 @@ class OpenClBackend final : public Backend {
       const DeviceQueueOptions& options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t size) override;
-  Result<std::unique_ptr<SharedMemory>> allocate_shared(uint64_t size, uint32_t alignment,
-                                                        cl_svm_mem_flags flags) override;
+  Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request) override;
   Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared) override;
   Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override;
   Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,

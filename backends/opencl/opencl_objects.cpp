@@ -351,10 +351,13 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
 Result<OpenClMemory::View> OpenClMemory::argument_view(uint64_t origin, uint64_t size) {
   const std::byte* const address = shared();
   if (!address || origin >= shape_.size) return view(origin, size);
-  if (origin == 0 && size == shape_.size) return View{handle_.load(), number_.load(), address};
+  if (origin == 0 && size == shape_.size) {
+    if (shape_.shared_kind == SharedKind::kBuffer) return view(origin, size);
+    return View{handle_.load(), number_.load(), address, shape_.shared_kind};
+  }
   // Pointers into shared memory need no object of the vendor's: the same address is the same to it.
   const uint64_t number = reinterpret_cast<uintptr_t>(address + origin) | uint64_t{1} << 63;
-  return View{handle_.load(), number, address + origin};
+  return View{handle_.load(), number, address + origin, shape_.shared_kind};
 }
 
 // Kernels -------------------------------------------------------------------------------------
@@ -392,7 +395,7 @@ Status OpenClKernel::make() {
       device_.cl->clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   if (code != CL_SUCCESS) return device_.failure("clGetKernelInfo", code);
   samplers_.clear();
-  reached_.clear();
+  reached_ = {};
   arguments_ = std::vector<Held>(count);
   kernel_ = std::move(kernel);
   generation_ = program.generation;
@@ -471,31 +474,12 @@ Status OpenClKernel::set_arguments(std::span<const Argument> arguments) {
   return {};
 }
 
-Status OpenClKernel::set_reached(std::span<const Argument> reached) {
-  // An empty list cannot be given, and what was named may have been freed.
-  if (reached.empty()) return make();
-  std::vector<const void*> addresses;
-  addresses.reserve(reached.size());
-  for (const Argument& one : reached) {
-    const std::byte* const address = static_cast<OpenClMemory*>(one.memory)->shared();
-    if (!address) return device_.of_lost_context("clSetKernelExecInfo");
-    addresses.push_back(address);
-  }
-  if (addresses == reached_) return {};
-  reached_.clear();
-  const cl_int code =
-      device_.cl->clSetKernelExecInfo(kernel_.get(), CL_KERNEL_EXEC_INFO_SVM_PTRS,
-                                      addresses.size() * sizeof(void*), addresses.data());
-  if (code != CL_SUCCESS) return device_.failure("clSetKernelExecInfo", code);
-  reached_ = std::move(addresses);
-  return {};
-}
-
 Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held& held) {
   const bool comparable = held.set && held.kind == argument.kind;
   size_t size = 0;
   const void* value = nullptr;
   const void* address = nullptr;
+  SharedKind kind = SharedKind::kVirtual;
   uint64_t number = 0;
   cl_mem memory = nullptr;
   cl_sampler sampler = nullptr;
@@ -520,6 +504,7 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
         memory = view->handle;
         number = view->number;
         address = view->address;
+        kind = view->kind;
       }
       if (comparable && held.value == number) return {};
       size = sizeof memory;
@@ -541,11 +526,22 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
       break;
   }
   held.set = false;  // until the vendor has taken it
-  const cl_int code = address ? device_.cl->clSetKernelArgSVMPointer(kernel_.get(), index, address)
-                              : device_.cl->clSetKernelArg(kernel_.get(), index, size, value);
-  if (code != CL_SUCCESS) {
-    return device_.failure(address ? "clSetKernelArgSVMPointer" : "clSetKernelArg", code);
+  cl_int code = CL_SUCCESS;
+  const char* call = "clSetKernelArg";
+  if (!address) {
+    code = device_.cl->clSetKernelArg(kernel_.get(), index, size, value);
+  } else if (kind == SharedKind::kBuffer) {
+    call = "clSetKernelArgDevicePointerEXT";
+    code = device_.cl->clSetKernelArgDevicePointerEXT(kernel_.get(), index,
+                                                      reinterpret_cast<uintptr_t>(address));
+  } else if (is_unified(kind)) {
+    call = "clSetKernelArgMemPointerINTEL";
+    code = device_.cl->clSetKernelArgMemPointerINTEL(kernel_.get(), index, address);
+  } else {
+    call = "clSetKernelArgSVMPointer";
+    code = device_.cl->clSetKernelArgSVMPointer(kernel_.get(), index, address);
   }
+  if (code != CL_SUCCESS) return device_.failure(call, code);
   held.kind = argument.kind;
   held.value = number;
   held.sampler = argument.sampler;

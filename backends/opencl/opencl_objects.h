@@ -315,7 +315,8 @@ class OpenClMemory final : public Memory {
   struct View {
     cl_mem handle = nullptr;
     uint64_t number = 0;
-    const void* address = nullptr;  // of shared memory: what kernels get instead
+    const void* address = nullptr;           // of shared memory: what kernels get instead
+    SharedKind kind = SharedKind::kVirtual;  // of that
   };
 
   /// The vendor's object, and the generation of its context.
@@ -329,6 +330,7 @@ class OpenClMemory final : public Memory {
     uint64_t pixel_size = 0;
     const std::byte* shared = nullptr;  // the address of shared memory, of which it is all
     uint32_t shared_generation = 0;     // of that memory's context
+    SharedKind shared_kind = SharedKind::kVirtual;
   };
   /// `again` makes it in the present context; empty: its content is the old one's.
   OpenClMemory(const VendorDevice& device, Made made, const Shape& shape,
@@ -350,6 +352,7 @@ class OpenClMemory final : public Memory {
   const std::byte* shared() const {
     return shape_.shared_generation == device_.generation() ? shape_.shared : nullptr;
   }
+  SharedKind shared_kind() const { return shape_.shared_kind; }
   bool can_be_renewed() const { return again_ != nullptr; }
   /// The number of the view of all; 0 for a part.
   uint64_t number_of_all(uint64_t origin, uint64_t size) const {
@@ -461,6 +464,14 @@ class OpenClKernel final : public Kernel {
              bytes.size() == argument.bytes.size();
     }
   };
+  /// What it may reach: addresses, and kinds of unified memory. Of that all is named, since Intel's
+  /// processors refuse kernels for which a list is given (docs/platform-notes.md).
+  struct Reached {
+    std::vector<const void*> shared, buffers;
+    uint32_t unified = 0;  // a bit for each kind
+    bool empty() const { return shared.empty() && buffers.empty() && unified == 0; }
+    bool operator==(const Reached&) const = default;
+  };
   OpenClKernel(const VendorDevice& device, std::shared_ptr<OpenClProgram> program,
                const std::string& name, CompileAhead compile_ahead);
   /// Makes the vendor's kernel of the present program.
@@ -481,7 +492,7 @@ class OpenClKernel final : public Kernel {
   OwnedKernel kernel_ TUTTI_GUARDED_BY(mutex_);
   uint32_t generation_ TUTTI_GUARDED_BY(mutex_) = 0;
   std::vector<Held> arguments_ TUTTI_GUARDED_BY(mutex_);
-  std::vector<const void*> reached_ TUTTI_GUARDED_BY(mutex_);  // as the vendor has it
+  Reached reached_ TUTTI_GUARDED_BY(mutex_);  // as the vendor has it
   // Kept with the kernel: launches in flight may use them. There are a few possible states only.
   std::map<SamplerState, OwnedSampler> samplers_ TUTTI_GUARDED_BY(mutex_);
 };

@@ -55,6 +55,13 @@ Result<VendorFunctions> read_vendor_functions(cl_platform_id platform) {
   check("clCreateCommandQueue",
         functions.clCreateCommandQueue || functions.clCreateCommandQueueWithProperties, Required);
   if (!missing.empty()) return fail(CL_INVALID_PLATFORM, "the driver lacks " + missing);
+  if (functions.version >= 12 && table->clGetExtensionFunctionAddressForPlatform) {
+#define TUTTI_VENDOR_EXTENSION(name)            \
+  functions.name = reinterpret_cast<name##_fn>( \
+      table->clGetExtensionFunctionAddressForPlatform(platform, #name));
+#include "backends/opencl/vendor_extensions.def"
+#undef TUTTI_VENDOR_EXTENSION
+  }
   return functions;
 }
 

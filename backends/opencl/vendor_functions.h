@@ -4,12 +4,14 @@
 // (docs/platform-notes.md), so they are checked here, once. Immutable after reading.
 #pragma once
 
+#include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "backends/api/buffer_address_api.h"
 #include "base/result.h"
 
 namespace tutti::backends {
@@ -18,6 +20,10 @@ struct VendorFunctions {
 #define TUTTI_VENDOR_FUNCTION(name, version, need) decltype(cl_icd_dispatch::name) name = nullptr;
 #include "backends/opencl/vendor_functions.def"
 #undef TUTTI_VENDOR_FUNCTION
+  // Extensions', null where the platform has none; a device that has it says so.
+#define TUTTI_VENDOR_EXTENSION(name) name##_fn name = nullptr;
+#include "backends/opencl/vendor_extensions.def"
+#undef TUTTI_VENDOR_EXTENSION
   uint32_t version = 10;  // of the platform: 10 * major + minor
 };
 

@@ -156,6 +156,21 @@ decltype(::clReleaseCommandBufferKHR) clReleaseCommandBufferKHR;
 decltype(::clFinalizeCommandBufferKHR) clFinalizeCommandBufferKHR;
 decltype(::clEnqueueCommandBufferKHR) clEnqueueCommandBufferKHR;
 decltype(::clGetCommandBufferInfoKHR) clGetCommandBufferInfoKHR;
+decltype(::clHostMemAllocINTEL) clHostMemAllocINTEL;
+decltype(::clDeviceMemAllocINTEL) clDeviceMemAllocINTEL;
+decltype(::clSharedMemAllocINTEL) clSharedMemAllocINTEL;
+decltype(::clMemFreeINTEL) clMemFreeINTEL;
+decltype(::clMemBlockingFreeINTEL) clMemBlockingFreeINTEL;
+decltype(::clGetMemAllocInfoINTEL) clGetMemAllocInfoINTEL;
+decltype(::clSetKernelArgMemPointerINTEL) clSetKernelArgMemPointerINTEL;
+decltype(::clEnqueueMemFillINTEL) clEnqueueMemFillINTEL;
+decltype(::clEnqueueMemcpyINTEL) clEnqueueMemcpyINTEL;
+decltype(::clEnqueueMigrateMemINTEL) clEnqueueMigrateMemINTEL;
+decltype(::clEnqueueMemAdviseINTEL) clEnqueueMemAdviseINTEL;
+
+// Of cl_ext_buffer_device_address, which headers may not have.
+cl_int CL_API_CALL clSetKernelArgDevicePointerEXT(cl_kernel kernel, cl_uint arg_index,
+                                                  cl_ulong arg_value);
 
 // Those that record commands, as cl_khr_command_buffer 0.9.8 has them: headers before 0.9.5 declare
 // them without `properties`.

@@ -36,6 +36,18 @@ void* function_address(const char* name) noexcept {
   TUTTI_FUNCTION(clCommandNDRangeKernelKHR);
   TUTTI_FUNCTION(clCommandSVMMemcpyKHR);
   TUTTI_FUNCTION(clCommandSVMMemFillKHR);
+  TUTTI_FUNCTION(clHostMemAllocINTEL);
+  TUTTI_FUNCTION(clDeviceMemAllocINTEL);
+  TUTTI_FUNCTION(clSharedMemAllocINTEL);
+  TUTTI_FUNCTION(clMemFreeINTEL);
+  TUTTI_FUNCTION(clMemBlockingFreeINTEL);
+  TUTTI_FUNCTION(clGetMemAllocInfoINTEL);
+  TUTTI_FUNCTION(clSetKernelArgMemPointerINTEL);
+  TUTTI_FUNCTION(clEnqueueMemFillINTEL);
+  TUTTI_FUNCTION(clEnqueueMemcpyINTEL);
+  TUTTI_FUNCTION(clEnqueueMigrateMemINTEL);
+  TUTTI_FUNCTION(clEnqueueMemAdviseINTEL);
+  TUTTI_FUNCTION(clSetKernelArgDevicePointerEXT);
   // No extension's function, but ocl-icd asks for it here.
   TUTTI_FUNCTION(clGetPlatformInfo);
 #undef TUTTI_FUNCTION

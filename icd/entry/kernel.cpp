@@ -3,6 +3,7 @@
 #include "device_virtual/kernel.h"
 #include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
+#include "icd/entry/works.h"
 #include "icd/validate/common.h"
 #include "icd/validate/kernel.h"
 #include "icd/validate/program.h"
@@ -88,11 +89,16 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index,
                                             const void* arg_value) {
   return entry("clSetKernelArgSVMPointer", [&]() -> Status {
     TUTTI_ASSIGN(const auto call, validate::argument_pointer(kernel, arg_index, arg_value));
-    if (call.place) {
-      call.kernel->set_shared(arg_index, *call.place);
-    } else {
-      call.kernel->set_buffer(arg_index, nullptr);
-    }
+    set_pointer(call, arg_index);
+    return {};
+  });
+}
+
+cl_int CL_API_CALL clSetKernelArgDevicePointerEXT(cl_kernel kernel, cl_uint arg_index,
+                                                  cl_ulong arg_value) {
+  return entry("clSetKernelArgDevicePointerEXT", [&]() -> Status {
+    TUTTI_ASSIGN(const auto call, validate::argument_address(kernel, arg_index, arg_value));
+    set_pointer(call, arg_index);
     return {};
   });
 }

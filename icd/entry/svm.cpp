@@ -18,7 +18,7 @@ void* CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t 
   // "Otherwise, like malloc, it returns a NULL pointer value."
   return entry_object("clSVMAlloc", nullptr, [&]() -> Result<void*> {
     TUTTI_ASSIGN(auto* const owner, validate::svm_alloc(context, flags, size, alignment));
-    return owner->allocate_shared(flags, size, alignment);
+    return owner->allocate_shared({.size = size, .alignment = alignment, .flags = flags}, {});
   });
 }
 
@@ -27,7 +27,7 @@ void CL_API_CALL clSVMFree(cl_context context, void* svm_pointer) {
     TUTTI_ASSIGN(auto* const owner, validate::context(context));
     // "If svm_pointer is NULL, … no action occurs". "clSVMFree does not wait for previously
     // enqueued commands that may be using svm_pointer to finish": they keep the memory.
-    if (svm_pointer != nullptr && !owner->shared_memory().free(svm_pointer)) {
+    if (svm_pointer != nullptr && !owner->shared_memory().free(svm_pointer, false)) {
       return fail(CL_INVALID_VALUE, "not allocated by clSVMAlloc, or freed already");
     }
     return {};

@@ -58,6 +58,14 @@ Work svm_fill_work(const validate::OnShared& on, const void* pattern, size_t pat
   return fill_of(on.place.allocation->view_from(0), pattern, pattern_size, on.place.offset, size);
 }
 
+void set_pointer(const validate::ArgumentPointer& call, cl_uint index) {
+  if (call.place) {
+    call.kernel->set_shared(index, *call.place);
+  } else {
+    call.kernel->set_buffer(index, nullptr);
+  }
+}
+
 Rect rect_of(const Buffer& image, const ImageBox& box) {
   const ImageShape& shape = *image.image();
   return {{box.origin[0] * shape.pixel_size, box.origin[1], box.origin[2]},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call that was found valid asks for, as the engine takes it: the same whether it is
-// enqueued or recorded into a command buffer. Pure functions, thread-safe.
+// enqueued or recorded into a command buffer. Thread-safe.
 #pragma once
 
 #include <array>
@@ -20,6 +20,9 @@ scheduler::Work fill_work(const validate::OnBuffer& on, const void* pattern, siz
                           size_t offset, size_t size);
 scheduler::Work svm_fill_work(const validate::OnShared& on, const void* pattern,
                               size_t pattern_size, size_t size);
+
+/// What clSetKernelArgSVMPointer and its like do.
+void set_pointer(const validate::ArgumentPointer& call, cl_uint index);
 
 // An image is addressed as its pixels lie in the host's copy, so most commands on images are the
 // rectangles of buffers.

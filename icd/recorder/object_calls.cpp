@@ -59,7 +59,7 @@ void note_host_pointer(RecordedCall& call, cl_mem_flags flags, const HostRegion&
   if (region.begin == nullptr) return;
   // Shared virtual memory may not be the host's to read now.
   const auto* const object = device_virtual::from_handle<device_virtual::Buffer>(memory);
-  if (object != nullptr && object->view().buffer->is_shared()) {
+  if (object != nullptr && object->view().buffer->shared_apart()) {
     call.guarded([&] {
       const std::vector<std::byte> unknown(region.size());
       call.set_pointee(HostRegion::bytes(unknown.data(), unknown.size()));
@@ -96,6 +96,14 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
   cl_mem const buffer =
       icd::clCreateBufferWithProperties(context, properties, flags, size, host_ptr, code);
   if (buffer) note_host_pointer(call, flags, HostRegion::bytes(host_ptr, size), buffer);
+  const auto* const object = device_virtual::from_handle<device_virtual::Buffer>(buffer);
+  if (call.active() && object != nullptr && object->has_device_address()) {
+    call.guarded([&] {
+      call.recorder().note_once(
+          "a buffer has an address on the device, which another device does not give it: launches "
+          "that use it cannot be replayed");
+    });
+  }
   call.arguments(context, properties, flags, size, host_ptr, errcode_ret);
   call.created(buffer);
   call.finish(*code);

@@ -54,6 +54,36 @@ cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il
   return made;
 }
 
+void* noted_unified(RecordedCall& call, void* memory) {
+  if (memory == nullptr || !call.active()) return memory;
+  note_not_recorded(
+      call, "unified shared memory is not recorded: launches that use it cannot be replayed");
+  return memory;
+}
+
+void* CL_API_CALL allocate_host(cl_context context, const cl_mem_properties_intel* properties,
+                                size_t size, cl_uint alignment, cl_int* errcode_ret) {
+  RecordedCall call("clHostMemAllocINTEL", Shape{});
+  return noted_unified(call,
+                       icd::clHostMemAllocINTEL(context, properties, size, alignment, errcode_ret));
+}
+
+void* CL_API_CALL allocate_device(cl_context context, cl_device_id device,
+                                  const cl_mem_properties_intel* properties, size_t size,
+                                  cl_uint alignment, cl_int* errcode_ret) {
+  RecordedCall call("clDeviceMemAllocINTEL", Shape{});
+  return noted_unified(
+      call, icd::clDeviceMemAllocINTEL(context, device, properties, size, alignment, errcode_ret));
+}
+
+void* CL_API_CALL allocate_both(cl_context context, cl_device_id device,
+                                const cl_mem_properties_intel* properties, size_t size,
+                                cl_uint alignment, cl_int* errcode_ret) {
+  RecordedCall call("clSharedMemAllocINTEL", Shape{});
+  return noted_unified(
+      call, icd::clSharedMemAllocINTEL(context, device, properties, size, alignment, errcode_ret));
+}
+
 cl_command_buffer_khr CL_API_CALL
 create_command_buffer(cl_uint num_queues, const cl_command_queue* queues,
                       const cl_command_buffer_properties_khr* properties, cl_int* errcode_ret) {
@@ -79,6 +109,9 @@ void* extension_function(const char* name) noexcept {
   if (wanted == "clCreateCommandBufferKHR") {
     return reinterpret_cast<void*>(&create_command_buffer);
   }
+  if (wanted == "clHostMemAllocINTEL") return reinterpret_cast<void*>(&allocate_host);
+  if (wanted == "clDeviceMemAllocINTEL") return reinterpret_cast<void*>(&allocate_device);
+  if (wanted == "clSharedMemAllocINTEL") return reinterpret_cast<void*>(&allocate_both);
   return nullptr;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "icd/validate/kernel.h"
 
+#include <CL/cl_ext.h>
+
 #include <cstring>
 
+#include "backends/api/buffer_address_api.h"
 #include "icd/validate/common.h"
 
 namespace tutti::icd::validate {
@@ -57,21 +60,38 @@ Result<std::span<const size_t>> sub_group_question(const Kernel& kernel, size_t 
   return std::span(static_cast<const size_t*>(input), count);
 }
 
+namespace {
+
+Status pointer_list(bool offered, size_t size, const void* value) {
+  if (!offered) return fail(CL_INVALID_OPERATION, "the device has no such shared memory");
+  // "CL_INVALID_VALUE … if param_value is NULL and param_value_size is greater than zero, or if
+  // the size specified by param_value_size is not valid."
+  if ((value == nullptr && size > 0) || size % sizeof(void*) != 0) {
+    return fail(CL_INVALID_VALUE, "param_value is no list of pointers");
+  }
+  return {};
+}
+
+/// "CL_INVALID_OPERATION if … no devices in the context associated with kernel support …
+/// allocations" of that kind.
+Status unified_flag(bool offered, size_t size, const void* value) {
+  if (!offered) return fail(CL_INVALID_OPERATION, "the device has no such shared memory");
+  if (value == nullptr || size != sizeof(cl_bool)) {
+    return fail(CL_INVALID_VALUE, "param_value is not a cl_bool");
+  }
+  return {};
+}
+
+}  // namespace
+
 Status exec_info(const Kernel& kernel, cl_kernel_exec_info param_name, size_t size,
                  const void* value) {
+  const backends::UnifiedMemory& unified = kernel.context().capabilities().unified;
   switch (param_name) {
     case CL_KERNEL_EXEC_INFO_SVM_PTRS:
       // "CL_INVALID_OPERATION if param_name is CL_KERNEL_EXEC_INFO_SVM_PTRS and no devices in the
       // context associated with kernel support SVM."
-      if (kernel.context().capabilities().svm == 0) {
-        return fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
-      }
-      // "CL_INVALID_VALUE … if param_value is NULL and param_value_size is greater than zero, or if
-      // the size specified by param_value_size is not valid."
-      if ((value == nullptr && size > 0) || size % sizeof(void*) != 0) {
-        return fail(CL_INVALID_VALUE, "param_value is no list of pointers");
-      }
-      return {};
+      return pointer_list(kernel.context().capabilities().svm != 0, size, value);
     case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM: {
       // "CL_INVALID_VALUE if param_name is not valid, if param_value is NULL … or if the size
       // specified by param_value_size is not valid."
@@ -87,6 +107,20 @@ Status exec_info(const Kernel& kernel, cl_kernel_exec_info param_name, size_t si
       }
       return {};
     }
+    case CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL:
+      // "CL_INVALID_OPERATION if … no devices in the context associated with kernel support Unified
+      // Shared Memory."
+      return pointer_list(unified.any(), size, value);
+    case backends::kReachedAddresses:
+      // "CL_INVALID_OPERATION if param_name is CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT and no devices …
+      // support the cl_ext_buffer_device_address extension."
+      return pointer_list(kernel.context().capabilities().buffer_addresses, size, value);
+    case CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL:
+      return unified_flag(unified.host != 0, size, value);
+    case CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL:
+      return unified_flag(unified.device != 0, size, value);
+    case CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL:
+      return unified_flag(unified.shared() != 0, size, value);
     default:
       return fail(CL_INVALID_VALUE, "param_name is not valid");
   }

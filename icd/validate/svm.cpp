@@ -13,6 +13,13 @@ using device_virtual::Context;
 
 namespace {
 
+Status offered(const device_virtual::Capabilities& can, Shared shared) {
+  if (shared == Shared::kVirtual ? can.svm != 0 : can.unified.any()) return {};
+  return tutti::fail(CL_INVALID_OPERATION, shared == Shared::kVirtual
+                                               ? "the device has no shared virtual memory"
+                                               : "the device has no unified shared memory");
+}
+
 /// "svm_ptr is a pointer to a memory region that will be …" of shared memory, all of it.
 Result<SharedPlace> shared_range(CommandQueue& queue, const void* pointer, size_t size) {
   auto place = queue.context().shared_memory().find(pointer);
@@ -20,6 +27,15 @@ Result<SharedPlace> shared_range(CommandQueue& queue, const void* pointer, size_
     return tutti::fail(CL_INVALID_VALUE, "not in shared virtual memory of the context");
   }
   return *std::move(place);
+}
+
+/// Unified memory is never mapped.
+Result<SharedPlace> mapped_range(CommandQueue& queue, const void* pointer, size_t size) {
+  TUTTI_ASSIGN(SharedPlace place, shared_range(queue, pointer, size));
+  if (backends::is_unified(place.allocation->kind())) {
+    return tutti::fail(CL_INVALID_VALUE, "unified shared memory is not mapped");
+  }
+  return place;
 }
 
 }  // namespace
@@ -58,19 +74,17 @@ Result<Context*> svm_alloc(cl_context context_handle, cl_svm_mem_flags flags, si
   return found;
 }
 
-Result<CommandQueue*> svm_queue(cl_command_queue queue_handle) {
+Result<CommandQueue*> svm_queue(cl_command_queue queue_handle, Shared shared) {
   // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue."
   TUTTI_ASSIGN(CommandQueue* const found, queue(queue_handle));
   // "CL_INVALID_OPERATION if the device associated with command_queue does not support SVM."
-  if (found->device().capabilities().svm == 0) {
-    return tutti::fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
-  }
+  TUTTI_TRY(offered(found->device().capabilities(), shared));
   return found;
 }
 
 Result<CommandQueue*> svm_free(cl_command_queue queue_handle, cl_uint count, void* const* pointers,
                                RawWaitList waits, WaitList& list) {
-  TUTTI_ASSIGN(CommandQueue* const found, svm_queue(queue_handle));
+  TUTTI_ASSIGN(CommandQueue* const found, svm_queue(queue_handle, Shared::kVirtual));
   // "CL_INVALID_VALUE if num_svm_pointers is 0 and svm_pointers is non-NULL, or if svm_pointers is
   // NULL and num_svm_pointers is not 0."
   if ((count == 0) != (pointers == nullptr)) {
@@ -81,8 +95,8 @@ Result<CommandQueue*> svm_free(cl_command_queue queue_handle, cl_uint count, voi
 }
 
 Result<CommandQueue*> svm_memcpy(cl_command_queue queue_handle, const void* to, const void* from,
-                                 size_t size, RawWaitList waits, WaitList& list) {
-  TUTTI_ASSIGN(CommandQueue* const found, svm_queue(queue_handle));
+                                 size_t size, RawWaitList waits, WaitList& list, Shared shared) {
+  TUTTI_ASSIGN(CommandQueue* const found, svm_queue(queue_handle, shared));
   // "CL_INVALID_VALUE if dst_ptr is NULL; if src_ptr is NULL."
   if (to == nullptr || from == nullptr) return tutti::fail(CL_INVALID_VALUE, "a NULL pointer");
   TUTTI_TRY(check_waits(found, waits, list));
@@ -97,9 +111,10 @@ Result<CommandQueue*> svm_memcpy(cl_command_queue queue_handle, const void* to, 
 }
 
 Result<OnShared> svm_fill(cl_command_queue queue_handle, const void* pointer, const void* pattern,
-                          size_t pattern_size, size_t size, RawWaitList waits, WaitList& list) {
+                          size_t pattern_size, size_t size, RawWaitList waits, WaitList& list,
+                          Shared shared) {
   OnShared on;
-  TUTTI_ASSIGN(on.queue, svm_queue(queue_handle));
+  TUTTI_ASSIGN(on.queue, svm_queue(queue_handle, shared));
   // "CL_INVALID_VALUE if pattern is NULL; if pattern_size is zero; … not a power of two; … greater
   // than 128."
   if (pattern == nullptr || !std::has_single_bit(pattern_size) || pattern_size > 128) {
@@ -118,12 +133,12 @@ Result<OnShared> svm_fill(cl_command_queue queue_handle, const void* pointer, co
 Result<OnShared> svm_map(cl_command_queue queue_handle, cl_map_flags flags, const void* pointer,
                          size_t size, RawWaitList waits, WaitList& list) {
   OnShared on;
-  TUTTI_ASSIGN(on.queue, svm_queue(queue_handle));
+  TUTTI_ASSIGN(on.queue, svm_queue(queue_handle, Shared::kVirtual));
   // "CL_INVALID_VALUE if svm_ptr is NULL; if size is zero; if values specified in map_flags are not
   // valid."
   if (size == 0) return tutti::fail(CL_INVALID_VALUE, "nothing is to be mapped");
   TUTTI_TRY(map_flags(flags));
-  TUTTI_ASSIGN(on.place, shared_range(*on.queue, pointer, size));
+  TUTTI_ASSIGN(on.place, mapped_range(*on.queue, pointer, size));
   TUTTI_TRY(check_waits(on.queue, waits, list));
   return on;
 }
@@ -131,10 +146,10 @@ Result<OnShared> svm_map(cl_command_queue queue_handle, cl_map_flags flags, cons
 Result<OnShared> svm_unmap(cl_command_queue queue_handle, const void* pointer, RawWaitList waits,
                            WaitList& list) {
   OnShared on;
-  TUTTI_ASSIGN(on.queue, svm_queue(queue_handle));
+  TUTTI_ASSIGN(on.queue, svm_queue(queue_handle, Shared::kVirtual));
   // "CL_INVALID_VALUE if svm_ptr is NULL." That it is mapped the call itself finds, since another
   // thread may unmap meanwhile.
-  TUTTI_ASSIGN(on.place, shared_range(*on.queue, pointer, 0));
+  TUTTI_ASSIGN(on.place, mapped_range(*on.queue, pointer, 0));
   TUTTI_TRY(check_waits(on.queue, waits, list));
   return on;
 }
@@ -142,7 +157,7 @@ Result<OnShared> svm_unmap(cl_command_queue queue_handle, const void* pointer, R
 Result<CommandQueue*> svm_migrate(cl_command_queue queue_handle, cl_uint count,
                                   const void* const* pointers, const size_t* sizes,
                                   cl_mem_migration_flags flags, RawWaitList waits, WaitList& list) {
-  TUTTI_ASSIGN(CommandQueue* const found, svm_queue(queue_handle));
+  TUTTI_ASSIGN(CommandQueue* const found, svm_queue(queue_handle, Shared::kVirtual));
   // "CL_INVALID_VALUE if num_svm_pointers is zero; if svm_pointers is NULL; if flags is not zero
   // and is not a valid combination of the values described in the Memory migration Flags table".
   if (count == 0 || pointers == nullptr ||
@@ -158,16 +173,14 @@ Result<CommandQueue*> svm_migrate(cl_command_queue queue_handle, cl_uint count,
   return found;
 }
 
-Result<ArgumentPointer> argument_pointer(cl_kernel kernel_handle, cl_uint index,
-                                         const void* value) {
+Result<ArgumentPointer> argument_pointer(cl_kernel kernel_handle, cl_uint index, const void* value,
+                                         Shared shared) {
   ArgumentPointer call;
   // "CL_INVALID_KERNEL if kernel is not a valid kernel object."
   TUTTI_ASSIGN(call.kernel, kernel(kernel_handle));
   // "CL_INVALID_OPERATION if no devices in the context associated with kernel support SVM."
   Context& context = call.kernel->context();
-  if (context.capabilities().svm == 0) {
-    return tutti::fail(CL_INVALID_OPERATION, "the device has no shared virtual memory");
-  }
+  TUTTI_TRY(offered(context.capabilities(), shared));
   // "CL_INVALID_ARG_INDEX if arg_index is not a valid argument index."
   TUTTI_TRY(argument_index(*call.kernel, index));
   // "CL_INVALID_ARG_VALUE if arg_value specified is not a valid value." "… can only be used for
@@ -179,6 +192,34 @@ Result<ArgumentPointer> argument_pointer(cl_kernel kernel_handle, cl_uint index,
   call.place = context.shared_memory().find(value);
   if (!call.place && value != nullptr) {
     return tutti::fail(CL_INVALID_ARG_VALUE, "not in shared virtual memory of the context");
+  }
+  return call;
+}
+
+Result<ArgumentPointer> argument_address(cl_kernel kernel_handle, cl_uint index,
+                                         backends::DeviceAddress value) {
+  ArgumentPointer call;
+  // "CL_INVALID_KERNEL if kernel is not a valid kernel object."
+  TUTTI_ASSIGN(call.kernel, kernel(kernel_handle));
+  // "CL_INVALID_OPERATION if no devices in the context associated with kernel support the
+  // cl_ext_buffer_device_address extension."
+  Context& context = call.kernel->context();
+  if (!context.capabilities().buffer_addresses) {
+    return tutti::fail(CL_INVALID_OPERATION, "buffers have no addresses on the device");
+  }
+  // "CL_INVALID_ARG_INDEX if arg_index is not a valid argument index; if arg_index corresponds to
+  // an argument that is not a pointer to the global address space."
+  TUTTI_TRY(argument_index(*call.kernel, index));
+  if (call.kernel->summary().arguments[index].kind != scheduler::ArgKind::kGlobal) {
+    return tutti::fail(CL_INVALID_ARG_INDEX, "the argument is no pointer to global memory");
+  }
+  const auto* const address = reinterpret_cast<const void*>(value);
+  call.place = context.addressed_buffers().find(address);
+  // Of a buffer over shared memory the address is that one's.
+  if (!call.place) call.place = context.shared_memory().find(address);
+  // The specification allows any value; which device another one would be of is not known.
+  if (!call.place && value != 0) {
+    return tutti::fail(CL_INVALID_ARG_VALUE, "not an address of the context's buffers");
   }
   return call;
 }

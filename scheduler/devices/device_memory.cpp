@@ -43,6 +43,24 @@ void DeviceMemory::release(uint64_t bytes) {
   reserved_ -= bytes;
 }
 
+bool DeviceMemory::hold(uint64_t bytes) {
+  Kept dropped;
+  MutexLock lock(mutex_);
+  if (bytes > capacity_ || held_ > capacity_ - bytes) return false;
+  dropped = make_room(bytes);
+  used_ += bytes;
+  held_ += bytes;
+  lock.unlock();
+  dropped.clear();
+  return true;
+}
+
+void DeviceMemory::let_go(uint64_t bytes) {
+  MutexLock lock(mutex_);
+  used_ -= bytes;
+  held_ -= bytes;
+}
+
 void DeviceMemory::drop_kept() {
   Kept dropped;  // with no lock held
   MutexLock lock(mutex_);

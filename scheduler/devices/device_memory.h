@@ -48,6 +48,12 @@ class DeviceMemory {
   bool reserve(uint64_t bytes);
   void release(uint64_t bytes);
 
+  /// Counts bytes that a buffer has there for as long as it lives, wherever its content is, until
+  /// let_go(). Others may have to be evicted for them. False, and nothing is counted, where there
+  /// would be more of such than there is memory.
+  bool hold(uint64_t bytes);
+  void let_go(uint64_t bytes);
+
   /// Lets go of what is kept for nobody.
   void drop_kept();
 
@@ -68,8 +74,9 @@ class DeviceMemory {
   mutable Mutex mutex_;
   uint64_t capacity_ TUTTI_GUARDED_BY(mutex_) = UINT64_MAX;
   uint64_t limit_ TUTTI_GUARDED_BY(mutex_) = UINT64_MAX;  // ≤ capacity: others use the device, too
-  uint64_t used_ TUTTI_GUARDED_BY(mutex_) = 0;            // bytes of owners, and reserved ones
+  uint64_t used_ TUTTI_GUARDED_BY(mutex_) = 0;            // bytes of owners, reserved and held ones
   uint64_t reserved_ TUTTI_GUARDED_BY(mutex_) = 0;
+  uint64_t held_ TUTTI_GUARDED_BY(mutex_) = 0;  // of used_, too
   uint64_t kept_ TUTTI_GUARDED_BY(mutex_) = 0;
   Kept free_ TUTTI_GUARDED_BY(mutex_);
   std::unordered_map<MemoryOwner*, uint64_t> owners_ TUTTI_GUARDED_BY(mutex_);  // and bytes

@@ -54,18 +54,25 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       home_(options.home),
       image_(options.image),
       pipe_(options.pipe),
-      takers_(image_  ? backends.takers_of(*image_)
-              : pipe_ ? backend_bit(home_)
-                      : ~BackendMask{0}),
+      takers_(image_                       ? backends.takers_of(*image_)
+              : pipe_ || touched_unasked() ? backend_bit(home_)
+                                           : ~BackendMask{0}),
       map_(options.size),
-      notes_use_(backends.real_count() > 1 && (options.image || backends.memory_apart())),
+      notes_use_(backends.real_count() > 1 &&
+                 (options.image || backends.memory_apart() || has_device_address())),
       use_(options.size),
       host_(static_cast<std::byte*>(options.user_memory)),
       ready_(backends.real_count()) {
   use_.set_exclusive(kNobody, 0, options.size);
 }
 
+bool LogicalBuffer::takes_memory_at_home() const {
+  return has_device_address() || (is_shared() && shared_->kind() != backends::SharedKind::kHost &&
+                                  backends_.place(home_) != kHostPlace);
+}
+
 LogicalBuffer::~LogicalBuffer() {
+  if (held_at_home_) backends_.memory(home_).let_go(size());
   const bool used_late =
       std::any_of(allocations_.begin(), allocations_.end(),
                   [&](const Allocation& one) { return backends_.at(one.backend).hangs(); });
@@ -108,10 +115,18 @@ LogicalBuffer::~LogicalBuffer() {
 
 Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Options& given) {
   Options options = given;
-  if (options.shared && backends.place(options.home) == kHostPlace) {
+  if (options.shared && options.shared->kind() != backends::SharedKind::kBuffer &&
+      (backends.place(options.home) == kHostPlace ||
+       backends::touched_unasked(options.shared->kind()))) {
     options.user_memory = options.shared->data();
   }
   auto buffer = Ref<LogicalBuffer>::adopt(new LogicalBuffer(backends, options));
+  if (buffer->takes_memory_at_home()) {
+    buffer->held_at_home_ = backends.memory(options.home).hold(options.size);
+    if (!buffer->held_at_home_) {
+      return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the device's memory is full");
+    }
+  }
   if (options.host_now) TUTTI_TRY(buffer->allocate_host(UINT64_MAX));
   if (options.user_memory) buffer->set_exclusive(kHostPlace, 0, options.size);
   if (options.pipe) {
@@ -180,7 +195,7 @@ Result<backends::Memory*> LogicalBuffer::allocate_on(uint32_t backend, void* hos
   if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
   backends::Backend& device = backends_.at(backend);
   DeviceMemory& pool = backends_.memory(backend);
-  // The home's memory is there already, and is no less for it. A pipe cannot make room for others.
+  // The home's memory is there already, and is counted. A pipe cannot make room for others.
   TUTTI_ASSIGN(auto memory, pipe_              ? device.allocate_pipe(*pipe_)
                             : backend == home_ ? device.memory_over(*shared_)
                             : image_           ? pool.allocate_image(device, *image_, *this)
@@ -229,7 +244,8 @@ void LogicalBuffer::release_memory(uint32_t backend) {
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {
-  return image_ || pipe_ ? backend + 1 : backends_.place(backend);
+  if (image_ || pipe_ || (backend == home_ && has_device_address())) return backend + 1;
+  return backend == home_ && touched_unasked() ? kHostPlace : backends_.place(backend);
 }
 
 bool LogicalBuffer::may_change_late() const {

@@ -61,7 +61,7 @@ class LogicalBuffer : public MemoryOwner {
     void* user_memory = nullptr;  // CL_MEM_USE_HOST_PTR: the host's copy is this memory
     bool host_now = false;        // CL_MEM_ALLOC_HOST_PTR: allocate the host's copy at once
     std::optional<backends::ImageShape> image{};  // size is its span() then
-    /// Shared virtual memory of this size: the copy of the device `home`, which gave it.
+    /// Shared memory of this size: the copy of the device `home`, which gave it.
     std::shared_ptr<backends::SharedMemory> shared{};
     /// A pipe of the device `home`, made at once; size is its span() then.
     std::optional<backends::PipeShape> pipe{};
@@ -83,14 +83,25 @@ class LogicalBuffer : public MemoryOwner {
   /// devices that share the host's memory.
   Place place_on(uint32_t backend) const;
 
-  /// Shared virtual memory: `shared()` is the memory on the device `home()`, and the host's copy
-  /// where that computes in the host's memory. Else null; a pipe has a home as well, all else
-  /// kNoBackend.
+  /// Shared memory: `shared()` is the memory on the device `home()`, and the host's copy where that
+  /// computes in the host's memory, or where the host may touch it unasked. Else null; a pipe has a
+  /// home as well, all else kNoBackend.
   bool is_shared() const { return shared_ != nullptr; }
   backends::SharedMemory* shared() const { return shared_.get(); }
   uint32_t home() const { return home_; }
   /// Its home has memory of its own, which the host sees only by way of MapSharedWork.
-  bool shared_apart() const { return is_shared() && place_on(home_) != kHostPlace; }
+  bool shared_apart() const {
+    return is_shared() && shared_->kind() == backends::SharedKind::kVirtual &&
+           place_on(home_) != kHostPlace;
+  }
+  /// What the host writes there nobody hears of: no copy lies anywhere but in the host's place,
+  /// which is its home's, too.
+  bool touched_unasked() const { return is_shared() && backends::touched_unasked(shared_->kind()); }
+  /// A buffer whose address on its home stays. It has a place of its own there, whatever memory the
+  /// home computes in.
+  bool has_device_address() const {
+    return is_shared() && shared_->kind() == backends::SharedKind::kBuffer;
+  }
 
   /// There is one device only, and it computes in this buffer's copy in the host's memory.
   bool in_one_memory() const;
@@ -215,6 +226,8 @@ class LogicalBuffer : public MemoryOwner {
   };
 
   LogicalBuffer(BackendSet& backends, const Options& options);
+  /// Its home's memory of its own is less for it.
+  bool takes_memory_at_home() const;
   Status allocate_host(uint64_t wanted);
   /// `host`: the memory that it shall be; null: its own.
   Result<backends::Memory*> allocate_on(uint32_t backend, void* host);
@@ -258,6 +271,7 @@ class LogicalBuffer : public MemoryOwner {
   const bool user_memory_;
   const std::shared_ptr<backends::SharedMemory> shared_;
   const uint32_t home_;
+  bool held_at_home_ = false;  // changed by create() only
   const std::optional<backends::ImageShape> image_;
   const std::optional<backends::PipeShape> pipe_;
   const BackendMask takers_;

@@ -131,7 +131,8 @@ BufferUses uses_of(const KernelWork& work, const KernelPlan* plan) {
 bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices) {
   return std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
     return std::all_of(devices.begin(), devices.end(), [&](uint32_t backend) {
-      return use.buffer->has_memory(backend) || use.buffer->place_on(backend) == kHostPlace;
+      return use.buffer->has_memory(backend) || use.buffer->home() == backend ||
+             use.buffer->place_on(backend) == kHostPlace;
     });
   });
 }

@@ -177,6 +177,7 @@ Place Executor::place_of_copy(const CopyWork& work) const {
   LogicalBuffer& from = *work.from.buffer;
   const uint64_t from_begin = work.from.origin + work.from_offset;
   const uint64_t from_end = from_begin + work.size;
+  if (from.touched_unasked() || work.to.buffer->touched_unasked()) return kHostPlace;
   const Place lies = preferred_place(from, from_begin, from_end);
   if (lies != kHostPlace || work.size >= kWorthScattering) return lies;
   const uint64_t to_begin = work.to.origin + work.to_offset;

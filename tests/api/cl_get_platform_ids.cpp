@@ -65,6 +65,14 @@ TEST_F(ClGetPlatformInfo, ExtensionsWithVersionMatchText) {
   EXPECT_EQ(list.size(), words);
 }
 
+// "Each extension that is supported by all devices associated with this platform must be reported
+// here."
+TEST_F(ClGetPlatformInfo, ExtensionsAreTheOnlyDevices) {
+  if (!options().tutti) GTEST_SKIP() << "vendors have several devices, or leave some out";
+  EXPECT_EQ(string_of(query_of(platform_, CL_PLATFORM_EXTENSIONS)),
+            string_of(query_of(options().device, CL_DEVICE_EXTENSIONS)));
+}
+
 TEST_F(ClGetPlatformInfo, HostTimerResolution) {
   if (device_version() < 210) GTEST_SKIP() << "an OpenCL 2.1 query";
   const auto resolution =

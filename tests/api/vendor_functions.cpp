@@ -9,18 +9,9 @@
 namespace tutti::api_tests {
 namespace {
 
-constexpr size_t kItems = 4096;
-constexpr size_t kLocal = 64;
-
-struct Numbers {
-  cl_int a;
-  cl_short b;
-  cl_char c[3];
-};
-
 // `same(x)` is x, where `VENDORS(x)` is something of the vendor's that is 0.
-const std::string kSame = "uint same(uint x) { return x + (uint)(VENDORS(x)); }\n";
-const std::string kKernel = R"CLC(
+const std::string kVendorsSame = "uint same(uint x) { return x + (uint)(VENDORS(x)); }\n";
+const std::string kVendorsSum = R"CLC(
 struct Numbers { int a; short b; char c[3]; };
 uint same(uint x);
 kernel void sum(global uint* out, global const uint* in, local uint* room, struct Numbers numbers,
@@ -34,6 +25,14 @@ kernel void sum(global uint* out, global const uint* in, local uint* room, struc
 
 class VendorFunctions : public LinkTest {
  protected:
+  static constexpr size_t kItems = 4096;
+  static constexpr size_t kLocal = 64;
+  struct Numbers {
+    cl_int a;
+    cl_short b;
+    cl_char c[3];
+  };
+
   void SetUp() override {
     LinkTest::SetUp();
     if (HasFatalFailure() || IsSkipped()) return;
@@ -42,9 +41,9 @@ class VendorFunctions : public LinkTest {
          {"(int)_cl_sqrt((float)(x) * 0)", "intel_sub_group_shuffle(x, 0) * 0",
           "intel_sub_group_shuffle((x), 0u) - intel_sub_group_shuffle((x), 0u)"}) {
       const std::string define = "#define VENDORS(x) " + std::string(vendors) + "\n";
-      const Program program = create((define + kSame).c_str());
+      const Program program = create((define + kVendorsSame).c_str());
       if (clBuildProgram(program, 1, &device_, "", nullptr, nullptr) != CL_SUCCESS) continue;
-      same_ = define + kSame;
+      same_ = define + kVendorsSame;
       return;
     }
     const std::string name = string_of(query_of(device_, CL_DEVICE_NAME));
@@ -76,7 +75,7 @@ class VendorFunctions : public LinkTest {
 };
 
 TEST_F(VendorFunctions, Build) {
-  const Program program = build(kKernel + same_, "-cl-kernel-arg-info");
+  const Program program = build(kVendorsSum + same_, "-cl-kernel-arg-info");
   EXPECT_EQ(string_of(query_of(program, CL_PROGRAM_KERNEL_NAMES)), "sum");
   const Kernel kernel = make_kernel(program, "sum");
   EXPECT_EQ(string_of(query_of(kernel, 1, CL_KERNEL_ARG_NAME)), "in");
@@ -94,7 +93,7 @@ TEST_F(VendorFunctions, Build) {
 }
 
 TEST_F(VendorFunctions, FromTheirBinaries) {
-  const Program program = build(kKernel + same_);
+  const Program program = build(kVendorsSum + same_);
   cl_int code = CL_SUCCESS;
   const Program loaded = load(binary_of(program), code);
   ASSERT_SUCCESS(code);
@@ -103,7 +102,7 @@ TEST_F(VendorFunctions, FromTheirBinaries) {
 }
 
 TEST_F(VendorFunctions, CompiledAndLinked) {
-  const Program kernel = compiled(kKernel.c_str());
+  const Program kernel = compiled(kVendorsSum.c_str());
   const Program same = compiled(same_.c_str());
   expect_sums(linked({kernel, same}));
   const Program library = linked({same}, "-create-library");

@@ -3,8 +3,6 @@
 
 #include <CL/cl_icd.h>
 #include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,9 +13,10 @@
 #include <map>
 #include <random>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "pointers.h"
 
 namespace tutti::kernel_fuzz {
 namespace {
@@ -76,17 +75,9 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
   return code;
 }
 
-template <typename Function>
-void replace(Function& entry, Function by) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(&entry) / page * page;
-  if (mprotect(reinterpret_cast<void*>(begin), page, PROT_READ | PROT_WRITE) != 0) {
-    throw std::runtime_error("a vendor's dispatch table cannot be changed");
-  }
-  entry = by;
-}
-
-void change(cl_platform_id platform) {
+void change(cl_platform_id platform, Apart apart) {
+  if (std::getenv("TUTTI_TEST_POINTERS") != nullptr) give_pointers(platform);
+  if (apart == Apart::kNone) return;
   cl_icd_dispatch* table = *reinterpret_cast<cl_icd_dispatch**>(platform);
   if (originals().contains(table)) return;
   originals()[table] = {table->clCreateBuffer, table->clGetDeviceInfo};
@@ -95,7 +86,7 @@ void change(cl_platform_id platform) {
 }
 
 /// The library that an .icd file names, or the library itself; stays loaded.
-void change_vendor(const std::string& item) {
+void change_vendor(const std::string& item, Apart apart) {
   std::string library = item;
   if (library.ends_with(".icd")) std::getline(std::ifstream(item) >> std::ws, library);
   if (library.find("libtutti") != std::string::npos) return;
@@ -111,13 +102,13 @@ void change_vendor(const std::string& item) {
   if (platforms_of == nullptr || platforms_of(0, nullptr, &count) != CL_SUCCESS) return;
   std::vector<cl_platform_id> platforms(count);
   platforms_of(count, platforms.data(), nullptr);
-  for (cl_platform_id platform : platforms) change(platform);
+  for (cl_platform_id platform : platforms) change(platform, apart);
 }
 
 }  // namespace
 
 void keep_memory_apart(Apart apart) {
-  if (apart == Apart::kNone) return;
+  if (apart == Apart::kNone && std::getenv("TUTTI_TEST_POINTERS") == nullptr) return;
   gpus = apart == Apart::kGpus;
   const char* vendors = std::getenv("TUTTI_VENDORS");
   std::istringstream items(vendors != nullptr ? vendors : "/etc/OpenCL/vendors");
@@ -132,7 +123,7 @@ void keep_memory_apart(Apart apart) {
     }
   }
   for (size_t i = 0; i < vendors_found.size(); i += apart == Apart::kHalf ? 2 : 1)
-    change_vendor(vendors_found[i]);
+    change_vendor(vendors_found[i], apart);
 }
 
 }  // namespace tutti::kernel_fuzz

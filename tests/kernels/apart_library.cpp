@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// keep_memory_apart() for any program: LD_PRELOAD this library. TUTTI_TEST_APART: half or gpus.
+// keep_memory_apart() for any program: LD_PRELOAD this library. TUTTI_TEST_APART: none, half or
+// gpus. TUTTI_TEST_POINTERS: give_pointers(), too.
 #include <cstdlib>
 #include <string_view>
 
@@ -11,7 +12,8 @@ __attribute__((constructor)) void keep_apart() {
   using tutti::kernel_fuzz::Apart;
   const char* text = std::getenv("TUTTI_TEST_APART");
   const std::string_view which = text != nullptr ? text : "";
-  tutti::kernel_fuzz::keep_memory_apart(which == "half"   ? Apart::kHalf
+  tutti::kernel_fuzz::keep_memory_apart(which == "none"   ? Apart::kNone
+                                        : which == "half" ? Apart::kHalf
                                         : which == "gpus" ? Apart::kGpus
                                                           : Apart::kAll);
 }

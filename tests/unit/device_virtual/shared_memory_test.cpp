@@ -9,10 +9,13 @@ namespace tutti::device_virtual {
 namespace {
 
 struct Memory final : backends::SharedMemory {
-  explicit Memory(uint64_t size) : bytes(size) {}
+  explicit Memory(uint64_t size, backends::SharedKind is = backends::SharedKind::kVirtual)
+      : bytes(size), of_kind(is) {}
   std::byte* data() const override { return const_cast<std::byte*>(bytes.data()); }
   uint64_t size() const override { return bytes.size(); }
+  backends::SharedKind kind() const override { return of_kind; }
   std::vector<std::byte> bytes;
+  backends::SharedKind of_kind;
 };
 
 /// Which memory it computes in is all that matters.
@@ -29,14 +32,19 @@ struct SharingBackend : FakeBackend {
 
 class SharedMemoryTest : public ::testing::Test {
  protected:
-  std::byte* add(uint64_t size) {
+  static Ref<scheduler::LogicalBuffer> buffer_of(
+      scheduler::BackendSet& backends, uint64_t size,
+      backends::SharedKind kind = backends::SharedKind::kVirtual) {
     scheduler::LogicalBuffer::Options options;
     options.size = size;
-    options.shared = std::make_shared<Memory>(size);
+    options.shared = std::make_shared<Memory>(size, kind);
     options.home = 0;
-    auto buffer = scheduler::LogicalBuffer::create(backends_, options);
+    auto buffer = scheduler::LogicalBuffer::create(backends, options);
     EXPECT_TRUE(buffer);
-    return static_cast<std::byte*>(shared_.add(*buffer));
+    return *buffer;
+  }
+  std::byte* add(uint64_t size, backends::SharedKind kind = backends::SharedKind::kVirtual) {
+    return static_cast<std::byte*>(shared_.add(buffer_of(backends_, size, kind), {}));
   }
   static std::vector<std::unique_ptr<backends::Backend>> one_device(bool shares_host) {
     auto device = std::make_unique<SharingBackend>("one", 64, "", "");
@@ -73,11 +81,67 @@ TEST_F(SharedMemoryTest, FindsWhatAPointerLeadsInto) {
 
 TEST_F(SharedMemoryTest, WhatIsFreedIsNotFound) {
   std::byte* const a = add(100);
-  EXPECT_FALSE(shared_.free(a + 1));
-  EXPECT_TRUE(shared_.free(a));
-  EXPECT_FALSE(shared_.free(a));
+  EXPECT_FALSE(shared_.free(a + 1, false));
+  EXPECT_TRUE(shared_.free(a, false));
+  EXPECT_FALSE(shared_.free(a, false));
   EXPECT_FALSE(shared_.find(a + 1));
   EXPECT_FALSE(shared_.any());
+}
+
+TEST_F(SharedMemoryTest, EachKindIsFreedAsThat) {
+  std::byte* const shared = add(100);
+  std::byte* const host = add(100, backends::SharedKind::kHost);
+  EXPECT_FALSE(shared_.free(shared, true));
+  EXPECT_FALSE(shared_.free(host, false));
+  EXPECT_TRUE(shared_.free(host, true));
+  EXPECT_TRUE(shared_.free(shared, false));
+}
+
+// What the host may touch at any time lies in one place, wherever its home computes.
+TEST_F(SharedMemoryTest, WhatTheHostTouchesIsInItsPlace) {
+  scheduler::BackendSet apart(one_device(false));
+  apart.memory(0).set_capacity(1000);
+  using backends::SharedKind;
+  for (const SharedKind kind : {SharedKind::kHost, SharedKind::kShared}) {
+    const auto buffer = buffer_of(apart, 100, kind);
+    EXPECT_TRUE(buffer->touched_unasked());
+    EXPECT_FALSE(buffer->shared_apart());
+    EXPECT_EQ(buffer->place_on(0), scheduler::kHostPlace);
+    EXPECT_EQ(buffer->takers(), scheduler::backend_bit(0));
+    EXPECT_EQ(*buffer->host_memory(), buffer->shared()->data());
+  }
+  const auto device = buffer_of(apart, 100, SharedKind::kDevice);
+  EXPECT_FALSE(device->touched_unasked());
+  EXPECT_FALSE(device->shared_apart());
+  EXPECT_NE(device->place_on(0), scheduler::kHostPlace);
+}
+
+// Of memory apart; the host's is no device's.
+TEST_F(SharedMemoryTest, CountsInTheMemoryOfItsHome) {
+  using backends::SharedKind;
+  scheduler::BackendSet apart(one_device(false));
+  apart.memory(0).set_capacity(250);
+  scheduler::LogicalBuffer::Options options;
+  options.size = 100;
+  options.home = 0;
+  const auto made = [&](SharedKind kind) {
+    options.shared = std::make_shared<Memory>(options.size, kind);
+    return scheduler::LogicalBuffer::create(apart, options);
+  };
+  {
+    const auto first = made(SharedKind::kVirtual), second = made(SharedKind::kDevice);
+    ASSERT_TRUE(first && second);
+    EXPECT_FALSE(apart.memory(0).has_room(51));
+    const auto third = made(SharedKind::kBuffer);
+    ASSERT_FALSE(third);
+    EXPECT_EQ(third.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    EXPECT_TRUE(made(SharedKind::kHost));
+  }
+  EXPECT_TRUE(apart.memory(0).has_room(250));
+  EXPECT_TRUE(made(SharedKind::kShared));
+  backends_.memory(0).set_capacity(50);
+  options.shared = std::make_shared<Memory>(options.size);
+  EXPECT_TRUE(scheduler::LogicalBuffer::create(backends_, options));
 }
 
 TEST_F(SharedMemoryTest, TheNewestMappingIsTakenFirst) {
@@ -98,13 +162,8 @@ TEST_F(SharedMemoryTest, MapsOfMemoryApartAreTheVendors) {
       std::holds_alternative<scheduler::MapWork>(map_work(view, 0, 10, CL_MAP_READ, false)));
   EXPECT_TRUE(std::holds_alternative<scheduler::UnmapWork>(unmap_work(view, 0, 10, true)));
   scheduler::BackendSet apart(one_device(false));
-  scheduler::LogicalBuffer::Options options;
-  options.size = 100;
-  options.shared = std::make_shared<Memory>(100);
-  options.home = 0;
-  const auto buffer = scheduler::LogicalBuffer::create(apart, options);
-  ASSERT_TRUE(buffer);
-  const scheduler::BufferView other{*buffer, 0, 100};
+  apart.memory(0).set_capacity(1000);
+  const scheduler::BufferView other{buffer_of(apart, 100), 0, 100};
   const auto map = map_work(other, 5, 10, CL_MAP_WRITE, false);
   ASSERT_TRUE(std::holds_alternative<scheduler::MapSharedWork>(map));
   EXPECT_TRUE(std::get<scheduler::MapSharedWork>(map).writes);
