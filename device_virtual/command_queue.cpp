@@ -34,7 +34,7 @@ CommandQueue::CommandQueue(Context& context, Device& device, cl_command_queue_pr
       properties_(properties) {}
 
 CommandQueue::~CommandQueue() {
-  for (const Ref<scheduler::Stream>& stream : streams()) context_->forget_stream(*stream);
+  for (const auto& [properties, stream] : streams_) context_->forget_stream(*stream);
 }
 
 scheduler::Stream& CommandQueue::stream_for(cl_command_queue_properties properties) {

@@ -159,6 +159,7 @@ Status OpenClQueue::unmap_shared(SharedMemory& memory, uint64_t offset) {
     const cl_int code =
         cl_.clEnqueueSVMUnmap(queue_.get(), memory.data() + offset, 0, nullptr, nullptr);
     if (code != CL_SUCCESS) return dropped("clEnqueueSVMUnmap", code);
+    track_->note_call();
   }
   return finish();
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/opencl/opencl_queue.h"
+
 namespace tutti::backends {
 namespace {
 
@@ -28,6 +30,47 @@ TEST(OpenClSharedMemory, IsForReadingAndWritingWhateverKernelsDo) {
     const SharedRequest request{.size = 64, .flags = access | kFine};
     ASSERT_TRUE(OpenClSharedMemory::create(device, nullptr, nullptr, 0, request));
     EXPECT_EQ(SharedMemoryDriver::asked, CL_MEM_READ_WRITE | kFine) << access;
+  }
+}
+
+/// A driver that gives memory back to kernels some time after it was asked to.
+struct UnmappingDriver {
+  static cl_int CL_API_CALL map(cl_command_queue, cl_bool, cl_map_flags, void*, size_t, cl_uint,
+                                const cl_event*, cl_event*) {
+    return CL_SUCCESS;
+  }
+  static cl_int CL_API_CALL unmap(cl_command_queue, void*, cl_uint, const cl_event*, cl_event*) {
+    ++under_way;
+    return CL_SUCCESS;
+  }
+  static cl_int CL_API_CALL finish(cl_command_queue) {
+    under_way = 0;
+    return CL_SUCCESS;
+  }
+  static cl_int CL_API_CALL let_go(cl_command_queue) { return CL_SUCCESS; }
+  static inline int under_way = 0;
+};
+
+TEST(OpenClSharedMemory, IsUnmappedWhenTheCallReturns) {
+  VendorFunctions functions;
+  functions.clSVMAlloc = &SharedMemoryDriver::allocate;
+  functions.clSVMFree = &SharedMemoryDriver::let_go;
+  functions.clEnqueueSVMMap = &UnmappingDriver::map;
+  functions.clEnqueueSVMUnmap = &UnmappingDriver::unmap;
+  functions.clFinish = &UnmappingDriver::finish;
+  VendorDevice device;
+  device.cl = &functions;
+  TrafficCount traffic;
+  int handle = 0;
+  OpenClQueue queue(
+      device, OwnedQueue(reinterpret_cast<cl_command_queue>(&handle), &UnmappingDriver::let_go), 0,
+      traffic);
+  const auto memory = OpenClSharedMemory::create(device, nullptr, nullptr, 0, {.size = 64});
+  ASSERT_TRUE(memory);
+  for (int again = 0; again < 3; ++again) {
+    ASSERT_TRUE(queue.map_shared(**memory, 0, 64, CL_MAP_READ | CL_MAP_WRITE));
+    ASSERT_TRUE(queue.unmap_shared(**memory, 0));
+    EXPECT_EQ(UnmappingDriver::under_way, 0) << again;
   }
 }
 
