@@ -355,8 +355,9 @@ void SpirvModule::specialize(uint32_t spec_id, std::span<const std::byte> value)
   }
   // Behind the type and the result. Numbers of less than a word are its low bits.
   const size_t room = (constant.words - 3) * sizeof(uint32_t);
-  std::memset(&words_[constant.at + 3], 0, room);
-  std::memcpy(&words_[constant.at + 3], value.data(), std::min(room, value.size()));
+  uint32_t* const held = words_.data() + constant.at + 3;
+  std::memset(held, 0, room);
+  std::memcpy(held, value.data(), std::min(room, value.size()));
 }
 
 std::string SpirvModule::text() const {
