@@ -12,16 +12,6 @@
 namespace tutti::kernel_compiler {
 namespace {
 
-CompileOutput run(const CompileRequest& request) {
-  auto output = compile(request);
-  EXPECT_TRUE(output) << output.error().message;
-  return output ? *output : CompileOutput{};
-}
-
-CompileOutput run(const std::string& source, const std::string& options = {}) {
-  return run(request_for(source, options));
-}
-
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

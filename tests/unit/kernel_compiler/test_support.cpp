@@ -39,6 +39,16 @@ CompileRequest request_for(const std::string& source, const std::string& options
   return request;
 }
 
+CompileOutput run(const CompileRequest& request) {
+  auto output = compile(request);
+  EXPECT_TRUE(output) << output.error().message;
+  return output ? *output : CompileOutput{};
+}
+
+CompileOutput run(const std::string& source, const std::string& options) {
+  return run(request_for(source, options));
+}
+
 CompileOutput compiled(const CompileRequest& request) {
   auto output = compile(request);
   if (!output) {

@@ -14,6 +14,10 @@ namespace tutti::kernel_compiler {
 /// A device like the ones the tests run on: doubles, images, the usual atomics, OpenCL C 3.0.
 CompileRequest request_for(const std::string& source, const std::string& options = {});
 
+/// What the compiler says, also of a source that does not compile; no answer fails the test.
+CompileOutput run(const CompileRequest& request);
+CompileOutput run(const std::string& source, const std::string& options = {});
+
 /// Compiles; a source that does not compile fails the test, with its log.
 CompileOutput compiled(const std::string& source, const std::string& options = {});
 CompileOutput compiled(const CompileRequest& request);

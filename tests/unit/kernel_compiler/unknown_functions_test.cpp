@@ -8,16 +8,6 @@
 namespace tutti::kernel_compiler {
 namespace {
 
-CompileOutput run(const CompileRequest& request) {
-  auto output = compile(request);
-  EXPECT_TRUE(output) << output.error().message;
-  return output ? *output : CompileOutput{};
-}
-
-CompileOutput run(const std::string& source, const std::string& options = {}) {
-  return run(request_for(source, options));
-}
-
 /// `call` in the body of a function.
 std::string program(const std::string& call) {
   return R"CLC(
