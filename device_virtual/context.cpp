@@ -105,7 +105,7 @@ Result<std::shared_ptr<backends::SharedMemory>> Context::take_shared(
   return std::shared_ptr<backends::SharedMemory>(std::move(*memory));
 }
 
-Status Context::finish_queues() {
+void Context::finish_queues() {
   std::vector<Ref<scheduler::Stream>> streams;
   {
     const MutexLock lock(mutex_);
@@ -113,7 +113,6 @@ Status Context::finish_queues() {
   }
   // "Wait for previously enqueued commands": whether they fail is for their events to tell.
   for (const Ref<scheduler::Stream>& stream : streams) static_cast<void>(engine_.finish(*stream));
-  return {};
 }
 
 void Context::note_stream(Ref<scheduler::Stream> stream) {

@@ -76,7 +76,7 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
 
   /// All that was enqueued to a queue of the context has ended. A queue's streams are those that
   /// are noted here.
-  Status finish_queues();
+  void finish_queues();
   void note_stream(Ref<scheduler::Stream> stream);
   void forget_stream(const scheduler::Stream& stream);
 

@@ -66,7 +66,7 @@ cl_int CL_API_CALL clMemFreeINTEL(cl_context context, void* ptr) {
 cl_int CL_API_CALL clMemBlockingFreeINTEL(cl_context context, void* ptr) {
   return entry("clMemBlockingFreeINTEL", [&]() -> Status {
     TUTTI_ASSIGN(auto* const owner, validate::context(context));
-    if (ptr != nullptr) TUTTI_TRY(owner->finish_queues());
+    if (ptr != nullptr) owner->finish_queues();
     return free_memory(*owner, ptr);
   });
 }
