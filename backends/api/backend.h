@@ -80,6 +80,7 @@ struct DeviceTraits {
   cl_device_svm_capabilities svm = 0;  // what allocate_shared() can be asked for …
   UnifiedMemory unified{};             // … and this …
   bool buffer_addresses = false;       // … and SharedKind::kBuffer
+  bool semaphores = false;             // create_semaphore() is there
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {
@@ -343,6 +344,23 @@ class Queue {
   virtual Status finish() = 0;
 };
 
+/// A binary semaphore (cl_khr_semaphore). Who waits for it, and who signals it, does so in queues
+/// of its own, so that neither holds up anything else.
+class Semaphore {
+ public:
+  virtual ~Semaphore() = default;
+  /// Ends when the semaphore has been signalled, and makes it unsignalled. The vendor may block.
+  virtual Result<CompletionPtr> wait() = 0;
+  virtual Result<CompletionPtr> signal() = 0;
+  /// The raw answer of clGetSemaphoreInfoKHR.
+  virtual Result<std::vector<std::byte>> info(cl_uint what) = 0;
+  /// What clGetSemaphoreHandleForTypeKHR gives. CL_INVALID_OPERATION where there is no such
+  /// function.
+  virtual Result<std::vector<std::byte>> export_handle(cl_uint type) = 0;
+  /// As clReImportSemaphoreSyncFdKHR. CL_INVALID_OPERATION likewise.
+  virtual Status import_again(int descriptor) = 0;
+};
+
 /// A program built for one device.
 class Module {
  public:
@@ -428,6 +446,9 @@ class Backend {
   /// All of it as memory for commands and arguments; kernels get its own address. `shared` outlives
   /// it.
   virtual Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared);
+  /// As clCreateSemaphoreWithPropertiesKHR: `properties` with the closing 0, without devices.
+  /// (Devices without semaphores refuse.)
+  virtual Result<std::unique_ptr<Semaphore>> create_semaphore(std::span<const cl_ulong> properties);
   /// An image of its own. (Devices without images refuse, here and below.)
   virtual Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape);
   /// An image made from `size` bytes of a buffer at `origin`; it keeps the vendor's buffer alive.

@@ -47,6 +47,8 @@ OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, ui
       builder_(device_, traits_) {
   try_out();
   traits_.markers = device_.cl->clEnqueueMarkerWithWaitList != nullptr;
+  // Who waited for a semaphore would hold up who signals it.
+  traits_.semaphores = traits_.semaphores && !device_.quirks.one_at_a_time;
   traits_.pins_host_memory = (traits_.type & CL_DEVICE_TYPE_GPU) != 0;
   log(LogLevel::kDebug, "{}: {} units, host memory {}", device_.name, traits_.compute_units,
       traits_.shares_host_memory ? "shared" : "apart");

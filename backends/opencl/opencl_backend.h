@@ -39,6 +39,8 @@ class OpenClBackend final : public Backend {
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t size) override;
   Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request) override;
   Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared) override;
+  Result<std::unique_ptr<Semaphore>> create_semaphore(
+      std::span<const cl_ulong> properties) override;
   Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override;
   Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
                                              const ImageShape& shape) override;

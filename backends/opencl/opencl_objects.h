@@ -135,6 +135,8 @@ template <>
 inline constexpr const char* kReleaseCall<cl_kernel> = "clReleaseKernel";
 template <>
 inline constexpr const char* kReleaseCall<cl_sampler> = "clReleaseSampler";
+template <>
+inline constexpr const char* kReleaseCall<cl_semaphore_khr> = "clReleaseSemaphoreKHR";
 
 /// Owns one reference to a vendor's object.
 template <typename Handle>
@@ -170,6 +172,7 @@ using OwnedQueue = Owned<cl_command_queue>;
 using OwnedProgram = Owned<cl_program>;
 using OwnedKernel = Owned<cl_kernel>;
 using OwnedSampler = Owned<cl_sampler>;
+using OwnedSemaphore = Owned<cl_semaphore_khr>;
 
 /// Makes a sampler or queue by whichever function the vendor has; the error's message is the call's
 /// name.

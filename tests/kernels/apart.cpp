@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "pointers.h"
+#include "sharing.h"
 
 namespace tutti::kernel_fuzz {
 namespace {
@@ -77,6 +78,7 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
 
 void change(cl_platform_id platform, Apart apart) {
   if (std::getenv("TUTTI_TEST_POINTERS") != nullptr) give_pointers(platform);
+  if (std::getenv("TUTTI_TEST_SHARING") != nullptr) give_sharing(platform);
   if (apart == Apart::kNone) return;
   cl_icd_dispatch* table = *reinterpret_cast<cl_icd_dispatch**>(platform);
   if (originals().contains(table)) return;
@@ -108,7 +110,10 @@ void change_vendor(const std::string& item, Apart apart) {
 }  // namespace
 
 void keep_memory_apart(Apart apart) {
-  if (apart == Apart::kNone && std::getenv("TUTTI_TEST_POINTERS") == nullptr) return;
+  if (apart == Apart::kNone && std::getenv("TUTTI_TEST_POINTERS") == nullptr &&
+      std::getenv("TUTTI_TEST_SHARING") == nullptr) {
+    return;
+  }
   gpus = apart == Apart::kGpus;
   const char* vendors = std::getenv("TUTTI_VENDORS");
   std::istringstream items(vendors != nullptr ? vendors : "/etc/OpenCL/vendors");
