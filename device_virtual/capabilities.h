@@ -61,6 +61,8 @@ struct Capabilities {
   struct Sharing {
     bool semaphores = false;                                    // cl_khr_semaphore
     std::vector<cl_uint> semaphore_imports, semaphore_exports;  // kinds of handles
+    bool external_memory = false;                               // cl_khr_external_memory
+    std::vector<cl_uint> memory_imports;                        // kinds of handles
   } sharing;
   uint32_t address_bits = 64;
   bool little_endian = true;

@@ -89,10 +89,12 @@ Status CommandQueue::signal(const Semaphores& semaphores, const Submission& subm
   scheduler::EnqueueOptions options;
   options.type = submission.type;
   options.wait_list = waits.commands();
-  TUTTI_ASSIGN(
-      auto command,
-      context_->engine().enqueue(
-          stream(), scheduler::HostWork{[semaphores] { return signal_all(semaphores); }}, options));
+  TUTTI_ASSIGN(auto command,
+               context_->engine().enqueue(
+                   stream(),
+                   scheduler::HostWork{.function = [semaphores] { return signal_all(semaphores); },
+                                       .name = "a signal of semaphores"},
+                   options));
   const MemoryReserved memory;  // it is enqueued
   for (const auto& semaphore : semaphores) semaphore->note_signal(command);
   if (submission.event != nullptr) {
@@ -109,11 +111,14 @@ Status CommandQueue::wait_for(const Semaphores& semaphores, const Submission& su
   scheduler::EnqueueOptions options;
   options.type = submission.type;
   options.wait_list = waits.commands();
-  TUTTI_ASSIGN(const auto begin,
-               engine.enqueue(stream(), scheduler::HostWork{[context = context_, semaphores, seen] {
-                                return begin_wait(context, semaphores, seen);
-                              }},
-                              options));
+  TUTTI_ASSIGN(
+      const auto begin,
+      engine.enqueue(
+          stream(),
+          scheduler::HostWork{.function = [context = context_, semaphores,
+                                           seen] { return begin_wait(context, semaphores, seen); },
+                              .name = "a wait for semaphores"},
+          options));
   // Where it has not begun, nobody else ends what it should have.
   begin->add_callback(CL_COMPLETE, [context = context_, seen](cl_int status) {
     if (status < 0) static_cast<void>(context->engine().set_user_status(*seen, status));

@@ -54,6 +54,8 @@ Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& a
       return device_answer(CL_DEVICE_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR);
     case CL_PLATFORM_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR:
       return device_answer(CL_DEVICE_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR);
+    case CL_PLATFORM_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR:
+      return device_answer(CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR);
     case CL_PLATFORM_HOST_TIMER_RESOLUTION:
       return answer.value(kHostTimerResolution);
     case CL_PLATFORM_ICD_SUFFIX_KHR:

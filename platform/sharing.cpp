@@ -72,6 +72,22 @@ void put_semaphores(Answers& answers, Capabilities& caps, const DeviceFacts& dev
   answers.list(CL_DEVICE_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR, caps.sharing.semaphore_exports);
 }
 
+void put_external_memory(Answers& answers, Capabilities& caps, const DeviceFacts& device,
+                         std::vector<cl_name_version>& extensions, const Versions& versions) {
+  std::vector<cl_uint>& imports = caps.sharing.memory_imports;
+  imports = known_handles(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR,
+                          backends::kMemoryHandles);
+  if (imports.empty()) return;
+  caps.sharing.external_memory = true;
+  extensions.push_back(versions.of(backends::kExternalMemory));
+  for (const backends::HandleKind& kind : backends::kMemoryHandles) {
+    if (contains(imports, kind.type)) extensions.push_back(versions.of(kind.extension));
+  }
+  answers.list(CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, imports);
+  answers.list(backends::kLinearImageHandles,
+               known_handles(device, backends::kLinearImageHandles, backends::kMemoryHandles));
+}
+
 }  // namespace
 
 std::vector<cl_name_version> put_sharing(Answers& answers, Capabilities& caps,
@@ -80,6 +96,9 @@ std::vector<cl_name_version> put_sharing(Answers& answers, Capabilities& caps,
   if (!device.alone) return extensions;
   const Versions versions(device);
   if (device.traits.semaphores) put_semaphores(answers, caps, device, extensions, versions);
+  if (device.traits.external_memory) {
+    put_external_memory(answers, caps, device, extensions, versions);
+  }
   return extensions;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cl_khr_semaphore 1.0.0, cl_khr_external_semaphore 1.0.1 and their like have that headers
+// What cl_khr_semaphore 1.0.0, cl_khr_external_memory 1.0.1 and their like have that headers
 // before 2024 do not, and the names of these extensions.
 #pragma once
 
@@ -26,6 +26,15 @@ struct HandleKind {
 inline constexpr std::array<HandleKind, 2> kSemaphoreHandles{
     {{CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR, "cl_khr_external_semaphore_opaque_fd"},
      {CL_SEMAPHORE_HANDLE_SYNC_FD_KHR, "cl_khr_external_semaphore_sync_fd"}}};
+
+inline constexpr std::string_view kExternalMemory = "cl_khr_external_memory";
+// CL_MEM_DEVICE_HANDLE_LIST_KHR; the list ends with 0.
+inline constexpr cl_mem_properties kMemoryDevices = 0x2051;
+// CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR
+inline constexpr cl_device_info kLinearImageHandles = 0x2052;
+inline constexpr std::array<HandleKind, 2> kMemoryHandles{
+    {{CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, "cl_khr_external_memory_opaque_fd"},
+     {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR, "cl_khr_external_memory_dma_buf"}}};
 
 using ReimportProperties = cl_properties;  // cl_semaphore_reimport_properties_khr
 using clReImportSemaphoreSyncFdKHR_fn = cl_int(CL_API_CALL*)(cl_semaphore_khr, ReimportProperties*,

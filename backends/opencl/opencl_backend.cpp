@@ -249,27 +249,7 @@ Result<OpenClMemory::Made> OpenClBackend::make_image(OpenClMemory* buffer, uint6
                                                      uint64_t size, const ImageShape& shape) {
   if (!device_.cl->clCreateImage) return device_.failure("clCreateImage", CL_INVALID_OPERATION);
   TUTTI_ASSIGN(const ContextPtr made, context());
-  cl_image_desc description{};
-  description.image_type = shape.type;
-  description.image_width = shape.extent[0];
-  switch (shape.type) {
-    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
-      description.image_array_size = shape.extent[1];
-      break;
-    case CL_MEM_OBJECT_IMAGE2D:
-      description.image_height = shape.extent[1];
-      break;
-    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
-      description.image_height = shape.extent[1];
-      description.image_array_size = shape.extent[2];
-      break;
-    case CL_MEM_OBJECT_IMAGE3D:
-      description.image_height = shape.extent[1];
-      description.image_depth = shape.extent[2];
-      break;
-    default:
-      break;
-  }
+  cl_image_desc description = description_of(shape);
   if (buffer) {
     TUTTI_ASSIGN(const auto view, buffer->view(origin, size));
     description.mem_object = view.handle;

@@ -303,6 +303,9 @@ class OpenClCompletion final : public Completion {
   std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
 };
 
+/// Of an image of its own, whose pitches are the vendor's.
+cl_image_desc description_of(const ImageShape& shape);
+
 /// Another one for each object of the process: a vendor may give a new one the address of a dead
 /// one. Never 0.
 uint64_t next_object_number();

@@ -250,6 +250,8 @@ cl_int CL_API_CALL clCommandNDRangeKernelKHR(
     cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
     cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle);
 
+decltype(::clEnqueueAcquireExternalMemObjectsKHR) clEnqueueAcquireExternalMemObjectsKHR;
+decltype(::clEnqueueReleaseExternalMemObjectsKHR) clEnqueueReleaseExternalMemObjectsKHR;
 // cl_khr_semaphore and cl_khr_external_semaphore, of which older headers do not declare the last.
 decltype(::clCreateSemaphoreWithPropertiesKHR) clCreateSemaphoreWithPropertiesKHR;
 decltype(::clRetainSemaphoreKHR) clRetainSemaphoreKHR;

@@ -33,6 +33,11 @@ void* shared_objects_function(std::string_view wanted) {
     TUTTI_FUNCTION(clGetSemaphoreHandleForTypeKHR);
     TUTTI_FUNCTION(clReImportSemaphoreSyncFdKHR);
   }
+  if (wanted.find("ExternalMemObjects") != std::string_view::npos &&
+      offered(&device_virtual::Capabilities::Sharing::external_memory)) {
+    TUTTI_FUNCTION(clEnqueueAcquireExternalMemObjectsKHR);
+    TUTTI_FUNCTION(clEnqueueReleaseExternalMemObjectsKHR);
+  }
   return nullptr;
 }
 

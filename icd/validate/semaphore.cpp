@@ -12,22 +12,22 @@ namespace {
 using device_virtual::Context;
 using device_virtual::Device;
 using device_virtual::Semaphore;
-using Property = cl_semaphore_properties_khr;
+using SemaphoreProperty = cl_semaphore_properties_khr;
 
 template <typename T>
 bool contains(const std::vector<T>& list, T entry) {
   return std::find(list.begin(), list.end(), entry) != list.end();
 }
 
-bool is_handle(Property name) {
+bool is_semaphore_handle(SemaphoreProperty name) {
   return std::any_of(backends::kSemaphoreHandles.begin(), backends::kSemaphoreHandles.end(),
                      [&](const backends::HandleKind& kind) { return kind.type == name; });
 }
 
 /// Reads the list of properties from its begin to its end.
-class PropertyReader {
+class SemaphoreProperties {
  public:
-  PropertyReader(const Context& context, const Property* properties)
+  SemaphoreProperties(const Context& context, const SemaphoreProperty* properties)
       : context_(context), next_(properties) {}
 
   Result<Semaphore::Options> read() {
@@ -39,13 +39,13 @@ class PropertyReader {
   }
 
  private:
-  Property take() {
+  SemaphoreProperty take() {
     options_.properties.push_back(*next_);
     return *next_++;
   }
 
   Status read_one() {
-    const Property name = take();
+    const SemaphoreProperty name = take();
     // "CL_INVALID_PROPERTY if a property name in sema_props is not a supported property name, if
     // the value specified for a supported property name is not valid, or if the same property name
     // is specified more than once."
@@ -53,7 +53,7 @@ class PropertyReader {
     seen_.push_back(name);
     switch (name) {
       case CL_SEMAPHORE_TYPE_KHR: {
-        const Property type = take();
+        const SemaphoreProperty type = take();
         if (type != CL_SEMAPHORE_TYPE_BINARY_KHR) {
           return fail(CL_INVALID_PROPERTY, "the type of semaphore is not supported");
         }
@@ -70,7 +70,7 @@ class PropertyReader {
   }
 
   Status read_devices() {
-    while (const Property entry = take()) {
+    while (const SemaphoreProperty entry = take()) {
       // "CL_INVALID_DEVICE if … it does not identify exactly one valid device; or if a device
       // identified by CL_SEMAPHORE_DEVICE_HANDLE_LIST_KHR is not one of the devices within
       // context."
@@ -84,7 +84,7 @@ class PropertyReader {
   }
 
   Status read_exports() {
-    while (const Property type = take()) {
+    while (const SemaphoreProperty type = take()) {
       if (!contains(can().semaphore_exports, static_cast<cl_uint>(type))) {
         return fail(CL_INVALID_PROPERTY, "the device exports no handles of this type");
       }
@@ -100,8 +100,9 @@ class PropertyReader {
     return {};
   }
 
-  Status read_import(Property name) {
-    if (!is_handle(name)) return fail(CL_INVALID_PROPERTY, "unknown property of semaphores");
+  Status read_import(SemaphoreProperty name) {
+    if (!is_semaphore_handle(name))
+      return fail(CL_INVALID_PROPERTY, "unknown property of semaphores");
     // "CL_INVALID_PROPERTY if sema_props includes more than one external semaphore handle."
     if (options_.import != 0) return fail(CL_INVALID_PROPERTY, "more than one handle");
     // "CL_INVALID_DEVICE if one or more devices … cannot import the requested external semaphore
@@ -110,7 +111,7 @@ class PropertyReader {
       return fail(CL_INVALID_DEVICE, "the device imports no handles of this type");
     }
     options_.import = static_cast<cl_uint>(name);
-    const Property handle = take();
+    const SemaphoreProperty handle = take();
     options_.of_vendor.insert(options_.of_vendor.end(), {name, handle});
     return {};
   }
@@ -118,7 +119,7 @@ class PropertyReader {
   Status check_all() {
     // "CL_INVALID_VALUE … if sema_props do not specify <property, value> pairs for minimum set of
     // properties (i.e. CL_SEMAPHORE_TYPE_KHR)".
-    if (!contains(seen_, Property{CL_SEMAPHORE_TYPE_KHR})) {
+    if (!contains(seen_, SemaphoreProperty{CL_SEMAPHORE_TYPE_KHR})) {
       return fail(CL_INVALID_VALUE, "the type of semaphore is not given");
     }
     // "CL_INVALID_OPERATION If props_list specifies a cl_external_semaphore_handle_type_khr
@@ -143,8 +144,8 @@ class PropertyReader {
   }
 
   const Context& context_;
-  const Property* next_;
-  std::vector<Property> seen_;
+  const SemaphoreProperty* next_;
+  std::vector<SemaphoreProperty> seen_;
   Semaphore::Options options_;
 };
 
@@ -155,13 +156,14 @@ Result<Semaphore*> semaphore(cl_semaphore_khr handle) {
   return fail(CL_INVALID_SEMAPHORE_KHR, "not a valid semaphore");
 }
 
-Result<CreateSemaphore> create_semaphore(cl_context context_handle, const Property* properties) {
+Result<CreateSemaphore> create_semaphore(cl_context context_handle,
+                                         const SemaphoreProperty* properties) {
   CreateSemaphore call;
   // "CL_INVALID_CONTEXT if context is not a valid context."
   TUTTI_ASSIGN(call.context, context(context_handle));
   // "CL_INVALID_VALUE if sema_props is NULL".
   if (properties == nullptr) return fail(CL_INVALID_VALUE, "no properties");
-  TUTTI_ASSIGN(call.options, PropertyReader(*call.context, properties).read());
+  TUTTI_ASSIGN(call.options, SemaphoreProperties(*call.context, properties).read());
   return call;
 }
 
@@ -192,14 +194,7 @@ Result<OnSemaphores> on_semaphores(cl_command_queue queue_handle, cl_uint count,
     }
     call.semaphores.emplace_back(found);
   }
-  TUTTI_TRY(check_waits(call.queue, waits, list));
-  // "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if the execution status of any of the events in
-  // event_wait_list is a negative integer value."
-  for (scheduler::Command* const command : list.commands()) {
-    if (command->status() < 0) {
-      return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "an event has failed");
-    }
-  }
+  TUTTI_TRY(check_waits_well(call.queue, waits, list));
   return call;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr cl_semaphore_properties_khr kDeviceList = 0x2053;  // CL_SEMAPHORE_DEVICE_HANDLE_LIST_KHR
 constexpr cl_semaphore_properties_khr kBinary[] = {CL_SEMAPHORE_TYPE_KHR,
                                                    CL_SEMAPHORE_TYPE_BINARY_KHR, 0};
-constexpr size_t kItems = 1 << 16;
+constexpr size_t kSemaphoreItems = 1 << 16;
 
 class Semaphores : public KernelTest {
  protected:
@@ -80,11 +80,11 @@ class Semaphores : public KernelTest {
   }
   void fill(cl_command_queue queue, cl_mem buffer, cl_int value) const {
     ASSERT_SUCCESS(clEnqueueFillBuffer(queue, buffer, &value, sizeof value, 0,
-                                       kItems * sizeof value, 0, nullptr, nullptr));
+                                       kSemaphoreItems * sizeof value, 0, nullptr, nullptr));
   }
   void expect_all(cl_mem buffer, cl_int value) const {
-    EXPECT_TRUE(
-        same_elements(std::vector<cl_int>(kItems, value), read_all<cl_int>(buffer, kItems)));
+    EXPECT_TRUE(same_elements(std::vector<cl_int>(kSemaphoreItems, value),
+                              read_all<cl_int>(buffer, kSemaphoreItems)));
   }
 
   clCreateSemaphoreWithPropertiesKHR_fn create_ = nullptr;
@@ -182,7 +182,7 @@ TEST_F(Semaphores, OrderQueues) {
        {cl_command_queue_properties{0},
         cl_command_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
     const Queue producer = make_queue(properties), consumer = make_queue(properties);
-    const Buffer data = make_buffer(kItems * sizeof(cl_int));
+    const Buffer data = make_buffer(kSemaphoreItems * sizeof(cl_int));
     set_args(add, data);
     cl_semaphore_khr full = make(), empty = make();
     signal(consumer, empty);
@@ -194,7 +194,7 @@ TEST_F(Semaphores, OrderQueues) {
       signal(producer, full);
       wait(consumer, full);
       ASSERT_SUCCESS(clEnqueueBarrierWithWaitList(consumer, 0, nullptr, nullptr));
-      const size_t size = kItems;
+      const size_t size = kSemaphoreItems;
       ASSERT_SUCCESS(
           clEnqueueNDRangeKernel(consumer, add, 1, nullptr, &size, nullptr, 0, nullptr, nullptr));
       ASSERT_SUCCESS(clEnqueueBarrierWithWaitList(consumer, 0, nullptr, nullptr));
@@ -208,13 +208,13 @@ TEST_F(Semaphores, OrderQueues) {
 // A wait may be enqueued first, and so may what comes after it: nothing of that begins before.
 TEST_F(Semaphores, WaitBeforeSignal) {
   const Queue early = make_queue(), late = make_queue();
-  const Buffer data = make_buffer(kItems * sizeof(cl_int));
+  const Buffer data = make_buffer(kSemaphoreItems * sizeof(cl_int));
   const Kernel add = kernel("add_one");
   set_args(add, data);
   cl_semaphore_khr semaphore = make();
   Event waited, added;
   wait(early, semaphore, waited.out());
-  const size_t size = kItems;
+  const size_t size = kSemaphoreItems;
   ASSERT_SUCCESS(
       clEnqueueNDRangeKernel(early, add, 1, nullptr, &size, nullptr, 0, nullptr, added.out()));
   ASSERT_SUCCESS(clFlush(early));
@@ -384,12 +384,12 @@ TEST_F(ExternalSemaphores, ReferToOnePayload) {
   cl_semaphore_khr outer = make(imported(kType, handle).data());
   ASSERT_NE(outer, nullptr);
   const Queue other = make_queue();
-  const Buffer data = make_buffer(kItems * sizeof(cl_int));
+  const Buffer data = make_buffer(kSemaphoreItems * sizeof(cl_int));
   const Kernel add = kernel("add_one");
   set_args(add, data);
   for (cl_int round = 0; round < 10; ++round) {
     wait(other, outer);
-    const size_t size = kItems;
+    const size_t size = kSemaphoreItems;
     ASSERT_SUCCESS(
         clEnqueueNDRangeKernel(other, add, 1, nullptr, &size, nullptr, 0, nullptr, nullptr));
     fill(queue_, data, round);

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,16 +31,11 @@ struct Semaphore {
 };
 Semaphore& of(cl_semaphore_khr handle) { return *reinterpret_cast<Semaphore*>(handle); }
 
-[[noreturn]] void wrong(const char* what) {
-  std::fprintf(stderr, "a semaphore of the test's vendor: %s\n", what);
-  std::abort();
-}
-
 void signal_now(Payload& payload, const cl_icd_dispatch& table) {
   cl_event waiter = nullptr;
   {
     const std::lock_guard lock(payload.mutex);
-    if (payload.signalled) wrong("signalled twice, and nobody has waited in between");
+    if (payload.signalled) wrong("semaphore: signalled twice, and nobody has waited in between");
     std::swap(waiter, payload.waiter);
     payload.signalled = waiter == nullptr;
   }
@@ -60,7 +53,8 @@ cl_event wait_on(Payload& payload, cl_context context, const cl_icd_dispatch& ta
     table.clSetUserEventStatus(event, CL_COMPLETE);
     return event;
   }
-  if (payload.waiter != nullptr) wrong("waited for twice, and nobody has signalled in between");
+  if (payload.waiter != nullptr)
+    wrong("semaphore: waited for twice, and nobody has signalled in between");
   table.clRetainEvent(event);
   payload.waiter = event;
   return event;
@@ -122,7 +116,7 @@ cl_semaphore_khr CL_API_CALL create(cl_context context,
       case CL_SEMAPHORE_TYPE_KHR:
         break;
       case CL_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR:
-        if (*properties++ != 0) wrong("more than one type of handles");
+        if (*properties++ != 0) wrong("semaphore: more than one type of handles");
         break;
       case CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR:
       case CL_SEMAPHORE_HANDLE_SYNC_FD_KHR:
@@ -133,7 +127,7 @@ cl_semaphore_khr CL_API_CALL create(cl_context context,
         }
         break;
       default:
-        wrong("an unknown property");
+        wrong("semaphore: an unknown property");
     }
   }
   return reinterpret_cast<cl_semaphore_khr>(made.release());
@@ -214,7 +208,7 @@ cl_int CL_API_CALL export_handle(cl_semaphore_khr semaphore, cl_device_id,
   std::shared_ptr<Payload> payload = of(semaphore).payload;
   if (type == CL_SEMAPHORE_HANDLE_SYNC_FD_KHR) {
     const std::lock_guard lock(payload->mutex);
-    if (!payload->signalled) wrong("a copy of a signal that was not given");
+    if (!payload->signalled) wrong("semaphore: a copy of a signal that was not given");
     payload->signalled = false;
     payload = std::make_shared<Payload>();
     payload->signalled = true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharing.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -16,7 +18,12 @@ constexpr const char* kExtensions[] = {
     "cl_khr_external_semaphore",
     "cl_khr_external_semaphore_opaque_fd",
     "cl_khr_external_semaphore_sync_fd",
+    "cl_khr_external_memory",
+    "cl_khr_external_memory_opaque_fd",
+    "cl_khr_external_memory_dma_buf",
 };
+// CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR of newer headers.
+constexpr cl_device_info kLinearImages = 0x2052;
 constexpr cl_semaphore_type_khr kSemaphoreTypes[] = {CL_SEMAPHORE_TYPE_BINARY_KHR};
 
 /// By their tables.
@@ -48,6 +55,10 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
     case CL_DEVICE_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR:
     case CL_DEVICE_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR:
       return answer(kSemaphoreHandleTypes, sizeof kSemaphoreHandleTypes, size, value, size_ret);
+    case CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR:
+      return answer(kMemoryHandleTypes, sizeof kMemoryHandleTypes, size, value, size_ret);
+    case kLinearImages:
+      return answer(kMemoryHandleTypes, sizeof kMemoryHandleTypes[0], size, value, size_ret);
     default:
       return table.clGetDeviceInfo(device, name, size, value, size_ret);
   }
@@ -55,10 +66,16 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
 
 void* CL_API_CALL function_of(cl_platform_id platform, const char* name) {
   if (void* const found = semaphore_function(name)) return found;
+  if (void* const found = external_memory_function(name)) return found;
   return original_of(platform).clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
 }  // namespace
+
+void wrong(const char* what) {
+  std::fprintf(stderr, "the test's vendor: %s\n", what);
+  std::abort();
+}
 
 const cl_icd_dispatch& original_of(const void* object) {
   return originals().at(*static_cast<cl_icd_dispatch* const*>(object));
@@ -70,6 +87,8 @@ void give_sharing(cl_platform_id platform) {
   cl_icd_dispatch* const table = *reinterpret_cast<cl_icd_dispatch**>(platform);
   if (!sharing::originals().try_emplace(table, *table).second) return;
   replace(table->clGetDeviceInfo, &sharing::get_device_info);
+  replace(table->clCreateBufferWithProperties, &sharing::create_buffer);
+  replace(table->clCreateImageWithProperties, &sharing::create_image);
   replace(table->clGetExtensionFunctionAddressForPlatform, &sharing::function_of);
 }
 

@@ -85,6 +85,10 @@ class FakeDevice {
     traits_.semaphores = true;
     return *this;
   }
+  FakeDevice& external_memory() {
+    traits_.external_memory = true;
+    return *this;
+  }
   FakeDevice& alone() {
     alone_ = true;
     return *this;
@@ -463,8 +467,11 @@ TEST(CapabilityMerger, SharesWithOtherInterfacesWhatADeviceAloneDoes) {
     return gpu()
         .extensions(
             "cl_khr_semaphore cl_khr_external_semaphore cl_khr_external_semaphore_opaque_fd "
-            "cl_khr_external_semaphore_win32")
+            "cl_khr_external_semaphore_win32 cl_khr_external_memory cl_khr_external_memory_dma_buf")
         .semaphores()
+        .external_memory()
+        .set<cl_uint>(CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR,
+                      CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR)
         .set<cl_uint>(CL_DEVICE_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR,
                       CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR)
         .set<cl_uint>(CL_DEVICE_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR,
@@ -485,10 +492,15 @@ TEST(CapabilityMerger, SharesWithOtherInterfacesWhatADeviceAloneDoes) {
   EXPECT_TRUE(alone.sharing.semaphore_exports.empty());
   EXPECT_EQ(answer<cl_uint>(alone, CL_DEVICE_SEMAPHORE_TYPES_KHR),
             cl_uint{CL_SEMAPHORE_TYPE_BINARY_KHR});
+  EXPECT_TRUE(alone.sharing.external_memory);
+  EXPECT_TRUE(claims(alone, "cl_khr_external_memory"));
+  EXPECT_TRUE(claims(alone, "cl_khr_external_memory_dma_buf"));
+  EXPECT_FALSE(claims(alone, "cl_khr_external_memory_opaque_fd"));
   // A part of a device, and one beside others.
   for (const Capabilities& caps : {merge({with_semaphores()}), merge({cpu(), with_semaphores()})}) {
     EXPECT_FALSE(caps.sharing.semaphores);
     EXPECT_FALSE(claims(caps, "cl_khr_semaphore"));
+    EXPECT_FALSE(claims(caps, "cl_khr_external_memory"));
     EXPECT_FALSE(caps.answers.contains(CL_DEVICE_SEMAPHORE_TYPES_KHR));
   }
 }
