@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/keep_forever.h"
 #include "base/log.h"
+#include "device_virtual/built_in_kernels.h"
 #include "device_virtual/on_each_backend.h"
 #include "kernel_compiler/build_options.h"
 #include "kernel_compiler/compile_cache.h"
@@ -16,6 +17,7 @@
 namespace tutti::device_virtual {
 namespace {
 
+using backends::ProgramForm;
 using scheduler::KernelVariant;
 
 /// How many entries a list by backend needs, up to the last one wanted.
@@ -311,13 +313,42 @@ BuildOutcome build_il_program(scheduler::BackendSet& backends, const BackendGrou
   std::string text = module.text();
   std::string vendor_options = kernel_compiler::parse_build_options(options).vendor_options;
   if (unit) {
-    return make_unit(backends, only_with(backends, wanted, backends::kIlPrograms),
-                     std::make_shared<CompiledUnit>(text, std::move(vendor_options), true), text,
-                     {});
+    return make_unit(
+        backends, only_with(backends, wanted, backends::kIlPrograms),
+        std::make_shared<CompiledUnit>(text, std::move(vendor_options), ProgramForm::kIl), text,
+        {});
   }
   ProgramTexts texts;
-  texts.units.push_back({text, text, {}, std::move(vendor_options), true});
+  texts.units.push_back({text, text, {}, std::move(vendor_options), ProgramForm::kIl});
   texts.summary = module.summary(options);
+  return make_executable(backends, wanted, std::move(texts), {}, kBuildCodes);
+}
+
+BuildOutcome build_built_in_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
+                                    const std::string& names) {
+  ProgramTexts texts;
+  texts.units.push_back({names, names, {}, {}, ProgramForm::kBuiltIn});
+  // What the kernels' arguments are the first device tells that has all of them.
+  scheduler::BackendMask all = 0;
+  for (const scheduler::BackendMask group : wanted) all |= group;
+  if (all == 0) return failed(kBuildCodes.failure, "there is no device");
+  const std::vector<std::string> kernels = split_kernel_names(names);
+  BackendGroups able = wanted;
+  for (const std::string& name : kernels) able = only_with(backends, std::move(able), name);
+  scheduler::BackendMask first = 0;
+  for (const scheduler::BackendMask group : able) first |= group;
+  if (first == 0) first = all;
+  const uint32_t asked = backends.primary(first);
+  const backends::BuildResult built =
+      vendor_build(backends.at(asked), names, {}, ProgramForm::kBuiltIn);
+  if (built.module == nullptr) return failed(kBuildCodes.failure, built.log);
+  for (const std::string& name : kernels) {
+    const auto kernel = built.module->create_kernel(name);
+    if (!kernel) return failed(kBuildCodes.failure, kernel.error().message);
+    auto summary = built_in_kernel(**kernel, name);
+    if (!summary) return failed(kBuildCodes.failure, name + ": " + summary.error().message);
+    texts.summary.kernels.push_back(std::move(*summary));
+  }
   return make_executable(backends, wanted, std::move(texts), {}, kBuildCodes);
 }
 
@@ -365,7 +396,7 @@ BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& 
   auto made = compiled.units.begin();
   for (const auto& unit : units) {
     if (unit->il()) {
-      texts.units.push_back({unit->source(), unit->source(), {}, unit->options(), true});
+      texts.units.push_back({unit->source(), unit->source(), {}, unit->options(), unit->form()});
     } else {
       texts.units.push_back({unit->source(), std::move(made->preprocessed),
                              std::move(made->rewritten), unit->options()});

@@ -85,6 +85,11 @@ BuildOutcome build_il_program(scheduler::BackendSet& backends, const BackendGrou
                               const kernel_compiler::SpirvModule& module,
                               const std::string& options, bool unit);
 
+/// The same of kernels that are built into the devices; none for a device that lacks one of them.
+/// `names` have semicolons between them.
+BuildOutcome build_built_in_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
+                                    const std::string& names);
+
 /// Links `units` in the same way; `request` says all but the units. `request.library`: the outcome
 /// is the same units, found to fit together. `in_one_go`: one unit, which vendors build as a
 /// program.

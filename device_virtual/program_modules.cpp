@@ -189,7 +189,7 @@ const std::string& ProgramModules::text(KernelVariant variant) const {
 }
 
 BackendMask ProgramModules::new_to(BackendMask wanted, KernelVariant variant) const {
-  if (texts_.linked() || texts_.units.front().il) return 0;
+  if (texts_.linked() || texts_.units.front().form != backends::ProgramForm::kSource) return 0;
   Mask& known = new_to_[index(variant)];
   Mask& looked_at = looked_at_[index(variant)];
   const BackendMask open = wanted & ~looked_at.load(std::memory_order_acquire);
@@ -207,7 +207,7 @@ backends::BuildResult ProgramModules::build(uint32_t index, KernelVariant varian
   backends::Backend& backend = backends_.at(index);
   if (!texts_.linked()) {
     const ProgramTexts::Unit& unit = texts_.units.front();
-    return vendor_build(backend, text(variant), unit.options, unit.il);
+    return vendor_build(backend, text(variant), unit.options, unit.form);
   }
   std::vector<backends::Object*> objects;
   std::vector<std::unique_ptr<backends::Object>> own;

@@ -34,7 +34,7 @@ struct ProgramTexts {
     std::string text;       // as vendors compile it
     std::string rewritten;  // the sub-range variant; empty where it is the same as `text`
     std::string options;    // for vendors' compilers
-    bool il = false;        // `source` and `text` are SPIR-V
+    backends::ProgramForm form = backends::ProgramForm::kSource;  // of `source` and `text`
   };
   std::vector<Unit> units;
   CompiledUnits objects;     // of clLinkProgram: one per unit; empty: one unit, built in one go

@@ -50,6 +50,18 @@ Result<OpenClProgram::Made> OpenClBackend::create_il_program(const std::string& 
   return Program{std::move(program), made->generation};
 }
 
+Result<OpenClProgram::Made> OpenClBackend::create_built_in_program(const std::string& names) {
+  TUTTI_ASSIGN(const ContextPtr made, context());
+  cl_int code = CL_SUCCESS;
+  OwnedProgram program(device_.cl->clCreateProgramWithBuiltInKernels(
+                           made->get(), 1, &device_.device, names.c_str(), &code),
+                       device_.cl->clReleaseProgram);
+  if (code != CL_SUCCESS || !program.get()) {
+    return device_.failure("clCreateProgramWithBuiltInKernels", code ? code : CL_OUT_OF_RESOURCES);
+  }
+  return Program{std::move(program), made->generation, true};
+}
+
 std::string OpenClBackend::build_log(cl_program program) {
   auto log = query_bytes("clGetProgramBuildInfo", [&](size_t size, void* value, size_t* size_ret) {
     return device_.cl->clGetProgramBuildInfo(program, device_.device, CL_PROGRAM_BUILD_LOG, size,
@@ -68,8 +80,11 @@ void OpenClBackend::compiler_used() {
 
 cl_int OpenClBackend::build_program(const Program& program, const std::string& options) {
   const ExitHold hold;
-  const cl_int code = device_.cl->clBuildProgram(program.program.get(), 1, &device_.device,
-                                                 options.c_str(), nullptr, nullptr);
+  cl_int code = device_.cl->clBuildProgram(program.program.get(), 1, &device_.device,
+                                           options.c_str(), nullptr, nullptr);
+  // PoCL builds programs of built-in kernels. "CL_INVALID_OPERATION if program was not created with
+  // clCreateProgramWithSource, clCreateProgramWithIL or clCreateProgramWithBinary": they are ready.
+  if (program.built_in && code == CL_INVALID_OPERATION) code = CL_SUCCESS;
   compiler_used();
   return code;
 }
@@ -111,6 +126,11 @@ BuildResult OpenClBackend::build_il(const std::string& il, const std::string& op
   if (!device_.cl->clCreateProgramWithIL) return Backend::build_il(il, options);
   return build_with([this, il] { return create_il_program(il); },
                     vendor_build_options(device_.quirks, options, number_));
+}
+
+BuildResult OpenClBackend::take_built_in(const std::string& names) {
+  if (!device_.cl->clCreateProgramWithBuiltInKernels) return Backend::take_built_in(names);
+  return build_with([this, names] { return create_built_in_program(names); }, {});
 }
 
 std::optional<bool> OpenClBackend::build_is_kept(const std::string& source,
