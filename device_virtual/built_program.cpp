@@ -160,7 +160,11 @@ BuildOutcome make_executable(scheduler::BackendSet& backends, const BackendGroup
   };
   const auto best = [&](scheduler::BackendMask group) { return modules->best(group); };
   BackendGroups able = wanted;
-  for (scheduler::BackendMask& group : able) group &= modules->usable();
+  for (scheduler::BackendMask& group : able) {
+    group &= modules->usable();
+    // What is built at once tells of all kernels.
+    if ((group & modules->complete()) != 0) group &= modules->complete();
+  }
   if (make_first(backends, able, best, make, true, codes, outcome)) {
     modules->build_what_gained();
     outcome.program = std::make_shared<BuiltProgram>(modules);
@@ -221,6 +225,40 @@ Result<kernel_compiler::CompileOutput> front_end(const kernel_compiler::CompileR
     return keep_forever(std::make_unique<std::string>(kept ? cache + "/programs" : ""));
   }();
   return kernel_compiler::compile_or_recall(request, *folder);
+}
+
+/// ProgramTexts::only of a program that the request builds.
+decltype(ProgramTexts::only) selection(const kernel_compiler::CompileRequest& request) {
+  kernel_compiler::CompileRequest asked = request;
+  asked.source.clear();
+  asked.headers.clear();
+  asked.options.clear();
+  return [asked = std::move(asked)](
+             const ProgramTexts& all,
+             const std::vector<std::string>& kernels) -> Result<ProgramTexts::Unit> {
+    const ProgramTexts::Unit& unit = all.units.front();
+    kernel_compiler::CompileRequest part = asked;
+    part.units = {{unit.source, unit.options}};
+    part.kernels = kernels;
+    TUTTI_ASSIGN(auto compiled, front_end(part));
+    if (!compiled.ok || compiled.units.empty()) {
+      return fail(CL_BUILD_PROGRAM_FAILURE,
+                  "some of its kernels alone do not compile: " + compiled.log);
+    }
+    // Launches pass the hidden argument by what is known of the whole program.
+    for (const scheduler::KernelSummary& kernel : compiled.summary.kernels) {
+      const auto same = [&](const scheduler::KernelSummary& one) {
+        return one.name == kernel.name && one.needs_rewrite == kernel.needs_rewrite;
+      };
+      if (std::none_of(all.summary.kernels.begin(), all.summary.kernels.end(), same)) {
+        return fail(CL_BUILD_PROGRAM_FAILURE,
+                    "some of its kernels alone are rewritten in another way");
+      }
+    }
+    kernel_compiler::UnitOutput& made = compiled.units.front();
+    return ProgramTexts::Unit{unit.source, std::move(made.preprocessed), std::move(made.rewritten),
+                              unit.options};
+  };
 }
 
 /// Of a program that has errors for the front end, as `compiled` says: `make(groups)`, where each
@@ -293,7 +331,9 @@ BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups&
     return failed(codes.failure, std::move(compiled->log));
   const auto make = [&](const BackendGroups& groups, std::string log) {
     if (!request.unit) {
-      return make_executable(backends, groups, texts_of(*compiled), std::move(log), codes);
+      ProgramTexts texts = texts_of(*compiled);
+      if (compiled->ok) texts.only = selection(request);
+      return make_executable(backends, groups, std::move(texts), std::move(log), codes);
     }
     const std::string& text = compiled->preprocessed;
     const auto unit = std::make_shared<CompiledUnit>(
@@ -416,6 +456,7 @@ BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& 
       return make_executable(backends, groups, std::move(texts), {}, codes);
     });
   }
+  if (in_one_go && !request.foreign_units) texts.only = selection(request);
   return make_executable(backends, wanted, std::move(texts), std::move(compiled.log), codes);
 }
 

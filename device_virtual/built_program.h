@@ -39,9 +39,6 @@ class BuiltProgram {
   std::optional<uint32_t> find(std::string_view kernel) const;
   /// Backends that have a module, or may get one, as bits.
   uint64_t built_on() const { return modules_->usable(); }
-  uint64_t failed_on() const { return modules_->failed(); }
-  /// What the program uses and the backend does not have; empty: nothing.
-  std::string lacking(uint32_t backend) const { return modules_->lacking(backend); }
   /// Backends from this number on have none.
   uint32_t backend_end() const { return modules_->backend_end(); }
   /// Equal for equal preprocessed sources, options and kernel name.
