@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/keep_forever.h"
 #include "base/log.h"
+#include "device_virtual/built_in_kernels.h"
 #include "device_virtual/on_each_backend.h"
 #include "kernel_compiler/build_options.h"
 #include "kernel_compiler/compile_cache.h"
@@ -16,6 +17,7 @@
 namespace tutti::device_virtual {
 namespace {
 
+using backends::ProgramForm;
 using scheduler::KernelVariant;
 
 /// How many entries a list by backend needs, up to the last one wanted.
@@ -158,7 +160,11 @@ BuildOutcome make_executable(scheduler::BackendSet& backends, const BackendGroup
   };
   const auto best = [&](scheduler::BackendMask group) { return modules->best(group); };
   BackendGroups able = wanted;
-  for (scheduler::BackendMask& group : able) group &= modules->usable();
+  for (scheduler::BackendMask& group : able) {
+    group &= modules->usable();
+    // What is built at once tells of all kernels.
+    if ((group & modules->complete()) != 0) group &= modules->complete();
+  }
   if (make_first(backends, able, best, make, true, codes, outcome)) {
     modules->build_what_gained();
     outcome.program = std::make_shared<BuiltProgram>(modules);
@@ -219,6 +225,40 @@ Result<kernel_compiler::CompileOutput> front_end(const kernel_compiler::CompileR
     return keep_forever(std::make_unique<std::string>(kept ? cache + "/programs" : ""));
   }();
   return kernel_compiler::compile_or_recall(request, *folder);
+}
+
+/// ProgramTexts::only of a program that the request builds.
+decltype(ProgramTexts::only) selection(const kernel_compiler::CompileRequest& request) {
+  kernel_compiler::CompileRequest asked = request;
+  asked.source.clear();
+  asked.headers.clear();
+  asked.options.clear();
+  return [asked = std::move(asked)](
+             const ProgramTexts& all,
+             const std::vector<std::string>& kernels) -> Result<ProgramTexts::Unit> {
+    const ProgramTexts::Unit& unit = all.units.front();
+    kernel_compiler::CompileRequest part = asked;
+    part.units = {{unit.source, unit.options}};
+    part.kernels = kernels;
+    TUTTI_ASSIGN(auto compiled, front_end(part));
+    if (!compiled.ok || compiled.units.empty()) {
+      return fail(CL_BUILD_PROGRAM_FAILURE,
+                  "some of its kernels alone do not compile: " + compiled.log);
+    }
+    // Launches pass the hidden argument by what is known of the whole program.
+    for (const scheduler::KernelSummary& kernel : compiled.summary.kernels) {
+      const auto same = [&](const scheduler::KernelSummary& one) {
+        return one.name == kernel.name && one.needs_rewrite == kernel.needs_rewrite;
+      };
+      if (std::none_of(all.summary.kernels.begin(), all.summary.kernels.end(), same)) {
+        return fail(CL_BUILD_PROGRAM_FAILURE,
+                    "some of its kernels alone are rewritten in another way");
+      }
+    }
+    kernel_compiler::UnitOutput& made = compiled.units.front();
+    return ProgramTexts::Unit{unit.source, std::move(made.preprocessed), std::move(made.rewritten),
+                              unit.options};
+  };
 }
 
 /// Of a program that has errors for the front end, as `compiled` says: `make(groups)`, where each
@@ -291,7 +331,9 @@ BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups&
     return failed(codes.failure, std::move(compiled->log));
   const auto make = [&](const BackendGroups& groups, std::string log) {
     if (!request.unit) {
-      return make_executable(backends, groups, texts_of(*compiled), std::move(log), codes);
+      ProgramTexts texts = texts_of(*compiled);
+      if (compiled->ok) texts.only = selection(request);
+      return make_executable(backends, groups, std::move(texts), std::move(log), codes);
     }
     const std::string& text = compiled->preprocessed;
     const auto unit = std::make_shared<CompiledUnit>(
@@ -311,13 +353,42 @@ BuildOutcome build_il_program(scheduler::BackendSet& backends, const BackendGrou
   std::string text = module.text();
   std::string vendor_options = kernel_compiler::parse_build_options(options).vendor_options;
   if (unit) {
-    return make_unit(backends, only_with(backends, wanted, backends::kIlPrograms),
-                     std::make_shared<CompiledUnit>(text, std::move(vendor_options), true), text,
-                     {});
+    return make_unit(
+        backends, only_with(backends, wanted, backends::kIlPrograms),
+        std::make_shared<CompiledUnit>(text, std::move(vendor_options), ProgramForm::kIl), text,
+        {});
   }
   ProgramTexts texts;
-  texts.units.push_back({text, text, {}, std::move(vendor_options), true});
+  texts.units.push_back({text, text, {}, std::move(vendor_options), ProgramForm::kIl});
   texts.summary = module.summary(options);
+  return make_executable(backends, wanted, std::move(texts), {}, kBuildCodes);
+}
+
+BuildOutcome build_built_in_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
+                                    const std::string& names) {
+  ProgramTexts texts;
+  texts.units.push_back({names, names, {}, {}, ProgramForm::kBuiltIn});
+  // What the kernels' arguments are the first device tells that has all of them.
+  scheduler::BackendMask all = 0;
+  for (const scheduler::BackendMask group : wanted) all |= group;
+  if (all == 0) return failed(kBuildCodes.failure, "there is no device");
+  const std::vector<std::string> kernels = split_kernel_names(names);
+  BackendGroups able = wanted;
+  for (const std::string& name : kernels) able = only_with(backends, std::move(able), name);
+  scheduler::BackendMask first = 0;
+  for (const scheduler::BackendMask group : able) first |= group;
+  if (first == 0) first = all;
+  const uint32_t asked = backends.primary(first);
+  const backends::BuildResult built =
+      vendor_build(backends.at(asked), names, {}, ProgramForm::kBuiltIn);
+  if (built.module == nullptr) return failed(kBuildCodes.failure, built.log);
+  for (const std::string& name : kernels) {
+    const auto kernel = built.module->create_kernel(name);
+    if (!kernel) return failed(kBuildCodes.failure, kernel.error().message);
+    auto summary = built_in_kernel(**kernel, name);
+    if (!summary) return failed(kBuildCodes.failure, name + ": " + summary.error().message);
+    texts.summary.kernels.push_back(std::move(*summary));
+  }
   return make_executable(backends, wanted, std::move(texts), {}, kBuildCodes);
 }
 
@@ -365,7 +436,7 @@ BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& 
   auto made = compiled.units.begin();
   for (const auto& unit : units) {
     if (unit->il()) {
-      texts.units.push_back({unit->source(), unit->source(), {}, unit->options(), true});
+      texts.units.push_back({unit->source(), unit->source(), {}, unit->options(), unit->form()});
     } else {
       texts.units.push_back({unit->source(), std::move(made->preprocessed),
                              std::move(made->rewritten), unit->options()});
@@ -385,6 +456,7 @@ BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& 
       return make_executable(backends, groups, std::move(texts), {}, codes);
     });
   }
+  if (in_one_go && !request.foreign_units) texts.only = selection(request);
   return make_executable(backends, wanted, std::move(texts), std::move(compiled.log), codes);
 }
 

@@ -39,9 +39,6 @@ class BuiltProgram {
   std::optional<uint32_t> find(std::string_view kernel) const;
   /// Backends that have a module, or may get one, as bits.
   uint64_t built_on() const { return modules_->usable(); }
-  uint64_t failed_on() const { return modules_->failed(); }
-  /// What the program uses and the backend does not have; empty: nothing.
-  std::string lacking(uint32_t backend) const { return modules_->lacking(backend); }
   /// Backends from this number on have none.
   uint32_t backend_end() const { return modules_->backend_end(); }
   /// Equal for equal preprocessed sources, options and kernel name.
@@ -84,6 +81,11 @@ BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups&
 BuildOutcome build_il_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
                               const kernel_compiler::SpirvModule& module,
                               const std::string& options, bool unit);
+
+/// The same of kernels that are built into the devices; none for a device that lacks one of them.
+/// `names` have semicolons between them.
+BuildOutcome build_built_in_program(scheduler::BackendSet& backends, const BackendGroups& wanted,
+                                    const std::string& names);
 
 /// Links `units` in the same way; `request` says all but the units. `request.library`: the outcome
 /// is the same units, found to fit together. `in_one_go`: one unit, which vendors build as a

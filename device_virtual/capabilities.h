@@ -53,7 +53,8 @@ struct Capabilities {
     uint32_t preferred_size = 0, max_size = 0;  // bytes
     bool replaceable = false;                   // the default one
   } device_queues;
-  bool il_programs = false;      // programs in SPIR-V
+  bool il_programs = false;  // programs in SPIR-V
+  std::vector<std::string> built_in_kernels;
   uint32_t max_pipe_packet = 0;  // bytes; 0: there are no pipes
   backends::UnifiedMemory unified;
   bool buffer_addresses = false;  // cl_ext_buffer_device_address

@@ -4,6 +4,9 @@
 #include <new>
 
 namespace tutti::device_virtual {
+
+using backends::ProgramForm;
+
 namespace {
 
 /// `call` returns a BuildResult or ObjectResult, whose product is `product`.
@@ -36,10 +39,18 @@ std::optional<bool> vendor_build_is_kept(const backends::Backend& backend,
 }
 
 backends::BuildResult vendor_build(backends::Backend& backend, const std::string& source,
-                                   const std::string& options, bool il) noexcept {
+                                   const std::string& options, ProgramForm form) noexcept {
   return guarded(
       [&] {
-        return il ? backend.build_il(source, options) : backend.build(source, options + kQuiet);
+        switch (form) {
+          case ProgramForm::kIl:
+            return backend.build_il(source, options);
+          case ProgramForm::kBuiltIn:
+            return backend.take_built_in(source);
+          case ProgramForm::kSource:
+            break;
+        }
+        return backend.build(source, options + kQuiet);
       },
       kModule, CL_BUILD_PROGRAM_FAILURE);
 }
@@ -50,10 +61,11 @@ backends::BuildResult vendor_load(backends::Backend& backend,
 }
 
 backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,
-                                      const std::string& options, bool il) noexcept {
+                                      const std::string& options, ProgramForm form) noexcept {
   return guarded(
       [&] {
-        return il ? backend.compile_il(source, options) : backend.compile(source, options + kQuiet);
+        return form == ProgramForm::kIl ? backend.compile_il(source, options)
+                                        : backend.compile(source, options + kQuiet);
       },
       kObject, CL_COMPILE_PROGRAM_FAILURE);
 }
@@ -67,7 +79,7 @@ backends::BuildResult vendor_link(backends::Backend& backend,
 Result<backends::Object*> CompiledUnit::object(scheduler::BackendSet& backends, uint32_t index,
                                                const std::string& text) {
   return objects_.get(index, [&] {
-    backends::ObjectResult result = vendor_compile(backends.at(index), text, options_, il_);
+    backends::ObjectResult result = vendor_compile(backends.at(index), text, options_, form_);
     return std::pair(std::move(result.object), Error{result.code, std::move(result.log)});
   });
 }

@@ -76,18 +76,20 @@ class MadeOnce {
 
 class CompiledUnit {
  public:
-  /// `il`: the source is SPIR-V.
-  CompiledUnit(std::string source, std::string options, bool il = false)
+  /// (Of built-in kernels there is none.)
+  CompiledUnit(std::string source, std::string options,
+               backends::ProgramForm form = backends::ProgramForm::kSource)
       : source_(std::move(source)),
         options_(std::move(options)),
-        il_(il),
+        form_(form),
         objects_(scheduler::kMostBackends) {}
 
   /// Preprocessed, as a binary keeps it and as the front end reads it when the unit is linked.
   const std::string& source() const { return source_; }
   /// For vendors' compilers.
   const std::string& options() const { return options_; }
-  bool il() const { return il_; }
+  backends::ProgramForm form() const { return form_; }
+  bool il() const { return form_ == backends::ProgramForm::kIl; }
 
   /// The vendor's object. `text` is what vendors compile of source(): the front end says it, always
   /// the same.
@@ -97,7 +99,7 @@ class CompiledUnit {
  private:
   const std::string source_;
   const std::string options_;
-  const bool il_;
+  const backends::ProgramForm form_;
   MadeOnce<backends::Object> objects_;
 };
 
@@ -107,10 +109,12 @@ class CompiledUnit {
 /// Whether vendor_build() finds it built, as Backend::build_is_kept().
 std::optional<bool> vendor_build_is_kept(const backends::Backend& backend,
                                          const std::string& source, const std::string& options);
-backends::BuildResult vendor_build(backends::Backend& backend, const std::string& source,
-                                   const std::string& options, bool il = false) noexcept;
-backends::ObjectResult vendor_compile(backends::Backend& backend, const std::string& source,
-                                      const std::string& options, bool il = false) noexcept;
+backends::BuildResult vendor_build(
+    backends::Backend& backend, const std::string& source, const std::string& options,
+    backends::ProgramForm form = backends::ProgramForm::kSource) noexcept;
+backends::ObjectResult vendor_compile(
+    backends::Backend& backend, const std::string& source, const std::string& options,
+    backends::ProgramForm form = backends::ProgramForm::kSource) noexcept;
 backends::BuildResult vendor_load(backends::Backend& backend,
                                   std::span<const std::byte> binary) noexcept;
 backends::BuildResult vendor_link(backends::Backend& backend,

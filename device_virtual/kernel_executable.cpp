@@ -64,7 +64,7 @@ KernelExecutable::Bound KernelExecutable::bound_of(const scheduler::KernelSummar
 }
 
 uint64_t KernelExecutable::built_on() const {
-  const uint64_t built = program_->built_on();
+  const uint64_t built = program_->modules().usable(index_);
   if (bound_ == Bound::kNo || built == 0) return built;
   const scheduler::BackendSet& backends = program_->backends();
   const uint32_t primary = backends.primary(built);

@@ -32,8 +32,10 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   /// A kernel whose sub-groups or program's variables tell devices apart runs on fewer: on those
   /// that are like the primary, or on that alone.
   uint64_t built_on() const override;
-  uint64_t failed_on() const override { return program_->failed_on(); }
-  std::string lacking(uint32_t backend) const override { return program_->lacking(backend); }
+  uint64_t failed_on() const override { return program_->modules().unable(index_); }
+  std::string lacking(uint32_t backend) const override {
+    return program_->modules().lacking(backend, index_);
+  }
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
   uint64_t model_key() const override { return model_key_; }

@@ -12,12 +12,16 @@
 #include "kernel_compiler/build_options.h"
 
 namespace tutti::device_virtual {
+
+using backends::ProgramForm;
+
 namespace {
 
 CompiledUnits units_of(const ProgramBinary& binary) {
   CompiledUnits units;
   for (const ProgramBinary::Unit& unit : binary.units) {
-    units.push_back(std::make_shared<CompiledUnit>(unit.source, unit.options, unit.il));
+    units.push_back(std::make_shared<CompiledUnit>(
+        unit.source, unit.options, unit.il ? ProgramForm::kIl : ProgramForm::kSource));
   }
   return units;
 }
@@ -77,6 +81,17 @@ BackendGroups Program::backends_to_build_on() {
   return groups;
 }
 
+Program* Program::create_with_built_in_kernels(Context& context, Devices devices,
+                                               const std::string& names) {
+  auto made = Ref<Program>::adopt(new Program(context, devices, Origin::kBuiltIn));
+  {
+    const MutexLock lock(made->mutex_);
+    made->build_devices_ = std::move(devices);
+  }
+  made->end_build(build_built_in_program(context.backends(), made->backends_to_build_on(), names));
+  return made.detach();
+}
+
 Result<Program*> Program::create_from_binaries(Context& context, Devices devices, cl_uint count,
                                                const size_t* lengths,
                                                const unsigned char* const* binaries,
@@ -124,6 +139,9 @@ Status Program::build(Devices devices, const char* given_options, Notify notify,
   // compiled binary or library)".
   if (loaded_ && loaded_->type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE) {
     return fail(CL_INVALID_BINARY, "the program binary is a compiled object or a library");
+  }
+  if (origin_ == Origin::kBuiltIn) {
+    return run([this] { return built_in_outcome(); }, {}, notify, user_data);
   }
   const std::string options = given_options != nullptr ? given_options : "";
   if (origin_ == Origin::kIl) {
@@ -275,6 +293,15 @@ Status Program::run(Work work, const Work& check, Notify notify, void* user_data
   return {};
 }
 
+BuildOutcome Program::built_in_outcome() {
+  const MutexLock lock(mutex_);
+  BuildOutcome same;
+  same.code = status_ == CL_BUILD_SUCCESS ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
+  same.log = log_;
+  same.program = built_;
+  return same;
+}
+
 BuildOutcome Program::build_again() {
   scheduler::BackendSet& backends = context_->backends();
   return link_program(backends, backends_to_build_on(), request({}), units_of(*loaded_),
@@ -405,7 +432,7 @@ std::vector<std::byte> Program::binary(const Device& device) {
     binary.linked = texts.linked();
     binary.link_options = texts.link_options;
     for (const ProgramTexts::Unit& unit : texts.units) {
-      binary.units.push_back({unit.source, unit.options, unit.il});
+      binary.units.push_back({unit.source, unit.options, unit.form == ProgramForm::kIl});
     }
     return pack(binary);
   }

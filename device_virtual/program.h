@@ -33,6 +33,10 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   using Notify = void(CL_CALLBACK*)(cl_program, void*);
 
   Program(Context& context, std::string source);
+  /// Of kernels built into the devices, which have all of them; it is built already, as far as that
+  /// succeeds.
+  static Program* create_with_built_in_kernels(Context& context, Devices devices,
+                                               const std::string& names);
   /// In SPIR-V; `il` is what the application gave.
   Program(Context& context, kernel_compiler::SpirvModule module, std::string il);
   /// From binaries that Tutti made, one per entry of the device list (which names the one device,
@@ -85,7 +89,7 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   void detach_kernel();
 
  private:
-  enum class Origin : uint8_t { kSource, kIl, kBinary, kLinked };
+  enum class Origin : uint8_t { kSource, kIl, kBinary, kLinked, kBuiltIn };
   Program(Context& context, Devices devices, Origin origin)
       : context_(&context), devices_(std::move(devices)), origin_(origin) {}
   Program(Context& context, Devices devices, ProgramBinary binary);
@@ -109,6 +113,9 @@ class Program : public Handle<Program, _cl_program, Kind::kProgram> {
   void end_build(BuildOutcome outcome) noexcept;
   Status end_build_with_status(BuildOutcome outcome);
   BuildOutcome build_again();
+  /// What became of the kernels when the program was made, which stays so. (Drivers have
+  /// clBuildProgram called for them or not; the specification says CL_INVALID_OPERATION.)
+  BuildOutcome built_in_outcome();
   using Work = std::function<BuildOutcome()>;
   /// After begin_build(): `work`, in this thread or, with `notify` and if `check` finds nothing
   /// wrong, in one of ours.

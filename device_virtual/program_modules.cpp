@@ -38,6 +38,10 @@ bool rewritten(const ProgramTexts::Unit& unit, KernelVariant variant) {
   return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
 }
 
+const std::string& text_of(const ProgramTexts::Unit& unit, KernelVariant variant) {
+  return rewritten(unit, variant) ? unit.rewritten : unit.text;
+}
+
 bool of_one_kind(const std::string& kind, const std::string& other) {
   return !kind.empty() && kind == other;
 }
@@ -64,39 +68,54 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
       wanted_(wanted),
       renewals_(std::bit_width(wanted)),
       modules_{MadeOnce<backends::Module>(std::bit_width(wanted)),
-               MadeOnce<backends::Module>(std::bit_width(wanted))} {
+               MadeOnce<backends::Module>(std::bit_width(wanted))},
+      reduced_(std::bit_width(wanted)) {
   for (const ProgramTexts::Unit& unit : texts_.units) {
     key_ = XXH3_64bits_withSeed(unit.text.data(), unit.text.size(), key_);
     key_ = XXH3_64bits_withSeed(unit.options.data(), unit.options.size(), key_);
   }
-  for (const scheduler::KernelSummary& kernel : texts_.summary.kernels) {
-    features_.insert(kernel.features.begin(), kernel.features.end());
+  const auto& kernels = texts_.summary.kernels;
+  for (const scheduler::KernelSummary& kernel : kernels) {
+    for (const std::string& feature : kernel.features) who_has_[feature] = wanted_;
   }
-  // What none has by its own word, their compilers may know all the same, or have an error for.
-  std::erase_if(features_, [this](const std::string& feature) {
+  for (auto& [feature, has] : who_has_) {
     for (BackendMask rest = wanted_; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-      if (backends::has_feature(backends_.traits(i), feature)) return false;
+      if (!has_feature(backends_.traits(i), feature)) has &= ~backend_bit(i);
     }
-    return true;
-  });
-  for (uint32_t i = 0; i < backend_end(); ++i) {
-    if ((wanted & backend_bit(i)) == 0) continue;
-    const std::string feature = lacking(i);
-    if (feature.empty()) continue;
-    for (Mask& failed : failed_) failed.fetch_or(backend_bit(i), std::memory_order_relaxed);
-    log(LogLevel::kInfo, "{} takes no part in a program that uses {}",
-        device_title(backends.traits(i)), feature);
+    // What none has by its own word, their compilers may know all the same, or have an error for.
+    if (has == 0) has = wanted_;
+  }
+  complete_ = wanted_;
+  BackendMask for_some = kernels.empty() ? wanted_ : 0;
+  for (const scheduler::KernelSummary& kernel : kernels) {
+    BackendMask& able = able_.emplace_back(wanted_);
+    for (const std::string& feature : kernel.features) able &= who_has_.at(feature);
+    complete_ &= able;
+    for_some |= able;
+  }
+  if (!texts_.only) for_some &= complete_;
+  for (BackendMask rest = wanted_ & ~complete_; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+    std::string feature;
+    for (uint32_t k = 0; feature.empty(); ++k) feature = lacking(i, k);
+    const bool some = (for_some & backend_bit(i)) != 0;
+    if (!some) {
+      for (Mask& failed : failed_) failed.fetch_or(backend_bit(i), std::memory_order_relaxed);
+    }
+    log(LogLevel::kInfo, "{} takes no part in a {} that uses {}", device_title(backends.traits(i)),
+        some ? "kernel" : "program", feature);
   }
 }
 
-std::string ProgramModules::lacking(uint32_t backend) const {
-  const backends::DeviceTraits& traits = backends_.traits(backend);
-  const auto found = std::find_if(
-      features_.begin(), features_.end(),
-      [&](const std::string& feature) { return !backends::has_feature(traits, feature); });
-  return found == features_.end() ? std::string() : *found;
+std::string ProgramModules::lacking(uint32_t backend, uint32_t kernel) const {
+  for (const std::string& feature : texts_.summary.kernels[kernel].features) {
+    if ((who_has_.at(feature) & backend_bit(backend)) == 0) return feature;
+  }
+  return {};
 }
+
+BackendMask ProgramModules::usable(uint32_t kernel) const { return usable() & able_[kernel]; }
 
 uint64_t ProgramModules::kernel_key(std::string_view kernel) const {
   return XXH3_64bits_withSeed(kernel.data(), kernel.size(), key_);
@@ -109,8 +128,6 @@ BackendMask ProgramModules::usable() const {
                            ~load(ready_[index(KernelVariant::kUntouched)]);
   return wanted_ & ~load(failed_[index(KernelVariant::kUntouched)]) & ~half;
 }
-
-BackendMask ProgramModules::failed() const { return wanted_ & ~usable(); }
 
 bool ProgramModules::lost_variables(uint32_t backend) const {
   return (ready(KernelVariant::kUntouched) & backend_bit(backend)) != 0 &&
@@ -183,20 +200,28 @@ uint64_t ProgramModules::source_bytes() const {
   return bytes;
 }
 
-const std::string& ProgramModules::text(KernelVariant variant) const {
-  const ProgramTexts::Unit& unit = texts_.units.front();
-  return rewritten(unit, variant) ? unit.rewritten : unit.text;
+Result<ProgramTexts::Unit*> ProgramModules::reduced_unit(uint32_t backend) {
+  return reduced_.get(backend, [&]() -> std::pair<std::unique_ptr<ProgramTexts::Unit>, Error> {
+    std::vector<std::string> kernels;
+    for (uint32_t k = 0; k < able_.size(); ++k) {
+      if ((able_[k] & backend_bit(backend)) != 0) kernels.push_back(texts_.summary.kernels[k].name);
+    }
+    auto made = texts_.only(texts_, kernels);
+    if (!made) return {nullptr, std::move(made).error()};
+    return {std::make_unique<ProgramTexts::Unit>(std::move(*made)), Error{}};
+  });
 }
 
 BackendMask ProgramModules::new_to(BackendMask wanted, KernelVariant variant) const {
-  if (texts_.linked() || texts_.units.front().il) return 0;
+  if (texts_.linked() || unit().form != backends::ProgramForm::kSource) return 0;
+  wanted &= complete_;
   Mask& known = new_to_[index(variant)];
   Mask& looked_at = looked_at_[index(variant)];
   const BackendMask open = wanted & ~looked_at.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < backend_end(); ++i) {
     if ((open & backend_bit(i)) == 0) continue;
     const auto kept =
-        vendor_build_is_kept(backends_.at(i), text(variant), texts_.units.front().options);
+        vendor_build_is_kept(backends_.at(i), text_of(unit(), variant), unit().options);
     if (kept == false) known.fetch_or(backend_bit(i), std::memory_order_relaxed);
   }
   if (open != 0) looked_at.fetch_or(open, std::memory_order_release);
@@ -206,8 +231,13 @@ BackendMask ProgramModules::new_to(BackendMask wanted, KernelVariant variant) co
 backends::BuildResult ProgramModules::build(uint32_t index, KernelVariant variant) {
   backends::Backend& backend = backends_.at(index);
   if (!texts_.linked()) {
-    const ProgramTexts::Unit& unit = texts_.units.front();
-    return vendor_build(backend, text(variant), unit.options, unit.il);
+    const ProgramTexts::Unit* built = &unit();
+    if ((complete_ & backend_bit(index)) == 0) {
+      const auto reduced = reduced_unit(index);
+      if (!reduced) return {nullptr, reduced.error().code, reduced.error().message};
+      built = *reduced;
+    }
+    return vendor_build(backend, text_of(*built, variant), built->options, built->form);
   }
   std::vector<backends::Object*> objects;
   std::vector<std::unique_ptr<backends::Object>> own;

@@ -11,8 +11,9 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +35,16 @@ struct ProgramTexts {
     std::string text;       // as vendors compile it
     std::string rewritten;  // the sub-range variant; empty where it is the same as `text`
     std::string options;    // for vendors' compilers
-    bool il = false;        // `source` and `text` are SPIR-V
+    backends::ProgramForm form = backends::ProgramForm::kSource;  // of `source` and `text`
   };
   std::vector<Unit> units;
   CompiledUnits objects;     // of clLinkProgram: one per unit; empty: one unit, built in one go
   std::string link_options;  // for vendors' linkers
   scheduler::ProgramSummary summary;
+  /// The one unit with these kernels alone, for devices that cannot run the others; empty: no such
+  /// device takes part.
+  std::function<Result<Unit>(const ProgramTexts& all, const std::vector<std::string>& kernels)>
+      only;
 
   bool linked() const { return !objects.empty(); }
 };
@@ -65,10 +70,14 @@ class ProgramModules {
   uint64_t kernel_key(std::string_view kernel) const;
   /// All wanted but those that are known not to build the program.
   scheduler::BackendMask usable() const;
-  /// Those that are known not to build the program.
-  scheduler::BackendMask failed() const;
-  /// What the program uses and the backend does not have: "cl_khr_fp64"; empty: nothing.
-  std::string lacking(uint32_t backend) const;
+  /// Those that are known not to build the program, or not to have all that the kernel uses.
+  scheduler::BackendMask unable(uint32_t kernel) const { return wanted_ & ~usable(kernel); }
+  /// Those of usable() that have all that the kernel uses, which may be none.
+  scheduler::BackendMask usable(uint32_t kernel) const;
+  /// Those that have all that any kernel uses.
+  scheduler::BackendMask complete() const { return complete_; }
+  /// What the kernel uses and the backend does not have: "cl_khr_fp64"; empty: nothing.
+  std::string lacking(uint32_t backend, uint32_t kernel) const;
   /// The device was lost and began anew behind the untouched variant: what the program kept there
   /// in variables of its own is gone.
   bool lost_variables(uint32_t backend) const;
@@ -102,8 +111,9 @@ class ProgramModules {
   void build_on(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
   uint64_t gain_key(scheduler::KernelVariant variant) const;
   uint64_t source_bytes() const;
-  /// What the device's driver builds, of a program that is not linked.
-  const std::string& text(scheduler::KernelVariant variant) const;
+  /// What drivers build, of a program that is not linked: those of complete(), and others.
+  const ProgramTexts::Unit& unit() const { return texts_.units.front(); }
+  Result<ProgramTexts::Unit*> reduced_unit(uint32_t backend);
   /// Seconds until what is lacking is ready: in each process, and beside that until vendors have it
   /// on disk.
   struct Readying {
@@ -117,10 +127,13 @@ class ProgramModules {
   scheduler::BackendSet& backends_;
   const ProgramTexts texts_;
   const scheduler::BackendMask wanted_;
-  uint64_t key_ = 0;                             // constant
-  std::set<std::string> features_;               // that its kernels use; constant
+  uint64_t key_ = 0;                                       // constant
+  std::map<std::string, scheduler::BackendMask> who_has_;  // what kernels use; constant
+  std::vector<scheduler::BackendMask> able_;     // by kernel: who has what it uses; constant
+  scheduler::BackendMask complete_ = 0;          // constant
   std::vector<std::atomic<uint32_t>> renewals_;  // of the backends, when it was built
   std::array<MadeOnce<backends::Module>, 2> modules_;
+  MadeOnce<ProgramTexts::Unit> reduced_;  // for those that are not complete
   std::array<Mask, 2> ready_{}, failed_{};
   mutable std::array<Mask, 2> looked_at_{}, new_to_{};  // by new_to()
   std::atomic<double> build_seconds_{0};  // of the first one, without a driver's start

@@ -42,6 +42,8 @@ struct CompileRequest {
   // unresolved. With not_analysed.
   bool foreign_units = false;
   bool library = false;  // of `units`: names may stay unresolved, nothing is summarised
+  // Of `units`, not empty: these kernels alone, with what they use; all others are left out.
+  std::vector<std::string> kernels;
   std::vector<EmbeddedHeader> headers;
   std::vector<std::string> extensions;               // of the virtual device
   uint32_t opencl_c = 120;                           // highest language version: 120, 200, 300 …

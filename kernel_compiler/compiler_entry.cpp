@@ -19,6 +19,7 @@
 #include "kernel_compiler/compiler_api.h"
 #include "kernel_compiler/front_end.h"
 #include "kernel_compiler/function_bodies.h"
+#include "kernel_compiler/kernel_selection.h"
 #include "kernel_compiler/kernel_signature.h"
 #include "kernel_compiler/summary_json.h"
 #include "kernel_compiler/unit_linking.h"
@@ -191,19 +192,19 @@ void compile(const CompileRequest& request, CompileOutput& output) {
 /// One of the units that are linked. It has been compiled before, so its warnings are known.
 struct Unit {
   FrontEndSettings settings;
+  std::string source;
   std::vector<NamedCall> calls;
   RewriteResult rewriting;
 };
 
 /// Rewrites again, now knowing the other units, where that makes a difference.
-void rewrite_for_others(const CompileRequest& request, std::vector<Unit>& units) {
+void rewrite_for_others(std::vector<Unit>& units) {
   std::vector<NamedCall> all;
   for (const Unit& unit : units) {
     all.insert(all.end(), unit.calls.begin(), unit.calls.end());
   }
   const LinkScope scope{affected_functions(all)};
-  for (size_t i = 0; i < units.size(); ++i) {
-    Unit& unit = units[i];
+  for (Unit& unit : units) {
     const std::set<std::string> known = affected_functions(unit.calls);
     const bool changed =
         std::any_of(unit.calls.begin(), unit.calls.end(), [&](const NamedCall& call) {
@@ -213,7 +214,7 @@ void rewrite_for_others(const CompileRequest& request, std::vector<Unit>& units)
       continue;
     }
     std::string log;
-    check(unit.settings, request.units[i].source, log, [&](clang::ASTContext& tree) {
+    check(unit.settings, unit.source, log, [&](clang::ASTContext& tree) {
       unit.rewriting = rewrite_work_items(tree, unit.settings.language, &scope);
     });
   }
@@ -250,6 +251,10 @@ void link(const CompileRequest& request, CompileOutput& output) {
       return;
     }
     std::string log;
+    unit.source = request.kernels.empty()
+                      ? source.source
+                      : only_kernels(unit.settings, source.source, request.kernels, output.log);
+    if (unit.source.empty() && !request.kernels.empty()) return;
     const auto visit = [&](clang::ASTContext& tree, clang::CodeGenerator& generator) {
       auto kernels = declared_kernels(tree, unit.settings.options);
       std::move(kernels.begin(), kernels.end(), std::back_inserter(output.summary.kernels));
@@ -257,10 +262,10 @@ void link(const CompileRequest& request, CompileOutput& output) {
       unit.calls = named_calls(tree, "unit" + std::to_string(i));
       unit.rewriting = rewrite_work_items(tree, unit.settings.language, &not_yet_known);
     };
-    modules.push_back(parse(unit.settings, source.source, context, visit, Emit::kAll, log));
+    modules.push_back(parse(unit.settings, unit.source, context, visit, Emit::kAll, log));
     if (modules.back() == nullptr) {
       output.log += log;
-      modules.back() = parse_declarations(unit.settings, source.source, context, visit, Emit::kAll);
+      modules.back() = parse_declarations(unit.settings, unit.source, context, visit, Emit::kAll);
       if (modules.back() == nullptr) {
         output.left_to_vendors.clear();
         return;
@@ -268,7 +273,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
       if (output.left_to_vendors.empty()) output.left_to_vendors = first_error(log);
     }
     const std::string& changed = unit.rewriting.untouched;
-    output.units.push_back({changed.empty() ? source.source : changed, {}});
+    output.units.push_back({changed.empty() ? unit.source : changed, {}});
   }
   const std::string contradiction = redefined_builtin(modules, foreign);
   const auto module = link_modules(std::move(modules), output.log);
@@ -308,7 +313,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
     output.ok = true;
     return;
   }
-  rewrite_for_others(request, units);
+  rewrite_for_others(units);
   output.analysis_steps = analyse_accesses(*module, declared, output.summary.kernels);
   if (!contradiction.empty()) {
     for (auto& kernel : output.summary.kernels) {

@@ -7,27 +7,14 @@
 #include <clang/AST/Stmt.h>
 #include <clang/Basic/SourceManager.h>
 
-#include <algorithm>
 #include <optional>
-#include <string_view>
+#include <utility>
 #include <vector>
+
+#include "kernel_compiler/source_ranges.h"
 
 namespace tutti::kernel_compiler {
 namespace {
-
-/// Blanks `text` from `begin` to before `end`, but for the ends of lines and the marks that say
-/// which lines follow.
-void blank(std::string& text, size_t begin, size_t end) {
-  constexpr std::string_view kMark = "#line ";
-  for (size_t at = begin; at < end; ++at) {
-    const bool begins_line = at == 0 || text[at - 1] == '\n';
-    if (begins_line && text.compare(at, kMark.size(), kMark) == 0) {
-      at = std::min(end, text.find('\n', at));
-    } else if (text[at] != '\n') {
-      text[at] = ' ';
-    }
-  }
-}
 
 class Bodies {
  public:
@@ -64,10 +51,7 @@ class Bodies {
   }
 
   std::optional<size_t> offset(clang::SourceLocation location) const {
-    if (!location.isValid() || !location.isFileID()) return std::nullopt;
-    if (sources_.getFileID(location) != sources_.getMainFileID()) return std::nullopt;
-    const size_t offset = sources_.getFileOffset(location);
-    return offset < text_.size() ? std::optional(offset) : std::nullopt;
+    return offset_of(sources_, text_, location);
   }
 
   const clang::SourceManager& sources_;

@@ -451,6 +451,7 @@ std::string encode_request(const CompileRequest& request) {
                {"unit", request.unit},
                {"units", std::move(units)},
                {"library", request.library},
+               {"kernels", request.kernels},
                {"not_analysed", request.not_analysed},
                {"foreign_units", request.foreign_units},
                {"headers", std::move(headers)},
@@ -484,13 +485,19 @@ Result<CompileRequest> decode_request(std::string_view text) {
     if (value.contains("not_analysed")) {
       request.not_analysed = reader.string(value, "not_analysed");
     }
-    reader.array(reader.find(value, "extensions"), "extensions", [&](const json& row) {
-      if (!row.is_string()) {
-        reader.fail("extension");
-        return;
-      }
-      request.extensions.push_back(row.get<std::string>());
-    });
+    const auto names = [&reader](const json* list, const char* title) {
+      std::vector<std::string> result;
+      reader.array(list, title, [&](const json& row) {
+        if (row.is_string()) {
+          result.push_back(row.get<std::string>());
+        } else {
+          reader.fail(title);
+        }
+      });
+      return result;
+    };
+    request.extensions = names(reader.find(value, "extensions"), "extensions");
+    if (value.contains("kernels")) request.kernels = names(&value["kernels"], "kernels");
     request.opencl_c = reader.number<uint32_t>(reader.find(value, "opencl_c"), "opencl_c");
     if (const json* macros = reader.find(value, "device_macros");
         macros != nullptr && macros->is_object()) {

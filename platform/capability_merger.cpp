@@ -92,8 +92,27 @@ void put_extensions(Answers& answers, const Capabilities& caps,
   for (const std::string& name : caps.language_extensions) add(name);
   answers.string(CL_DEVICE_EXTENSIONS, extensions);
   answers.list(CL_DEVICE_EXTENSIONS_WITH_VERSION, with_version);
-  answers.string(CL_DEVICE_BUILT_IN_KERNELS, "");
-  answers.list<cl_name_version>(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION, {});
+}
+
+void put_built_in_kernels(Answers& answers, const DeviceFacts& primary, Capabilities& caps) {
+  caps.built_in_kernels = primary.traits.built_in_kernels;
+  std::string names;
+  for (const std::string& name : caps.built_in_kernels) {
+    if (!names.empty()) names += ';';
+    names += name;
+  }
+  answers.string(CL_DEVICE_BUILT_IN_KERNELS, names);
+  std::vector<cl_name_version> with_version;
+  const auto told = ask_list<cl_name_version>(primary, CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION);
+  for (const std::string& name : caps.built_in_kernels) {
+    const auto found = std::find_if(told.begin(), told.end(), [&name](const auto& entry) {
+      return name.compare(0, sizeof entry.name - 1, entry.name) == 0;
+    });
+    // Devices of less than OpenCL 3.0 tell no versions.
+    with_version.push_back(found != told.end() ? *found
+                                               : name_version(name, CL_MAKE_VERSION(1, 0, 0)));
+  }
+  answers.list(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION, with_version);
 }
 
 /// Those where kernels that use it run.
@@ -329,6 +348,7 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
     put_unified_memory(answers, caps.unified);
   }
   put_extensions(answers, caps, host_extensions, put_sharing(answers, caps, primary));
+  put_built_in_kernels(answers, primary, caps);
   put_language(answers, caps, primary, shown.driver_version);
   put_execution(answers, devices, primary, caps);
   put_memory(answers, devices, primary, caps);

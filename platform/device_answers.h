@@ -27,6 +27,15 @@ T ask(const DeviceFacts& device, cl_device_info what, T otherwise) {
   return value;
 }
 
+/// Empty where the device does not answer.
+template <typename T>
+std::vector<T> ask_list(const DeviceFacts& device, cl_device_info what) {
+  const auto bytes = device.info(what);
+  std::vector<T> list(bytes ? bytes->size() / sizeof(T) : 0);
+  if (!list.empty()) std::memcpy(list.data(), bytes->data(), list.size() * sizeof(T));
+  return list;
+}
+
 inline std::string ask_string(const DeviceFacts& device, cl_device_info what) {
   const auto bytes = device.info(what);
   if (!bytes) return {};

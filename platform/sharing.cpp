@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/sharing.h"
 
-#include <cstring>
-
 #include "backends/api/sharing_api.h"
 #include "platform/platform_object.h"
 
 namespace tutti::platform {
 namespace {
-
-template <typename T>
-std::vector<T> ask_list(const DeviceFacts& device, cl_device_info what) {
-  const auto bytes = device.info(what);
-  if (!bytes) return {};
-  std::vector<T> list(bytes->size() / sizeof(T));
-  if (!list.empty()) std::memcpy(list.data(), bytes->data(), list.size() * sizeof(T));
-  return list;
-}
 
 /// As the device's vendor has them.
 class Versions {

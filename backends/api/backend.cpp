@@ -76,6 +76,9 @@ Result<std::shared_ptr<DeviceQueue>> Backend::create_device_queue(const DeviceQu
 BuildResult Backend::build_il(const std::string&, const std::string&) {
   return {nullptr, CL_INVALID_OPERATION, "a device that takes no SPIR-V"};
 }
+BuildResult Backend::take_built_in(const std::string&) {
+  return {nullptr, CL_INVALID_VALUE, "a device without built-in kernels"};
+}
 ObjectResult Backend::compile_il(const std::string&, const std::string&) {
   return {nullptr, CL_INVALID_OPERATION, "a device that takes no SPIR-V"};
 }

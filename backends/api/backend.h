@@ -77,11 +77,12 @@ struct DeviceTraits {
   std::string binary_kind;  // devices of one kind load each other's binaries; empty: of none
   std::string build_kind;   // devices of one kind find what one of them has built; empty: of none
   uint32_t max_parts = 1;   // into how many parts divide() can cut it; 1: it cannot
-  cl_device_svm_capabilities svm = 0;  // what allocate_shared() can be asked for …
-  UnifiedMemory unified{};             // … and this …
-  bool buffer_addresses = false;       // … and SharedKind::kBuffer
-  bool semaphores = false;             // create_semaphore() is there
-  bool external_memory = false;        // import_memory() is there
+  std::vector<std::string> built_in_kernels;  // by name; `features` has them, too
+  cl_device_svm_capabilities svm = 0;         // what allocate_shared() can be asked for …
+  UnifiedMemory unified{};                    // … and this …
+  bool buffer_addresses = false;              // … and SharedKind::kBuffer
+  bool semaphores = false;                    // create_semaphore() is there
+  bool external_memory = false;               // import_memory() is there
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {
@@ -265,6 +266,12 @@ class Kernel {
                                                         size_t /*size*/) {
     return fail(CL_INVALID_OPERATION, "a device without sub-groups");
   }
+  /// Likewise of clGetKernelArgInfo, for an index below argument_count().
+  virtual Result<std::vector<std::byte>> argument_info(uint32_t /*index*/,
+                                                       cl_kernel_arg_info /*what*/) {
+    return fail(CL_KERNEL_ARG_INFO_NOT_AVAILABLE, "a device that tells nothing of arguments");
+  }
+  virtual size_t argument_count() { return 0; }
 };
 
 struct Launch {
@@ -402,6 +409,13 @@ struct ObjectResult {
   std::string log;
 };
 
+/// What the text of a program is.
+enum class ProgramForm : uint8_t {
+  kSource,   // OpenCL C
+  kIl,       // SPIR-V, in the host's byte order
+  kBuiltIn,  // names of kernels that are built into the device, with semicolons between them
+};
+
 /// What a device has that takes programs in SPIR-V (DeviceTraits::features).
 inline constexpr std::string_view kIlPrograms = "cl_khr_il_program";
 
@@ -478,6 +492,8 @@ class Backend {
   virtual BuildResult build(const std::string& source, const std::string& options) = 0;
   /// The same of a program in SPIR-V, in the host's byte order. (Devices that take none refuse.)
   virtual BuildResult build_il(const std::string& il, const std::string& options);
+  /// Of kernels built into the device, whose names have semicolons between them.
+  virtual BuildResult take_built_in(const std::string& names);
   /// Whether build() finds what an earlier process has built, and so takes next to nothing; absent:
   /// it is not known.
   virtual std::optional<bool> build_is_kept(const std::string& /*source*/,

@@ -104,6 +104,10 @@ class BoundedBackend final : public Backend {
     return built(in_time<BuildResult>(
         [device = device_, il, options] { return device->build_il(il, options); }));
   }
+  BuildResult take_built_in(const std::string& names) override {
+    return built(
+        in_time<BuildResult>([device = device_, names] { return device->take_built_in(names); }));
+  }
   std::optional<bool> build_is_kept(const std::string& source,
                                     const std::string& options) const override {
     return device_->build_is_kept(source, options);

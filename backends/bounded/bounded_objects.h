@@ -76,6 +76,10 @@ class BoundedKernel final : public Holder<Kernel> {
                                                 size_t size) override {
     return object_->sub_group_info(what, input, size);
   }
+  Result<std::vector<std::byte>> argument_info(uint32_t index, cl_kernel_arg_info what) override {
+    return object_->argument_info(index, what);
+  }
+  size_t argument_count() override { return object_->argument_count(); }
 };
 
 class BoundedModule final : public Holder<Module> {

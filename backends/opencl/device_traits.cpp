@@ -79,8 +79,8 @@ class OptionalQuery {
     if (!result.empty()) std::memcpy(result.data(), bytes->data(), result.size() * sizeof(T));
     return result;
   }
-  std::string text(cl_device_info what, const char* title) {
-    const std::vector<char> chars = list<char>(what, title);
+  std::string text(cl_device_info what, const char* title, cl_int expected = CL_SUCCESS) {
+    const std::vector<char> chars = list<char>(what, title, expected);
     return {chars.begin(), std::find(chars.begin(), chars.end(), '\0')};
   }
 
@@ -160,6 +160,18 @@ std::vector<std::string> features(OptionalQuery& query) {
     if (feature != "__opencl_c_fp64" && feature != "__opencl_c_images") add(feature);
   }
   return result;
+}
+
+// "A semi-colon separated list of built-in kernels supported by the device."
+std::vector<std::string> built_in_kernels(const VendorFunctions& cl, OptionalQuery& query) {
+  std::vector<std::string> names;
+  if (!cl.clCreateProgramWithBuiltInKernels || !cl.clGetKernelArgInfo) return names;
+  std::istringstream list(
+      query.text(CL_DEVICE_BUILT_IN_KERNELS, "CL_DEVICE_BUILT_IN_KERNELS", kUnknownQuestion));
+  for (std::string name; std::getline(list, name, ';');) {
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 // Sizes that keep nobody from using the device where the vendor does not say.
@@ -299,6 +311,9 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
       !optional.text(CL_DEVICE_IL_VERSION, "CL_DEVICE_IL_VERSION").empty()) {
     traits.features.emplace_back(kIlPrograms);
   }
+  traits.built_in_kernels = built_in_kernels(cl, optional);
+  traits.features.insert(traits.features.end(), traits.built_in_kernels.begin(),
+                         traits.built_in_kernels.end());
   read_launch_limits(optional, traits);
   traits.svm = shared_memory(cl, optional);
   if (has_feature(traits, kUnifiedMemory)) traits.unified = unified_memory(cl, optional);

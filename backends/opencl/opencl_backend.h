@@ -51,6 +51,7 @@ class OpenClBackend final : public Backend {
                                                      cl_mem_object_type type) override;
   BuildResult build(const std::string& source, const std::string& options) override;
   BuildResult build_il(const std::string& il, const std::string& options) override;
+  BuildResult take_built_in(const std::string& names) override;
   std::optional<bool> build_is_kept(const std::string& source,
                                     const std::string& options) const override;
   BuildResult load(std::span<const std::byte> binary) override;
@@ -85,6 +86,7 @@ class OpenClBackend final : public Backend {
   Result<Program> create_program(const std::string& source);
   Result<Program> create_program(std::span<const std::byte> binary);
   Result<Program> create_il_program(const std::string& il);
+  Result<Program> create_built_in_program(const std::string& names);
   std::string build_log(cl_program program);
   cl_int build_program(const Program& program, const std::string& options);
   /// Builds or compiles the program that `create` makes, now and in later contexts.

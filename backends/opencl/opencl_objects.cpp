@@ -447,6 +447,25 @@ Result<std::vector<std::byte>> OpenClKernel::work_group_info(cl_kernel_work_grou
   return info;
 }
 
+Result<std::vector<std::byte>> OpenClKernel::argument_info(uint32_t index,
+                                                           cl_kernel_arg_info what) {
+  if (vendors_gone()) return device_.gone("clGetKernelArgInfo");
+  if (!device_.cl->clGetKernelArgInfo) return Kernel::argument_info(index, what);
+  MutexLock lock(mutex_);
+  if (generation_ != device_.generation()) TUTTI_TRY(make());
+  const cl_kernel kernel = kernel_.get();
+  auto info = query_bytes("clGetKernelArgInfo", [&](size_t size, void* value, size_t* ret) {
+    return device_.cl->clGetKernelArgInfo(kernel, index, what, size, value, ret);
+  });
+  if (!info) return device_.failure("clGetKernelArgInfo", info.error().code);
+  return info;
+}
+
+size_t OpenClKernel::argument_count() {
+  const MutexLock lock(mutex_);
+  return arguments_.size();
+}
+
 Result<std::vector<std::byte>> OpenClKernel::sub_group_info(cl_kernel_sub_group_info what,
                                                             std::span<const size_t> input,
                                                             size_t size) {

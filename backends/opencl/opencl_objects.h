@@ -397,6 +397,7 @@ class OpenClProgram {
   struct Made {
     OwnedProgram program;
     uint32_t generation = 0;
+    bool built_in = false;  // of kernels that are built into the device
   };
   struct Present {
     cl_program handle = nullptr;
@@ -432,6 +433,8 @@ class OpenClKernel final : public Kernel {
   Result<std::vector<std::byte>> sub_group_info(cl_kernel_sub_group_info what,
                                                 std::span<const size_t> input,
                                                 size_t size) override;
+  Result<std::vector<std::byte>> argument_info(uint32_t index, cl_kernel_arg_info what) override;
+  size_t argument_count() override;
 
   Mutex& mutex() TUTTI_RETURN_CAPABILITY(mutex_) { return mutex_; }
   cl_kernel handle() const TUTTI_REQUIRES(mutex_) { return kernel_.get(); }

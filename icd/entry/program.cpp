@@ -44,16 +44,14 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context context, cl_
                                                          const cl_device_id* device_list,
                                                          const char* kernel_names,
                                                          cl_int* errcode_ret) {
-  return entry_object("clCreateProgramWithBuiltInKernels", errcode_ret,
-                      [&]() -> Result<cl_program> {
-                        TUTTI_ASSIGN(auto* owner, validate::context(context));
-                        TUTTI_TRY(validate::required_devices(*owner, num_devices, device_list));
-                        // "CL_INVALID_VALUE if kernel_names is NULL or kernel_names contains a
-                        // kernel name that is not supported by any of the devices in device_list":
-                        // the device has no built-in kernel.
-                        (void)kernel_names;
-                        return fail(CL_INVALID_VALUE, "the device has no built-in kernels");
-                      });
+  return entry_object(
+      "clCreateProgramWithBuiltInKernels", errcode_ret, [&]() -> Result<cl_program> {
+        TUTTI_ASSIGN(auto* owner, validate::context(context));
+        TUTTI_ASSIGN(auto devices, validate::required_devices(*owner, num_devices, device_list));
+        TUTTI_TRY(validate::built_in_kernels(*owner, kernel_names));
+        return Program::create_with_built_in_kernels(*owner, std::move(devices), kernel_names)
+            ->handle();
+      });
 }
 
 namespace {

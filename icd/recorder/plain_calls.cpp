@@ -54,6 +54,18 @@ cl_program CL_API_CALL create_program_with_il(cl_context context, const void* il
   return made;
 }
 
+cl_program CL_API_CALL create_built_in_program(cl_context context, cl_uint num_devices,
+                                               const cl_device_id* device_list,
+                                               const char* kernel_names, cl_int* errcode_ret) {
+  RecordedCall call("clCreateProgramWithBuiltInKernels", Shape{});
+  cl_program made = icd::clCreateProgramWithBuiltInKernels(context, num_devices, device_list,
+                                                           kernel_names, errcode_ret);
+  if (made == nullptr || !call.active()) return made;
+  note_not_recorded(
+      call, "kernels built into a device are not recorded: what they compute is not replayed");
+  return made;
+}
+
 void* noted_unified(RecordedCall& call, void* memory) {
   if (memory == nullptr || !call.active()) return memory;
   note_not_recorded(
@@ -134,6 +146,7 @@ void add_plain_calls(cl_icd_dispatch& table) {
 #undef TUTTI_PLAIN_CALL
   table.clSVMAlloc = &allocate_shared;
   table.clCreateProgramWithIL = &create_program_with_il;
+  table.clCreateProgramWithBuiltInKernels = &create_built_in_program;
   table.clGetExtensionFunctionAddressForPlatform = &get_extension_function;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device_virtual/built_in_kernels.h"
+
 namespace tutti::icd::validate {
 
 using device_virtual::Context;
@@ -60,6 +62,21 @@ Result<Program*> program(cl_program handle) {
   // "CL_INVALID_PROGRAM if program is not a valid program object."
   if (Program* found = from_handle<Program>(handle)) return found;
   return fail(CL_INVALID_PROGRAM, "not a program");
+}
+
+Status built_in_kernels(const Context& context, const char* names) {
+  // "CL_INVALID_VALUE if kernel_names is NULL or kernel_names contains a kernel name that is not
+  // supported by any of the devices in device_list."
+  if (names == nullptr) return fail(CL_INVALID_VALUE, "kernel_names is NULL");
+  const auto list = device_virtual::split_kernel_names(names);
+  if (list.empty()) return fail(CL_INVALID_VALUE, "no kernel's name");
+  const auto& known = context.capabilities().built_in_kernels;
+  for (const std::string& name : list) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return fail(CL_INVALID_VALUE, "the device has no built-in kernel '" + name + "'");
+    }
+  }
+  return {};
 }
 
 Result<std::string> program_source(cl_uint count, const char** strings, const size_t* lengths) {

@@ -20,6 +20,9 @@ Result<device_virtual::Program*> program(cl_program handle);  // CL_INVALID_PROG
 /// The concatenated source, as CL_PROGRAM_SOURCE answers it.
 Result<std::string> program_source(cl_uint count, const char** strings, const size_t* lengths);
 
+/// The names of clCreateProgramWithBuiltInKernels.
+Status built_in_kernels(const device_virtual::Context& context, const char* names);
+
 /// What clCreateProgramWithIL is given.
 Result<kernel_compiler::SpirvModule> program_il(const device_virtual::Context& context,
                                                 const void* il, size_t length);

@@ -139,7 +139,7 @@ WholeReasons KernelPlan::whole_reasons() const {
     case Why::kBuildFailed:
       against = lacking_feature.empty()
                     ? "other devices cannot build its program (the log says why)"
-                    : "other devices do not have " + lacking_feature + ", which its program uses";
+                    : "other devices do not have " + lacking_feature + ", which it uses";
       break;
     case Why::kHome:
       against = "it may follow pointers in shared virtual memory, whose device this is";

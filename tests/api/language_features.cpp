@@ -52,6 +52,47 @@ class LanguageFeatures : public QueueTest {
   Kernel kernel_;
 };
 
+// Where a device behind has no doubles, it computes the second kernel all the same.
+TEST_F(LanguageFeatures, DoublesBesideFloats) {
+  if (!has("__opencl_c_fp64")) GTEST_SKIP() << "not offered";
+  const Program program = build(R"CLC(
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+constant double factors[2] = {0.5, 0.1};
+double scaled(double x) { return x * factors[1] + factors[0]; }
+kernel void doubles(global double* data) {
+  const size_t i = get_global_id(0);
+  data[i] = scaled(data[i]) + get_group_id(0);
+}
+kernel void floats(global float* data) {
+  const size_t i = get_global_id(0);
+  data[i] = data[i] * 0.5f + get_group_id(0);
+})CLC",
+                                "-cl-std=CL3.0");
+  const Kernel doubles = make_kernel(program, "doubles"), floats = make_kernel(program, "floats");
+  std::vector<cl_double> wide(kItems);
+  std::vector<cl_float> narrow(kItems);
+  for (size_t i = 0; i < kItems; ++i) {
+    wide[i] = 1.0 / static_cast<double>(i + 3);
+    narrow[i] = static_cast<float>(i);
+  }
+  const Buffer wides = make_buffer_of(wide), narrows = make_buffer_of(narrow);
+  set_args(doubles, wides);
+  set_args(floats, narrows);
+  for (int round = 0; round < 3; ++round) {
+    for (const Kernel* kernel : {&doubles, &floats}) {
+      ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue_, *kernel, 1, nullptr, &kItems, &kLocal, 0,
+                                            nullptr, nullptr));
+    }
+    for (size_t i = 0; i < kItems; ++i) {
+      wide[i] = wide[i] * 0.1 + 0.5 + static_cast<double>(i / kLocal);
+      narrow[i] = narrow[i] * 0.5f + static_cast<float>(i / kLocal);
+    }
+  }
+  const auto found = read_all<cl_double>(wides, kItems);
+  for (size_t i = 0; i < kItems; ++i) ASSERT_NEAR(found[i], wide[i], 1e-12 * (1 + wide[i])) << i;
+  EXPECT_TRUE(same_elements(narrow, read_all<cl_float>(narrows, kItems)));
+}
+
 TEST_F(LanguageFeatures, GenericPointers) {
   if (!has("__opencl_c_generic_address_space")) GTEST_SKIP() << "not offered";
   const auto results = results_of(R"CLC(

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "built_in.h"
 #include "pointers.h"
 #include "sharing.h"
 
@@ -77,7 +78,10 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
 }
 
 void change(cl_platform_id platform, Apart apart) {
-  if (std::getenv("TUTTI_TEST_POINTERS") != nullptr) give_pointers(platform);
+  if (std::getenv("TUTTI_TEST_POINTERS") != nullptr) {
+    give_pointers(platform);
+    give_built_in_kernels(platform);
+  }
   if (std::getenv("TUTTI_TEST_SHARING") != nullptr) give_sharing(platform);
   if (apart == Apart::kNone) return;
   cl_icd_dispatch* table = *reinterpret_cast<cl_icd_dispatch**>(platform);

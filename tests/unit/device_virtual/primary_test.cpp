@@ -50,22 +50,61 @@ TEST_F(BuiltProgramTest, WhereNobodyElseCanThePrimaryIsTheNextBest) {
   EXPECT_EQ(kernel.max_work_group_size().value(), 64u);
 }
 
-TEST_F(BuiltProgramTest, DeviceTakesNoPartInWhatItDoesNotHave) {
+TEST_F(BuiltProgramTest, DeviceTakesNoPartInKernelsThatUseWhatItDoesNotHave) {
+  fakes_[0]->has("cl_khr_fp64");
+  auto asked = request(
+      "constant double table[2] = {1.5, 2.5};\n"
+      "double twice(double x) { return 2 * x; }\n"
+      "kernel void k(global float* a) { a[get_global_id(0)] *= twice(table[1]); }\n"
+      "kernel void plain(global float* a) { a[get_global_id(0)] *= 1.1f; }\n");
+  asked.extensions = {"cl_khr_fp64"};
+  const BuildOutcome outcome = build_program(*set_, apart(), asked);
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.log, "");
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+  const KernelExecutable k(outcome.program, 0), plain(outcome.program, 1);
+  EXPECT_EQ(k.built_on(), 1u);
+  EXPECT_EQ(k.failed_on(), 2u);
+  EXPECT_EQ(k.lacking(0), "");
+  EXPECT_EQ(k.lacking(1), "cl_khr_fp64");
+  EXPECT_EQ(plain.built_on(), 3u);
+  EXPECT_EQ(plain.lacking(1), "");
+  // Each gets what it can take.
+  EXPECT_NE(fakes_[0]->last_source.find("double"), std::string::npos);
+  EXPECT_EQ(fakes_[1]->last_source.find("double"), std::string::npos) << fakes_[1]->last_source;
+  EXPECT_NE(fakes_[1]->last_source.find("plain"), std::string::npos);
+  // The same constant is a float where the device that is shown has no doubles.
+  asked.source = "kernel void k(global float* a) { a[get_global_id(0)] *= 1.1; }\n";
+  asked.extensions = {};
+  EXPECT_EQ(build_program(*set_, apart(), asked).program->built_on(), 3u);
+}
+
+TEST_F(BuiltProgramTest, DeviceThatLacksWhatAllKernelsUseBuildsNothing) {
+  fakes_[0]->has("cl_khr_fp64");
+  auto asked = request("kernel void k(global float* a) { a[get_global_id(0)] *= 1.1; }\n");
+  asked.extensions = {"cl_khr_fp64"};
+  const BuildOutcome outcome = build_program(*set_, apart(), asked);
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 1u);
+  EXPECT_EQ(KernelExecutable(outcome.program, 0).lacking(1), "cl_khr_fp64");
+  EXPECT_EQ(fakes_[1]->builds, 0);
+}
+
+TEST_F(BuiltProgramTest, FirstBuildIsOfAllKernels) {
+  make_devices("", 2, "", 1);  // the second one is the primary
   fakes_[0]->has("cl_khr_fp64");
   auto asked = request(
       "kernel void k(global float* a) { a[get_global_id(0)] *= 1.1; }\n"
       "kernel void plain(global float* a) { a[get_global_id(0)] *= 1.1f; }\n");
   asked.extensions = {"cl_khr_fp64"};
-  const BuildOutcome outcome = build_program(*set_, apart(), asked);
+  const BuildOutcome outcome = build_program(*set_, together(), asked);
   ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
-  EXPECT_EQ(outcome.program->built_on(), 1u);
-  EXPECT_EQ(outcome.program->lacking(0), "");
-  EXPECT_EQ(outcome.program->lacking(1), "cl_khr_fp64");
+  EXPECT_EQ(fakes_[0]->builds, 1);
   EXPECT_EQ(fakes_[1]->builds, 0);
-  EXPECT_EQ(outcome.log, "");
-  // The same constant is a float where the device that is shown has no doubles.
-  asked.extensions = {};
-  EXPECT_EQ(build_program(*set_, apart(), asked).program->built_on(), 3u);
+  KernelExecutable plain(outcome.program, 1);
+  ASSERT_TRUE(plain.vendor_kernel(1, KernelVariant::kUntouched));
+  EXPECT_EQ(fakes_[1]->builds, 1);
+  EXPECT_EQ(fakes_[1]->last_source.find("void k("), std::string::npos);
 }
 
 kernel_compiler::CompileRequest with_features(const std::string& source,

@@ -60,6 +60,10 @@ class FakeDevice {
     table_[what].assign(bytes, bytes + value.size() + 1);
     return *this;
   }
+  FakeDevice& built_in_kernels(std::vector<std::string> names) {
+    traits_.built_in_kernels = std::move(names);
+    return *this;
+  }
   FakeDevice& smaller_groups() {
     traits_.smaller_groups = true;
     return *this;
@@ -409,6 +413,27 @@ TEST(CapabilityMerger, ProgramsInSpirvAreThePrimarys) {
   EXPECT_FALSE(without.il_programs);
   EXPECT_EQ(answer_text(without, CL_DEVICE_IL_VERSION), "");
   EXPECT_EQ(answer_text(without, CL_DEVICE_EXTENSIONS).find("spirv"), std::string::npos);
+}
+
+TEST(CapabilityMerger, BuiltInKernelsAreThePrimarys) {
+  const auto with_kernels = [](FakeDevice device) {
+    return device.built_in_kernels({"a.b", "c"})
+        .set(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION,
+             std::array<cl_name_version, 2>{
+                 {{CL_MAKE_VERSION(2, 1, 0), "c"}, {CL_MAKE_VERSION(1, 0, 0), "unknown"}}});
+  };
+  const Capabilities with = merge({cpu(), with_kernels(gpu())});
+  EXPECT_EQ(with.built_in_kernels, (std::vector<std::string>{"a.b", "c"}));
+  EXPECT_EQ(answer_text(with, CL_DEVICE_BUILT_IN_KERNELS), "a.b;c");
+  const auto versions =
+      answer<std::array<cl_name_version, 2>>(with, CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION);
+  EXPECT_STREQ(versions[0].name, "a.b");
+  EXPECT_EQ(versions[0].version, cl_version{CL_MAKE_VERSION(1, 0, 0)});
+  EXPECT_STREQ(versions[1].name, "c");
+  EXPECT_EQ(versions[1].version, cl_version{CL_MAKE_VERSION(2, 1, 0)});
+  const Capabilities without = merge({with_kernels(cpu()), gpu()});
+  EXPECT_TRUE(without.built_in_kernels.empty());
+  EXPECT_EQ(answer_text(without, CL_DEVICE_BUILT_IN_KERNELS), "");
 }
 
 TEST(CapabilityMerger, PipesAreThePrimarys) {
