@@ -244,6 +244,31 @@ Result<std::unique_ptr<Memory>> OpenClBackend::memory_over(SharedMemory& shared)
   return std::make_unique<OpenClMemory>(device_, std::move(made), shape, std::move(again));
 }
 
+cl_image_desc description_of(const ImageShape& shape) {
+  cl_image_desc description{};
+  description.image_type = shape.type;
+  description.image_width = shape.extent[0];
+  switch (shape.type) {
+    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
+      description.image_array_size = shape.extent[1];
+      break;
+    case CL_MEM_OBJECT_IMAGE2D:
+      description.image_height = shape.extent[1];
+      break;
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
+      description.image_height = shape.extent[1];
+      description.image_array_size = shape.extent[2];
+      break;
+    case CL_MEM_OBJECT_IMAGE3D:
+      description.image_height = shape.extent[1];
+      description.image_depth = shape.extent[2];
+      break;
+    default:
+      break;
+  }
+  return description;
+}
+
 Result<OpenClMemory::Made> OpenClBackend::make_image(OpenClMemory* buffer, uint64_t origin,
                                                      uint64_t size, const ImageShape& shape) {
   if (!device_.cl->clCreateImage) return device_.failure("clCreateImage", CL_INVALID_OPERATION);

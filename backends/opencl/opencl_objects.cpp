@@ -278,31 +278,6 @@ std::optional<VendorTimes> OpenClCompletion::times() {
 
 // Memory --------------------------------------------------------------------------------------
 
-cl_image_desc description_of(const ImageShape& shape) {
-  cl_image_desc description{};
-  description.image_type = shape.type;
-  description.image_width = shape.extent[0];
-  switch (shape.type) {
-    case CL_MEM_OBJECT_IMAGE1D_ARRAY:
-      description.image_array_size = shape.extent[1];
-      break;
-    case CL_MEM_OBJECT_IMAGE2D:
-      description.image_height = shape.extent[1];
-      break;
-    case CL_MEM_OBJECT_IMAGE2D_ARRAY:
-      description.image_height = shape.extent[1];
-      description.image_array_size = shape.extent[2];
-      break;
-    case CL_MEM_OBJECT_IMAGE3D:
-      description.image_height = shape.extent[1];
-      description.image_depth = shape.extent[2];
-      break;
-    default:
-      break;
-  }
-  return description;
-}
-
 uint64_t next_object_number() {
   static std::atomic<uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
