@@ -34,8 +34,12 @@ LaunchBatch::Kind& LaunchBatch::kind_of(const KernelWork& work,
     if (kind.arguments.same_objects(*work.arguments)) same = &kind;
   }
   if (same == nullptr) {
-    same = &kinds_->kinds[kinds_->next++ % kinds_->kinds.size()];
-    if (same->work.kernel) replaced = std::make_shared<KernelWork>(std::move(same->work));
+    if (kinds_->kinds.size() < kMostKinds) {
+      same = &kinds_->kinds.emplace_back();
+    } else {
+      same = &kinds_->kinds[kinds_->next++ % kMostKinds];
+      replaced = std::make_shared<KernelWork>(std::move(same->work));
+    }
     same->work = work;
   }
   same->arguments.remember(work.arguments);
@@ -47,11 +51,16 @@ LaunchBatch::Kind& LaunchBatch::kind_of(const KernelWork& work,
 
 LaunchBatch::Kind* LaunchBatch::find_kind(const LaunchAgain& launch, bool brief) {
   brief |= has_events_;
-  for (Kind& kind : kinds_->kinds) {
+  // Programs launch the same kinds in turn.
+  const size_t count = kinds_->kinds.size();
+  for (size_t i = 1; i <= count; ++i) {
+    const size_t at = kinds_->last + i < count ? kinds_->last + i : kinds_->last + i - count;
+    Kind& kind = kinds_->kinds[at];
     if (kind.unchanged && kind.left > 0 && (!brief || kind.brief) &&
         kind.has_shape(&launch.kernel, launch.shape, launch.local_given) &&
         launch.arguments.give_numbers(kind.arguments)) {
       --kind.left;
+      kinds_->last = at;
       return &kind;
     }
   }

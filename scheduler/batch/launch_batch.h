@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -77,9 +77,12 @@ class LaunchBatch {
     std::shared_ptr<const ArgumentSet> arguments;  // null: nothing of them has to live on
   };
   struct Kinds {
-    std::array<Kind, 6> kinds;
-    size_t next = 0;  // to be replaced
+    std::deque<Kind> kinds;  // of which references stay valid
+    size_t next = 0;         // to be replaced, where there are as many as may be
+    size_t last = 0;         // found
   };
+  // A step of a molecular dynamics program launches some thirty, one after the other.
+  static constexpr size_t kMostKinds = 64;
 
   std::vector<Member> members_;
   std::unique_ptr<Kinds> kinds_;  // null: none yet

@@ -77,6 +77,31 @@ TEST_F(EngineAgain, OnlyNumbersMayDiffer) {
   EXPECT_EQ(read(*stream, second), mapped(3 + 12, 14));
 }
 
+TEST_F(EngineAgain, ManyKindsInTurnRepeat) {
+  start({kCostlyTimes}, SplitMode::kNever);
+  auto stream = engine->create_stream({});
+  std::vector<std::shared_ptr<LaunchableKernel>> kernels;
+  std::vector<Ref<LogicalBuffer>> buffers{buffer(1)};
+  constexpr size_t kKinds = 40;
+  for (size_t i = 0; i < kKinds; ++i) {
+    kernels.push_back(kernel());
+    buffers.push_back(buffer(0));
+  }
+  size_t again = 0;
+  for (uint32_t round = 0; round < kMany && again < kKinds; ++round) {
+    again = 0;
+    for (size_t i = 0; i < kKinds; ++i) {
+      again += launch(*stream, kernels[i], buffers[i], buffers[i + 1], round) ? 1 : 0;
+    }
+    uint32_t expected = 1;
+    for (size_t i = 0; i < kKinds; ++i) expected = expected * 3 + round;
+    if (round % 16 == 0 || again == kKinds) {
+      ASSERT_EQ(read(*stream, buffers[kKinds]), filled(static_cast<uint8_t>(expected))) << round;
+    }
+  }
+  EXPECT_EQ(again, kKinds);
+}
+
 TEST_F(EngineAgain, WhatOthersTouchIsLookedAt) {
   start({kOwnMemory, kOwnMemory}, SplitMode::kNever);
   auto stream = engine->create_stream({}), other = engine->create_stream({});
