@@ -91,8 +91,9 @@ Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, Kern
   }
   // Two threads may both make one; the second gives its own back. No lock while the vendor works.
   TUTTI_ASSIGN(auto made, program_->create_kernel(backend, variant, summary().name));
-  if (const auto most = ask<size_t>(*made, CL_KERNEL_WORK_GROUP_SIZE); most && *most > 0) {
-    most_in_group_[backend].store(*most, std::memory_order_relaxed);
+  if (!program_->backends().traits(backend).advises_groups) {
+    const auto most = ask<size_t>(*made, CL_KERNEL_WORK_GROUP_SIZE);
+    if (most && *most > 0) most_in_group_[backend].store(*most, std::memory_order_relaxed);
   }
   backends::Kernel* expected = nullptr;
   if (vendor_kernels_[slot].compare_exchange_strong(expected, made.get(),
@@ -150,12 +151,18 @@ Result<bool> KernelExecutable::takes_group(uint64_t work_items) {
   bool known = false;  // by one vendor at least, of this kernel
   for (uint32_t i = 0; i < program_->backend_end(); ++i) {
     if ((usable >> i & 1) == 0) continue;
-    least = std::min({least, program_->backends().traits(i).max_work_group, most_in_group(i)});
-    known |= most_in_group(i) != UINT64_MAX;
+    const backends::DeviceTraits& traits = program_->backends().traits(i);
+    least = std::min({least, traits.max_work_group, most_in_group(i)});
+    known |= most_in_group(i) != UINT64_MAX || traits.advises_groups;
   }
   if (known && work_items <= least) {
     taken_by_all_.store(least, std::memory_order_relaxed);
     return true;
+  }
+  if (usable != 0) {
+    const backends::DeviceTraits& primary =
+        program_->backends().traits(program_->backends().primary(usable));
+    if (primary.advises_groups) return work_items <= primary.max_work_group;
   }
   TUTTI_ASSIGN(const size_t most, max_work_group_size());
   return work_items <= most;

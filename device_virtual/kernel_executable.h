@@ -67,8 +67,9 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   /// What clGetKernelSubGroupInfo answers: as the primary.
   Result<std::vector<std::byte>> sub_group_info(cl_kernel_sub_group_info what,
                                                 std::span<const size_t> input, size_t size);
-  /// Whether max_work_group_size() is at least that; asks no vendor where all devices that have
-  /// built the program take so many, and others would by what they say of all kernels.
+  /// Whether the primary may run so many in a group: max_work_group_size() is at least that, or
+  /// only advice. Asks no vendor where all devices that have built the program take so many, and
+  /// others would by what they say of all kernels.
   Result<bool> takes_group(uint64_t work_items);
 
  private:

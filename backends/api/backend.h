@@ -71,6 +71,7 @@ struct DeviceTraits {
   bool markers = true;               // Queue::mark() is there
   bool overlaps_launches = false;    // launches on two queues fill what each leaves of the device
   uint64_t max_offset = UINT64_MAX;  // of a launch, in work-items
+  bool advises_groups = false;       // CL_KERNEL_WORK_GROUP_SIZE is advice: larger groups may run
   bool smaller_groups = false;       // the last work-groups of a launch may be smaller than others
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
   std::string pci_address;           // "0000:3b:00.0"; empty: not known, or none

@@ -77,6 +77,9 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // Driver 580, H200: programs are built one at a time, whatever the threads, contexts and
     // devices. hashcat's m00000_a3-pure.cl takes 2.0 s for each; its binary loads in 0.15 s.
     quirks.equal_binaries = true;
+    // Driver 580, H200: 256 for every kernel, also one whose reqd_work_group_size is 512. 1024
+    // run, as OpenMM relies on.
+    quirks.advises_group_size = true;
   }
   return quirks;
 }
@@ -106,6 +109,7 @@ void describe_quirks(const Quirks& quirks, DeviceTraits& traits) {
   traits.serial = traits.synchronous || (traits.type & CL_DEVICE_TYPE_GPU) == 0;
   traits.costly_profiling = quirks.costly_profiling;
   traits.reads_ahead = quirks.reads_ahead;
+  traits.advises_groups = quirks.advises_group_size;
   traits.host_atomics = quirks.host_atomics;
   traits.buffer_images = !quirks.no_buffer_images;
   const std::string kind =

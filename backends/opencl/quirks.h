@@ -42,6 +42,9 @@ struct Quirks {
   bool equal_binaries = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.
   bool understates_group_size = false;
+  /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is advice: larger groups run, up to the device's maximum,
+  /// unless the kernel needs too much of something.
+  bool advises_group_size = false;
 };
 
 /// "6.0+debian" is {6, 0}; {0, 0} where the text does not begin with numbers.

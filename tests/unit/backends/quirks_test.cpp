@@ -102,6 +102,14 @@ TEST(Quirks, RusticlUnderstatedGroupSizes) {
   EXPECT_FALSE(quirks_of(rusticl).understates_group_size);
 }
 
+TEST(Quirks, NvidiasGroupSizesAreAdvice) {
+  DeviceTraits traits;
+  EXPECT_FALSE(quirks_of(traits).advises_group_size);
+  traits.vendor = "NVIDIA Corporation";
+  describe_quirks(quirks_of(traits), traits);
+  EXPECT_TRUE(traits.advises_groups);
+}
+
 TEST(Quirks, WhoseAtomicsAreTheProcessors) {
   const auto host_atomics = [](const char* platform, const char* name, cl_device_type type) {
     return quirks_of(device(platform, name, type, 2)).host_atomics;

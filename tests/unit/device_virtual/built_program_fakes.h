@@ -78,6 +78,11 @@ class FakeBackend : public backends::Backend {
   void set_index(uint32_t index) { traits_.index = index; }
   void set_name(std::string name) { traits_.device_name = std::move(name); }
   uint32_t renewals() const override { return begun_anew; }
+  /// Its kernels' sizes of groups are advice.
+  void advises_groups(uint64_t most) {
+    traits_.advises_groups = true;
+    traits_.max_work_group = most;
+  }
   void has(const std::string& feature) { traits_.features.push_back(feature); }
   Result<std::vector<std::byte>> device_info(cl_device_info) const override {
     return fail(CL_INVALID_VALUE);

@@ -41,6 +41,22 @@ TEST_F(BuiltProgramTest, GroupsThatAllTakeNeedNoBuildOnThePrimary) {
   EXPECT_EQ(fakes_[1]->builds, 1);
 }
 
+TEST_F(BuiltProgramTest, AdviceOnGroupsIsToldAndBindsNobody) {
+  fakes_[0]->advises_groups(1024);
+  KernelExecutable kernel(built(false), 0);
+  EXPECT_EQ(kernel.max_work_group_size().value(), 256u);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_TRUE(kernel.takes_group(512).value());
+    EXPECT_TRUE(kernel.takes_group(1024).value());
+    EXPECT_FALSE(kernel.takes_group(1025).value());
+    ASSERT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
+    ASSERT_TRUE(kernel.vendor_kernel(1, KernelVariant::kUntouched));
+  }
+  // The planner asks for each device.
+  EXPECT_EQ(kernel.most_in_group(0), UINT64_MAX);
+  EXPECT_EQ(kernel.most_in_group(1), 64u);
+}
+
 TEST_F(BuiltProgramTest, WhereNobodyElseCanThePrimaryIsTheNextBest) {
   fakes_[0]->failure = CL_BUILD_PROGRAM_FAILURE;
   const BuildOutcome outcome = build_program(
