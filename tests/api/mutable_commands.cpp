@@ -18,6 +18,15 @@ class MutableCommands : public MutableTest {
  protected:
   static constexpr size_t kCount = 4096;
   static std::vector<cl_int> all_of(cl_int value) { return std::vector<cl_int>(kCount, value); }
+  /// In a context of its own, which it keeps.
+  static Queue make_queue_on(cl_device_id device) {
+    cl_int code = CL_SUCCESS;
+    const Context context(clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code));
+    EXPECT_SUCCESS(code);
+    Queue queue(clCreateCommandQueue(context, device, 0, &code));
+    EXPECT_SUCCESS(code);
+    return queue;
+  }
 };
 
 TEST_F(MutableCommands, IsClaimed) {
@@ -402,6 +411,45 @@ TEST_F(MutableCommands, UpdatedAndEnqueuedByDifferentThreads) {
   const auto result = read_all<cl_int>(buffer, kCount);
   EXPECT_EQ(result[0] / kBig + result[0] % kBig, kRounds);
   EXPECT_TRUE(same_elements(all_of(result[0]), result));
+}
+
+TEST_F(MutableCommands, OnASubDevice) {
+  const cl_device_partition_property one_unit[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+  cl_uint count = 0;
+  if (clCreateSubDevices(device_, one_unit, 0, nullptr, &count) != CL_SUCCESS) {
+    GTEST_SKIP() << "the device has no such parts";
+  }
+  std::vector<cl_device_id> handles(count);
+  ASSERT_SUCCESS(clCreateSubDevices(device_, one_unit, count, handles.data(), nullptr));
+  std::vector<Handle<cl_device_id, clReleaseDevice>> parts;
+  for (cl_device_id const handle : handles) parts.emplace_back(handle);
+  const Queue queue = make_queue_on(parts.back());
+  ASSERT_NE(queue.get(), nullptr);
+  cl_context context = nullptr;
+  ASSERT_SUCCESS(
+      clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, nullptr));
+  const char* text = common_source().c_str();
+  cl_int code = CL_SUCCESS;
+  const Program program(clCreateProgramWithSource(context, 1, &text, nullptr, &code));
+  ASSERT_SUCCESS(code);
+  ASSERT_SUCCESS(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr));
+  const Kernel add = make_kernel(program, "add_scalar");
+  std::vector<cl_int> zeros = all_of(0), seen = all_of(-1);
+  const Buffer buffer(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                     kCount * sizeof(cl_int), zeros.data(), &code));
+  ASSERT_SUCCESS(code);
+  set_args(add, buffer, cl_int{0});
+  const CommandBuffer commands = make_mutable(queue);
+  cl_mutable_command_khr const command = record(commands, add, kCount);
+  EXPECT_EQ(value_of<cl_command_queue>(info_of(command, kOfQueue)), queue.get());
+  finalize(commands);
+  for (cl_int round = 1; round <= 20; ++round) {
+    ASSERT_SUCCESS(update(commands, Change(command).arg(1, round)));
+    enqueue(commands);
+  }
+  ASSERT_SUCCESS(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, kCount * sizeof(cl_int),
+                                     seen.data(), 0, nullptr, nullptr));
+  EXPECT_TRUE(same_elements(all_of(210), seen));
 }
 
 TEST_F(MutableCommands, SharedPointersChange) {
