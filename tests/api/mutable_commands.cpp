@@ -78,30 +78,32 @@ TEST_F(MutableCommands, TellAboutThemselves) {
 }
 
 TEST_F(MutableCommands, NumbersChangeBetweenEnqueuings) {
-  const Buffer buffer = make_buffer_of(all_of(0));
-  const Kernel add = kernel("add_scalar");
-  const CommandBuffer commands = make_mutable();
-  set_args(add, buffer, cl_int{1});
-  cl_mutable_command_khr const first = record(commands, add, kCount);
-  set_args(add, buffer, cl_int{2});
-  cl_mutable_command_khr const second = record(commands, add, kCount);
-  launch(commands, add, kCount);  // without a handle
-  finalize(commands);
-  std::mt19937 random(1);
-  cl_int sum = 0, a = 1, b = 2;
-  for (int round = 0; round < 300; ++round) {
-    if (random() % 3 != 0) {
-      a = static_cast<cl_int>(random() % 1000);
-      ASSERT_SUCCESS(update(commands, Change(first).arg(1, a)));
+  for (const size_t size : {size_t{16}, kCount}) {  // small launches may repeat others
+    const Buffer buffer = make_buffer_of(all_of(0));
+    const Kernel add = kernel("add_scalar");
+    const CommandBuffer commands = make_mutable();
+    set_args(add, buffer, cl_int{1});
+    cl_mutable_command_khr const first = record(commands, add, size);
+    set_args(add, buffer, cl_int{2});
+    cl_mutable_command_khr const second = record(commands, add, size);
+    launch(commands, add, size);  // without a handle
+    finalize(commands);
+    std::mt19937 random(1);
+    cl_int sum = 0, a = 1, b = 2;
+    for (int round = 0; round < 300; ++round) {
+      if (random() % 3 != 0) {
+        a = static_cast<cl_int>(random() % 1000);
+        ASSERT_SUCCESS(update(commands, Change(first).arg(1, a)));
+      }
+      if (random() % 3 == 0) {
+        b = static_cast<cl_int>(random() % 1000);
+        ASSERT_SUCCESS(update(commands, Change(second).arg(1, b)));
+      }
+      enqueue(commands);
+      sum += a + b + 2;
     }
-    if (random() % 3 == 0) {
-      b = static_cast<cl_int>(random() % 1000);
-      ASSERT_SUCCESS(update(commands, Change(second).arg(1, b)));
-    }
-    enqueue(commands);
-    sum += a + b + 2;
+    EXPECT_TRUE(same_elements(std::vector<cl_int>(size, sum), read_all<cl_int>(buffer, size)));
   }
-  EXPECT_TRUE(same_elements(all_of(sum), read_all<cl_int>(buffer, kCount)));
 }
 
 TEST_F(MutableCommands, BuffersChangeBetweenEnqueuings) {
@@ -383,6 +385,28 @@ TEST_F(MutableCommands, LetGoOfWhatAnUpdateReplaces) {
   EXPECT_TRUE(gone.wait());
   enqueue(commands);
   EXPECT_TRUE(same_elements(all_of(1), read_all<cl_int>(buffer, kCount)));
+}
+
+TEST_F(MutableCommands, KeepWhatTheApplicationReleases) {
+  if (!options().tutti) GTEST_SKIP() << "the specification leaves it undefined";
+  const auto first = noise_of<cl_int>(kCount, 5), second = noise_of<cl_int>(kCount, 6);
+  Buffer a = make_buffer_of(first), b = make_buffer_of(second);
+  const Buffer out = make_buffer_of(all_of(0));
+  Kernel copy = kernel("copy_ints");
+  set_args(copy, a, out);
+  const CommandBuffer commands = make_mutable();
+  cl_mutable_command_khr const command = record(commands, copy, kCount);
+  finalize(commands);
+  copy.reset();
+  a.reset();
+  ASSERT_SUCCESS(update(commands, Change(command).offset({0})));
+  enqueue(commands);
+  EXPECT_TRUE(same_elements(first, read_all<cl_int>(out, kCount)));
+  ASSERT_SUCCESS(update(commands, Change(command).arg(0, b)));
+  b.reset();
+  ASSERT_SUCCESS(update(commands, Change(command).offset({0})));
+  enqueue(commands);
+  EXPECT_TRUE(same_elements(second, read_all<cl_int>(out, kCount)));
 }
 
 TEST_F(MutableCommands, UpdatedAndEnqueuedByDifferentThreads) {
