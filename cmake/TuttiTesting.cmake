@@ -24,6 +24,8 @@
 #   four       three Oclgrinds and llvmpipe
 #   gpus2      two one-core PoCL devices that look like GPUs, with memory of their own; no sanitizers
 #   pointers1, pointers2  pocl1, pocl2 with extensions of pointers; no sanitizers
+#   sharing1, sharing2  one and two of PoCL's asynchronous devices with semaphores and what else is
+#                       shared with other interfaces; no sanitizers
 # A configuration whose drivers are not installed is an error: `make setup` installs them all. What a
 # release of Debian does not have stands in tests/unavailable.txt; its tests are there, but disabled.
 
@@ -96,6 +98,12 @@ foreach(count IN ITEMS 1 2)
   set(tutti_devices_pointers${count} ${tutti_devices_pocl${count}} "TUTTI_TEST_APART=none"
       "TUTTI_TEST_POINTERS=1" "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
 endforeach()
+foreach(count IN ITEMS 1 2)
+  set(tutti_devices_sharing${count} "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd"
+      "TUTTI_TEST_APART=none" "TUTTI_TEST_SHARING=1" "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
+endforeach()
+list(APPEND tutti_devices_sharing1 "POCL_DEVICES=pthread")
+list(APPEND tutti_devices_sharing2 "POCL_DEVICES=pthread pthread")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
@@ -112,6 +120,8 @@ set(tutti_cores_checked 2)
 set(tutti_cores_gpus2 2)
 set(tutti_cores_pointers1 1)
 set(tutti_cores_pointers2 2)
+set(tutti_cores_sharing1 1)
+set(tutti_cores_sharing2 2)
 set(tutti_cores_none 1)
 
 # Sanitizers must be loaded first; a program that is not ours does not do it.
@@ -182,7 +192,7 @@ function(tutti_add_client_test)
   # PoCL compiles a kernel once for all configurations of its one-core devices. Not for its others:
   # its key does not hold everything that they differ in.
   set(pocl_cache "${tutti_test_folder}/cache/pocl-one")
-  if(arg_DEVICES STREQUAL "pthread")
+  if(arg_DEVICES MATCHES "pthread|sharing")
     set(pocl_cache "${tutti_test_folder}/cache/pocl-threads")
   endif()
   set(environment

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that an entry point leaves to a thread of ours (builds with a callback). The process's exit
-// waits for it, as for all that such threads do. Thread-safe.
+// Work that is left to a thread of ours (builds with a callback, waits for semaphores). The
+// process's exit waits for it, as for all that such threads do. Thread-safe.
 #pragma once
 
 #include <functional>

@@ -84,6 +84,15 @@ Result<Buffer*> Buffer::create(Context& context, Options options) {
                  context.take_shared({.kind = backends::SharedKind::kBuffer, .size = options.size},
                                      memory.home));
   }
+  if (!options.external.empty()) {
+    // What the host may do with it is no matter there: Tutti copies it.
+    constexpr cl_mem_flags kKernels = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+    memory.home = context.home();
+    TUTTI_ASSIGN(memory.external, context.backends()
+                                      .at(memory.home)
+                                      .import_memory({options.flags & kKernels, options.size,
+                                                      options.image, std::move(options.external)}));
+  }
   const bool copied = (options.flags & CL_MEM_COPY_HOST_PTR) != 0;
   TUTTI_ASSIGN(const Ref<scheduler::LogicalBuffer> logical,
                context.engine().create_buffer(memory, copied ? options.host_ptr : nullptr));

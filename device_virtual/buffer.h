@@ -44,6 +44,7 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
     std::optional<backends::ImageShape> image{};  // size is its span() then
     std::optional<backends::PipeShape> pipe{};    // likewise
     bool device_address = false;                  // as has_device_address()
+    std::vector<cl_mem_properties> external;      // of the vendor's, of memory that is imported
     std::vector<cl_mem_properties> properties;    // as given, with the closing 0; empty if NULL
   };
   static Result<Buffer*> create(Context& context, Options options);
@@ -74,6 +75,9 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   /// Do both show (parts of) the same memory?
   bool same_storage(const Buffer& other) const { return view_.buffer == other.view_.buffer; }
   const scheduler::BufferView& view() const { return view_; }
+
+  /// Memory of another interface; no part of it.
+  bool is_external() const { return !parent_ && view_.buffer->external() != nullptr; }
 
   /// The pointer that a map of this offset gives; the host's copy is allocated if need be.
   Result<void*> pointer_at(uint64_t offset);

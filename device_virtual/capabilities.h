@@ -58,6 +58,13 @@ struct Capabilities {
   uint32_t max_pipe_packet = 0;  // bytes; 0: there are no pipes
   backends::UnifiedMemory unified;
   bool buffer_addresses = false;  // cl_ext_buffer_device_address
+  /// What a device offers that alone stands behind Tutti, to share objects with other interfaces.
+  struct Sharing {
+    bool semaphores = false;                                    // cl_khr_semaphore
+    std::vector<cl_uint> semaphore_imports, semaphore_exports;  // kinds of handles
+    bool external_memory = false;                               // cl_khr_external_memory
+    std::vector<cl_uint> memory_imports;                        // kinds of handles
+  } sharing;
   uint32_t address_bits = 64;
   bool little_endian = true;
   size_t max_work_group_size = 1;

@@ -32,6 +32,7 @@ struct Submission {
 };
 
 class Buffer;
+class Semaphore;
 
 class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue> {
  public:
@@ -96,6 +97,12 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   using FreeFunction = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void**, void*);
   Status free_shared(std::vector<void*> pointers, FreeFunction function, void* user_data,
                      const Submission& submission);
+  /// clEnqueueWaitSemaphoresKHR and clEnqueueSignalSemaphoresKHR.
+  Status wait_for(const std::vector<Ref<Semaphore>>& semaphores, const Submission& submission);
+  Status signal(const std::vector<Ref<Semaphore>>& semaphores, const Submission& submission);
+  /// clEnqueueAcquireExternalMemObjectsKHR and clEnqueueReleaseExternalMemObjectsKHR.
+  Status hand_over(std::span<Buffer* const> memory, backends::HandOver what,
+                   const Submission& submission);
   /// clEnqueueNativeKernel: `function` gets `arguments`, in which the pointers to the buffers'
   /// memory replace what stands at the offsets.
   struct NativeBuffer {

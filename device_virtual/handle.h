@@ -36,7 +36,8 @@ enum class Kind : uint32_t {
   kEvent,
   kSampler,
   kCommandBuffer,
-  kMutableCommand
+  kMutableCommand,
+  kSemaphore
 };
 
 /// The dispatch table that new handles get; icd/ sets it when the library is loaded.
@@ -84,6 +85,7 @@ struct _cl_event : tutti::device_virtual::HandleHead {};
 struct _cl_sampler : tutti::device_virtual::HandleHead {};
 struct _cl_command_buffer_khr : tutti::device_virtual::HandleHead {};
 struct _cl_mutable_command_khr : tutti::device_virtual::HandleHead {};
+struct _cl_semaphore_khr : tutti::device_virtual::HandleHead {};
 static_assert(std::is_standard_layout_v<_cl_context>);
 
 namespace tutti::device_virtual {

@@ -12,6 +12,7 @@
 #include "platform/identity.h"
 #include "platform/language.h"
 #include "platform/platform_object.h"
+#include "platform/sharing.h"
 #include "scheduler/access/hidden_argument.h"
 
 namespace tutti::platform {
@@ -71,7 +72,8 @@ cl_device_type merged_type(Devices devices, DeviceTypeChoice choice) {
 }
 
 void put_extensions(Answers& answers, const Capabilities& caps,
-                    const std::vector<std::string>& host_extensions) {
+                    const std::vector<std::string>& host_extensions,
+                    const std::vector<cl_name_version>& sharing_extensions) {
   answers.boolean(CL_DEVICE_COMPILER_AVAILABLE, true);
   // "Must be CL_TRUE if CL_DEVICE_COMPILER_AVAILABLE is CL_TRUE." A device that has none is left
   // out for programs that are linked.
@@ -86,6 +88,7 @@ void put_extensions(Answers& answers, const Capabilities& caps,
   for (const HostExtension& extension : kHostExtensions) add(extension.name, extension.version);
   for (const std::string& name : host_extensions) add(name);
   if (caps.buffer_addresses) add(backends::kBufferAddresses, backends::kBufferAddressesVersion);
+  for (const cl_name_version& entry : sharing_extensions) add(entry.name, entry.version);
   for (const std::string& name : caps.language_extensions) add(name);
   answers.string(CL_DEVICE_EXTENSIONS, extensions);
   answers.list(CL_DEVICE_EXTENSIONS_WITH_VERSION, with_version);
@@ -345,7 +348,7 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
     host_extensions.emplace_back(backends::kUnifiedMemory);
     put_unified_memory(answers, caps.unified);
   }
-  put_extensions(answers, caps, host_extensions);
+  put_extensions(answers, caps, host_extensions, put_sharing(answers, caps, primary));
   put_built_in_kernels(answers, primary, caps);
   put_language(answers, caps, primary, shown.driver_version);
   put_execution(answers, devices, primary, caps);

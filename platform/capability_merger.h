@@ -27,6 +27,8 @@ struct DeviceFacts {
   backends::DeviceTraits traits;
   /// The raw answer of clGetDeviceInfo, as Backend::device_info.
   std::function<Result<std::vector<std::byte>>(cl_device_info)> info;
+  /// It is all that stands behind Tutti, and no part of a device.
+  bool alone = false;
 };
 
 using device_virtual::Capabilities;

@@ -108,8 +108,10 @@ std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
       list.push_back(&set.at(i));
     }
     const Config& config = process_config();
+    std::vector<DeviceFacts> facts = facts_of(list);
+    facts[0].alone = facts.size() == 1 && of == set.real_devices();
     return std::make_shared<const Capabilities>(merge_capabilities(
-        facts_of(list), primary,
+        facts, primary,
         {config.device_type.value, config.identity.value, std::string(driver_version())}));
   };
   auto all = merge(mask);

@@ -45,8 +45,8 @@ inline std::string ask_string(const DeviceFacts& device, cl_device_info what) {
 }
 
 /// Whether a list of names has this one.
-template <typename Names>
-bool contains(const Names& names, std::string_view name) {
+template <typename Names, typename Name>
+bool contains(const Names& names, const Name& name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

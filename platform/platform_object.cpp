@@ -25,9 +25,10 @@ cl_name_version name_version(std::string_view name, cl_version version) {
 }
 
 Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& answer) const {
-  const auto device_answer = [&](cl_device_info question) {
-    const auto& bytes = device_->answers.at(question);
-    return answer.bytes(bytes.data(), bytes.size());
+  const auto device_answer = [&](cl_device_info question) -> Status {
+    const auto found = device_->answers.find(question);
+    if (found == device_->answers.end()) return device_virtual::unknown_query();
+    return answer.bytes(found->second.data(), found->second.size());
   };
   switch (what) {
     case CL_PLATFORM_PROFILE:
@@ -46,6 +47,15 @@ Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& a
       return device_answer(CL_DEVICE_EXTENSIONS);
     case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
       return device_answer(CL_DEVICE_EXTENSIONS_WITH_VERSION);
+    // "Returns the list of the … types supported by all devices".
+    case CL_PLATFORM_SEMAPHORE_TYPES_KHR:
+      return device_answer(CL_DEVICE_SEMAPHORE_TYPES_KHR);
+    case CL_PLATFORM_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR:
+      return device_answer(CL_DEVICE_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR);
+    case CL_PLATFORM_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR:
+      return device_answer(CL_DEVICE_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR);
+    case CL_PLATFORM_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR:
+      return device_answer(CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR);
     case CL_PLATFORM_HOST_TIMER_RESOLUTION:
       return answer.value(kHostTimerResolution);
     case CL_PLATFORM_ICD_SUFFIX_KHR:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device without images, pipes, markers, shared memory, SPIR-V or queues of its own
-// answers, and rows for one
-// that only knows ranges.
+// What a device without images, pipes, markers, shared memory, semaphores, memory of
+// others, SPIR-V or queues of its own answers, and rows for one that only knows ranges.
 #include "backends/api/backend.h"
 
 namespace tutti::backends {
@@ -29,6 +28,15 @@ Result<std::unique_ptr<SharedMemory>> Backend::allocate_shared(const SharedReque
   return no_shared_memory();
 }
 Result<std::unique_ptr<Memory>> Backend::memory_over(SharedMemory&) { return no_shared_memory(); }
+Result<std::unique_ptr<Memory>> Backend::import_memory(const ExternalRequest&) {
+  return fail(CL_INVALID_OPERATION, "a device that imports no memory");
+}
+Status Backend::hand_over(std::span<const std::shared_ptr<Memory>>, HandOver) {
+  return fail(CL_INVALID_OPERATION, "a device that imports no memory");
+}
+Result<std::unique_ptr<Semaphore>> Backend::create_semaphore(std::span<const cl_ulong>) {
+  return fail(CL_INVALID_OPERATION, "a device without semaphores");
+}
 
 Status Queue::write_rows(Memory& to, const BufferRows& rows, const void* from) {
   for (uint64_t i = 0; i < rows.count; ++i) {

@@ -82,6 +82,8 @@ struct DeviceTraits {
   cl_device_svm_capabilities svm = 0;         // what allocate_shared() can be asked for …
   UnifiedMemory unified{};                    // … and this …
   bool buffer_addresses = false;              // … and SharedKind::kBuffer
+  bool semaphores = false;                    // create_semaphore() is there
+  bool external_memory = false;               // import_memory() is there
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {
@@ -180,6 +182,16 @@ class PinnedMemory {
   virtual std::byte* data() const = 0;
   virtual uint64_t size() const = 0;
 };
+
+/// Memory that another interface has made, and that is known by a handle (cl_khr_external_memory).
+struct ExternalRequest {
+  cl_mem_flags flags = CL_MEM_READ_WRITE;
+  uint64_t size = 0;                  // bytes, of a buffer
+  std::optional<ImageShape> image{};  // else it is one
+  std::vector<cl_ulong> properties;   // the handle's type and the handle; with the closing 0
+};
+/// Between these two commands such memory is OpenCL's, else the other interface's.
+enum class HandOver : uint8_t { kAcquire, kRelease };
 
 /// What memory with an address of its own is.
 enum class SharedKind : uint8_t {
@@ -351,6 +363,23 @@ class Queue {
   virtual Status finish() = 0;
 };
 
+/// A binary semaphore (cl_khr_semaphore). Who waits for it, and who signals it, does so in queues
+/// of its own, so that neither holds up anything else.
+class Semaphore {
+ public:
+  virtual ~Semaphore() = default;
+  /// Ends when the semaphore has been signalled, and makes it unsignalled. The vendor may block.
+  virtual Result<CompletionPtr> wait() = 0;
+  virtual Result<CompletionPtr> signal() = 0;
+  /// The raw answer of clGetSemaphoreInfoKHR.
+  virtual Result<std::vector<std::byte>> info(cl_uint what) = 0;
+  /// What clGetSemaphoreHandleForTypeKHR gives. CL_INVALID_OPERATION where there is no such
+  /// function.
+  virtual Result<std::vector<std::byte>> export_handle(cl_uint type) = 0;
+  /// As clReImportSemaphoreSyncFdKHR. CL_INVALID_OPERATION likewise.
+  virtual Status import_again(int descriptor) = 0;
+};
+
 /// A program built for one device.
 class Module {
  public:
@@ -443,6 +472,13 @@ class Backend {
   /// All of it as memory for commands and arguments; kernels get its own address. `shared` outlives
   /// it.
   virtual Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared);
+  /// (Devices that import none refuse, here and below.)
+  virtual Result<std::unique_ptr<Memory>> import_memory(const ExternalRequest& request);
+  /// Of memory that was imported. Waits for it, and for nothing else.
+  virtual Status hand_over(std::span<const std::shared_ptr<Memory>> memory, HandOver what);
+  /// As clCreateSemaphoreWithPropertiesKHR: `properties` with the closing 0, without devices.
+  /// (Devices without semaphores refuse.)
+  virtual Result<std::unique_ptr<Semaphore>> create_semaphore(std::span<const cl_ulong> properties);
   /// An image of its own. (Devices without images refuse, here and below.)
   virtual Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape);
   /// An image made from `size` bytes of a buffer at `origin`; it keeps the vendor's buffer alive.

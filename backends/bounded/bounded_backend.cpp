@@ -60,6 +60,26 @@ class BoundedBackend final : public Backend {
   Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared) override {
     return memory([device = device_, under = own(shared)] { return device->memory_over(*under); });
   }
+  Result<std::unique_ptr<Memory>> import_memory(const ExternalRequest& request) override {
+    return memory([device = device_, request] { return device->import_memory(request); });
+  }
+  Status hand_over(std::span<const std::shared_ptr<Memory>> list, HandOver what) override {
+    std::vector<std::shared_ptr<Memory>> owned;
+    for (const auto& one : list) owned.push_back(own(*one));
+    return calls_.run("handing memory over", [device = device_, owned = std::move(owned), what] {
+      return device->hand_over(owned, what);
+    });
+  }
+  Result<std::unique_ptr<Semaphore>> create_semaphore(
+      std::span<const cl_ulong> properties) override {
+    TUTTI_ASSIGN(auto made,
+                 calls_.run("making a semaphore",
+                            [device = device_,
+                             own = std::vector<cl_ulong>(properties.begin(), properties.end())] {
+                              return device->create_semaphore(own);
+                            }));
+    return std::make_unique<BoundedSemaphore>(calls_, std::move(made));
+  }
   Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override {
     return memory([device = device_, shape] { return device->allocate_image(shape); });
   }

@@ -103,6 +103,18 @@ class BoundedCompletion final : public Holder<Completion> {
   std::optional<VendorTimes> times() override;
 };
 
+class BoundedSemaphore final : public Holder<Semaphore> {
+ public:
+  using Holder::Holder;
+  Result<CompletionPtr> wait() override;
+  Result<CompletionPtr> signal() override;
+  Result<std::vector<std::byte>> info(cl_uint what) override { return object_->info(what); }
+  Result<std::vector<std::byte>> export_handle(cl_uint type) override {
+    return object_->export_handle(type);
+  }
+  Status import_again(int descriptor) override { return object_->import_again(descriptor); }
+};
+
 class BoundedQueue final : public Holder<Queue> {
  public:
   using Holder::Holder;

@@ -72,6 +72,18 @@ std::optional<VendorTimes> BoundedCompletion::times() {
   return calls_.hangs() ? std::nullopt : object_->times();
 }
 
+Result<CompletionPtr> BoundedSemaphore::wait() {
+  TUTTI_ASSIGN(CompletionPtr made,
+               calls_.run("waiting for a semaphore", [own = object_] { return own->wait(); }));
+  return std::make_shared<BoundedCompletion>(calls_, std::move(made));
+}
+
+Result<CompletionPtr> BoundedSemaphore::signal() {
+  TUTTI_ASSIGN(CompletionPtr made,
+               calls_.run("signalling a semaphore", [own = object_] { return own->signal(); }));
+  return std::make_shared<BoundedCompletion>(calls_, std::move(made));
+}
+
 template <typename Call>
 Result<CompletionPtr> BoundedQueue::enqueue(const char* name, Ordering ordering, Call call) {
   TUTTI_ASSIGN(CompletionPtr made,

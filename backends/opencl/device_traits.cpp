@@ -12,7 +12,9 @@
 #include <sstream>
 #include <utility>
 
+#include "backends/opencl/external_memory.h"
 #include "backends/opencl/quirks.h"
+#include "backends/opencl/semaphore.h"
 #include "backends/opencl/shared_memory.h"
 #include "base/cl_error_name.h"
 
@@ -316,6 +318,8 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.svm = shared_memory(cl, optional);
   if (has_feature(traits, kUnifiedMemory)) traits.unified = unified_memory(cl, optional);
   traits.buffer_addresses = has_feature(traits, kBufferAddresses) && buffer_addresses(cl, optional);
+  traits.external_memory = has_feature(traits, kExternalMemory) && has_external_memory(cl);
+  traits.semaphores = has_feature(traits, kSemaphores) && has_semaphores(cl);
   traits.pci_address = pci_address(optional);
   traits.max_parts = max_parts(cl, optional);
   describe_quirks(quirks_of(traits), traits);

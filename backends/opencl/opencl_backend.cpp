@@ -46,6 +46,8 @@ OpenClBackend::OpenClBackend(const VendorDevice& device, DeviceTraits traits, ui
       builder_(device_, traits_) {
   try_out();
   traits_.markers = device_.cl->clEnqueueMarkerWithWaitList != nullptr;
+  // Who waited for a semaphore would hold up who signals it.
+  traits_.semaphores = traits_.semaphores && !device_.quirks.one_at_a_time;
   traits_.pins_host_memory = (traits_.type & CL_DEVICE_TYPE_GPU) != 0;
   log(LogLevel::kDebug, "{}: {} units, host memory {}", device_.name, traits_.compute_units,
       traits_.shares_host_memory ? "shared" : "apart");
@@ -242,10 +244,7 @@ Result<std::unique_ptr<Memory>> OpenClBackend::memory_over(SharedMemory& shared)
   return std::make_unique<OpenClMemory>(device_, std::move(made), shape, std::move(again));
 }
 
-Result<OpenClMemory::Made> OpenClBackend::make_image(OpenClMemory* buffer, uint64_t origin,
-                                                     uint64_t size, const ImageShape& shape) {
-  if (!device_.cl->clCreateImage) return device_.failure("clCreateImage", CL_INVALID_OPERATION);
-  TUTTI_ASSIGN(const ContextPtr made, context());
+cl_image_desc description_of(const ImageShape& shape) {
   cl_image_desc description{};
   description.image_type = shape.type;
   description.image_width = shape.extent[0];
@@ -267,6 +266,14 @@ Result<OpenClMemory::Made> OpenClBackend::make_image(OpenClMemory* buffer, uint6
     default:
       break;
   }
+  return description;
+}
+
+Result<OpenClMemory::Made> OpenClBackend::make_image(OpenClMemory* buffer, uint64_t origin,
+                                                     uint64_t size, const ImageShape& shape) {
+  if (!device_.cl->clCreateImage) return device_.failure("clCreateImage", CL_INVALID_OPERATION);
+  TUTTI_ASSIGN(const ContextPtr made, context());
+  cl_image_desc description = description_of(shape);
   if (buffer) {
     TUTTI_ASSIGN(const auto view, buffer->view(origin, size));
     description.mem_object = view.handle;

@@ -39,6 +39,10 @@ class OpenClBackend final : public Backend {
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t size) override;
   Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request) override;
   Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared) override;
+  Result<std::unique_ptr<Memory>> import_memory(const ExternalRequest& request) override;
+  Status hand_over(std::span<const std::shared_ptr<Memory>> memory, HandOver what) override;
+  Result<std::unique_ptr<Semaphore>> create_semaphore(
+      std::span<const cl_ulong> properties) override;
   Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override;
   Result<std::unique_ptr<Memory>> image_over(Memory& buffer, uint64_t origin, uint64_t size,
                                              const ImageShape& shape) override;
@@ -68,6 +72,8 @@ class OpenClBackend final : public Backend {
   };
   using ContextPtr = std::shared_ptr<const Context>;
   Result<ContextPtr> context() TUTTI_EXCLUDES(mutex_);
+  /// Where memory of other interfaces is acquired and released, in the present context.
+  Result<std::shared_ptr<OpenClQueue>> hand_over_queue() TUTTI_EXCLUDES(hand_over_mutex_);
   /// The default one of the present context, made at first use.
   Result<std::shared_ptr<DeviceQueue>> default_queue() TUTTI_EXCLUDES(default_queue_mutex_);
   Result<ContextPtr> make_context(uint32_t generation) TUTTI_REQUIRES(mutex_);
@@ -104,6 +110,8 @@ class OpenClBackend final : public Backend {
   ContextPtr context_ TUTTI_GUARDED_BY(mutex_);
   Mutex default_queue_mutex_;  // outside of mutex_
   std::shared_ptr<OpenClDeviceQueue> default_queue_ TUTTI_GUARDED_BY(default_queue_mutex_);
+  Mutex hand_over_mutex_;  // outside of mutex_
+  std::shared_ptr<OpenClQueue> hand_over_queue_ TUTTI_GUARDED_BY(hand_over_mutex_);
   std::string* context_name_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // never freed
   std::atomic<bool> built_{false};
 };

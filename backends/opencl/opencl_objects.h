@@ -135,6 +135,8 @@ template <>
 inline constexpr const char* kReleaseCall<cl_kernel> = "clReleaseKernel";
 template <>
 inline constexpr const char* kReleaseCall<cl_sampler> = "clReleaseSampler";
+template <>
+inline constexpr const char* kReleaseCall<cl_semaphore_khr> = "clReleaseSemaphoreKHR";
 
 /// Owns one reference to a vendor's object.
 template <typename Handle>
@@ -170,6 +172,7 @@ using OwnedQueue = Owned<cl_command_queue>;
 using OwnedProgram = Owned<cl_program>;
 using OwnedKernel = Owned<cl_kernel>;
 using OwnedSampler = Owned<cl_sampler>;
+using OwnedSemaphore = Owned<cl_semaphore_khr>;
 
 /// Makes a sampler or queue by whichever function the vendor has; the error's message is the call's
 /// name.
@@ -299,6 +302,9 @@ class OpenClCompletion final : public Completion {
   mutable std::atomic<cl_event> event_;
   std::atomic<cl_int> status_{CL_QUEUED};  // what was last seen
 };
+
+/// Of an image of its own, whose pitches are the vendor's.
+cl_image_desc description_of(const ImageShape& shape);
 
 /// Another one for each object of the process: a vendor may give a new one the address of a dead
 /// one. Never 0.

@@ -46,6 +46,12 @@ class OpenClQueue final : public Queue {
                     cl_map_flags flags) override;
   Status unmap_shared(SharedMemory& memory, uint64_t offset) override;
   Result<CompletionPtr> mark(WaitList wait, bool observed) override;
+  /// Of memory that was imported into the queue's context.
+  Result<CompletionPtr> hand_over(std::span<const cl_mem> memory, HandOver what);
+  /// The commands on a semaphore of the queue's context, without payloads, which binary ones have
+  /// not.
+  Result<CompletionPtr> wait_for(cl_semaphore_khr semaphore);
+  Result<CompletionPtr> signal(cl_semaphore_khr semaphore);
   Status flush() override;
   Status finish() override;
   /// Of its context.

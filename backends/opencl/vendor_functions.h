@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/api/buffer_address_api.h"
+#include "backends/api/sharing_api.h"
 #include "base/result.h"
 
 namespace tutti::backends {

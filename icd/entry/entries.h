@@ -258,4 +258,17 @@ cl_int CL_API_CALL clCommandNDRangeKernelKHR(
     cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
     cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle);
 
+decltype(::clEnqueueAcquireExternalMemObjectsKHR) clEnqueueAcquireExternalMemObjectsKHR;
+decltype(::clEnqueueReleaseExternalMemObjectsKHR) clEnqueueReleaseExternalMemObjectsKHR;
+// cl_khr_semaphore and cl_khr_external_semaphore, of which older headers do not declare the last.
+decltype(::clCreateSemaphoreWithPropertiesKHR) clCreateSemaphoreWithPropertiesKHR;
+decltype(::clRetainSemaphoreKHR) clRetainSemaphoreKHR;
+decltype(::clReleaseSemaphoreKHR) clReleaseSemaphoreKHR;
+decltype(::clGetSemaphoreInfoKHR) clGetSemaphoreInfoKHR;
+decltype(::clEnqueueWaitSemaphoresKHR) clEnqueueWaitSemaphoresKHR;
+decltype(::clEnqueueSignalSemaphoresKHR) clEnqueueSignalSemaphoresKHR;
+decltype(::clGetSemaphoreHandleForTypeKHR) clGetSemaphoreHandleForTypeKHR;
+cl_int CL_API_CALL clReImportSemaphoreSyncFdKHR(cl_semaphore_khr sema_object,
+                                                cl_properties* reimport_props, int fd);
+
 }  // namespace tutti::icd

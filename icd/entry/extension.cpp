@@ -2,19 +2,48 @@
 // Extension functions, and the two symbols that the library exports.
 #include <string_view>
 
+#include "device_virtual/device.h"
 #include "device_virtual/handle.h"
 #include "icd/entry/entries.h"
 #include "icd/recorder/recording_functions.h"
+#include "platform/composition.h"
 #include "platform/platform_object.h"
 
 namespace tutti::icd {
 namespace {
 
+#define TUTTI_FUNCTION(function) \
+  if (wanted == #function) return reinterpret_cast<void*>(&icd::function)
+
+/// Of extensions that the device need not have, as it is when this is asked: null where it does
+/// not.
+void* shared_objects_function(std::string_view wanted) {
+  const auto offered = [](bool device_virtual::Capabilities::Sharing::*what) {
+    const platform::Composition* const all = platform::composition();
+    return all != nullptr && all->device->capabilities().sharing.*what;
+  };
+  if (wanted.find("Semaphore") != std::string_view::npos &&
+      offered(&device_virtual::Capabilities::Sharing::semaphores)) {
+    TUTTI_FUNCTION(clCreateSemaphoreWithPropertiesKHR);
+    TUTTI_FUNCTION(clRetainSemaphoreKHR);
+    TUTTI_FUNCTION(clReleaseSemaphoreKHR);
+    TUTTI_FUNCTION(clGetSemaphoreInfoKHR);
+    TUTTI_FUNCTION(clEnqueueWaitSemaphoresKHR);
+    TUTTI_FUNCTION(clEnqueueSignalSemaphoresKHR);
+    TUTTI_FUNCTION(clGetSemaphoreHandleForTypeKHR);
+    TUTTI_FUNCTION(clReImportSemaphoreSyncFdKHR);
+  }
+  if (wanted.find("ExternalMemObjects") != std::string_view::npos &&
+      offered(&device_virtual::Capabilities::Sharing::external_memory)) {
+    TUTTI_FUNCTION(clEnqueueAcquireExternalMemObjectsKHR);
+    TUTTI_FUNCTION(clEnqueueReleaseExternalMemObjectsKHR);
+  }
+  return nullptr;
+}
+
 void* function_address(const char* name) noexcept {
   if (name == nullptr) return nullptr;
   const std::string_view wanted = name;
-#define TUTTI_FUNCTION(function) \
-  if (wanted == #function) return reinterpret_cast<void*>(&icd::function)
   TUTTI_FUNCTION(clIcdGetPlatformIDsKHR);
   TUTTI_FUNCTION(clCreateCommandQueueWithPropertiesKHR);
   TUTTI_FUNCTION(clCreateProgramWithILKHR);
@@ -52,9 +81,9 @@ void* function_address(const char* name) noexcept {
   TUTTI_FUNCTION(clSetKernelArgDevicePointerEXT);
   // No extension's function, but ocl-icd asks for it here.
   TUTTI_FUNCTION(clGetPlatformInfo);
-#undef TUTTI_FUNCTION
-  return nullptr;
+  return shared_objects_function(wanted);
 }
+#undef TUTTI_FUNCTION
 
 }  // namespace
 

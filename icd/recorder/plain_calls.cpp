@@ -96,6 +96,16 @@ void* CL_API_CALL allocate_both(cl_context context, cl_device_id device,
       call, icd::clSharedMemAllocINTEL(context, device, properties, size, alignment, errcode_ret));
 }
 
+cl_semaphore_khr CL_API_CALL create_semaphore(cl_context context,
+                                              const cl_semaphore_properties_khr* properties,
+                                              cl_int* errcode_ret) {
+  RecordedCall call("clCreateSemaphoreWithPropertiesKHR", Shape{});
+  cl_semaphore_khr made = icd::clCreateSemaphoreWithPropertiesKHR(context, properties, errcode_ret);
+  if (made == nullptr || !call.active()) return made;
+  note_not_recorded(call, "semaphores are not recorded: what they order is not in a replay");
+  return made;
+}
+
 cl_command_buffer_khr CL_API_CALL
 create_command_buffer(cl_uint num_queues, const cl_command_queue* queues,
                       const cl_command_buffer_properties_khr* properties, cl_int* errcode_ret) {
@@ -120,6 +130,9 @@ void* extension_function(const char* name) noexcept {
   }
   if (wanted == "clCreateCommandBufferKHR") {
     return reinterpret_cast<void*>(&create_command_buffer);
+  }
+  if (wanted == "clCreateSemaphoreWithPropertiesKHR") {
+    return reinterpret_cast<void*>(&create_semaphore);
   }
   if (wanted == "clHostMemAllocINTEL") return reinterpret_cast<void*>(&allocate_host);
   if (wanted == "clDeviceMemAllocINTEL") return reinterpret_cast<void*>(&allocate_device);

@@ -38,6 +38,16 @@ Status check_waits(device_virtual::CommandQueue* queue, RawWaitList waits, WaitL
   return wait_list(queue->context(), waits.count, waits.events, list);
 }
 
+Status check_waits_well(device_virtual::CommandQueue* queue, RawWaitList waits, WaitList& list) {
+  TUTTI_TRY(check_waits(queue, waits, list));
+  for (scheduler::Command* const command : list.commands()) {
+    if (command->status() < 0) {
+      return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "an event has failed");
+    }
+  }
+  return {};
+}
+
 Status may_be_accessed(const device_virtual::Buffer& memory, Direction direction) {
   // "CL_INVALID_OPERATION if clEnqueueReadBuffer is called on buffer which has been created with
   // CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS." "… clEnqueueWriteBuffer … with

@@ -26,6 +26,9 @@ Result<OnBuffer> on_buffer(cl_command_queue queue, cl_mem buffer);
 Result<OnBuffer> on_image(cl_command_queue queue, cl_mem image);
 
 Status check_waits(device_virtual::CommandQueue* queue, RawWaitList waits, WaitList& list);
+/// The same where "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if the execution status of any of
+/// the events in event_wait_list is a negative integer value" is an error of the call.
+Status check_waits_well(device_virtual::CommandQueue* queue, RawWaitList waits, WaitList& list);
 Status may_be_accessed(const device_virtual::Buffer& memory, Direction direction);
 /// The flags of clEnqueueMapBuffer and clEnqueueMapImage, apart from the object's own.
 Status map_flags(cl_map_flags flags);

@@ -5,6 +5,7 @@
 
 #include "device_virtual/image_format.h"
 #include "icd/validate/memory.h"
+#include "icd/validate/memory_properties.h"
 
 namespace tutti::icd::validate {
 namespace {
@@ -157,10 +158,10 @@ Result<CreateImage> create_image(cl_context context_handle, const cl_mem_propert
   TUTTI_ASSIGN(call.context, context(context_handle));
   // "CL_INVALID_PROPERTY if a property name in properties is not a supported property name".
   if (properties != nullptr) {
-    if (*properties != 0) return fail(CL_INVALID_PROPERTY, "unsupported memory property");
-    call.options.properties = {0};
+    TUTTI_TRY(take_image_properties(*call.context, properties, call.options));
   }
   if (!valid_flags(flags)) return fail(CL_INVALID_VALUE, "invalid memory flags");
+  TUTTI_TRY(check_external(call.options, flags, host_ptr));
   const Capabilities& capabilities = call.context->capabilities();
   // "CL_INVALID_OPERATION if there are no devices in context that support images."
   if (!capabilities.images) return fail(CL_INVALID_OPERATION, "the devices have no images");
@@ -174,6 +175,9 @@ Result<CreateImage> create_image(cl_context context_handle, const cl_mem_propert
   shape.format = *format;
   shape.pixel_size = pixel;
   const bool from_buffer = description->mem_object != nullptr;
+  if (from_buffer && !call.options.external.empty()) {
+    return bad_description("a buffer has memory already");
+  }
   TUTTI_TRY(set_pitches(*description, host_ptr != nullptr || from_buffer, shape));
   call.options.flags = flags == 0 ? CL_MEM_READ_WRITE : flags;
   call.options.image = shape;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "icd/validate/memory.h"
 
-#include "backends/api/buffer_address_api.h"
+#include "icd/validate/memory_properties.h"
 
 #include <bit>
 #include <limits>
@@ -56,29 +56,7 @@ Result<cl_mem_flags> flags_under(cl_mem_flags parent, cl_mem_flags flags) {
   return flags | (parent & kHostPointer);
 }
 
-namespace {
-
-Status take_properties(const device_virtual::Context& context, const cl_mem_properties* properties,
-                       device_virtual::Buffer::Options& options) {
-  if (*properties != 0) {
-    // "… or if the same property name is specified more than once", "or if the value specified for
-    // a supported property name is not valid".
-    const bool valid = properties[0] == backends::kPrivateAddress && properties[2] == 0 &&
-                       (properties[1] == CL_TRUE || properties[1] == CL_FALSE);
-    if (!valid) return fail(CL_INVALID_PROPERTY, "unsupported memory property");
-    // "CL_INVALID_OPERATION if properties includes CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT and there are
-    // no devices in the context that support the cl_ext_buffer_device_address extension."
-    if (!context.capabilities().buffer_addresses) {
-      return fail(CL_INVALID_OPERATION, "buffers have no addresses on the device");
-    }
-    options.device_address = properties[1] == CL_TRUE;
-    options.properties = {properties[0], properties[1]};
-  }
-  options.properties.push_back(0);
-  return {};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Result<CreateBuffer> create_buffer(cl_context context_handle, const cl_mem_properties* properties,
                                    cl_mem_flags flags, size_t size, void* host_ptr) {
@@ -87,9 +65,10 @@ Result<CreateBuffer> create_buffer(cl_context context_handle, const cl_mem_prope
   TUTTI_ASSIGN(call.context, context(context_handle));
   // "CL_INVALID_PROPERTY if a property name in properties is not a supported property name".
   if (properties != nullptr) {
-    TUTTI_TRY(take_properties(*call.context, properties, call.options));
+    TUTTI_TRY(take_buffer_properties(*call.context, properties, call.options));
   }
   if (!valid_flags(flags)) return fail(CL_INVALID_VALUE, "invalid memory flags");
+  TUTTI_TRY(check_external(call.options, flags, host_ptr));
   // "CL_INVALID_BUFFER_SIZE if size is 0 or if size is greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE
   // for all devices in context."
   if (size == 0 || size > call.context->capabilities().max_allocation) {

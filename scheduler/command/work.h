@@ -173,11 +173,16 @@ struct MapSharedWork {
 };
 /// Nothing but order: markers, barriers, migration hints.
 struct MarkerWork {};
-/// Something done by the host in its turn (native kernels, tests). The buffers are the function's
-/// own while it runs: their host copies are valid before, and are the valid ones afterwards.
+/// Something done by the host in its turn (native kernels, calls of vendors, tests). The buffers
+/// are the function's own while it runs: their host copies are valid before, and are the valid ones
+/// afterwards.
 struct HostWork {
   std::function<Status()> function;
   std::vector<BufferView> buffers{};
+  /// Its own as well, wherever their content lies.
+  std::vector<BufferView> in_place{};
+  bool renews = false;  // what they held before is not needed
+  const char* name = "a native kernel";
 };
 
 using Work =

@@ -51,12 +51,13 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       id_(next_id()),
       user_memory_(options.user_memory != nullptr),
       shared_(options.shared),
+      external_(options.external),
       home_(options.home),
       image_(options.image),
       pipe_(options.pipe),
-      takers_(image_                       ? backends.takers_of(*image_)
-              : pipe_ || touched_unasked() ? backend_bit(home_)
-                                           : ~BackendMask{0}),
+      takers_(image_                                    ? backends.takers_of(*image_)
+              : pipe_ || external_ || touched_unasked() ? backend_bit(home_)
+                                                        : ~BackendMask{0}),
       map_(options.size),
       notes_use_(backends.real_count() > 1 &&
                  (options.image || backends.memory_apart() || has_device_address())),
@@ -129,6 +130,10 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
   }
   if (options.host_now) TUTTI_TRY(buffer->allocate_host(UINT64_MAX));
   if (options.user_memory) buffer->set_exclusive(kHostPlace, 0, options.size);
+  if (options.external) {
+    buffer->ready_[options.home].store(options.external.get(), std::memory_order_release);
+    TUTTI_TRY(buffer->hold_at_home(true));
+  }
   if (options.pipe) {
     TUTTI_TRY(buffer->device_memory(options.home).map([](auto*) {}));
     buffer->set_exclusive(buffer->place_on(options.home), 0, options.size);
@@ -244,7 +249,8 @@ void LogicalBuffer::release_memory(uint32_t backend) {
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {
-  if (image_ || pipe_ || (backend == home_ && has_device_address())) return backend + 1;
+  const bool apart = image_ || pipe_ || (backend == home_ && (has_device_address() || external_));
+  if (apart) return backend + 1;
   return backend == home_ && touched_unasked() ? kHostPlace : backends_.place(backend);
 }
 

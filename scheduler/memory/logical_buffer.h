@@ -65,6 +65,8 @@ class LogicalBuffer : public MemoryOwner {
     std::shared_ptr<backends::SharedMemory> shared{};
     /// A pipe of the device `home`, made at once; size is its span() then.
     std::optional<backends::PipeShape> pipe{};
+    /// Memory of this size, or image, that the device `home` has imported: its copy.
+    std::shared_ptr<backends::Memory> external{};
     uint32_t home = kNoBackend;
   };
   /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
@@ -84,8 +86,8 @@ class LogicalBuffer : public MemoryOwner {
   Place place_on(uint32_t backend) const;
 
   /// Shared memory: `shared()` is the memory on the device `home()`, and the host's copy where that
-  /// computes in the host's memory, or where the host may touch it unasked. Else null; a pipe has a
-  /// home as well, all else kNoBackend.
+  /// computes in the host's memory, or where the host may touch it unasked. Else null; a pipe and
+  /// external memory have a home as well, all else kNoBackend.
   bool is_shared() const { return shared_ != nullptr; }
   backends::SharedMemory* shared() const { return shared_.get(); }
   uint32_t home() const { return home_; }
@@ -101,6 +103,18 @@ class LogicalBuffer : public MemoryOwner {
   /// home computes in.
   bool has_device_address() const {
     return is_shared() && shared_->kind() == backends::SharedKind::kBuffer;
+  }
+
+  /// Memory that another interface has made. It has a place of its own on its home, whatever memory
+  /// that computes in, and never leaves it. Null for all else.
+  const std::shared_ptr<backends::Memory>& external() const { return external_; }
+  /// It was the other interface's, or is to be: all of it is valid on its home, and there alone.
+  /// `renewed`: what is there now is new.
+  Status hold_at_home(bool renewed) {
+    const Place place = place_on(home_);
+    if (!renewed) TUTTI_TRY(make_valid(place, 0, size()));
+    set_exclusive(place, 0, size());
+    return {};
   }
 
   /// There is one device only, and it computes in this buffer's copy in the host's memory.
@@ -270,6 +284,7 @@ class LogicalBuffer : public MemoryOwner {
   const uint64_t id_;
   const bool user_memory_;
   const std::shared_ptr<backends::SharedMemory> shared_;
+  const std::shared_ptr<backends::Memory> external_;
   const uint32_t home_;
   bool held_at_home_ = false;  // changed by create() only
   const std::optional<backends::ImageShape> image_;

@@ -102,6 +102,10 @@ struct UseFinder {
   void operator()(const MarkerWork&) {}
   void operator()(const HostWork& work) {
     for (const BufferView& view : work.buffers) uses.push_back(use(view, 0, view.size, true));
+    for (const BufferView& view : work.in_place) {
+      uses.push_back(use(view, 0, view.size, true));
+      uses.back().needed = !work.renews;
+    }
   }
 };
 

@@ -48,7 +48,7 @@ struct Name {
   std::string operator()(const UnmapWork&) { return "an unmap"; }
   std::string operator()(const MapSharedWork& work) { return work.unmap ? "an unmap" : "a map"; }
   std::string operator()(const MarkerWork&) { return "a marker"; }
-  std::string operator()(const HostWork&) { return "a native kernel"; }
+  std::string operator()(const HostWork& work) { return work.name; }
 };
 
 void tell(const std::string& name, NotAnew why, const Error& error, const std::string& what = {}) {

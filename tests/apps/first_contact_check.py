@@ -80,7 +80,7 @@ def main():
         process = run(*small, *enough, "--states", "cold", "--cold-limit", "0", "--least", "0")
         expect(process.returncode == 1 and "SLOWER cold on 0, cold on all\n" in process.stdout,
                f"a limit that everything exceeds\n{process.stdout}{process.stderr}")
-        process = run(*small, "--cold-limit", "0", "--warm-limit", "0", "--least", "1e9")
+        process = run(*small, "--states", "warm", "--warm-limit", "0", "--least", "1e9")
         expect(process.returncode == 0 and "too short to judge" in process.stdout,
                f"a program that is too short\n{process.stdout}{process.stderr}")
 

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import zipfile
 
 PUBLIC_INDEX = "https://pypi.org/simple"
 TRIES = 3
@@ -78,3 +79,21 @@ def fetch(folder, project, name, expected):
     part.write_bytes(content)
     part.replace(kept)
     return kept
+
+
+def python_tag():
+    """How wheels name this interpreter: cp311."""
+    return f"cp{sys.version_info.major}{sys.version_info.minor}"
+
+
+def known(files, tag):
+    """What is known of a program's wheel for this interpreter."""
+    if tag not in files:
+        sys.exit(f"no wheel is known for {tag}, only for {', '.join(files)}")
+    return files[tag]
+
+
+def unpack_wheel(wheel, folder):
+    """Into a folder for PYTHONPATH. Wheels without scripts need no more than this."""
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(folder)

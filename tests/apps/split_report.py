@@ -26,6 +26,23 @@ def run(command, accepted=(0,), environment=None):
         return process.stdout, json.loads(summary.read_text())["kernels"]
 
 
+def run_natively(command, environment=None):
+    """The output of a command on the first device of the vendor that TUTTI_VENDORS names, without
+    Tutti; ends the test when it fails."""
+    vendor = Path(os.environ["TUTTI_VENDORS"])
+    with tempfile.TemporaryDirectory() as folder:  # some loaders take a folder only
+        Path(folder, vendor.name).symlink_to(vendor)
+        process = subprocess.run([str(word) for word in command], text=True, errors="replace",
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT,
+                                 env={**os.environ, **(environment or {}), "POCL_DEVICES": "basic",
+                                      "OCL_ICD_VENDORS": folder})
+    if process.returncode:
+        sys.exit(f"without Tutti, {' '.join(map(str, command))} ended with {process.returncode}\n"
+                 f"{process.stdout[-20000:]}")
+    return process.stdout
+
+
 class Kernels:
     """The kernels of several runs."""
 

@@ -18,6 +18,7 @@
 
 #include "built_in.h"
 #include "pointers.h"
+#include "sharing.h"
 
 namespace tutti::kernel_fuzz {
 namespace {
@@ -81,6 +82,7 @@ void change(cl_platform_id platform, Apart apart) {
     give_pointers(platform);
     give_built_in_kernels(platform);
   }
+  if (std::getenv("TUTTI_TEST_SHARING") != nullptr) give_sharing(platform);
   if (apart == Apart::kNone) return;
   cl_icd_dispatch* table = *reinterpret_cast<cl_icd_dispatch**>(platform);
   if (originals().contains(table)) return;
@@ -112,7 +114,10 @@ void change_vendor(const std::string& item, Apart apart) {
 }  // namespace
 
 void keep_memory_apart(Apart apart) {
-  if (apart == Apart::kNone && std::getenv("TUTTI_TEST_POINTERS") == nullptr) return;
+  if (apart == Apart::kNone && std::getenv("TUTTI_TEST_POINTERS") == nullptr &&
+      std::getenv("TUTTI_TEST_SHARING") == nullptr) {
+    return;
+  }
   gpus = apart == Apart::kGpus;
   const char* vendors = std::getenv("TUTTI_VENDORS");
   std::istringstream items(vendors != nullptr ? vendors : "/etc/OpenCL/vendors");

@@ -5,15 +5,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "vendor_answers.h"
 
 namespace tutti::kernel_fuzz {
 namespace pointers {
@@ -93,14 +93,6 @@ cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_properties* pr
   return buffer;
 }
 
-cl_int answer(const void* data, size_t bytes, size_t size, void* value, size_t* size_ret) {
-  if (size_ret != nullptr) *size_ret = bytes;
-  if (value == nullptr) return CL_SUCCESS;
-  if (size < bytes) return CL_INVALID_VALUE;
-  std::memcpy(value, data, bytes);
-  return CL_SUCCESS;
-}
-
 cl_int CL_API_CALL get_memory_info(cl_mem memory, cl_mem_info name, size_t size, void* value,
                                    size_t* size_ret) {
   if (name != kAddress) {
@@ -152,21 +144,6 @@ cl_int CL_API_CALL set_exec_info(cl_kernel kernel, cl_kernel_exec_info name, siz
   if (name == CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL || name == kReached)
     name = CL_KERNEL_EXEC_INFO_SVM_PTRS;
   return original_of(kernel).clSetKernelExecInfo(kernel, name, size, value);
-}
-
-/// What a device answers, as often as there is one of these.
-template <typename Value>
-std::vector<Value> list_of(cl_device_id device, const cl_icd_dispatch& table, cl_device_info name) {
-  size_t size = 0;
-  if (table.clGetDeviceInfo(device, name, 0, nullptr, &size) != CL_SUCCESS) return {};
-  std::vector<Value> list(size / sizeof(Value));
-  table.clGetDeviceInfo(device, name, size, list.data(), nullptr);
-  return list;
-}
-
-std::string extensions_of(cl_device_id device, const cl_icd_dispatch& table) {
-  const auto text = list_of<char>(device, table, CL_DEVICE_EXTENSIONS);
-  return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
 
 cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t size,

@@ -85,22 +85,37 @@ class FakeDevice {
     for (std::string word; words >> word;) traits_.features.push_back(word);
     return *this;
   }
+  FakeDevice& semaphores() {
+    traits_.semaphores = true;
+    return *this;
+  }
+  FakeDevice& external_memory() {
+    traits_.external_memory = true;
+    return *this;
+  }
+  FakeDevice& alone() {
+    alone_ = true;
+    return *this;
+  }
   FakeDevice& shares_host_memory() {
     traits_.shares_host_memory = true;
     return *this;
   }
 
   DeviceFacts facts() const {
-    return {traits_, [table = table_](cl_device_info what) -> Result<std::vector<std::byte>> {
+    return {traits_,
+            [table = table_](cl_device_info what) -> Result<std::vector<std::byte>> {
               const auto found = table.find(what);
               if (found == table.end()) return fail(CL_INVALID_VALUE);
               return found->second;
-            }};
+            },
+            alone_};
   }
 
  private:
   backends::DeviceTraits traits_;
   std::map<cl_device_info, std::vector<std::byte>> table_;
+  bool alone_ = false;
 };
 
 FakeDevice cpu(double gflops = 100) { return {"cpu", CL_DEVICE_TYPE_CPU, gflops}; }
@@ -471,6 +486,49 @@ TEST(CapabilityMerger, LanguageIsThePrimarysWithAllItsOptionalParts) {
   const Capabilities poor = merge({with_much(), cpu()});
   EXPECT_FALSE(poor.has_language_feature("__opencl_c_subgroups"));
   EXPECT_EQ(answer<cl_uint>(poor, CL_DEVICE_MAX_NUM_SUB_GROUPS), 0u);
+}
+
+TEST(CapabilityMerger, SharesWithOtherInterfacesWhatADeviceAloneDoes) {
+  const auto with_semaphores = [] {
+    return gpu()
+        .extensions(
+            "cl_khr_semaphore cl_khr_external_semaphore cl_khr_external_semaphore_opaque_fd "
+            "cl_khr_external_semaphore_win32 cl_khr_external_memory cl_khr_external_memory_dma_buf")
+        .semaphores()
+        .external_memory()
+        .set<cl_uint>(CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR,
+                      CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR)
+        .set<cl_uint>(CL_DEVICE_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR,
+                      CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR)
+        .set<cl_uint>(CL_DEVICE_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR,
+                      CL_SEMAPHORE_HANDLE_OPAQUE_WIN32_KHR);
+  };
+  const auto claims = [](const Capabilities& caps, const std::string& name) {
+    return (" " + answer_text(caps, CL_DEVICE_EXTENSIONS) + " ").find(" " + name + " ") !=
+           std::string::npos;
+  };
+  const Capabilities alone = merge({with_semaphores().alone()});
+  EXPECT_TRUE(alone.sharing.semaphores);
+  EXPECT_TRUE(claims(alone, "cl_khr_semaphore"));
+  EXPECT_TRUE(claims(alone, "cl_khr_external_semaphore"));
+  EXPECT_TRUE(claims(alone, "cl_khr_external_semaphore_opaque_fd"));
+  EXPECT_FALSE(claims(alone, "cl_khr_external_semaphore_win32"));
+  EXPECT_EQ(alone.sharing.semaphore_imports,
+            std::vector<cl_uint>{CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR});
+  EXPECT_TRUE(alone.sharing.semaphore_exports.empty());
+  EXPECT_EQ(answer<cl_uint>(alone, CL_DEVICE_SEMAPHORE_TYPES_KHR),
+            cl_uint{CL_SEMAPHORE_TYPE_BINARY_KHR});
+  EXPECT_TRUE(alone.sharing.external_memory);
+  EXPECT_TRUE(claims(alone, "cl_khr_external_memory"));
+  EXPECT_TRUE(claims(alone, "cl_khr_external_memory_dma_buf"));
+  EXPECT_FALSE(claims(alone, "cl_khr_external_memory_opaque_fd"));
+  // A part of a device, and one beside others.
+  for (const Capabilities& caps : {merge({with_semaphores()}), merge({cpu(), with_semaphores()})}) {
+    EXPECT_FALSE(caps.sharing.semaphores);
+    EXPECT_FALSE(claims(caps, "cl_khr_semaphore"));
+    EXPECT_FALSE(claims(caps, "cl_khr_external_memory"));
+    EXPECT_FALSE(caps.answers.contains(CL_DEVICE_SEMAPHORE_TYPES_KHR));
+  }
 }
 
 TEST(CapabilityMerger, LanguageVersionsAreThePrimarys) {
