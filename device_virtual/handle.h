@@ -36,6 +36,7 @@ enum class Kind : uint32_t {
   kEvent,
   kSampler,
   kCommandBuffer,
+  kMutableCommand,
   kSemaphore
 };
 
@@ -83,6 +84,7 @@ struct _cl_kernel : tutti::device_virtual::HandleHead {};
 struct _cl_event : tutti::device_virtual::HandleHead {};
 struct _cl_sampler : tutti::device_virtual::HandleHead {};
 struct _cl_command_buffer_khr : tutti::device_virtual::HandleHead {};
+struct _cl_mutable_command_khr : tutti::device_virtual::HandleHead {};
 struct _cl_semaphore_khr : tutti::device_virtual::HandleHead {};
 static_assert(std::is_standard_layout_v<_cl_context>);
 

@@ -35,14 +35,18 @@ Kernel::Kernel(Program& program, std::shared_ptr<KernelExecutable> executable)
              std::make_shared<KernelArguments>(executable->summary().arguments.size())) {}
 
 Kernel::Kernel(Program& program, std::shared_ptr<KernelExecutable> executable,
-               std::shared_ptr<KernelArguments> arguments)
-    : program_(&program), executable_(std::move(executable)), arguments_(std::move(arguments)) {
+               std::shared_ptr<KernelArguments> arguments, bool of_command)
+    : program_(&program),
+      executable_(std::move(executable)),
+      arguments_(std::move(arguments)),
+      of_command_(of_command) {
   program_->attach_kernel();
 }
 
 Kernel::~Kernel() {
   if (attached_) program_->detach_kernel();
-  program_->context().engine().released();
+  // An update of a command need not end batches of launches: the application has released nothing.
+  if (!of_command_) program_->context().engine().released();
 }
 
 void Kernel::last_public_release() {
@@ -66,13 +70,25 @@ Result<Kernel*> Kernel::clone() {
       std::move(arguments));
 }
 
+Ref<Kernel> Kernel::copy_for_command() const {
+  // Versions of argument sets tell launches of one executable apart.
+  auto executable = of_command_ ? executable_
+                                : std::make_shared<KernelExecutable>(executable_->program(),
+                                                                     executable_->index());
+  const Ref<Kernel> copy(new Kernel(*program_, std::move(executable),
+                                    std::make_shared<KernelArguments>(*arguments_), true));
+  copy->release_public();  // the application never holds it
+  return copy;
+}
+
 void Kernel::set_local(uint32_t index, uint64_t size) { arguments_->set_local(index, size); }
 
 void Kernel::set_buffer(uint32_t index, Buffer* buffer) {
   if (buffer == nullptr) {
     (void)arguments_->set_buffer(index, nullptr, {});
   } else if (arguments_->set_buffer(index, buffer->handle(), buffer->view(),
-                                    buffer->buffer_image())) {
+                                    buffer->buffer_image()) &&
+             !of_command_) {
     buffer->argument_holders().add(arguments_);
   }
 }
@@ -81,10 +97,10 @@ void Kernel::set_shared(uint32_t index, const SharedAllocations::Place& place) {
   const scheduler::BufferView view = place.allocation->view_from(place.offset);
   cl_mem const handle = place.allocation->origin().buffer;
   if (handle == nullptr) {
-    if (arguments_->set_buffer(index, place.allocation->address(), view)) {
+    if (arguments_->set_buffer(index, place.allocation->address(), view) && !of_command_) {
       place.allocation->argument_holders().add(arguments_);
     }
-  } else if (arguments_->set_buffer(index, handle, view)) {
+  } else if (arguments_->set_buffer(index, handle, view) && !of_command_) {
     if (Buffer* buffer = from_handle<Buffer>(handle)) buffer->argument_holders().add(arguments_);
   }
 }

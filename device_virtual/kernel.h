@@ -29,6 +29,11 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
   Kernel(Program& program, std::shared_ptr<KernelExecutable> executable);
   /// clCloneKernel: the same function with the same argument values, and its own from then on.
   Result<Kernel*> clone();
+  /// The same function with the same argument values, for a recorded command that may be updated.
+  /// Memory objects do not know of it: what they are keeps its memory, though the application
+  /// release them, until another value takes its place. The copy of such a copy is the same kernel
+  /// to the engine, so that of the copies of one at most one may be changed and launched.
+  Ref<Kernel> copy_for_command() const;
   ~Kernel();
 
   Program& program() const { return *program_; }
@@ -95,12 +100,13 @@ class Kernel : public Handle<Kernel, _cl_kernel, Kind::kKernel> {
 
  private:
   Kernel(Program& program, std::shared_ptr<KernelExecutable> executable,
-         std::shared_ptr<KernelArguments> arguments);
+         std::shared_ptr<KernelArguments> arguments, bool of_command = false);
 
   const Ref<Program> program_;  // first, so that its context outlives the rest
   const std::shared_ptr<KernelExecutable> executable_;
   const std::shared_ptr<KernelArguments> arguments_;  // memory objects hold it weakly
   std::atomic<bool> suggested_{false};                // suggest_local() was asked
+  const bool of_command_ = false;                     // made by copy_for_command()
   bool attached_ = true;  // changed by the last public release, before the destructor
 };
 

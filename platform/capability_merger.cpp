@@ -183,6 +183,7 @@ void put_execution(Answers& answers, Devices devices, const DeviceFacts& primary
                                            kQueueProperties);
   answers.put<cl_command_queue_properties>(CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,
                                            0);
+  answers.put<cl_bitfield>(device_virtual::kMutableDispatchCapabilities, device_virtual::kUpdates);
   answers.put<size_t>(
       CL_DEVICE_PROFILING_TIMER_RESOLUTION,
       std::max<size_t>(maximum<size_t>(devices, CL_DEVICE_PROFILING_TIMER_RESOLUTION, 1), 1));

@@ -32,6 +32,7 @@ inline constexpr HostExtension kHostExtensions[] = {
     {"cl_khr_extended_versioning"},
     {"cl_khr_suggested_local_work_size"},
     {device_virtual::kCommandBufferExtension, device_virtual::kCommandBufferVersion},
+    {device_virtual::kMutableDispatchExtension, device_virtual::kMutableDispatchVersion},
 };
 /// What the platform is called; by default by our own names.
 struct PlatformNames {

@@ -9,11 +9,15 @@
 #include "icd/entry/works.h"
 #include "icd/validate/command_buffer.h"
 #include "icd/validate/enqueue_kernel.h"
+#include "icd/validate/kernel.h"
+#include "icd/validate/mutable_command.h"
 
 namespace tutti::icd {
 namespace {
 
 using device_virtual::Buffer;
+using device_virtual::Kernel;
+using device_virtual::MutableCommand;
 using device_virtual::PublicRef;
 using scheduler::MarkerWork;
 using validate::WaitList;
@@ -21,7 +25,7 @@ using Recorded = device_virtual::CommandBuffer::Recorded;
 
 Recorded recorded(cl_command_type type, scheduler::Work work,
                   std::initializer_list<Buffer*> memory) {
-  Recorded result{type, std::move(work), {}, {}};
+  Recorded result{type, std::move(work), {}};
   for (Buffer* one : memory) result.memory.emplace_back(*one);
   return result;
 }
@@ -54,7 +58,7 @@ cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(cl_command_buffer_khr command
                 {command_buffer, command_queue, properties, num_sync_points_in_wait_list,
                  sync_point_wait_list, mutable_handle},
                 sync_point, [&](cl_command_queue, WaitList&) -> Result<Recorded> {
-                  return Recorded{CL_COMMAND_BARRIER, MarkerWork{}, {}, {}};
+                  return Recorded{CL_COMMAND_BARRIER, MarkerWork{}, {}};
                 });
 }
 
@@ -234,22 +238,36 @@ cl_int CL_API_CALL clCommandNDRangeKernelKHR(
     const size_t* global_work_offset, const size_t* global_work_size, const size_t* local_work_size,
     cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
     cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle) {
-  return record(
-      "clCommandNDRangeKernelKHR",
-      {command_buffer, command_queue, properties, num_sync_points_in_wait_list,
-       sync_point_wait_list, mutable_handle},
-      sync_point, [&](cl_command_queue queue, WaitList& none) -> Result<Recorded> {
-        validate::KernelLaunch launch;
-        TUTTI_TRY(validate::kernel_launch(
-            queue, kernel, {work_dim, global_work_offset, global_work_size, local_work_size}, 0,
-            nullptr, launch, none));
-        Recorded result{CL_COMMAND_NDRANGE_KERNEL, scheduler::no_work(), {}, {}};
-        if (launch.range.shape.is_empty()) return result;
-        result.kernel = PublicRef<device_virtual::Kernel>(*launch.kernel);
-        result.work = launch.kernel->launch_of(std::move(launch.arguments), launch.range.shape,
-                                               launch.range.local_given);
-        return result;
-      });
+  return entry("clCommandNDRangeKernelKHR", [&]() -> Status {
+    TUTTI_ASSIGN(const auto recording,
+                 validate::recording({command_buffer, command_queue, nullptr,
+                                      num_sync_points_in_wait_list, sync_point_wait_list}));
+    auto& commands = *recording.commands;
+    TUTTI_ASSIGN(auto wanted, validate::launch_properties(commands, properties, local_work_size));
+    TUTTI_ASSIGN(Kernel * given, validate::kernel(kernel));
+    Ref<Kernel> own;
+    if (commands.is_mutable() && mutable_handle != nullptr) own = given->copy_for_command();
+    validate::KernelLaunch launch;
+    WaitList none;
+    TUTTI_TRY(validate::kernel_launch(
+        recording.queue, own ? own->handle() : kernel,
+        {work_dim, global_work_offset, global_work_size, local_work_size}, 0, nullptr, launch, none,
+        commands.is_mutable() && (wanted.fields & device_virtual::kUpdatesArguments) != 0));
+    device_virtual::GivenRange range{work_dim};
+    range.replace(global_work_offset, global_work_size, local_work_size);
+    Recorded command{CL_COMMAND_NDRANGE_KERNEL, scheduler::no_work(), {}};
+    command.kernel = PublicRef<Kernel>(*given);
+    command.launch = recorded_launch(std::move(launch), range, std::move(own));
+    MutableCommand* handle = nullptr;
+    if (mutable_handle != nullptr) {
+      handle = new MutableCommand(commands, *given, std::move(wanted.properties), wanted.fields);
+      command.handle = Ref<MutableCommand>::adopt(handle);
+    }
+    TUTTI_ASSIGN(const auto point, commands.record(std::move(command), recording.waits));
+    if (sync_point != nullptr) *sync_point = point;
+    if (handle != nullptr) *mutable_handle = handle->handle();
+    return {};
+  });
 }
 
 }  // namespace tutti::icd

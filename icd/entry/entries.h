@@ -172,6 +172,14 @@ decltype(::clEnqueueMemAdviseINTEL) clEnqueueMemAdviseINTEL;
 cl_int CL_API_CALL clSetKernelArgDevicePointerEXT(cl_kernel kernel, cl_uint arg_index,
                                                   cl_ulong arg_value);
 
+// As cl_khr_command_buffer_mutable_dispatch 0.9.5 has them: headers may have others, or none.
+cl_int CL_API_CALL clUpdateMutableCommandsKHR(cl_command_buffer_khr command_buffer,
+                                              cl_uint num_configs, const cl_uint* config_types,
+                                              const void** configs);
+cl_int CL_API_CALL clGetMutableCommandInfoKHR(cl_mutable_command_khr command, cl_uint param_name,
+                                              size_t param_value_size, void* param_value,
+                                              size_t* param_value_size_ret);
+
 // Those that record commands, as cl_khr_command_buffer 0.9.8 has them: headers before 0.9.5 declare
 // them without `properties`.
 cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(cl_command_buffer_khr command_buffer,

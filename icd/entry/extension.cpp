@@ -54,6 +54,8 @@ void* function_address(const char* name) noexcept {
   TUTTI_FUNCTION(clFinalizeCommandBufferKHR);
   TUTTI_FUNCTION(clEnqueueCommandBufferKHR);
   TUTTI_FUNCTION(clGetCommandBufferInfoKHR);
+  TUTTI_FUNCTION(clUpdateMutableCommandsKHR);
+  TUTTI_FUNCTION(clGetMutableCommandInfoKHR);
   TUTTI_FUNCTION(clCommandBarrierWithWaitListKHR);
   TUTTI_FUNCTION(clCommandCopyBufferKHR);
   TUTTI_FUNCTION(clCommandCopyBufferRectKHR);

@@ -60,28 +60,7 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t ar
                                   const void* arg_value) {
   return entry("clSetKernelArg", [&]() -> Status {
     TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
-    if (validate::is_number(*object, arg_index, arg_size, arg_value)) {
-      object->set_bytes(arg_index, {static_cast<const std::byte*>(arg_value), arg_size});
-      return {};
-    }
-    TUTTI_TRY(validate::argument_index(*object, arg_index));
-    TUTTI_ASSIGN(const validate::ArgumentValue value,
-                 validate::argument_value(*object, arg_index, arg_size, arg_value));
-    switch (value.kind) {
-      case validate::ArgumentValue::Kind::kBuffer:
-        object->set_buffer(arg_index, value.buffer);
-        break;
-      case validate::ArgumentValue::Kind::kSampler:
-        object->set_sampler(arg_index, value.sampler);
-        break;
-      case validate::ArgumentValue::Kind::kQueue:
-        object->set_queue(arg_index, *value.queue);
-        break;
-      case validate::ArgumentValue::Kind::kLocal:
-        object->set_local(arg_index, arg_size);
-        break;
-    }
-    return {};
+    return set_argument(*object, arg_index, arg_size, arg_value);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace tutti::icd {
 
@@ -12,6 +13,9 @@ using backends::ImageBox;
 using backends::ImageShape;
 using backends::Rect;
 using device_virtual::Buffer;
+using device_virtual::GivenRange;
+using device_virtual::Kernel;
+using device_virtual::RecordedLaunch;
 using scheduler::CopyRectWork;
 using scheduler::CopyWork;
 using scheduler::FillImageWork;
@@ -58,12 +62,41 @@ Work svm_fill_work(const validate::OnShared& on, const void* pattern, size_t pat
   return fill_of(on.place.allocation->view_from(0), pattern, pattern_size, on.place.offset, size);
 }
 
+Status set_object(device_virtual::Kernel& kernel, cl_uint index, size_t size, const void* value) {
+  using Kind = validate::ArgumentValue::Kind;
+  TUTTI_TRY(validate::argument_index(kernel, index));
+  TUTTI_ASSIGN(const auto found, validate::argument_value(kernel, index, size, value));
+  switch (found.kind) {
+    case Kind::kBuffer:
+      kernel.set_buffer(index, found.buffer);
+      break;
+    case Kind::kSampler:
+      kernel.set_sampler(index, found.sampler);
+      break;
+    case Kind::kQueue:
+      kernel.set_queue(index, *found.queue);
+      break;
+    case Kind::kLocal:
+      kernel.set_local(index, size);
+      break;
+  }
+  return {};
+}
+
 void set_pointer(const validate::ArgumentPointer& call, cl_uint index) {
   if (call.place) {
     call.kernel->set_shared(index, *call.place);
   } else {
     call.kernel->set_buffer(index, nullptr);
   }
+}
+
+std::shared_ptr<const RecordedLaunch> recorded_launch(validate::KernelLaunch&& launch,
+                                                      const GivenRange& range, Ref<Kernel> own) {
+  auto work = launch.kernel->launch_of(std::move(launch.arguments), launch.range.shape,
+                                       launch.range.local_given);
+  return std::make_shared<const RecordedLaunch>(std::move(work), range, launch.complete,
+                                                std::move(own));
 }
 
 Rect rect_of(const Buffer& image, const ImageBox& box) {

@@ -5,9 +5,13 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 
+#include "device_virtual/recorded_launch.h"
 #include "icd/validate/enqueue_image.h"
+#include "icd/validate/enqueue_kernel.h"
 #include "icd/validate/enqueue_memory.h"
+#include "icd/validate/kernel.h"
 #include "icd/validate/svm.h"
 #include "scheduler/command/work.h"
 
@@ -21,8 +25,25 @@ scheduler::Work fill_work(const validate::OnBuffer& on, const void* pattern, siz
 scheduler::Work svm_fill_work(const validate::OnShared& on, const void* pattern,
                               size_t pattern_size, size_t size);
 
+/// Of clSetKernelArg: what is no number.
+Status set_object(device_virtual::Kernel& kernel, cl_uint index, size_t size, const void* value);
+/// clSetKernelArg.
+inline Status set_argument(device_virtual::Kernel& kernel, cl_uint index, size_t size,
+                           const void* value) {
+  if (!validate::is_number(kernel, index, size, value)) {
+    return set_object(kernel, index, size, value);
+  }
+  kernel.set_bytes(index, {static_cast<const std::byte*>(value), size});
+  return {};
+}
 /// What clSetKernelArgSVMPointer and its like do.
 void set_pointer(const validate::ArgumentPointer& call, cl_uint index);
+
+/// A launch for a command buffer. `own`: the kernel that was found valid, if it is the command's
+/// own.
+std::shared_ptr<const device_virtual::RecordedLaunch> recorded_launch(
+    validate::KernelLaunch&& launch, const device_virtual::GivenRange& range,
+    Ref<device_virtual::Kernel> own);
 
 // An image is addressed as its pixels lie in the host's copy, so most commands on images are the
 // rectangles of buffers.

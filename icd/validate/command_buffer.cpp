@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "icd/validate/property_list.h"
+
 namespace tutti::icd::validate {
 
 using device_virtual::CommandBuffer;
@@ -10,30 +12,26 @@ using device_virtual::CommandQueue;
 
 namespace {
 
-// Those of cl_khr_command_buffer_mutable_dispatch and …_multi_device, which are not offered.
-constexpr cl_command_buffer_flags_khr kMutable = 1 << 1;
-constexpr cl_command_buffer_flags_khr kDeviceSideSync = 1 << 2;
+constexpr cl_command_buffer_flags_khr kDeviceSideSync = 1 << 2;  // of …_multi_device
 
-Status command_buffer_properties(const cl_command_buffer_properties_khr* properties,
-                                 CreateCommandBuffer& call) {
-  if (properties == nullptr) return {};
-  for (const auto* at = properties; *at != 0; at += 2) {
-    // "CL_INVALID_VALUE if values specified in properties are not valid, or if the same property
-    // name is specified more than once."
-    constexpr cl_command_buffer_flags_khr kKnown =
-        CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR | kMutable | kDeviceSideSync;
-    if (at[0] != CL_COMMAND_BUFFER_FLAGS_KHR || !call.properties.empty() ||
-        (at[1] & ~kKnown) != 0) {
-      return tutti::fail(CL_INVALID_VALUE, "unknown properties, or one twice");
-    }
-    call.properties.insert(call.properties.end(), {at[0], at[1]});
+/// A property that is known: its value.
+Status command_buffer_property(cl_command_buffer_properties_khr name,
+                               cl_command_buffer_properties_khr value) {
+  namespace api = device_virtual;
+  const bool flags = name == CL_COMMAND_BUFFER_FLAGS_KHR;
+  // "CL_INVALID_VALUE if values specified in properties are not valid".
+  if (!flags && name != api::kCommandBufferAsserts) {
+    return tutti::fail(CL_INVALID_VALUE, "an unknown property");
+  }
+  constexpr cl_bitfield kFlags = api::kSimultaneousUse | api::kMutable | kDeviceSideSync;
+  if ((value & ~(flags ? kFlags : api::kNoAdditionalGroups)) != 0) {
+    return tutti::fail(CL_INVALID_VALUE, "unknown flags");
   }
   // "CL_INVALID_PROPERTY if values specified in properties are valid but are not supported by all
   // the devices".
-  if (!call.properties.empty() && (call.properties[1] & (kMutable | kDeviceSideSync)) != 0) {
+  if (flags && (value & kDeviceSideSync) != 0) {
     return tutti::fail(CL_INVALID_PROPERTY, "the device has no such command buffers");
   }
-  call.properties.push_back(0);
   return {};
 }
 
@@ -56,7 +54,7 @@ Result<CreateCommandBuffer> create_command_buffer(
   }
   // "CL_INVALID_COMMAND_QUEUE if any command-queue in queues is not a valid command-queue."
   TUTTI_ASSIGN(call.queue, queue(queues[0]));
-  TUTTI_TRY(command_buffer_properties(properties, call));
+  TUTTI_ASSIGN(call.properties, property_list(properties, command_buffer_property));
   return call;
 }
 
@@ -67,8 +65,9 @@ Result<EnqueueCommandBuffer> enqueue_command_buffer(cl_uint num_queues,
   EnqueueCommandBuffer call;
   TUTTI_ASSIGN(call.commands, command_buffer(handle));
   // "CL_INVALID_OPERATION if command_buffer is not in the Executable state."
-  if (!call.commands->is_finalized()) {
-    return tutti::fail(CL_INVALID_OPERATION, "the command buffer has not been finalized");
+  if (!call.commands->is_executable()) {
+    return tutti::fail(CL_INVALID_OPERATION,
+                       "the command buffer has not been finalized, or lacks an argument");
   }
   // "CL_INVALID_VALUE if queues is NULL and num_queues is > 0, or queues is not NULL and num_queues
   // is 0." "CL_INVALID_VALUE if num_queues is > 0 and not the same value as num_queues set on

@@ -32,14 +32,15 @@ Result<EnqueueCommandBuffer> enqueue_command_buffer(cl_uint num_queues,
                                                     cl_command_buffer_khr handle, RawWaitList waits,
                                                     WaitList& list);
 
-/// What all clCommand… have.
+/// What all clCommand… have. Those of clCommandNDRangeKernelKHR that others have not are checked
+/// elsewhere (icd/validate/mutable_command.h).
 struct RawRecording {
   cl_command_buffer_khr command_buffer = nullptr;
   cl_command_queue queue = nullptr;
-  const cl_properties* properties = nullptr;
+  const cl_properties* properties = nullptr;  // likewise
   cl_uint num_points = 0;
   const cl_sync_point_khr* points = nullptr;
-  const cl_mutable_command_khr* mutable_handle = nullptr;
+  const cl_mutable_command_khr* mutable_handle = nullptr;  // NULL where it may be given
 };
 struct Recording {
   device_virtual::CommandBuffer* commands = nullptr;

@@ -74,7 +74,7 @@ Result<NDRangeShape> nd_range(const NDRange& range, const NDRangeLimits& limits)
 
 Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, const NDRange& range,
                      cl_uint num_events, const cl_event* events, KernelLaunch& launch,
-                     WaitList& wait_list) {
+                     WaitList& wait_list, bool may_lack) {
   // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue."
   TUTTI_ASSIGN(launch.queue, validate::queue(queue_handle));
   TUTTI_ASSIGN(launch.kernel, validate::kernel(kernel_handle));
@@ -90,7 +90,10 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
   }
   // "CL_INVALID_KERNEL_ARGS if any kernel arguments for kernel have not been set."
   auto arguments = kernel.arguments();
-  if (!arguments.complete) return fail(CL_INVALID_KERNEL_ARGS, "an argument has not been set");
+  launch.complete = arguments.complete;
+  if (!launch.complete && !may_lack) {
+    return fail(CL_INVALID_KERNEL_ARGS, "an argument has not been set");
+  }
 
   const device_virtual::Capabilities& capabilities = launch.queue->device().capabilities();
   NDRangeLimits limits;

@@ -79,11 +79,12 @@ struct GivenLaunch {
 /// A launch found valid.
 struct KernelLaunch : GivenLaunch {
   std::shared_ptr<const scheduler::ArgumentSet> arguments;
+  bool complete = true;  // all arguments have been set
 };
-/// Everything; fills `launch` and `wait_list`.
+/// Everything; fills `launch` and `wait_list`. With `may_lack` arguments need not have been set.
 Status kernel_launch(cl_command_queue queue, cl_kernel kernel, const NDRange& range,
                      cl_uint num_events, const cl_event* events, KernelLaunch& launch,
-                     WaitList& wait_list);
+                     WaitList& wait_list, bool may_lack = false);
 /// Whether the launch may be one that repeats another, which was found valid. Fills `launch`, and
 /// `named` with its wait list.
 inline bool may_repeat(cl_command_queue queue, cl_kernel kernel, const NDRange& range,

@@ -3,6 +3,7 @@
 // and its line in all_steps().
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "world.h"
@@ -22,16 +23,22 @@ Steps memory_steps();   // buffers, and the commands on them
 Steps program_steps();  // programs, kernels, launches
 Steps image_steps();    // images and samplers, and the commands on them
 Steps event_steps();    // events, callbacks, markers, waiting
+Steps command_steps();  // command buffers, and updates of their commands
 Steps absent_steps();   // what the driver does not offer, or not to everybody
 
 inline Steps all_steps() {
   Steps all;
   for (const Steps& family : {object_steps(), memory_steps(), image_steps(), program_steps(),
-                              event_steps(), absent_steps()}) {
+                              event_steps(), command_steps(), absent_steps()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;
 }
+
+/// What a kernel of the good program takes: m(emory), i(nteger), l(ocal memory).
+std::string arguments_of(const ObjectRef& kernel);
+/// Such that it does not leave the buffers, which have room for one element.
+cl_int choose_arguments(const ObjectRef& kernel, const ObjectRef& in, const ObjectRef& out);
 
 /// A context and a queue of it; false when there is none.
 struct QueueChoice {

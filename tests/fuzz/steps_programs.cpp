@@ -21,9 +21,6 @@ kernel void count(global int* out, int n) {
 )CLC";
 constexpr const char* kBad = "kernel void add(global int* out) { out[0] = undeclared; }";
 
-// What the kernels of kGood take: m(emory), i(nteger), l(ocal memory).
-const char* arguments_of(const std::string& name) { return name == "add" ? "mmil" : "mi"; }
-
 void create_program(World& w) {
   const ObjectRef context = w.any(Kind::kContext);
   if (!context || w.all(Kind::kProgram).size() >= kMostPrograms) return;
@@ -109,13 +106,6 @@ void create_kernel(World& w) {
   kernel->program = program;
 }
 
-std::string name_of(const ObjectRef& kernel) {
-  std::array<char, 64> name{};
-  clGetKernelInfo(kernel->as<cl_kernel>(), CL_KERNEL_FUNCTION_NAME, name.size(), name.data(),
-                  nullptr);
-  return name.data();
-}
-
 void clone_kernel(World& w) {
   const ObjectRef kernel = w.any(Kind::kKernel);
   if (!kernel || w.all(Kind::kKernel).size() >= kMostKernels) return;
@@ -131,7 +121,7 @@ void clone_kernel(World& w) {
 void set_argument(World& w) {
   const ObjectRef kernel = w.any(Kind::kKernel);
   if (!kernel) return;
-  const std::string kinds = arguments_of(name_of(kernel));
+  const std::string kinds = arguments_of(kernel);
   const auto index = static_cast<cl_uint>(w.random.below(kinds.size()));
   const auto handle = kernel->as<cl_kernel>();
   Expected expected;
@@ -183,7 +173,7 @@ void launch(World& w) {
   const ObjectRef in = w.any_of(Kind::kMemory, on.queue->context);
   const ObjectRef out = w.any_of(Kind::kMemory, on.queue->context);
   if (!kernel || !in || !out) return;
-  const std::string kinds = arguments_of(name_of(kernel));
+  const std::string kinds = arguments_of(kernel);
   const auto handle = kernel->as<cl_kernel>();
   World::WaitList waits = w.wait_list(on.queue->context);
   Expected expected = waits.expected;
@@ -192,16 +182,8 @@ void launch(World& w) {
     expected.error(CL_INVALID_KERNEL_ARGS);
   } else {
     // Of our own choice, so that no kernel leaves its buffers.
-    const auto first = in->as<cl_mem>();
-    const auto second = out->as<cl_mem>();
-    const auto n = static_cast<cl_int>(std::min(in->size, out->size) / sizeof(cl_int));
     if (out->size < sizeof(cl_int)) return;
-    cl_uint index = 0;
-    if (kinds == "mmil") w.check("clSetKernelArg", {}, clSetKernelArg(handle, index++, 8, &first));
-    w.check("clSetKernelArg", {}, clSetKernelArg(handle, index++, sizeof second, &second));
-    w.check("clSetKernelArg", {}, clSetKernelArg(handle, index++, sizeof n, &n));
-    if (kinds == "mmil") w.check("clSetKernelArg", {}, clSetKernelArg(handle, index, 64, nullptr));
-    kernel->arguments_set = (uint64_t{1} << kinds.size()) - 1;
+    w.check("clSetKernelArg", {}, choose_arguments(kernel, in, out));
   }
   cl_uint dims = 1 + static_cast<cl_uint>(w.random.below(2));
   size_t local[3] = {w.random.pick<size_t>({1, 4, 16}), 1, 1};
@@ -250,6 +232,29 @@ void launch(World& w) {
 }
 
 }  // namespace
+
+std::string arguments_of(const ObjectRef& kernel) {
+  std::array<char, 64> name{};
+  clGetKernelInfo(kernel->as<cl_kernel>(), CL_KERNEL_FUNCTION_NAME, name.size(), name.data(),
+                  nullptr);
+  return std::string(name.data()) == "add" ? "mmil" : "mi";
+}
+
+cl_int choose_arguments(const ObjectRef& kernel, const ObjectRef& in, const ObjectRef& out) {
+  const auto handle = kernel->as<cl_kernel>();
+  const auto first = in->as<cl_mem>();
+  const auto second = out->as<cl_mem>();
+  const auto n = static_cast<cl_int>(std::min(in->size, out->size) / sizeof(cl_int));
+  const std::string kinds = arguments_of(kernel);
+  const bool adds = kinds == "mmil";
+  cl_uint index = 0;
+  cl_int code = adds ? clSetKernelArg(handle, index++, sizeof first, &first) : CL_SUCCESS;
+  if (code == CL_SUCCESS) code = clSetKernelArg(handle, index++, sizeof second, &second);
+  if (code == CL_SUCCESS) code = clSetKernelArg(handle, index++, sizeof n, &n);
+  if (code == CL_SUCCESS && adds) code = clSetKernelArg(handle, index, 64, nullptr);
+  if (code == CL_SUCCESS) kernel->arguments_set = (uint64_t{1} << kinds.size()) - 1;
+  return code;
+}
 
 Steps program_steps() {
   return {

@@ -184,11 +184,12 @@ TEST(CapabilityMerger, ExtensionsAreThePrimarysThatWePassOn) {
              gpu().extensions(kBaseExtensions + " cl_khr_fp64 cl_khr_spir cl_khr_gl_sharing")});
   EXPECT_EQ(answer_text(caps, CL_DEVICE_EXTENSIONS),
             "cl_khr_icd cl_khr_create_command_queue cl_khr_extended_versioning "
-            "cl_khr_suggested_local_work_size cl_khr_command_buffer cl_khr_device_uuid " +
+            "cl_khr_suggested_local_work_size cl_khr_command_buffer "
+            "cl_khr_command_buffer_mutable_dispatch cl_khr_device_uuid " +
                 kBaseExtensions + " cl_khr_fp64");
   EXPECT_EQ(caps.language_extensions.size(), 6u);
   EXPECT_EQ(caps.answers.at(CL_DEVICE_EXTENSIONS_WITH_VERSION).size(),
-            12 * sizeof(cl_name_version));
+            13 * sizeof(cl_name_version));
 }
 
 TEST(CapabilityMerger, DoublesAreThereWhereThePrimaryHasThem) {
