@@ -178,7 +178,9 @@ void put_execution(Answers& answers, Devices devices, const DeviceFacts& primary
   answers.put<cl_device_command_buffer_capabilities_khr>(
       CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
       CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR |
-          CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR);
+          CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR |
+          (caps.device_queues.properties != 0 ? CL_COMMAND_BUFFER_CAPABILITY_DEVICE_SIDE_ENQUEUE_KHR
+                                              : 0));
   answers.put<cl_command_queue_properties>(CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR,
                                            kQueueProperties);
   answers.put<cl_command_queue_properties>(CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,

@@ -128,7 +128,7 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
       return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the device's memory is full");
     }
   }
-  if (options.host_now) TUTTI_TRY(buffer->allocate_host(UINT64_MAX));
+  if (options.host_now) TUTTI_TRY(buffer->allocate_host(UINT64_MAX, true));
   if (options.user_memory) buffer->set_exclusive(kHostPlace, 0, options.size);
   if (options.external) {
     buffer->ready_[options.home].store(options.external.get(), std::memory_order_release);
@@ -141,11 +141,14 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
   return buffer;
 }
 
-Status LogicalBuffer::allocate_host(uint64_t wanted) {
+Status LogicalBuffer::allocate_host(uint64_t wanted, bool for_application) {
   MutexLock lock(allocation_mutex_);
   if (host_.load(std::memory_order_relaxed)) return {};
   const bool small_part = size() > kSoonPinned && wanted < size() / kSmallPart;
-  if (size() >= kWorthPinning && !small_part) {
+  // "CL_MEM_ALLOC_HOST_PTR … specifies that the application wants the OpenCL implementation to
+  // allocate memory from host accessible memory": to have it pinned, since a read to other memory
+  // does not return before all before it has ended (NVIDIA).
+  if ((size() >= kWorthPinning && !small_part) || for_application) {
     for (uint32_t i = 0; i < backends_.real_count() && !pinned_; ++i) {
       if (!backends_.traits(i).pins_host_memory) continue;
       pinned_ =

@@ -242,7 +242,8 @@ class LogicalBuffer : public MemoryOwner {
   LogicalBuffer(BackendSet& backends, const Options& options);
   /// Its home's memory of its own is less for it.
   bool takes_memory_at_home() const;
-  Status allocate_host(uint64_t wanted);
+  /// `for_application`: it has asked for such memory (CL_MEM_ALLOC_HOST_PTR).
+  Status allocate_host(uint64_t wanted, bool for_application = false);
   /// `host`: the memory that it shall be; null: its own.
   Result<backends::Memory*> allocate_on(uint32_t backend, void* host);
   /// From one of the places that hold the rows to one that does not; waits for it.

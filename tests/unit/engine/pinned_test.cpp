@@ -10,10 +10,10 @@ using namespace scheduler;
 class EnginePinned : public EngineTest {
  protected:
   static constexpr uint64_t kLarge = 3 << 20;
-  Ref<LogicalBuffer> sized(uint64_t size) {
+  Ref<LogicalBuffer> sized(uint64_t size, bool for_application = true) {
     LogicalBuffer::Options options;
     options.size = size;
-    options.host_now = true;
+    options.host_now = for_application;
     return *LogicalBuffer::create(*set, options);
   }
 };
@@ -35,7 +35,8 @@ TEST_F(EnginePinned, LargeHostCopiesArePinnedAndTheirMemoryUsedAgain) {
 
 TEST_F(EnginePinned, SmallOnesAndTheUsersAreNot) {
   start({kSharesHost, kOwnMemory, kPins}, SplitMode::kAuto);
-  auto small = sized(4096);
+  auto small = sized(4096, false);
+  ASSERT_TRUE(small->host_memory());
   std::vector<std::byte> user(kLarge);
   LogicalBuffer::Options options;
   options.size = kLarge;
@@ -43,6 +44,13 @@ TEST_F(EnginePinned, SmallOnesAndTheUsersAreNot) {
   auto users = *LogicalBuffer::create(*set, options);
   EXPECT_EQ(*users->host_memory(), user.data());
   EXPECT_EQ(fakes[2]->pins, 0u);
+}
+
+TEST_F(EnginePinned, WhatTheApplicationWantsAtTheHostIsWhateverItsSize) {
+  start({kSharesHost, kOwnMemory, kPins}, SplitMode::kAuto);
+  auto small = sized(4);
+  EXPECT_EQ(fakes[2]->pins, 1u);
+  std::memset(*small->host_memory(), 1, 4);
 }
 
 TEST_F(EnginePinned, ASmallPartOfAVeryLargeOneIsNotWorthIt) {
