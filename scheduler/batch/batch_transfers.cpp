@@ -69,9 +69,7 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
                                                      const EnqueueOptions& options) {
   const auto* write = std::get_if<WriteWork>(&work);
   const bool marks = std::holds_alternative<MarkerWork>(work);
-  if (std::holds_alternative<ReadWork>(work) && (options.blocking || options.observed)) {
-    return std::nullopt;  // who asks is told what has failed before
-  }
+  if (std::holds_alternative<ReadWork>(work) && options.blocking) return std::nullopt;
   if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the batch
   const bool unmaps = std::holds_alternative<UnmapWork>(work);
   if (unmaps && options.observed) return std::nullopt;  // it ends at once
@@ -110,6 +108,7 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
   Ref<Node> event;
   if (options.observed) {
     event = new_event(parts_.owner, options.type, {}, options.group, options.ends_group);
+    event->reads_batch = std::holds_alternative<ReadWork>(work);
   }
   settle(stream, *batch, backend, {}, std::move(*submitted), nullptr, event.get());
   return event;

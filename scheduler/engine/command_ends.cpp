@@ -117,6 +117,9 @@ CommandEnds::Turn CommandEnds::turn_of(const Ref<Node>& command, cl_int status) 
   if (command->of_batch) turn.until = batch_of(stream, *command);
   // All before a batch that has ended has, too.
   turn.first = !turn.until || turn.until == stream.outstanding.front();
+  if (turn.until && command->reads_batch) {
+    turn.read_error = turn.until->joined_error;
+  }
   if (status < 0) spoil_batch(stream, *command, status);
   turn.failed = status < 0 || command->joined_error < 0;
   return turn;
@@ -133,6 +136,7 @@ void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status) {
 
 void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status, const Turn& turn) {
   const Ref<Stream>& stream = turn.stream;
+  if (status == CL_COMPLETE && turn.read_error < 0) status = turn.read_error;
   if (!turn.first) note_failures(*stream, turn.until.get(), turn.failed);
   if (status == CL_COMPLETE && stream && log_.any_failed()) {
     MutexLock lock(log_.mutex());

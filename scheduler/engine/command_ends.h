@@ -120,6 +120,8 @@ class CommandEnds final : public NodeOwner {
     Ref<Node> until;      // what lies before it, lies before this one
     bool first = true;    // nothing of its stream that may have failed lies before it
     bool failed = false;  // it has, or something that has joined it
+    // A read in a batch has what the batch's launches have left: the error of one of them.
+    cl_int read_error = CL_SUCCESS;
   };
   /// Of a batch that fails with it, too, that is noted.
   Turn turn_of(const Ref<Node>& command, cl_int status) TUTTI_REQUIRES(log_.mutex());

@@ -156,6 +156,7 @@ struct Node final : Command {
   bool is_batch = false;               // others may join, or have; constant once direct
   std::shared_ptr<LaunchBatch> batch;  // until done; null: it is none
   bool of_batch = false;               // an event of one; constant once enqueued
+  bool reads_batch = false;            // of a read in one; likewise
   bool open = false;                   // further launches may join
   bool idle = false;                   // CommandLog::make_idle()
   bool touched = false;   // others have used its buffers since something joined it by a look

@@ -111,6 +111,28 @@ TEST_F(EngineBatchEvent, EachThatIsWaitedForIsRepeated) {
   EXPECT_EQ(read(*stream, out), mapped(1, 99));
 }
 
+TEST_F(EngineBatchEvent, ReadsWithEventsLeaveTheLaunchesRepeating) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kOwnMemory}, {kCostlyTimes}}) {
+    auto stream = begin(devices);
+    const auto in = buffer(1), out = buffer(0);
+    for (uint32_t c = 0; c < 20; ++c) ASSERT_TRUE(wait(launch(*stream, in, out, c)));
+    const int before = again;
+    std::vector<std::byte> bytes(kBytes);
+    for (uint32_t c = 0; c < 100; ++c) {
+      launch(*stream, in, out, c);
+      auto event = enqueue(*stream, ReadWork{whole(out), 0, kBytes, bytes.data()});
+      ASSERT_TRUE(event);
+      launch(*stream, in, out, c + 1);
+      ASSERT_TRUE(wait(*event));
+      ASSERT_EQ(bytes, mapped(1, c)) << devices;
+      // The memory is the application's again.
+      std::fill(bytes.begin(), bytes.end(), std::byte{0x5a});
+    }
+    EXPECT_GT(again - before, 150) << devices;
+    EXPECT_EQ(read(*stream, out), mapped(1, 100)) << devices;
+  }
+}
+
 // A read that somebody asks for is told what has failed before it, which the batch alone knows.
 TEST_F(EngineBatchEvent, ReadsWithEventsTellWhatHasFailedBefore) {
   for (const FakeKinds& devices :
