@@ -145,7 +145,7 @@ Status LogicalBuffer::allocate_host(uint64_t wanted, bool for_application) {
   MutexLock lock(allocation_mutex_);
   if (host_.load(std::memory_order_relaxed)) return {};
   const bool small_part = size() > kSoonPinned && wanted < size() / kSmallPart;
-  // Without pinning, a read does not return before what is before it has ended.
+  // Without pinning, a read may wait in the call for what is before it.
   if ((size() >= kWorthPinning && !small_part) || for_application) {
     for (uint32_t i = 0; i < backends_.real_count() && !pinned_; ++i) {
       if (!backends_.traits(i).pins_host_memory) continue;
