@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstring>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -103,15 +102,6 @@ Result<Argument> argument_of(backends::Kernel& kernel, uint32_t index) {
 }
 
 }  // namespace
-
-std::vector<std::string> split_kernel_names(const std::string& names) {
-  std::vector<std::string> list;
-  std::istringstream rest(names);
-  for (std::string name; std::getline(rest, name, ';');) {
-    if (!name.empty()) list.push_back(std::move(name));
-  }
-  return list;
-}
 
 Result<scheduler::KernelSummary> built_in_kernel(backends::Kernel& kernel,
                                                  const std::string& name) {

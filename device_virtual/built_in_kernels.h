@@ -4,16 +4,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "backends/api/backend.h"
 #include "base/result.h"
 #include "scheduler/access/access_summary.h"
 
 namespace tutti::device_virtual {
-
-/// "a;b" as a list, without empty names.
-std::vector<std::string> split_kernel_names(const std::string& names);
 
 /// Of a kernel of this name. CL_KERNEL_ARG_INFO_NOT_AVAILABLE: its vendor tells nothing of its
 /// arguments, so that nobody knows which of them are memory objects.

@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/keep_forever.h"
 #include "base/log.h"
+#include "base/name_list.h"
 #include "device_virtual/built_in_kernels.h"
 #include "device_virtual/on_each_backend.h"
 #include "kernel_compiler/build_options.h"
@@ -372,7 +373,7 @@ BuildOutcome build_built_in_program(scheduler::BackendSet& backends, const Backe
   scheduler::BackendMask all = 0;
   for (const scheduler::BackendMask group : wanted) all |= group;
   if (all == 0) return failed(kBuildCodes.failure, "there is no device");
-  const std::vector<std::string> kernels = split_kernel_names(names);
+  const std::vector<std::string> kernels = split_names(names);
   BackendGroups able = wanted;
   for (const std::string& name : kernels) able = only_with(backends, std::move(able), name);
   scheduler::BackendMask first = 0;

@@ -17,6 +17,7 @@
 #include "backends/opencl/semaphore.h"
 #include "backends/opencl/shared_memory.h"
 #include "base/cl_error_name.h"
+#include "base/name_list.h"
 
 namespace tutti::backends {
 
@@ -164,14 +165,9 @@ std::vector<std::string> features(OptionalQuery& query) {
 
 // "A semi-colon separated list of built-in kernels supported by the device."
 std::vector<std::string> built_in_kernels(const VendorFunctions& cl, OptionalQuery& query) {
-  std::vector<std::string> names;
-  if (!cl.clCreateProgramWithBuiltInKernels || !cl.clGetKernelArgInfo) return names;
-  std::istringstream list(
+  if (!cl.clCreateProgramWithBuiltInKernels || !cl.clGetKernelArgInfo) return {};
+  return split_names(
       query.text(CL_DEVICE_BUILT_IN_KERNELS, "CL_DEVICE_BUILT_IN_KERNELS", kUnknownQuestion));
-  for (std::string name; std::getline(list, name, ';');) {
-    if (!name.empty()) names.push_back(std::move(name));
-  }
-  return names;
 }
 
 // Sizes that keep nobody from using the device where the vendor does not say.

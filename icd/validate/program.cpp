@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device_virtual/built_in_kernels.h"
+#include "base/name_list.h"
 
 namespace tutti::icd::validate {
 
@@ -68,7 +68,7 @@ Status built_in_kernels(const Context& context, const char* names) {
   // "CL_INVALID_VALUE if kernel_names is NULL or kernel_names contains a kernel name that is not
   // supported by any of the devices in device_list."
   if (names == nullptr) return fail(CL_INVALID_VALUE, "kernel_names is NULL");
-  const auto list = device_virtual::split_kernel_names(names);
+  const auto list = split_names(names);
   if (list.empty()) return fail(CL_INVALID_VALUE, "no kernel's name");
   const auto& known = context.capabilities().built_in_kernels;
   for (const std::string& name : list) {

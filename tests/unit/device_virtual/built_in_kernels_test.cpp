@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/name_list.h"
+
 namespace tutti::device_virtual {
 namespace {
 
@@ -59,9 +61,9 @@ class TellingKernel : public backends::Kernel {
 };
 
 TEST(BuiltInKernels, NamesHaveSemicolonsBetweenThem) {
-  EXPECT_EQ(split_kernel_names("a.b;c"), (std::vector<std::string>{"a.b", "c"}));
-  EXPECT_EQ(split_kernel_names(";a;;"), (std::vector<std::string>{"a"}));
-  EXPECT_TRUE(split_kernel_names("").empty());
+  EXPECT_EQ(split_names("a.b;c"), (std::vector<std::string>{"a.b", "c"}));
+  EXPECT_EQ(split_names(";a;;"), (std::vector<std::string>{"a"}));
+  EXPECT_TRUE(split_names("").empty());
 }
 
 TEST(BuiltInKernels, ArgumentsAreWhatTheVendorTells) {
