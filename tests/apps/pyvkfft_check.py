@@ -7,6 +7,7 @@ usage: pyvkfft_check.py FOLDER LEAST_SPLIT [alone]      keeps the archive and th
     alone: also on the vendor's driver without Tutti
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -61,7 +62,8 @@ def library(sources, kept):
     """Its library, compiled once. It makes plans and kernels' sources; nothing in it is long."""
     target = kept / f"pyvkfft-{VERSION}{sysconfig.get_config_var('EXT_SUFFIX')}"
     if not target.exists():
-        part = target.with_suffix(".part")
+        # Several of these checks may run at once.
+        part = target.with_suffix(f".{os.getpid()}")
         subprocess.run(["g++", "-O0", "-w", "-shared", "-fPIC", "-DVKFFT_BACKEND=3",
                         "-DCL_TARGET_OPENCL_VERSION=300", f"-I{sources / 'src'}",
                         f"-I{sources / 'src' / 'VkFFT' / 'vkFFT'}",
