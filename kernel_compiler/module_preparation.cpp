@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "kernel_compiler/builtin_lowering.h"
+#include "kernel_compiler/kept_stores.h"
 #include "kernel_compiler/linear_passes.h"
 #include "kernel_compiler/private_functions.h"
 
@@ -193,6 +194,7 @@ llvm::FunctionPassManager pipeline() {
   llvm::FunctionPassManager passes;
   const auto clean = [&] {
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    passes.addPass(KeepStoresPass());
     passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
     passes.addPass(HideConditionsPass());
     passes.addPass(llvm::InstCombinePass());
@@ -216,6 +218,7 @@ llvm::FunctionPassManager pipeline() {
                      /*AllowSpeculation=*/true),
       /*UseMemorySSA=*/true));
   clean();
+  passes.addPass(ReleaseStoresPass());
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());
   return passes;
@@ -262,6 +265,7 @@ Functions prepare_module(llvm::Module& module, Analyses& analyses,
   llvm::FunctionPassManager simplify;
   simplify.addPass(PromoteInPartsPass());
   simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  simplify.addPass(KeepStoresPass());
   simplify.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   run_on_short(std::move(simplify), module, too_long, analyses);
   drop_locations(module);

@@ -2,6 +2,8 @@
 // Whole kernels of common shapes, and what is said of their accesses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "test_support.h"
 
 namespace tutti::kernel_compiler {
@@ -355,6 +357,40 @@ TEST(AccessPattern, PointerWalk) {
             (Lines{"loop k0 to zext64((n + -1)) exact",
                    "load p[((sext64(n)*gid0*4) + (k0*4))] 4 in k0 if n != 0 exact",
                    "store o[(gid0*4)] 4 exact"}));
+}
+
+// A vendor's compiler may keep a store that changes nothing, and then it is one.
+TEST(AccessPattern, StoresOfWhatIsThere) {
+  const std::string types = "struct S { int a, b, c; }; struct T { int a, b; };\n";
+  const std::vector<std::pair<std::string, std::string>> kernels{
+      {"int", "p[i] = p[i];"},
+      {"int", "p[i] |= 0;"},
+      {"int", "p[i] = (p[i] ^ 5) ^ 5;"},
+      {"int", "int t = p[i]; if (n > 3) t = p[i]; p[i] = t;"},
+      {"float2", "float2 t = p[i].yx; p[i] = t.yx;"},
+      {"float4", "float4 t = p[i]; t.xy = t.xy; p[i] = t;"},
+      {"struct S", "p[i] = p[i];"},
+      {"struct T", "p[i] = p[i];"},
+      {"struct T", "struct T t = p[i]; p[i] = t;"},
+      {"uchar", "vstore4(vload4(i, p), i, p);"},
+      {"int", "global int* q = p + i; *q = p[i];"},
+  };
+  for (const auto& [type, body] : kernels) {
+    const std::string source = types + "kernel void k(global " + type +
+                               "* p, int n) { int i = get_global_id(0); " + body + " }";
+    const Lines lines = describe(source);
+    EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.starts_with("store p[");
+    })) << source;
+  }
+}
+
+// What is stored is known where it is read again: nothing is loaded.
+TEST(AccessPattern, AStoredIndex) {
+  EXPECT_EQ(describe("kernel void k(global int* a, global int* b) {"
+                     "  int i = get_global_id(0); a[i] = 2 * i; b[a[i]] = 1; }"),
+            (Lines{"store a[(sext64(trunc32(gid0))*4)] 4 exact",
+                   "store b[(sext64((trunc32(gid0)*2))*4)] 4 exact"}));
 }
 
 }  // namespace
