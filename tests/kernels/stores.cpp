@@ -75,7 +75,7 @@ void open_loop(Builder& b, std::vector<Index>& coordinates) {
 void store_scalar(Builder& b, const Type& type, const Index& index) {
   Region region = b.output(type, index.count);
   const std::string p = region.at(index.text);
-  switch (b.pick(9)) {
+  switch (b.pick(10)) {
     default:
       b.line("ST(" + p + ", " + converted(type, b.value()) + ");");
       break;
@@ -123,6 +123,11 @@ void store_scalar(Builder& b, const Type& type, const Index& index) {
       b.close();
       break;
     }
+    case 8:  // what is there, at times
+      b.line("ST(" + p + ", " + b.condition() + " ? " + converted(type, b.value(1)) + " : LD(" + p +
+             "));");
+      if (b.chance(50)) b.line("ST(" + p + ", LD(" + p + "));");
+      break;
     case 7: {  // a pointer carried through a loop
       const uint64_t each = 1 + b.pick(4);
       region = b.output(type, index.count * each);
