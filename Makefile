@@ -138,8 +138,8 @@ tidy:
 	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=ON
 	scripts/tidy.sh $(BUILD) $(JOBS)
 
-# Cheap checks first. Warnings are errors here, and only here; sources are compiled several at once,
-# but for check-locks, which takes each alone. One after the other: tests reckon with time.
+# Cheap checks first. Warnings are errors here, and only here; sources are compiled several at once.
+# One after the other: tests reckon with time.
 ci: CMAKE_ARGS += -DTUTTI_WERROR=ON -DCMAKE_UNITY_BUILD=ON
 ci: setup check-layers check-format ci-root ci-test check-locks check-package ci-release sanitize-core
 

@@ -3,9 +3,9 @@
 """Lets Clang check that what a lock guards is touched under it (base/thread_annotations.h), and that the
 driver has no objects whose destructors run when the process exits.
 
-Compiles every source of the rooms alone, without precompiled headers, with -Wthread-safety as errors:
-what includes too little does not compile here. Also reports standard locks outside the wrapper:
-nobody would check those.
+Compiles every source of the rooms as the build folder does, but without precompiled headers, with
+-Wthread-safety as errors: what includes too little does not compile here, where the folder is none
+of a unity build. Also reports standard locks outside the wrapper: nobody would check those.
 
 usage: check_locks.py BUILD [JOBS]    BUILD: a configured build folder (compile_commands.json)
 exit status: 1 when anything is reported, 2 when the check cannot run
@@ -48,22 +48,22 @@ DROPPED = ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror", "-g1",
            "-Wno-stringop-overread", "-Wno-maybe-uninitialized", "-Wno-stringop-overflow", "-Wno-restrict")
 
 
-def room_of(file):
-    path = pathlib.Path(file)
-    return path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in ROOMS
+def sources_of(entry):
+    """The file of an entry, or those that a file of a unity build brings together."""
+    file = pathlib.Path(entry["file"])
+    united = UNITED.findall(file.read_text()) if file.parent.name == "Unity" else []
+    return [pathlib.Path(source) for source in united] or [file]
 
 
-def warnings_for(file):
-    room = pathlib.Path(file).relative_to(ROOT).parts[0]
-    return WARNINGS if room in DESTROYING_ROOMS else (*WARNINGS, *DESTRUCTORS)
+def room_of(entry):
+    """Where its sources lie; nothing for what is not ours."""
+    path = sources_of(entry)[0]
+    room = path.relative_to(ROOT).parts[0] if path.is_relative_to(ROOT) else None
+    return room if room in ROOMS else None
 
 
-def alone(entries):
-    """The entries; those that compile several files at once as one entry per file."""
-    for entry in entries:
-        file = pathlib.Path(entry["file"])
-        for source in UNITED.findall(file.read_text()) if file.parent.name == "Unity" else [str(file)]:
-            yield {**entry, "file": source, "command": entry["command"].replace(str(file), source)}
+def warnings_for(entry):
+    return WARNINGS if room_of(entry) in DESTROYING_ROOMS else (*WARNINGS, *DESTRUCTORS)
 
 
 def command_for(entry, compiler, output):
@@ -84,7 +84,7 @@ def command_for(entry, compiler, output):
             skip = True
         elif word not in DROPPED:
             kept.append(word)
-    return kept + [*warnings_for(entry["file"]), "-O0", "-emit-llvm", "-o", output]
+    return kept + [*warnings_for(entry), "-O0", "-emit-llvm", "-o", output]
 
 
 def reports(compiler):
@@ -129,7 +129,7 @@ def main(arguments):
     if not reports(compiler):
         print(f"check_locks.py: {compiler} does not report a lock that is not held", file=sys.stderr)
         return 2
-    entries = {e["file"]: e for e in alone(json.loads(commands.read_text())) if room_of(e["file"])}
+    entries = {e["file"]: e for e in json.loads(commands.read_text()) if room_of(e)}
     problems = list(standard_locks())
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for code, text in pool.map(lambda e: check(e, compiler), entries.values()):
@@ -137,7 +137,8 @@ def main(arguments):
                 problems.append(text.strip() or f"{compiler} failed with {code}")
     for problem in dict.fromkeys(problems):
         print(problem)
-    print(f"{len(entries)} files checked by {compiler}, {len(problems)} problem(s)", file=sys.stderr)
+    checked = sum(len(sources_of(entry)) for entry in entries.values())
+    print(f"{checked} files checked by {compiler}, {len(problems)} problem(s)", file=sys.stderr)
     return 1 if problems or not entries else 0
 
 
