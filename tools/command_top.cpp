@@ -20,10 +20,10 @@
 #include "base/live_counters.h"
 #include "scheduler/observe/energy_monitor.h"
 #include "tools/commands.h"
-#include "tools/live_processes.h"
 #include "tools/report_output.h"
 #include "tools/terminal.h"
 #include "tools/terminal_screen.h"
+#include "tools/top_rates.h"
 
 namespace tutti::tools {
 namespace {
@@ -201,7 +201,7 @@ class Sampler {
   }
   void take() {
     before_ = std::move(now_);
-    now_ = read_processes(folder_);
+    now_ = live::read_processes(folder_);
     readings_ = power_.read(now_);
   }
   double seconds() const { return seconds_between(before_.at_ns, now_.at_ns); }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `tutti top` reads and computes: the files of base/live_counters.h as plain data. They
-// are copied, bounded and checked before anything is believed: a file that is damaged, of another
-// user or of a process that is gone counts as none. Pure functions but for read_processes().
+// The files of base/live_counters.h as plain data. They are copied, bounded and checked before
+// anything is believed: a file that is damaged, of another user or of a process that is gone counts
+// as none. Stateless, thread-safe.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace tutti::tools {
+namespace tutti::live {
 
 struct LiveKernel {
   std::string name;
@@ -45,20 +45,4 @@ LiveSample read_processes(const std::string& folder);
 /// One file's content. False: it is damaged.
 bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into);
 
-/// What happened between two samples; of a process that is new, since it began to publish.
-struct TopDevice {
-  LiveDevice device;
-  double busy = 0;      // share of the time
-  double commands = 0;  // per second, as are the next
-  double bytes_to_device = 0, bytes_to_host = 0;
-  std::vector<std::pair<std::string, double>> kernels;  // launches per second, the most first
-};
-struct TopProcess {
-  LiveProcess process;
-  double waiting = 0;       // commands that waited for others, on average over the time
-  double wait_seconds = 0;  // each of those that have begun, on average
-  std::vector<TopDevice> devices;
-};
-std::vector<TopProcess> compare(const LiveSample& before, const LiveSample& now);
-
-}  // namespace tutti::tools
+}  // namespace tutti::live

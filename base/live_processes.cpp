@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/live_processes.h"
+#include "base/live_processes.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/live_counters.h"
 #include "base/printable.h"
 
-namespace tutti::tools {
+namespace tutti::live {
 namespace {
 
 constexpr size_t kMostFiles = 1024;
@@ -43,21 +43,13 @@ class Copy {
 #define TUTTI_U32(copy, Record, field) (copy).number<uint32_t>(offsetof(Record, field))
 #define TUTTI_U64(copy, Record, field) (copy).number<uint64_t>(offsetof(Record, field))
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-double grown(uint64_t before, uint64_t now) {
-  return now > before ? static_cast<double>(now - before) : 0;
-}
-
 }  // namespace
 
 bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) {
-  using live::Device;
-  using live::Header;
-  using live::Kernel;
   if (content.size() < sizeof(Header)) return false;
   const Copy<Header> header(content, 0, sizeof(Header));
-  if (std::memcmp(content.data(), live::kMagic.data(), live::kMagic.size()) != 0 ||
-      TUTTI_U32(header, Header, version) != live::kVersion) {
+  if (std::memcmp(content.data(), kMagic.data(), kMagic.size()) != 0 ||
+      TUTTI_U32(header, Header, version) != kVersion) {
     return false;
   }
   const uint64_t header_bytes = TUTTI_U32(header, Header, header_bytes);
@@ -94,8 +86,8 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
     device.vendor = printable(TUTTI_TEXT(record, Device, vendor));
     device.pci_address = printable(TUTTI_TEXT(record, Device, pci_address));
     const size_t busy = offsetof(Device, busy);
-    device.busy_us = live::Busy::total(record.number<uint64_t>(busy),
-                                       record.number<uint64_t>(busy + sizeof(uint64_t)), at_ns);
+    device.busy_us = Busy::total(record.number<uint64_t>(busy),
+                                 record.number<uint64_t>(busy + sizeof(uint64_t)), at_ns);
     device.commands = TUTTI_U64(record, Device, commands);
     device.bytes_to_device = TUTTI_U64(record, Device, bytes_to_device);
     device.bytes_to_host = TUTTI_U64(record, Device, bytes_to_host);
@@ -120,14 +112,14 @@ LiveSample read_processes(const std::string& folder) {
   sample.at_ns = now_ns();
   const auto opened = OwnFolder::open(folder, OwnFolder::Missing::kFails);
   if (!opened) return sample;
-  live::remove_stale(*opened);
+  remove_stale(*opened);
   for (const std::string& name : opened->names(kMostFiles)) {
-    const auto content = opened->read(name, live::kMostFileBytes);
+    const auto content = opened->read(name, kMostFileBytes);
     if (!content) continue;
     LiveProcess process;
     const uint64_t now = now_ns();
     if (!parse_process(*content, now, process) || process.start_ticks == 0 ||
-        live::start_ticks(process.process) != process.start_ticks) {
+        start_ticks(process.process) != process.start_ticks) {
       continue;
     }
     sample.processes.push_back(std::move(process));
@@ -137,55 +129,4 @@ LiveSample read_processes(const std::string& folder) {
   return sample;
 }
 
-std::vector<TopProcess> compare(const LiveSample& before, const LiveSample& now) {
-  std::vector<TopProcess> list;
-  for (const LiveProcess& process : now.processes) {
-    const auto earlier = std::find_if(
-        before.processes.begin(), before.processes.end(), [&](const LiveProcess& other) {
-          return other.process == process.process && other.start_ticks == process.start_ticks;
-        });
-    static const LiveProcess kNone;
-    const LiveProcess& from = earlier == before.processes.end() ? kNone : *earlier;
-    const uint64_t since = earlier == before.processes.end()
-                               ? std::min(process.published_ns, now.at_ns)
-                               : before.at_ns;
-    const double seconds = seconds_between(since, now.at_ns);
-    TopProcess top{process, 0, 0, {}};
-    const double waits = grown(from.waited_ns, process.waited_ns) * 1e-9;
-    top.wait_seconds = share(waits, grown(from.waited, process.waited));
-    // What still waits has not been added up yet.
-    top.waiting = std::max(share(waits, seconds), static_cast<double>(process.waiting));
-    for (const LiveDevice& device : process.devices) {
-      const auto known =
-          std::find_if(from.devices.begin(), from.devices.end(),
-                       [&](const LiveDevice& other) { return other.index == device.index; });
-      static const LiveDevice kNoDevice;
-      const LiveDevice& old = known == from.devices.end() ? kNoDevice : *known;
-      TopDevice entry;
-      entry.device = device;
-      entry.busy = std::min(1.0, share(grown(old.busy_us, device.busy_us) * 1e-6, seconds));
-      entry.commands = share(grown(old.commands, device.commands), seconds);
-      entry.bytes_to_device = share(grown(old.bytes_to_device, device.bytes_to_device), seconds);
-      entry.bytes_to_host = share(grown(old.bytes_to_host, device.bytes_to_host), seconds);
-      for (const LiveKernel& kernel : device.kernels) {
-        const auto same =
-            std::find_if(old.kernels.begin(), old.kernels.end(),
-                         [&](const LiveKernel& other) { return other.name == kernel.name; });
-        const double launches =
-            share(grown(same == old.kernels.end() ? 0 : same->launches, kernel.launches), seconds);
-        if (launches > 0) entry.kernels.emplace_back(kernel.name, launches);
-      }
-      std::stable_sort(entry.kernels.begin(), entry.kernels.end(),
-                       [](const auto& a, const auto& b) { return a.second > b.second; });
-      // A long launch began before.
-      if (entry.kernels.empty() && entry.busy > 0 && !device.last_kernel.empty()) {
-        entry.kernels.emplace_back(device.last_kernel, 0);
-      }
-      top.devices.push_back(std::move(entry));
-    }
-    list.push_back(std::move(top));
-  }
-  return list;
-}
-
-}  // namespace tutti::tools
+}  // namespace tutti::live
