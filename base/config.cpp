@@ -101,20 +101,14 @@ const Names<ModelMemory>& names_of(Tag<ModelMemory>) {
   return *names;
 }
 
-const Names<TopChoice>& names_of(Tag<TopChoice>) {
-  static const auto* names = new Names<TopChoice>{{"on", TopChoice::kOn}, {"off", TopChoice::kOff}};
+const Names<Switch>& names_of(Tag<Switch>) {
+  static const auto* names = new Names<Switch>{{"on", Switch::kOn}, {"off", Switch::kOff}};
   return *names;
 }
 
 const Names<BuildPlace>& names_of(Tag<BuildPlace>) {
   static const auto* names =
       new Names<BuildPlace>{{"apart", BuildPlace::kApart}, {"inside", BuildPlace::kInside}};
-  return *names;
-}
-
-const Names<BatchChoice>& names_of(Tag<BatchChoice>) {
-  static const auto* names =
-      new Names<BatchChoice>{{"on", BatchChoice::kOn}, {"off", BatchChoice::kOff}};
   return *names;
 }
 

@@ -25,9 +25,8 @@ enum class RaceTrust : uint8_t { kTrust, kDistrust };
 enum class FloatSums : uint8_t { kOrdered, kAny };
 enum class ModelMemory : uint8_t { kDisk, kProcess };
 enum class ProgramMemory : uint8_t { kDisk, kOff };
-enum class TopChoice : uint8_t { kOn, kOff };
+enum class Switch : uint8_t { kOn, kOff };
 enum class BuildPlace : uint8_t { kApart, kInside };
-enum class BatchChoice : uint8_t { kOn, kOff };
 enum class EnergyChoice : uint8_t { kAuto, kOn, kOff };
 /// What the planner makes least: seconds, joules, or joules times seconds.
 enum class Objective : uint8_t { kTime, kEnergy, kEnergyDelay };

@@ -28,7 +28,7 @@ struct File {
   std::array<Device, kMostDevices> devices;
   std::array<Kernel, kMostKernels> kernels;
 };
-static_assert(sizeof(Header) == 256 && sizeof(Device) == 264 && sizeof(Kernel) == 120,
+static_assert(sizeof(Header) == 256 && sizeof(Device) == 272 && sizeof(Kernel) == 120,
               "another layout is another version");
 
 std::atomic<File*> the_file{nullptr};
@@ -45,18 +45,6 @@ void put_text(std::array<char, kSize>& to, std::string_view text) {
 template <size_t kSize>
 std::string_view text_of(const std::array<char, kSize>& text) {
   return {text.data(), strnlen(text.data(), kSize)};
-}
-
-/// The name is NUMBER-TICKS.
-bool is_stale(const char* name) {
-  int process = 0;
-  uint64_t ticks = 0;
-  const char* end = name + std::strlen(name);
-  const auto first = std::from_chars(name, end, process);
-  if (first.ec != std::errc() || *first.ptr != '-') return false;
-  const auto second = std::from_chars(first.ptr + 1, end, ticks);
-  if (second.ec != std::errc() || second.ptr != end) return false;
-  return start_ticks(process) != ticks;
 }
 
 /// Null, with the reason in `why`.
@@ -107,6 +95,23 @@ std::string folder(const std::string& cache_folder) {
   return cache_folder.empty() ? std::string() : cache_folder + "/top";
 }
 
+std::string file_name(int process, uint64_t start_ticks) {
+  return fmt::format("{}-{}", process, start_ticks);
+}
+
+FileOwner owner_of(std::string_view file_name) {
+  FileOwner owner;
+  const char* const end = file_name.data() + file_name.size();
+  const auto first = std::from_chars(file_name.data(), end, owner.process);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return {};
+  const auto second = std::from_chars(first.ptr + 1, end, owner.start_ticks);
+  return second.ec == std::errc() && second.ptr == end ? owner : FileOwner();
+}
+
+bool FileOwner::alive() const {
+  return start_ticks != 0 && live::start_ticks(process) == start_ticks;
+}
+
 void start(const std::string& folder) {
   MutexLock lock(adding);
   if (folder.empty() || the_file.load(std::memory_order_relaxed)) return;
@@ -116,7 +121,7 @@ void start(const std::string& folder) {
   const uint64_t ticks = start_ticks(getpid());
   if (opened) {
     remove_stale(*opened);
-    const std::string name = fmt::format("{}-{}", getpid(), ticks);
+    const std::string name = file_name(getpid(), ticks);
     made = make_file(*opened, name, why);
     *path = folder + "/" + name;
   } else {
@@ -145,7 +150,8 @@ void start(const std::string& folder) {
 void remove_stale(const OwnFolder& folder) {
   constexpr size_t kMost = 4096;  // entries to be looked at
   for (const std::string& name : folder.names(kMost)) {
-    if (!is_stale(name.c_str())) continue;
+    const FileOwner owner = owner_of(name);
+    if (owner.start_ticks == 0 || owner.alive()) continue;
     // Of another namespace of process numbers (a container) nothing can be said.
     const auto file = folder.open_file(name, kMostFileBytes);
     if (!file) continue;

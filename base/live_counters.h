@@ -59,7 +59,12 @@ class Busy {
                                            std::memory_order_relaxed));
     if (before >> kTimeBits == 1) add(ended_us_, since(before, tick_ns()));
   }
-  /// Microseconds, by `at_ns`. For a copy of the words that a reader has.
+  /// Nanoseconds for which it has been going on, at `at_ns`; 0: it is not. For a copy of the word
+  /// that a reader has.
+  static uint64_t going_on(uint64_t state, uint64_t at_ns) {
+    return state >> kTimeBits == 0 ? 0 : since(state, at_ns) * 1000;
+  }
+  /// Microseconds, by `at_ns`. Likewise.
   static uint64_t total(uint64_t ended_us, uint64_t state, uint64_t at_ns) {
     return ended_us + (state >> kTimeBits == 0 ? 0 : since(state, at_ns));
   }
@@ -72,6 +77,8 @@ class Busy {
   }
   Count ended_us_{0}, state_{0};
 };
+/// Of `state` in a Busy, bytes.
+inline constexpr size_t kBusyStatePlace = sizeof(Count);
 
 struct Header {
   std::array<char, 8> magic{};  // written last
@@ -101,6 +108,7 @@ struct Device {
   Busy busy;          // something of this process is in its queues
   Count commands{0};  // given to its queues
   Count bytes_to_device{0}, bytes_to_host{0};
+  Count busy_until_ns{0};  // now_ns() by which it should have done what this process gave it
 };
 
 struct Kernel {
@@ -112,6 +120,17 @@ struct Kernel {
 
 /// Where files are: $XDG_RUNTIME_DIR/tutti, else `cache_folder`/top; empty: nowhere.
 std::string folder(const std::string& cache_folder);
+
+/// The file's name there.
+std::string file_name(int process, uint64_t start_ticks);
+/// Of a file's name; start_ticks is 0 where it is none such.
+struct FileOwner {
+  int process = 0;
+  uint64_t start_ticks = 0;
+  bool operator==(const FileOwner&) const = default;
+  bool alive() const;
+};
+FileOwner owner_of(std::string_view file_name);
 
 /// Begins to publish in `folder`, which is made; once. Where that cannot be there are no counters,
 /// which is worth a line of the log.

@@ -13,7 +13,7 @@
 namespace tutti::live {
 namespace {
 
-constexpr size_t kMostFiles = 1024;
+constexpr uint64_t kFewestDeviceBytes = offsetof(Device, busy_until_ns);  // the first version's
 
 /// A record of the file, which may be shorter than ours (then the rest is 0) or longer.
 template <typename Record>
@@ -58,7 +58,7 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
   const uint64_t kernel_bytes = TUTTI_U32(header, Header, kernel_bytes);
   const uint64_t kernel_records = TUTTI_U32(header, Header, kernel_records);
   constexpr uint64_t kMostRecords = 4096;
-  if (header_bytes < sizeof(Header) || device_bytes < sizeof(Device) ||
+  if (header_bytes < sizeof(Header) || device_bytes < kFewestDeviceBytes ||
       kernel_bytes < sizeof(Kernel) || device_records > kMostRecords ||
       kernel_records > kMostRecords ||
       header_bytes + device_records * device_bytes + kernel_records * kernel_bytes >
@@ -91,6 +91,11 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
     device.commands = TUTTI_U64(record, Device, commands);
     device.bytes_to_device = TUTTI_U64(record, Device, bytes_to_device);
     device.bytes_to_host = TUTTI_U64(record, Device, bytes_to_host);
+    const uint64_t place = header_bytes + i * device_bytes;
+    device.busy_state_place = place + busy + kBusyStatePlace;
+    if (device_bytes >= kFewestDeviceBytes + sizeof(uint64_t)) {
+      device.busy_until_place = place + offsetof(Device, busy_until_ns);
+    }
     last.push_back(TUTTI_U32(record, Device, last_kernel));
     into.devices.push_back(std::move(device));
   }
@@ -107,6 +112,16 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
   return true;
 }
 
+std::optional<LiveProcess> read_process(const OwnFolder& folder, const std::string& name) {
+  const auto content = folder.read(name, kMostFileBytes);
+  LiveProcess process;
+  if (!content || !parse_process(*content, now_ns(), process) ||
+      !FileOwner{process.process, process.start_ticks}.alive()) {
+    return std::nullopt;
+  }
+  return process;
+}
+
 LiveSample read_processes(const std::string& folder) {
   LiveSample sample;
   sample.at_ns = now_ns();
@@ -114,15 +129,7 @@ LiveSample read_processes(const std::string& folder) {
   if (!opened) return sample;
   remove_stale(*opened);
   for (const std::string& name : opened->names(kMostFiles)) {
-    const auto content = opened->read(name, kMostFileBytes);
-    if (!content) continue;
-    LiveProcess process;
-    const uint64_t now = now_ns();
-    if (!parse_process(*content, now, process) || process.start_ticks == 0 ||
-        start_ticks(process.process) != process.start_ticks) {
-      continue;
-    }
-    sample.processes.push_back(std::move(process));
+    if (auto process = read_process(*opened, name)) sample.processes.push_back(std::move(*process));
   }
   std::sort(sample.processes.begin(), sample.processes.end(),
             [](const auto& a, const auto& b) { return a.process < b.process; });

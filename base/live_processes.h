@@ -5,11 +5,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/kept_file.h"
+
 namespace tutti::live {
+
+/// Files of a folder that are looked at.
+inline constexpr size_t kMostFiles = 1024;
 
 struct LiveKernel {
   std::string name;
@@ -21,6 +27,9 @@ struct LiveDevice {
   bool lost = false;  // it takes no part, since it fails
   std::string name, platform, vendor, pci_address;
   uint64_t busy_us = 0, commands = 0, bytes_to_device = 0, bytes_to_host = 0;
+  // Where the file tells whether it is busy (the state of live::Busy), and until when it should be;
+  // bytes. 0: an older version does not tell that.
+  uint64_t busy_state_place = 0, busy_until_place = 0;
   std::vector<LiveKernel> kernels;
   std::string last_kernel;  // empty: none yet
 };
@@ -40,6 +49,8 @@ struct LiveSample {
   std::vector<LiveProcess> processes;
 };
 
+/// One that is alive, by its file's name; absent where that tells of none.
+std::optional<LiveProcess> read_process(const OwnFolder& folder, const std::string& name);
 /// Removes what processes left that are gone.
 LiveSample read_processes(const std::string& folder);
 /// One file's content. False: it is damaged.

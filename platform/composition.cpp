@@ -82,7 +82,7 @@ scheduler::EngineSettings engine_settings(const Config& config,
   settings.seed = config.seed.value;
   settings.policy.distrust_races = config.races.value == RaceTrust::kDistrust;
   settings.policy.float_sums = config.float_sums.value == FloatSums::kAny;
-  settings.batches = config.batches.value == BatchChoice::kOn;
+  settings.batches = config.batches.value == Switch::kOn;
   settings.verify = config.verify.value;
   settings.summary = config.summary.value;
   if (const std::string folder = cache_folder(config);
@@ -139,7 +139,7 @@ const Composition* compose() {
   const Config& config = process_config();
   const uint64_t begun_ns = now_ns();
   std::vector<DeviceReport> report;
-  if (config.top.value == TopChoice::kOn) live::start(live::folder(cache_folder(config)));
+  if (config.top.value == Switch::kOn) live::start(live::folder(cache_folder(config)));
   // Once the drivers are loaded, an exit of the process in another thread waits, since it destroys
   // what they use; not before: it may have begun with that.
   static_cast<void>(vendor_loader(config));
@@ -155,6 +155,9 @@ const Composition* compose() {
   made->backends = new scheduler::BackendSet(
       std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20,
       preferred_primary(config, report));
+  if (config.neighbours.value == Switch::kOn) {
+    made->backends->others().watch(live::folder(cache_folder(config)));
+  }
   auto capabilities = merged(*made->backends, made->backends->real_devices());
   made->engine = new scheduler::Engine(*made->backends, engine_settings(config, report));
   the_engine = made->engine;

@@ -46,6 +46,7 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
   for (uint32_t i = 0; i < real_count_; ++i) {
     model_.set_device(i, identity_of(traits(i)));
     health_.set_name(i, traits(i).device_name);
+    others_.add_device(i, traits(i));
     limit_memory(i);
     memory_apart_ |= !traits(i).shares_host_memory;
     all_synchronous_ &= traits(i).synchronous && traits(i).shares_host_memory;
@@ -113,6 +114,13 @@ void TransferTimer::ended(uint64_t direction, uint64_t bytes) const {
   backends_.model().add(
       direction, backend_, bytes, seconds,
       direction == kToDevice ? "transfers to the device" : "transfers to the host");
+}
+
+std::optional<double> BackendSet::part_of_device(uint64_t kernel, uint32_t backend) {
+  const uint32_t beside = others_.beside(backend, now_ns());
+  if (beside == 0) return 1;
+  if (!model_.fit(kernel, backend).empty()) return std::nullopt;
+  return 1.0 / (1 + beside);
 }
 
 void BackendSet::note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns) {

@@ -19,6 +19,7 @@
 #include "base/thread_annotations.h"
 #include "scheduler/devices/device_health.h"
 #include "scheduler/devices/device_memory.h"
+#include "scheduler/devices/other_processes.h"
 #include "scheduler/devices/per_backend.h"
 #include "scheduler/devices/pinned_pool.h"
 #include "scheduler/devices/place.h"
@@ -89,6 +90,12 @@ class BackendSet {
   Activity& activity(uint32_t backend) { return activities_[backend]; }
   /// And of their power, where sensors tell it.
   PowerModel& power() { return power_; }
+  /// Which part of the device a command of this process has had that has just ended, while others
+  /// computed there, too; 1: all of it. Absent where what it took tells nothing, since the kernel
+  /// was measured without them.
+  std::optional<double> part_of_device(uint64_t kernel, uint32_t backend);
+  /// What other processes do on them.
+  OtherProcesses& others() { return others_; }
   /// The queue for transfers outside any stream, made at first use.
   Result<backends::Queue*> transfer_queue(uint32_t backend);
   /// One more, for long reads that must not hold up what packages need.
@@ -130,6 +137,7 @@ class BackendSet {
   PerformanceModel model_;
   BuildTimes build_times_{model_};
   PowerModel power_;
+  OtherProcesses others_;
   DeviceHealth health_{[this](uint32_t backend, bool anew) { return try_out(backend, anew); }};
   PinnedPool pinned_;
   std::array<DeviceMemory, kMostBackends> memories_;

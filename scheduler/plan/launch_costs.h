@@ -27,6 +27,7 @@ struct ComputeCost {
   double irregularity = 0;  // of the known times
   bool measured = false;    // of this kernel, on this device
   double wait = 0;          // until the device is free, once the data are there
+  double others = 0;        // of that: other processes' work
   // Of a whole launch of the items that were asked about, where such launches are known.
   double whole = std::numeric_limits<double>::infinity();
   /// Of a whole launch. No device is slower alone than beside its neighbours.

@@ -254,6 +254,7 @@ Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan&
   }
   for (const uint32_t device : plan.devices()) expected.devices |= backend_bit(device);
   load_.add(expected);
+  publish(expected);
   const uint64_t now = now_ns();
   const auto writes = [&](const BufferView& view, const ByteRange& range) {
     view.buffer->read_back.store(0, std::memory_order_relaxed);
@@ -275,8 +276,17 @@ Expectation Planner::begin_at_its_time(const KernelWork& work, const KernelPlan&
   return expected;
 }
 
+void Planner::publish(const Expectation& expected) {
+  for (BackendMask rest = expected.devices; rest != 0; rest &= rest - 1) {
+    const auto backend = static_cast<uint32_t>(std::countr_zero(rest));
+    backends_.others().publish(backend, load_.begin(backend, 0));
+  }
+}
+
 void Planner::ended(const Expectation& expected) {
-  if (expected.devices != 0) load_.ended(expected, now_ns());
+  if (expected.devices == 0) return;
+  load_.ended(expected, now_ns());
+  publish(expected);
 }
 
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns,
@@ -363,6 +373,7 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
   const bool force = settings_.split == SplitMode::kForce;
   const uint64_t items = work.shape.items();
   const bool measured = costs_.compute(model_key(work), items, plan.participants, plan.costs);
+  if (measured) reckon_with_others(work, plan);
   if (settings_.objective != Objective::kTime && measured) {
     plan.power = backends_.power().launch_power(plan.participants);
     if (plan.power.known()) {
@@ -512,7 +523,8 @@ std::vector<BalancerDevice> Planner::balancer_devices(const KernelPlan& plan) co
 
 void Planner::remember(const KernelWork& work, const KernelPlan& plan, std::vector<uint64_t> slices,
                        std::optional<double> seconds, double balanced) {
-  if (plan.priced_seconds <= 0) return;  // nothing was expected of it
+  // Nothing was expected of it, or not of it alone.
+  if (plan.priced_seconds <= 0 || plan.beside_others) return;
   // Where devices were free at different times, others had their part in who computed what, and in
   // when it ended.
   const auto [first, last] = std::minmax_element(

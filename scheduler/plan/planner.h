@@ -105,6 +105,7 @@ struct KernelPlan {
   bool behind_writes = false;  // its data are expected to be written yet
   bool moved = false;          // whole: another device would be better, if it were free as early
   double priced_seconds = 0;   // of that: computing and transfers
+  bool beside_others = false;  // other processes were expected to use its devices meanwhile
   // Where energy decides: power of the candidates, then of the participants; else not known.
   LaunchPower power;
   Objective objective = Objective::kTime;     // by which was chosen: time, where power is not known
@@ -204,6 +205,10 @@ class Planner {
   bool touches_matter(const KernelWork& work, const KernelPlan& plan) const;
   /// Among plan.participants the device where the whole launch is best by the plan's objective.
   void choose_device(const KernelWork& work, KernelPlan& plan, bool measured) const;
+  /// Puts into the costs what other processes do on the participants.
+  void reckon_with_others(const KernelWork& work, KernelPlan& plan) const;
+  /// Tells other processes until when the devices are expected to be busy now.
+  void publish(const Expectation& expected);
   /// From when on the launch can begin, and how long which device is still busy then.
   void find_waits(const KernelWork& work, KernelPlan& plan, uint64_t ready_ns) const;
   /// Where and when the whole launch is best, by what is known of its devices and data.

@@ -65,6 +65,24 @@ void Planner::choose_device(const KernelWork& work, KernelPlan& plan, bool measu
   place_by_earliest_finish(work, plan);
 }
 
+void Planner::reckon_with_others(const KernelWork& work, KernelPlan& plan) const {
+  OtherProcesses& others = backends_.others();
+  const uint64_t now = now_ns();
+  others.look(now);
+  const auto count = static_cast<double>(plan.participants.size());
+  for (size_t i = 0; i < plan.participants.size(); ++i) {
+    ComputeCost& cost = plan.costs[i];
+    // Of a launch that is split each device computes a part.
+    const double seconds = cost.seconds(static_cast<double>(work.shape.items())) / count;
+    const Contention found = others.contention(plan.participants[i], now, seconds);
+    if (!found.any()) continue;
+    cost.others = found.wait;
+    cost.rate /= 1 + found.beside;
+    cost.whole *= 1 + found.beside;
+    plan.beside_others = true;
+  }
+}
+
 void Planner::find_waits(const KernelWork& work, KernelPlan& plan, uint64_t ready_ns) const {
   const uint64_t ready = std::max(ready_ns, now_ns());
   plan.from_ns = ready;
@@ -88,7 +106,7 @@ void Planner::find_waits(const KernelWork& work, KernelPlan& plan, uint64_t read
   }
   plan.behind_writes = plan.from_ns > ready;
   for (size_t i = 0; i < plan.participants.size(); ++i) {
-    plan.costs[i].wait = load_.wait(plan.participants[i], plan.from_ns);
+    plan.costs[i].wait = load_.wait(plan.participants[i], plan.from_ns) + plan.costs[i].others;
   }
 }
 

@@ -489,6 +489,9 @@ double SplitRun::learn(std::vector<PackageRecord> packages) {
       all.seconds += seconds;
     }
     if (all.seconds > 0) speed += all.size / all.seconds;
+    const auto part = parts_.backends.part_of_device(model_key(work_), device);
+    if (!part) continue;
+    for (Sample& sample : samples) sample.seconds *= *part;
     parts_.backends.model().add_packages(model_key(work_), device, samples,
                                          work_.kernel->summary().name);
   }

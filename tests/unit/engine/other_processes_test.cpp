@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches are planned around what other processes have given to the devices: a process stands
+// still, and files say in its name what it does.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/temporary_folder.h"
+#include "engine_fixture.h"
+#include "scheduler/plan/planner.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+constexpr uint64_t kMillisecond = 1'000'000;
+
+/// A process that does nothing until it is ended, and the file in which it publishes.
+class Other {
+ public:
+  explicit Other(const TemporaryFolder& folder) : folder_(folder) {
+    process_ = fork();
+    if (process_ == 0) {
+      for (;;) pause();
+    }
+    device("Fake", "fake 0", 0);
+    device("Fake", "fake 1", 1);
+  }
+  ~Other() { end(); }
+  Other(const Other&) = delete;
+  Other& operator=(const Other&) = delete;
+  void end() {
+    if (process_ == 0) return;
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+    process_ = 0;
+  }
+
+  live::Device& device(const std::string& platform, const std::string& name, uint32_t index) {
+    live::Device& made = devices_[count_++];
+    made.index = index;
+    std::strncpy(made.platform.data(), platform.c_str(), made.platform.size() - 1);
+    std::strncpy(made.name.data(), name.c_str(), made.name.size() - 1);
+    return made;
+  }
+  live::Device& at(size_t index) { return devices_[index]; }
+  /// `of_device`: bytes of a record.
+  void publish(size_t of_device = sizeof(live::Device)) {
+    live::Header header;
+    header.magic = live::kMagic;
+    header.header_bytes = sizeof header;
+    header.device_bytes = static_cast<uint32_t>(of_device);
+    header.device_records = static_cast<uint32_t>(devices_.size());
+    header.kernel_bytes = sizeof(live::Kernel);
+    header.process = process_;
+    header.start_ticks = live::start_ticks(process_);
+    header.devices = count_;
+    std::string text(reinterpret_cast<const char*>(&header), sizeof header);
+    for (const live::Device& device : devices_) {
+      text.append(reinterpret_cast<const char*>(&device), of_device);
+    }
+    const std::string name = live::file_name(process_, header.start_ticks);
+    folder_.write(name, text);
+    std::filesystem::permissions(
+        folder_ / name, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  }
+
+ private:
+  const TemporaryFolder& folder_;
+  pid_t process_ = 0;
+  std::array<live::Device, 4> devices_;
+  uint32_t count_ = 0;
+};
+
+class OtherProcessesTest : public EngineTest {
+ protected:
+  /// Two devices that need 10 ms each.
+  void begin(SplitMode split = SplitMode::kAuto) {
+    start({kSharesHost, kSharesHost}, SplitMode::kAuto);
+    work_ = known_kernel(KernelForm::kMap, buffer(1), buffer(0), 0.01,
+                         [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
+    settings_.split = split;
+    planner_ = std::make_unique<Planner>(*set, settings_);
+    set->others().watch(folder_.path());
+  }
+  KernelPlan plan() const { return *planner_->plan(work_, set->real_devices()); }
+  /// Device 0's part of a split.
+  double part(const KernelPlan& plan) const {
+    if (!plan.split || plan.shares.size() != 2) return plan.backend == 0 ? 1 : 0;
+    return static_cast<double>(plan.shares[0]) /
+           static_cast<double>(plan.shares[0] + plan.shares[1]);
+  }
+
+  const TemporaryFolder folder_;
+  EngineSettings settings_;
+  KernelWork work_;
+  std::unique_ptr<Planner> planner_;
+};
+
+TEST_F(OtherProcessesTest, ALongLaunchTakesHalfOfADevice) {
+  Other other(folder_);
+  other.at(0).busy_until_ns = now_ns() + 20'000 * kMillisecond;
+  other.publish();
+  begin();
+  const KernelPlan found = plan();
+  EXPECT_TRUE(found.beside_others);
+  EXPECT_NEAR(part(found), 1.0 / 3, 0.02);
+  EXPECT_NEAR(found.split_seconds, 0.01 * 2 / 3, 1e-3);
+}
+
+TEST_F(OtherProcessesTest, AShortOneIsWaitedFor) {
+  begin();
+  EXPECT_NEAR(part(plan()), 0.5, 0.02) << "nobody publishes";
+  Other other(folder_);
+  other.at(0).busy_until_ns = now_ns() + 20'000 * kMillisecond;
+  other.publish();
+  set->others().watch(folder_.path());
+  EXPECT_LT(part(plan()), 0.4);
+  const Contention shorter =
+      set->others().contention(0, other.at(0).busy_until_ns - 2 * kMillisecond, 0.005);
+  EXPECT_EQ(shorter.beside, 0u);
+  EXPECT_NEAR(shorter.wait, 0.002, 1e-6);
+  EXPECT_FALSE(set->others().contention(1, 0, 0.005).any());
+}
+
+TEST_F(OtherProcessesTest, AWholeLaunchGoesToTheFreeDevice) {
+  Other other(folder_);
+  other.at(0).busy_until_ns = now_ns() + 20'000 * kMillisecond;
+  other.publish();
+  begin(SplitMode::kNever);
+  EXPECT_EQ(plan().backend, 1u);
+}
+
+TEST_F(OtherProcessesTest, ThreeTakeThreeQuarters) {
+  Other a(folder_), b(folder_), c(folder_);
+  for (Other* other : {&a, &b, &c}) {
+    other->at(1).busy_until_ns = now_ns() + 20'000 * kMillisecond;
+    other->publish();
+  }
+  begin();
+  EXPECT_NEAR(part(plan()), 0.8, 0.02);
+  EXPECT_EQ(set->others().beside(1, now_ns()), 3u);
+}
+
+// Whoever has one device alone expects nothing of its launches.
+TEST_F(OtherProcessesTest, WhatIsBusyWithoutAnEndGoesOn) {
+  Other other(folder_);
+  other.at(0).busy.begin();
+  other.publish();
+  begin();
+  // It lasts as long as it has lasted: here the clock's tick may be later than the last one.
+  while (set->others().beside(0, now_ns()) == 0) {
+    set->others().look(now_ns());
+  }
+  other.publish(offsetof(live::Device, busy_until_ns));  // an older version's
+  set->others().watch(folder_.path());
+  while (set->others().beside(0, now_ns()) == 0) set->others().look(now_ns());
+  SUCCEED();
+}
+
+TEST_F(OtherProcessesTest, NothingIsBelieved) {
+  const auto equally = [this](const char* what) {
+    SCOPED_TRACE(what);
+    begin();
+    const KernelPlan found = plan();
+    EXPECT_FALSE(found.beside_others);
+    EXPECT_NEAR(part(found), 0.5, 0.02);
+  };
+  {
+    Other other(folder_);
+    other.at(0).busy_until_ns = now_ns() + 3'600'000 * kMillisecond;
+    other.publish();
+    equally("an hour");
+    other.at(0).busy_until_ns = UINT64_MAX;
+    other.publish();
+    equally("for ever");
+    other.at(0).busy_until_ns = now_ns();
+    other.publish();
+    equally("it has ended");
+  }
+  {
+    Other other(folder_);
+    other.at(0).busy_until_ns = now_ns() + 20'000 * kMillisecond;
+    other.publish();
+    other.end();
+    equally("the process has gone");
+  }
+  {
+    Other other(folder_);
+    other.at(0).busy_until_ns = other.at(1).busy_until_ns = now_ns() + 20'000 * kMillisecond;
+    other.publish(8);
+    equally("records are too short");
+    other.publish(1 << 10);
+  }
+  {
+    Other other(folder_);
+    std::strncpy(other.at(0).name.data(), "fake 9", 8);
+    std::strncpy(other.at(1).platform.data(), "Foreign", 8);
+    other.at(0).busy_until_ns = other.at(1).busy_until_ns = now_ns() + 20'000 * kMillisecond;
+    other.publish();
+    equally("other devices");
+  }
+  folder_.write("1-2", "no such file");
+  folder_.write("x", std::string(5000, 'T'));
+  equally("damaged files");
+}
+
+TEST_F(OtherProcessesTest, SameDevicesAreFound) {
+  backends::DeviceTraits gpu, twin, cpu;
+  gpu.index = 0, twin.index = 1, cpu.index = 2;
+  for (auto* traits : {&gpu, &twin, &cpu}) traits->platform_name = "P", traits->device_name = "D";
+  gpu.pci_address = "0000:3b:00.0";
+  const std::vector<const backends::DeviceTraits*> devices{&gpu, &twin, &cpu};
+  live::LiveProcess process;
+  process.devices.resize(3);
+  for (uint32_t i = 0; i < 3; ++i) {
+    process.devices[i].index = i;
+    process.devices[i].platform = "P", process.devices[i].name = "D";
+  }
+  process.devices[2].pci_address = gpu.pci_address;
+  process.devices[2].platform = "another vendor's";
+  EXPECT_EQ(same_device(gpu, devices, process), &process.devices[2]);
+  EXPECT_EQ(same_device(twin, devices, process), &process.devices[1]);
+  EXPECT_EQ(same_device(cpu, devices, process), nullptr) << "two of that name, none of that number";
+  process.devices.resize(1);
+  const std::vector<const backends::DeviceTraits*> alone{&cpu};
+  EXPECT_EQ(same_device(cpu, alone, process), process.devices.data())
+      << "the only one of that name";
+}
+
+TEST_F(OtherProcessesTest, APlanIsPublishedUntilItHasEnded) {
+  live::start(folder_ / "own");
+  begin();
+  live::Device* shown = live::device({0, CL_DEVICE_TYPE_CPU, "", "", "", ""});
+  ASSERT_NE(shown, nullptr);
+  const KernelPlan first = plan();
+  const Expectation expected = planner_->begin(work_, first);
+  EXPECT_GT(shown->busy_until_ns, first.from_ns + 4 * kMillisecond);
+  planner_->ended(expected);
+  EXPECT_LE(shown->busy_until_ns, now_ns());
+  live::stop();
+}
+
+// A device that others slow down is no slower for that.
+TEST_F(OtherProcessesTest, WhatOthersSlowDownTellsNothing) {
+  Other other(folder_);
+  other.at(0).busy_until_ns = now_ns() + 20'000 * kMillisecond;
+  other.publish();
+  begin();
+  set->others().look(now_ns());
+  EXPECT_EQ(set->part_of_device(model_key(work_), 0), std::nullopt);
+  EXPECT_EQ(set->part_of_device(model_key(work_), 1), 1);
+  EXPECT_EQ(set->part_of_device(123, 0), 0.5) << "a kernel that was never measured";
+}
+
+}  // namespace
+}  // namespace tutti::testing
