@@ -202,6 +202,7 @@ function(tutti_add_client_test)
       "TUTTI_CONFIG=${tutti_test_folder}/empty.toml"
       "TUTTI_CACHE=${cache}/tutti"
       "TUTTI_MODEL=process"
+      "TUTTI_NEIGHBOURS=off"  # other tests run beside this one
       "POCL_CACHE_DIR=${pocl_cache}"
       ${tutti_devices_${arg_DEVICES}})
   if(arg_BALANCER)

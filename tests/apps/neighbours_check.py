@@ -35,7 +35,7 @@ def main():
     tutti, program = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        around = environment(folder)
+        around = dict(environment(folder), TUTTI_NEIGHBOURS="on")
         alone = share_of_first(program, around, folder)
         expect(alone > 1 - MOST_ON_FIRST, "of two free devices the first is taken")
         with Bench(program, dict(around, TUTTI_DEVICES="0")) as bench:
