@@ -14,6 +14,9 @@ constexpr uint32_t kEnoughSamples = 3;
 // several times what a launch of a few microseconds does.
 constexpr double kRefreshSeconds = 10e-3;
 constexpr uint32_t kLongestInterval = 8192;
+// Where launches take longer than is known, since an argument says how often a loop runs, samples
+// are no farther apart than that.
+constexpr uint64_t kLongestPause = 250'000'000;  // ns
 // A kernel's first run is often an outlier (caches, lazy code generation): it is forgotten when the
 // second one is this much faster.
 constexpr double kOutlier = 1.5;
@@ -154,15 +157,17 @@ bool PerformanceModel::settled(uint64_t kernel, uint32_t device) {
   return known.from_store || known.samples > 1;
 }
 
-bool PerformanceModel::wants_sample(uint64_t kernel, uint32_t device, uint32_t launches) {
+bool PerformanceModel::wants_sample(uint64_t kernel, uint32_t device, uint32_t launches,
+                                    uint64_t now) {
   MutexLock lock(mutex_);
   History& known = history(kernel, device);
   known.asked += launches;
-  const bool wanted =
-      known.samples + known.expected < kEnoughSamples || known.asked >= known.interval;
+  const bool wanted = known.samples + known.expected < kEnoughSamples ||
+                      known.asked >= known.interval || now - known.wanted_ns >= kLongestPause;
   if (wanted) {
     ++known.expected;
     known.asked = 0;
+    known.wanted_ns = now;
   }
   return wanted;
 }

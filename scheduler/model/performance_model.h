@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/thread_annotations.h"
 #include "scheduler/model/model_store.h"
 #include "scheduler/model/power_model.h"
@@ -61,7 +62,8 @@ class PerformanceModel {
   /// Does a further sample tell something new? Whoever is told true is to add one. False once three
   /// are there or expected, except now and then. It stands for `launches` that were made since the
   /// last question.
-  bool wants_sample(uint64_t kernel, uint32_t device, uint32_t launches = 1);
+  bool wants_sample(uint64_t kernel, uint32_t device, uint32_t launches = 1,
+                    uint64_t now = tick_ns());
 
   /// How many times as fast as `other` the device was at kernels known on both: the median. Absent
   /// where there are none.
@@ -104,9 +106,10 @@ class PerformanceModel {
     TimeFit fit;
     bool looked_up = false;
     bool from_store = false;
-    uint32_t samples = 0;   // of this process
-    uint32_t expected = 0;  // that wants_sample asked for and that have not come (some never do)
-    uint32_t asked = 0;     // wants_sample calls since it last asked for one
+    uint32_t samples = 0;    // of this process
+    uint32_t expected = 0;   // that wants_sample asked for and that have not come (some never do)
+    uint32_t asked = 0;      // wants_sample calls since it last asked for one
+    uint64_t wanted_ns = 0;  // when that was
     uint32_t interval = kRefreshInterval;  // after so many it asks again
     double first_speed = 0;                // of the only sample, until there is a second
     std::string name;

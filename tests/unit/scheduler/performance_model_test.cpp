@@ -134,26 +134,28 @@ TEST(PerformanceModel, SamplesThatTellNothingAreLeftOut) {
   EXPECT_FALSE(model.speed(kKernel, 0).has_value());
 }
 
+constexpr uint64_t kNow = 1'000'000'000'000;
+
 TEST(PerformanceModel, AsksForThreeSamplesAndThenForFew) {
   // 1000 launches in a row before the first of them has ended: 3, and one in 64 of the others.
   PerformanceModel model;
   int wanted = 0;
-  for (int i = 0; i < 1000; ++i) wanted += model.wants_sample(kKernel, 0);
+  for (int i = 0; i < 1000; ++i) wanted += model.wants_sample(kKernel, 0, 1, kNow);
   EXPECT_EQ(wanted, 3 + 997 / 64);
   for (int i = 0; i < wanted; ++i) model.add(kKernel, 0, 1, 1);
-  EXPECT_FALSE(model.wants_sample(kKernel, 0));
-  EXPECT_TRUE(model.wants_sample(kKernel, 1));
+  EXPECT_FALSE(model.wants_sample(kKernel, 0, 1, kNow));
+  EXPECT_TRUE(model.wants_sample(kKernel, 1, 1, kNow));
 }
 
 TEST(PerformanceModel, AsksForFewerSamplesOfTinyLaunches) {
   const auto asked = [](double seconds) {
     PerformanceModel model;
     for (int i = 0; i < 3; ++i) {
-      EXPECT_TRUE(model.wants_sample(kKernel, 0));
+      EXPECT_TRUE(model.wants_sample(kKernel, 0, 1, kNow));
       model.add(kKernel, 0, 1, seconds);
     }
     int wanted = 0;
-    for (int i = 0; i < 32768; ++i) wanted += model.wants_sample(kKernel, 0);
+    for (int i = 0; i < 32768; ++i) wanted += model.wants_sample(kKernel, 0, 1, kNow);
     return wanted;
   };
   EXPECT_EQ(asked(1), 32768 / 64);
@@ -163,10 +165,23 @@ TEST(PerformanceModel, AsksForFewerSamplesOfTinyLaunches) {
 
 TEST(PerformanceModel, ASampleThatNeverComesIsReplaced) {
   PerformanceModel model;
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(model.wants_sample(kKernel, 0));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(model.wants_sample(kKernel, 0, 1, kNow));
   int again = 0;
-  for (int i = 0; i < 64; ++i) again += model.wants_sample(kKernel, 0);
+  for (int i = 0; i < 64; ++i) again += model.wants_sample(kKernel, 0, 1, kNow);
   EXPECT_EQ(again, 1);
+}
+
+// An argument may say how often a loop runs: launches of that size then take longer than is known.
+TEST(PerformanceModel, AsksForFourSamplesASecondAtLeast) {
+  PerformanceModel model;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(model.wants_sample(kKernel, 0, 1, kNow));
+    model.add(kKernel, 0, 1, 40e-6);
+  }
+  EXPECT_FALSE(model.wants_sample(kKernel, 0, 1, kNow + 249'000'000));
+  EXPECT_TRUE(model.wants_sample(kKernel, 0, 1, kNow + 250'000'000));
+  EXPECT_FALSE(model.wants_sample(kKernel, 0, 1, kNow + 290'000'000));
+  EXPECT_TRUE(model.wants_sample(kKernel, 0, 1, kNow + 500'000'000));
 }
 
 TEST(PerformanceModel, KnowsFromOtherKernelsHowDevicesCompare) {
