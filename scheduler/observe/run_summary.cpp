@@ -38,6 +38,7 @@ void RunSummary::launched_whole(const KernelWork& work, const KernelPlan& plan, 
   const Verdict* verdict = plan.verdict();
   const bool forbidden = verdict && verdict->mode == MergeMode::kWhole;
   MutexLock lock(mutex_);
+  beside_others_ += plan.beside_others ? 1 : 0;
   Entry& entry = kernels_[work.kernel->summary().name];
   Kind& kind =
       kind_of(entry, false, plan.why, MergeMode::kWhole, forbidden ? verdict->reason : nothing);
@@ -110,6 +111,7 @@ void RunSummary::launched_split(const KernelWork& work, const KernelPlan& plan,
   const double alone = best_alone(work, plan, packages);
   const Verdict& verdict = plan.access->verdict();
   MutexLock lock(mutex_);
+  beside_others_ += plan.beside_others ? 1 : 0;
   Entry& entry = kernels_[work.kernel->summary().name];
   Kind& kind = kind_of(entry, true, KernelPlan::Why::kVerdict, verdict.mode, {});
   if (kind.how != verdict.reason) {

@@ -127,6 +127,7 @@ class RunSummary {
   const EnergyMonitor& energy_;
   mutable Mutex mutex_;
   std::map<std::string, Entry> kernels_ TUTTI_GUARDED_BY(mutex_);
+  uint64_t beside_others_ TUTTI_GUARDED_BY(mutex_) = 0;  // launches, see KernelPlan
 };
 
 }  // namespace tutti::scheduler

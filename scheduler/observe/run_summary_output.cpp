@@ -181,6 +181,7 @@ std::string RunSummary::json() const {
                              {"split_seconds", total.split_seconds},
                              {"gain", or_null(total.gain())},
                              {"unknown", total.whole.unknown},
+                             {"beside_others", beside_others_},
                              {"bytes_to_devices", moved.to_device},
                              {"bytes_to_host", moved.to_host}}},
                            {"kernels", std::move(kernels)}};
@@ -272,6 +273,10 @@ std::string RunSummary::text() const {
     line = "split launches: " + duration(total.split_seconds);
     if (const auto gain = total.gain()) line += ", " + times_as_fast(*gain);
     text += lines(2, line);
+  }
+  if (beside_others_ > 0) {
+    text += lines(2, fmt::format("planned around other processes on the devices: {}",
+                                 launches(beside_others_)));
   }
   const backends::Traffic moved = traffic();
   text += moved.to_device + moved.to_host == 0

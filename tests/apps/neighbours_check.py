@@ -20,15 +20,18 @@ MOST_ON_FIRST = 0.4
 
 
 def share_of_first(program, around, folder):
-    """Of the launches of a program that runs each whole, those on device 0."""
+    """Of the launches of a program that runs each whole, those on device 0; and how many of all were
+    planned around other processes."""
     summary = folder / "summary.json"
     subprocess.run([program, "--platform", "Tutti", "--size", "301", "--repeat", str(REPEAT),
                     "mandelbrot"], check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                    env=dict(around, TUTTI_SPLIT="never", TUTTI_SUMMARY=str(summary)))
-    kernel, = json.loads(summary.read_text())["kernels"]
+    told = json.loads(summary.read_text())
+    kernel, = told["kernels"]
     launches = {device["device"]: device["launches"] for device in kernel["whole"]}
-    print(f"{kernel['launches']} launches: {launches}")
-    return launches.get(0, 0) / kernel["launches"]
+    around_others = told["total"]["beside_others"]
+    print(f"{kernel['launches']} launches: {launches}, {around_others} planned around others")
+    return launches.get(0, 0) / kernel["launches"], around_others
 
 
 def main():
@@ -36,14 +39,16 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         around = dict(environment(folder), TUTTI_NEIGHBOURS="on")
-        alone = share_of_first(program, around, folder)
+        alone, planned = share_of_first(program, around, folder)
         expect(alone > 1 - MOST_ON_FIRST, "of two free devices the first is taken")
+        expect(planned == 0, "nobody else is there")
         with Bench(program, dict(around, TUTTI_DEVICES="0")) as bench:
             until_busy(tutti, around, bench)
-            beside = share_of_first(program, around, folder)
+            beside, planned = share_of_first(program, around, folder)
             expect(beside < MOST_ON_FIRST, "launches went to the busy device")
-            blind = share_of_first(program, dict(around, TUTTI_NEIGHBOURS="off"), folder)
-            expect(blind > 1 - MOST_ON_FIRST, "who does not look does not know")
+            expect(planned > 0, "it is not told")
+            blind, planned = share_of_first(program, dict(around, TUTTI_NEIGHBOURS="off"), folder)
+            expect(blind > 1 - MOST_ON_FIRST and planned == 0, "who does not look does not know")
             expect(bench.poll() is None, "the other program has ended")
 
 
