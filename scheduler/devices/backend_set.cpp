@@ -116,6 +116,12 @@ void TransferTimer::ended(uint64_t direction, uint64_t bytes) const {
       direction == kToDevice ? "transfers to the device" : "transfers to the host");
 }
 
+void BackendSet::note_whole(uint64_t kernel, uint32_t backend, uint64_t items, double seconds,
+                            const std::string& name) {
+  const auto part = part_of_device(kernel, backend);
+  if (part) model_.add_whole(kernel, backend, items, seconds * *part, name);
+}
+
 std::optional<double> BackendSet::part_of_device(uint64_t kernel, uint32_t backend) {
   const uint32_t beside = others_.beside(backend, now_ns());
   if (beside == 0) return 1;

@@ -90,6 +90,10 @@ class BackendSet {
   Activity& activity(uint32_t backend) { return activities_[backend]; }
   /// And of their power, where sensors tell it.
   PowerModel& power() { return power_; }
+  /// A whole launch of `items` work-items has taken that long on the device, of which others may
+  /// have had a part.
+  void note_whole(uint64_t kernel, uint32_t backend, uint64_t items, double seconds,
+                  const std::string& name);
   /// Which part of the device a command of this process has had that has just ended, while others
   /// computed there, too; 1: all of it. Absent where what it took tells nothing, since the kernel
   /// was measured without them.

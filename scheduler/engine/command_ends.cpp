@@ -271,7 +271,7 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int own_status) {
         const double seconds = static_cast<double>(times->ended - times->started) * 1e-9;
         parts_.summary.measured_whole(name, key, items, command->backend, seconds);
         if (sampled) {
-          parts_.model.add_whole(key, command->backend, items, seconds, name);
+          parts_.backends.note_whole(key, command->backend, items, seconds, name);
           keep_if_due(parts_.model, parts_.workers);
         }
       }

@@ -48,10 +48,7 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
                              : seconds_between(start, end);
   std::tie(ran.start_ns, ran.end_ns) =
       measured_interval(times, start, end).value_or(std::pair(start, end));
-  if (const auto part = backends_.part_of_device(model_key(work), backend)) {
-    backends_.model().add_whole(model_key(work), backend, items, seconds * *part,
-                                work.kernel->summary().name);
-  }
+  backends_.note_whole(model_key(work), backend, items, seconds, work.kernel->summary().name);
   note_changes(uses, backend);
   return {};
 }

@@ -142,7 +142,7 @@ void KernelRuns::run_voted(const Ref<Node>& command, KernelPlan plan) {
 
 void KernelRuns::whole_ended(const Ref<Node>& command, const KernelPlan& plan, const Status& status,
                              const PackageRecord& ran) {
-  if (status) {
+  if (status && !plan.beside_others) {
     parts_.planner.remember_whole(std::get<KernelWork>(command->work), plan.backend,
                                   seconds_between(ran.start_ns, ran.end_ns));
   }
