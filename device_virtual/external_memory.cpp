@@ -17,7 +17,8 @@ Status CommandQueue::hand_over(std::span<Buffer* const> memory, backends::HandOv
                            .name = acquires ? "an acquire of memory" : "a release of memory"};
   for (Buffer* const object : memory) work.in_place.push_back(object->view());
   if (memory.empty()) return enqueue(scheduler::no_work(), submission);
-  work.function = [context = context_, views = work.in_place, what, acquires]() -> Status {
+  work.function = [context = context_, views = work.in_place, what, acquires,
+                   kind = memory.front()->external_kind()]() -> Status {
     const uint32_t home = views.front().buffer->home();
     std::vector<std::shared_ptr<backends::Memory>> own;
     for (const scheduler::BufferView& view : views) own.push_back(view.buffer->external());
@@ -25,7 +26,7 @@ Status CommandQueue::hand_over(std::span<Buffer* const> memory, backends::HandOv
     for (const auto& view : views) {
       if (!acquires) TUTTI_TRY(view.buffer->hold_at_home(false));
     }
-    const Status done = context->backends().at(home).hand_over(own, what);
+    const Status done = context->backends().at(home).hand_over(own, what, kind);
     context->backends().health().note(home, done);
     TUTTI_TRY(done);
     for (const auto& view : views) {

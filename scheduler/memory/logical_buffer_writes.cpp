@@ -168,4 +168,13 @@ std::vector<ByteRange> LogicalBuffer::lose(uint32_t backend) {
   return lost;
 }
 
+BackendMask LogicalBuffer::first_users() const {
+  const BackendMask real = backends_.real_devices();
+  return (users_ & real) != 0 ? real : users_;
+}
+
+bool LogicalBuffer::in_one_memory() const {
+  return backends_.real_count() == 1 && !external_ && place_on(0) == kHostPlace;
+}
+
 }  // namespace tutti::scheduler
