@@ -100,10 +100,10 @@ foreach(count IN ITEMS 1 2)
 endforeach()
 foreach(count IN ITEMS 1 2)
   set(tutti_devices_sharing${count} "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd"
-      "TUTTI_TEST_APART=none" "TUTTI_TEST_SHARING=1" "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
+      "TUTTI_TEST_APART=none" "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
 endforeach()
-list(APPEND tutti_devices_sharing1 "POCL_DEVICES=pthread")
-list(APPEND tutti_devices_sharing2 "POCL_DEVICES=pthread pthread")
+list(APPEND tutti_devices_sharing1 "POCL_DEVICES=pthread" "TUTTI_TEST_SHARING=alone")
+list(APPEND tutti_devices_sharing2 "POCL_DEVICES=pthread pthread" "TUTTI_TEST_SHARING=several")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.

@@ -61,7 +61,8 @@ class BoundedBackend final : public Backend {
     return memory([device = device_, under = own(shared)] { return device->memory_over(*under); });
   }
   Result<ExternalMemory> import_memory(const ExternalRequest& request) override {
-    // Vendors may ask which context of OpenGL is the calling thread's.
+    // What concerns OpenGL is done in the calling thread, here and below: vendors may ask which
+    // context of it that has.
     auto made = request.gl ? device_->import_memory(request)
                            : calls_.run("importing memory", [device = device_, request] {
                                return device->import_memory(request);
@@ -73,12 +74,12 @@ class BoundedBackend final : public Backend {
                    ExternalKind kind) override {
     std::vector<std::shared_ptr<Memory>> owned;
     for (const auto& one : list) owned.push_back(own(*one));
+    if (kind == ExternalKind::kGl) return device_->hand_over(owned, what, kind);
     return calls_.run("handing memory over",
                       [device = device_, owned = std::move(owned), what, kind] {
                         return device->hand_over(owned, what, kind);
                       });
   }
-  // In the calling thread, as what is imported from OpenGL.
   Result<std::unique_ptr<Backend>> in_context(const ContextProperties& properties,
                                               uint32_t number) override {
     TUTTI_ASSIGN(auto made, device_->in_context(properties, number));

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/guarded.h"
+#include "scheduler/devices/backend_set.h"
 #include "scheduler/memory/logical_buffer.h"
 
 namespace tutti::scheduler {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <thread>
 
 #include "fixtures.h"
 #include "test_gl.h"
@@ -73,8 +74,10 @@ class GlSharing : public KernelTest {
  protected:
   void SetUp() override {
     const std::string list = " " + string_of(query_of(device_, CL_DEVICE_EXTENSIONS)) + " ";
-    if (list.find(" cl_khr_gl_sharing ") == std::string::npos) GTEST_SKIP() << "no sharing";
-    if (std::getenv("TUTTI_TEST_SHARING") == nullptr) GTEST_SKIP() << "not the test's OpenGL";
+    const char* const vendor = std::getenv("TUTTI_TEST_SHARING");
+    if (vendor == nullptr) GTEST_SKIP() << "not the test's OpenGL";
+    if (vendor != std::string("alone")) GTEST_SKIP() << "several devices";
+    ASSERT_NE(list.find(" cl_khr_gl_sharing "), std::string::npos);
     context_ = make_sharing(gl_.context);
     ASSERT_NE(context_.get(), nullptr);
     queue_ = make_queue();
@@ -294,6 +297,28 @@ TEST_F(GlSharing, InPartsAndOutOfOrder) {
   auto expected = counted(10);
   for (size_t i = half; i < kGlItems; ++i) ++expected[i];
   EXPECT_TRUE(same_elements(expected, gl_.of(kBufferName)));
+}
+
+// Where nothing is before them, in the application's thread, whose own the context of OpenGL is.
+TEST_F(GlSharing, ChangesHandsInTheThreadThatEnqueues) {
+  const Buffer buffer = shared_buffer();
+  for (int round = 0; round < 3; ++round) {
+    gl_.context.used_by = std::thread::id();
+    acquire(buffer);
+    EXPECT_EQ(gl_.context.used_by.load(), std::this_thread::get_id());
+    add_one(buffer);
+    release(buffer);
+    ASSERT_SUCCESS(clFinish(queue_));
+  }
+  // Nobody is held up by what is not.
+  const Event user = make_user_event();
+  Event acquired;
+  ASSERT_SUCCESS(
+      clEnqueueAcquireGLObjects(queue_, 1, buffer.list(), 1, user.list(), acquired.out()));
+  release(buffer);
+  ASSERT_SUCCESS(clSetUserEventStatus(user, CL_COMPLETE));
+  ASSERT_SUCCESS(clFinish(queue_));
+  EXPECT_TRUE(same_elements(counted(3), gl_.of(kBufferName)));
 }
 
 // More of them than there are places for, one after the other; each is let go of in time, whatever

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 namespace tutti::test_gl {
@@ -31,7 +32,8 @@ struct Context {
   uint64_t valid = kValid;  // anything else: it is none
   bool elsewhere = false;   // on another device
   std::vector<Object> objects;
-  std::atomic<int> shared{0};  // with so many contexts of the vendor's
+  std::atomic<int> shared{0};              // with so many contexts of the vendor's
+  std::atomic<std::thread::id> used_by{};  // that handed objects over last
 };
 
 }  // namespace tutti::test_gl

@@ -22,7 +22,7 @@ struct External {
   void* mapping = nullptr;
   size_t size = 0;  // bytes
   bool image = false;
-  bool gl = false;  // an object of OpenGL, whose memory is the test's
+  std::atomic<std::thread::id>* used_by = nullptr;  // of an object of OpenGL, else null
   bool acquired = false;
 };
 
@@ -43,7 +43,7 @@ bool has_handle(const cl_mem_properties* properties) {
 void CL_CALLBACK forget(cl_mem memory, void*) {
   const std::lock_guard lock(mutex);
   const auto entry = known().extract(memory);
-  if (!entry.mapped().gl) munmap(entry.mapped().mapping, entry.mapped().size);
+  if (!entry.mapped().used_by) munmap(entry.mapped().mapping, entry.mapped().size);
 }
 
 /// The object takes the file over. Null: there is no such file, or it is too short.
@@ -62,7 +62,7 @@ cl_mem over_file(cl_mem memory, int file, size_t size, bool image, cl_int* code)
   close(file);
   {
     const std::lock_guard lock(mutex);
-    known()[memory] = {mapping, size, image, false, false};
+    known()[memory] = {mapping, size, image, nullptr, false};
   }
   table.clSetMemObjectDestructorCallback(memory, &forget, nullptr);
   return memory;
@@ -131,7 +131,8 @@ cl_int hand_over(bool gl, bool acquire, cl_command_queue queue, cl_uint count, c
       const std::lock_guard lock(mutex);
       const auto found = known().find(memory[i]);
       if (found == known().end()) return CL_INVALID_MEM_OBJECT;
-      if (found->second.gl != gl) wrong("memory: handed over as what it is not");
+      if ((found->second.used_by != nullptr) != gl) wrong("memory: handed over as what it is not");
+      if (gl) *found->second.used_by = std::this_thread::get_id();
       if (found->second.acquired == acquire)
         wrong(acquire ? "memory: acquired twice" : "memory: released twice");
       found->second.acquired = acquire;
@@ -152,10 +153,11 @@ size_t image_bytes(cl_mem image) {
   return image_info<size_t>(image, CL_IMAGE_ELEMENT_SIZE) * region[0] * region[1] * region[2];
 }
 
-cl_mem over_content(cl_mem memory, void* content, size_t size, bool image) {
+cl_mem over_content(cl_mem memory, void* content, size_t size, bool image,
+                    std::atomic<std::thread::id>* used_by) {
   {
     const std::lock_guard lock(mutex);
-    known()[memory] = {content, size, image, true, false};
+    known()[memory] = {content, size, image, used_by, false};
   }
   original_of(memory).clSetMemObjectDestructorCallback(memory, &forget, nullptr);
   return memory;

@@ -55,13 +55,17 @@ void CL_CALLBACK forget_context(cl_context context, void*) {
   --sharing_contexts().extract(context).mapped()->shared;
 }
 
-/// Null: there is no such object.
-const Object* find_object(cl_context context, Kind kind, cl_uint target, cl_int level, cl_uint name,
-                          cl_int* code) {
+test_gl::Context& context_of(cl_context context) {
   const std::lock_guard lock(contexts_mutex);
   const auto found = sharing_contexts().find(context);
   if (found == sharing_contexts().end()) wrong("OpenGL: an object in a context that shares none");
-  for (const Object& object : found->second->objects) {
+  return *found->second;
+}
+
+/// Null: there is no such object.
+const Object* find_object(const test_gl::Context& gl, Kind kind, cl_uint target, cl_int level,
+                          cl_uint name, cl_int* code) {
+  for (const Object& object : gl.objects) {
     if (object.kind != kind || object.name != name || object.target != target) continue;
     *code = object.level == level ? CL_SUCCESS : CL_INVALID_MIP_LEVEL;
     return *code == CL_SUCCESS ? &object : nullptr;
@@ -72,17 +76,17 @@ const Object* find_object(cl_context context, Kind kind, cl_uint target, cl_int 
 
 cl_mem create_object(cl_context context, cl_mem_flags flags, Kind kind, cl_uint target,
                      cl_int level, cl_uint name, cl_int* code) {
-  const Object* const object = find_object(context, kind, target, level, name, code);
+  test_gl::Context& gl = context_of(context);
+  const Object* const object = find_object(gl, kind, target, level, name, code);
   if (object == nullptr) return nullptr;
   const cl_icd_dispatch& table = original_of(context);
-  if (kind == Kind::kBuffer) {
-    const cl_mem buffer = table.clCreateBuffer(context, flags, object->size, nullptr, code);
-    return buffer == nullptr ? nullptr : over_content(buffer, object->content, object->size, false);
-  }
-  const cl_mem image =
-      table.clCreateImage(context, flags, &object->format, &object->description, nullptr, code);
-  return image == nullptr ? nullptr
-                          : over_content(image, object->content, image_bytes(image), true);
+  const bool image = kind != Kind::kBuffer;
+  const cl_mem made = image ? table.clCreateImage(context, flags, &object->format,
+                                                  &object->description, nullptr, code)
+                            : table.clCreateBuffer(context, flags, object->size, nullptr, code);
+  if (made == nullptr) return nullptr;
+  return over_content(made, object->content, image ? image_bytes(made) : object->size, image,
+                      &gl.used_by);
 }
 
 cl_mem CL_API_CALL create_buffer_of(cl_context context, cl_mem_flags flags, cl_GLuint name,

@@ -9,6 +9,9 @@
 #include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 
+#include <atomic>
+#include <thread>
+
 namespace tutti::kernel_fuzz {
 
 /// Before Tutti's first use of the platform; once.
@@ -41,8 +44,9 @@ cl_int hand_over(bool gl, bool acquire, cl_command_queue queue, cl_uint count, c
                  cl_uint event_count, const cl_event* events, cl_event* event);
 /// Bytes of an image without gaps.
 size_t image_bytes(cl_mem image);
-/// The object is one of OpenGL whose content is the test's.
-cl_mem over_content(cl_mem memory, void* content, size_t size, bool image);
+/// The object is one of OpenGL whose content is the test's; `used_by` gets who hands it over.
+cl_mem over_content(cl_mem memory, void* content, size_t size, bool image,
+                    std::atomic<std::thread::id>* used_by);
 
 /// In gl_sharing.cpp.
 void replace_gl_functions(cl_icd_dispatch& table);
