@@ -10,6 +10,10 @@ namespace {
 
 TEST_F(GlSharing, BuffersComeAndGo) {
   const Buffer buffer = shared_buffer();
+  const Kernel add = kernel("add_one");
+  EXPECT_GT(value_of<size_t>(query_of(add, device_, CL_KERNEL_WORK_GROUP_SIZE)), 0u);
+  EXPECT_EQ(value_of<cl_build_status>(query_of(program_, device_, CL_PROGRAM_BUILD_STATUS)),
+            CL_BUILD_SUCCESS);
   EXPECT_EQ(value_of<size_t>(query_of(buffer, CL_MEM_SIZE)), kGlBytes);
   for (cl_int round = 0; round < 5; ++round) {
     gl_.count(kBufferName, round * 100);
@@ -218,6 +222,20 @@ TEST_F(GlSharing, ContextsComeAndGo) {
       ASSERT_SUCCESS(clFinish(queue));
       auto expected = counted(round);
       std::copy_n(expected.begin(), 16, expected.begin() + 16);
+      if (round < 3) {  // the same program, built for each of them
+        const char* source = common_source().c_str();
+        const Program program(clCreateProgramWithSource(context, 1, &source, nullptr, &code));
+        ASSERT_SUCCESS(code);
+        ASSERT_SUCCESS(clBuildProgram(program, 1, &device_, "", nullptr, nullptr));
+        const Kernel add = make_kernel(program, "add_one");
+        set_args(add, buffer);
+        ASSERT_SUCCESS(clEnqueueAcquireGLObjects(queue, 1, buffer.list(), 0, nullptr, nullptr));
+        ASSERT_SUCCESS(clEnqueueNDRangeKernel(queue, add, 1, nullptr, &kGlItems, nullptr, 0,
+                                              nullptr, nullptr));
+        ASSERT_SUCCESS(clEnqueueReleaseGLObjects(queue, 1, buffer.list(), 0, nullptr, nullptr));
+        ASSERT_SUCCESS(clFinish(queue));
+        for (cl_int& item : expected) ++item;
+      }
       ASSERT_TRUE(same_elements(expected, second.of(kBufferName)));
       ASSERT_SUCCESS(clEnqueueFillBuffer(plain_queue, ordinary, &round, sizeof round, 0, 64, 0,
                                          nullptr, nullptr));

@@ -57,6 +57,11 @@ struct FakeGl {
     add(Kind::kTexture, kArrayName, kTextureArray, 0, array);
     add(Kind::kTexture, kFaceName, kCubeFace, 0, flat);
   }
+  /// After the contexts that share with it.
+  ~FakeGl() { wait_until_shared(0); }
+  FakeGl(const FakeGl&) = delete;
+  FakeGl& operator=(const FakeGl&) = delete;
+
   const std::vector<cl_int>& of(cl_GLuint name) const { return content[name]; }
   /// In place: the objects keep the addresses.
   void count(cl_GLuint name, cl_int first) {
@@ -90,7 +95,12 @@ class GlSharing : public KernelTest {
     ASSERT_NE(queue_.get(), nullptr);
     program_ = build(common_source());
   }
-  void TearDown() override { KernelTest::TearDown(); }
+  void TearDown() override {
+    KernelTest::TearDown();
+    program_.reset();
+    queue_.reset();
+    context_.reset();
+  }
 
   std::vector<cl_context_properties> properties(const test_gl::Context& gl) const {
     return {CL_CONTEXT_PLATFORM,
