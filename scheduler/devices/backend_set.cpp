@@ -190,12 +190,13 @@ Result<std::vector<uint32_t>> BackendSet::parts(uint32_t backend, std::span<cons
     return fail(CL_DEVICE_PARTITION_FAILED, "too many different parts of devices in one process");
   }
   TUTTI_ASSIGN(auto made, backends_[backend]->divide(units, kPartNumbers + first));
+  const uint32_t all = add(std::move(made));
   partitions_.push_back({backend, {units.begin(), units.end()}, first});
-  add(std::move(made));
+  count_.store(all, std::memory_order_release);
   return indices(first);
 }
 
-void BackendSet::add(std::vector<std::unique_ptr<backends::Backend>> made) {
+uint32_t BackendSet::add(std::vector<std::unique_ptr<backends::Backend>> made) {
   uint32_t next = count();
   for (auto& backend : made) {
     backends_[next] = std::move(backend);
@@ -204,7 +205,7 @@ void BackendSet::add(std::vector<std::unique_ptr<backends::Backend>> made) {
     limit_memory(next);
     ++next;
   }
-  count_.store(next, std::memory_order_release);
+  return next;
 }
 
 Result<BackendLeasePtr> BackendSet::lease(uint32_t backend,
@@ -223,9 +224,12 @@ Result<BackendLeasePtr> BackendSet::lease(uint32_t backend,
   }
   std::vector<std::unique_ptr<backends::Backend>> made(1);
   TUTTI_ASSIGN(made[0], at(backend).in_context(properties, kPartNumbers + next));
+  const uint32_t all = add(std::move(made));
   leases_.push_back({backend, next});
-  add(std::move(made));
-  return std::make_shared<BackendLease>(*this, next);
+  count_.store(all, std::memory_order_release);
+  auto lease = std::make_shared<BackendLease>(*this, next);
+  leases_.back().taken = true;
+  return lease;
 }
 
 void BackendSet::end_lease(uint32_t backend) {

@@ -142,8 +142,10 @@ class BackendSet {
 
   /// That it is leased to nobody: its vendor context is let go of, and the place is for the next.
   void end_lease(uint32_t backend) TUTTI_EXCLUDES(mutex_, partition_mutex_);
-  /// They follow those that are there; there are places for them.
-  void add(std::vector<std::unique_ptr<backends::Backend>> made) TUTTI_REQUIRES(partition_mutex_);
+  /// They follow those that are there; there are places for them. The count with them, which is
+  /// yet to be told.
+  uint32_t add(std::vector<std::unique_ptr<backends::Backend>> made)
+      TUTTI_REQUIRES(partition_mutex_);
   void limit_memory(uint32_t backend);
   Status try_out(uint32_t backend, bool anew);
   Result<backends::Queue*> own_queue(Queues& queues, TransferKind kind, uint32_t backend)
@@ -176,7 +178,7 @@ class BackendSet {
   std::vector<Partition> partitions_ TUTTI_GUARDED_BY(partition_mutex_);
   struct Lease {
     uint32_t whole = 0, backend = 0;
-    bool taken = true;
+    bool taken = false;
   };
   std::vector<Lease> leases_ TUTTI_GUARDED_BY(partition_mutex_);
 };
