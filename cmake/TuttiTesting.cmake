@@ -26,6 +26,7 @@
 #   pointers1, pointers2  pocl1, pocl2 with extensions of pointers; no sanitizers
 #   sharing1, sharing2  one and two of PoCL's asynchronous devices with semaphores and what else is
 #                       shared with other interfaces; no sanitizers
+#   sharinggpu  the one, with memory of its own
 # A configuration whose drivers are not installed is an error: `make setup` installs them all. What a
 # release of Debian does not have stands in tests/unavailable.txt; its tests are there, but disabled.
 
@@ -100,10 +101,13 @@ foreach(count IN ITEMS 1 2)
 endforeach()
 foreach(count IN ITEMS 1 2)
   set(tutti_devices_sharing${count} "TUTTI_VENDORS=${TUTTI_TEST_VENDORS}/pocl.icd"
-      "TUTTI_TEST_APART=none" "TUTTI_TEST_SHARING=1" "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
+      "TUTTI_TEST_APART=none" "LD_PRELOAD=$<TARGET_FILE:tutti-test-apart>")
 endforeach()
-list(APPEND tutti_devices_sharing1 "POCL_DEVICES=pthread")
-list(APPEND tutti_devices_sharing2 "POCL_DEVICES=pthread pthread")
+list(TRANSFORM tutti_devices_sharing1 REPLACE "APART=none" "APART=gpus"
+     OUTPUT_VARIABLE tutti_devices_sharinggpu)
+list(APPEND tutti_devices_sharinggpu "POCL_DEVICES=pthread" "TUTTI_TEST_SHARING=alone")
+list(APPEND tutti_devices_sharing1 "POCL_DEVICES=pthread" "TUTTI_TEST_SHARING=alone")
+list(APPEND tutti_devices_sharing2 "POCL_DEVICES=pthread pthread" "TUTTI_TEST_SHARING=several")
 set(tutti_devices_none "TUTTI_VENDORS=${tutti_test_folder}/no-vendors")
 
 # How many of the machine's cores a configuration keeps busy; ctest -j reckons with it.
@@ -122,6 +126,7 @@ set(tutti_cores_pointers1 1)
 set(tutti_cores_pointers2 2)
 set(tutti_cores_sharing1 1)
 set(tutti_cores_sharing2 2)
+set(tutti_cores_sharinggpu 1)
 set(tutti_cores_none 1)
 
 # Sanitizers must be loaded first; a program that is not ours does not do it.

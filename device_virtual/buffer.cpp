@@ -12,6 +12,7 @@
 namespace tutti::device_virtual {
 
 struct Buffer::Afterlife {
+  scheduler::BackendLeasePtr lease;  // first, for what the callbacks may do
   cl_mem handle = nullptr;
   Mutex mutex;
   std::vector<std::pair<Destructor, void*>> destructors TUTTI_GUARDED_BY(mutex);
@@ -34,12 +35,14 @@ Buffer::Buffer(Context& context, Ref<Buffer> parent, Options options, scheduler:
       shape_(options.image),
       pipe_(options.pipe),
       device_address_(!shape_ && (parent_ ? parent_->device_address_ : options.device_address)),
+      gl_(options.gl),
       properties_(std::move(options.properties)),
       afterlife_(std::make_shared<Afterlife>()),
       view_(std::move(view)),
       buffer_image_(parent_ && shape_
                         ? make_ref<scheduler::BufferImage>(context.backends(), view_, *shape_)
                         : nullptr) {
+  afterlife_->lease = context.lease();
   afterlife_->handle = handle();
 }
 
@@ -49,6 +52,27 @@ Buffer::~Buffer() {
   }
   context_->engine().released();
 }
+
+namespace {
+
+/// Of the context's home; `options` take what an object of OpenGL says itself.
+Result<std::shared_ptr<backends::Memory>> import(Context& context, Buffer::Options& options) {
+  // What the host may do with it is no matter there: Tutti copies it.
+  constexpr cl_mem_flags kKernels = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+  TUTTI_ASSIGN(auto made, context.backends()
+                              .at(context.home())
+                              .import_memory({options.flags & kKernels, options.size, options.image,
+                                              std::move(options.external), options.gl}));
+  // What cannot be addressed as linear memory cannot be moved.
+  if (made.image && pixel_size(made.image->format) != made.image->pixel_size) {
+    return fail(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "an image format that OpenCL does not have");
+  }
+  options.size = made.size;
+  options.image = made.image;
+  return std::shared_ptr<backends::Memory>(std::move(made.memory));
+}
+
+}  // namespace
 
 Result<Buffer*> Buffer::create(Context& context, Options options) {
   if ((options.flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0) {
@@ -72,6 +96,11 @@ Result<Buffer*> Buffer::create(Context& context, Options options) {
     }
   }
   scheduler::LogicalBuffer::Options memory;
+  if (!options.external.empty() || options.gl) {
+    memory.home = context.home();
+    TUTTI_ASSIGN(memory.external, import(context, options));
+  }
+  if (context.shares_gl()) memory.users = context.backends_behind();
   memory.size = options.size;
   if ((options.flags & CL_MEM_USE_HOST_PTR) != 0) memory.user_memory = options.host_ptr;
   memory.image = options.image;
@@ -83,15 +112,6 @@ Result<Buffer*> Buffer::create(Context& context, Options options) {
     TUTTI_ASSIGN(memory.shared,
                  context.take_shared({.kind = backends::SharedKind::kBuffer, .size = options.size},
                                      memory.home));
-  }
-  if (!options.external.empty()) {
-    // What the host may do with it is no matter there: Tutti copies it.
-    constexpr cl_mem_flags kKernels = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
-    memory.home = context.home();
-    TUTTI_ASSIGN(memory.external, context.backends()
-                                      .at(memory.home)
-                                      .import_memory({options.flags & kKernels, options.size,
-                                                      options.image, std::move(options.external)}));
   }
   const bool copied = (options.flags & CL_MEM_COPY_HOST_PTR) != 0;
   TUTTI_ASSIGN(const Ref<scheduler::LogicalBuffer> logical,

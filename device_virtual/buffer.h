@@ -45,6 +45,7 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
     std::optional<backends::PipeShape> pipe{};    // likewise
     bool device_address = false;                  // as has_device_address()
     std::vector<cl_mem_properties> external;      // of the vendor's, of memory that is imported
+    std::optional<backends::GlObject> gl{};       // likewise, whose size and shape it has then
     std::vector<cl_mem_properties> properties;    // as given, with the closing 0; empty if NULL
   };
   static Result<Buffer*> create(Context& context, Options options);
@@ -78,6 +79,12 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
 
   /// Memory of another interface; no part of it.
   bool is_external() const { return !parent_ && view_.buffer->external() != nullptr; }
+  /// Which that is.
+  backends::ExternalKind external_kind() const {
+    return gl_ ? backends::ExternalKind::kGl : backends::ExternalKind::kHandle;
+  }
+  /// The object of OpenGL that it is; null for all else.
+  const backends::GlObject* gl_object() const { return gl_ ? &*gl_ : nullptr; }
 
   /// The pointer that a map of this offset gives; the host's copy is allocated if need be.
   Result<void*> pointer_at(uint64_t offset);
@@ -112,6 +119,7 @@ class Buffer : public Handle<Buffer, _cl_mem, Kind::kMemory> {
   const std::optional<backends::ImageShape> shape_;
   const std::optional<backends::PipeShape> pipe_;
   const bool device_address_;
+  const std::optional<backends::GlObject> gl_;
   const std::vector<cl_mem_properties> properties_;
   // The callbacks run when the memory itself has gone (the user's host_ptr may be freed then):
   // before view_ in this list, so it goes after it; commands in flight hold it too, through the

@@ -64,6 +64,7 @@ struct Capabilities {
     std::vector<cl_uint> semaphore_imports, semaphore_exports;  // kinds of handles
     bool external_memory = false;                               // cl_khr_external_memory
     std::vector<cl_uint> memory_imports;                        // kinds of handles
+    bool gl = false;                                            // cl_khr_gl_sharing
   } sharing;
   uint32_t address_bits = 64;
   bool little_endian = true;

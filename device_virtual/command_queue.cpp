@@ -45,8 +45,9 @@ scheduler::Stream& CommandQueue::stream_for(cl_command_queue_properties properti
       properties, context_->engine().create_stream(
                       {.out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0,
                        .profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0,
-                       .backends = device_.backends(),
-                       .hints = hints_}));
+                       .backends = context_->backends_of(device_),
+                       .hints = hints_,
+                       .keeps = context_->lease()}));
   context_->note_stream(streams_.back().second);
   return *streams_.back().second;
 }

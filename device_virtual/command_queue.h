@@ -100,7 +100,8 @@ class CommandQueue : public Handle<CommandQueue, _cl_command_queue, Kind::kQueue
   /// clEnqueueWaitSemaphoresKHR and clEnqueueSignalSemaphoresKHR.
   Status wait_for(const std::vector<Ref<Semaphore>>& semaphores, const Submission& submission);
   Status signal(const std::vector<Ref<Semaphore>>& semaphores, const Submission& submission);
-  /// clEnqueueAcquireExternalMemObjectsKHR and clEnqueueReleaseExternalMemObjectsKHR.
+  /// clEnqueueAcquireExternalMemObjectsKHR, clEnqueueReleaseExternalMemObjectsKHR and the same of
+  /// objects of OpenGL; all of `memory` is of one kind.
   Status hand_over(std::span<Buffer* const> memory, backends::HandOver what,
                    const Submission& submission);
   /// clEnqueueNativeKernel: `function` gets `arguments`, in which the pointers to the buffers'

@@ -29,10 +29,11 @@ std::shared_ptr<const Capabilities> capabilities_of_all(const std::vector<Ref<De
 }  // namespace
 
 Context::Context(std::vector<Ref<Device>> devices, scheduler::Engine& engine, Options options)
-    : devices_(std::move(devices)),
-      behind_(behind(devices_)),
+    : options_(std::move(options)),
+      devices_(std::move(devices)),
+      behind_(options_.lease ? scheduler::backend_bit(options_.lease->backend())
+                             : behind(devices_)),
       capabilities_(capabilities_of_all(devices_)),
-      options_(std::move(options)),
       engine_(engine) {}
 
 bool Context::has(const Device* device) const {
@@ -91,6 +92,7 @@ Result<void*> Context::allocate_shared(backends::SharedRequest request,
   options.shared = std::move(memory);
   options.home = home();
   TUTTI_ASSIGN(auto buffer, engine_.create_buffer(options, nullptr));
+  buffer->owner = options_.lease;
   return shared_.add(std::move(buffer), origin);
 }
 
@@ -149,7 +151,7 @@ Result<CommandQueue*> Context::create_queue_on(Device& device,
     const MutexLock lock(mutex_);
     if (CommandQueue* queue = present()) return queue;
   }
-  CommandQueue::OnDevice made{nullptr, backends().primary(device.backends()), size};
+  CommandQueue::OnDevice made{nullptr, backends().primary(backends_of(device)), size};
   TUTTI_ASSIGN(made.queue, backends().at(made.home).create_device_queue(
                                {size, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, as_default}));
   auto queue = Ref<CommandQueue>::adopt(

@@ -31,14 +31,23 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
     std::vector<cl_context_properties> properties;  // as given, with the closing 0; empty if NULL
     Notify notify = nullptr;
     void* user_data = nullptr;
+    /// Of a context that shares objects with an OpenGL context: all that it has is there.
+    scheduler::BackendLeasePtr lease{};
   };
-  /// `devices`: not empty, none twice.
+  /// `devices`: not empty, none twice; with a lease, the root alone, which it is a backend of.
   Context(std::vector<Ref<Device>> devices, scheduler::Engine& engine, Options options);
   ~Context();
 
   /// In the order in which the application gave them.
   std::span<const Ref<Device>> devices() const { return devices_; }
   bool has(const Device* device) const;
+  /// Where kernels of queues on this device of the context's may run.
+  scheduler::BackendMask backends_of(const Device& device) const {
+    return options_.lease ? behind_ : device.backends();
+  }
+  bool shares_gl() const { return options_.lease != nullptr; }
+  /// What keeps it going where it shares; else null. For whatever outlives the context.
+  const scheduler::BackendLeasePtr& lease() const { return options_.lease; }
   /// What stands behind all its devices, and what holds on all of that.
   scheduler::BackendMask backends_behind() const { return behind_; }
   const Capabilities& capabilities() const { return *capabilities_; }
@@ -86,10 +95,10 @@ class Context : public Handle<Context, _cl_context, Kind::kContext> {
   void notify(const std::string& message) const;
 
  private:
+  const Options options_;  // first, for the lease
   const std::vector<Ref<Device>> devices_;
   const scheduler::BackendMask behind_;
   const std::shared_ptr<const Capabilities> capabilities_;
-  const Options options_;
   scheduler::Engine& engine_;
   SharedAllocations shared_;
   SharedAllocations addressed_;

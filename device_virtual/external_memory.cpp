@@ -12,12 +12,15 @@ namespace tutti::device_virtual {
 Status CommandQueue::hand_over(std::span<Buffer* const> memory, backends::HandOver what,
                                const Submission& submission) {
   const bool acquires = what == backends::HandOver::kAcquire;
+  if (memory.empty()) return enqueue(scheduler::no_work(), submission);
+  const backends::ExternalKind kind = memory.front()->external_kind();
+  // Vendors may use the context of OpenGL, which the application's thread has as its own then.
   scheduler::HostWork work{.function = {},
                            .renews = acquires,
+                           .in_caller = kind == backends::ExternalKind::kGl,
                            .name = acquires ? "an acquire of memory" : "a release of memory"};
   for (Buffer* const object : memory) work.in_place.push_back(object->view());
-  if (memory.empty()) return enqueue(scheduler::no_work(), submission);
-  work.function = [context = context_, views = work.in_place, what, acquires]() -> Status {
+  work.function = [context = context_, views = work.in_place, what, acquires, kind]() -> Status {
     const uint32_t home = views.front().buffer->home();
     std::vector<std::shared_ptr<backends::Memory>> own;
     for (const scheduler::BufferView& view : views) own.push_back(view.buffer->external());
@@ -25,7 +28,7 @@ Status CommandQueue::hand_over(std::span<Buffer* const> memory, backends::HandOv
     for (const auto& view : views) {
       if (!acquires) TUTTI_TRY(view.buffer->hold_at_home(false));
     }
-    const Status done = context->backends().at(home).hand_over(own, what);
+    const Status done = context->backends().at(home).hand_over(own, what, kind);
     context->backends().health().note(home, done);
     TUTTI_TRY(done);
     for (const auto& view : views) {

@@ -76,7 +76,7 @@ BackendGroups Program::backends_to_build_on() {
   const MutexLock lock(mutex_);
   BackendGroups groups;
   for (const Ref<Device>& device : devices_) {
-    if (built_for(*device)) groups.push_back(device->backends());
+    if (built_for(*device)) groups.push_back(context_->backends_of(*device));
   }
   return groups;
 }
@@ -516,7 +516,7 @@ size_t Program::variable_bytes(const Device& device) {
     const MutexLock lock(mutex_);
     if (built_for(device)) built = built_;
   }
-  return built ? built->variable_bytes(device.backends()) : 0;
+  return built ? built->variable_bytes(context_->backends_of(device)) : 0;
 }
 
 Status Program::build_info(const Device& device, cl_program_build_info what,

@@ -88,6 +88,10 @@ std::vector<cl_name_version> put_sharing(Answers& answers, Capabilities& caps,
   if (device.traits.external_memory) {
     put_external_memory(answers, caps, device, extensions, versions);
   }
+  if (device.traits.gl_sharing) {
+    caps.sharing.gl = true;
+    extensions.push_back(versions.of(backends::kGlSharing));
+  }
   return extensions;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a device without images, pipes, markers, shared memory, semaphores, memory of
-// others, SPIR-V or queues of its own answers, and rows for one that only knows ranges.
+// others, OpenGL, SPIR-V or queues of its own answers, and rows for one that only knows ranges.
 #include "backends/api/backend.h"
 
 namespace tutti::backends {
@@ -8,6 +8,9 @@ namespace {
 tl::unexpected<Error> no_images() { return fail(CL_INVALID_OPERATION, "a device without images"); }
 tl::unexpected<Error> no_shared_memory() {
   return fail(CL_INVALID_OPERATION, "a device without shared virtual memory");
+}
+tl::unexpected<Error> no_gl() {
+  return fail(CL_INVALID_OPERATION, "a device that shares nothing with OpenGL");
 }
 }  // namespace
 
@@ -28,12 +31,17 @@ Result<std::unique_ptr<SharedMemory>> Backend::allocate_shared(const SharedReque
   return no_shared_memory();
 }
 Result<std::unique_ptr<Memory>> Backend::memory_over(SharedMemory&) { return no_shared_memory(); }
-Result<std::unique_ptr<Memory>> Backend::import_memory(const ExternalRequest&) {
+Result<ExternalMemory> Backend::import_memory(const ExternalRequest&) {
   return fail(CL_INVALID_OPERATION, "a device that imports no memory");
 }
-Status Backend::hand_over(std::span<const std::shared_ptr<Memory>>, HandOver) {
+Status Backend::hand_over(std::span<const std::shared_ptr<Memory>>, HandOver, ExternalKind) {
   return fail(CL_INVALID_OPERATION, "a device that imports no memory");
 }
+Result<std::unique_ptr<Backend>> Backend::in_context(const ContextProperties&, uint32_t) {
+  return no_gl();
+}
+Status Backend::change_context(const ContextProperties&) { return no_gl(); }
+Result<bool> Backend::is_of_gl_context(const ContextProperties&, bool) { return no_gl(); }
 Result<std::unique_ptr<Semaphore>> Backend::create_semaphore(std::span<const cl_ulong>) {
   return fail(CL_INVALID_OPERATION, "a device without semaphores");
 }

@@ -83,7 +83,8 @@ struct DeviceTraits {
   UnifiedMemory unified{};                    // … and this …
   bool buffer_addresses = false;              // … and SharedKind::kBuffer
   bool semaphores = false;                    // create_semaphore() is there
-  bool external_memory = false;               // import_memory() is there
+  bool external_memory = false;               // import_memory() of handles is there
+  bool gl_sharing = false;  // in_context() is there, and import_memory() of GlObject
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {
@@ -183,15 +184,36 @@ class PinnedMemory {
   virtual uint64_t size() const = 0;
 };
 
-/// Memory that another interface has made, and that is known by a handle (cl_khr_external_memory).
+/// An object of OpenGL, as clCreateFromGLBuffer and the functions of its kind name it.
+struct GlObject {
+  enum class Kind : uint8_t { kBuffer, kTexture, kRenderbuffer } kind = Kind::kBuffer;
+  cl_uint name = 0;
+  cl_uint target = 0;  // of a texture, as its level
+  cl_int level = 0;
+};
+
+/// Memory that another interface has made: it is known by a handle (cl_khr_external_memory), or it
+/// is an object of OpenGL.
 struct ExternalRequest {
   cl_mem_flags flags = CL_MEM_READ_WRITE;
-  uint64_t size = 0;                  // bytes, of a buffer
+  uint64_t size = 0;                  // bytes, of a buffer with a handle
   std::optional<ImageShape> image{};  // else it is one
   std::vector<cl_ulong> properties;   // the handle's type and the handle; with the closing 0
+  std::optional<GlObject> gl{};       // which says itself what size and shape it has
+};
+struct ExternalMemory {
+  std::unique_ptr<Memory> memory;
+  uint64_t size = 0;                  // bytes; an image's span()
+  std::optional<ImageShape> image{};  // absent: a buffer
 };
 /// Between these two commands such memory is OpenCL's, else the other interface's.
 enum class HandOver : uint8_t { kAcquire, kRelease };
+/// Which interface that is.
+enum class ExternalKind : uint8_t { kHandle, kGl };
+
+/// What a vendor's context has beside its platform, in pairs as clCreateContext takes them, without
+/// the closing 0.
+using ContextProperties = std::vector<cl_context_properties>;
 
 /// What memory with an address of its own is.
 enum class SharedKind : uint8_t {
@@ -473,9 +495,20 @@ class Backend {
   /// it.
   virtual Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared);
   /// (Devices that import none refuse, here and below.)
-  virtual Result<std::unique_ptr<Memory>> import_memory(const ExternalRequest& request);
-  /// Of memory that was imported. Waits for it, and for nothing else.
-  virtual Status hand_over(std::span<const std::shared_ptr<Memory>> memory, HandOver what);
+  virtual Result<ExternalMemory> import_memory(const ExternalRequest& request);
+  /// Of memory that was imported, all of one kind. Waits for it, and for nothing else.
+  virtual Status hand_over(std::span<const std::shared_ptr<Memory>> memory, HandOver what,
+                           ExternalKind kind);
+  /// The same device with a vendor context of its own, made now, that shares objects with the
+  /// OpenGL context in `properties`. `number`: as of divide(). The vendor's own error.
+  virtual Result<std::unique_ptr<Backend>> in_context(const ContextProperties& properties,
+                                                      uint32_t number);
+  /// Of what in_context() gave, as renew(): in a context with these properties, made now; with
+  /// none, nothing is made, and the old one is let go of.
+  virtual Status change_context(const ContextProperties& properties);
+  /// Whether it is a device of the OpenGL context in `properties`; with `current`, the one where
+  /// that is. The vendor's own error.
+  virtual Result<bool> is_of_gl_context(const ContextProperties& properties, bool current);
   /// As clCreateSemaphoreWithPropertiesKHR: `properties` with the closing 0, without devices.
   /// (Devices without semaphores refuse.)
   virtual Result<std::unique_ptr<Semaphore>> create_semaphore(std::span<const cl_ulong> properties);

@@ -27,6 +27,8 @@ inline constexpr std::array<HandleKind, 2> kSemaphoreHandles{
     {{CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR, "cl_khr_external_semaphore_opaque_fd"},
      {CL_SEMAPHORE_HANDLE_SYNC_FD_KHR, "cl_khr_external_semaphore_sync_fd"}}};
 
+inline constexpr std::string_view kGlSharing = "cl_khr_gl_sharing";
+
 inline constexpr std::string_view kExternalMemory = "cl_khr_external_memory";
 // CL_MEM_DEVICE_HANDLE_LIST_KHR; the list ends with 0.
 inline constexpr cl_mem_properties kMemoryDevices = 0x2051;

@@ -60,15 +60,37 @@ class BoundedBackend final : public Backend {
   Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared) override {
     return memory([device = device_, under = own(shared)] { return device->memory_over(*under); });
   }
-  Result<std::unique_ptr<Memory>> import_memory(const ExternalRequest& request) override {
-    return memory([device = device_, request] { return device->import_memory(request); });
+  Result<ExternalMemory> import_memory(const ExternalRequest& request) override {
+    // What concerns OpenGL is done in the calling thread, here and below: vendors may ask which
+    // context of it that has.
+    auto made = request.gl ? device_->import_memory(request)
+                           : calls_.run("importing memory", [device = device_, request] {
+                               return device->import_memory(request);
+                             });
+    if (made) made->memory = std::make_unique<BoundedMemory>(calls_, std::move(made->memory));
+    return made;
   }
-  Status hand_over(std::span<const std::shared_ptr<Memory>> list, HandOver what) override {
+  Status hand_over(std::span<const std::shared_ptr<Memory>> list, HandOver what,
+                   ExternalKind kind) override {
     std::vector<std::shared_ptr<Memory>> owned;
     for (const auto& one : list) owned.push_back(own(*one));
-    return calls_.run("handing memory over", [device = device_, owned = std::move(owned), what] {
-      return device->hand_over(owned, what);
-    });
+    if (kind == ExternalKind::kGl) return device_->hand_over(owned, what, kind);
+    return calls_.run("handing memory over",
+                      [device = device_, owned = std::move(owned), what, kind] {
+                        return device->hand_over(owned, what, kind);
+                      });
+  }
+  Result<std::unique_ptr<Backend>> in_context(const ContextProperties& properties,
+                                              uint32_t number) override {
+    TUTTI_ASSIGN(auto made, device_->in_context(properties, number));
+    return std::make_unique<BoundedBackend>(calls_, std::shared_ptr<Backend>(std::move(made)),
+                                            builds_ns_);
+  }
+  Status change_context(const ContextProperties& properties) override {
+    return device_->change_context(properties);
+  }
+  Result<bool> is_of_gl_context(const ContextProperties& properties, bool current) override {
+    return device_->is_of_gl_context(properties, current);
   }
   Result<std::unique_ptr<Semaphore>> create_semaphore(
       std::span<const cl_ulong> properties) override {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/opencl/external_memory.h"
+#include "backends/opencl/gl_sharing.h"
 #include "backends/opencl/quirks.h"
 #include "backends/opencl/semaphore.h"
 #include "backends/opencl/shared_memory.h"
@@ -315,6 +316,7 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   if (has_feature(traits, kUnifiedMemory)) traits.unified = unified_memory(cl, optional);
   traits.buffer_addresses = has_feature(traits, kBufferAddresses) && buffer_addresses(cl, optional);
   traits.external_memory = has_feature(traits, kExternalMemory) && has_external_memory(cl);
+  traits.gl_sharing = has_feature(traits, kGlSharing) && has_gl_sharing(cl);
   traits.semaphores = has_feature(traits, kSemaphores) && has_semaphores(cl);
   traits.pci_address = pci_address(optional);
   traits.max_parts = max_parts(cl, optional);

@@ -12,7 +12,8 @@ bool has_external_memory(const VendorFunctions& cl) {
          cl.clEnqueueAcquireExternalMemObjectsKHR && cl.clEnqueueReleaseExternalMemObjectsKHR;
 }
 
-Result<std::unique_ptr<Memory>> OpenClBackend::import_memory(const ExternalRequest& request) {
+Result<ExternalMemory> OpenClBackend::import_memory(const ExternalRequest& request) {
+  if (request.gl) return import_gl(request);
   if (!traits_.external_memory) return Backend::import_memory(request);
   const VendorFunctions& cl = *device_.cl;
   TUTTI_ASSIGN(const ContextPtr made, context());
@@ -38,8 +39,10 @@ Result<std::unique_ptr<Memory>> OpenClBackend::import_memory(const ExternalReque
   }
   turn.unlock();
   // Its content is the other interface's: in another context it cannot be made anew.
-  return std::make_unique<OpenClMemory>(
-      device_, OpenClMemory::Made{std::move(memory), made->generation}, shape, nullptr);
+  return ExternalMemory{
+      std::make_unique<OpenClMemory>(
+          device_, OpenClMemory::Made{std::move(memory), made->generation}, shape, nullptr),
+      shape.size, request.image};
 }
 
 Result<std::shared_ptr<OpenClQueue>> OpenClBackend::hand_over_queue() {
@@ -52,8 +55,10 @@ Result<std::shared_ptr<OpenClQueue>> OpenClBackend::hand_over_queue() {
   return hand_over_queue_;
 }
 
-Status OpenClBackend::hand_over(std::span<const std::shared_ptr<Memory>> memory, HandOver what) {
-  if (!traits_.external_memory) return Backend::hand_over(memory, what);
+Status OpenClBackend::hand_over(std::span<const std::shared_ptr<Memory>> memory, HandOver what,
+                                ExternalKind kind) {
+  const bool offered = kind == ExternalKind::kGl ? traits_.gl_sharing : traits_.external_memory;
+  if (!offered) return Backend::hand_over(memory, what, kind);
   std::vector<cl_mem> handles;
   for (const auto& one : memory) {
     auto& own = static_cast<OpenClMemory&>(*one);
@@ -61,24 +66,27 @@ Status OpenClBackend::hand_over(std::span<const std::shared_ptr<Memory>> memory,
     handles.push_back(view.handle);
   }
   TUTTI_ASSIGN(const auto queue, hand_over_queue());
-  TUTTI_ASSIGN(const CompletionPtr end, queue->hand_over(handles, what));
+  TUTTI_ASSIGN(const CompletionPtr end, queue->hand_over(handles, what, kind));
   return end->wait();
 }
 
-Result<CompletionPtr> OpenClQueue::hand_over(std::span<const cl_mem> memory, HandOver what) {
-  const auto count = static_cast<cl_uint>(memory.size());
-  if (what == HandOver::kAcquire) {
-    return enqueued("clEnqueueAcquireExternalMemObjectsKHR", Ordering(),
-                    [&](const EventList&, cl_event* event) {
-                      return cl_.clEnqueueAcquireExternalMemObjectsKHR(
-                          queue_.get(), count, memory.data(), 0, nullptr, event);
-                    });
+Result<CompletionPtr> OpenClQueue::hand_over(std::span<const cl_mem> memory, HandOver what,
+                                             ExternalKind kind) {
+  const auto with = [&](const char* name, auto function) {
+    return enqueued(name, Ordering(), [&](const EventList&, cl_event* event) {
+      return function(queue_.get(), static_cast<cl_uint>(memory.size()), memory.data(), 0, nullptr,
+                      event);
+    });
+  };
+  const bool acquires = what == HandOver::kAcquire;
+  if (kind == ExternalKind::kGl) {
+    return acquires ? with("clEnqueueAcquireGLObjects", cl_.clEnqueueAcquireGLObjects)
+                    : with("clEnqueueReleaseGLObjects", cl_.clEnqueueReleaseGLObjects);
   }
-  return enqueued("clEnqueueReleaseExternalMemObjectsKHR", Ordering(),
-                  [&](const EventList&, cl_event* event) {
-                    return cl_.clEnqueueReleaseExternalMemObjectsKHR(
-                        queue_.get(), count, memory.data(), 0, nullptr, event);
-                  });
+  return acquires ? with("clEnqueueAcquireExternalMemObjectsKHR",
+                         cl_.clEnqueueAcquireExternalMemObjectsKHR)
+                  : with("clEnqueueReleaseExternalMemObjectsKHR",
+                         cl_.clEnqueueReleaseExternalMemObjectsKHR);
 }
 
 }  // namespace tutti::backends

@@ -84,16 +84,16 @@ Result<OpenClBackend::ContextPtr> OpenClBackend::context() {
 }
 
 Result<OpenClBackend::ContextPtr> OpenClBackend::make_context(uint32_t generation) {
-  const cl_context_properties properties[] = {
-      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
+  if (shares_gl_ && properties_.empty()) return device_.of_lost_context("clCreateContext");
+  const ContextProperties properties = with_platform(properties_);
   cl_int code = CL_SUCCESS;
   const ExitHold hold;
   if (vendors_gone()) return device_.gone("clCreateContext");
   const ApplicationSignals signals;
   // The name stays: a driver may call from a thread of its own.
   if (!context_name_) context_name_ = keep_forever(std::make_unique<std::string>(device_.name));
-  OwnedContext made(device_.cl->clCreateContext(properties, 1, &device_.device, &note_context_error,
-                                                context_name_, &code),
+  OwnedContext made(device_.cl->clCreateContext(properties.data(), 1, &device_.device,
+                                                &note_context_error, context_name_, &code),
                     device_.cl->clReleaseContext);
   if (code != CL_SUCCESS || !made.get()) {
     return device_.failure("clCreateContext", code ? code : CL_OUT_OF_RESOURCES);

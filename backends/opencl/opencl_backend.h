@@ -24,6 +24,8 @@ class OpenClBackend final : public Backend {
   /// is given back in the end.
   OpenClBackend(const VendorDevice& device, DeviceTraits traits, uint32_t number,
                 OwnedDevice part = {});
+  /// What `whole` is, with a context that has these properties.
+  OpenClBackend(const OpenClBackend& whole, ContextProperties properties, uint32_t number);
   /// The context is kept when the process is exiting.
   ~OpenClBackend() override;
 
@@ -39,8 +41,13 @@ class OpenClBackend final : public Backend {
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t size) override;
   Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request) override;
   Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared) override;
-  Result<std::unique_ptr<Memory>> import_memory(const ExternalRequest& request) override;
-  Status hand_over(std::span<const std::shared_ptr<Memory>> memory, HandOver what) override;
+  Result<ExternalMemory> import_memory(const ExternalRequest& request) override;
+  Status hand_over(std::span<const std::shared_ptr<Memory>> memory, HandOver what,
+                   ExternalKind kind) override;
+  Result<std::unique_ptr<Backend>> in_context(const ContextProperties& properties,
+                                              uint32_t number) override;
+  Status change_context(const ContextProperties& properties) override;
+  Result<bool> is_of_gl_context(const ContextProperties& properties, bool current) override;
   Result<std::unique_ptr<Semaphore>> create_semaphore(
       std::span<const cl_ulong> properties) override;
   Result<std::unique_ptr<Memory>> allocate_image(const ImageShape& shape) override;
@@ -72,10 +79,12 @@ class OpenClBackend final : public Backend {
   };
   using ContextPtr = std::shared_ptr<const Context>;
   Result<ContextPtr> context() TUTTI_EXCLUDES(mutex_);
+  Result<ExternalMemory> import_gl(const ExternalRequest& request);
   /// Where memory of other interfaces is acquired and released, in the present context.
   Result<std::shared_ptr<OpenClQueue>> hand_over_queue() TUTTI_EXCLUDES(hand_over_mutex_);
   /// The default one of the present context, made at first use.
   Result<std::shared_ptr<DeviceQueue>> default_queue() TUTTI_EXCLUDES(default_queue_mutex_);
+  ContextProperties with_platform(const ContextProperties& properties) const;
   Result<ContextPtr> make_context(uint32_t generation) TUTTI_REQUIRES(mutex_);
   Result<std::unique_ptr<OpenClQueue>> make_queue(QueueOptions options);
   Result<OpenClMemory::Made> make_buffer(uint64_t size, void* host);
@@ -112,6 +121,9 @@ class OpenClBackend final : public Backend {
   std::shared_ptr<OpenClDeviceQueue> default_queue_ TUTTI_GUARDED_BY(default_queue_mutex_);
   Mutex hand_over_mutex_;  // outside of mutex_
   std::shared_ptr<OpenClQueue> hand_over_queue_ TUTTI_GUARDED_BY(hand_over_mutex_);
+  const bool shares_gl_ = false;  // made by in_context()
+  // Of the contexts to come; where it shares with OpenGL and has none, there are none to come.
+  ContextProperties properties_ TUTTI_GUARDED_BY(mutex_);
   std::string* context_name_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // never freed
   std::atomic<bool> built_{false};
 };

@@ -47,7 +47,7 @@ class OpenClQueue final : public Queue {
   Status unmap_shared(SharedMemory& memory, uint64_t offset) override;
   Result<CompletionPtr> mark(WaitList wait, bool observed) override;
   /// Of memory that was imported into the queue's context.
-  Result<CompletionPtr> hand_over(std::span<const cl_mem> memory, HandOver what);
+  Result<CompletionPtr> hand_over(std::span<const cl_mem> memory, HandOver what, ExternalKind kind);
   /// The commands on a semaphore of the queue's context, without payloads, which binary ones have
   /// not.
   Result<CompletionPtr> wait_for(cl_semaphore_khr semaphore);

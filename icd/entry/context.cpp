@@ -12,8 +12,14 @@ namespace {
 
 using device_virtual::Context;
 
-cl_context make_context(validate::CreateContext call, Context::Notify notify, void* user_data) {
+Result<cl_context> make_context(validate::CreateContext call, Context::Notify notify,
+                                void* user_data) {
   Context::Options options;
+  if (!call.gl.empty()) {
+    scheduler::BackendSet& backends = *platform::composition()->backends;
+    TUTTI_ASSIGN(options.lease,
+                 backends.lease(backends.primary(call.devices.front()->backends()), call.gl));
+  }
   options.properties = std::move(call.properties);
   options.notify = notify;
   options.user_data = user_data;

@@ -38,6 +38,19 @@ void* shared_objects_function(std::string_view wanted) {
     TUTTI_FUNCTION(clEnqueueAcquireExternalMemObjectsKHR);
     TUTTI_FUNCTION(clEnqueueReleaseExternalMemObjectsKHR);
   }
+  if (wanted.find("GL") != std::string_view::npos &&
+      offered(&device_virtual::Capabilities::Sharing::gl)) {
+    TUTTI_FUNCTION(clGetGLContextInfoKHR);
+    TUTTI_FUNCTION(clCreateFromGLBuffer);
+    TUTTI_FUNCTION(clCreateFromGLTexture);
+    TUTTI_FUNCTION(clCreateFromGLTexture2D);
+    TUTTI_FUNCTION(clCreateFromGLTexture3D);
+    TUTTI_FUNCTION(clCreateFromGLRenderbuffer);
+    TUTTI_FUNCTION(clGetGLObjectInfo);
+    TUTTI_FUNCTION(clGetGLTextureInfo);
+    TUTTI_FUNCTION(clEnqueueAcquireGLObjects);
+    TUTTI_FUNCTION(clEnqueueReleaseGLObjects);
+  }
   return nullptr;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of what is not there: sharing with other interfaces. Each gives the error that the
-// specification has for a device without it, and says its name once in the log.
+// Entry points of what is not there: images of EGL, and events of OpenGL and EGL. Each gives the
+// error that the specification has for a device without it, and says its name once in the log.
 #include "icd/validate/unsupported.h"
 #include "icd/entry/entries.h"
 #include "icd/entry/entry.h"
@@ -22,63 +22,7 @@ cl_int no_command(const char* name, cl_command_queue queue) {
   return entry(name, [&] { return validate::unsupported_in_queue(name, queue); });
 }
 
-/// A call on an object of a kind that does not exist here: whatever is given is none of them.
-cl_int no_such_object(const char* name, cl_int code) {
-  return entry(name, [&]() -> Status { return fail(code, "there are no such objects"); });
-}
-
 }  // namespace
-
-// ---- OpenGL and EGL sharing
-// ----------------------------------------------------------------------
-
-cl_mem CL_API_CALL clCreateFromGLBuffer(cl_context context, cl_mem_flags, cl_GLuint,
-                                        int* errcode_ret) {
-  return no_object<cl_mem>("clCreateFromGLBuffer", context, errcode_ret);
-}
-
-cl_mem CL_API_CALL clCreateFromGLTexture(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint,
-                                         cl_GLuint, cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreateFromGLTexture", context, errcode_ret);
-}
-
-cl_mem CL_API_CALL clCreateFromGLTexture2D(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint,
-                                           cl_GLuint, cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreateFromGLTexture2D", context, errcode_ret);
-}
-
-cl_mem CL_API_CALL clCreateFromGLTexture3D(cl_context context, cl_mem_flags, cl_GLenum, cl_GLint,
-                                           cl_GLuint, cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreateFromGLTexture3D", context, errcode_ret);
-}
-
-cl_mem CL_API_CALL clCreateFromGLRenderbuffer(cl_context context, cl_mem_flags, cl_GLuint,
-                                              cl_int* errcode_ret) {
-  return no_object<cl_mem>("clCreateFromGLRenderbuffer", context, errcode_ret);
-}
-
-cl_int CL_API_CALL clGetGLObjectInfo(cl_mem, cl_gl_object_type*, cl_GLuint*) {
-  return no_such_object("clGetGLObjectInfo", CL_INVALID_MEM_OBJECT);
-}
-
-cl_int CL_API_CALL clGetGLTextureInfo(cl_mem, cl_gl_texture_info, size_t, void*, size_t*) {
-  return no_such_object("clGetGLTextureInfo", CL_INVALID_MEM_OBJECT);
-}
-
-cl_int CL_API_CALL clEnqueueAcquireGLObjects(cl_command_queue command_queue, cl_uint, const cl_mem*,
-                                             cl_uint, const cl_event*, cl_event*) {
-  return no_command("clEnqueueAcquireGLObjects", command_queue);
-}
-
-cl_int CL_API_CALL clEnqueueReleaseGLObjects(cl_command_queue command_queue, cl_uint, const cl_mem*,
-                                             cl_uint, const cl_event*, cl_event*) {
-  return no_command("clEnqueueReleaseGLObjects", command_queue);
-}
-
-cl_int CL_API_CALL clGetGLContextInfoKHR(const cl_context_properties*, cl_gl_context_info, size_t,
-                                         void*, size_t*) {
-  return no_such_object("clGetGLContextInfoKHR", CL_INVALID_OPERATION);
-}
 
 cl_event CL_API_CALL clCreateEventFromGLsyncKHR(cl_context context, cl_GLsync,
                                                 cl_int* errcode_ret) {

@@ -95,6 +95,7 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
   cl_int* const code = call.passed(errcode_ret);
   cl_mem const buffer =
       icd::clCreateBufferWithProperties(context, properties, flags, size, host_ptr, code);
+  if (note_external(call, buffer)) properties = nullptr;
   if (buffer) note_host_pointer(call, flags, HostRegion::bytes(host_ptr, size), buffer);
   const auto* const object = device_virtual::from_handle<device_virtual::Buffer>(buffer);
   if (call.active() && object != nullptr && object->has_device_address()) {
@@ -146,7 +147,7 @@ HostRegion image_content(const cl_image_format& format, cl_image_desc& image, vo
 template <typename Create, typename... Front>
 cl_mem create_image_of(RecordedCall& call, Create create, const cl_image_format* format,
                        const cl_image_desc* image, cl_mem_flags flags, void* host_ptr,
-                       cl_int* errcode_ret, Front... front) {
+                       cl_int* errcode_ret, const Front&... front) {
   cl_int* const code = call.passed(errcode_ret);
   cl_mem const made = create(code);
   cl_image_desc packed{};
@@ -182,8 +183,10 @@ cl_mem CL_API_CALL create_image_with_properties(cl_context context,
   return create_image_of(
       call,
       [&](cl_int* code) {
-        return icd::clCreateImageWithProperties(context, properties, flags, format, image, host_ptr,
-                                                code);
+        const cl_mem made = icd::clCreateImageWithProperties(context, properties, flags, format,
+                                                             image, host_ptr, code);
+        if (note_external(call, made)) properties = nullptr;
+        return made;
       },
       format, image, flags, host_ptr, errcode_ret, context, properties);
 }

@@ -23,14 +23,6 @@ void* CL_API_CALL get_extension_function(cl_platform_id platform, const char* na
   return recording != nullptr ? recording : function;
 }
 
-/// Log and record say once what the record goes on without.
-void note_not_recorded(RecordedCall& call, const char* text) {
-  call.guarded([&] {
-    log_once(text, LogLevel::kWarning, "TUTTI_RECORD: {}", text);
-    call.recorder().note_once(text);
-  });
-}
-
 /// What the application does in such memory, and which pointers its kernels find there, is not to
 /// be seen in its calls.
 void* CL_API_CALL allocate_shared(cl_context context, cl_svm_mem_flags flags, size_t size,
@@ -119,6 +111,13 @@ create_command_buffer(cl_uint num_queues, const cl_command_queue* queues,
 
 }  // namespace
 
+void note_not_recorded(RecordedCall& call, const char* text) {
+  call.guarded([&] {
+    log_once(text, LogLevel::kWarning, "TUTTI_RECORD: {}", text);
+    call.recorder().note_once(text);
+  });
+}
+
 void* extension_function(const char* name) noexcept {
   if (Recorder::current() == nullptr || name == nullptr) return nullptr;
   const std::string_view wanted = name;
@@ -134,6 +133,7 @@ void* extension_function(const char* name) noexcept {
   if (wanted == "clCreateSemaphoreWithPropertiesKHR") {
     return reinterpret_cast<void*>(&create_semaphore);
   }
+  if (void* const of_gl = gl_function(wanted)) return of_gl;
   if (wanted == "clHostMemAllocINTEL") return reinterpret_cast<void*>(&allocate_host);
   if (wanted == "clDeviceMemAllocINTEL") return reinterpret_cast<void*>(&allocate_device);
   if (wanted == "clSharedMemAllocINTEL") return reinterpret_cast<void*>(&allocate_both);
@@ -160,6 +160,7 @@ void start_if_wanted() {
     add_plain_calls(table);
     add_object_calls(table);
     add_transfer_calls(table);
+    add_gl_calls(table);
     device_virtual::g_dispatch = &table;
     return true;
   }();

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "icd/entry/entries.h"
 #include "icd/recorder/recorder.h"
+#include "icd/validate/gl_sharing.h"
 #include "record/call.h"
 
 namespace tutti::icd::recorder {
@@ -195,6 +196,15 @@ class RecordedCall {
         list.assign(1, CL_DEVICE_PARTITION_BY_COUNTS);
         for (++pointer; *pointer != 0; ++pointer) list.push_back(static_cast<uint64_t>(*pointer));
         list.insert(list.end(), {0, 0});
+      }
+      // A replay has no context of OpenGL.
+      for (size_t i = 0; i + 1 < list.size();) {
+        const auto pair = list.begin() + static_cast<std::ptrdiff_t>(i);
+        if (validate::is_gl_property(static_cast<cl_context_properties>(list[i]))) {
+          list.erase(pair, pair + 2);
+        } else {
+          i += 2;
+        }
       }
       return Value::of_numbers(std::move(list));
     } else if constexpr (std::is_same_v<T, const cl_image_format>) {

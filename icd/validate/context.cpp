@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "icd/validate/gl_sharing.h"
 #include "icd/validate/platform.h"
 #include "platform/composition.h"
 
 namespace tutti::icd::validate {
-namespace {
 
 Result<std::vector<cl_context_properties>> context_properties(
     const cl_context_properties* properties) {
@@ -32,6 +32,7 @@ Result<std::vector<cl_context_properties>> context_properties(
         }
         break;
       default:
+        if (is_gl_property(at[0]) && shares_gl()) break;
         return fail(CL_INVALID_PROPERTY, "unsupported context property");
     }
     list.insert(list.end(), {at[0], at[1]});
@@ -39,8 +40,6 @@ Result<std::vector<cl_context_properties>> context_properties(
   list.push_back(0);
   return list;
 }
-
-}  // namespace
 
 Result<CreateContext> create_context(const cl_context_properties* properties, cl_uint num_devices,
                                      const cl_device_id* devices, const void* notify,
@@ -62,6 +61,7 @@ Result<CreateContext> create_context(const cl_context_properties* properties, cl
       call.devices.push_back(one);
     }
   }
+  TUTTI_ASSIGN(call.gl, gl_properties(call.properties, call.devices));
   return call;
 }
 
@@ -81,6 +81,7 @@ Result<CreateContext> create_context_from_type(const cl_context_properties* prop
   // "CL_DEVICE_NOT_FOUND if no devices that match device_type and property values … were found."
   if (!all->device->matches(type)) return fail(CL_DEVICE_NOT_FOUND, "no device of this type");
   call.devices.emplace_back(all->device);
+  TUTTI_ASSIGN(call.gl, gl_properties(call.properties, call.devices));
   return call;
 }
 

@@ -81,7 +81,8 @@ Status kernel_launch(cl_command_queue queue_handle, cl_kernel kernel_handle, con
   Kernel& kernel = *launch.kernel;
   // "CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built program executable available":
   // a kernel keeps the one that it was made from, perhaps not for this queue's device.
-  if ((kernel.executable().built_on() & launch.queue->device().backends()) == 0) {
+  if ((kernel.executable().built_on() & kernel.context().backends_of(launch.queue->device())) ==
+      0) {
     return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built for the queue's device");
   }
   // "CL_INVALID_CONTEXT if the context associated with command_queue and kernel are not the same."

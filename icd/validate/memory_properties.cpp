@@ -5,6 +5,7 @@
 
 #include "backends/api/buffer_address_api.h"
 #include "backends/api/sharing_api.h"
+#include "icd/validate/unsupported.h"
 
 namespace tutti::icd::validate {
 namespace {
@@ -137,11 +138,21 @@ Status check_external(const Buffer::Options& options, cl_mem_flags flags, const 
   return {};
 }
 
-Result<HandOver> hand_over(cl_command_queue queue_handle, cl_uint count, const cl_mem* memory,
+Result<HandOver> hand_over(const char* entry_point, backends::ExternalKind kind,
+                           cl_command_queue queue_handle, cl_uint count, const cl_mem* memory,
                            RawWaitList waits, WaitList& list) {
   HandOver call;
+  const bool gl = kind == backends::ExternalKind::kGl;
   // "CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue".
   TUTTI_ASSIGN(call.queue, queue(queue_handle));
+  if (gl && !call.queue->context().capabilities().sharing.gl) {
+    return tl::unexpected<Error>(unsupported_in_queue(entry_point, queue_handle).error());
+  }
+  // "CL_INVALID_CONTEXT if context associated with command_queue was not created from an OpenGL
+  // context".
+  if (gl && !call.queue->context().shares_gl()) {
+    return fail(CL_INVALID_CONTEXT, "the context shares no objects with OpenGL");
+  }
   // "CL_INVALID_VALUE if num_mem_objects is zero and mem_objects is not a NULL value, or if
   // num_mem_objects is greater than 0 and mem_objects is NULL."
   if ((count == 0) != (memory == nullptr)) {
@@ -151,8 +162,11 @@ Result<HandOver> hand_over(cl_command_queue queue_handle, cl_uint count, const c
     // "CL_INVALID_MEM_OBJECT if any of the memory objects in mem_objects is not a valid OpenCL
     // memory object created using an external memory handle."
     TUTTI_ASSIGN(auto* const found, validate::memory(memory[i]));
-    if (!found->is_external()) {
-      return fail(CL_INVALID_MEM_OBJECT, "not created from an external memory handle");
+    // "CL_INVALID_GL_OBJECT if memory objects in mem_objects have not been created from a GL
+    // object(s)."
+    if (!found->is_external() || found->external_kind() != kind) {
+      return gl ? fail(CL_INVALID_GL_OBJECT, "not created from an object of OpenGL")
+                : fail(CL_INVALID_MEM_OBJECT, "not created from an external memory handle");
     }
     // "CL_INVALID_COMMAND_QUEUE … if one or more of mem_objects belong to a context that does not
     // contain a device associated with command_queue."

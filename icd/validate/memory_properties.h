@@ -25,8 +25,10 @@ struct HandOver {
   device_virtual::CommandQueue* queue = nullptr;
   std::vector<device_virtual::Buffer*> memory;
 };
-/// Of clEnqueueAcquireExternalMemObjectsKHR and clEnqueueReleaseExternalMemObjectsKHR.
-Result<HandOver> hand_over(cl_command_queue queue, cl_uint count, const cl_mem* memory,
+/// Of clEnqueueAcquireExternalMemObjectsKHR and clEnqueueReleaseExternalMemObjectsKHR, and of
+/// clEnqueueAcquireGLObjects and clEnqueueReleaseGLObjects.
+Result<HandOver> hand_over(const char* entry_point, backends::ExternalKind kind,
+                           cl_command_queue queue, cl_uint count, const cl_mem* memory,
                            RawWaitList waits, WaitList& list);
 
 }  // namespace tutti::icd::validate

@@ -181,7 +181,8 @@ struct HostWork {
   std::vector<BufferView> buffers{};
   /// Its own as well, wherever their content lies.
   std::vector<BufferView> in_place{};
-  bool renews = false;  // what they held before is not needed
+  bool renews = false;     // what they held before is not needed
+  bool in_caller = false;  // in the thread that enqueues it, where nothing unfinished is before it
   const char* name = "a native kernel";
 };
 

@@ -204,15 +204,63 @@ Result<std::vector<uint32_t>> BackendSet::parts(uint32_t backend, std::span<cons
     return fail(CL_DEVICE_PARTITION_FAILED, "too many different parts of devices in one process");
   }
   TUTTI_ASSIGN(auto made, backends_[backend]->divide(units, kPartNumbers + first));
-  std::move(made.begin(), made.end(), backends_.begin() + first);
-  for (uint32_t i = 0; i < units.size(); ++i) {
-    model_.set_device(first + i, identity_of(traits(first + i)));
-    health_.set_name(first + i, traits(first + i).device_name);
-    limit_memory(first + i);
-  }
+  const uint32_t all = add(std::move(made));
   partitions_.push_back({backend, {units.begin(), units.end()}, first});
-  count_.store(first + static_cast<uint32_t>(units.size()), std::memory_order_release);
+  count_.store(all, std::memory_order_release);
   return indices(first);
 }
+
+uint32_t BackendSet::add(std::vector<std::unique_ptr<backends::Backend>> made) {
+  uint32_t next = count();
+  for (auto& backend : made) {
+    backends_[next] = std::move(backend);
+    model_.set_device(next, identity_of(traits(next)));
+    health_.set_name(next, traits(next).device_name);
+    limit_memory(next);
+    ++next;
+  }
+  return next;
+}
+
+Result<BackendLeasePtr> BackendSet::lease(uint32_t backend,
+                                          const backends::ContextProperties& properties) {
+  MutexLock lock(partition_mutex_);
+  for (Lease& free : leases_) {
+    if (free.taken || free.whole != backend) continue;
+    TUTTI_TRY(at(free.backend).change_context(properties));
+    auto lease = std::make_shared<BackendLease>(*this, free.backend);
+    free.taken = true;
+    return lease;
+  }
+  const uint32_t next = count();
+  if (next == kMostBackends) {
+    return fail(CL_OUT_OF_RESOURCES, "too many contexts that share with OpenGL in one process");
+  }
+  std::vector<std::unique_ptr<backends::Backend>> made(1);
+  TUTTI_ASSIGN(made[0], at(backend).in_context(properties, kPartNumbers + next));
+  const uint32_t all = add(std::move(made));
+  leases_.push_back({backend, next});
+  count_.store(all, std::memory_order_release);
+  auto lease = std::make_shared<BackendLease>(*this, next);
+  leases_.back().taken = true;
+  return lease;
+}
+
+void BackendSet::end_lease(uint32_t backend) {
+  {
+    std::unique_ptr<backends::Queue> transfers, reads;  // let go of with no lock held
+    const MutexLock lock(mutex_);
+    transfers = std::move(transfer_queues_[backend]);
+    reads = std::move(reading_queues_[backend]);
+  }
+  memory(backend).drop_kept();
+  static_cast<void>(at(backend).change_context({}));  // where it cannot, nobody uses it either
+  const MutexLock lock(partition_mutex_);
+  for (Lease& lease : leases_) {
+    if (lease.backend == backend) lease.taken = false;
+  }
+}
+
+BackendLease::~BackendLease() { backends_.end_lease(backend_); }
 
 }  // namespace tutti::scheduler

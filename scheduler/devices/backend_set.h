@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real devices that take part, in the user's order, and after them the parts of devices that
-// sub-devices stand on, each with the place that its memory stands for. Made once per process,
+// sub-devices stand on, and the devices in contexts that share with OpenGL, each with the place
+// that its memory stands for. Made once per process,
 // never destroyed there; backends are added, never removed, so that reading takes no lock.
 // Thread-safe.
 #pragma once
@@ -36,6 +37,23 @@ enum class TransferKind : uint8_t;
 /// index into `devices`.
 size_t primary_of(std::span<const backends::DeviceTraits* const> devices,
                   std::optional<uint32_t> preferred);
+
+class BackendSet;
+
+/// A backend that is made for somebody alone, until the last one that has this lets go of it.
+class BackendLease {
+ public:
+  BackendLease(BackendSet& backends, uint32_t backend) : backends_(backends), backend_(backend) {}
+  ~BackendLease();
+  BackendLease(const BackendLease&) = delete;
+  BackendLease& operator=(const BackendLease&) = delete;
+  uint32_t backend() const { return backend_; }
+
+ private:
+  BackendSet& backends_;
+  const uint32_t backend_;
+};
+using BackendLeasePtr = std::shared_ptr<BackendLease>;
 
 class BackendSet {
  public:
@@ -117,7 +135,14 @@ class BackendSet {
   /// vendor cannot, or when there is no place left.
   Result<std::vector<uint32_t>> parts(uint32_t backend, std::span<const uint32_t> units);
 
+  /// The same device in one more vendor context, which shares objects with the OpenGL context in
+  /// `properties` (Backend::in_context). The lease is kept by whatever may use it: the context of
+  /// the application's, its streams and its memory. The vendor's own error, or
+  /// CL_OUT_OF_RESOURCES when there is no place left.
+  Result<BackendLeasePtr> lease(uint32_t backend, const backends::ContextProperties& properties);
+
  private:
+  friend class BackendLease;
   struct Partition {
     uint32_t whole = 0;  // the backend that was divided
     std::vector<uint32_t> units;
@@ -126,6 +151,12 @@ class BackendSet {
 
   using Queues = std::array<std::unique_ptr<backends::Queue>, kMostBackends>;
 
+  /// That it is leased to nobody: its vendor context is let go of, and the place is for the next.
+  void end_lease(uint32_t backend) TUTTI_EXCLUDES(mutex_, partition_mutex_);
+  /// They follow those that are there; there are places for them. The count with them, which is
+  /// yet to be told.
+  uint32_t add(std::vector<std::unique_ptr<backends::Backend>> made)
+      TUTTI_REQUIRES(partition_mutex_);
   void limit_memory(uint32_t backend);
   Status try_out(uint32_t backend, bool anew);
   Result<backends::Queue*> own_queue(Queues& queues, TransferKind kind, uint32_t backend)
@@ -157,6 +188,11 @@ class BackendSet {
       image_formats_ TUTTI_GUARDED_BY(mutex_);
   Mutex partition_mutex_;  // held over the vendor's call: equal partitions are made once
   std::vector<Partition> partitions_ TUTTI_GUARDED_BY(partition_mutex_);
+  struct Lease {
+    uint32_t whole = 0, backend = 0;
+    bool taken = false;
+  };
+  std::vector<Lease> leases_ TUTTI_GUARDED_BY(partition_mutex_);
 };
 
 /// A kernel computes on the device, from construction to destruction.

@@ -61,6 +61,7 @@ std::optional<uint32_t> Admission::target(const Asked& asked, Admission& decided
     return ahead.backend();
   }
   if (asked.launch) return asked.launch->backend;
+  if (asked.in_caller) return kNoBackend;
   if (asked.data_backend != kNoBackend) return asked.data_backend;
   // Its own queue moves that as it would without us, and what follows needs no other thread.
   const bool moves = !asked.several_memories && !asked.all_synchronous;
@@ -77,9 +78,9 @@ Admission Admission::decide(const Asked& asked, uint32_t target, const AtTarget&
   const bool possible = target != kNoBackend && at.possible;
   if (!possible) {
     const bool may = asked.ahead.none() && !asked.launch && at.conflicts.none();
-    const bool short_enough =
-        asked.bytes <= kInlineBytes || asked.all_synchronous || asked.only_order;
-    if (may && !asked.host_work && short_enough) decided.path = Path::kInline;
+    const bool short_enough = !asked.host_work && (asked.bytes <= kInlineBytes ||
+                                                   asked.all_synchronous || asked.only_order);
+    if (may && (short_enough || asked.in_caller)) decided.path = Path::kInline;
     return decided;
   }
   if (at.reads_what_is_written || !at.conflicts.all_on(target)) return decided;

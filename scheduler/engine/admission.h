@@ -60,7 +60,8 @@ class Admission {
     Ahead ahead{};
     std::optional<Launch> launch{};  // of a kernel
     bool only_order = false;         // it is nothing but order, given what lies where
-    bool host_work = false;          // the application's own function
+    bool host_work = false;          // the application's own function,
+    bool in_caller = false;          // which is to run in the calling thread
     bool overwrites = false;         // a write or fill
     bool overtakes = false;          // it would run before what is unfinished in its stream
     bool markers = false;            // the device of `ahead` has marks for its queues

@@ -57,7 +57,9 @@ Admission::Asked Assessor::asked(const Work& work, const Stream& stream,
     return asked;
   }
   asked.only_order = direct_.only_order(work);
-  asked.host_work = std::holds_alternative<HostWork>(work);
+  const auto* const host_work = std::get_if<HostWork>(&work);
+  asked.host_work = host_work != nullptr;
+  asked.in_caller = host_work && host_work->in_caller;
   asked.overwrites = Executor::overwrites(work);
   asked.all_synchronous = backends_.all_synchronous();
   asked.bytes = bytes_of(uses);

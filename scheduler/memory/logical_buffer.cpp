@@ -58,6 +58,7 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
       takers_(image_                                    ? backends.takers_of(*image_)
               : pipe_ || external_ || touched_unasked() ? backend_bit(home_)
                                                         : ~BackendMask{0}),
+      users_(options.users),
       map_(options.size),
       notes_use_(backends.real_count() > 1 &&
                  (options.image || backends.memory_apart() || has_device_address())),
@@ -260,10 +261,6 @@ bool LogicalBuffer::may_change_late() const {
     if (!image_ && !pipe_ && backends_.may_write_late(i)) return true;
   }
   return false;
-}
-
-bool LogicalBuffer::in_one_memory() const {
-  return backends_.real_count() == 1 && place_on(0) == kHostPlace;
 }
 
 Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }

@@ -68,6 +68,7 @@ class LogicalBuffer : public MemoryOwner {
     /// Memory of this size, or image, that the device `home` has imported: its copy.
     std::shared_ptr<backends::Memory> external{};
     uint32_t home = kNoBackend;
+    BackendMask users = ~BackendMask{0};  // where it can be used, as far as its maker says
   };
   /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
   static Result<Ref<LogicalBuffer>> create(BackendSet& backends, const Options& options);
@@ -81,6 +82,9 @@ class LogicalBuffer : public MemoryOwner {
   const char* kind_name() const { return image_ ? "image" : pipe_ ? "pipe" : "buffer"; }
   /// Where kernels can use it, as far as formats and sizes of images decide that, and pipes' homes.
   BackendMask takers() const { return takers_; }
+  /// Who may be given what the application writes to it first: the real devices, or else those
+  /// that alone can use it.
+  BackendMask first_users() const;
   /// Where the copy of this device lies. Images and pipes have vendors' own layouts, also on
   /// devices that share the host's memory.
   Place place_on(uint32_t backend) const;
@@ -291,6 +295,7 @@ class LogicalBuffer : public MemoryOwner {
   const std::optional<backends::ImageShape> image_;
   const std::optional<backends::PipeShape> pipe_;
   const BackendMask takers_;
+  const BackendMask users_;
   mutable Mutex mutex_;
   ConditionVariable transfer_ended_;
   ResidencyMap map_ TUTTI_GUARDED_BY(mutex_);

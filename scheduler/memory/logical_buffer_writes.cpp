@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/guarded.h"
+#include "scheduler/devices/backend_set.h"
 #include "scheduler/memory/logical_buffer.h"
 
 namespace tutti::scheduler {
@@ -166,6 +167,15 @@ std::vector<ByteRange> LogicalBuffer::lose(uint32_t backend) {
     });
   }
   return lost;
+}
+
+BackendMask LogicalBuffer::first_users() const {
+  const BackendMask real = backends_.real_devices();
+  return (users_ & real) != 0 ? real : users_;
+}
+
+bool LogicalBuffer::in_one_memory() const {
+  return backends_.real_count() == 1 && !external_ && place_on(0) == kHostPlace;
 }
 
 }  // namespace tutti::scheduler

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <deque>
+#include <memory>
+#include <utility>
 
 #include "base/ref_counted.h"
 #include "scheduler/devices/device_queues.h"
@@ -18,18 +20,22 @@ struct StreamOptions {
   bool profiling = false;
   BackendMask backends = 0;  // where its kernels may run; 0: the real devices
   backends::QueueHints hints{};
+  std::shared_ptr<void> keeps{};  // for as long as it has commands, and queues
 };
 
 class Stream final : public RefCounted {
  public:
   Stream(BackendSet& backends, StreamOptions options)
-      : queues(backends, options.profiling, options.hints), options_(options) {
+      : keeps(std::move(options.keeps)),
+        queues(backends, options.profiling, options.hints),
+        options_(std::move(options)) {
     if (options_.backends == 0) options_.backends = backends.real_devices();
   }
 
   const StreamOptions& options() const { return options_; }
   uint32_t number() const { return number_; }  // counted from 1 in this process
 
+  const std::shared_ptr<void> keeps;  // first, so that it outlives the queues
   DeviceQueues queues;
 
   /// When its last launch is expected to end, in nanoseconds of the steady clock.

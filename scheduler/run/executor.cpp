@@ -63,13 +63,16 @@ constexpr uint64_t kWorthDividing = 1 << 20;
 constexpr uint64_t kDividedAt = 4096;
 
 PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
-  const uint32_t count = backends_.real_count();
+  const BackendMask users = buffer.first_users();
+  const bool several = !std::has_single_bit(users);
   double host = 0;  // what computes in the host's copy
-  for (uint32_t i = 0; i < count; ++i) {
+  for (BackendMask left = users; left != 0; left &= left - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(left));
     if (buffer.place_on(i) == kHostPlace) host += backends_.traits(i).nominal_gflops;
   }
   PlaceSet places = 0;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (BackendMask left = users; left != 0; left &= left - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(left));
     const backends::DeviceTraits& traits = backends_.traits(i);
     if (buffer.place_on(i) == kHostPlace) continue;
     // Several get all of it in the time of one (docs/platform-notes.md), and sooner than the host's
@@ -79,7 +82,7 @@ PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
                                                backends_.memory(i).has_room(buffer.size()));
     const BackendMask away = backends_.health().lost() | backends_.health().late();
     const bool lost = (away & backend_bit(i)) != 0;
-    if (!room || (count > 1 && (lost || !likely || backends_.slow_link(i)))) continue;
+    if (!room || (several && (lost || !likely || backends_.slow_link(i)))) continue;
     places |= place_bit(buffer.place_on(i));
   }
   return places ? places : place_bit(kHostPlace);
@@ -99,7 +102,8 @@ PlaceSet Executor::without_late(const LogicalBuffer& buffer, PlaceSet places) co
 }
 
 PlaceSet Executor::allocate_some(LogicalBuffer& buffer, PlaceSet places) const {
-  for (uint32_t i = 0; i < backends_.real_count(); ++i) {
+  for (BackendMask left = buffer.first_users(); left != 0; left &= left - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(left));
     const PlaceSet place = place_bit(buffer.place_on(i));
     if (place != place_bit(kHostPlace) && (places & place) != 0 && !buffer.device_memory(i)) {
       places &= ~place;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of another interface: a file in memory. Its content is in the vendor's object from an
-// acquire to the release behind it, and at other times there is something else.
+// Memory of another interface: a file in memory, or what the test has. Its content is in the
+// vendor's object from an acquire to the release behind it, and at other times there is something
+// else.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ struct External {
   void* mapping = nullptr;
   size_t size = 0;  // bytes
   bool image = false;
+  std::atomic<std::thread::id>* used_by = nullptr;  // of an object of OpenGL, else null
   bool acquired = false;
 };
 
@@ -41,7 +43,7 @@ bool has_handle(const cl_mem_properties* properties) {
 void CL_CALLBACK forget(cl_mem memory, void*) {
   const std::lock_guard lock(mutex);
   const auto entry = known().extract(memory);
-  munmap(entry.mapped().mapping, entry.mapped().size);
+  if (!entry.mapped().used_by) munmap(entry.mapped().mapping, entry.mapped().size);
 }
 
 /// The object takes the file over. Null: there is no such file, or it is too short.
@@ -60,7 +62,7 @@ cl_mem over_file(cl_mem memory, int file, size_t size, bool image, cl_int* code)
   close(file);
   {
     const std::lock_guard lock(mutex);
-    known()[memory] = {mapping, size, image, false};
+    known()[memory] = {mapping, size, image, nullptr, false};
   }
   table.clSetMemObjectDestructorCallback(memory, &forget, nullptr);
   return memory;
@@ -74,9 +76,14 @@ T image_info(cl_mem image, cl_image_info name) {
 }
 
 std::array<size_t, 3> region_of(cl_mem image) {
-  return {image_info<size_t>(image, CL_IMAGE_WIDTH),
-          std::max<size_t>(image_info<size_t>(image, CL_IMAGE_HEIGHT), 1),
-          std::max<size_t>(image_info<size_t>(image, CL_IMAGE_DEPTH), 1)};
+  std::array<size_t, 3> region{};
+  size_t next = 0;
+  for (const cl_image_info what :
+       {CL_IMAGE_WIDTH, CL_IMAGE_HEIGHT, CL_IMAGE_DEPTH, CL_IMAGE_ARRAY_SIZE}) {
+    if (const auto size = image_info<size_t>(image, what); size != 0) region[next++] = size;
+  }
+  for (; next < region.size(); ++next) region[next] = 1;
+  return region;
 }
 
 constexpr size_t kOrigin[3] = {0, 0, 0};
@@ -103,7 +110,18 @@ void read(cl_command_queue queue, cl_mem memory, const External& external) {
   if (code != CL_SUCCESS) wrong("memory: cannot be read");
 }
 
-cl_int hand_over(bool acquire, cl_command_queue queue, cl_uint count, const cl_mem* memory,
+cl_int CL_API_CALL acquire_memory(cl_command_queue queue, cl_uint count, const cl_mem* memory,
+                                  cl_uint event_count, const cl_event* events, cl_event* event) {
+  return hand_over(false, true, queue, count, memory, event_count, events, event);
+}
+cl_int CL_API_CALL release_memory(cl_command_queue queue, cl_uint count, const cl_mem* memory,
+                                  cl_uint event_count, const cl_event* events, cl_event* event) {
+  return hand_over(false, false, queue, count, memory, event_count, events, event);
+}
+
+}  // namespace
+
+cl_int hand_over(bool gl, bool acquire, cl_command_queue queue, cl_uint count, const cl_mem* memory,
                  cl_uint event_count, const cl_event* events, cl_event* event) {
   const cl_icd_dispatch& table = original_of(queue);
   if (event_count != 0) table.clWaitForEvents(event_count, events);
@@ -113,6 +131,8 @@ cl_int hand_over(bool acquire, cl_command_queue queue, cl_uint count, const cl_m
       const std::lock_guard lock(mutex);
       const auto found = known().find(memory[i]);
       if (found == known().end()) return CL_INVALID_MEM_OBJECT;
+      if ((found->second.used_by != nullptr) != gl) wrong("memory: handed over as what it is not");
+      if (gl) *found->second.used_by = std::this_thread::get_id();
       if (found->second.acquired == acquire)
         wrong(acquire ? "memory: acquired twice" : "memory: released twice");
       found->second.acquired = acquire;
@@ -128,16 +148,20 @@ cl_int hand_over(bool acquire, cl_command_queue queue, cl_uint count, const cl_m
   return table.clEnqueueMarkerWithWaitList(queue, 0, nullptr, event);
 }
 
-cl_int CL_API_CALL acquire_memory(cl_command_queue queue, cl_uint count, const cl_mem* memory,
-                                  cl_uint event_count, const cl_event* events, cl_event* event) {
-  return hand_over(true, queue, count, memory, event_count, events, event);
-}
-cl_int CL_API_CALL release_memory(cl_command_queue queue, cl_uint count, const cl_mem* memory,
-                                  cl_uint event_count, const cl_event* events, cl_event* event) {
-  return hand_over(false, queue, count, memory, event_count, events, event);
+size_t image_bytes(cl_mem image) {
+  const auto region = region_of(image);
+  return image_info<size_t>(image, CL_IMAGE_ELEMENT_SIZE) * region[0] * region[1] * region[2];
 }
 
-}  // namespace
+cl_mem over_content(cl_mem memory, void* content, size_t size, bool image,
+                    std::atomic<std::thread::id>* used_by) {
+  {
+    const std::lock_guard lock(mutex);
+    known()[memory] = {content, size, image, used_by, false};
+  }
+  original_of(memory).clSetMemObjectDestructorCallback(memory, &forget, nullptr);
+  return memory;
+}
 
 cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_properties* properties,
                                  cl_mem_flags flags, size_t size, void* host, cl_int* code) {
@@ -160,10 +184,7 @@ cl_mem CL_API_CALL create_image(cl_context context, const cl_mem_properties* pro
   }
   cl_mem memory = table.clCreateImage(context, flags, format, description, nullptr, code);
   if (memory == nullptr) return nullptr;
-  const auto region = region_of(memory);
-  const size_t size =
-      image_info<size_t>(memory, CL_IMAGE_ELEMENT_SIZE) * region[0] * region[1] * region[2];
-  return over_file(memory, static_cast<int>(properties[1]), size, true, code);
+  return over_file(memory, static_cast<int>(properties[1]), image_bytes(memory), true, code);
 }
 
 void* external_memory_function(const char* name) {

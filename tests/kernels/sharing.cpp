@@ -21,6 +21,7 @@ constexpr const char* kExtensions[] = {
     "cl_khr_external_memory",
     "cl_khr_external_memory_opaque_fd",
     "cl_khr_external_memory_dma_buf",
+    "cl_khr_gl_sharing",
 };
 // CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR of newer headers.
 constexpr cl_device_info kLinearImages = 0x2052;
@@ -89,6 +90,7 @@ void give_sharing(cl_platform_id platform) {
   replace(table->clGetDeviceInfo, &sharing::get_device_info);
   replace(table->clCreateBufferWithProperties, &sharing::create_buffer);
   replace(table->clCreateImageWithProperties, &sharing::create_image);
+  sharing::replace_gl_functions(*table);
   replace(table->clGetExtensionFunctionAddressForPlatform, &sharing::function_of);
 }
 

@@ -136,6 +136,17 @@ TEST(Admission, LittleWorkOfTheHostIsDoneAtOnce) {
   EXPECT_EQ(decide(copy).path, Path::kConducted);
 }
 
+TEST(Admission, HostWorkIsDoneAtOnceWhereItBelongsToTheCaller) {
+  Admission::Asked work{.host_work = true, .data_backend = kGpu, .bytes = kLarge};
+  EXPECT_EQ(decide(work, {.possible = false}).path, Path::kConducted);
+  work.in_caller = true;
+  EXPECT_EQ(decide(work, {.possible = false}).path, Path::kInline);
+  EXPECT_EQ(decide(work, {.possible = false, .conflicts = ahead({on(kGpu)})}).path,
+            Path::kConducted);
+  work.ahead = ahead({on(kGpu)});
+  EXPECT_EQ(decide(work, {.possible = false}).path, Path::kConducted);
+}
+
 TEST(Admission, NothingIsDoneAtOnceWhileOthersUseItsData) {
   const Admission::Asked copy{.bytes = 4096};
   EXPECT_EQ(decide(copy, {.conflicts = ahead({on(kGpu)})}).path, Path::kConducted);

@@ -93,6 +93,10 @@ class FakeDevice {
     traits_.external_memory = true;
     return *this;
   }
+  FakeDevice& gl_sharing() {
+    traits_.gl_sharing = true;
+    return *this;
+  }
   FakeDevice& alone() {
     alone_ = true;
     return *this;
@@ -493,9 +497,11 @@ TEST(CapabilityMerger, SharesWithOtherInterfacesWhatADeviceAloneDoes) {
     return gpu()
         .extensions(
             "cl_khr_semaphore cl_khr_external_semaphore cl_khr_external_semaphore_opaque_fd "
-            "cl_khr_external_semaphore_win32 cl_khr_external_memory cl_khr_external_memory_dma_buf")
+            "cl_khr_external_semaphore_win32 cl_khr_external_memory cl_khr_external_memory_dma_buf "
+            "cl_khr_gl_sharing cl_khr_gl_event")
         .semaphores()
         .external_memory()
+        .gl_sharing()
         .set<cl_uint>(CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR,
                       CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR)
         .set<cl_uint>(CL_DEVICE_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR,
@@ -522,11 +528,18 @@ TEST(CapabilityMerger, SharesWithOtherInterfacesWhatADeviceAloneDoes) {
   EXPECT_TRUE(claims(alone, "cl_khr_external_memory"));
   EXPECT_TRUE(claims(alone, "cl_khr_external_memory_dma_buf"));
   EXPECT_FALSE(claims(alone, "cl_khr_external_memory_opaque_fd"));
+  EXPECT_TRUE(alone.sharing.gl);
+  EXPECT_TRUE(claims(alone, "cl_khr_gl_sharing"));
+  EXPECT_FALSE(claims(alone, "cl_khr_gl_event"));
+  // Its driver lacks a function.
+  EXPECT_FALSE(claims(merge({gpu().extensions("cl_khr_gl_sharing").alone()}), "cl_khr_gl_sharing"));
   // A part of a device, and one beside others.
   for (const Capabilities& caps : {merge({with_semaphores()}), merge({cpu(), with_semaphores()})}) {
     EXPECT_FALSE(caps.sharing.semaphores);
     EXPECT_FALSE(claims(caps, "cl_khr_semaphore"));
     EXPECT_FALSE(claims(caps, "cl_khr_external_memory"));
+    EXPECT_FALSE(caps.sharing.gl);
+    EXPECT_FALSE(claims(caps, "cl_khr_gl_sharing"));
     EXPECT_FALSE(caps.answers.contains(CL_DEVICE_SEMAPHORE_TYPES_KHR));
   }
 }
