@@ -467,6 +467,10 @@ class Backend {
   virtual Result<std::unique_ptr<PinnedMemory>> allocate_pinned([[maybe_unused]] uint64_t size) {
     return fail(CL_INVALID_OPERATION, traits().device_name + " pins no host memory");
   }
+  /// Makes transfers from and to memory of the host that is there as fast. The memory outlives it.
+  virtual Result<std::unique_ptr<PinnedMemory>> pin(std::byte* /*data*/, uint64_t size) {
+    return Backend::allocate_pinned(size);
+  }
   /// As clSVMAlloc and the functions of its kind.
   virtual Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request);
   /// All of it as memory for commands and arguments; kernels get its own address. `shared` outlives
