@@ -84,6 +84,7 @@ struct DeviceTraits {
   bool buffer_addresses = false;              // … and SharedKind::kBuffer
   bool semaphores = false;                    // create_semaphore() is there
   bool external_memory = false;               // import_memory() is there
+  bool own_process = false;                   // a helper drives it, not this process
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {

@@ -2,8 +2,13 @@
 #include "backends/process/channel.h"
 
 #include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -29,7 +34,9 @@ Result<StartedHelper> start_helper(const std::string& program, const std::string
     return fail(CL_DEVICE_NOT_AVAILABLE, fmt::format("there is no {}", kDeviceProgram));
   }
   TUTTI_ASSIGN(SharedArena* const arena, SharedArena::of_process());
-  const int files[] = {arena->file()};
+  Descriptor output(memfd_create("tutti-output", MFD_CLOEXEC));
+  if (!output) return fail(CL_OUT_OF_RESOURCES, "no file for a helper's output");
+  const int files[] = {arena->file(), output.get()};
   HelperBudget budget;
   budget.clock_seconds = kStartSeconds;
   TUTTI_ASSIGN(auto process, HelperProcess::start(program, {library}, budget,
@@ -42,19 +49,21 @@ Result<StartedHelper> start_helper(const std::string& program, const std::string
         CL_DEVICE_NOT_AVAILABLE,
         "its process " + (greeting.text.empty() ? std::string("says nothing") : greeting.text));
   }
-  return StartedHelper{std::move(process), std::move(*listing)};
+  return StartedHelper{std::move(process), std::move(output), std::move(*listing)};
 }
 
 Channel::Channel(StartedHelper helper, SharedRange room, std::string name, const CallBounds& bounds,
                  SharedArena& arena)
     : process_(std::move(helper.process)),
+      output_(std::move(helper.output)),
       room_(std::move(room)),
+      head_(new (room_.data()) LanesHead),
       name_(std::move(name)),
       bounds_(bounds),
       arena_(arena) {
   const MutexLock lock(mutex_);
   for (uint32_t i = kLanes; i-- > 0;) {
-    idle_.push_back(make_lane(room_.data() + i * uint64_t{sizeof(Lane)}));
+    idle_.push_back(make_lane(room_.data() + lane_offset(i)));
   }
 }
 
@@ -69,7 +78,7 @@ Channel::~Channel() {
 Result<std::unique_ptr<Channel>> Channel::open(StartedHelper helper, Service service,
                                                const std::string& name, const CallBounds& bounds,
                                                SharedArena& arena) {
-  TUTTI_ASSIGN(SharedRange room, arena.allocate(kLanes * uint64_t{sizeof(Lane)}));
+  TUTTI_ASSIGN(SharedRange room, arena.allocate(kLanesBytes));
   service.lanes = room.offset();
   service.arena = arena.mapping().size();
   std::unique_ptr<Channel> channel(
@@ -83,6 +92,24 @@ Result<std::unique_ptr<Channel>> Channel::open(StartedHelper helper, Service ser
   channel->traits_ = get_traits(from);
   if (!from.whole()) return fail(CL_DEVICE_NOT_AVAILABLE, name + ": its process answers nothing");
   return channel;
+}
+
+void Channel::show_output() {
+  const MutexLock lock(output_mutex_);
+  std::array<char, 4096> block{};
+  while (shown_.load() < head_->printed.load(std::memory_order_acquire)) {
+    const ssize_t count =
+        pread(output_.get(), block.data(), block.size(), static_cast<off_t>(shown_.load()));
+    if (count <= 0) return;
+    shown_.fetch_add(static_cast<uint64_t>(count));
+    for (ssize_t at = 0; at < count;) {
+      const ssize_t written =
+          write(STDOUT_FILENO, block.data() + at, static_cast<size_t>(count - at));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;
+      at += written;
+    }
+  }
 }
 
 Lane* Channel::take_lane() {
@@ -186,6 +213,7 @@ Result<Channel::Answer> Channel::answer_of(Call& call, uint64_t deadline_ns) {
     lose(call.name_, end);
     return gone(call.name_);
   }
+  if (head_->printed.load(std::memory_order_acquire) > shown_.load()) show_output();
   Reader from(bytes);
   const auto code = from.get<cl_int>();
   std::string text = from.text();

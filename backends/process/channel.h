@@ -21,6 +21,7 @@ namespace tutti::backends::process {
 /// A helper that has loaded a driver and drives nothing yet.
 struct StartedHelper {
   std::unique_ptr<HelperProcess> process;
+  Descriptor output;  // what it writes to its standard output
   Listing listing;
 };
 /// `program`: tutti-device. An error says why the driver cannot be had in a helper.
@@ -90,15 +91,21 @@ class Channel {
   std::vector<Dropped> take_dropped() TUTTI_EXCLUDES(mutex_);
   /// Ends the helper, or finds that it has ended; who comes later waits for that.
   void lose(const char* name, LaneEnd why) TUTTI_EXCLUDES(mutex_);
+  /// What kernels have printed goes to the application's standard output, once.
+  void show_output() TUTTI_EXCLUDES(output_mutex_);
   Result<Answer> answer_of(Call& call, uint64_t deadline_ns);
 
   const std::unique_ptr<HelperProcess> process_;  // used by open(), then by lose() alone
-  SharedRange room_;                              // of the lanes
+  const Descriptor output_;
+  SharedRange room_;       // of the lanes
+  const LanesHead* head_;  // in it
   const std::string name_;
   const CallBounds bounds_;
   SharedArena& arena_;
   DeviceTraits traits_;
   std::atomic<bool> alive_{true}, hangs_{false};
+  std::atomic<uint64_t> shown_{0};
+  Mutex output_mutex_;  // held while it is shown, so that it is in order
   Mutex mutex_;
   ConditionVariable changed_;
   std::vector<Lane*> idle_ TUTTI_GUARDED_BY(mutex_);

@@ -20,6 +20,13 @@
 namespace tutti::backends::process {
 
 inline constexpr uint32_t kLanes = 32;
+
+/// Before the lanes.
+struct LanesHead {
+  /// Bytes that the helper has written to its standard output, which is a file of the
+  /// application's: what kernels print.
+  alignas(64) std::atomic<uint64_t> printed{0};
+};
 inline constexpr uint64_t kMessageBytes = uint64_t{64} << 10;
 
 struct Lane {
@@ -35,6 +42,12 @@ struct Lane {
   alignas(64) std::byte message[kMessageBytes];
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
+/// All lanes of a helper, and what is before them.
+inline constexpr uint64_t kLanesBytes = sizeof(LanesHead) + kLanes * uint64_t{sizeof(Lane)};
+constexpr uint64_t lane_offset(uint32_t i) {
+  return sizeof(LanesHead) + i * uint64_t{sizeof(Lane)};
+}
+static_assert(sizeof(LanesHead) % alignof(Lane) == 0);
 
 /// Makes one where there is room for it. The application does so, before the helper sees it.
 Lane* make_lane(std::byte* room);

@@ -46,6 +46,7 @@ void for_plain_members(Traits& traits, Visit visit) {
   visit(traits.buffer_addresses);
   visit(traits.semaphores);
   visit(traits.external_memory);
+  visit(traits.own_process);
 }
 
 template <typename Traits, typename Visit>
@@ -145,6 +146,7 @@ void leave_out_what_stays_behind(DeviceTraits& traits) {
   traits.buffer_addresses = traits.semaphores = traits.external_memory = false;
   traits.shares_host_memory = traits.host_atomics = false;
   traits.max_parts = 1;
+  traits.own_process = true;
   // Memory that both processes share: transfers from and to it are the only ones without a copy.
   traits.pins_host_memory = true;
   // What lies elsewhere is copied when the write is enqueued.

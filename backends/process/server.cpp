@@ -2,8 +2,10 @@
 #include "backends/process/server.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <thread>
 
@@ -30,10 +32,11 @@ void* serve_lane(void* argument) {
 tl::unexpected<Error> Server::damaged() { return fail(CL_INVALID_VALUE, "a request that is none"); }
 
 Status Server::start(uint64_t offset) {
+  head_ = reinterpret_cast<LanesHead*>(arena_.at(offset, sizeof(LanesHead)));
+  if (head_ == nullptr) return damaged();
   std::vector<Lane*> lanes;
   for (uint32_t i = 0; i < kLanes; ++i) {
-    auto* const lane =
-        reinterpret_cast<Lane*>(arena_.at(offset + i * uint64_t{sizeof(Lane)}, sizeof(Lane)));
+    auto* const lane = reinterpret_cast<Lane*>(arena_.at(offset + lane_offset(i), sizeof(Lane)));
     if (lane == nullptr) return damaged();
     lanes.push_back(lane);
     TUTTI_TRY(guarded([&] {
@@ -46,6 +49,15 @@ Status Server::start(uint64_t offset) {
     while (lane->ready.load(std::memory_order_acquire) == 0) std::this_thread::yield();
   }
   return {};
+}
+
+void Server::note_output() {
+  if (head_ == nullptr) return;
+  std::fflush(stdout);
+  const off_t printed = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+  if (printed > 0) {
+    head_->printed.store(static_cast<uint64_t>(printed), std::memory_order_release);
+  }
 }
 
 void Server::serve(Lane& lane) {
@@ -164,7 +176,9 @@ Status Server::carry_out(Op op, Reader& from, Writer& to) {
     case Op::kFinish: {
       TUTTI_ASSIGN(const auto served, queue(from));
       const uint64_t before = served->returned.load();
-      TUTTI_TRY(served->queue->finish());
+      const Status finished = served->queue->finish();
+      note_output();
+      TUTTI_TRY(finished);
       to.put(before);
       return {};
     }
@@ -315,10 +329,13 @@ Status Server::ask_completion(Op op, Reader& from, Writer& to) {
   if (!completion) return damaged();
   cl_int status = CL_COMPLETE;
   if (op == Op::kWait) {
-    TUTTI_TRY(completion->wait());
+    const Status waited = completion->wait();
+    note_output();
+    TUTTI_TRY(waited);
   } else {
     status = completion->poll();
     to.put(status);
+    if (status == CL_COMPLETE) note_output();
   }
   Times times;
   if (status == CL_COMPLETE) {

@@ -51,8 +51,8 @@ class Server {
   /// Both outlive it.
   Server(Backend& device, const SharedMapping& arena) : device_(device), arena_(arena) {}
 
-  /// Has threads answer what comes on the lanes, which lie one behind the other at `offset`, and
-  /// returns when all are there. They never end, unless a request is none.
+  /// Has threads answer what comes on the lanes, which lie one behind the other at `offset` behind
+  /// their head, and returns when all are there. They never end, unless a request is none.
   Status start(uint64_t offset);
   /// Answers what comes on a lane, in this thread, until a request is none.
   void serve(Lane& lane);
@@ -68,11 +68,14 @@ class Server {
   using Queues = ObjectTable<ServedQueue>;
 
   static tl::unexpected<Error> damaged();
+  /// A command has ended, with what it has printed.
+  void note_output();
   void drop(const Dropped& dropped);
   Status carry_out(Op op, Reader& from, Writer& to);
   Status make(Op op, Reader& from, Writer& to);
   Status build(Op op, Reader& from, Writer& to);
   Status transfer_now(Op op, Reader& from, Writer& to);
+  Status transfer(Op op, Reader& from, Writer& to);
   Status enqueue(Op op, Reader& from, Writer& to);
   Status enqueue_image(Op op, Reader& from, Writer& to);
   Status launch(Op op, Reader& from, Writer& to);
@@ -90,6 +93,7 @@ class Server {
 
   Backend& device_;
   const SharedMapping& arena_;
+  LanesHead* head_ = nullptr;
   Queues queues_;
   ObjectTable<Memory> memories_;
   ObjectTable<PinnedMemory> pinned_;

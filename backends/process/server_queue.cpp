@@ -134,6 +134,12 @@ Status Server::enqueue_image(Op op, Reader& from, Writer& to) {
 }
 
 Status Server::transfer_now(Op op, Reader& from, Writer& to) {
+  const Status status = transfer(op, from, to);
+  note_output();
+  return status;
+}
+
+Status Server::transfer(Op op, Reader& from, Writer& to) {
   TUTTI_ASSIGN(const auto served, queue(from));
   Queue& queue = *served->queue;
   TUTTI_ASSIGN(const auto memory, this->memory(from));

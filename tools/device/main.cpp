@@ -5,7 +5,10 @@
 // tutti-device SECONDS MIB LIBRARY: loads a vendor's driver and tells of its devices; then drives
 // the one that it is asked to (backends/process/protocol.h), as calls come through the memory that
 // it got as the file behind the socket.
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -27,7 +30,7 @@ using backends::process::SharedMapping;
 using platform::FoundDevice;
 using platform::VendorLoader;
 
-constexpr int kMemoryFile = kHelperSocket + 1;
+constexpr int kMemoryFile = kHelperSocket + 1, kOutputFile = kHelperSocket + 2;
 
 HelperMessage failed(const std::string& why) { return {HelperMessageKind::kFailed, why}; }
 
@@ -93,6 +96,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string library = argv[3];
+  // What kernels print is read there, and shown where the application's output goes by then.
+  dup2(tutti::kOutputFile, STDOUT_FILENO);
   tutti::serve_driver({tutti::number(argv[1]), tutti::number(argv[2])},
                       [&library] { return tutti::load(library); });
 }
