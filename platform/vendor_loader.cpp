@@ -80,6 +80,10 @@ bool VendorLoader::look_from_apart(VendorLibrary& library) {
     return false;
   }
   const backends::process::Listing& listing = helper->listing;
+  if (listing.devices.empty()) {
+    library.reason = listing.reason.empty() ? "it has no device" : listing.reason;
+    return false;
+  }
   const MutexLock lock(mutex_);
   if (helpers_.contains(listing.path)) {
     library.reason = "already loaded";
@@ -90,7 +94,7 @@ bool VendorLoader::look_from_apart(VendorLibrary& library) {
   for (size_t i = 0; i < listing.devices.size(); ++i) {
     apart += isolates(first + i, listing.devices[i].traits) ? 1 : 0;
   }
-  const bool all = !listing.devices.empty() && apart == listing.devices.size();
+  const bool all = apart == listing.devices.size();
   if (all) library.path = listing.path;
   // Loaded here, it is asked here.
   if (apart > 0) helpers_.emplace(listing.path, std::move(*helper));

@@ -16,7 +16,7 @@
 namespace {
 
 constexpr const char* kSource =
-    "kernel void step(global uint* x, uint n) {\n"
+    "kernel void advance(global uint* x, uint n) {\n"
     "  uint value = x[get_global_id(0)];\n"
     "  for (uint i = 0; i < n; ++i) value = value * 1664525u + 1013904223u;\n"
     "  x[get_global_id(0)] = value;\n"
@@ -59,7 +59,7 @@ int main() {
   cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &code);
   if (code == CL_SUCCESS) code = clBuildProgram(program, 1, &device, "", nullptr, nullptr);
   if (code != CL_SUCCESS) give_up("clBuildProgram", code);
-  cl_kernel kernel = clCreateKernel(program, "step", &code);
+  cl_kernel kernel = clCreateKernel(program, "advance", &code);
   if (code != CL_SUCCESS) give_up("clCreateKernel", code);
   const size_t bytes = kItems * sizeof(cl_uint);
   cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &code);

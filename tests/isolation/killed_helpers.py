@@ -28,10 +28,11 @@ class Application:
     """The program on `devices` of PoCL, each in a process of its own. Helpers are known by the
     driver's path, which no other run has."""
 
-    def __init__(self, build, folder, devices, more=()):
+    def __init__(self, build, folder, devices):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=folder))
-        self.library = self.folder / "pocl.so"
-        self.library.symlink_to(pocl_library())
+        # PoCL finds its own files beside its library.
+        (self.folder / "lib").symlink_to(pocl_library().parent)
+        self.library = self.folder / "lib" / pocl_library().name
         self.summary = self.folder / "summary.json"
         self.log = self.folder / "log"
         environment = dict(
@@ -40,7 +41,7 @@ class Application:
             TUTTI_MODEL="process", TUTTI_TOP="off", TUTTI_ISOLATE="all", TUTTI_SPLIT="force",
             TUTTI_VENDORS=str(self.library), POCL_DEVICES=devices,
             POCL_CACHE_DIR=str(build / "tests/cache/pocl-one"),
-            TUTTI_SUMMARY=str(self.summary), TUTTI_LOG=f"warning:{self.log}", **dict(more))
+            TUTTI_SUMMARY=str(self.summary), TUTTI_LOG=f"warning:{self.log}")
         (self.folder / "none.toml").write_text("")
         self.process = subprocess.Popen([build / "bin/tutti-killed-helpers"], env=environment,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -84,7 +85,7 @@ def pocl_library():
     for line in pathlib.Path("/etc/OpenCL/vendors/pocl.icd").read_text().splitlines():
         for folder in ("", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/", "/usr/local/lib/"):
             if os.path.isabs(folder + line) and os.path.exists(folder + line):
-                return folder + line
+                return pathlib.Path(folder + line)
     sys.exit("PoCL is not installed")
 
 

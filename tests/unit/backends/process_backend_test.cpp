@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kSource =
+constexpr const char* kTwoKernels =
     "kernel void scale(global uint* values, uint factor) {}\n"
     "kernel void increment(global uint* values) {}\n";
 
@@ -71,7 +71,7 @@ Used use(Backend& device, uint64_t size) {
   Used used;
   if (auto queue = device.create_queue({})) used.queue = std::move(*queue);
   if (auto memory = device.allocate(size, nullptr)) used.memory = std::move(*memory);
-  used.module = device.build(kSource, "").module;
+  used.module = device.build(kTwoKernels, "").module;
   if (used.module) {
     if (auto kernel = used.module->create_kernel("scale")) used.kernel = std::move(*kernel);
   }
@@ -92,6 +92,12 @@ Result<CompletionPtr> triple(const Used& used, Memory& memory) {
   launch.arguments = arguments;
   launch.global = {memory.size() / sizeof(cl_uint), 1, 1};
   return used.queue->launch(launch, {});
+}
+
+Result<CompletionPtr> fill(const Used& used) {
+  const cl_uint zero = 0;
+  return used.queue->fill(*used.memory, 0, used.memory->size(), std::as_bytes(std::span(&zero, 1)),
+                          {});
 }
 
 TEST_F(ProcessBackendTest, TheDriverIsNotInThisProcess) {
@@ -176,8 +182,7 @@ TEST_F(ProcessBackendTest, AnErrorOfTheVendorIsTheCalls) {
   const auto device = drive("error:clEnqueueFillBuffer:-4");
   ASSERT_TRUE(device);
   const Used used = use(*device, 64);
-  const cl_uint zero = 0;
-  const auto filled = used.queue->fill(*used.memory, 0, 64, std::as_bytes(std::span(&zero, 1)), {});
+  const auto filled = fill(used);
   ASSERT_FALSE(filled);
   EXPECT_EQ(filled.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   EXPECT_THAT(filled.error().message, HasSubstr("clEnqueueFillBuffer"));
@@ -194,8 +199,7 @@ TEST_F(ProcessBackendTest, ACrashCostsTheDeviceAndItComesBack) {
   ASSERT_TRUE(used.queue->write_blocking(*used.memory, 0, 64, data.data()));
   const auto before = triple(used, *used.memory);
   ASSERT_TRUE(before);
-  const cl_uint zero = 0;
-  const auto filled = used.queue->fill(*used.memory, 0, 64, std::as_bytes(std::span(&zero, 1)), {});
+  const auto filled = fill(used);
   ASSERT_FALSE(filled);
   EXPECT_EQ(filled.error().code, CL_DEVICE_NOT_AVAILABLE);
   EXPECT_THAT(filled.error().message, HasSubstr("crashed"));
@@ -224,18 +228,18 @@ TEST_F(ProcessBackendTest, ACrashCostsTheDeviceAndItComesBack) {
 }
 
 TEST_F(ProcessBackendTest, WhoWaitsForAHelperThatIsKilledIsTold) {
-  const auto device = drive("hang:clFinish");
+  const auto device = drive("hang:clEnqueueFillBuffer");
   ASSERT_TRUE(device);
   const Used used = use(*device, 64);
-  Status finished;
-  std::thread waiting([&] { finished = used.queue->finish(); });
+  Result<CompletionPtr> filled;
+  std::thread waiting([&] { filled = fill(used); });
   // A call that does not end holds up no other one.
   const std::vector<cl_uint> data(16, 5);
   EXPECT_TRUE(used.queue->write_blocking(*used.memory, 0, 64, data.data()));
   kill_helpers();
   waiting.join();
-  ASSERT_FALSE(finished);
-  EXPECT_EQ(finished.error().code, CL_DEVICE_NOT_AVAILABLE);
+  ASSERT_FALSE(filled);
+  EXPECT_EQ(filled.error().code, CL_DEVICE_NOT_AVAILABLE);
   EXPECT_FALSE(device->hangs());
   script_later("");
   EXPECT_TRUE(device->renew());
@@ -243,15 +247,15 @@ TEST_F(ProcessBackendTest, WhoWaitsForAHelperThatIsKilledIsTold) {
 }
 
 TEST_F(ProcessBackendTest, AHelperThatDoesNotAnswerInTimeIsEnded) {
-  const auto device = drive("hang:clFinish", 1);
+  const auto device = drive("hang:clEnqueueFillBuffer", 1);
   ASSERT_TRUE(device);
   const Used used = use(*device, 64);
   const uint64_t begin = now_ns();
-  const auto finished = used.queue->finish();
+  const auto filled = fill(used);
   EXPECT_GE(now_ns() - begin, 1'000'000'000u);
-  ASSERT_FALSE(finished);
-  EXPECT_EQ(finished.error().code, CL_DEVICE_NOT_AVAILABLE);
-  EXPECT_THAT(finished.error().message, HasSubstr("TUTTI_DEADLINE"));
+  ASSERT_FALSE(filled);
+  EXPECT_EQ(filled.error().code, CL_DEVICE_NOT_AVAILABLE);
+  EXPECT_THAT(filled.error().message, HasSubstr("TUTTI_DEADLINE"));
   // Nothing of it goes on.
   EXPECT_TRUE(helpers().empty());
   EXPECT_FALSE(device->hangs());

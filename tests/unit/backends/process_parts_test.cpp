@@ -141,14 +141,15 @@ class Lanes : public ::testing::Test {
 
 TEST_F(Lanes, AnswerOneRequestAfterTheOther) {
   std::thread helper([this] { serve(*lane_, [this] { return ++lane_->size < 1000; }); });
+  while (lane_->ready.load() == 0) std::this_thread::yield();
   for (uint64_t i = 0; i < 998; ++i) {
     post(*lane_);
     ASSERT_EQ(await(*lane_, UINT64_MAX), LaneEnd::kAnswered);
     ASSERT_EQ(lane_->size, i + 1);
   }
   // With its thread, which ends without an answer, the lane is dead.
-  post(*lane_);
   lane_->size = 1000;
+  post(*lane_);
   helper.join();
   EXPECT_EQ(await(*lane_, UINT64_MAX), LaneEnd::kDead);
   post(*lane_);
