@@ -19,7 +19,7 @@ struct FoundDriver {
   std::string library;  // as named there
   bool ok = false;      // it has a device that we can use
   std::string reason;   // why not
-  std::string path;     // the file that was loaded, when known
+  std::string path{};   // the file that was loaded, when known
 };
 
 struct FoundDevice {

@@ -60,6 +60,12 @@ class Application:
                 found.append(int(entry.name))
         return sorted(found)
 
+    def lost(self):
+        return self.log.read_text().count(" is lost (") if self.log.exists() else 0
+
+    def back(self):
+        return self.log.read_text().count(" works again ") if self.log.exists() else 0
+
     def line(self, seconds=ROUND_SECONDS):
         """The next round's line; None: it hangs, or has ended."""
         until = time.monotonic() + seconds
@@ -126,17 +132,17 @@ def killed(build, folder, devices, choose, seed):
             wrong = rounds(application, 3)
             if wrong:
                 return wrong
-            before = application.helpers()
+            before, back = application.helpers(), application.back()
             until = time.monotonic() + chance.random() * 0.02
             while time.monotonic() < until:
                 pass
             for pid in choose(before):
                 os.kill(pid, signal.SIGKILL)
-            # Until a new one has taken its place: some rounds are right without.
+            # Until what was lost takes part again: some rounds are right without.
             until = time.monotonic() + BACK_SECONDS
-            while len(application.helpers()) < len(before) or application.helpers() == before:
+            while not 0 < application.lost() == application.back() > back:
                 if time.monotonic() > until:
-                    return "no helper comes back"
+                    return "no device comes back"
                 line = application.line()
                 if line is None or not (line == "right" or line.startswith("told")):
                     return line or "hangs, or has ended"
