@@ -188,6 +188,7 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
     lines[index].compute_units = (*backend)->traits().compute_units;
     backends.push_back(std::move(*backend));
   }
+  vendor_loader(config).end_helpers();
   if (backends.empty()) log(LogLevel::kInfo, "no vendor device can be used");
   if (report) *report = std::move(lines);
   return backends;

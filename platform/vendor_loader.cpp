@@ -108,6 +108,12 @@ backends::process::StartedHelper VendorLoader::take_helper(const std::string& li
                                  : std::exchange(found->second, {});
 }
 
+void VendorLoader::end_helpers() const {
+  Helpers left;  // let go of with no lock held
+  const MutexLock lock(mutex_);
+  left.swap(helpers_);
+}
+
 void VendorLoader::add_apart(const VendorLibrary& library) {
   const MutexLock lock(mutex_);
   for (const auto& listed : helpers_.at(library.path).listing.devices) {

@@ -39,6 +39,8 @@ class VendorLoader {
   /// One that has loaded a driver whose devices are driven apart: for who comes first.
   backends::process::StartedHelper take_helper(const std::string& library) const
       TUTTI_EXCLUDES(mutex_);
+  /// Ends those that nobody has taken.
+  void end_helpers() const TUTTI_EXCLUDES(mutex_);
 
  private:
   using Helpers = std::map<std::string, backends::process::StartedHelper>;  // by their library

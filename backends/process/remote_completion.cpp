@@ -42,8 +42,18 @@ void QueueProgress::note_enqueued(uint64_t number, StagedPtr staged) {
   }
   if (!staged) return;
   const MutexLock lock(mutex_);
-  std::erase_if(waiting_, [](const Waiting& one) { return one.staged->settled(); });
+  if (waiting_.size() >= look_at_) {
+    std::erase_if(waiting_, [](const Waiting& one) { return one.staged->settled(); });
+    look_at_ = std::max<size_t>(64, 2 * waiting_.size());
+  }
   waiting_.push_back({number, std::move(staged)});
+}
+
+uint64_t QueueProgress::waiting() {
+  const MutexLock lock(mutex_);
+  uint64_t bytes = 0;
+  for (const Waiting& one : waiting_) bytes += one.staged->settled() ? 0 : one.staged->size;
+  return bytes;
 }
 
 void QueueProgress::note_ended(uint64_t count) {

@@ -32,7 +32,9 @@ class QueueProgress {
       std::array<uint64_t, 2> count{1, 1};
       std::array<uint64_t, 2> pitch{0, 0};
     };
-    Staged(SharedRange range, const Target& target) : range_(std::move(range)), target_(target) {}
+    Staged(SharedRange range, const Target& target)
+        : size(range.size()), range_(std::move(range)), target_(target) {}
+    const uint64_t size;  // bytes
     /// The command has ended; `well`: the content is there. Once.
     void settle(bool well) TUTTI_EXCLUDES(mutex_);
     bool settled() TUTTI_EXCLUDES(mutex_);
@@ -48,11 +50,8 @@ class QueueProgress {
   void note_enqueued(uint64_t number, StagedPtr staged) TUTTI_EXCLUDES(mutex_);
   /// The first so many have ended.
   void note_ended(uint64_t count) TUTTI_EXCLUDES(mutex_);
-  /// Some command may still use shared memory of ours.
-  bool waits() TUTTI_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
-    return !waiting_.empty();
-  }
+  /// Bytes of shared memory that commands may still use.
+  uint64_t waiting() TUTTI_EXCLUDES(mutex_);
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
   Channel& channel() const { return channel_; }
 
@@ -67,6 +66,7 @@ class QueueProgress {
   std::atomic<bool> busy_{false};  // only counted
   Mutex mutex_;
   std::vector<Waiting> waiting_ TUTTI_GUARDED_BY(mutex_);
+  size_t look_at_ TUTTI_GUARDED_BY(mutex_) = 64;  // when so many wait, those that do not go
 };
 
 class RemoteCompletion final : public Completion {

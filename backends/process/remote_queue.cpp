@@ -13,7 +13,7 @@ RemoteQueue::~RemoteQueue() {
   const Present last = std::exchange(present_, {});
   lock.unlock();
   // What its commands use goes with it.
-  if (last.progress->waits() && last.channel->alive()) {
+  if (last.progress->waiting() > 0 && last.channel->alive()) {
     Writer request;
     request.put(last.number);
     static_cast<void>(last.channel->call("finishing", Op::kFinish, request));
@@ -190,7 +190,10 @@ Status RemoteQueue::finish() {
   TUTTI_ASSIGN(const Present queue, present());
   Writer request;
   request.put(queue.number);
-  return ended(queue, queue.channel->call("finishing", Op::kFinish, request));
+  const Status finished = ended(queue, queue.channel->call("finishing", Op::kFinish, request));
+  const MutexLock lock(mutex_);
+  const Status untold = std::exchange(untold_, Status());
+  return finished ? untold : finished;
 }
 
 }  // namespace tutti::backends::process

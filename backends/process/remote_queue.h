@@ -71,9 +71,12 @@ class RemoteQueue final : public Queue {
   /// A request of the queue and of memory.
   Result<Writer> request(const Present& queue, Memory& memory) const;
   Status put_launch(Writer& request, const Launch& launch, Channel& channel) const;
+  /// Commands of the queue shall not use more shared memory than is good: with `size` bytes more it
+  /// waits for them.
+  void make_room(const Present& queue, uint64_t size) TUTTI_EXCLUDES(mutex_);
   /// The place of `size` bytes at `data`, or else of a copy of them, or of room for them.
-  Result<Place> place(const void* data, uint64_t size, const Staged::Target& target, bool write,
-                      StagedPtr& staged) const;
+  Result<Place> place(const Present& queue, const void* data, uint64_t size,
+                      const Staged::Target& target, bool write, StagedPtr& staged);
   /// A blocking call, which tells how far the queue has come.
   Status ended(const Present& queue, Result<Channel::Answer> answer) const;
 
@@ -81,6 +84,8 @@ class RemoteQueue final : public Queue {
   const QueueOptions options_;
   Mutex mutex_;  // held while it is made
   Present present_ TUTTI_GUARDED_BY(mutex_);
+  // What a queue's end has told that nobody has asked for yet.
+  Status untold_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::backends::process

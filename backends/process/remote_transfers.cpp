@@ -44,10 +44,22 @@ class HeldStage {
 
 }  // namespace
 
-Result<Place> RemoteQueue::place(const void* data, uint64_t size, const Staged::Target& target,
-                                 bool write, StagedPtr& staged) const {
+void RemoteQueue::make_room(const Present& queue, uint64_t size) {
+  constexpr uint64_t kSoMuch = uint64_t{256} << 20, kSmall = uint64_t{64} << 10;
+  if (size < kSmall || queue.progress->waiting() + size <= kSoMuch) return;
+  Writer request;
+  request.put(queue.number);
+  const Status finished = ended(queue, queue.channel->call("finishing", Op::kFinish, request));
+  if (finished) return;
+  const MutexLock lock(mutex_);
+  untold_ = finished;
+}
+
+Result<Place> RemoteQueue::place(const Present& queue, const void* data, uint64_t size,
+                                 const Staged::Target& target, bool write, StagedPtr& staged) {
   if (const auto shared = device_.arena.offset_of(data, size)) return *shared;
   const uint64_t packed = target.length * target.count[0] * target.count[1];
+  make_room(queue, packed);
   TUTTI_ASSIGN(SharedRange range, device_.arena.allocate(packed));
   if (write) pack(range.data(), static_cast<const std::byte*>(data), target);
   const Place place = range.offset();
@@ -60,7 +72,8 @@ Result<CompletionPtr> RemoteQueue::read(Memory& from, uint64_t offset, uint64_t 
   TUTTI_ASSIGN(const Present queue, present());
   TUTTI_ASSIGN(Writer request, this->request(queue, from));
   StagedPtr staged;
-  TUTTI_ASSIGN(const Place at, place(to, size, {static_cast<std::byte*>(to), size}, false, staged));
+  TUTTI_ASSIGN(const Place at,
+               place(queue, to, size, {static_cast<std::byte*>(to), size}, false, staged));
   request.put(offset).put(size).put(at);
   device_.count_to_host(size);
   return enqueue("reading", Op::kRead, queue, request, ordering, true, std::move(staged));
@@ -71,7 +84,7 @@ Result<CompletionPtr> RemoteQueue::write(Memory& to, uint64_t offset, uint64_t s
   TUTTI_ASSIGN(const Present queue, present());
   TUTTI_ASSIGN(Writer request, this->request(queue, to));
   StagedPtr staged;
-  TUTTI_ASSIGN(const Place at, place(from, size, {nullptr, size}, true, staged));
+  TUTTI_ASSIGN(const Place at, place(queue, from, size, {nullptr, size}, true, staged));
   request.put(offset).put(size).put(at);
   device_.count_to_device(size);
   return enqueue("writing", Op::kWrite, queue, request, ordering, true, std::move(staged));
@@ -215,7 +228,7 @@ Result<CompletionPtr> RemoteQueue::read_image(Memory& from, const ImageBox& box,
   TUTTI_ASSIGN(Writer request, this->request(queue, from));
   const uint64_t length = box.extent[0] * from.pixel_size();
   StagedPtr staged;
-  TUTTI_ASSIGN(const Place at, place(to, span_of(box, length, second_pitch, third_pitch),
+  TUTTI_ASSIGN(const Place at, place(queue, to, span_of(box, length, second_pitch, third_pitch),
                                      {static_cast<std::byte*>(to),
                                       length,
                                       {box.extent[1], box.extent[2]},
@@ -237,7 +250,7 @@ Result<CompletionPtr> RemoteQueue::write_image(Memory& to, const ImageBox& box, 
   const uint64_t length = box.extent[0] * to.pixel_size();
   StagedPtr staged;
   TUTTI_ASSIGN(const Place at,
-               place(from, span_of(box, length, second_pitch, third_pitch),
+               place(queue, from, span_of(box, length, second_pitch, third_pitch),
                      {nullptr, length, {box.extent[1], box.extent[2]}, {second_pitch, third_pitch}},
                      true, staged));
   request.put(box).put(at);

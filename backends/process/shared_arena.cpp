@@ -20,8 +20,9 @@ using boost::interprocess::mapped_region;
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLeastArena = uint64_t{64} << 20;
-// What is given back in one piece of this size goes back to the system.
-constexpr uint64_t kGivenToSystem = uint64_t{32} << 20;
+// So many bytes that nobody uses keep their pages, which take longer to provide than to fill; what
+// is given back beyond that goes to the system.
+constexpr uint64_t kMostKept = uint64_t{512} << 20;
 
 /// As Boost.Interprocess wants a file.
 struct Mappable {
@@ -108,6 +109,7 @@ Result<SharedRange> SharedArena::allocate(uint64_t size) {
   // The smallest that will do, and of these the first: what was used before has its pages.
   const auto found = by_size_.lower_bound({wanted, 0});
   if (found == by_size_.end()) return no_memory("there is none left", ENOMEM);
+  kept_ -= std::min(kept_, wanted);
   const auto [free, offset] = *found;
   by_size_.erase(found);
   free_.erase(offset);
@@ -120,11 +122,15 @@ Result<SharedRange> SharedArena::allocate(uint64_t size) {
 
 void SharedArena::give_back(uint64_t offset, uint64_t size) noexcept {
   if (keeps_all_.load(std::memory_order_acquire)) return;
-  if (size >= kGivenToSystem) {
+  MutexLock lock(mutex_);
+  if (kept_ + size <= kMostKept) {
+    kept_ += size;
+  } else {
+    lock.unlock();
     fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
               static_cast<off_t>(size));
+    lock.lock();
   }
-  const MutexLock lock(mutex_);
   try {
     auto next = free_.lower_bound(offset);
     if (next != free_.begin()) {

@@ -105,6 +105,7 @@ class SharedArena {
   const SharedMapping mapping_;
   std::atomic<bool> keeps_all_{false};
   Mutex mutex_;
+  uint64_t kept_ TUTTI_GUARDED_BY(mutex_) = 0;  // bytes that are free and have pages, about
   std::map<uint64_t, uint64_t> free_ TUTTI_GUARDED_BY(mutex_);                // offset, size
   std::set<std::pair<uint64_t, uint64_t>> by_size_ TUTTI_GUARDED_BY(mutex_);  // size, offset
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Devices in processes of their own that are killed while they compute: every round of the program
-ends right or told, none hangs, and the device computes again; helpers end with the application,
+"""Devices in processes of their own that are killed, or stopped, while they compute: every round of
+the program ends right or told, none hangs, and the device computes again; helpers end with the application,
 however that ends.
 
 usage: killed_helpers.py --build BUILD
@@ -28,7 +28,7 @@ class Application:
     """The program on `devices` of PoCL, each in a process of its own. Helpers are known by the
     driver's path, which no other run has."""
 
-    def __init__(self, build, folder, devices):
+    def __init__(self, build, folder, devices, deadline=0):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=folder))
         # PoCL finds its own files beside its library.
         (self.folder / "lib").symlink_to(pocl_library().parent)
@@ -39,6 +39,7 @@ class Application:
             os.environ, OCL_ICD_VENDORS=str(build / "etc/OpenCL/vendors"), OCL_ICD_FILENAMES="",
             TUTTI_CONFIG=str(self.folder / "none.toml"), TUTTI_CACHE=str(folder / "cache"),
             TUTTI_MODEL="process", TUTTI_TOP="off", TUTTI_ISOLATE="all", TUTTI_SPLIT="force",
+            TUTTI_DEADLINE=str(deadline),
             TUTTI_VENDORS=str(self.library), POCL_DEVICES=devices,
             POCL_CACHE_DIR=str(build / "tests/cache/pocl-one"),
             TUTTI_SUMMARY=str(self.summary), TUTTI_LOG=f"warning:{self.log}")
@@ -123,9 +124,9 @@ def rounds(application, wanted, limit=BACK_SECONDS):
     return None
 
 
-def killed(build, folder, devices, choose, seed):
-    """A part of the helpers is killed at some moment of a round; then at another one."""
-    application = Application(build, folder, devices)
+def killed(build, folder, devices, choose, seed, number=signal.SIGKILL, deadline=0):
+    """A part of the helpers gets a signal at some moment of a round; then at another one."""
+    application = Application(build, folder, devices, deadline)
     chance = random.Random(seed)
     try:
         for _ in range(2):
@@ -137,7 +138,7 @@ def killed(build, folder, devices, choose, seed):
             while time.monotonic() < until:
                 pass
             for pid in choose(before):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, number)
             # Until what was lost takes part again: some rounds are right without.
             until = time.monotonic() + BACK_SECONDS
             while not 0 < application.lost() == application.back() > back:
@@ -194,11 +195,14 @@ def main():
         "two devices, all of one": ("basic basic", lambda all: all[2:4]),
         "two devices, all": ("basic basic", lambda all: all),
         "one device": ("basic", lambda all: all[1:2]),
+        # One that does not answer any more.
+        "two devices, one is stopped": ("basic basic", lambda all: all[1:2], signal.SIGSTOP, 2),
+        "one device, is stopped": ("basic", lambda all: all[1:2], signal.SIGSTOP, 2),
     }
     failed = 0
     try:
-        for seed, (name, (devices, choose)) in enumerate(cases.items()):
-            wrong = killed(build, folder, devices, choose, seed)
+        for seed, (name, (devices, choose, *how)) in enumerate(cases.items()):
+            wrong = killed(build, folder, devices, choose, seed, *how)
             failed += wrong is not None
             print(f"{name}: {wrong or 'ok'}", flush=True)
         for number in (signal.SIGKILL, signal.SIGTERM):
