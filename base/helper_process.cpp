@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/helper_process.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <sched.h>
@@ -69,14 +70,22 @@ int spawn_as_nobodys_child(Spawning& spawning) {
   return error != 0 ? error : spawning.error;
 }
 
-/// An errno, or 0.
+/// An errno, or 0. `files`: the socket and those behind it.
 int start_program(const std::string& program, std::vector<std::string> arguments,
-                  std::vector<std::string> environment, int socket) {
+                  std::vector<std::string> environment, std::span<const int> files) {
   // A session of its own: what a terminal sends the application is not for it.
   SpawnSettings settings(POSIX_SPAWN_SETSID);
-  posix_spawn_file_actions_adddup2(settings.actions(), socket, kHelperSocket);
+  // None of them may have a number that another one is to get.
+  const int behind = kHelperSocket + static_cast<int>(files.size());
+  std::vector<Descriptor> apart;
+  for (const int file : files) {
+    Descriptor& copy = apart.emplace_back(fcntl(file, F_DUPFD_CLOEXEC, behind));
+    if (!copy) return errno;
+    posix_spawn_file_actions_adddup2(settings.actions(), copy.get(),
+                                     behind - static_cast<int>(files.size() - apart.size()) - 1);
+  }
   // Somebody may wait for the end of a pipe of the application's.
-  posix_spawn_file_actions_addclosefrom_np(settings.actions(), kHelperSocket + 1);
+  posix_spawn_file_actions_addclosefrom_np(settings.actions(), behind);
   const std::vector<char*> variables = environment_with(environment);
   arguments.insert(arguments.begin(), program);
   const std::vector<char*> words = pointers_to(arguments);
@@ -90,7 +99,8 @@ int start_program(const std::string& program, std::vector<std::string> arguments
 Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& program,
                                                             std::vector<std::string> arguments,
                                                             const HelperBudget& budget,
-                                                            std::vector<std::string> environment) {
+                                                            std::vector<std::string> environment,
+                                                            std::span<const int> files) {
   const auto failed = [&program](int error) {
     return fail(CL_OUT_OF_RESOURCES, fmt::format("{}: {}", program, strerror(error)));
   };
@@ -98,8 +108,9 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& p
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return failed(errno);
   Descriptor ours(ends[0]), theirs(ends[1]);
   arguments.insert(arguments.begin(), {std::to_string(budget.seconds), std::to_string(budget.mib)});
-  const int error =
-      start_program(program, std::move(arguments), std::move(environment), theirs.get());
+  std::vector<int> given{theirs.get()};
+  given.insert(given.end(), files.begin(), files.end());
+  const int error = start_program(program, std::move(arguments), std::move(environment), given);
   theirs = Descriptor();
   if (error != 0) return failed(error);
   std::unique_ptr<HelperProcess> helper(new HelperProcess(std::move(ours), budget));
@@ -123,6 +134,16 @@ HelperMessage HelperProcess::answer() const {
             fmt::format("has not ended after {} seconds", budget_ns / 1'000'000'000)};
   }
   return {HelperMessageKind::kGone, "has ended"};
+}
+
+void HelperProcess::end() { shutdown(socket_.get(), SHUT_WR); }
+
+std::optional<HelperMessage> HelperProcess::await_end(uint64_t deadline_ns) {
+  while (auto message = receive_helper_message(socket_.get(), deadline_ns)) {
+    if (message->kind != HelperMessageKind::kAnswer) return message;  // else a late answer
+  }
+  if (now_ns() >= deadline_ns) return std::nullopt;
+  return HelperMessage{HelperMessageKind::kGone, "has ended"};
 }
 
 bool HelperProcess::alive() const {

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,20 +26,25 @@ inline constexpr int kHelperSocket = 3;
 
 /// What a helper takes at most for one request. 0: no bound.
 struct HelperBudget {
-  uint32_t seconds = 0;  // of a processor's time; ten times that by the clock
-  uint32_t mib = 0;      // of address space, in all
-  uint64_t clock_ns() const { return seconds * uint64_t{10'000'000'000}; }
+  uint32_t seconds = 0;        // of a processor's time; ten times that by the clock
+  uint32_t mib = 0;            // of address space, in all
+  uint32_t clock_seconds = 0;  // where only that is bounded
+  uint64_t clock_ns() const {
+    return seconds * uint64_t{10'000'000'000} + clock_seconds * uint64_t{1'000'000'000};
+  }
 };
 
 class HelperProcess {
  public:
   /// Starts `program` with these arguments and `environment` ("NAME=value") beside the
   /// application's, and waits for its greeting, which is an answer, or says why it is of no use.
-  /// An error says why it could not be started.
+  /// `files` are open there, with the numbers behind kHelperSocket. An error says why it could not
+  /// be started.
   static Result<std::unique_ptr<HelperProcess>> start(const std::string& program,
                                                       std::vector<std::string> arguments,
                                                       const HelperBudget& budget,
-                                                      std::vector<std::string> environment = {});
+                                                      std::vector<std::string> environment = {},
+                                                      std::span<const int> files = {});
 
   /// Sends the request and waits for the answer. After anything else than an answer the helper is
   /// of no more use.
@@ -46,6 +53,11 @@ class HelperProcess {
   const HelperMessage& greeting() const { return greeting_; }
   /// False once it has ended, for example as it had nothing to do.
   bool alive() const;
+  /// Has it ended, whatever it does. It is of no more use.
+  void end();
+  /// Waits for its end, and says how that was. Nothing where it has not ended once now_ns() is
+  /// `deadline_ns`: what it does cannot be ended.
+  std::optional<HelperMessage> await_end(uint64_t deadline_ns);
 
  private:
   HelperProcess(Descriptor socket, const HelperBudget& budget)

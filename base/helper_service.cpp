@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@
 #include <cstring>
 #include <exception>
 #include <new>
+
+#include "base/safe_file.h"
 
 // A sanitizer takes terabytes of address space for itself.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -85,7 +89,7 @@ HelperMessage guarded(const std::function<HelperMessage()>& call) {
   if (!send_helper_message(kHelperSocket, greeting.kind, greeting.text)) _exit(0);
   while (started.answer) {
     pollfd entry{kHelperSocket, POLLIN, 0};
-    const int ready = poll(&entry, 1, kIdleMilliseconds);
+    const int ready = poll(&entry, 1, started.stays ? -1 : kIdleMilliseconds);
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) break;
     const auto request = receive_helper_message(kHelperSocket, UINT64_MAX);
@@ -96,6 +100,15 @@ HelperMessage guarded(const std::function<HelperMessage()>& call) {
   }
   // Nobody waits for destructors.
   _exit(0);
+}
+
+/// Becomes readable at the end of the process that has made the socket's other end; none where the
+/// system knows no such files.
+Descriptor drivers_life() {
+  ucred driver{};
+  socklen_t size = sizeof driver;
+  if (getsockopt(kHelperSocket, SOL_SOCKET, SO_PEERCRED, &driver, &size) != 0) return {};
+  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, driver.pid, 0)));
 }
 
 HelperMessage how_it_ended(int status, const HelperBudget& budget) {
@@ -135,11 +148,16 @@ void serve_driver(const HelperBudget& budget, const std::function<HelperStart()>
     work(budget, start);
   }
   close(life[1]);
+  const Descriptor driver = drivers_life();
   for (;;) {
-    pollfd entries[2] = {{kHelperSocket, 0, 0}, {life[0], POLLIN, 0}};
-    if (poll(entries, 2, -1) < 0) continue;
+    pollfd entries[3] = {
+        {kHelperSocket, POLLRDHUP, 0}, {life[0], POLLIN, 0}, {driver.get(), POLLIN, 0}};
+    if (poll(entries, 3, -1) < 0) continue;
     if (entries[1].revents != 0) break;
-    if (entries[0].revents != 0) kill(worker, SIGKILL);
+    if (entries[0].revents != 0 || entries[2].revents != 0) {
+      kill(worker, SIGKILL);
+      break;  // its end is waited for below
+    }
   }
   int status = 0;
   while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {

@@ -20,9 +20,11 @@ using HelperAnswer = std::function<HelperMessage(std::string_view request)>;
 struct HelperStart {
   HelperMessage greeting;
   HelperAnswer answer;
+  bool stays = false;  // also when there is nothing to answer for a while
 };
 
-/// Works until there has been nothing to do for a while, or the driver has gone. Never returns.
+/// Works until there has been nothing to do for a while, the driver has had enough of it, or has
+/// gone with its process, of which a forked child may still have the socket. Never returns.
 [[noreturn]] void serve_driver(const HelperBudget& budget,
                                const std::function<HelperStart()>& start);
 

@@ -23,5 +23,7 @@ inline constexpr char kProbeProgram[] = "tutti-probe";
 inline constexpr char kInsideProbe[] = "TUTTI_INSIDE_PROBE";
 /// The one that runs compilers (helper_process.h).
 inline constexpr char kBuilderProgram[] = "tutti-builder";
+/// The one that drives a device (backends/process).
+inline constexpr char kDeviceProgram[] = "tutti-device";
 
 }  // namespace tutti

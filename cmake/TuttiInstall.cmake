@@ -7,6 +7,7 @@
 #   PREFIX/bin/tutti, tutti-bench           the tool, the benchmark
 #   PREFIX/libexec/tutti/tutti-probe        tries a vendor driver in a process of its own
 #   PREFIX/libexec/tutti/tutti-builder      runs compilers in processes of their own
+#   PREFIX/libexec/tutti/tutti-device       drives a device in a process of its own
 #   PREFIX/etc/OpenCL/vendors/tutti.icd     for ICD loaders; /etc/OpenCL/vendors with PREFIX=/usr
 #   PREFIX/share/tutti/vendors/tutti.icd    a folder with Tutti alone, for `tutti run`
 #   PREFIX/share/tutti/profiles.toml        what programs check of a device, and get for it
@@ -60,6 +61,7 @@ function(tutti_install)
   tutti_install_target(tutti-bench RUNTIME "${CMAKE_INSTALL_BINDIR}")
   tutti_install_target(tutti-probe RUNTIME "${CMAKE_INSTALL_LIBEXECDIR}/tutti")
   tutti_install_target(tutti-builder RUNTIME "${CMAKE_INSTALL_LIBEXECDIR}/tutti")
+  tutti_install_target(tutti-device RUNTIME "${CMAKE_INSTALL_LIBEXECDIR}/tutti")
 
   set(packaging "${CMAKE_SOURCE_DIR}/packaging")
   if(TARGET tutti-documentation)

@@ -182,7 +182,7 @@ OCLGRIND_NUM_THREADS=1;POCL_CACHE_DIR=${cache}/pocl;TUTTI_CACHE=${cache}/tutti;T
 endfunction()
 
 function(tutti_add_client_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "FOREIGN;UNTIMED" "NAME;DEVICES;BALANCER;SPLIT;BATCHES;TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 0 arg "FOREIGN;UNTIMED" "NAME;DEVICES;BALANCER;SPLIT;BATCHES;ISOLATE;TIMEOUT"
                         "COMMAND;ENVIRONMENT;LABELS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tutti_add_client_test: unknown '${arg_UNPARSED_ARGUMENTS}'")
@@ -222,6 +222,10 @@ function(tutti_add_client_test)
   if(DEFINED arg_BATCHES)  # `off` is a false value
     string(APPEND name ".batches-${arg_BATCHES}")
     list(APPEND environment "TUTTI_BATCHES=${arg_BATCHES}")
+  endif()
+  if(arg_ISOLATE)
+    string(APPEND name ".isolated")
+    list(APPEND environment "TUTTI_ISOLATE=${arg_ISOLATE}")
   endif()
   if(arg_FOREIGN AND tutti_sanitizer_library)
     list(APPEND environment "LD_PRELOAD=${TUTTI_SANITIZER_PRELOAD}")

@@ -6,6 +6,7 @@
 #include "backends/bounded/bounded_backend.h"
 #include "backends/opencl/device_traits.h"
 #include "backends/opencl/opencl_backend.h"
+#include "backends/process/process_backend.h"
 #include "base/cl_error_name.h"
 #include "base/helper_process.h"
 #include "base/log.h"
@@ -42,6 +43,32 @@ FoundDevice without_host_cores(const FoundDevice& whole, uint32_t keep) {
   log(LogLevel::kInfo, "{}: {} of {} cores are kept for the host", whole.traits.device_name, keep,
       units);
   return part;
+}
+
+/// The device in this process or in one of its own, as it was found; tried out.
+Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found, uint32_t index,
+                                                        const Config& config) {
+  const uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
+  const HelperBudget budget{config.build_seconds.value};  // as in helpers
+  if (found.apart) {
+    const backends::DevicePlace& place = found.device.place;
+    backends::process::ProcessDevice device;
+    device.program = find_own_program(kDeviceProgram);
+    device.library = place.library;
+    device.name = found.traits.device_name;
+    device.service.platform = place.platform;
+    device.service.device = place.device;
+    device.service.index = index;
+    device.service.keep_cores = config.keep_cores.value;
+    device.bounds = {deadline_ns, budget.clock_ns()};
+    return backends::process::drive_in_process(std::move(device),
+                                               vendor_loader(config).take_helper(place.library));
+  }
+  const auto make = [found, index, keep = config.keep_cores.value] {
+    return create_backend(found, index, keep);
+  };
+  if (deadline_ns == 0) return make();
+  return backends::with_deadline(found.traits.device_name, {deadline_ns, budget.clock_ns()}, make);
 }
 
 Selection select(const Config& config) {
@@ -86,13 +113,22 @@ void tell_apart(std::vector<DeviceReport>& devices) {
   }
 }
 
+std::unique_ptr<backends::Backend> create_backend(const FoundDevice& found, uint32_t index,
+                                                  uint32_t keep_cores) {
+  FoundDevice device = without_host_cores(found, keep_cores);
+  device.traits.index = index;
+  return std::make_unique<backends::OpenClBackend>(device.device, device.traits, index);
+}
+
 const VendorLoader& vendor_loader(const Config& config) {
   static auto* mutex = new Mutex;
   static auto* loaders = new std::map<std::string, const VendorLoader*>;
   MutexLock lock(*mutex);
-  const VendorLoader*& loader = (*loaders)[config.vendors.value];
+  const VendorLoader*& loader = (*loaders)[config.vendors.value + '\n' + config.isolate.value];
   if (!loader) {
     DiscoveryOptions options;
+    options.isolate = config.isolate.value;
+    options.device_program = find_own_program(kDeviceProgram);
     options.vendors = config.vendors.value;
     options.cache_folder = cache_folder(config);
     options.probe = find_own_program(kProbeProgram);
@@ -134,6 +170,7 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
     line.local_memory = traits.local_memory;
     line.clock_mhz = traits.clock_mhz;
     line.pci_address = traits.pci_address;
+    line.apart = found[i].apart;
     lines.push_back(std::move(line));
   }
   tell_apart(lines);
@@ -141,30 +178,17 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
   for (const std::string& warning : selection.warnings) log(LogLevel::kWarning, "{}", warning);
   std::vector<std::unique_ptr<backends::Backend>> backends;
   for (const size_t index : selection.devices) {
-    FoundDevice device = without_host_cores(found[index], config.keep_cores.value);
-    device.traits.index = static_cast<uint32_t>(index);
-    const auto make = [device, index]() -> std::unique_ptr<backends::Backend> {
-      return std::make_unique<backends::OpenClBackend>(device.device, device.traits,
-                                                       static_cast<uint32_t>(index));
-    };
-    const uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
-    Result<std::unique_ptr<backends::Backend>> backend = nullptr;
-    if (deadline_ns > 0) {
-      const HelperBudget budget{config.build_seconds.value};  // as in helpers
-      backend = backends::with_deadline(device.traits.device_name, {deadline_ns, budget.clock_ns()},
-                                        make);
-    } else {
-      backend = make();
-    }
+    auto backend = make_backend(found[index], static_cast<uint32_t>(index), config);
     if (!backend) {
       lines[index].reason = backend.error().message;
       continue;
     }
     lines[index].used = true;
     lines[index].reason.clear();
-    lines[index].compute_units = device.traits.compute_units;
+    lines[index].compute_units = (*backend)->traits().compute_units;
     backends.push_back(std::move(*backend));
   }
+  vendor_loader(config).end_helpers();
   if (backends.empty()) log(LogLevel::kInfo, "no vendor device can be used");
   if (report) *report = std::move(lines);
   return backends;

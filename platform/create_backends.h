@@ -33,6 +33,7 @@ struct DeviceReport {
   // Tells it from others of its platform and name: the PCI address, else "#2", the number among
   // them; empty: it is the only one.
   std::string mark;
+  bool apart = false;  // a process of its own drives it (TUTTI_ISOLATE)
 
   /// The name and the mark.
   std::string label() const { return mark.empty() ? name : name + " " + mark; }
@@ -51,6 +52,10 @@ std::vector<std::string> selection_problems(const Config& config);
 /// The device, among those in use, that a text means as an item of TUTTI_DEVICES does; absent:
 /// none.
 std::optional<size_t> find_device(std::string_view text, const std::vector<DeviceReport>& devices);
+
+/// The device in this process, without the cores of a processor that the host keeps.
+std::unique_ptr<backends::Backend> create_backend(const FoundDevice& found, uint32_t index,
+                                                  uint32_t keep_cores);
 
 /// A backend for each device that takes part, in the order of TUTTI_DEVICES. `report`, where given,
 /// takes a line per device found, in the order of their indices. Warnings go to the log.

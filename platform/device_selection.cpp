@@ -33,6 +33,20 @@ bool matches(std::string_view selector, size_t index, const SelectableDevice& de
          contains_ignoring_case(device.name, trim(selector.substr(slash + 1)));
 }
 
+/// Calls `visit` with each item of a comma list that is not empty.
+template <typename Visit>
+void for_items(std::string_view list, Visit visit) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (const std::string_view item = trim(list.substr(0, comma)); !item.empty()) visit(item);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+}
+
+/// Words of TUTTI_ISOLATE that name no device.
+constexpr std::string_view kNone = "none", kAll = "all", kNodes = "nodes";
+bool is_word(std::string_view item) { return item == kNone || item == kAll || item == kNodes; }
+
 std::string list_of(const std::vector<SelectableDevice>& devices) {
   if (devices.empty()) return "none (tutti doctor says why)";
   std::string list;
@@ -44,6 +58,27 @@ std::string list_of(const std::vector<SelectableDevice>& devices) {
 }
 
 }  // namespace
+
+bool isolates(std::string_view isolate, size_t index, const SelectableDevice& device) {
+  bool isolated = false;
+  for_items(isolate, [&](std::string_view item) {
+    isolated |= item == kAll || (!is_word(item) && matches(item, index, device));
+  });
+  return isolated;
+}
+
+std::vector<std::string> isolation_problems(std::string_view isolate,
+                                            const std::vector<SelectableDevice>& devices) {
+  std::vector<std::string> problems;
+  for_items(isolate, [&](std::string_view item) {
+    bool matched = is_word(item);
+    for (size_t i = 0; i < devices.size(); ++i) matched |= matches(item, i, devices[i]);
+    if (matched) return;
+    problems.push_back(
+        fmt::format("TUTTI_ISOLATE: {} matches no device; there are: {}", item, list_of(devices)));
+  });
+  return problems;
+}
 
 Selection select_devices(std::string_view selection, const std::vector<SelectableDevice>& devices) {
   Selection result;
@@ -60,12 +95,7 @@ Selection select_devices(std::string_view selection, const std::vector<Selectabl
   std::vector<bool> excluded(devices.size());
   bool any_included = false;
   bool any_item = false;
-  std::string_view rest = selection;
-  while (!rest.empty()) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    const std::string_view item = trim(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-    if (item.empty()) continue;
+  for_items(selection, [&](std::string_view item) {
     any_item = true;
     const bool exclude = item.front() == '-';
     const std::string_view selector = exclude ? trim(item.substr(1)) : item;
@@ -89,7 +119,7 @@ Selection select_devices(std::string_view selection, const std::vector<Selectabl
       result.warnings.push_back(
           fmt::format("TUTTI_DEVICES: {} matches only devices that cannot be used", item));
     }
-  }
+  });
   if (!any_included) add_all();
   std::erase_if(result.devices, [&](size_t index) { return excluded[index]; });
   if (result.devices.empty() && any_item) {

@@ -31,6 +31,13 @@ struct Selection {
   std::vector<std::string> warnings;  // sentences for a person
 };
 
+/// Whether TUTTI_ISOLATE has the device driven in a process of its own: "none", "all", or a list of
+/// selectors as above, in which "nodes" stands for devices on other hosts, of which there are none.
+bool isolates(std::string_view isolate, size_t index, const SelectableDevice& device);
+/// What is wrong with TUTTI_ISOLATE, a sentence each: items that match no device.
+std::vector<std::string> isolation_problems(std::string_view isolate,
+                                            const std::vector<SelectableDevice>& devices);
+
 Selection select_devices(std::string_view selection, const std::vector<SelectableDevice>& devices);
 
 }  // namespace tutti::platform

@@ -131,8 +131,9 @@ void load(VendorLibrary& library) {
 
 }  // namespace
 
-std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options) {
-  if (getenv(kInsideProbe)) return {};
+std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options,
+                                            const StaysApart& stays_apart) {
+  if (getenv(kInsideProbe) && !options.in_helper) return {};
   std::vector<VendorLibrary> found = list_candidates(options);
   if (found.empty()) {
     log(LogLevel::kInfo, "no vendor driver is named in {}",
@@ -155,6 +156,8 @@ std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options) {
       library.reason = answer.reason;
       continue;
     }
+    library.apart = stays_apart && stays_apart(library);
+    if (!library.reason.empty() || library.apart) continue;
     load(library);
     if (!library.ok()) continue;
     for (size_t j = 0; j < i; ++j) {
@@ -169,6 +172,9 @@ std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options) {
   for (const VendorLibrary& library : found) {
     if (library.ok()) {
       log(LogLevel::kDebug, "vendor driver {} loaded from {}", library.library, library.path);
+    } else if (library.apart) {
+      log(LogLevel::kDebug, "vendor driver {} is in processes of its own, from {}", library.library,
+          library.path);
     } else {
       log(LogLevel::kInfo, "vendor driver {} is left out: {}",
           library.library.empty() ? library.icd : library.library, library.reason);

@@ -6,6 +6,7 @@
 // process ends. discover_vendors() may be called from any thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct VendorLibrary {
   void* handle = nullptr;
   void* get_extension_function = nullptr;  // clGetExtensionFunctionAddress
   std::string reason;                      // why it was left out; empty if it was not
+  bool apart = false;                      // it was not loaded here: helpers drive its devices
 
   bool ok() const { return handle != nullptr; }
 };
@@ -27,12 +29,19 @@ struct VendorLibrary {
 struct DiscoveryOptions {
   std::string vendors;  // as TUTTI_VENDORS; empty: the system's folder
   std::string system_folder = "/etc/OpenCL/vendors";
-  std::string cache_folder;  // empty: nothing is remembered
-  std::string probe;         // the probe program; empty: drivers are not checked beforehand
-  int probe_seconds = 30;    // a driver that takes longer to answer hangs, as far as users see
+  std::string cache_folder;      // empty: nothing is remembered
+  std::string probe;             // the probe program; empty: drivers are not checked beforehand
+  std::string isolate = "none";  // as TUTTI_ISOLATE
+  std::string device_program;    // tutti-device, which drives devices in processes of their own
+  bool in_helper = false;        // this is such a process
+  int probe_seconds = 30;        // a driver that takes longer to answer hangs, as far as users see
 };
 
-std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options);
+/// `stays_apart`, where given, is asked of each driver that is safe, in order: it may leave it out,
+/// with a reason, or say that it need not be loaded here.
+using StaysApart = std::function<bool(VendorLibrary& library)>;
+std::vector<VendorLibrary> discover_vendors(const DiscoveryOptions& options,
+                                            const StaysApart& stays_apart = {});
 
 /// What the probe says of a driver: "safe" (it may still have no device), or why it is not.
 struct ProbeVerdict {

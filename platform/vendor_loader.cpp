@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "backends/opencl/device_traits.h"
 #include "backends/opencl/quirks.h"
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "base/lower_case.h"
 #include "base/process_exit.h"
+#include "platform/device_selection.h"
 #include "platform/platform_object.h"
 
 namespace tutti::platform {
@@ -51,16 +53,89 @@ std::string hint_for_hidden(const std::string& library) {
 
 }  // namespace
 
-VendorLoader::VendorLoader(const DiscoveryOptions& options) {
-  for (const VendorLibrary& library : discover_vendors(options)) add_driver(library);
+VendorLoader::VendorLoader(const DiscoveryOptions& options) : options_(options) {
+  StaysApart stays_apart;
+  if (options.isolate != "none" && !options.isolate.empty()) {
+    stays_apart = [this](VendorLibrary& library) { return look_from_apart(library); };
+  }
+  for (const VendorLibrary& library : discover_vendors(options, stays_apart)) add_driver(library);
   watch_process_exit();
+  std::vector<SelectableDevice> selectable;
+  for (const FoundDevice& device : devices_) {
+    selectable.push_back({device.traits.platform_name, device.traits.device_name});
+  }
+  for (const std::string& problem : isolation_problems(options.isolate, selectable)) {
+    log(LogLevel::kWarning, "{}", problem);
+  }
+}
+
+bool VendorLoader::isolates(size_t index, const backends::DeviceTraits& traits) const {
+  return platform::isolates(options_.isolate, index, {traits.platform_name, traits.device_name});
+}
+
+bool VendorLoader::look_from_apart(VendorLibrary& library) {
+  auto helper = backends::process::start_helper(options_.device_program, library.library);
+  if (!helper) {
+    library.reason = helper.error().message;
+    return false;
+  }
+  const backends::process::Listing& listing = helper->listing;
+  if (listing.devices.empty()) {
+    library.reason = listing.reason.empty() ? "it has no device" : listing.reason;
+    return false;
+  }
+  const MutexLock lock(mutex_);
+  if (helpers_.contains(listing.path)) {
+    library.reason = "already loaded";
+    return false;
+  }
+  const size_t first = std::exchange(listed_, listed_ + listing.devices.size());
+  size_t apart = 0;
+  for (size_t i = 0; i < listing.devices.size(); ++i) {
+    apart += isolates(first + i, listing.devices[i].traits) ? 1 : 0;
+  }
+  const bool all = apart == listing.devices.size();
+  if (all) library.path = listing.path;
+  // Loaded here, it is asked here.
+  if (apart > 0) helpers_.emplace(listing.path, std::move(*helper));
+  return all;
+}
+
+backends::process::StartedHelper VendorLoader::take_helper(const std::string& library) const {
+  const MutexLock lock(mutex_);
+  const auto found = helpers_.find(library);
+  return found == helpers_.end() ? backends::process::StartedHelper{}
+                                 : std::exchange(found->second, {});
+}
+
+void VendorLoader::end_helpers() const {
+  Helpers left;  // let go of with no lock held
+  const MutexLock lock(mutex_);
+  left.swap(helpers_);
+}
+
+void VendorLoader::add_apart(const VendorLibrary& library) {
+  const MutexLock lock(mutex_);
+  for (const auto& listed : helpers_.at(library.path).listing.devices) {
+    FoundDevice& found = devices_.emplace_back();
+    found.traits = listed.traits;
+    found.reason = listed.reason;
+    found.apart = true;
+    found.device.name = listed.traits.device_name;
+    found.device.place = {library.path, listed.platform, listed.device};
+    if (!found.reason.empty()) {
+      log(LogLevel::kInfo, "device {} is left out: {}", found.device.name, found.reason);
+    }
+  }
 }
 
 void VendorLoader::add_driver(const VendorLibrary& library) {
-  FoundDriver driver{library.icd, library.library, false, library.reason};
-  if (library.ok()) {
+  FoundDriver driver{library.icd, library.library, false, library.reason, library.path};
+  if (library.ok() || library.apart) {
     const size_t before = devices_.size();
-    auto platforms = backends::vendor_platforms(library.get_extension_function);
+    if (library.apart) add_apart(library);
+    Result<std::vector<cl_platform_id>> platforms;
+    if (!library.apart) platforms = backends::vendor_platforms(library.get_extension_function);
     if (!platforms) {
       driver.reason = platforms.error().message;
     } else {
@@ -127,6 +202,7 @@ std::string VendorLoader::add_platform(cl_platform_id platform, backends::Device
     place.device = i;
     found.device.place = place;
     found.traits = std::move(*traits);
+    found.apart = isolates(devices_.size(), found.traits);
     found.reason = unusable(*cl, device, found.traits);
     if (!found.reason.empty()) {
       log(LogLevel::kInfo, "device {} is left out: {}", found.traits.device_name, found.reason);

@@ -4,10 +4,12 @@
 // Immutable once made; the vendors' libraries and function tables stay for the life of the process.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "backends/opencl/opencl_objects.h"
+#include "backends/process/channel.h"
 #include "platform/discovery.h"
 
 namespace tutti::platform {
@@ -17,12 +19,14 @@ struct FoundDriver {
   std::string library;  // as named there
   bool ok = false;      // it has a device that we can use
   std::string reason;   // why not
+  std::string path{};   // the file that was loaded, when known
 };
 
 struct FoundDevice {
   backends::VendorDevice device;
   backends::DeviceTraits traits;  // shares_host_memory is not known here
   std::string reason;             // why it cannot be used; empty if it can
+  bool apart = false;             // a process of its own drives it; `device` is but its place
 };
 
 class VendorLoader {
@@ -32,14 +36,29 @@ class VendorLoader {
 
   const std::vector<FoundDriver>& drivers() const { return drivers_; }
   const std::vector<FoundDevice>& devices() const { return devices_; }
+  /// One that has loaded a driver whose devices are driven apart: for who comes first.
+  backends::process::StartedHelper take_helper(const std::string& library) const
+      TUTTI_EXCLUDES(mutex_);
+  /// Ends those that nobody has taken.
+  void end_helpers() const TUTTI_EXCLUDES(mutex_);
 
  private:
+  using Helpers = std::map<std::string, backends::process::StartedHelper>;  // by their library
+
+  /// Has a helper say which devices a driver has: true where none of them is for this process.
+  bool look_from_apart(VendorLibrary& library) TUTTI_EXCLUDES(mutex_);
+  bool isolates(size_t index, const backends::DeviceTraits& traits) const;
   void add_driver(const VendorLibrary& library);
+  void add_apart(const VendorLibrary& library) TUTTI_EXCLUDES(mutex_);
   /// Adds the platform's devices; why there are none, otherwise.
   std::string add_platform(cl_platform_id platform, backends::DevicePlace place);
 
+  const DiscoveryOptions options_;
+  size_t listed_ = 0;  // devices that helpers have told of
   std::vector<FoundDriver> drivers_;
   std::vector<FoundDevice> devices_;
+  mutable Mutex mutex_;
+  mutable Helpers helpers_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::platform

@@ -153,6 +153,7 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                                  {"type", platform::device_type_name(device.type)},
                                  {"used", device.used},
                                  {"reason", device.reason},
+                                 {"own_process", device.apart},
                                  {"primary", device.index == primary},
                                  {"compute_units", device.compute_units},
                                  {"memory", device.memory},
@@ -218,7 +219,8 @@ void print_text(const std::vector<FoundDriver>& drivers, const std::vector<Devic
         fmt::format("  {}  {}\n", device.index, toned(Tone::kStrong, printable(device.label())));
     text += properties_text(device);
     text += fmt::format(
-        "     {}{}\n", device.used ? toned(Tone::kGood, "used") : left_out(device.reason),
+        "     {}{}{}\n", device.used ? toned(Tone::kGood, "used") : left_out(device.reason),
+        device.apart ? ", in a process of its own" : "",
         device.index == primary ? ", the primary: the Tutti device shows its features and limits"
                                 : "");
     if (const auto trial = failed.find(device.index); trial != failed.end()) {

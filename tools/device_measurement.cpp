@@ -302,6 +302,10 @@ Status measure_peak(Meter& meter, cl_device_fp_config precision, const std::stri
 DeviceMeasurement measure(const FoundDevice& device, uint32_t number,
                           const std::function<void(const std::string&)>& progress) {
   DeviceMeasurement result;
+  if (device.apart) {
+    result.errors.emplace_back("it is in a process of its own (TUTTI_ISOLATE)");
+    return result;
+  }
   Meter meter(device, number);
   const auto part = [&](const char* what, const auto& act) {
     progress(what);

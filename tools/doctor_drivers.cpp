@@ -137,7 +137,10 @@ void check_devices(const std::vector<DeviceReport>& devices, Findings& findings)
                                          device.platform, device.version);
     any |= device.used;
     if (device.used) {
-      findings.push_back({Severity::kOk, "devices", name + ": used", {}});
+      findings.push_back({Severity::kOk,
+                          "devices",
+                          name + (device.apart ? ": used, in a process of its own" : ": used"),
+                          {}});
     } else if (device.reason == "not in TUTTI_DEVICES") {
       findings.push_back({Severity::kNote, "devices", name + ": " + device.reason,
                           "unset TUTTI_DEVICES, or name the device in it"});

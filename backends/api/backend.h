@@ -84,7 +84,8 @@ struct DeviceTraits {
   bool buffer_addresses = false;              // … and SharedKind::kBuffer
   bool semaphores = false;                    // create_semaphore() is there
   bool external_memory = false;               // import_memory() of handles is there
-  bool gl_sharing = false;  // in_context() is there, and import_memory() of GlObject
+  bool gl_sharing = false;   // in_context() is there, and import_memory() of GlObject
+  bool own_process = false;  // a helper drives it, not this process
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {
@@ -488,6 +489,10 @@ class Backend {
   /// Host memory for fast transfers; other devices of the vendor have use of it too.
   virtual Result<std::unique_ptr<PinnedMemory>> allocate_pinned([[maybe_unused]] uint64_t size) {
     return fail(CL_INVALID_OPERATION, traits().device_name + " pins no host memory");
+  }
+  /// Makes transfers from and to memory of the host that is there as fast. The memory outlives it.
+  virtual Result<std::unique_ptr<PinnedMemory>> pin(std::byte* /*data*/, uint64_t size) {
+    return Backend::allocate_pinned(size);
   }
   /// As clSVMAlloc and the functions of its kind.
   virtual Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request);

@@ -197,12 +197,20 @@ Result<std::unique_ptr<Memory>> OpenClBackend::allocate(uint64_t size, void* hos
 }
 
 Result<std::unique_ptr<PinnedMemory>> OpenClBackend::allocate_pinned(uint64_t size) {
+  if (!traits_.pins_host_memory) return Backend::allocate_pinned(size);
+  TUTTI_ASSIGN(HostPages pages, HostPages::allocate(size));
+  pages.touch();
+  TUTTI_ASSIGN(auto made, pin(pages.data(), size));
+  return std::make_unique<PinnedPages>(std::move(pages), std::move(made));
+}
+
+Result<std::unique_ptr<PinnedMemory>> OpenClBackend::pin(std::byte* data, uint64_t size) {
   if (!traits_.pins_host_memory || !device_.cl->clEnqueueMapBuffer ||
       !device_.cl->clEnqueueUnmapMemObject) {
-    return Backend::allocate_pinned(size);
+    return Backend::pin(data, size);
   }
   TUTTI_ASSIGN(const ContextPtr made, context());
-  return OpenClPinnedMemory::create(device_, made->get(), size);
+  return OpenClPinnedMemory::create(device_, made->get(), data, size);
 }
 
 Result<std::unique_ptr<SharedMemory>> OpenClBackend::allocate_shared(const SharedRequest& request) {

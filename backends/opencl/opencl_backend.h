@@ -39,6 +39,7 @@ class OpenClBackend final : public Backend {
       const DeviceQueueOptions& options) override;
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, void* host) override;
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t size) override;
+  Result<std::unique_ptr<PinnedMemory>> pin(std::byte* data, uint64_t size) override;
   Result<std::unique_ptr<SharedMemory>> allocate_shared(const SharedRequest& request) override;
   Result<std::unique_ptr<Memory>> memory_over(SharedMemory& shared) override;
   Result<ExternalMemory> import_memory(const ExternalRequest& request) override;

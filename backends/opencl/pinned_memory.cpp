@@ -17,31 +17,29 @@ void unmap(const VendorDevice& device, cl_command_queue queue, cl_mem memory, vo
 
 Result<std::unique_ptr<PinnedMemory>> OpenClPinnedMemory::create(const VendorDevice& device,
                                                                  cl_context context,
-                                                                 uint64_t size) {
+                                                                 std::byte* data, uint64_t size) {
   const VendorFunctions& cl = *device.cl;
   auto made_queue = create_vendor_queue(cl, context, device.device, 0);
   if (!made_queue)
     return device.failure(made_queue.error().message.c_str(), made_queue.error().code);
   OwnedQueue queue(*made_queue, cl.clReleaseCommandQueue);
-  TUTTI_ASSIGN(HostPages pages, HostPages::allocate(size));
-  pages.touch();
   cl_int code = CL_SUCCESS;
-  OwnedMemory memory(cl.clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
-                                       pages.data(), &code),
-                     cl.clReleaseMemObject);
+  OwnedMemory memory(
+      cl.clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, data, &code),
+      cl.clReleaseMemObject);
   if (code != CL_SUCCESS) return device.failure("clCreateBuffer", code);
-  void* const data =
+  void* const mapped =
       cl.clEnqueueMapBuffer(queue.get(), memory.get(), CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
                             size, 0, nullptr, nullptr, &code);
-  if (code != CL_SUCCESS || !data) {
+  if (code != CL_SUCCESS || !mapped) {
     return device.failure("clEnqueueMapBuffer", code ? code : CL_MAP_FAILURE);
   }
-  if (data != pages.data()) {
-    unmap(device, queue.get(), memory.get(), data);
+  if (mapped != data) {
+    unmap(device, queue.get(), memory.get(), mapped);
     return device.failure("clEnqueueMapBuffer, which does not use our memory", CL_MAP_FAILURE);
   }
   return std::unique_ptr<PinnedMemory>(
-      new OpenClPinnedMemory(device, std::move(pages), std::move(queue), std::move(memory), size));
+      new OpenClPinnedMemory(device, std::move(queue), std::move(memory), data, size));
 }
 
 OpenClPinnedMemory::~OpenClPinnedMemory() {

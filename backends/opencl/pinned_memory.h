@@ -12,28 +12,43 @@ namespace tutti::backends {
 
 class OpenClPinnedMemory final : public PinnedMemory {
  public:
-  /// The vendor's error where it has none, or maps the buffer elsewhere.
+  /// Of memory that outlives it. The vendor's error where it has none, or maps the buffer
+  /// elsewhere.
   static Result<std::unique_ptr<PinnedMemory>> create(const VendorDevice& device,
-                                                      cl_context context, uint64_t size);
+                                                      cl_context context, std::byte* data,
+                                                      uint64_t size);
   ~OpenClPinnedMemory() override;
 
-  std::byte* data() const override { return pages_.data(); }
+  std::byte* data() const override { return data_; }
   uint64_t size() const override { return size_; }
 
  private:
-  OpenClPinnedMemory(const VendorDevice& device, HostPages pages, OwnedQueue queue,
-                     OwnedMemory memory, uint64_t size)
+  OpenClPinnedMemory(const VendorDevice& device, OwnedQueue queue, OwnedMemory memory,
+                     std::byte* data, uint64_t size)
       : device_(device),
-        pages_(std::move(pages)),
         queue_(std::move(queue)),
         memory_(std::move(memory)),
+        data_(data),
         size_(size) {}
 
   const VendorDevice& device_;
-  const HostPages pages_;  // goes after what refers to it
   const OwnedQueue queue_;
   const OwnedMemory memory_;
+  std::byte* const data_;
   const uint64_t size_;
+};
+
+/// Pages, and what has pinned them.
+class PinnedPages final : public PinnedMemory {
+ public:
+  PinnedPages(HostPages pages, std::unique_ptr<PinnedMemory> pinned)
+      : pages_(std::move(pages)), pinned_(std::move(pinned)) {}
+  std::byte* data() const override { return pinned_->data(); }
+  uint64_t size() const override { return pinned_->size(); }
+
+ private:
+  const HostPages pages_;  // goes after what refers to it
+  const std::unique_ptr<PinnedMemory> pinned_;
 };
 
 }  // namespace tutti::backends

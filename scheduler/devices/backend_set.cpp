@@ -41,7 +41,8 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
       preferred_(preferred),
       count_(real_count_) {
   std::move(backends.begin(), backends.begin() + real_count_, backends_.begin());
-  if (real_count_ == 1) health_.set_alone();
+  // One in a process of its own begins anew, with which nobody else has to do.
+  if (real_count_ == 1 && !traits(0).own_process) health_.set_alone();
   std::vector<uint32_t> in_host;
   for (uint32_t i = 0; i < real_count_; ++i) {
     model_.set_device(i, identity_of(traits(i)));

@@ -161,6 +161,7 @@ std::string RunSummary::json() const {
     devices.push_back({{"index", backends_.traits(i).index},
                        {"name", backends_.traits(i).device_name},
                        {"platform", backends_.traits(i).platform_name},
+                       {"own_process", backends_.traits(i).own_process},
                        {"bytes_to_device", of.to_device},
                        {"bytes_to_host", of.to_host},
                        {"failures", backends_.health().failures(i)},

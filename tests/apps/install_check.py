@@ -15,7 +15,7 @@ import tempfile
 from completion_check import check_completions
 
 FILES = ("bin/tutti", "bin/tutti-bench", "lib/tutti/libtutti.so",
-         "lib/tutti/libtutti-compiler.so", "libexec/tutti/tutti-probe", "libexec/tutti/tutti-builder",
+         "lib/tutti/libtutti-compiler.so", "libexec/tutti/tutti-probe", "libexec/tutti/tutti-builder", "libexec/tutti/tutti-device",
          "share/bash-completion/completions/tutti", "share/doc/tutti/copyright",
          "share/fish/vendor_completions.d/tutti.fish", "share/man/man1/tutti.1.gz",
          "share/man/man1/tutti-bench.1.gz", "share/man/man1/tutti-run.1.gz",

@@ -90,6 +90,22 @@ TEST(DeviceSelection, NoDevicesAtAll) {
   EXPECT_THAT(select_devices("0", {}).devices, IsEmpty());
 }
 
+TEST(Isolation, NamesDevicesAsTheirSelectionDoes) {
+  const SelectableDevice gpu{"NVIDIA CUDA", "NVIDIA H100"}, cpu{"Portable Computing", "a cpu"};
+  for (const char* none : {"none", "", "nodes", "intel", "1"}) {
+    EXPECT_FALSE(isolates(none, 0, gpu)) << none;
+  }
+  for (const char* named : {"all", "0", "nvidia", "intel, h100", "cuda/h100", "nodes,0"}) {
+    EXPECT_TRUE(isolates(named, 0, gpu)) << named;
+  }
+  EXPECT_FALSE(isolates("nvidia", 1, cpu));
+  EXPECT_TRUE(isolation_problems("none", {gpu, cpu}).empty());
+  EXPECT_TRUE(isolation_problems("all,nodes,portable", {gpu, cpu}).empty());
+  const auto problems = isolation_problems("intel,0", {gpu, cpu});
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("TUTTI_ISOLATE: intel matches no device"), std::string::npos);
+}
+
 TEST(DeviceReport, EqualDevicesAreToldApart) {
   const auto labels = [](std::vector<std::array<std::string, 3>> list) {
     std::vector<DeviceReport> devices;

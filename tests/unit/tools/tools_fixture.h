@@ -23,6 +23,7 @@ class ToolsTest : public ::testing::Test {
     fs::copy_file(TUTTI_TEST_TOOL, tree_ / "bin/tutti");
     fs::copy_file(TUTTI_TEST_PROBE, tree_ / "libexec/tutti/tutti-probe");
     fs::copy_file(TUTTI_TEST_BUILDER, tree_ / "libexec/tutti/tutti-builder");
+    fs::copy_file(TUTTI_TEST_DEVICE, tree_ / "libexec/tutti/tutti-device");
     fs::copy_file(TUTTI_TEST_STUB_LIBRARY, tree_ / "stub.so");
     for (const char* name : {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES",
                              "TUTTI_VENDORS", "TUTTI_DEVICES", "TUTTI_BALANCER", "TUTTI_SUMMARY",

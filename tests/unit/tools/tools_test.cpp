@@ -313,6 +313,7 @@ TEST_F(ToolsTest, DevicesAsJson) {
                                                 {"used", true},
                                                 {"works", true},
                                                 {"reason", ""},
+                                                {"own_process", false},
                                                 {"primary", true},
                                                 {"compute_units", 3},
                                                 {"energy",
@@ -345,6 +346,8 @@ TEST_F(ToolsTest, DevicesAsText) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("stub.so"), HasSubstr("0  stub-device"),
                                     HasSubstr("2 compute units"), HasSubstr("used")));
+  const Outcome apart = shell(vendors + "TUTTI_ISOLATE=stub " + tool() + " devices");
+  EXPECT_THAT(apart.output, HasSubstr("used, in a process of its own"));
   const Outcome unknown = shell(vendors + "TUTTI_DEVICES=voodoo " + tool() + " devices");
   EXPECT_EQ(unknown.code, 0);
   EXPECT_THAT(unknown.output,

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// A helper that drives a device, from the application's side: it is started, asked, and ended. One
+// that has ended, or has not answered in time and was ended for that, answers nothing any more: all
+// calls fail with CL_DEVICE_NOT_AVAILABLE. Thread-safe; calls that take long hold up no others.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/process/lane.h"
+#include "backends/process/protocol.h"
+#include "backends/process/shared_arena.h"
+#include "base/helper_process.h"
+#include "base/thread_annotations.h"
+
+namespace tutti::backends::process {
+
+/// A helper that has loaded a driver and drives nothing yet.
+struct StartedHelper {
+  std::unique_ptr<HelperProcess> process;
+  Descriptor output;  // what it writes to its standard output
+  Listing listing;
+};
+/// `program`: tutti-device. An error says why the driver cannot be had in a helper.
+Result<StartedHelper> start_helper(const std::string& program, const std::string& library);
+
+/// How long calls may take, nanoseconds; 0: for ever.
+struct CallBounds {
+  uint64_t calls = 0;
+  uint64_t builds = 0;
+};
+
+class Channel {
+ public:
+  /// Has the helper drive the device. `name`: for messages.
+  static Result<std::unique_ptr<Channel>> open(StartedHelper helper, Service service,
+                                               const std::string& name, const CallBounds& bounds,
+                                               SharedArena& arena);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  /// Of the device as its helper knows it.
+  const DeviceTraits& traits() const { return traits_; }
+
+  /// An answer: what is behind its code.
+  class Answer {
+   public:
+    Answer(std::vector<std::byte> bytes, size_t begin) : bytes_(std::move(bytes)), begin_(begin) {}
+    Reader reader() const { return Reader(std::span(bytes_).subspan(begin_)); }
+
+   private:
+    std::vector<std::byte> bytes_;
+    size_t begin_;
+  };
+  /// A call that is under way. To be ended, once.
+  class Call {
+   public:
+    Call() = default;
+    explicit operator bool() const { return lane_ != nullptr; }
+
+   private:
+    friend class Channel;
+    Lane* lane_ = nullptr;
+    SharedRange large_;  // a request that a lane has no room for
+    const char* name_ = "";
+  };
+  /// `name`: what is done, for messages.
+  Result<Call> begin(const char* name, Op op, const Writer& request);
+  Result<Answer> end(Call call, bool builds = false);
+  Result<Answer> call(const char* name, Op op, const Writer& request, bool builds = false);
+
+  /// The application has let go of it. Never fails: what cannot be noted is not told.
+  void drop(ObjectKind kind, uint64_t number) noexcept;
+
+  /// It has not ended, as far as is known.
+  bool alive() const { return alive_.load(std::memory_order_acquire); }
+  /// It was told to end, and has not: nobody knows what it still does.
+  bool hangs() const { return hangs_.load(std::memory_order_acquire); }
+  /// What calls answer when it has ended.
+  tl::unexpected<Error> gone(const char* name);
+
+ private:
+  Channel(StartedHelper helper, SharedRange room, std::string name, const CallBounds& bounds,
+          SharedArena& arena);
+  Lane* take_lane() TUTTI_EXCLUDES(mutex_);
+  void give_back(Lane* lane) TUTTI_EXCLUDES(mutex_);
+  std::vector<Dropped> take_dropped() TUTTI_EXCLUDES(mutex_);
+  /// Ends the helper, or finds that it has ended; who comes later waits for that.
+  void lose(const char* name, LaneEnd why) TUTTI_EXCLUDES(mutex_);
+  /// What kernels have printed goes to the application's standard output, once.
+  void show_output() TUTTI_EXCLUDES(output_mutex_);
+  Result<Answer> answer_of(Call& call, uint64_t deadline_ns);
+
+  const std::unique_ptr<HelperProcess> process_;  // used by open(), then by lose() alone
+  const Descriptor output_;
+  SharedRange room_;       // of the lanes
+  const LanesHead* head_;  // in it
+  const std::string name_;
+  const CallBounds bounds_;
+  SharedArena& arena_;
+  DeviceTraits traits_;
+  std::atomic<bool> alive_{true}, hangs_{false};
+  std::atomic<uint64_t> shown_{0};
+  Mutex output_mutex_;  // held while it is shown, so that it is in order
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::vector<Lane*> idle_ TUTTI_GUARDED_BY(mutex_);
+  std::vector<Dropped> dropped_ TUTTI_GUARDED_BY(mutex_);
+  bool losing_ TUTTI_GUARDED_BY(mutex_) = false, lost_ TUTTI_GUARDED_BY(mutex_) = false;
+  std::string reason_ TUTTI_GUARDED_BY(mutex_);  // how it has ended
+};
+
+}  // namespace tutti::backends::process
