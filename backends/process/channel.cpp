@@ -150,12 +150,12 @@ void Channel::lose(const char* name, LaneEnd why) {
   process_->end();
   const auto end = process_->await_end(now_ns() + kEndNs);
   if (!end) arena_.keep_all();
-  std::string reason =
-      why == LaneEnd::kLate
-          ? fmt::format("has not answered within {} s (TUTTI_DEADLINE) and was ended",
-                        static_cast<double>(bounds_.calls) * 1e-9)
-      : end ? end->text
-            : "has ended in part";
+  std::string reason = "has ended in part";
+  if (why == LaneEnd::kLate) {
+    reason = "has not answered in time (TUTTI_DEADLINE) and was ended";
+  } else if (end) {
+    reason = end->text;
+  }
   if (!end) reason += ", but goes on";
   const bool told = !vendors_gone();
   {
@@ -182,6 +182,7 @@ Result<Channel::Call> Channel::begin(const char* name, Op op, const Writer& requ
   }
   Lane* const lane = take_lane();
   if (lane == nullptr) return gone(name);
+  call.channel_ = this;
   call.lane_ = lane;
   std::byte* const to = call.large_ ? call.large_.data() : lane->message;
   std::copy(head.bytes().begin(), head.bytes().end(), to);
@@ -222,12 +223,21 @@ Result<Channel::Answer> Channel::answer_of(Call& call, uint64_t deadline_ns) {
   return Answer(std::move(bytes), sizeof code + sizeof(uint64_t) + text.size());
 }
 
-Result<Channel::Answer> Channel::end(Call call, bool builds) {
+uint64_t Channel::deadline(bool builds) const {
   const uint64_t bound_ns = builds ? bounds_.builds : bounds_.calls;
-  const bool bounded = bounds_.calls != 0 && bound_ns != 0;
-  auto answer = answer_of(call, bounded ? now_ns() + bound_ns : UINT64_MAX);
-  if (alive()) give_back(call.lane_);
-  return answer;
+  return bounds_.calls != 0 && bound_ns != 0 ? now_ns() + bound_ns : UINT64_MAX;
+}
+
+void Channel::let_go(Call& call) noexcept {
+  if (!alive()) return;
+  static_cast<void>(guarded([&] {
+    const LaneEnd end = await(*call.lane_, deadline(false));
+    end == LaneEnd::kAnswered ? give_back(call.lane_) : lose(call.name_, end);
+  }));
+}
+
+Result<Channel::Answer> Channel::end(Call call, bool builds) {
+  return answer_of(call, deadline(builds));
 }
 
 Result<Channel::Answer> Channel::call(const char* name, Op op, const Writer& request, bool builds) {

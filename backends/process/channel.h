@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/process/lane.h"
@@ -56,14 +57,30 @@ class Channel {
     std::vector<std::byte> bytes_;
     size_t begin_;
   };
-  /// A call that is under way. To be ended, once.
+  /// A call that is under way. What nobody ends is waited for.
   class Call {
    public:
     Call() = default;
+    Call(Call&& other) noexcept
+        : channel_(other.channel_),
+          lane_(std::exchange(other.lane_, nullptr)),
+          large_(std::move(other.large_)),
+          name_(other.name_) {}
+    Call& operator=(Call&& other) noexcept {
+      std::swap(channel_, other.channel_);
+      std::swap(lane_, other.lane_);
+      std::swap(large_, other.large_);
+      std::swap(name_, other.name_);
+      return *this;
+    }
+    ~Call() {
+      if (lane_ != nullptr) channel_->let_go(*this);
+    }
     explicit operator bool() const { return lane_ != nullptr; }
 
    private:
     friend class Channel;
+    Channel* channel_ = nullptr;
     Lane* lane_ = nullptr;
     SharedRange large_;  // a request that a lane has no room for
     const char* name_ = "";
@@ -94,6 +111,10 @@ class Channel {
   /// What kernels have printed goes to the application's standard output, once.
   void show_output() TUTTI_EXCLUDES(output_mutex_);
   Result<Answer> answer_of(Call& call, uint64_t deadline_ns);
+  /// Its lane is free again once it is answered.
+  void let_go(Call& call) noexcept;
+  /// Until when an answer is waited for.
+  uint64_t deadline(bool builds) const;
 
   const std::unique_ptr<HelperProcess> process_;  // used by open(), then by lose() alone
   const Descriptor output_;

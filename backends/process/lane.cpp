@@ -29,7 +29,7 @@ void wake(std::atomic<uint32_t>& word) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/// Others that want the processor get it.
+/// Others that want the processor get it: the other side may be one of them.
 template <typename Ready>
 bool comes_soon(Ready ready) {
   const uint64_t until = now_ns() + kSoonNs;

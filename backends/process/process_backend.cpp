@@ -7,6 +7,7 @@
 
 #include "backends/process/remote_objects.h"
 #include "backends/process/remote_queue.h"
+#include "base/process_exit.h"
 
 namespace tutti::backends::process {
 namespace {
@@ -91,6 +92,7 @@ class ProcessBackend final : public Backend {
 };
 
 Status ProcessBackend::renew() {
+  if (vendors_gone()) return remote_.present().gone("starting anew");
   const MutexLock lock(renewing_);
   Channel& before = remote_.present();
   if (before.hangs()) return before.gone("starting anew");

@@ -287,6 +287,9 @@ std::string RunSummary::text() const {
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     const uint64_t failures = backends_.health().failures(i);
     const DeviceHealth::Losses losses = backends_.health().losses(i);
+    if (backends_.traits(i).own_process) {
+      text += lines(2, fmt::format("{} is in a process of its own", device_name(i)));
+    }
     if (losses.late > 0) {
       text += lines(2, fmt::format("launches went on without {} of {}",
                                    counted(losses.late, "package"), device_name(i)));
