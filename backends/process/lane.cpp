@@ -93,7 +93,8 @@ void serve(Lane& lane, const std::function<bool()>& answer) {
     }
     soon = now_ns() - idle_ns < kSoonNs;
     if (!answer()) return;
-    pthread_mutex_lock(&lane.under_way[number % 2]);
+    // It is free: who waited for the answer before has let go of it, and then asked.
+    if (pthread_mutex_trylock(&lane.under_way[number % 2]) != 0) return;
     lane.answered.store(number, std::memory_order_release);
     pthread_mutex_unlock(&lane.under_way[(number - 1) % 2]);
   }
