@@ -19,8 +19,6 @@ namespace tutti::platform {
 namespace {
 
 constexpr std::string_view kImageFromBuffer = "cl_khr_image2d_from_buffer";
-constexpr std::string_view kFp64 = "cl_khr_fp64";
-constexpr std::string_view kFp16 = "cl_khr_fp16";
 
 // "The minimum value is 1024 for devices that are not of type CL_DEVICE_TYPE_CUSTOM."
 constexpr size_t kMinimumParameterSize = 1024;

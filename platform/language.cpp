@@ -14,8 +14,6 @@
 namespace tutti::platform {
 namespace {
 
-constexpr std::string_view kFp64 = "cl_khr_fp64";
-constexpr std::string_view kFp16 = "cl_khr_fp16";
 constexpr std::string_view kImages = "__opencl_c_images";
 
 // What kernels may use through Tutti where the primary has it. Other extensions need functions of

@@ -4,9 +4,14 @@
 // functions.
 #pragma once
 
+#include <string_view>
+
 #include "platform/device_answers.h"
 
 namespace tutti::platform {
+
+inline constexpr std::string_view kFp64 = "cl_khr_fp64";
+inline constexpr std::string_view kFp16 = "cl_khr_fp16";
 
 /// 120 from "OpenCL C 1.2 …"; 0 when it cannot be read.
 uint32_t language_version(const DeviceFacts& device);
