@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -100,8 +101,12 @@ void OtherProcesses::watch(std::string folder) {
 void OtherProcesses::look_again(uint64_t now) {
   if (!mutex_.try_lock()) return;  // somebody does
   if (now >= next_search_ns_) {
-    find_processes();
     next_search_ns_ = now + kBetweenSearches;
+    try {
+      find_processes();
+    } catch (const std::bad_alloc&) {
+      // Who cannot be looked at counts as nobody; the lock is not kept for that.
+    }
   }
   read_claims(now);
   next_look_ns_.store(now + (processes_.empty() ? kBetweenSearches : kBetweenLooks),
