@@ -2,7 +2,8 @@
 # For people. Each goal does the set-up it needs; `make SETUP=no …` leaves packages alone.
 #
 #   make demo       a picture rendered by all devices together
-#   make test       all tests                    make ci        what .ci/run runs
+#   make test       what each change must pass   make ci        what .ci/run runs
+#   make test-all   all tests, their variations too
 #   make build      programs and libraries       make install   PREFIX=… DESTDIR=…
 #   make bench      the benchmark kernels        make sanitize  the tests under ASan+UBSan and TSan
 #   make package    .deb, RPM and tarball        make check-package  install them in a clean root
@@ -10,7 +11,7 @@
 #   make setup      install packages (apt-get)   make clean     remove all build folders
 #   make test-debian13   the same in a root of Debian 13, as root: also demo-debian13,
 #                   package-debian13, check-package-debian13; and with Debian 12: test-debian12, …
-# CTEST_ARGS="-L unit" chooses tests; CMAKE_ARGS are cmake's.
+# CTEST_ARGS="-L unit" chooses tests, variations among them; CMAKE_ARGS are cmake's.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -24,7 +25,7 @@ CONFIGURE = cmake -S . -G Ninja -Wno-dev $(CMAKE_ARGS)
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS) $(CTEST_ARGS)
 setup = $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
 
-.PHONY: all setup build build-tests test demo bench install package check-package format check-format tidy \
+.PHONY: all setup build build-tests test test-all demo bench install package check-package format check-format tidy \
         sanitize sanitize-asan sanitize-tsan sanitize-core core-asan core-tsan test-core check-layers check-locks ci ci-take ci-test ci-root ci-release clean
 .NOTPARALLEL:
 
@@ -43,7 +44,11 @@ build-tests:
 	$(CONFIGURE) -B $(BUILD) -DBUILD_TESTING=ON
 	cmake --build $(BUILD) -j $(JOBS)
 
+# But for what varies others (tutti_vary in cmake/TuttiTesting.cmake).
 test: build-tests
+	$(CTEST) $(if $(CTEST_ARGS),,-LE variation) --test-dir $(BUILD)
+
+test-all: build-tests
 	$(CTEST) --test-dir $(BUILD)
 
 demo: build
@@ -89,11 +94,10 @@ core-asan core-tsan: core-%:
 
 sanitize-core: core-asan core-tsan
 
-# What a change can break on the other release (make test-core-debian13): all but the applications,
-# and but for what vendors' drivers do not change: how balancers divide, and what that gains. All sets
-# of devices.
-test-core: CTEST_ARGS += -L 'unit|api|bench' \
-  -E '^(first-contact|gains|compare|bench-splits)\.|\.(dynamic-16|hguided|autotune|adaptive|sigmoid-1-0.5-0.02)$$'
+# What a change can break on the other release (make test-core-debian13): no applications, and nothing
+# that vendors' drivers do not change: how launches are divided, and what that gains.
+test-core: CTEST_ARGS += -L 'unit|api|bench' -LE variation \
+  -E '^(gains|latency|never-slower|bench-splits)\.|^bench\.pocl|\.gpus2\.'
 test-core: test
 
 package: $(if $(filter ci,$(MAKECMDGOALS)),,build)

@@ -273,6 +273,16 @@ function(tutti_run_after first)
   endforeach()
 endfunction()
 
+# tutti_vary(TEST…), of this folder: tests that vary what others test. They have the label `variation`,
+# and are left to `make test-all`.
+function(tutti_vary)
+  foreach(name IN LISTS ARGN)
+    if(TEST "${name}")  # some are left out with a sanitizer
+      set_property(TEST "${name}" APPEND PROPERTY LABELS variation)
+    endif()
+  endforeach()
+endfunction()
+
 # tutti_set_costs(TEST:SECONDS…), of this folder, on two cores: the longest tests begin first, so that
 # none of them is left alone at the end.
 function(tutti_set_costs)

@@ -33,7 +33,7 @@ using kernel_compiler::CompileOutput;
 using kernel_compiler::CompileRequest;
 using scheduler::KernelSummary;
 
-int complain(int code, const std::string& message) {
+int complaint(int code, const std::string& message) {
   tools::complain("explain", message);
   return code;
 }
@@ -131,15 +131,16 @@ bool read_wishes(const ExplainOptions& options, LaunchWishes& wishes) {
       {"--offset", options.offset, 0, wishes.offset}};
   for (const auto& [name, text, least, values] : sizes) {
     if (!read_sizes(text, least, values)) {
-      complain(kBadUsage, fmt::format("{} {}: one to three sizes are expected, for example 4096,16",
-                                      name, text));
+      complaint(
+          kBadUsage,
+          fmt::format("{} {}: one to three sizes are expected, for example 4096,16", name, text));
       return false;
     }
   }
   for (const std::string& text : options.arguments) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      complain(kBadUsage, fmt::format("--arg {}: NAME=VALUE is expected", text));
+      complaint(kBadUsage, fmt::format("--arg {}: NAME=VALUE is expected", text));
       return false;
     }
     wishes.arguments.emplace_back(text.substr(0, equals), text.substr(equals + 1));
@@ -167,9 +168,9 @@ bool check_kernels(const ExplainOptions& options, const std::vector<KernelSummar
     if (std::any_of(all.begin(), all.end(), is_wanted)) continue;
     std::string known;
     for (const KernelSummary& kernel : all) known += (known.empty() ? "" : ", ") + kernel.name;
-    complain(kBadUsage,
-             fmt::format("no kernel '{}' in {}; there are: {}", wanted,
-                         fmt::join(options.files, ", "), known.empty() ? "none" : known));
+    complaint(kBadUsage,
+              fmt::format("no kernel '{}' in {}; there are: {}", wanted,
+                          fmt::join(options.files, ", "), known.empty() ? "none" : known));
     return false;
   }
   return true;
@@ -188,7 +189,7 @@ bool check_names(const LaunchWishes& wishes, const std::vector<const KernelSumma
       }
     }
     if (found) continue;
-    complain(kBadUsage, fmt::format("no argument '{}'; there are:{}", wish.first, known));
+    complaint(kBadUsage, fmt::format("no argument '{}'; there are:{}", wish.first, known));
     return false;
   }
   return true;
@@ -265,7 +266,7 @@ Result<std::string> read_source(const std::string& file) {
 /// 0, or an exit code after a complaint.
 int compile_file(const std::string& file, const ExplainOptions& options, ExplainedFile& result) {
   auto source = read_source(file);
-  if (!source) return complain(kFailed, source.error().message);
+  if (!source) return complaint(kFailed, source.error().message);
   result.name = file == "-" ? kStandardInput : file;
   result.source = std::move(*source);
   ProgressLine progress;
@@ -273,7 +274,7 @@ int compile_file(const std::string& file, const ExplainOptions& options, Explain
   Result<CompileOutput> output =
       kernel_compiler::compile(request_for(file == "-" ? "" : file, result.source, options));
   progress.end();
-  if (!output) return complain(kSetUpBroken, output.error().message);
+  if (!output) return complaint(kSetUpBroken, output.error().message);
   result.log = with_few_errors(with_file_name(std::move(output->log), result.name));
   if (!options.json || !output->ok) put_error(result.log);
   if (output->invalid_options) return kBadUsage;
@@ -329,7 +330,7 @@ int explain(const ExplainOptions& options) {
       const auto launch = choose_launch(*kernel, wishes);
       if (!launch) {
         progress.end();
-        return complain(kBadUsage, launch.error().message);
+        return complaint(kBadUsage, launch.error().message);
       }
       explanations.push_back(explain(*kernel, *launch));
     }

@@ -60,21 +60,20 @@ Result<cl_platform_id> load_driver() {
 }
 
 void print_json(const record::Record& record, const ReplayResult& result) {
-  using Json = nlohmann::ordered_json;
-  Json output{{"calls", result.calls},
-              {"passed_over", result.passed_over},
-              {"compared", result.compared},
-              {"equal", result.equal},
-              {"within_tolerance", result.within_tolerance},
-              {"not_recorded", result.unknown},
-              {"recorded_s", static_cast<double>(result.recorded_ns) * 1e-9},
-              {"replayed_s", static_cast<double>(result.replayed_ns) * 1e-9},
-              {"differences", Json::array()},
-              {"other_codes", Json::array()},
-              {"kernels", Json::array()},
-              {"failures", result.failures},
-              {"notes", result.notes},
-              {"warnings", record.warnings}};
+  nlohmann::ordered_json output{{"calls", result.calls},
+                                {"passed_over", result.passed_over},
+                                {"compared", result.compared},
+                                {"equal", result.equal},
+                                {"within_tolerance", result.within_tolerance},
+                                {"not_recorded", result.unknown},
+                                {"recorded_s", static_cast<double>(result.recorded_ns) * 1e-9},
+                                {"replayed_s", static_cast<double>(result.replayed_ns) * 1e-9},
+                                {"differences", nlohmann::ordered_json::array()},
+                                {"other_codes", nlohmann::ordered_json::array()},
+                                {"kernels", nlohmann::ordered_json::array()},
+                                {"failures", result.failures},
+                                {"notes", result.notes},
+                                {"warnings", record.warnings}};
   for (const auto& entry : result.differences) {
     output["differences"].push_back({{"call", entry.call},
                                      {"text", entry.text},

@@ -26,25 +26,25 @@ struct ReportOptions {
   bool text = false;   // for a terminal, and to stdout when no output is named
 };
 
-int complain(const std::string& message, int code = kFailed) {
+int complaint(const std::string& message, int code = kFailed) {
   tools::complain("report", message);
   return code;
 }
 
 /// To the file, or to stdout ("-"). `text` is for people, the rest for programs.
-int write(const std::string& output, const std::string& content, bool text) {
+int write_report(const std::string& output, const std::string& content, bool text) {
   if (output == "-") {
     if (text) {
       put(content);
     } else {
       fmt::print("{}", content);
     }
-    if (std::fflush(stdout) != 0) return complain(std::strerror(errno));
+    if (std::fflush(stdout) != 0) return complaint(std::strerror(errno));
     return 0;
   }
   // As other tools do: a pipe that somebody names has its reader.
   const Status written = write_output(output, text ? plain(content) : content, Waiting::kAccepted);
-  if (!written) return complain(fmt::format("{}: {}", output, written.error().message));
+  if (!written) return complaint(fmt::format("{}: {}", output, written.error().message));
   return 0;
 }
 
@@ -59,7 +59,7 @@ std::string refuses(const std::string& output, const std::vector<std::string>& i
 int compare(const ReportOptions& options) {
   const std::string output = options.output.empty() ? "-" : options.output;
   if (const std::string refused = refuses(output, options.compare); !refused.empty()) {
-    return complain(refused, kBadUsage);
+    return complaint(refused, kBadUsage);
   }
   ProgressLine progress;
   std::vector<Run> runs;
@@ -67,16 +67,16 @@ int compare(const ReportOptions& options) {
     progress.show("reading " + file);
     auto run = read_run(file);
     progress.end();
-    if (!run) return complain(run.error().message);
+    if (!run) return complaint(run.error().message);
     runs.push_back(std::move(*run));
   }
   const Comparison comparison = compare_runs(std::move(runs[0]), std::move(runs[1]));
   const bool page = !options.output.empty() && !options.text && !options.json;
-  const int code = write(output,
-                         options.json ? comparison_json(comparison)
-                         : page       ? comparison_page(comparison)
-                                      : comparison_text(comparison),
-                         !options.json && !page);
+  const int code = write_report(output,
+                                options.json ? comparison_json(comparison)
+                                : page       ? comparison_page(comparison)
+                                             : comparison_text(comparison),
+                                !options.json && !page);
   if (code == 0 && output != "-") say("{}\n", output);
   return code;
 }
@@ -84,7 +84,7 @@ int compare(const ReportOptions& options) {
 int report(const ReportOptions& options) {
   if (!options.compare.empty()) return compare(options);
   if (options.trace.empty()) {
-    return complain(
+    return complaint(
         "no trace is named\nUsage: tutti report [OPTIONS] TRACE, or tutti report "
         "--compare A B",
         kBadUsage);
@@ -93,7 +93,7 @@ int report(const ReportOptions& options) {
   progress.show("reading " + options.trace);
   const Result<TraceFile> trace = read_trace(options.trace);
   progress.end();
-  if (!trace) return complain(trace.error().message);
+  if (!trace) return complaint(trace.error().message);
   progress.show("counting");
   const ReportNumbers numbers = report_numbers(*trace);
   progress.end();
@@ -105,21 +105,22 @@ int report(const ReportOptions& options) {
                  : std::filesystem::path(source).replace_extension(".html").string();
   }
   if (const std::string refused = refuses(output, {options.trace}); !refused.empty()) {
-    return complain(refused, kBadUsage);
+    return complaint(refused, kBadUsage);
   }
-  const int code = write(output,
-                         options.json   ? report_json(*trace, numbers)
-                         : options.text ? report_text(*trace, numbers)
-                                        : report_page(*trace, numbers, source.filename().string()),
-                         options.text);
+  const int code =
+      write_report(output,
+                   options.json   ? report_json(*trace, numbers)
+                   : options.text ? report_text(*trace, numbers)
+                                  : report_page(*trace, numbers, source.filename().string()),
+                   options.text);
   if (code != 0 || output == "-") return code;
   if (!trace->complete) {
-    complain(options.trace +
-             " breaks off: the application crashed, was killed, or still runs. The report is of "
-             "what is there.");
+    complaint(options.trace +
+              " breaks off: the application crashed, was killed, or still runs. The report is of "
+              "what is there.");
   }
   if (trace->lost > 0) {
-    complain(fmt::format("{} events of {} are lost", trace->lost, options.trace));
+    complaint(fmt::format("{} events of {} are lost", trace->lost, options.trace));
   }
   say("{}\n", output);
   return 0;
