@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/progress_line.h"
 #include "tools/commands.h"
@@ -17,8 +18,15 @@ using scheduler::sim::Outcome;
 using scheduler::sim::Scenario;
 using Json = nlohmann::ordered_json;
 
+size_t hosts_of(const Scenario& scenario) {
+  std::set<uint32_t> hosts;
+  for (const auto& device : scenario.devices) hosts.insert(device.host);
+  return hosts.size();
+}
+
 Json to_json(const Scenario& scenario, const std::string& balancer, const Outcome& outcome) {
   return {{"devices", scenario.devices.size()},
+          {"hosts", hosts_of(scenario)},
           {"slices", scenario.slices_per_device * scenario.devices.size()},
           {"balancer", balancer},
           {"runs", scenario.runs},
@@ -108,8 +116,17 @@ CommandLine add_simulate(CLI::App& command) {
   command.add_option("--idle-watts", options->idle_watts, "Power of a device that waits");
   command.add_option("--objective", options->objective,
                      "Which devices take part, as TUTTI_OBJECTIVE: time, energy or edp");
+  command.add_option("--hosts", options->hosts, "Hosts that the devices are spread over");
+  command.add_option("--latency", options->latency, "Seconds to another host, each way");
+  command.add_option("--link", options->link, "Seconds per slice over another host's link");
+  command.add_option("--shared-link", options->shared_link,
+                     "Seconds per slice over the link of the program's host, for all others");
   command.add_option("--fail", options->failures, "A device that fails; may be repeated")
       ->type_name("DEVICE@SECONDS");
+  command
+      .add_option("--fail-host", options->host_failures,
+                  "A host whose devices all fail; may be repeated")
+      ->type_name("HOST@SECONDS");
   command.add_option("--runs", options->runs, "Runs, of which the means are printed");
   command.add_option("--seed", options->seed, "Of everything that is drawn at random");
   command.add_flag("--json", options->json, "As JSON");

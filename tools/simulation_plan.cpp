@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -141,6 +142,7 @@ struct Draft {
   Scenario scenario;
   Device device;                // where only numbers of devices are given
   std::string devices = "2,8";  // those numbers
+  uint64_t hosts = 1;           // which those are spread over
   std::string load = "regular";
   std::string objective = "time";
   std::string balancers = "static,dynamic,hguided,autotune,adaptive,sigmoid";
@@ -166,13 +168,19 @@ Status take_table(const toml::table& table, const Device& usual, Scenario& scena
   Keys keys(table, "[[device]]");
   Device device = usual;
   uint64_t count = 1;
+  uint64_t host = 0;
   TUTTI_TRY(keys.take("count", count, 1));
+  TUTTI_TRY(keys.take("host", host, 0));
   TUTTI_TRY(take_device(keys, device));
   TUTTI_TRY(keys.take("known_rate", device.known.nominal_speed, 1e-9));
   TUTTI_TRY(keys.take("change_at", device.change_at, 0));
   TUTTI_TRY(keys.take("change", device.change, 1e-9));
   TUTTI_TRY(keys.take("fails_at", device.fails_at, 0));
   TUTTI_TRY(keys.end());
+  if (host >= kMostDevices) {
+    return fail(CL_INVALID_VALUE, fmt::format("host {}: there are at most {}", host, kMostDevices));
+  }
+  device.host = static_cast<uint32_t>(host);
   if (scenario.devices.size() + count > kMostDevices) {
     return fail(CL_INVALID_VALUE, fmt::format("more than {} devices", kMostDevices));
   }
@@ -196,6 +204,10 @@ Status read_plan_file(const std::string& path, Draft& draft) {
   Keys keys(table, path);
   TUTTI_TRY(take_device(keys, draft.device));
   TUTTI_TRY(keys.take("devices", draft.devices));
+  TUTTI_TRY(keys.take("hosts", draft.hosts, 1));
+  TUTTI_TRY(keys.take("latency", scenario.network.latency, 0));
+  TUTTI_TRY(keys.take("link", scenario.network.link, 0));
+  TUTTI_TRY(keys.take("shared_link", scenario.network.shared_link, 0));
   TUTTI_TRY(keys.take("balancers", draft.balancers));
   TUTTI_TRY(keys.take("load", draft.load));
   TUTTI_TRY(keys.take("objective", draft.objective));
@@ -238,6 +250,10 @@ Status apply(const SimulateOptions& options, Draft& draft) {
   if (options.busy_watts) each([&](Device& device) { device.busy_watts = *options.busy_watts; });
   if (options.idle_watts) each([&](Device& device) { device.idle_watts = *options.idle_watts; });
   if (options.in_flight) each([&](Device& device) { device.in_flight = *options.in_flight; });
+  scheduler::sim::Network& network = scenario.network;
+  network.latency = options.latency.value_or(network.latency);
+  network.link = options.link.value_or(network.link);
+  network.shared_link = options.shared_link.value_or(network.shared_link);
   scenario.slices_per_device = options.slices.value_or(scenario.slices_per_device);
   scenario.noise = options.noise.value_or(scenario.noise);
   scenario.spread = options.spread.value_or(scenario.spread);
@@ -252,6 +268,12 @@ Status apply(const SimulateOptions& options, Draft& draft) {
       return fail(CL_INVALID_VALUE, "--devices: the scenario lists its devices itself");
     }
     draft.devices = options.devices;
+  }
+  if (options.hosts) {
+    if (!scenario.devices.empty()) {
+      return fail(CL_INVALID_VALUE, "--hosts: the scenario lists its devices, each with its host");
+    }
+    draft.hosts = *options.hosts;
   }
   return {};
 }
@@ -280,29 +302,54 @@ Status check(const Draft& draft) {
   }
   if (device.known.min_package < 1) return refuse("--min-package must be at least 1");
   if (device.in_flight < 1) return refuse("--in-flight must be at least 1");
+  if (outside(scenario.network.latency, 0)) return refuse("--latency must not be negative");
+  if (outside(scenario.network.link, 0)) return refuse("--link must not be negative");
+  if (outside(scenario.network.shared_link, 0)) {
+    return refuse("--shared-link must not be negative");
+  }
   if (outside(scenario.spread, 1)) return refuse("spread must be at least 1");
   if (outside(scenario.error, 1)) return refuse("error must be at least 1");
   if (outside(scenario.noise, 0) || scenario.noise > 1) return refuse("noise must be from 0 to 1");
   if (scenario.runs < 1) return refuse("--runs must be at least 1");
+  if (draft.hosts < 1) return refuse("--hosts must be at least 1");
   if (scenario.slices_per_device < 1) return refuse("--slices must be at least 1");
   return {};
 }
 
-Status add_failures(const std::vector<std::string>& failures, Scenario& scenario) {
-  for (const std::string& text : failures) {
-    const size_t at = text.find('@');
-    const auto device = number<size_t>(std::string_view(text).substr(0, at));
-    const auto time = at == std::string::npos
-                          ? std::nullopt
-                          : number<double>(std::string_view(text).substr(at + 1));
-    if (!device || !time || !(*time >= 0)) {
-      return fail(CL_INVALID_VALUE, fmt::format("--fail {}: not DEVICE@SECONDS", text));
-    }
-    if (*device >= scenario.devices.size()) {
+/// A number and a time, as "3@0.5"; nothing where it is not.
+std::optional<std::pair<size_t, double>> failure(std::string_view text) {
+  const size_t at = text.find('@');
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto which = number<size_t>(text.substr(0, at));
+  const auto time = number<double>(text.substr(at + 1));
+  if (!which || !time || !(*time >= 0)) return std::nullopt;
+  return std::pair(*which, *time);
+}
+
+Status add_failures(const SimulateOptions& options, Scenario& scenario) {
+  for (const std::string& text : options.failures) {
+    const auto found = failure(text);
+    if (!found) return fail(CL_INVALID_VALUE, fmt::format("--fail {}: not DEVICE@SECONDS", text));
+    if (found->first >= scenario.devices.size()) {
       return fail(CL_INVALID_VALUE,
                   fmt::format("--fail {}: there are {} devices", text, scenario.devices.size()));
     }
-    scenario.devices[*device].fails_at = *time;
+    scenario.devices[found->first].fails_at = found->second;
+  }
+  for (const std::string& text : options.host_failures) {
+    const auto found = failure(text);
+    if (!found) {
+      return fail(CL_INVALID_VALUE, fmt::format("--fail-host {}: not HOST@SECONDS", text));
+    }
+    bool known = false;
+    for (Device& device : scenario.devices) {
+      if (device.host != found->first) continue;
+      device.fails_at = std::min(device.fails_at, found->second);
+      known = true;
+    }
+    if (!known) {
+      return fail(CL_INVALID_VALUE, fmt::format("--fail-host {}: no device is there", text));
+    }
   }
   return {};
 }
@@ -329,12 +376,20 @@ Result<SimulationPlan> plan_simulation(const SimulateOptions& options) {
         return fail(CL_INVALID_VALUE,
                     fmt::format("devices '{}': not a number from 1 to {}", item, kMostDevices));
       }
+      if (draft.hosts > *count) {
+        return fail(CL_INVALID_VALUE,
+                    fmt::format("hosts {}: there are {} devices", draft.hosts, *count));
+      }
       plan.scenarios.push_back(draft.scenario);
-      plan.scenarios.back().devices.assign(*count, draft.device);
+      std::vector<Device>& devices = plan.scenarios.back().devices;
+      devices.assign(*count, draft.device);
+      for (uint64_t i = 0; i < *count; ++i) {
+        devices[i].host = static_cast<uint32_t>(i * draft.hosts / *count);
+      }
     }
   }
   for (Scenario& scenario : plan.scenarios) {
-    TUTTI_TRY(add_failures(options.failures, scenario));
+    TUTTI_TRY(add_failures(options, scenario));
     if (scenario.slices_per_device > kMostSlices / scenario.devices.size()) {
       return fail(CL_INVALID_VALUE, fmt::format("more than {} slices", kMostSlices));
     }

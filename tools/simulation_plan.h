@@ -20,8 +20,11 @@ struct SimulateOptions {
   std::optional<uint64_t> slices, min_package, in_flight, runs, seed;
   std::optional<double> rate, startup, floor, transfer, noise, spread, error;
   std::optional<double> busy_watts, idle_watts;
+  std::optional<uint64_t> hosts;
+  std::optional<double> latency, link, shared_link;
   std::string objective;
-  std::vector<std::string> failures;  // DEVICE@SECONDS
+  std::vector<std::string> failures;       // DEVICE@SECONDS
+  std::vector<std::string> host_failures;  // HOST@SECONDS
   bool json = false;
 };
 

@@ -66,7 +66,7 @@ Result<Outcome> evaluate(const Scenario& scenario, const BalancerSpec& balancer)
       return fail(CL_INVALID_VALUE,
                   balancer.name + " does not split launches: there is nothing to simulate");
     }
-    SimulatedRun run = simulate(*made, taking_part, load);
+    SimulatedRun run = simulate(*made, taking_part, load, {}, scenario.network);
     for (Package& package : run.packages) {
       package.device = static_cast<uint32_t>(places[package.device]);
     }

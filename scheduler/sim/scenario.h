@@ -14,6 +14,7 @@ namespace tutti::scheduler::sim {
 
 struct Scenario {
   std::vector<Device> devices;
+  Network network;
   uint64_t slices_per_device = 1000;
   LoadShape load = LoadShape::kRegular;
   double noise = 0;   // of slices' costs: 0 none, 0.5 from half to one and a half

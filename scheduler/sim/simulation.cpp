@@ -14,12 +14,13 @@ namespace {
 class Simulation {
  public:
   Simulation(Balancer& balancer, const std::vector<Device>& devices, const Load& load,
-             const std::vector<uint64_t>& shares)
+             const std::vector<uint64_t>& shares, const Network& network)
       : balancer_(balancer),
         devices_(devices),
         load_(load),
         states_(devices.size()),
-        regions_(load.slices(), shares, devices.size()) {}
+        regions_(load.slices(), shares, devices.size()),
+        links_(network, hosts_of(devices)) {}
 
   SimulatedRun run() {
     for (uint32_t i = 0; i < devices_.size(); ++i) ask(i);
@@ -37,11 +38,18 @@ class Simulation {
   struct State {
     std::deque<size_t> in_flight;  // indices of packages; the first one computes, or waits for data
     std::deque<double> ready;      // when the data of each are there
+    std::deque<size_t> computed;   // indices of packages of whose end nobody has heard yet
     double link_free = 0;
     double next_end = kNever;
     bool left = false;  // asks no more
     bool failed = false;
   };
+
+  static uint32_t hosts_of(const std::vector<Device>& devices) {
+    uint32_t last = 0;
+    for (const Device& device : devices) last = std::max(last, device.host);
+    return last + 1;
+  }
 
   uint64_t unassigned() const { return regions_.remaining(); }
 
@@ -88,14 +96,16 @@ class Simulation {
     State& state = states_[i];
     if (state.failed || (state.left && !insist)) return;
     if (now_ >= devices_[i].fails_at) return fail(i);
-    while (state.in_flight.size() < devices_[i].in_flight) {
+    while (state.in_flight.size() + state.computed.size() < devices_[i].in_flight) {
       const SliceRange range = next_range(i, insist);
       if (range.count == 0) {
-        state.left = state.in_flight.empty();
+        state.left = state.in_flight.empty() && state.computed.empty();
         return;
       }
-      state.link_free =
-          std::max(state.link_free, now_) + devices_[i].transfer * static_cast<double>(range.count);
+      const auto slices = static_cast<double>(range.count);
+      const Links::Passage passage = links_.send(devices_[i].host, slices, now_);
+      state.link_free = std::max(
+          std::max(state.link_free, passage.begin) + devices_[i].transfer * slices, passage.end);
       state.in_flight.push_back(run_.packages.size());
       state.ready.push_back(state.link_free);
       run_.packages.push_back({i, range.first, range.count});
@@ -121,10 +131,19 @@ class Simulation {
     state.next_end = package.start + std::max(device.floor, device.startup + work / rate);
   }
 
+  static bool idle(const State& state) { return state.in_flight.empty() && state.computed.empty(); }
+
+  /// When the end of the first package that a device has computed is heard of.
+  double next_heard(uint32_t i) const {
+    const std::deque<size_t>& computed = states_[i].computed;
+    return computed.empty() ? kNever
+                            : run_.packages[computed.front()].end + links_.delay(devices_[i].host);
+  }
+
   /// The next event of a device with packages in flight.
   double next_event(uint32_t i) const {
-    return states_[i].in_flight.empty() ? kNever
-                                        : std::min(states_[i].next_end, devices_[i].fails_at);
+    return idle(states_[i]) ? kNever
+                            : std::min({states_[i].next_end, next_heard(i), devices_[i].fails_at});
   }
 
   /// Goes on to the next event; false when nothing is under way.
@@ -133,23 +152,39 @@ class Simulation {
     for (uint32_t j = 1; j < devices_.size(); ++j) {
       if (next_event(j) < next_event(i)) i = j;
     }
-    State& state = states_[i];
-    if (state.in_flight.empty()) return false;
+    const State& state = states_[i];
+    if (idle(state)) return false;
     now_ = next_event(i);
-    if (devices_[i].fails_at < state.next_end) {
+    const double heard = next_heard(i);
+    if (devices_[i].fails_at < std::min(state.next_end, heard)) {
       fail(i);
-      return true;
+    } else if (heard <= state.next_end) {
+      hear(i);
+    } else {
+      compute_next(i);
+      if (next_heard(i) <= now_) hear(i);
     }
-    Package& package = run_.packages[state.in_flight.front()];
-    package.end = now_;
+    return true;
+  }
+
+  void compute_next(uint32_t i) {
+    State& state = states_[i];
+    run_.packages[state.in_flight.front()].end = now_;
+    state.computed.push_back(state.in_flight.front());
     state.in_flight.pop_front();
     state.ready.pop_front();
-    balancer_.finished({i, package.count, package.start, now_});
     begin_first(i);
+  }
+
+  /// The program hears of the end of a package, and gives the next ones out.
+  void hear(uint32_t i) {
+    State& state = states_[i];
+    const Package package = run_.packages[state.computed.front()];
+    state.computed.pop_front();
+    balancer_.finished({i, package.count, package.start, package.end});
     const std::vector<uint32_t> back = call_back();
     ask(i);
     for (const uint32_t other : back) ask(other);
-    return true;
   }
 
   void fail(uint32_t i) {
@@ -159,6 +194,11 @@ class Simulation {
       package.lost = true;
       package.start = std::min(package.start, now_);
       package.end = now_;
+      regions_.give_back({package.first, package.count});
+    }
+    for (const size_t index : state.computed) {
+      Package& package = run_.packages[index];
+      package.lost = true;
       regions_.give_back({package.first, package.count});
     }
     balancer_.lost(i);
@@ -182,6 +222,7 @@ class Simulation {
   const Load& load_;
   std::vector<State> states_;
   Regions regions_;
+  Links links_;
   double now_ = 0;
   SimulatedRun run_;
 };
@@ -220,8 +261,8 @@ Load make_load(LoadShape shape, uint64_t slices, double noise, std::mt19937_64& 
 }
 
 SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load,
-                      const std::vector<uint64_t>& shares) {
-  return Simulation(balancer, devices, load, shares).run();
+                      const std::vector<uint64_t>& shares, const Network& network) {
+  return Simulation(balancer, devices, load, shares, network).run();
 }
 
 double ideal_time(const std::vector<Device>& devices, double work) {

@@ -6,7 +6,7 @@
 //   t(x) = max(floor, startup + work/rate)    [docs/balancers.md; the driver's model of a device]
 // where work is x in whole rounds of the device's smallest package, times the slices' mean cost. It
 // begins when its data are there: `transfer` seconds per slice over the device's own link, which
-// works while an earlier package is computed.
+// works while an earlier package is computed, and behind it what network.h says of other hosts.
 //
 // A device that fails gives its unfinished packages back; whoever asks next takes them, and when
 // nobody asks any more, the first device that works takes what is left, as in the driver.
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "scheduler/balance/balancer.h"
+#include "scheduler/sim/network.h"
 
 namespace tutti::scheduler::sim {
 
@@ -30,6 +31,7 @@ struct Device {
   double floor = 0;      // seconds that the shortest package takes
   double transfer = 0;   // seconds per slice
   size_t in_flight = 2;  // packages, ≥ 1
+  uint32_t host = 0;     // where it is; 0: where the program is
   double change_at = kNever;
   double change = 1;  // of the rate, for packages that begin from then on
   double fails_at = kNever;
@@ -64,7 +66,7 @@ struct Package {
   uint64_t first = 0;
   uint64_t count = 0;
   double start = 0;   // seconds, when its computation began
-  double end = 0;     // seconds
+  double end = 0;     // seconds, when that had ended
   bool lost = false;  // its device failed before it ended; the slices were given again
 };
 
@@ -78,10 +80,10 @@ struct SimulatedRun {
 
 /// `shares`: slices of each device's own region, as the planner makes them; empty: one for all.
 SimulatedRun simulate(Balancer& balancer, const std::vector<Device>& devices, const Load& load,
-                      const std::vector<uint64_t>& shares = {});
+                      const std::vector<uint64_t>& shares = {}, const Network& network = {});
 
 /// The time in which the devices compute the load when each is busy until the end, or until it
-/// fails, without start-up, floor and transfers; kNever when all fail before.
+/// fails, without start-up, floor, transfers and latency; kNever when all fail before.
 double ideal_time(const std::vector<Device>& devices, double work);
 
 /// Joules of the run: T · Σ idle_i + Σ busy time_i · (busy_i − idle_i), over all devices, also

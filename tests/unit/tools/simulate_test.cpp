@@ -63,6 +63,40 @@ TEST_F(SimulateTest, AScenarioListsItsDevices) {
   EXPECT_EQ(results(file + " --slices 10 --balancers dynamic,sigmoid")[1]["slices"], 30);
 }
 
+TEST_F(SimulateTest, ContentPassesTheLinksOfTheHosts) {
+  // A hundred slices of each device, a second each; three of four devices are on another host.
+  const std::string devices =
+      "--devices 4 --hosts 4 --balancers static --slices 100 --rate 100 --startup 0 ";
+  EXPECT_DOUBLE_EQ(results(devices)[0]["seconds"], 1);
+  EXPECT_EQ(results(devices)[0]["hosts"], 4);
+  EXPECT_DOUBLE_EQ(results(devices + "--latency 0.25")[0]["seconds"], 1.5);
+  // Each link by itself: 100 slices. The one that all share: 300.
+  EXPECT_DOUBLE_EQ(results(devices + "--link 0.01")[0]["seconds"], 2);
+  EXPECT_DOUBLE_EQ(results(devices + "--shared-link 0.01")[0]["seconds"], 4);
+  EXPECT_DOUBLE_EQ(results(devices + "--link 0.01 --shared-link 0.01")[0]["seconds"], 4);
+  // On one host nothing of it counts; on two, two devices share a link.
+  const std::string near =
+      "--devices 4 --balancers static --slices 100 --rate 100 --startup 0 --link 0.01 ";
+  EXPECT_DOUBLE_EQ(results(near + "--latency 1")[0]["seconds"], 1);
+  EXPECT_DOUBLE_EQ(results(near + "--hosts 2")[0]["seconds"], 3);
+}
+
+TEST_F(SimulateTest, AHostFailsWithAllOfItsDevices) {
+  const auto found = results(
+      "--devices 4 --hosts 2 --balancers static --slices 100 --rate 100 --startup 0 "
+      "--fail-host 1@0.5");
+  // What the two of it had is computed by one device: two seconds more.
+  EXPECT_DOUBLE_EQ(found[0]["seconds"], 3);
+  EXPECT_EQ(found[0]["idle_devices"], 2);
+  const std::string file = scenario(
+      "slices = 100\nbalancers = 'static'\nstartup = 0.0\nlatency = 0.5\n"
+      "[[device]]\nrate = 100\n"
+      "[[device]]\nrate = 100\nhost = 7\n");
+  EXPECT_DOUBLE_EQ(results(file)[0]["seconds"], 2);
+  // Its package has been computed, but nobody has heard of it.
+  EXPECT_DOUBLE_EQ(results(file + " --fail-host 7@1.75")[0]["seconds"], 2.75);
+}
+
 TEST_F(SimulateTest, TheSameSeedDrawsTheSame) {
   const std::string arguments = "--devices 3 --balancers sigmoid --spread 5 --error 2 --noise 0.5 ";
   const auto once = results(arguments + "--seed 7 --runs 3");
@@ -112,6 +146,13 @@ TEST_F(SimulateTest, BadInputIsNamed) {
       {"--slices 99999999999", "slices"},
       {"--fail 2@1", "there are 2 devices"},
       {"--fail 0", "DEVICE@SECONDS"},
+      {"--fail-host 1@1", "no device is there"},
+      {"--fail-host 1", "HOST@SECONDS"},
+      {"--devices 2 --hosts 3", "there are 2 devices"},
+      {"--hosts 0", "hosts"},
+      {"--latency -1", "--latency"},
+      {"--link nan", "--link"},
+      {"--shared-link -1", "--shared-link"},
       {"--objective joules --busy-watts 1", "there are time, energy, edp"},
       {"--objective energy", "busy_watts"},
       {"--busy-watts -1", "--busy-watts"},
@@ -134,6 +175,8 @@ TEST_F(SimulateTest, MistakesInAScenarioAreNamed) {
       {"[[device]]\nspeed = 1\n", "unknown key 'speed'"},
       {"[[device]]\ncount = 1025\n", "more than 1024 devices"},
       {"noise = 7\n", "noise"},
+      {"hosts = 0\n", "'hosts' must be"},
+      {"[[device]]\nhost = 1024\n", "host 1024"},
   };
   for (const auto& [text, says] : cases) {
     const Outcome outcome = simulate(scenario(text));
