@@ -53,8 +53,7 @@ Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found
   if (found.apart) {
     const backends::DevicePlace& place = found.device.place;
     backends::process::ProcessDevice device;
-    device.program = find_own_program(kDeviceProgram);
-    device.library = place.library;
+    device.subject = found.subject(find_own_program(kDeviceProgram));
     device.name = found.traits.device_name;
     device.service.platform = place.platform;
     device.service.device = place.device;
@@ -62,7 +61,7 @@ Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found
     device.service.keep_cores = config.keep_cores.value;
     device.bounds = {deadline_ns, budget.clock_ns()};
     return backends::process::drive_in_process(std::move(device),
-                                               vendor_loader(config).take_helper(place.library));
+                                               vendor_loader(config).take_helper(found));
   }
   const auto make = [found, index, keep = config.keep_cores.value] {
     return create_backend(found, index, keep);
@@ -124,10 +123,14 @@ const VendorLoader& vendor_loader(const Config& config) {
   static auto* mutex = new Mutex;
   static auto* loaders = new std::map<std::string, const VendorLoader*>;
   MutexLock lock(*mutex);
-  const VendorLoader*& loader = (*loaders)[config.vendors.value + '\n' + config.isolate.value];
+  const VendorLoader*& loader =
+      (*loaders)[config.vendors.value + '\n' + config.isolate.value + '\n' + config.nodes.value +
+                 '\n' + config.node_driver.value];
   if (!loader) {
     DiscoveryOptions options;
     options.isolate = config.isolate.value;
+    options.nodes = parse_nodes(config.nodes.value).value_or(std::vector<Node>());
+    options.node_driver = config.node_driver.value;
     options.device_program = find_own_program(kDeviceProgram);
     options.vendors = config.vendors.value;
     options.cache_folder = cache_folder(config);
@@ -171,6 +174,7 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
     line.clock_mhz = traits.clock_mhz;
     line.pci_address = traits.pci_address;
     line.apart = found[i].apart;
+    line.node = traits.node;
     lines.push_back(std::move(line));
   }
   tell_apart(lines);
