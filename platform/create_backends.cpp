@@ -16,6 +16,9 @@
 namespace tutti::platform {
 namespace {
 
+// PoCL's remote client misses the end of a command now and then, and waits for ever.
+constexpr uint64_t kNodeDeadlineNs = 30'000'000'000;
+
 // A CPU device without the cores that the host keeps: a sub-device, which then stays for the life
 // of the process. The device itself where that cannot be.
 FoundDevice without_host_cores(const FoundDevice& whole, uint32_t keep) {
@@ -48,7 +51,8 @@ FoundDevice without_host_cores(const FoundDevice& whole, uint32_t keep) {
 /// The device in this process or in one of its own, as it was found; tried out.
 Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found, uint32_t index,
                                                         const Config& config) {
-  const uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
+  uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
+  if (deadline_ns == 0 && !found.node.empty()) deadline_ns = kNodeDeadlineNs;
   const HelperBudget budget{config.build_seconds.value};  // as in helpers
   if (found.apart) {
     const backends::DevicePlace& place = found.device.place;

@@ -129,7 +129,7 @@ def start_with(build, folder, driver, nodes, wanted, **options):
 def lose_servers(build, folder, driver, servers, times, chance):
     """Two nodes; each time one server is lost in a way, and comes back."""
     nodes = ",".join(f"127.0.0.1:{server.port}/0 insecure wait=10" for server in servers)
-    application = start_with(build, folder, driver, nodes, 3)
+    application = start_with(build, folder, driver, nodes, 3, TUTTI_DEADLINE="10")
     if application.logged("is left out") != 0:
         fail(application, "a node is left out")
     told = rounds = 0
