@@ -136,15 +136,18 @@ def lose_servers(build, folder, driver, servers, times, chance):
     for _ in range(times):
         server = chance.choice(servers)
         number = chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP))
-        lost, back = application.logged(" is lost ("), application.logged(" works again ")
+        lost = application.logged(" is lost (")
         until = time.monotonic() + chance.random() * 0.1
         while time.monotonic() < until:
             pass
         server.end(number)
         until = time.monotonic() + BACK_SECONDS
         restarted = False
-        while not restarted or application.logged(" works again ") <= back:
-            if application.logged(" is lost (") > lost and not restarted:
+        # All that was lost takes part again; a client that has crashed counts, too.
+        while not restarted or application.logged(" works again ") < application.logged(" is lost ("):
+            # One whose client was lost already is missed by nobody.
+            missed = application.logged(" is lost (") > lost
+            if not restarted and (missed or time.monotonic() > until - BACK_SECONDS / 2):
                 server.end()
                 server.start()
                 restarted = True
