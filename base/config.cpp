@@ -18,6 +18,7 @@
 #include "base/lower_case.h"
 #include "base/memory_reserve.h"
 #include "base/nearest.h"
+#include "base/nodes.h"
 #include "base/safe_file.h"
 
 extern char** environ;  // NOLINT: POSIX leaves its declaration to the program
@@ -201,6 +202,7 @@ bool acceptable(std::string_view key, std::string_view text) {
     const auto milliseconds = parse_integer<uint32_t>(text);
     return milliseconds && *milliseconds >= 1 && *milliseconds <= 10000;
   }
+  if (key == "nodes") return parse_nodes(text).has_value();
   return true;
 }
 
@@ -279,6 +281,43 @@ void read_profile(LoadedConfig& loaded, const ConfigSources& sources) {
   }
 }
 
+/// The value of a setting as the environment would have it; nothing where it is of another kind.
+std::optional<std::string> text_of_setting(const toml::node& node) {
+  if (const auto* string = node.as_string()) return string->get();
+  if (const auto* integer = node.as_integer()) return std::to_string(integer->get());
+  return std::nullopt;
+}
+
+/// An array of nodes, each a text, or a table with its address and its attributes.
+std::optional<std::string> text_of_nodes(const toml::array& array) {
+  std::string text;
+  for (const toml::node& item : array) {
+    if (!text.empty()) text += ", ";
+    const toml::table* const table = item.as_table();
+    if (table == nullptr) {
+      const auto* const string = item.as_string();
+      if (string == nullptr) return std::nullopt;
+      text += string->get();
+      continue;
+    }
+    const auto address =
+        table->get("address") ? text_of_setting(*table->get("address")) : std::nullopt;
+    if (!address) return std::nullopt;
+    text += *address;
+    for (const auto& [key, value] : *table) {
+      if (key.str() == "address") continue;
+      if (const auto* const flag = value.as_boolean()) {
+        if (flag->get()) text += fmt::format(" {}", key.str());
+      } else if (const auto setting = text_of_setting(value)) {
+        text += fmt::format(" {}={}", key.str(), *setting);
+      } else {
+        return std::nullopt;
+      }
+    }
+  }
+  return text;
+}
+
 void read_settings(LoadedConfig& loaded, const std::string& path, bool must_exist) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -309,17 +348,15 @@ void read_settings(LoadedConfig& loaded, const std::string& path, bool must_exis
   }
   for (const auto& [key, node] : result.table()) {
     const std::string name = fmt::format("{}: {}", path, key.str());
-    std::string text;
-    if (const auto* string = node.as_string()) {
-      text = string->get();
-    } else if (const auto* integer = node.as_integer()) {
-      text = std::to_string(integer->get());
-    } else {
+    const bool list = key.str() == "nodes" && node.is_array();
+    const auto text = list ? text_of_nodes(*node.as_array()) : text_of_setting(node);
+    if (!text) {
       loaded.warnings.push_back(
-          fmt::format("{} must be a text or a whole number; it is ignored.", name));
+          fmt::format("{} must be a text or a whole number{}; it is ignored.", name,
+                      list ? ", or an array of texts or of tables with an address" : ""));
       continue;
     }
-    if (key.str() == "config" || !set_option(loaded, key.str(), text, name, path)) {
+    if (key.str() == "config" || !set_option(loaded, key.str(), *text, name, path)) {
       loaded.warnings.push_back(unknown_option(name, key.str(), true));
     }
   }

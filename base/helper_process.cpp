@@ -101,6 +101,17 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& p
                                                             const HelperBudget& budget,
                                                             std::vector<std::string> environment,
                                                             std::span<const int> files) {
+  TUTTI_ASSIGN(auto helper,
+               launch(program, std::move(arguments), budget, std::move(environment), files));
+  helper->await_greeting();
+  return helper;
+}
+
+Result<std::unique_ptr<HelperProcess>> HelperProcess::launch(const std::string& program,
+                                                             std::vector<std::string> arguments,
+                                                             const HelperBudget& budget,
+                                                             std::vector<std::string> environment,
+                                                             std::span<const int> files) {
   const auto failed = [&program](int error) {
     return fail(CL_OUT_OF_RESOURCES, fmt::format("{}: {}", program, strerror(error)));
   };
@@ -113,9 +124,7 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& p
   const int error = start_program(program, std::move(arguments), std::move(environment), given);
   theirs = Descriptor();
   if (error != 0) return failed(error);
-  std::unique_ptr<HelperProcess> helper(new HelperProcess(std::move(ours), budget));
-  helper->greeting_ = helper->answer();
-  return helper;
+  return std::unique_ptr<HelperProcess>(new HelperProcess(std::move(ours), budget));
 }
 
 HelperMessage HelperProcess::ask(std::string_view request) {

@@ -46,6 +46,14 @@ class HelperProcess {
                                                       std::vector<std::string> environment = {},
                                                       std::span<const int> files = {});
 
+  /// The same without waiting: then await_greeting() is called once.
+  static Result<std::unique_ptr<HelperProcess>> launch(const std::string& program,
+                                                       std::vector<std::string> arguments,
+                                                       const HelperBudget& budget,
+                                                       std::vector<std::string> environment = {},
+                                                       std::span<const int> files = {});
+  void await_greeting() { greeting_ = answer(); }
+
   /// Sends the request and waits for the answer. After anything else than an answer the helper is
   /// of no more use.
   HelperMessage ask(std::string_view request);

@@ -39,8 +39,7 @@ void explain_absence(const Config& config, const std::vector<DeviceReport>& repo
                                                         : "TUTTI_VENDORS=" + config.vendors.value);
   }
   for (const FoundDriver& driver : drivers) {
-    text +=
-        "\n  " + (driver.icd.empty() ? driver.library : driver.icd + " (" + driver.library + ")");
+    text += "\n  " + driver.label();
     text += ": " + (driver.ok ? std::string("has devices") : driver.reason);
   }
   for (const DeviceReport& line : report) {

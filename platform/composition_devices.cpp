@@ -43,6 +43,17 @@ std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Ba
 std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& config,
                                                                std::vector<DeviceReport>& report) {
   auto list = create_backends(config, &report);
+  for (const FoundDriver& driver : vendor_loader(config).drivers()) {
+    if (!driver.required || driver.ok) continue;
+    log(LogLevel::kWarning, "node {} is required, so that no device is offered without it",
+        driver.node);
+    for (DeviceReport& line : report) {
+      if (!line.used) continue;
+      line.used = false;
+      line.reason = "the node " + driver.node + " is required";
+    }
+    list.clear();
+  }
   const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list));
   for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
     const backends::DeviceTraits& traits = list[entry->index]->traits();

@@ -16,6 +16,9 @@
 namespace tutti::platform {
 namespace {
 
+// PoCL's remote client misses the end of a command now and then, and waits for ever.
+constexpr uint64_t kNodeDeadlineNs = 30'000'000'000;
+
 // A CPU device without the cores that the host keeps: a sub-device, which then stays for the life
 // of the process. The device itself where that cannot be.
 FoundDevice without_host_cores(const FoundDevice& whole, uint32_t keep) {
@@ -48,13 +51,13 @@ FoundDevice without_host_cores(const FoundDevice& whole, uint32_t keep) {
 /// The device in this process or in one of its own, as it was found; tried out.
 Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found, uint32_t index,
                                                         const Config& config) {
-  const uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
+  uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
+  if (deadline_ns == 0 && !found.node.empty()) deadline_ns = kNodeDeadlineNs;
   const HelperBudget budget{config.build_seconds.value};  // as in helpers
   if (found.apart) {
     const backends::DevicePlace& place = found.device.place;
     backends::process::ProcessDevice device;
-    device.program = find_own_program(kDeviceProgram);
-    device.library = place.library;
+    device.subject = found.subject(find_own_program(kDeviceProgram));
     device.name = found.traits.device_name;
     device.service.platform = place.platform;
     device.service.device = place.device;
@@ -62,7 +65,7 @@ Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found
     device.service.keep_cores = config.keep_cores.value;
     device.bounds = {deadline_ns, budget.clock_ns()};
     return backends::process::drive_in_process(std::move(device),
-                                               vendor_loader(config).take_helper(place.library));
+                                               vendor_loader(config).take_helper(found));
   }
   const auto make = [found, index, keep = config.keep_cores.value] {
     return create_backend(found, index, keep);
@@ -124,10 +127,14 @@ const VendorLoader& vendor_loader(const Config& config) {
   static auto* mutex = new Mutex;
   static auto* loaders = new std::map<std::string, const VendorLoader*>;
   MutexLock lock(*mutex);
-  const VendorLoader*& loader = (*loaders)[config.vendors.value + '\n' + config.isolate.value];
+  const VendorLoader*& loader =
+      (*loaders)[config.vendors.value + '\n' + config.isolate.value + '\n' + config.nodes.value +
+                 '\n' + config.node_driver.value];
   if (!loader) {
     DiscoveryOptions options;
     options.isolate = config.isolate.value;
+    options.nodes = parse_nodes(config.nodes.value).value_or(std::vector<Node>());
+    options.node_driver = config.node_driver.value;
     options.device_program = find_own_program(kDeviceProgram);
     options.vendors = config.vendors.value;
     options.cache_folder = cache_folder(config);
@@ -171,6 +178,7 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
     line.clock_mhz = traits.clock_mhz;
     line.pci_address = traits.pci_address;
     line.apart = found[i].apart;
+    line.node = traits.node;
     lines.push_back(std::move(line));
   }
   tell_apart(lines);

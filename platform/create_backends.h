@@ -34,6 +34,7 @@ struct DeviceReport {
   // them; empty: it is the only one.
   std::string mark;
   bool apart = false;  // a process of its own drives it (TUTTI_ISOLATE)
+  std::string node;    // where it is, on another host; empty: on this one
 
   /// The name and the mark.
   std::string label() const { return mark.empty() ? name : name + " " + mark; }

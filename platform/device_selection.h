@@ -32,7 +32,7 @@ struct Selection {
 };
 
 /// Whether TUTTI_ISOLATE has the device driven in a process of its own: "none", "all", or a list of
-/// selectors as above, in which "nodes" stands for devices on other hosts, of which there are none.
+/// selectors as above, in which "nodes" stands for devices of other hosts, which always are.
 bool isolates(std::string_view isolate, size_t index, const SelectableDevice& device);
 /// What is wrong with TUTTI_ISOLATE, a sentence each: items that match no device.
 std::vector<std::string> isolation_problems(std::string_view isolate,

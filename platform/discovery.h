@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/nodes.h"
+
 namespace tutti::platform {
 
 /// A vendor driver that was found; `handle` is from dlopen and null when it was left out.
@@ -34,6 +36,9 @@ struct DiscoveryOptions {
   std::string isolate = "none";  // as TUTTI_ISOLATE
   std::string device_program;    // tutti-device, which drives devices in processes of their own
   bool in_helper = false;        // this is such a process
+  std::string node;              // in one: the device is there (base/nodes.h); empty: here
+  std::vector<Node> nodes;       // devices of other hosts, which such processes drive …
+  std::string node_driver;       // … with this driver; empty: the first that can
   int probe_seconds = 30;        // a driver that takes longer to answer hangs, as far as users see
 };
 

@@ -59,6 +59,7 @@ VendorLoader::VendorLoader(const DiscoveryOptions& options) : options_(options) 
     stays_apart = [this](VendorLibrary& library) { return look_from_apart(library); };
   }
   for (const VendorLibrary& library : discover_vendors(options, stays_apart)) add_driver(library);
+  add_nodes();
   watch_process_exit();
   std::vector<SelectableDevice> selectable;
   for (const FoundDevice& device : devices_) {
@@ -74,7 +75,7 @@ bool VendorLoader::isolates(size_t index, const backends::DeviceTraits& traits) 
 }
 
 bool VendorLoader::look_from_apart(VendorLibrary& library) {
-  auto helper = backends::process::start_helper(options_.device_program, library.library);
+  auto helper = backends::process::start_helper({options_.device_program, library.library, {}});
   if (!helper) {
     library.reason = helper.error().message;
     return false;
@@ -101,9 +102,9 @@ bool VendorLoader::look_from_apart(VendorLibrary& library) {
   return all;
 }
 
-backends::process::StartedHelper VendorLoader::take_helper(const std::string& library) const {
+backends::process::StartedHelper VendorLoader::take_helper(const FoundDevice& device) const {
   const MutexLock lock(mutex_);
-  const auto found = helpers_.find(library);
+  const auto found = helpers_.find(device.node.empty() ? device.device.place.library : device.node);
   return found == helpers_.end() ? backends::process::StartedHelper{}
                                  : std::exchange(found->second, {});
 }
@@ -117,15 +118,20 @@ void VendorLoader::end_helpers() const {
 void VendorLoader::add_apart(const VendorLibrary& library) {
   const MutexLock lock(mutex_);
   for (const auto& listed : helpers_.at(library.path).listing.devices) {
-    FoundDevice& found = devices_.emplace_back();
-    found.traits = listed.traits;
-    found.reason = listed.reason;
-    found.apart = true;
-    found.device.name = listed.traits.device_name;
-    found.device.place = {library.path, listed.platform, listed.device};
-    if (!found.reason.empty()) {
-      log(LogLevel::kInfo, "device {} is left out: {}", found.device.name, found.reason);
-    }
+    add_listed(listed, library.path);
+  }
+}
+
+void VendorLoader::add_listed(const backends::process::ListedDevice& listed,
+                              const std::string& library) {
+  FoundDevice& found = devices_.emplace_back();
+  found.traits = listed.traits;
+  found.reason = listed.reason;
+  found.apart = true;
+  found.device.name = listed.traits.device_name;
+  found.device.place = {library, listed.platform, listed.device};
+  if (!found.reason.empty()) {
+    log(LogLevel::kInfo, "device {} is left out: {}", found.device.name, found.reason);
   }
 }
 
@@ -186,7 +192,7 @@ std::string VendorLoader::add_platform(cl_platform_id platform, backends::Device
   std::string reason;
   for (uint32_t i = 0; i < devices.size(); ++i) {
     const cl_device_id device = devices[i];
-    auto traits = backends::read_traits(*cl, platform, device);
+    auto traits = backends::read_traits(*cl, platform, device, options_.node);
     if (!traits) {
       log(LogLevel::kInfo, "a device is left out: {}", traits.error().message);
       reason = traits.error().message;

@@ -142,6 +142,7 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
   for (const FoundDriver& driver : drivers) {
     output["drivers"].push_back({{"icd", driver.icd},
                                  {"library", driver.library},
+                                 {"node", or_null(driver.node)},
                                  {"ok", driver.ok},
                                  {"reason", driver.reason}});
   }
@@ -154,6 +155,7 @@ void print_json(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                                  {"used", device.used},
                                  {"reason", device.reason},
                                  {"own_process", device.apart},
+                                 {"node", or_null(device.node)},
                                  {"primary", device.index == primary},
                                  {"compute_units", device.compute_units},
                                  {"memory", device.memory},
@@ -209,8 +211,10 @@ void print_text(const std::vector<FoundDriver>& drivers, const std::vector<Devic
                   config.vendors.value.empty() ? "/etc/OpenCL/vendors" : config.vendors.value);
   if (drivers.empty()) text += "  none\n";
   for (const FoundDriver& driver : drivers) {
-    text += fmt::format("  {}{}\n", printable(driver.library.empty() ? driver.icd : driver.library),
-                        driver.ok ? "" : ": " + left_out(driver.reason));
+    text += fmt::format(
+        "  {}{}\n",
+        printable(driver.library.empty() || !driver.node.empty() ? driver.label() : driver.library),
+        driver.ok ? "" : ": " + left_out(driver.reason));
   }
   text += "\nDevices:\n";
   if (devices.empty()) text += "  none\n";

@@ -22,11 +22,6 @@ std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-std::string name_of(const FoundDriver& driver) {
-  if (driver.icd.empty()) return driver.library;
-  return driver.library.empty() ? driver.icd : driver.icd + " (" + driver.library + ")";
-}
-
 // How to be rid of a driver that cannot be put right.
 std::string removal(const FoundDriver& driver) {
   return driver.icd.empty() ? "take it out of TUTTI_VENDORS" : "remove " + driver.icd;
@@ -56,6 +51,20 @@ Advice advise(const FoundDriver& driver) {
   const auto says = [&reason](std::string_view text) {
     return reason.find(text) != std::string::npos;
   };
+  if (!driver.node.empty()) {
+    if (says("refused")) {
+      return {Severity::kWarning,
+              "write tunnel=ssh behind its address in TUTTI_NODES; or insecure, where nobody else "
+              "uses the network"};
+    }
+    if (says("remote client")) {
+      return {Severity::kWarning,
+              "name a PoCL that was built with ENABLE_REMOTE_CLIENT as TUTTI_NODE_DRIVER"};
+    }
+    return {Severity::kWarning,
+            "see whether pocld runs there and listens at this port and the next one, or take the "
+            "node out of TUTTI_NODES"};
+  }
   if (says("this is Tutti itself")) return {Severity::kOk, {}};
   if (says("already loaded")) return {Severity::kNote, removal(driver)};
   if (says("another copy of Tutti")) {
@@ -120,12 +129,12 @@ void check_drivers(const std::vector<FoundDriver>& drivers, const std::string& v
   }
   for (const FoundDriver& driver : drivers) {
     if (driver.ok) {
-      findings.push_back({Severity::kOk, "drivers", name_of(driver) + ": works", {}});
+      findings.push_back({Severity::kOk, "drivers", driver.label() + ": works", {}});
       continue;
     }
     Advice advice = advise(driver);
     findings.push_back({advice.severity, "drivers",
-                        fmt::format("{}: {}", name_of(driver), driver.reason),
+                        fmt::format("{}: {}", driver.label(), driver.reason),
                         std::move(advice.fix)});
   }
 }

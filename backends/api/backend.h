@@ -75,6 +75,7 @@ struct DeviceTraits {
   bool smaller_groups = false;       // the last work-groups of a launch may be smaller than others
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
   std::string pci_address;           // "0000:3b:00.0"; empty: not known, or none
+  std::string node;         // where it is, on another host (base/nodes.h); empty: on this one
   std::string binary_kind;  // devices of one kind load each other's binaries; empty: of none
   std::string build_kind;   // devices of one kind find what one of them has built; empty: of none
   uint32_t max_parts = 1;   // into how many parts divide() can cut it; 1: it cannot

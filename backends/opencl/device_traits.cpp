@@ -269,8 +269,9 @@ std::string pci_address(OptionalQuery& query) {
 }  // namespace
 
 Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platform,
-                                 cl_device_id device) {
+                                 cl_device_id device, const std::string& node) {
   DeviceTraits traits;
+  traits.node = node;
   auto name = query_bytes("clGetPlatformInfo", [&](size_t size, void* value, size_t* size_ret) {
     return cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, value, size_ret);
   });
@@ -320,6 +321,11 @@ Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platf
   traits.semaphores = has_feature(traits, kSemaphores) && has_semaphores(cl);
   traits.pci_address = pci_address(optional);
   traits.max_parts = max_parts(cl, optional);
+  if (!node.empty()) {
+    // Equal devices of two hosts differ wherever a device is known by its name.
+    traits.device_name += " at " + node;
+    traits.max_parts = 1;
+  }
   describe_quirks(quirks_of(traits), traits);
   traits.nominal_gflops = nominal_gflops(traits);
   return traits;

@@ -34,8 +34,9 @@ class DeviceQuery {
 };
 
 /// The traits of a device as its vendor tells them; an error's message is the query that failed.
-/// shares_host_memory is not known here.
+/// shares_host_memory is not known here. `node`: where the device is, on another host; its name
+/// says so.
 Result<DeviceTraits> read_traits(const VendorFunctions& cl, cl_platform_id platform,
-                                 cl_device_id device);
+                                 cl_device_id device, const std::string& node = {});
 
 }  // namespace tutti::backends

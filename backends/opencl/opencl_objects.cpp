@@ -329,7 +329,7 @@ Result<OpenClMemory::View> OpenClMemory::view(uint64_t origin, uint64_t size) {
   if (const auto found = windows_.find({origin, size}); found != windows_.end()) {
     return View{found->second.memory.get(), found->second.number};
   }
-  if (!device_.cl->clCreateSubBuffer) {
+  if (!device_.cl->clCreateSubBuffer || device_.quirks.no_sub_buffers) {
     return device_.failure("clCreateSubBuffer", CL_INVALID_OPERATION);
   }
   // The lock is held over the vendor's call: two threads must not make the same window twice.

@@ -104,15 +104,26 @@ Status OpenClQueue::read_blocking(Memory& from, uint64_t offset, uint64_t size, 
 }
 
 namespace {
-/// Rows as the vendors' rectangles: the same in the buffer and in the host's memory.
+/// Rows as the vendors' rectangles: the same in the buffer and in the host's memory, unless they
+/// are packed there.
 struct Rectangle {
-  explicit Rectangle(const BufferRows& rows)
+  Rectangle(const BufferRows& rows, bool packed)
       : buffer{rows.offset % rows.pitch, rows.offset / rows.pitch, 0},
-        region{rows.length, rows.count, 1} {}
+        region{rows.length, rows.count, 1},
+        host_pitch(packed ? rows.length : rows.pitch) {}
   std::array<size_t, 3> buffer;
   std::array<size_t, 3> host{0, 0, 0};
   std::array<size_t, 3> region;
+  size_t host_pitch;
 };
+
+/// The rows of `from`, which have `from_pitch`, to `to`.
+void copy_rows(const BufferRows& rows, const std::byte* from, size_t from_pitch, std::byte* to,
+               size_t to_pitch) {
+  for (uint64_t i = 0; i < rows.count; ++i) {
+    std::memcpy(to + i * to_pitch, from + i * from_pitch, rows.length);
+  }
+}
 
 /// Some drivers refuse rectangles whose rows reach beyond the pitch: those are done as two, cut
 /// where the pitch ends. `transfer` gets rows and their distance from the first byte.
@@ -135,12 +146,15 @@ Status OpenClQueue::write_rows(Memory& to, const BufferRows& rows, const void* f
   if (vendors_gone()) return device_.gone("clEnqueueWriteBufferRect");
   return in_rectangles(rows, [&](const BufferRows& part, uint64_t skipped) -> Status {
     const auto* host = static_cast<const std::byte*>(from) + skipped;
-    const Rectangle box(part);
+    const bool packs = device_.quirks.ignores_host_pitch;
+    const Rectangle box(part, packs);
+    std::vector<std::byte> packed(packs ? part.length * part.count : 0);
+    if (packs) copy_rows(part, host, part.pitch, packed.data(), part.length);
     auto turn = device_.turn();
     track_->begin_call();
     const cl_int code = cl_.clEnqueueWriteBufferRect(
         queue_.get(), handle_of(to), CL_TRUE, box.buffer.data(), box.host.data(), box.region.data(),
-        part.pitch, 0, part.pitch, 0, host, 0, nullptr, nullptr);
+        part.pitch, 0, box.host_pitch, 0, packs ? packed.data() : host, 0, nullptr, nullptr);
     if (code == CL_INVALID_VALUE) {
       // Refused before anything was done: row by row, each in a turn of its own.
       (void)device_.error("clEnqueueWriteBufferRect", code);
@@ -161,12 +175,15 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
   if (vendors_gone()) return device_.gone("clEnqueueReadBufferRect");
   return in_rectangles(rows, [&](const BufferRows& part, uint64_t skipped) -> Status {
     auto* host = static_cast<std::byte*>(to) + skipped;
-    const Rectangle box(part);
+    const bool packs = device_.quirks.ignores_host_pitch;
+    const Rectangle box(part, packs);
+    std::vector<std::byte> packed(packs ? part.length * part.count : 0);
     auto turn = device_.turn();
     track_->begin_call();
     const cl_int code = cl_.clEnqueueReadBufferRect(
         queue_.get(), handle_of(from), CL_TRUE, box.buffer.data(), box.host.data(),
-        box.region.data(), part.pitch, 0, part.pitch, 0, host, 0, nullptr, nullptr);
+        box.region.data(), part.pitch, 0, box.host_pitch, 0, packs ? packed.data() : host, 0,
+        nullptr, nullptr);
     if (code == CL_INVALID_VALUE) {
       // Refused before anything was done: row by row, each in a turn of its own.
       (void)device_.error("clEnqueueReadBufferRect", code);
@@ -175,6 +192,7 @@ Status OpenClQueue::read_rows(Memory& from, const BufferRows& rows, void* to) {
       return Queue::read_rows(from, part, host);
     }
     if (code != CL_SUCCESS) return dropped("clEnqueueReadBufferRect", code);
+    if (packs) copy_rows(part, packed.data(), part.length, host, part.pitch);
     count_to_host(part.length * part.count);
     track_->end_call();  // blocking reads are not counted
     return {};

@@ -31,7 +31,7 @@ Quirks quirks_of(const DeviceTraits& traits) {
   Quirks quirks;
   // An interpreter (Oclgrind) has locks of its own instead.
   quirks.host_atomics =
-      traits.type == CL_DEVICE_TYPE_CPU &&
+      traits.type == CL_DEVICE_TYPE_CPU && traits.node.empty() &&
       (is_pocl(traits) || is_rusticl(traits) || contains_ignoring_case(traits.vendor, "intel"));
   if (is_pocl(traits)) {
     // PoCL 3.1 to 5.0; not 6.0. Two devices that run the same program binary at the same time abort
@@ -43,9 +43,20 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // PoCL 3.1. Its compiler has one lock: a program takes 0.6 s on each of 14 devices, one after
     // the other; what is in its cache is there in 20 ms. Devices of other types (remote ones, for
     // example) have their compilers elsewhere.
-    quirks.serial_builds = traits.type == CL_DEVICE_TYPE_CPU;
+    quirks.serial_builds = traits.type == CL_DEVICE_TYPE_CPU && traits.node.empty();
     // PoCL 3.1. Four times of the clock: a third of what launching a tiny kernel takes on `basic`.
     quirks.costly_profiling = true;
+    if (!traits.node.empty()) {
+      // PoCL 8.0-pre's remote client. clEnqueueReadBufferRect and clEnqueueWriteBufferRect move the
+      // right bytes of the buffer from or to the wrong ones of the host, if its rows are not
+      // packed.
+      quirks.ignores_host_pitch = true;
+      // Likewise. A launch on a sub-buffer whose parent was written before crashes in
+      // pocl_create_command_struct: the content of the sub-buffer is taken to be nowhere.
+      quirks.no_sub_buffers = true;
+      // Likewise. Threads that enqueue at the same time crash it now and then.
+      quirks.one_at_a_time = true;
+    }
   }
   if (is_rusticl(traits)) {
     // Mesa 22.3 and 25.0. clLinkProgram fails with "Conflicting SPIR-V versions: 1.0 … vs 1.4" when
@@ -92,7 +103,7 @@ Quirks quirks_of(const DeviceTraits& traits, std::optional<bool> runs_in_enqueui
   // locks it again: the thread hangs in pocl_update_event_running (3.1). Or another thread's
   // clWaitForEvents returns while the command still runs (6.0). It takes two threads that enqueue
   // at the same time, since alone every command has ended when its enqueue returns.
-  if (runs_in_enqueuing_thread.value_or(is_pocl(traits))) {
+  if (runs_in_enqueuing_thread.value_or(is_pocl(traits) && traits.node.empty())) {
     quirks.synchronous = true;
     quirks.one_at_a_time = true;
     // PoCL 6.0; not 3.1. Its handler of SIGFPE skips divisions in the threads of its `cpu` devices
@@ -124,9 +135,9 @@ double nominal_gflops(const DeviceTraits& traits) {
   const double clock_ghz = traits.clock_mhz > 0 ? traits.clock_mhz * 1e-3 : 2.0;
   // llvmpipe (Mesa 22.3) reports eight units on a machine with two cores.
   const uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const double units =
-      std::max(1u, traits.type == CL_DEVICE_TYPE_CPU ? std::min(cores, traits.compute_units)
-                                                     : traits.compute_units);
+  const double units = std::max(1u, traits.type == CL_DEVICE_TYPE_CPU && traits.node.empty()
+                                        ? std::min(cores, traits.compute_units)
+                                        : traits.compute_units);
   double per_cycle = 16;  // a CPU core: 8 lanes, multiply and add
   if (is_oclgrind(traits)) {
     per_cycle = 0.01;  // an interpreter

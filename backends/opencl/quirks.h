@@ -36,6 +36,10 @@ struct Quirks {
   bool reads_ahead = false;
   /// Kernels are the processor's code, and so are their atomics: they hold for all such devices.
   bool host_atomics = false;
+  /// Rectangles take the host's rows as if they were packed, whatever pitch is said.
+  bool ignores_host_pitch = false;
+  /// Launches on sub-buffers crash the driver: none are made.
+  bool no_sub_buffers = false;
   /// 1-D images cannot be made from buffers, whatever the device reports.
   bool no_buffer_images = false;
   /// Devices of equal names load each other's binaries, which is faster than to build.

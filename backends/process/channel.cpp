@@ -29,8 +29,8 @@ constexpr size_t kMostDropped = 64;
 
 }  // namespace
 
-Result<StartedHelper> start_helper(const std::string& program, const std::string& library) {
-  if (program.empty()) {
+Result<StartingHelper> begin_helper(const HelperSubject& subject) {
+  if (subject.program.empty()) {
     return fail(CL_DEVICE_NOT_AVAILABLE, fmt::format("there is no {}", kDeviceProgram));
   }
   TUTTI_ASSIGN(SharedArena* const arena, SharedArena::of_process());
@@ -39,9 +39,16 @@ Result<StartedHelper> start_helper(const std::string& program, const std::string
   const int files[] = {arena->file(), output.get()};
   HelperBudget budget;
   budget.clock_seconds = kStartSeconds;
-  TUTTI_ASSIGN(auto process, HelperProcess::start(program, {library}, budget,
-                                                  {std::string(kInsideProbe) + "=1"}, files));
-  const HelperMessage& greeting = process->greeting();
+  std::vector<std::string> arguments{subject.library};
+  if (!subject.node.empty()) arguments.push_back(subject.node);
+  TUTTI_ASSIGN(auto process, HelperProcess::launch(subject.program, std::move(arguments), budget,
+                                                   {std::string(kInsideProbe) + "=1"}, files));
+  return StartingHelper{std::move(process), std::move(output)};
+}
+
+Result<StartedHelper> end_helper(StartingHelper starting) {
+  starting.process->await_greeting();
+  const HelperMessage& greeting = starting.process->greeting();
   auto listing =
       greeting.kind == HelperMessageKind::kAnswer ? get_listing(greeting.text) : std::nullopt;
   if (!listing) {
@@ -49,7 +56,13 @@ Result<StartedHelper> start_helper(const std::string& program, const std::string
         CL_DEVICE_NOT_AVAILABLE,
         "its process " + (greeting.text.empty() ? std::string("says nothing") : greeting.text));
   }
-  return StartedHelper{std::move(process), std::move(output), std::move(*listing)};
+  return StartedHelper{std::move(starting.process), std::move(starting.output),
+                       std::move(*listing)};
+}
+
+Result<StartedHelper> start_helper(const HelperSubject& subject) {
+  TUTTI_ASSIGN(StartingHelper starting, begin_helper(subject));
+  return end_helper(std::move(starting));
 }
 
 Channel::Channel(StartedHelper helper, SharedRange room, std::string name, const CallBounds& bounds,

@@ -25,8 +25,22 @@ struct StartedHelper {
   Descriptor output;  // what it writes to its standard output
   Listing listing;
 };
-/// `program`: tutti-device. An error says why the driver cannot be had in a helper.
-Result<StartedHelper> start_helper(const std::string& program, const std::string& library);
+/// What a helper is started with.
+struct HelperSubject {
+  std::string program;  // tutti-device
+  std::string library;  // the driver's
+  std::string node;     // the device of another host that the driver shall find (base/nodes.h)
+};
+/// One that may still be at it.
+struct StartingHelper {
+  std::unique_ptr<HelperProcess> process;
+  Descriptor output;
+};
+Result<StartingHelper> begin_helper(const HelperSubject& subject);
+/// Waits until it has loaded the driver. An error says why that cannot be had in a helper.
+Result<StartedHelper> end_helper(StartingHelper starting);
+/// Both.
+Result<StartedHelper> start_helper(const HelperSubject& subject);
 
 /// How long calls may take, nanoseconds; 0: for ever.
 struct CallBounds {

@@ -15,7 +15,7 @@ namespace {
 Result<std::unique_ptr<Channel>> open_channel(const ProcessDevice& device, StartedHelper helper,
                                               SharedArena& arena) {
   if (!helper.process || !helper.process->alive()) {
-    TUTTI_ASSIGN(helper, start_helper(device.program, device.library));
+    TUTTI_ASSIGN(helper, start_helper(device.subject));
   }
   const auto& listed = helper.listing.devices;
   const bool there = std::any_of(listed.begin(), listed.end(), [&](const ListedDevice& one) {

@@ -15,9 +15,8 @@ namespace tutti::backends::process {
 
 /// Where a helper finds the device, and how it is to be driven.
 struct ProcessDevice {
-  std::string program;  // tutti-device
-  std::string library;  // the driver's
-  std::string name;     // the device's; another device in its place is refused
+  HelperSubject subject;
+  std::string name;  // the device's; another device in its place is refused
   Service service;
   CallBounds bounds;
 };

@@ -58,6 +58,7 @@ void for_texts(Traits& traits, Visit visit) {
   visit(traits.driver_version);
   visit(traits.device_version);
   visit(traits.pci_address);
+  visit(traits.node);
   visit(traits.binary_kind);
   visit(traits.build_kind);
 }

@@ -2,33 +2,41 @@
 // Drives a device for the driver, in a process that may crash (base/helper_service.h): the other
 // side is backends/process.
 //
-// tutti-device SECONDS MIB LIBRARY: loads a vendor's driver and tells of its devices; then drives
-// the one that it is asked to (backends/process/protocol.h), as calls come through the memory that
-// it got as the file behind the socket.
+// tutti-device SECONDS MIB LIBRARY [NODE]: loads a vendor's driver and tells of its devices; then
+// drives the one that it is asked to (backends/process/protocol.h), as calls come through the
+// memory that it got as the file behind the socket.
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "backends/process/node_link.h"
+#include "backends/process/node_trial.h"
 #include "backends/process/server.h"
 #include "base/config.h"
 #include "base/helper_service.h"
 #include "base/keep_forever.h"
 #include "base/log.h"
+#include "base/nodes.h"
 #include "platform/create_backends.h"
 
 namespace tutti {
 namespace {
 
+using backends::process::NodeLink;
 using backends::process::Server;
 using backends::process::Service;
 using backends::process::SharedMapping;
 using platform::FoundDevice;
 using platform::VendorLoader;
+
+NodeLink* the_link = nullptr;  // where the device is on another host
 
 constexpr int kMemoryFile = kHelperSocket + 1, kOutputFile = kHelperSocket + 2;
 
@@ -50,6 +58,12 @@ HelperMessage drive(const VendorLoader& loader, std::string_view request) {
     found.device.place = {};
     backends::Backend& device =
         *keep_forever(platform::create_backend(found, service.index, service.keep_cores));
+    if (the_link != nullptr) {
+      if (const Status tried = backends::process::try_node(device); !tried) {
+        return failed("finds that the server or its driver is not good enough: " +
+                      tried.error().message);
+      }
+    }
     Server& server = *keep_forever(std::make_unique<Server>(device, mapping));
     if (const Status started = server.start(service.lanes); !started) {
       return failed(started.error().message);
@@ -62,17 +76,44 @@ HelperMessage drive(const VendorLoader& loader, std::string_view request) {
   return failed("does not find the device");
 }
 
-HelperStart load(const std::string& library) {
+/// Ends the process, and says so, before the driver can make anything of it.
+[[noreturn]] void end_with(const std::string& why) {
+  send_helper_message(kHelperSocket, HelperMessageKind::kTransient, why);
+  _exit(0);
+}
+
+/// Has the driver find the node's device in place of this machine's. What is wrong with it, else.
+std::optional<std::string> reach(const Node& node) {
+  const auto link = NodeLink::open(node, end_with);
+  if (!link) {
+    return fmt::format("cannot reach {}:{} ({})", node.host, node.port, link.error().message);
+  }
+  the_link = *link;
+  setenv("POCL_DEVICES", "remote", 1);
+  setenv("POCL_REMOTE0_PARAMETERS", the_link->client_address().c_str(), 1);
+  return std::nullopt;
+}
+
+HelperStart load(const std::string& library, const std::string& node_text) {
   const Config config = load_config(ConfigSources::of_process()).config;  // which others warn of
   start_log(config.log.value.level, config.log.value.file);
   platform::DiscoveryOptions options;
   options.vendors = library;
   options.in_helper = true;
+  if (const auto nodes = parse_nodes(node_text); nodes && nodes->size() == 1) {
+    const Node& node = nodes->front();
+    if (const auto problem = reach(node)) return {{HelperMessageKind::kTransient, *problem}, {}};
+    options.node = node.label();
+  }
   const VendorLoader& loader = *keep_forever(std::make_unique<VendorLoader>(options));
   backends::process::Listing listing;
   for (const platform::FoundDriver& driver : loader.drivers()) {
     listing.path = driver.path;
     listing.reason = driver.reason;
+  }
+  if (the_link != nullptr && !the_link->in_use()) {
+    listing.reason = "this driver has no remote client";
+    return {{HelperMessageKind::kAnswer, text_of(listing)}, {}};
   }
   for (const FoundDevice& found : loader.devices()) {
     const backends::DevicePlace& place = found.device.place;
@@ -91,13 +132,13 @@ uint32_t number(const std::string& text) {
 }  // namespace tutti
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
+  if (argc != 4 && argc != 5) {
     std::fprintf(stderr, "tutti-device drives devices for Tutti; it is of no use by itself\n");
     return 2;
   }
-  const std::string library = argv[3];
+  const std::string library = argv[3], node = argc == 5 ? argv[4] : "";
   // What kernels print is read there, and shown where the application's output goes by then.
   dup2(tutti::kOutputFile, STDOUT_FILENO);
   tutti::serve_driver({tutti::number(argv[1]), tutti::number(argv[2])},
-                      [&library] { return tutti::load(library); });
+                      [&] { return tutti::load(library, node); });
 }

@@ -298,6 +298,7 @@ TEST_F(ToolsTest, DevicesAsJson) {
   ASSERT_EQ(json["drivers"].size(), 2u);
   EXPECT_EQ(json["drivers"][0], (nlohmann::json{{"icd", tree_ / "v/1.icd"},
                                                 {"library", tree_ / "stub.so"},
+                                                {"node", nullptr},
                                                 {"ok", true},
                                                 {"reason", ""}}));
   EXPECT_EQ(json["drivers"][1]["ok"], false);
@@ -314,6 +315,7 @@ TEST_F(ToolsTest, DevicesAsJson) {
                                                 {"works", true},
                                                 {"reason", ""},
                                                 {"own_process", false},
+                                                {"node", nullptr},
                                                 {"primary", true},
                                                 {"compute_units", 3},
                                                 {"energy",

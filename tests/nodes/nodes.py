@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Devices of other hosts (TUTTI_NODES): servers of PoCL, in a network of their own, that are killed,
+stopped and started anew while an application computes on them. Every round of it ends right or told, none
+hangs, and the devices compute again.
+
+usage: nodes.py --build BUILD [--pocld PROGRAM] [--driver LIBRARY] [--times N] [--seed N]
+"""
+
+import argparse
+import fcntl
+import json
+import os
+import pathlib
+import random
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+LEFT_OUT = 77        # what ctest takes for a test that was left out
+ROUND_SECONDS = 60   # a round that takes longer hangs
+BACK_SECONDS = 90    # a device is tried again after a second, then at twice the interval
+PORTS = (10998, 11008)
+
+
+def in_own_network():
+    """The server listens for others of its kind at all addresses: nobody else may see that."""
+    if os.environ.get("TUTTI_TEST_NETWORK") != "own":
+        os.environ["TUTTI_TEST_NETWORK"] = "own"
+        os.execvp("unshare", ["unshare", "-n", sys.executable, "-B", *sys.argv])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        request = struct.pack("16sh", b"lo", 0x1 | 0x40)  # up and running
+        fcntl.ioctl(handle, 0x8914, request)  # SIOCSIFFLAGS
+
+
+class Server:
+    def __init__(self, program, port, core):
+        self.words = [program, "-a", "127.0.0.1", "-p", str(port)]
+        self.port, self.core, self.process = port, core, None
+        self.start()
+
+    def start(self):
+        environment = dict(os.environ, POCL_DEVICES="pthread", POCL_MAX_PTHREAD_COUNT="1",
+                           OCL_ICD_VENDORS="/etc/OpenCL/vendors/pocl.icd")
+        self.process = subprocess.Popen(self.words, env=environment, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        os.sched_setaffinity(self.process.pid, {self.core})
+        until = time.monotonic() + ROUND_SECONDS
+        while time.monotonic() < until:
+            with socket.socket() as trial:
+                if trial.connect_ex(("127.0.0.1", self.port + 1)) == 0:
+                    return
+            os.sched_yield()
+        sys.exit("a server does not start")
+
+    def end(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+        if number == signal.SIGKILL:
+            self.process.wait()
+
+
+class Application:
+    def __init__(self, build, folder, driver, nodes, **options):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=folder))
+        self.log, self.summary = self.folder / "log", self.folder / "summary.json"
+        self.environment = dict(
+            os.environ, OCL_ICD_VENDORS=str(build / "etc/OpenCL/vendors"), OCL_ICD_FILENAMES="",
+            TUTTI_CONFIG=str(self.folder / "none.toml"), TUTTI_CACHE=str(folder / "cache"),
+            TUTTI_MODEL="process", TUTTI_TOP="off", TUTTI_SPLIT="force", TUTTI_NODES=nodes,
+            TUTTI_NODE_DRIVER=driver, TUTTI_VENDORS=str(folder), TUTTI_SUMMARY=str(self.summary),
+            TUTTI_LOG=f"warning:{self.log}", POCL_CACHE_DIR=str(folder / "pocl"), **options)
+        (self.folder / "none.toml").write_text("")
+        self.process = subprocess.Popen([build / "bin/tutti-killed-helpers"],
+                                        env=self.environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        self.rest = b""
+
+    def line(self, seconds=ROUND_SECONDS):
+        """The next round's line; None: it hangs, or has ended."""
+        until = time.monotonic() + seconds
+        while b"\n" not in self.rest:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                return None
+            block = os.read(self.process.stdout.fileno(), 4096)
+            if not block:
+                return None
+            self.rest += block
+        line, _, self.rest = self.rest.partition(b"\n")
+        return line.decode()
+
+    def logged(self, text):
+        return self.log.read_text().count(text) if self.log.exists() else 0
+
+    def end(self):
+        self.process.stdin.close()
+        while self.line() is not None:
+            pass
+        return self.process.wait(ROUND_SECONDS)
+
+
+def fail(application, what):
+    application.process.kill()
+    log = application.log.read_text() if application.log.exists() else ""
+    sys.exit(f"{what}\n{log}")
+
+
+def one_round(application):
+    line = application.line()
+    if line is None or not (line == "right" or line.startswith("told")):
+        fail(application, line or "hangs, or has ended")
+    return line
+
+
+def start_with(build, folder, driver, nodes, wanted, **options):
+    application = Application(build, folder, driver, nodes, **options)
+    for _ in range(wanted):
+        if one_round(application) != "right":
+            fail(application, "a round of sound nodes is not right")
+    return application
+
+
+def lose_servers(build, folder, driver, servers, times, chance):
+    """Two nodes; each time one server is lost in a way, and comes back."""
+    nodes = ",".join(f"127.0.0.1:{server.port}/0 insecure wait=10" for server in servers)
+    application = start_with(build, folder, driver, nodes, 3, TUTTI_DEADLINE="10")
+    if application.logged("is left out") != 0:
+        fail(application, "a node is left out")
+    told = rounds = 0
+    for _ in range(times):
+        server = chance.choice(servers)
+        number = chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP))
+        lost = application.logged(" is lost (")
+        until = time.monotonic() + chance.random() * 0.1
+        while time.monotonic() < until:
+            pass
+        server.end(number)
+        until = time.monotonic() + BACK_SECONDS
+        restarted = False
+        # All that was lost takes part again; a client that has crashed counts, too.
+        while not restarted or application.logged(" works again ") < application.logged(" is lost ("):
+            # One whose client was lost already is missed by nobody.
+            missed = application.logged(" is lost (") > lost
+            if not restarted and (missed or time.monotonic() > until - BACK_SECONDS / 2):
+                server.end()
+                server.start()
+                restarted = True
+            if time.monotonic() > until:
+                fail(application, f"after {signal.Signals(number).name} no device comes back")
+            rounds += 1
+            told += one_round(application) != "right"
+        for _ in range(3):
+            one_round(application)
+    if application.end() != 0:
+        fail(application, "it does not end well")
+    summary = json.loads(application.summary.read_text())["devices"]
+    if not all("127.0.0.1:" in device["name"] for device in summary):
+        sys.exit("the summary shows no addresses")
+    print(f"{times} servers lost: {rounds} rounds right or told, {told} of them told")
+
+
+def some_are_off(build, folder, driver, servers):
+    """A node that is off is named and left out; one without a tunnel is refused."""
+    nodes = (f"127.0.0.1:{servers[0].port} insecure, 127.0.0.1:9 insecure name=off, "
+             f"127.0.0.1:{servers[1].port}")
+    application = start_with(build, folder, driver, nodes, 2)
+    if application.end() != 0:
+        fail(application, "it does not end well")
+    for text in ("node off (127.0.0.1:9/0) is left out", "Connection refused", "refused: neither"):
+        if application.logged(text) != 1:
+            fail(application, f"the log does not say '{text}'")
+    application = Application(build, folder, driver, nodes + ",127.0.0.1:19 insecure required")
+    line = application.line()
+    if line in ("right", "wrong") or application.logged("offers no platform") != 1:
+        fail(application, "a required node is not missed")
+    application.process.kill()
+    print("nodes that are off, refused, and required: right")
+
+
+def through_a_tunnel(build, folder, driver, servers):
+    """A program that connects its standard input and output with the server."""
+    tunnel = folder / "tunnel"
+    tunnel.write_text(f"#!{sys.executable}\n" + """
+import os, select, socket, sys
+server = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+while True:
+    for source in select.select([0, server], [], [])[0]:
+        block = server.recv(65536) if source is server else os.read(0, 65536)
+        if not block:
+            sys.exit(0)
+        if source is server:
+            while block:
+                block = block[os.write(1, block):]
+        else:
+            server.sendall(block)
+""")
+    tunnel.chmod(0o755)
+    nodes = f"far.example:{servers[0].port} tunnel={tunnel}"
+    application = start_with(build, folder, driver, nodes, 3)
+    if application.end() != 0:
+        fail(application, "it does not end well")
+    print("a tunnel: right")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--pocld", default=os.environ.get("TUTTI_POCLD", ""))
+    parser.add_argument("--driver", default=os.environ.get("TUTTI_NODE_DRIVER", ""))
+    parser.add_argument("--times", type=int, default=4, help="servers that are lost")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    if not options.pocld or not options.driver:
+        print("left out: TUTTI_POCLD and TUTTI_NODE_DRIVER name no server of PoCL and no PoCL with "
+              "a remote client")
+        sys.exit(LEFT_OUT)
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        print("left out: a network of its own needs root and unshare")
+        sys.exit(LEFT_OUT)
+    in_own_network()
+    build = options.build.resolve()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="tutti-nodes-"))
+    servers = []
+    try:
+        cores = sorted(os.sched_getaffinity(0))
+        for i, port in enumerate(PORTS):
+            servers.append(Server(options.pocld, port, cores[i % len(cores)]))
+        some_are_off(build, folder, options.driver, servers)
+        through_a_tunnel(build, folder, options.driver, servers)
+        lose_servers(build, folder, options.driver, servers, options.times,
+                     random.Random(options.seed))
+    finally:
+        for server in servers:
+            server.process.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
