@@ -156,8 +156,10 @@ class Demo:
 
 
 def package_rows(kernel, height):
-    """The summary's packages as rows of the picture; None when they are not rows."""
-    last = kernel["last"]
+    """The summary's packages as rows of the picture; None when they are not rows, or none was made."""
+    last = kernel.get("last")
+    if last is None:
+        return None
     packages = sorted(last["packages"], key=lambda package: package["first"])
     whole = len(packages) == 1
     if kernel.get("dimension") != 1 and not whole:
@@ -354,22 +356,23 @@ def demo(arguments):
     print(f"  median of {len(rounds)} rounds (lowest to highest)")
     print_times(devices, rounds, report)
     rows = package_rows(kernel, job.height)
-    if rows is None:
+    if rows is None and "last" not in kernel:
+        print("\nNo launch was split: no strip of rows.")
+    elif rows is None:
         print(f"\nThe launch was split along dimension {kernel.get('dimension')}: no strip of rows.")
-        rows = []
     else:
         check_coverage(rows, job.height)
         print_shares(devices, kernel, rows, job.height)
     mode, reason = kernel.get("mode", "?"), kernel.get("reason") or "no reason given"
-    if len({package["device"] for package in kernel["last"]["packages"]}) < 2:
+    if len({package["device"] for package in kernel.get("last", {}).get("packages", [])}) < 2:
         print(f"  The last launch ran on one device only: {mode}, {reason}")
 
     verdict = machine.judge(rounds)
     print_verdict(verdict, rounds)
     if job.cores_used(devices) < sum(job.cores_used([device]) for device in devices):
         print(f"These devices compete for {job.cores} cores, as TUTTI_DEVICES has chosen them.")
-    right = check_together(rows, together, alone, verdict.best, job.width)
-    print(f"Picture: {job.draw(together, rows)}")
+    right = check_together(rows or [], together, alone, verdict.best, job.width)
+    print(f"Picture: {job.draw(together, rows or [])}")
     return 0 if right and not failed else 1
 
 

@@ -165,6 +165,11 @@ class Demo(unittest.TestCase):
             self.assertNotIn("times as fast", output)
             self.assertRegex(output, "other programs kept|tasks waited|hypervisor")
 
+    def test_where_no_launch_is_split(self):
+        output = self.run_demo("--rounds", "1", TUTTI_SPLIT="never")
+        if machine.usable_cores() > 1:
+            self.assertIn("No launch was split", output)
+
     def test_one_core(self):
         core = min(os.sched_getaffinity(0))
         output = self.run_demo(before=("taskset", "-c", str(core)))
