@@ -79,7 +79,10 @@ bool judge(scheduler::BackendSet& backends, const std::vector<Verdict>& verdicts
   for (uint32_t i = 0; i < verdicts.size(); ++i) {
     if (verdicts[i].ok || !verdicts[i].asked) continue;
     const std::string title = device_title(backends.traits(i));
-    if (any) {
+    if (any && verdicts[i].code == CL_DEVICE_NOT_AVAILABLE) {
+      log(LogLevel::kInfo, "{} is lost while a program is built: {}", title, verdicts[i].log);
+      append_paragraph(outcome.log, "warning: " + title + " is lost: it takes no part yet\n");
+    } else if (any) {
       log(level_without_vendors(LogLevel::kWarning),
           "{} is left out for a program that it cannot build ({}): {}", title, verdicts[i].code,
           verdicts[i].log);
@@ -118,7 +121,12 @@ bool make_first(scheduler::BackendSet& backends, const BackendGroups& groups, co
     try {
       const std::optional<Error> error = make(i);
       verdicts[i].ok = !error;
-      if (error) verdicts[i] = {true, false, error->code, error->message};
+      if (!error) return;
+      verdicts[i] = {true, false, error->code, error->message};
+      // Maybe nothing else would find out, nor have it tried again.
+      if (error->code != CL_DEVICE_NOT_AVAILABLE) return;
+      backends.health().note_failure(i, *error);
+      static_cast<void>(backends.health().usable(scheduler::backend_bit(i)));
     } catch (...) {
       verdicts[i].code = CL_OUT_OF_HOST_MEMORY;
     }

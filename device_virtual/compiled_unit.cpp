@@ -33,6 +33,12 @@ constexpr auto kObject = [](backends::ObjectResult & result) -> auto& { return r
 
 }  // namespace
 
+bool failed_by_loss(scheduler::BackendSet& backends, uint32_t index, cl_int code,
+                    uint32_t renewals) {
+  return code == CL_DEVICE_NOT_AVAILABLE || backends.at(index).renewals() != renewals ||
+         (backends.health().lost() & scheduler::backend_bit(index)) != 0;
+}
+
 std::optional<bool> vendor_build_is_kept(const backends::Backend& backend,
                                          const std::string& source, const std::string& options) {
   return backend.build_is_kept(source, options + kQuiet);
@@ -78,9 +84,13 @@ backends::BuildResult vendor_link(backends::Backend& backend,
 
 Result<backends::Object*> CompiledUnit::object(scheduler::BackendSet& backends, uint32_t index,
                                                const std::string& text) {
-  return objects_.get(index, [&] {
+  return objects_.get(index, [&]() -> Attempt<backends::Object> {
+    const uint32_t renewals = backends.at(index).renewals();
     backends::ObjectResult result = vendor_compile(backends.at(index), text, options_, form_);
-    return std::pair(std::move(result.object), Error{result.code, std::move(result.log)});
+    if (result.object == nullptr && failed_by_loss(backends, index, result.code, renewals)) {
+      return {nullptr, {CL_DEVICE_NOT_AVAILABLE, std::move(result.log)}, true};
+    }
+    return {std::move(result.object), {result.code, std::move(result.log)}};
   });
 }
 

@@ -19,14 +19,23 @@
 
 namespace tutti::device_virtual {
 
+/// What came of making a T: the object, or why there is none. `passing`: since its device was lost,
+/// which says nothing of the next try.
+template <typename T>
+struct Attempt {
+  std::unique_ptr<T> object;
+  Error error{};
+  bool passing = false;
+};
+
 /// One T per backend, each made by the first thread that asks for it. Failures are remembered, too,
-/// but not what `make` throws.
+/// but not those that pass, nor what `make` throws.
 template <typename T>
 class MadeOnce {
  public:
   explicit MadeOnce(size_t backends) : states_(backends, State::kNone), slots_(backends) {}
 
-  /// `make` returns what there is, or null and why.
+  /// `make` returns an Attempt<T>.
   template <typename Make>
   Result<T*> get(uint32_t backend, Make&& make) {
     Slot& slot = slots_[backend];
@@ -36,7 +45,7 @@ class MadeOnce {
       if (states_[backend] == State::kMade) return answer(slot);
       states_[backend] = State::kMaking;
     }
-    std::pair<std::unique_ptr<T>, Error> made;
+    Attempt<T> made;
     try {
       made = make();
     } catch (...) {
@@ -48,16 +57,21 @@ class MadeOnce {
     }
     {
       const MutexLock lock(mutex_);
-      slot.object = std::move(made.first);
-      slot.error = std::move(made.second);
-      states_[backend] = State::kMade;
+      if (made.passing) {
+        states_[backend] = State::kNone;
+      } else {
+        slot.object = std::move(made.object);
+        slot.error = std::move(made.error);
+        states_[backend] = State::kMade;
+      }
     }
     made_.notify_all();
+    if (made.passing) return tl::unexpected<Error>(std::move(made.error));
     return answer(slot);
   }
 
  private:
-  // kNone ──(first caller)──▶ kMaking ──▶ kMade (object or error, constant from then on)
+  // kNone ──(first caller)──▶ kMaking ──▶ kMade (object or error, constant from then on), or kNone
   enum class State : uint8_t { kNone, kMaking, kMade };
   struct Slot {
     std::unique_ptr<T> object;
@@ -102,6 +116,11 @@ class CompiledUnit {
   const backends::ProgramForm form_;
   MadeOnce<backends::Object> objects_;
 };
+
+/// Whether what a vendor's compiler was asked for has failed since the device was lost meanwhile,
+/// or before: it ended with `code`, and Backend::renewals() was `renewals` when it began.
+bool failed_by_loss(scheduler::BackendSet& backends, uint32_t index, cl_int code,
+                    uint32_t renewals);
 
 /// Calls of vendors' compilers: nothing may escape from them, since they happen in threads of ours.
 /// Without the vendor's warnings: the front end has given its own, and a vendor's would reach

@@ -33,6 +33,9 @@ constexpr int kVentured = 2;
 // A program's kernels that tell where it runs best.
 constexpr size_t kKernelsLookedAt = 16;
 constexpr double kClearlyFaster = 1.1;
+// A device that is lost in so many builds of a program, each time anew, is lost by it: its compiler
+// crashes, or hangs.
+constexpr uint32_t kLostByBuilding = 3;
 
 bool rewritten(const ProgramTexts::Unit& unit, KernelVariant variant) {
   return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
@@ -69,6 +72,8 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
       renewals_(std::bit_width(wanted)),
       modules_{MadeOnce<backends::Module>(std::bit_width(wanted)),
                MadeOnce<backends::Module>(std::bit_width(wanted))},
+      lost_{std::vector<LostBuilds>(std::bit_width(wanted)),
+            std::vector<LostBuilds>(std::bit_width(wanted))},
       reduced_(std::bit_width(wanted)) {
   for (const ProgramTexts::Unit& unit : texts_.units) {
     key_ = XXH3_64bits_withSeed(unit.text.data(), unit.text.size(), key_);
@@ -77,6 +82,9 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
   const auto& kernels = texts_.summary.kernels;
   for (const scheduler::KernelSummary& kernel : kernels) {
     for (const std::string& feature : kernel.features) who_has_[feature] = wanted_;
+    // As KernelExecutable::built_on() has it.
+    bound_ |= kernel.uses_anything || kernel.uses("__opencl_c_program_scope_global_variables") ||
+              kernel.uses("__opencl_c_device_enqueue") || kernel.uses("__opencl_c_subgroups");
   }
   for (auto& [feature, has] : who_has_) {
     for (BackendMask rest = wanted_; rest != 0; rest &= rest - 1) {
@@ -142,7 +150,7 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
   if (backend >= backend_end() || (wanted_ >> backend & 1) == 0) {
     return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built on this device");
   }
-  return modules_[index(variant)].get(backend, [&] {
+  return modules_[index(variant)].get(backend, [&]() -> Attempt<backends::Module> {
     const uint32_t renewals = backends_.at(backend).renewals();
     backends::BuildResult result = make(backend, variant);
     if (result.module != nullptr) {
@@ -150,6 +158,11 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
         renewals_[backend].store(renewals, std::memory_order_relaxed);
       }
       ready_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
+    } else if (failed_by_loss(backends_, backend, result.code, renewals) &&
+               worth_another_try(lost_[index(variant)][backend], renewals)) {
+      log(LogLevel::kInfo, "{} is lost, and builds a program when it is back: {}",
+          device_title(backends_.traits(backend)), result.log);
+      return {nullptr, {CL_DEVICE_NOT_AVAILABLE, std::move(result.log)}, true};
     } else {
       failed_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
       // One device less for this program, or for its splits, not an error of the application's.
@@ -161,8 +174,16 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
             result.log);
       }
     }
-    return std::pair(std::move(result.module), Error{result.code, std::move(result.log)});
+    return {std::move(result.module), {result.code, std::move(result.log)}};
   });
+}
+
+bool ProgramModules::worth_another_try(LostBuilds& lost, uint32_t renewals) const {
+  // Who shows variables or sub-groups would become another one, while kernels run.
+  if (bound_) return false;
+  // While it is lost all builds fail, which is once.
+  if (lost.count == 0 || lost.renewals != renewals) lost = {lost.count + 1, renewals};
+  return lost.count < kLostByBuilding;
 }
 
 backends::BuildResult ProgramModules::make(uint32_t backend, KernelVariant variant) {
@@ -201,14 +222,14 @@ uint64_t ProgramModules::source_bytes() const {
 }
 
 Result<ProgramTexts::Unit*> ProgramModules::reduced_unit(uint32_t backend) {
-  return reduced_.get(backend, [&]() -> std::pair<std::unique_ptr<ProgramTexts::Unit>, Error> {
+  return reduced_.get(backend, [&]() -> Attempt<ProgramTexts::Unit> {
     std::vector<std::string> kernels;
     for (uint32_t k = 0; k < able_.size(); ++k) {
       if ((able_[k] & backend_bit(backend)) != 0) kernels.push_back(texts_.summary.kernels[k].name);
     }
     auto made = texts_.only(texts_, kernels);
     if (!made) return {nullptr, std::move(made).error()};
-    return {std::make_unique<ProgramTexts::Unit>(std::move(*made)), Error{}};
+    return {std::make_unique<ProgramTexts::Unit>(std::move(*made))};
   });
 }
 
@@ -332,7 +353,7 @@ bool ProgramModules::build_if_worth(BackendMask wanted, KernelVariant variant) {
   if (foregone < seconds_until_ready(lacking, variant)) return false;
   foregone_.store(0);
   build_on(lacking, variant);
-  return true;
+  return (lacking & usable() & ~ready(variant)) != lacking;
 }
 
 void ProgramModules::build_what_gained() {

@@ -84,7 +84,8 @@ class ProgramModules {
   /// Where the variant is there already.
   scheduler::BackendMask ready(scheduler::KernelVariant variant) const;
   /// The untouched variant, with what the vendor says of it. A backend of the kind that another
-  /// one is of that is ready loads its binary.
+  /// one is of that is ready loads its binary. Where it fails since the device is lost, it is tried
+  /// again when it is next asked for.
   Result<backends::Module*> get(uint32_t backend, scheduler::KernelVariant variant);
 
   /// Of `wanted`, the backend where the program's kernels are expected to run fastest.
@@ -106,6 +107,13 @@ class ProgramModules {
  private:
   using Mask = std::atomic<scheduler::BackendMask>;
   static size_t index(scheduler::KernelVariant variant) { return static_cast<size_t>(variant); }
+  /// Builds of a variant on a device that was lost meanwhile, one after the other.
+  struct LostBuilds {
+    uint32_t count = 0;
+    uint32_t renewals = 0;  // of the device, at the last of them
+  };
+  /// One more, which began at so many renewals; whether it is worth another try.
+  bool worth_another_try(LostBuilds& lost, uint32_t renewals) const;
   backends::BuildResult make(uint32_t backend, scheduler::KernelVariant variant);
   backends::BuildResult build(uint32_t backend, scheduler::KernelVariant variant);
   void build_on(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
@@ -133,6 +141,8 @@ class ProgramModules {
   scheduler::BackendMask complete_ = 0;          // constant
   std::vector<std::atomic<uint32_t>> renewals_;  // of the backends, when it was built
   std::array<MadeOnce<backends::Module>, 2> modules_;
+  std::array<std::vector<LostBuilds>, 2> lost_;  // by variant and backend; used by who builds
+  bool bound_ = false;                    // a kernel's runs depend on who can build; constant
   MadeOnce<ProgramTexts::Unit> reduced_;  // for those that are not complete
   std::array<Mask, 2> ready_{}, failed_{};
   mutable std::array<Mask, 2> looked_at_{}, new_to_{};  // by new_to()

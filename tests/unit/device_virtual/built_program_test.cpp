@@ -72,6 +72,66 @@ TEST_F(BuiltProgramTest, FailedRewrittenBuildIsRemembered) {
   EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
 }
 
+TEST_F(BuiltProgramTest, BuildIsTriedAgainWhereTheDeviceWasLost) {
+  const auto program = built(true);
+  KernelExecutable kernel(program, 0);
+  fakes_[0]->failure = CL_DEVICE_NOT_AVAILABLE;
+  for (int i = 0; i < 5; ++i) {  // it is away for long
+    const auto result = kernel.vendor_kernel(0, KernelVariant::kSubRange);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, CL_DEVICE_NOT_AVAILABLE);
+  }
+  EXPECT_EQ(kernel.built_on(), 3u);
+  EXPECT_EQ(kernel.failed_on(), 0u);
+  fakes_[0]->begun_anew = 1;
+  fakes_[0]->failure = CL_SUCCESS;
+  EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kSubRange));
+  EXPECT_EQ(kernel.ready_on(KernelVariant::kSubRange), 1u);
+}
+
+TEST_F(BuiltProgramTest, BuildThatFailsWhileTheDeviceBeginsAnewIsTriedAgain) {
+  const auto program = built(true);
+  KernelExecutable kernel(program, 0);
+  fakes_[0]->failure = CL_OUT_OF_RESOURCES;
+  fakes_[0]->on_build = [this] { fakes_[0]->begun_anew = 1; };
+  EXPECT_FALSE(kernel.vendor_kernel(0, KernelVariant::kSubRange));
+  fakes_[0]->on_build = {};
+  fakes_[0]->failure = CL_SUCCESS;
+  EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kSubRange));
+}
+
+TEST_F(BuiltProgramTest, ProgramThatItsDeviceIsLostByIsLeftAlone) {
+  const auto program = built(true);
+  KernelExecutable kernel(program, 0);
+  fakes_[0]->failure = CL_DEVICE_NOT_AVAILABLE;
+  for (uint32_t i = 0; i < 6; ++i) {
+    fakes_[0]->begun_anew = i;
+    EXPECT_FALSE(kernel.vendor_kernel(0, KernelVariant::kSubRange));
+  }
+  EXPECT_EQ(fakes_[0]->builds, 1 + 3);
+  EXPECT_EQ(kernel.built_on(), 3u);
+  EXPECT_TRUE(kernel.vendor_kernel(0, KernelVariant::kUntouched));
+}
+
+TEST_F(BuiltProgramTest, BuildsThatAreWorthItEndWhereTheDeviceIsLost) {
+  kernel_compiler::CompileOutput output;
+  output.ok = true;
+  output.preprocessed = "untouched";
+  output.summary.kernels.resize(1);
+  output.summary.kernels[0].name = "k";
+  ProgramModules modules(*set_, texts_of(std::move(output)), everywhere());
+  EXPECT_TRUE(modules.get(0, KernelVariant::kUntouched));
+  fakes_[1]->failure = CL_DEVICE_NOT_AVAILABLE;
+  constexpr double kSeconds = 3600;  // whatever a build may take
+  modules.note_gain(kSeconds, 2, KernelVariant::kUntouched);
+  // Who planned with what there is need not plan anew.
+  EXPECT_FALSE(modules.build_if_worth(2, KernelVariant::kUntouched));
+  EXPECT_EQ(fakes_[1]->builds, 1);
+  fakes_[1]->failure = CL_SUCCESS;
+  modules.note_gain(kSeconds, 2, KernelVariant::kUntouched);
+  EXPECT_TRUE(modules.build_if_worth(2, KernelVariant::kUntouched));
+}
+
 constexpr const char* kGoodSource = "kernel void k(global int* a) { a[get_global_id(0)] = 1; }\n";
 
 TEST_F(BuiltProgramTest, AllBackendsGetThePreprocessedSource) {
@@ -401,6 +461,32 @@ TEST_F(LinkedProgramTest, BackendThatCannotLinkIsLeftOut) {
   ASSERT_NE(outcome.program, nullptr);
   EXPECT_EQ(outcome.program->built_on(), 1u);
   EXPECT_NE(outcome.log.find("device 1"), std::string::npos) << outcome.log;
+}
+
+TEST_F(LinkedProgramTest, BackendThatWasLostCompilesAndLinksWhenItIsBack) {
+  const CompiledUnits units = both();
+  fakes_[1]->failure = CL_DEVICE_NOT_AVAILABLE;
+  auto asked = request("int g(int i) { return i; }\n");
+  asked.unit = true;
+  const BuildOutcome third = build_program(*set_, apart(), asked);
+  ASSERT_EQ(third.code, CL_SUCCESS) << third.log;
+  EXPECT_NE(third.log.find("device 1 (Fake) is lost"), std::string::npos) << third.log;
+  CompiledUnits all = units;
+  all.push_back(third.units.front());
+  const BuildOutcome outcome = link_program(*set_, apart(), request(""), all, "");
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  EXPECT_EQ(outcome.program->built_on(), 3u);
+  fakes_[1]->begun_anew = 1;
+  fakes_[1]->failure = CL_SUCCESS;
+  EXPECT_TRUE(outcome.program->create_kernel(1, KernelVariant::kUntouched, "k"));
+  EXPECT_EQ(fakes_[1]->linked_objects.size(), 3u);
+}
+
+TEST_F(BuiltProgramTest, DeviceThatIsLostInABuildIsTriedAndLost) {
+  fakes_[1]->failure = CL_DEVICE_NOT_AVAILABLE;
+  const BuildOutcome outcome = build_program(*set_, apart(), request(kGoodSource));
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(set_->health().lost(), 2u);  // fake devices have no queues
 }
 
 TEST_F(LinkedProgramTest, WhenNoneCanTheCodeIsTheEntryPoints) {
