@@ -43,17 +43,6 @@ std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Ba
 std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& config,
                                                                std::vector<DeviceReport>& report) {
   auto list = create_backends(config, &report);
-  for (const FoundDriver& driver : vendor_loader(config).drivers()) {
-    if (!driver.required || driver.ok) continue;
-    log(LogLevel::kWarning, "node {} is required, so that no device is offered without it",
-        driver.node);
-    for (DeviceReport& line : report) {
-      if (!line.used) continue;
-      line.used = false;
-      line.reason = "the node " + driver.node + " is required";
-    }
-    list.clear();
-  }
   const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list));
   for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
     const backends::DeviceTraits& traits = list[entry->index]->traits();
@@ -63,7 +52,28 @@ std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& con
     report[traits.index].reason = "it " + entry->reason;
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(entry->index));
   }
+  if (const std::string node = missing_node(vendor_loader(config).drivers(), report);
+      !node.empty()) {
+    log(LogLevel::kWarning, "node {} is required, so that no device is offered without it", node);
+    for (DeviceReport& line : report) {
+      if (!line.used) continue;
+      line.used = false;
+      line.reason = "the node " + node + " is required";
+    }
+    list.clear();
+  }
   return list;
+}
+
+std::string missing_node(const std::vector<FoundDriver>& drivers,
+                         const std::vector<DeviceReport>& report) {
+  for (const FoundDriver& driver : drivers) {
+    if (driver.required && !driver.ok) return driver.node;
+  }
+  for (const DeviceReport& line : report) {
+    if (line.required && !line.used) return line.node;
+  }
+  return {};
 }
 
 Result<scheduler::BalancerSpec> chosen_balancer(const Config& config,

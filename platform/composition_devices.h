@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "platform/capability_merger.h"
 #include "platform/create_backends.h"
+#include "platform/vendor_loader.h"
 #include "scheduler/balance/balancer.h"
 
 namespace tutti::platform {
@@ -19,6 +21,11 @@ namespace tutti::platform {
 /// indices. Warnings go to the log.
 std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& config,
                                                                std::vector<DeviceReport>& report);
+
+/// The node that is required and does not take part; empty: there is none. Some are found out when
+/// drivers are looked at, others when their devices are tried.
+std::string missing_node(const std::vector<FoundDriver>& drivers,
+                         const std::vector<DeviceReport>& report);
 
 /// The balancer that the options name; a device that `single` names is given by its index. The
 /// error names the balancers that there are, or the devices that take part.

@@ -186,6 +186,7 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
   for (const std::string& warning : selection.warnings) log(LogLevel::kWarning, "{}", warning);
   std::vector<std::unique_ptr<backends::Backend>> backends;
   for (const size_t index : selection.devices) {
+    lines[index].required = found[index].required;
     auto backend = make_backend(found[index], static_cast<uint32_t>(index), config);
     if (!backend) {
       lines[index].reason = backend.error().message;

@@ -33,8 +33,9 @@ struct DeviceReport {
   // Tells it from others of its platform and name: the PCI address, else "#2", the number among
   // them; empty: it is the only one.
   std::string mark;
-  bool apart = false;  // a process of its own drives it (TUTTI_ISOLATE)
-  std::string node;    // where it is, on another host; empty: on this one
+  bool apart = false;     // a process of its own drives it (TUTTI_ISOLATE)
+  std::string node;       // where it is, on another host; empty: on this one
+  bool required = false;  // nothing is offered without it; not of what TUTTI_DEVICES leaves out
 
   /// The name and the mark.
   std::string label() const { return mark.empty() ? name : name + " " + mark; }

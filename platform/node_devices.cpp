@@ -91,6 +91,7 @@ void VendorLoader::add_nodes() {
     if (!trial.helper) continue;
     add_listed(trial.helper->listing.devices.front(), trial.library);
     devices_.back().node = text_of(*trial.node);
+    devices_.back().required = trial.node->required;
     const MutexLock lock(mutex_);
     helpers_.emplace(devices_.back().node, std::move(*trial.helper));
   }

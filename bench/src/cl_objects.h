@@ -100,6 +100,19 @@ class Session {
   Queue queue_;
 };
 
+/// The session's commands have ended when this goes, also where an error was thrown: only then may
+/// the host data go that they read and write.
+class EndsCommands {
+ public:
+  explicit EndsCommands(const Session& session) : queue_(session.queue()) {}
+  ~EndsCommands() { clFinish(queue_); }
+  EndsCommands(const EndsCommands&) = delete;
+  EndsCommands& operator=(const EndsCommands&) = delete;
+
+ private:
+  const cl_command_queue queue_;
+};
+
 Kernel make_kernel(const Program& program, const char* name);
 
 /// `bytes` must be a multiple of the pattern's size.

@@ -3,6 +3,7 @@
 
 #include <barrier>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -154,6 +155,8 @@ HandSplitResult run_hand_split(const std::vector<Session>& sessions, const Entry
 
   Reference reference(*benchmark, entry, options, sessions.size());
 
+  std::deque<EndsCommands> ends_commands;
+  for (const Session& session : sessions) ends_commands.emplace_back(session);
   Team team(sessions.size());
   const Part everything{0, benchmark->groups()};
   HandSplit split(sessions, *benchmark, std::vector<Part>(sessions.size(), everything));

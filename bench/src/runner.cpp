@@ -42,6 +42,7 @@ Reference::Reference(Benchmark& benchmark, const Entry& entry, const RunOptions&
     throw std::invalid_argument("a device cannot give the reference of this benchmark");
   }
   const Session& session = *options.reference;
+  const EndsCommands ends_commands(session);
   const Program program = session.build(entry.source, options.build_options);
   const Part everything{0, kept_->groups()};
   kept_->open_lane(session, program, lanes);
@@ -65,6 +66,7 @@ RunResult run_benchmark(const Session& session, const Entry& entry, const RunOpt
   result.size = options.size != 0 ? options.size : entry.default_size;
   const std::unique_ptr<Benchmark> benchmark = entry.make(result.size);
   result.range = benchmark->range();
+  const EndsCommands ends_commands(session);
 
   const Clock::time_point build_start = Clock::now();
   const Program program = session.build(entry.source, options.build_options);

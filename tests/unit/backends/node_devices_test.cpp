@@ -5,6 +5,7 @@
 
 #include "backends/opencl/quirks.h"
 #include "base/own_files.h"
+#include "platform/composition_devices.h"
 #include "stub_fixture.h"
 
 namespace tutti::platform {
@@ -50,6 +51,24 @@ TEST_F(NodeDevicesTest, ADriverWithoutARemoteClient) {
   ASSERT_EQ(loader.drivers().size(), 2u);
   EXPECT_FALSE(loader.drivers()[1].ok);
   EXPECT_EQ(loader.devices().size(), 1u);
+}
+
+TEST(RequiredNodes, OneThatIsRefusedWhenItIsTriedIsMissing) {
+  FoundDriver driver;
+  driver.ok = true;
+  driver.node = "far (10.0.0.7:7000/0)";
+  driver.required = true;
+  DeviceReport here, there;
+  here.used = true;
+  there.node = driver.node;
+  there.required = there.used = true;
+  EXPECT_EQ(missing_node({driver}, {here, there}), "");
+  there.used = false;
+  EXPECT_EQ(missing_node({driver}, {here, there}), driver.node);
+  there.required = false;  // TUTTI_DEVICES leaves it out
+  EXPECT_EQ(missing_node({driver}, {here, there}), "");
+  driver.ok = false;
+  EXPECT_EQ(missing_node({driver}, {here}), driver.node);
 }
 
 TEST(NodeTraits, WhatHoldsForThisHostAlone) {
