@@ -309,7 +309,7 @@ void NodeLink::pass_on(int from, int to, bool to_server, bool greets) {
 void NodeLink::keep_greeting(const std::byte* data, size_t size) {
   const MutexLock lock(mutex_);
   uint32_t length = 0;
-  const auto whole = [&] {
+  const auto whole = [&]() TUTTI_REQUIRES(mutex_) {
     if (greeting_.size() < sizeof length) return sizeof length;
     std::memcpy(&length, greeting_.data(), sizeof length);
     return std::min(sizeof length + length, kMostGreeting);
