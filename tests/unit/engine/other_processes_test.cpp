@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches are planned around what other processes have given to the devices: a process stands
 // still, and files say in its name what it does.
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -24,6 +26,8 @@ class Other {
   explicit Other(const TemporaryFolder& folder) : folder_(folder) {
     process_ = fork();
     if (process_ == 0) {
+      // It holds the test's output open, for whose end ctest waits, also when the test crashes.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (;;) pause();
     }
     device("Fake", "fake 0", 0);
@@ -60,7 +64,8 @@ class Other {
     header.devices = count_;
     std::string text(reinterpret_cast<const char*>(&header), sizeof header);
     for (const live::Device& device : devices_) {
-      text.append(reinterpret_cast<const char*>(&device), of_device);
+      text.append(reinterpret_cast<const char*>(&device), std::min(of_device, sizeof device));
+      text.append(of_device - std::min(of_device, sizeof device), '\0');
     }
     const std::string name = live::file_name(process_, header.start_ticks);
     folder_.write(name, text);
