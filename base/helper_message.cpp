@@ -26,18 +26,6 @@ struct Header {
   uint64_t hash = 0;
 };
 
-bool send_bytes(int socket, const void* data, size_t size) {
-  const auto* bytes = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t count = send(socket, bytes, size, MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes += count;
-    size -= static_cast<size_t>(count);
-  }
-  return true;
-}
-
 bool receive_bytes(int socket, void* data, size_t size, uint64_t deadline_ns) {
   auto* bytes = static_cast<char*>(data);
   while (size > 0) {
@@ -62,6 +50,18 @@ bool receive_bytes(int socket, void* data, size_t size, uint64_t deadline_ns) {
 }
 
 }  // namespace
+
+bool send_bytes(int socket, const void* data, size_t size) {
+  const auto* bytes = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t count = send(socket, bytes, size, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes += count;
+    size -= static_cast<size_t>(count);
+  }
+  return true;
+}
 
 bool send_helper_message(int socket, HelperMessageKind kind, std::string_view text) {
   Header header;

@@ -3,6 +3,7 @@
 // messages with a kind and a text, whole or not at all. Stateless, thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,10 @@ struct HelperMessage {
   HelperMessageKind kind = HelperMessageKind::kTransient;
   std::string text;
 };
+
+/// All of them, whatever the system takes at a time. False when the other side has gone; errno says
+/// why.
+bool send_bytes(int socket, const void* data, size_t size);
 
 /// False when the other side has gone.
 bool send_helper_message(int socket, HelperMessageKind kind, std::string_view text);

@@ -145,6 +145,18 @@ void start_unseen_thread(void* (*main)(void*), void* argument) {
   start_thread(main, argument);
 }
 
+void start_unseen_thread(std::function<void()> main) {
+  using Main = std::function<void()>;
+  auto owned = std::make_unique<Main>(std::move(main));
+  const auto run = [](void* argument) -> void* {
+    const std::unique_ptr<Main> task(static_cast<Main*>(argument));
+    (*task)();
+    return nullptr;
+  };
+  start_unseen_thread(run, owned.get());
+  static_cast<void>(owned.release());
+}
+
 void join_own_thread(const OwnThread& thread) {
   if (pthread_equal(thread.id, pthread_self()) != 0) {
     pthread_detach(thread.id);  // it still runs on its stack, which therefore stays

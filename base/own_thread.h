@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <cstddef>
+#include <functional>
 
 namespace tutti {
 
@@ -20,6 +21,7 @@ struct OwnThread {
 OwnThread start_own_thread(void* (*main)(void*), void* argument);
 /// The same for one that never ends: nobody else hears of it, and no lock is needed.
 void start_unseen_thread(void* (*main)(void*), void* argument);
+void start_unseen_thread(std::function<void()> main);
 /// Waits for its end; from itself: lets it go on and end unseen.
 void join_own_thread(const OwnThread& thread);
 /// To be called by a thread that ends for want of work, last of all: who stands in joins it.

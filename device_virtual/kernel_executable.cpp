@@ -13,7 +13,6 @@ namespace {
 using scheduler::KernelVariant;
 
 constexpr size_t kVariants = 2;
-constexpr std::string_view kVariables = "__opencl_c_program_scope_global_variables";
 
 /// The answer of one vendor as T; absent where the vendor has none (or one of another size).
 template <typename T>
@@ -29,10 +28,6 @@ std::optional<T> ask(backends::Kernel& kernel, cl_kernel_work_group_info what) {
 bool alike(const backends::DeviceTraits& a, const backends::DeviceTraits& b) {
   return a.platform_name == b.platform_name && a.device_name == b.device_name &&
          a.driver_version == b.driver_version;
-}
-
-bool may_use_variables(const scheduler::KernelSummary& summary) {
-  return summary.uses(kVariables) || summary.uses_anything;
 }
 
 }  // namespace
@@ -53,14 +48,6 @@ KernelExecutable::~KernelExecutable() {
   for (size_t i = 0; i < kVariants * program_->backend_end(); ++i) {
     delete vendor_kernels_[i].load(std::memory_order_acquire);
   }
-}
-
-KernelExecutable::Bound KernelExecutable::bound_of(const scheduler::KernelSummary& summary) {
-  // Its queues are there as well.
-  if (may_use_variables(summary) || summary.uses("__opencl_c_device_enqueue")) {
-    return Bound::kToPrimary;
-  }
-  return summary.uses("__opencl_c_subgroups") ? Bound::kToLikeDevices : Bound::kNo;
 }
 
 uint64_t KernelExecutable::built_on() const {

@@ -73,8 +73,6 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   Result<bool> takes_group(uint64_t work_items);
 
  private:
-  enum class Bound : uint8_t { kNo, kToLikeDevices, kToPrimary };
-  static Bound bound_of(const scheduler::KernelSummary& summary);
   /// A kernel that needs no rewriting has one variant.
   scheduler::KernelVariant variant_of(scheduler::KernelVariant wanted) const {
     return summary_.needs_rewrite ? wanted : scheduler::KernelVariant::kUntouched;

@@ -64,6 +64,17 @@ bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& o
   return of_one_kind(traits.binary_kind, other.binary_kind);
 }
 
+bool may_use_variables(const scheduler::KernelSummary& summary) {
+  return summary.uses("__opencl_c_program_scope_global_variables") || summary.uses_anything;
+}
+
+Bound bound_of(const scheduler::KernelSummary& summary) {
+  if (may_use_variables(summary) || summary.uses("__opencl_c_device_enqueue")) {
+    return Bound::kToPrimary;
+  }
+  return summary.uses("__opencl_c_subgroups") ? Bound::kToLikeDevices : Bound::kNo;
+}
+
 ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts texts,
                                BackendMask wanted)
     : backends_(backends),
@@ -82,9 +93,7 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
   const auto& kernels = texts_.summary.kernels;
   for (const scheduler::KernelSummary& kernel : kernels) {
     for (const std::string& feature : kernel.features) who_has_[feature] = wanted_;
-    // As KernelExecutable::built_on() has it.
-    bound_ |= kernel.uses_anything || kernel.uses("__opencl_c_program_scope_global_variables") ||
-              kernel.uses("__opencl_c_device_enqueue") || kernel.uses("__opencl_c_subgroups");
+    bound_ |= bound_of(kernel) != Bound::kNo;
   }
   for (auto& [feature, has] : who_has_) {
     for (BackendMask rest = wanted_; rest != 0; rest &= rest - 1) {

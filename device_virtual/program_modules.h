@@ -54,6 +54,13 @@ std::string device_title(const backends::DeviceTraits& traits);
 /// Whether a device of these traits loads the other one's binaries.
 bool loads(const backends::DeviceTraits& traits, const backends::DeviceTraits& other);
 
+/// On which of the devices that can build a kernel it may run: all; the primary and those like it,
+/// whose sub-groups have the same sizes; or the primary, where its variables and queues are.
+enum class Bound : uint8_t { kNo, kToLikeDevices, kToPrimary };
+Bound bound_of(const scheduler::KernelSummary& summary);
+/// So do kernels of which nothing is known.
+bool may_use_variables(const scheduler::KernelSummary& summary);
+
 class ProgramModules {
  public:
   /// Makes nothing yet. Backends without a feature that the program uses will not be asked to.
@@ -142,8 +149,8 @@ class ProgramModules {
   std::vector<std::atomic<uint32_t>> renewals_;  // of the backends, when it was built
   std::array<MadeOnce<backends::Module>, 2> modules_;
   std::array<std::vector<LostBuilds>, 2> lost_;  // by variant and backend; used by who builds
-  bool bound_ = false;                    // a kernel's runs depend on who can build; constant
-  MadeOnce<ProgramTexts::Unit> reduced_;  // for those that are not complete
+  bool bound_ = false;                           // a kernel of it is; constant
+  MadeOnce<ProgramTexts::Unit> reduced_;         // for those that are not complete
   std::array<Mask, 2> ready_{}, failed_{};
   mutable std::array<Mask, 2> looked_at_{}, new_to_{};  // by new_to()
   std::atomic<double> build_seconds_{0};  // of the first one, without a driver's start

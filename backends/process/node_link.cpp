@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/guarded.h"
+#include "base/helper_message.h"
 #include "base/keep_forever.h"
 #include "base/own_thread.h"
 #include "base/spawn_settings.h"
@@ -142,17 +143,6 @@ size_t receive(int from, std::byte* to, size_t most) {
   }
 }
 
-bool send_all(int to, const std::byte* data, size_t size) {
-  while (size > 0) {
-    const ssize_t count = send(to, data, size, MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    data += count;
-    size -= static_cast<size_t>(count);
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<NodeLink*> NodeLink::open(const Node& node, Lost lost) {
@@ -244,24 +234,12 @@ Status NodeLink::listen_for_client() {
   return fail(CL_OUT_OF_RESOURCES, "there are no two free ports that follow each other");
 }
 
-namespace {
-struct Task {
-  std::function<void()> call;
-};
-}  // namespace
-
-void* NodeLink::run(void* task) {
-  const std::unique_ptr<Task> owned(static_cast<Task*>(task));
-  pthread_setname_np(pthread_self(), "tutti-node");
-  owned->call();
-  return nullptr;
-}
-
 void NodeLink::in_thread(std::function<void()> call) {
   const Status started = guarded([&] {
-    auto task = std::make_unique<Task>(Task{std::move(call)});
-    start_unseen_thread(&NodeLink::run, task.get());
-    static_cast<void>(task.release());
+    start_unseen_thread([call = std::move(call)] {
+      pthread_setname_np(pthread_self(), "tutti-node");
+      call();
+    });
   });
   if (!started) lost_("has no thread for its server");
 }
@@ -300,7 +278,7 @@ void NodeLink::pass_on(int from, int to, bool to_server, bool greets) {
     }
     if (greets) keep_greeting(block.data(), count);
     (to_server ? sent_ns_ : received_ns_).store(now_ns());
-    if (!send_all(to, block.data(), count)) {
+    if (!send_bytes(to, block.data(), count)) {
       lost_(fmt::format("has lost its {} ({})", to_server ? "server" : "client", why(errno)));
     }
   }
@@ -330,7 +308,7 @@ bool NodeLink::answers_anew() {
   }
   const auto made = connect_to_server(0);
   std::byte answer{};
-  return made && send_all(made->get(), greeting.data(), greeting.size()) &&
+  return made && send_bytes(made->get(), greeting.data(), greeting.size()) &&
          await_file(made->get(), POLLIN, now_ns() + node_.wait_seconds * kSecond) &&
          receive(made->get(), &answer, sizeof answer) != 0;
 }

@@ -57,7 +57,6 @@ class NodeLink {
   void watch();
   bool answers_anew() TUTTI_EXCLUDES(mutex_);
   void keep_greeting(const std::byte* data, size_t size) TUTTI_EXCLUDES(mutex_);
-  static void* run(void* task);
 
   const Node node_;
   const Lost lost_;

@@ -13,22 +13,6 @@
 #include "base/own_thread.h"
 
 namespace tutti::backends::process {
-namespace {
-
-struct LaneTask {
-  Server& server;
-  Lane& lane;
-};
-
-void* serve_lane(void* argument) {
-  const std::unique_ptr<LaneTask> task(static_cast<LaneTask*>(argument));
-  pthread_setname_np(pthread_self(), "tutti-lane");
-  task->server.serve(task->lane);
-  return nullptr;
-}
-
-}  // namespace
-
 tl::unexpected<Error> Server::damaged() { return fail(CL_INVALID_VALUE, "a request that is none"); }
 
 Status Server::start(uint64_t offset) {
@@ -40,9 +24,10 @@ Status Server::start(uint64_t offset) {
     if (lane == nullptr) return damaged();
     lanes.push_back(lane);
     TUTTI_TRY(guarded([&] {
-      auto task = std::make_unique<LaneTask>(LaneTask{*this, *lane});
-      start_unseen_thread(serve_lane, task.get());
-      static_cast<void>(task.release());
+      start_unseen_thread([this, lane] {
+        pthread_setname_np(pthread_self(), "tutti-lane");
+        serve(*lane);
+      });
     }));
   }
   for (const Lane* lane : lanes) {

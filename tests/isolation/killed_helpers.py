@@ -12,41 +12,30 @@ import json
 import os
 import pathlib
 import random
-import select
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
-ROUND_SECONDS = 60  # a round that takes longer hangs
-BACK_SECONDS = 60   # a device is tried again after a second, then at twice the interval
+from rounds_program import ROUND_SECONDS, RoundsProgram
+
+BACK_SECONDS = 60  # a device is tried again after a second, then at twice the interval
 
 
-class Application:
+class Application(RoundsProgram):
     """The program on `devices` of PoCL, each in a process of its own. Helpers are known by the
     driver's path, which no other run has."""
 
     def __init__(self, build, folder, devices, deadline=0):
-        self.folder = pathlib.Path(tempfile.mkdtemp(dir=folder))
+        super().__init__(build, folder, TUTTI_ISOLATE="all", TUTTI_DEADLINE=str(deadline),
+                         POCL_DEVICES=devices,
+                         POCL_CACHE_DIR=str(build / "tests/cache/pocl-one"))
         # PoCL finds its own files beside its library.
         (self.folder / "lib").symlink_to(pocl_library().parent)
         self.library = self.folder / "lib" / pocl_library().name
-        self.summary = self.folder / "summary.json"
-        self.log = self.folder / "log"
-        environment = dict(
-            os.environ, OCL_ICD_VENDORS=str(build / "etc/OpenCL/vendors"), OCL_ICD_FILENAMES="",
-            TUTTI_CONFIG=str(self.folder / "none.toml"), TUTTI_CACHE=str(folder / "cache"),
-            TUTTI_MODEL="process", TUTTI_TOP="off", TUTTI_ISOLATE="all", TUTTI_SPLIT="force",
-            TUTTI_DEADLINE=str(deadline),
-            TUTTI_VENDORS=str(self.library), POCL_DEVICES=devices,
-            POCL_CACHE_DIR=str(build / "tests/cache/pocl-one"),
-            TUTTI_SUMMARY=str(self.summary), TUTTI_LOG=f"warning:{self.log}")
-        (self.folder / "none.toml").write_text("")
-        self.process = subprocess.Popen([build / "bin/tutti-killed-helpers"], env=environment,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.rest = b""
+        self.environment["TUTTI_VENDORS"] = str(self.library)
+        self.start()
 
     def helpers(self):
         found = []
@@ -62,30 +51,10 @@ class Application:
         return sorted(found)
 
     def lost(self):
-        return self.log.read_text().count(" is lost (") if self.log.exists() else 0
+        return self.logged(" is lost (")
 
     def back(self):
-        return self.log.read_text().count(" works again ") if self.log.exists() else 0
-
-    def line(self, seconds=ROUND_SECONDS):
-        """The next round's line; None: it hangs, or has ended."""
-        until = time.monotonic() + seconds
-        while b"\n" not in self.rest:
-            left = until - time.monotonic()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                return None
-            block = os.read(self.process.stdout.fileno(), 4096)
-            if not block:
-                return None
-            self.rest += block
-        line, _, self.rest = self.rest.partition(b"\n")
-        return line.decode()
-
-    def end(self):
-        self.process.stdin.close()
-        while self.line() is not None:
-            pass
-        return self.process.wait(ROUND_SECONDS)
+        return self.logged(" works again ")
 
 
 def pocl_library():

@@ -13,7 +13,6 @@ import json
 import os
 import pathlib
 import random
-import select
 import shutil
 import signal
 import socket
@@ -23,8 +22,10 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "isolation"))
+from rounds_program import ROUND_SECONDS, RoundsProgram
+
 LEFT_OUT = 77        # what ctest takes for a test that was left out
-ROUND_SECONDS = 60   # a round that takes longer hangs
 BACK_SECONDS = 90    # a device is tried again after a second, then at twice the interval
 PORTS = (10998, 11008)
 
@@ -65,44 +66,11 @@ class Server:
             self.process.wait()
 
 
-class Application:
+class Application(RoundsProgram):
     def __init__(self, build, folder, driver, nodes, **options):
-        self.folder = pathlib.Path(tempfile.mkdtemp(dir=folder))
-        self.log, self.summary = self.folder / "log", self.folder / "summary.json"
-        self.environment = dict(
-            os.environ, OCL_ICD_VENDORS=str(build / "etc/OpenCL/vendors"), OCL_ICD_FILENAMES="",
-            TUTTI_CONFIG=str(self.folder / "none.toml"), TUTTI_CACHE=str(folder / "cache"),
-            TUTTI_MODEL="process", TUTTI_TOP="off", TUTTI_SPLIT="force", TUTTI_NODES=nodes,
-            TUTTI_NODE_DRIVER=driver, TUTTI_VENDORS=str(folder), TUTTI_SUMMARY=str(self.summary),
-            TUTTI_LOG=f"warning:{self.log}", POCL_CACHE_DIR=str(folder / "pocl"), **options)
-        (self.folder / "none.toml").write_text("")
-        self.process = subprocess.Popen([build / "bin/tutti-killed-helpers"],
-                                        env=self.environment, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-        self.rest = b""
-
-    def line(self, seconds=ROUND_SECONDS):
-        """The next round's line; None: it hangs, or has ended."""
-        until = time.monotonic() + seconds
-        while b"\n" not in self.rest:
-            left = until - time.monotonic()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                return None
-            block = os.read(self.process.stdout.fileno(), 4096)
-            if not block:
-                return None
-            self.rest += block
-        line, _, self.rest = self.rest.partition(b"\n")
-        return line.decode()
-
-    def logged(self, text):
-        return self.log.read_text().count(text) if self.log.exists() else 0
-
-    def end(self):
-        self.process.stdin.close()
-        while self.line() is not None:
-            pass
-        return self.process.wait(ROUND_SECONDS)
+        super().__init__(build, folder, TUTTI_NODES=nodes, TUTTI_NODE_DRIVER=driver,
+                         TUTTI_VENDORS=str(folder), POCL_CACHE_DIR=str(folder / "pocl"), **options)
+        self.start()
 
 
 def fail(application, what):
