@@ -245,24 +245,22 @@ void NodeLink::in_thread(std::function<void()> call) {
 }
 
 void NodeLink::start() {
-  in_thread([this] { accept_client(); });
+  for (uint32_t i = 0; i < kConnections; ++i) in_thread([this, i] { serve_client(i); });
   in_thread([this] { watch(); });
 }
 
-void NodeLink::accept_client() {
-  for (uint32_t i = 0; i < kConnections; ++i) {
-    int client = -1;
-    while (client < 0) {
-      client = accept4(listening_[i].get(), nullptr, nullptr, SOCK_CLOEXEC);
-      if (client >= 0 && !is_from_here(client)) client = (close(client), -1);
-    }
-    listening_[i] = Descriptor();
-    set_options(client, false);
-    const int server = server_[i].get();
-    in_thread([this, client, server, i] { pass_on(client, server, true, i == 0); });
-    in_thread([this, client, server] { pass_on(server, client, false, false); });
-    accepted_.fetch_add(1);
+void NodeLink::serve_client(uint32_t number) {
+  int client = -1;
+  while (client < 0) {
+    client = accept4(listening_[number].get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (client >= 0 && !is_from_here(client)) client = (close(client), -1);
   }
+  listening_[number] = Descriptor();
+  set_options(client, false);
+  const int server = server_[number].get();
+  accepted_.fetch_add(1);  // before anybody can be answered
+  in_thread([this, client, server] { pass_on(server, client, false, false); });
+  pass_on(client, server, true, number == 0);
 }
 
 void NodeLink::pass_on(int from, int to, bool to_server, bool greets) {

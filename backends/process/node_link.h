@@ -50,7 +50,8 @@ class NodeLink {
   Result<Descriptor> connect_to_server(uint32_t number);
   Result<Descriptor> start_tunnel(uint32_t number) TUTTI_EXCLUDES(mutex_);
   void reap_tunnels() TUTTI_EXCLUDES(mutex_);
-  void accept_client();
+  /// Waits for the client's connection with this number, and passes on until the process ends.
+  void serve_client(uint32_t number);
   /// Until the process ends. `greets`: its first words are those to keep.
   void pass_on(int from, int to, bool to_server, bool greets);
   /// Ends the helper when the server says nothing, and does not answer somebody new either.
