@@ -31,6 +31,13 @@ struct UnifiedMemory {
 };
 inline constexpr std::string_view kUnifiedMemory = "cl_intel_unified_shared_memory";
 
+/// The way to a device of another host and back, as it was when the device was found.
+struct DeviceLink {
+  double round_trip = 0;                  // seconds, of a command that moves next to nothing
+  double to_device = 0, from_device = 0;  // bytes per second, beyond that
+  bool operator==(const DeviceLink&) const = default;
+};
+
 /// What is known of a device before it is used; never changes.
 struct DeviceTraits {
   uint32_t index = 0;  // in the list of all devices, as `tutti devices` numbers them
@@ -76,6 +83,7 @@ struct DeviceTraits {
   double nominal_gflops = 1.0;       // rough single-precision peak, for first contact only
   std::string pci_address;           // "0000:3b:00.0"; empty: not known, or none
   std::string node;         // where it is, on another host (base/nodes.h); empty: on this one
+  DeviceLink link{};        // where it is on another host; else nothing
   std::string binary_kind;  // devices of one kind load each other's binaries; empty: of none
   std::string build_kind;   // devices of one kind find what one of them has built; empty: of none
   uint32_t max_parts = 1;   // into how many parts divide() can cut it; 1: it cannot
@@ -87,6 +95,8 @@ struct DeviceTraits {
   bool external_memory = false;               // import_memory() of handles is there
   bool gl_sharing = false;   // in_context() is there, and import_memory() of GlObject
   bool own_process = false;  // a helper drives it, not this process
+  /// What it gets and gives passes a link between hosts.
+  bool is_far() const { return link.to_device > 0; }
 };
 
 inline bool has_feature(const DeviceTraits& traits, std::string_view feature) {

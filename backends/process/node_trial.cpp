@@ -4,10 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "base/clock.h"
 
 namespace tutti::backends::process {
 namespace {
@@ -40,6 +44,27 @@ Status run_kernel(Backend& device, Queue& queue, Memory& memory) {
   launch.global[0] = kWords - kWidth;
   TUTTI_ASSIGN(const auto launched, queue.launch(launch, {}));
   return launched->wait();
+}
+
+constexpr size_t kFirstBytes = 16 << 10, kMostBytes = 4 << 20;
+constexpr int kReads = 3;
+
+/// Seconds of `call`.
+Result<double> seconds_of(const std::function<Status()>& call) {
+  const uint64_t began_ns = now_ns();
+  TUTTI_TRY(call());
+  return seconds_between(began_ns, now_ns());
+}
+
+/// Bytes per second of `transfer`, which moves as many bytes as it is told.
+Result<double> measure_rate(double round_trip, const std::function<Status(size_t)>& transfer) {
+  constexpr double kTrips = 4, kEnoughSeconds = 0.1;
+  for (size_t bytes = kFirstBytes;; bytes *= 4) {
+    TUTTI_ASSIGN(const double seconds, seconds_of([&] { return transfer(bytes); }));
+    if (seconds < std::min(kTrips * round_trip, kEnoughSeconds) && bytes < kMostBytes) continue;
+    // What passes so fast that the way there is most of it passes at least as fast as that.
+    return static_cast<double>(bytes) / std::max(seconds - round_trip, seconds / kTrips);
+  }
 }
 
 }  // namespace
@@ -75,6 +100,28 @@ Status try_node(Backend& device) {
     }
   }
   return {};
+}
+
+Result<DeviceLink> measure_link(Backend& device) {
+  TUTTI_ASSIGN(const auto queue, device.create_queue({}));
+  TUTTI_ASSIGN(const auto memory, device.allocate(kMostBytes, nullptr));
+  std::vector<std::byte> bytes(kMostBytes);
+  const auto write = [&](size_t size) {
+    return queue->write_blocking(*memory, 0, size, bytes.data());
+  };
+  const auto read = [&](size_t size) {
+    return queue->read_blocking(*memory, 0, size, bytes.data());
+  };
+  TUTTI_TRY(write(1));  // the server allocates it now
+  DeviceLink link;
+  link.round_trip = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kReads; ++i) {
+    TUTTI_ASSIGN(const double seconds, seconds_of([&] { return read(1); }));
+    link.round_trip = std::min(link.round_trip, seconds);
+  }
+  TUTTI_ASSIGN(link.to_device, measure_rate(link.round_trip, write));
+  TUTTI_ASSIGN(link.from_device, measure_rate(link.round_trip, read));
+  return link;
 }
 
 }  // namespace tutti::backends::process

@@ -11,4 +11,8 @@ namespace tutti::backends::process {
 /// of what comes back. An error says what is wrong.
 Status try_node(Backend& device);
 
+/// What the way to the device and back takes: the least of a few short reads, and writes and reads
+/// that grow until they take several times as long, or a tenth of a second, or have 4 MiB.
+Result<DeviceLink> measure_link(Backend& device);
+
 }  // namespace tutti::backends::process

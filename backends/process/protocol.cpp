@@ -47,6 +47,7 @@ void for_plain_members(Traits& traits, Visit visit) {
   visit(traits.semaphores);
   visit(traits.external_memory);
   visit(traits.own_process);
+  visit(traits.link);
 }
 
 template <typename Traits, typename Visit>

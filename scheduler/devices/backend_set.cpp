@@ -110,7 +110,9 @@ TransferTimer::TransferTimer(BackendSet& backends, uint32_t backend)
 
 void TransferTimer::ended(uint64_t direction, uint64_t bytes) const {
   if (bytes < kTelling) return;
-  const double seconds = seconds_between(began_ns_, now_ns());
+  double seconds = seconds_between(began_ns_, now_ns());
+  // What the way there takes is no matter of size.
+  seconds = std::max(seconds - backends_.traits(backend_).link.round_trip, seconds / 4);
   if (serial_ && !(alone_ && backends_.activity(backend_).begun == kernels_begun_)) return;
   backends_.model().add(
       direction, backend_, bytes, seconds,

@@ -34,6 +34,11 @@ std::string duration(double seconds) {
   return digits(seconds) + " s";
 }
 
+std::string link_text(const backends::DeviceLink& link) {
+  return fmt::format("{} there and back, {:.3g} MB/s there, {:.3g} back", duration(link.round_trip),
+                     link.to_device * 1e-6, link.from_device * 1e-6);
+}
+
 std::string bytes(uint64_t count) {
   const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
   if (count < 1024) return counted(count, "byte");
@@ -158,10 +163,18 @@ std::string RunSummary::json() const {
     const backends::Traffic of = backends_.at(i).traffic();
     const DeviceHealth::Losses losses = backends_.health().losses(i);
     const DeviceHealth::Votes votes = backends_.health().votes(i);
-    devices.push_back({{"index", backends_.traits(i).index},
-                       {"name", backends_.traits(i).device_name},
-                       {"platform", backends_.traits(i).platform_name},
-                       {"own_process", backends_.traits(i).own_process},
+    const backends::DeviceTraits& traits = backends_.traits(i);
+    nlohmann::json link;
+    if (traits.is_far()) {
+      link = {{"round_trip", traits.link.round_trip},
+              {"to_device", traits.link.to_device},
+              {"from_device", traits.link.from_device}};
+    }
+    devices.push_back({{"index", traits.index},
+                       {"name", traits.device_name},
+                       {"platform", traits.platform_name},
+                       {"own_process", traits.own_process},
+                       {"link", std::move(link)},
                        {"bytes_to_device", of.to_device},
                        {"bytes_to_host", of.to_host},
                        {"failures", backends_.health().failures(i)},
@@ -287,8 +300,12 @@ std::string RunSummary::text() const {
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     const uint64_t failures = backends_.health().failures(i);
     const DeviceHealth::Losses losses = backends_.health().losses(i);
-    if (backends_.traits(i).own_process) {
+    const backends::DeviceTraits& traits = backends_.traits(i);
+    if (traits.own_process) {
       text += lines(2, fmt::format("{} is in a process of its own", device_name(i)));
+    }
+    if (traits.is_far()) {
+      text += lines(2, fmt::format("the link of {}: {}", device_name(i), link_text(traits.link)));
     }
     if (losses.late > 0) {
       text += lines(2, fmt::format("launches went on without {} of {}",

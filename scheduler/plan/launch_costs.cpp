@@ -10,7 +10,10 @@ namespace {
 // and a line through both clouds would tell neither.
 constexpr double kTransferSeconds = 20e-6;
 // Before any was measured.
-double transfer_rate(const backends::DeviceTraits& traits) {
+double transfer_rate(const backends::DeviceTraits& traits, uint64_t direction) {
+  if (traits.is_far()) {
+    return direction == kToDevice ? traits.link.to_device : traits.link.from_device;
+  }
   return traits.type & CL_DEVICE_TYPE_GPU ? 8e9 : 4e9;  // bytes per second
 }
 
@@ -39,10 +42,16 @@ double LaunchCosts::scaled(double rate, uint32_t other, uint32_t backend) const 
   return rate * backends_.traits(backend).nominal_gflops / backends_.traits(other).nominal_gflops;
 }
 
+double LaunchCosts::link_rate(uint32_t backend) const {
+  const backends::DeviceTraits& traits = backends_.traits(backend);
+  if (!traits.is_far()) return kLinkBytesPerSecond;
+  return std::min(traits.link.to_device, traits.link.from_device);
+}
+
 double LaunchCosts::call_seconds(uint32_t backend) const {
   const auto& traits = backends_.traits(backend);
   if (traits.synchronous) return 2e-6;
-  return traits.type & CL_DEVICE_TYPE_GPU ? 15e-6 : 30e-6;
+  return traits.link.round_trip + (traits.type & CL_DEVICE_TYPE_GPU ? 15e-6 : 30e-6);
 }
 
 bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t> devices,
@@ -90,10 +99,12 @@ double LaunchCosts::one_way(uint64_t direction, uint32_t backend, uint64_t bytes
   if (bytes == 0) return 0;
   const TimeFit fit = backends_.model().fit(direction, backend);
   const auto size = static_cast<double>(bytes);
-  const double per_byte = !fit.empty() && fit.reliable(size)
-                              ? fit.per_size()
-                              : 1 / transfer_rate(backends_.traits(backend));
-  return kTransferSeconds + size * per_byte;
+  const backends::DeviceTraits& traits = backends_.traits(backend);
+  const double expected = 1 / transfer_rate(traits, direction);
+  double per_byte = !fit.empty() && fit.reliable(size) ? fit.per_size() : expected;
+  // A link that is slower today than it was, or now than it was found, is believed.
+  if (traits.is_far()) per_byte = std::max(per_byte, expected);
+  return std::max(kTransferSeconds, traits.link.round_trip) + size * per_byte;
 }
 
 double LaunchCosts::transfer(const LogicalBuffer& buffer, const ByteStrips& strips,

@@ -45,6 +45,8 @@ class LaunchCosts {
  public:
   explicit LaunchCosts(BackendSet& backends) : backends_(backends) {}
 
+  /// Bytes per second that pass to the device and back at least, where that is not learned.
+  double link_rate(uint32_t backend) const;
   /// What a launch takes beside its kernel, until its end is known (docs/platform-notes.md).
   double call_seconds(uint32_t backend) const;
   /// One per device of `devices`. True: some are measured, and so all times are in seconds.

@@ -144,6 +144,9 @@ WholeReasons KernelPlan::whole_reasons() const {
     case Why::kHome:
       against = "it may follow pointers in shared virtual memory, whose device this is";
       break;
+    case Why::kFar:
+      against = "before its time is known, nothing goes to devices of other hosts";
+      break;
     case Why::kTrial:
       against = "runs whole once, to compare";
       break;
@@ -373,6 +376,10 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
   const bool force = settings_.split == SplitMode::kForce;
   const uint64_t items = work.shape.items();
   const bool measured = costs_.compute(model_key(work), items, plan.participants, plan.costs);
+  // Whether it is worth the way is not known before there are seconds.
+  if (!measured && !devices_are_given() && leave_out_far(plan) && plan.participants.size() < 2) {
+    return whole(KernelPlan::Why::kFar);
+  }
   if (measured) reckon_with_others(work, plan);
   if (settings_.objective != Objective::kTime && measured) {
     plan.power = backends_.power().launch_power(plan.participants);
@@ -469,6 +476,16 @@ void Planner::keep_home(const KernelWork& work, KernelPlan& plan) const {
   if (plan.exact) return;
   std::erase_if(plan.participants, [home](uint32_t i) { return i != home; });
   plan.backend = home;
+}
+
+bool Planner::leave_out_far(KernelPlan& plan) const {
+  std::vector<uint64_t> near;
+  for (const uint32_t i : plan.participants) near.push_back(backends_.traits(i).is_far() ? 0 : 1);
+  const auto count = static_cast<size_t>(std::count(near.begin(), near.end(), 1u));
+  if (count == 0 || count == near.size()) return false;
+  keep_participants(plan, near);
+  plan.backend = plan.participants.front();
+  return true;
 }
 
 bool Planner::touches_matter(const KernelWork& work, const KernelPlan& plan) const {

@@ -72,6 +72,7 @@ struct KernelPlan {
     kNotBuilt,
     kBuildFailed,
     kHome,
+    kFar,
     kDearer,
     kTrial,
     kObjective,
@@ -201,6 +202,8 @@ class Planner {
   /// Where a pointer leads into shared virtual memory, and the kernel might go back from it, leaves
   /// the participant on which that is possible.
   void keep_home(const KernelWork& work, KernelPlan& plan) const;
+  /// Devices of other hosts take no part where there are others. False: it is as it was.
+  bool leave_out_far(KernelPlan& plan) const;
   /// Whether it matters to a whole launch on plan.backend which parts of its buffers it touches.
   bool touches_matter(const KernelWork& work, const KernelPlan& plan) const;
   /// Among plan.participants the device where the whole launch is best by the plan's objective.

@@ -66,12 +66,14 @@ void Planner::choose_participants(const KernelWork& work, KernelPlan& plan) cons
 
 double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) const {
   double cost = 0;
+  double link = kLinkBytesPerSecond;
+  for (const uint32_t i : plan.participants) link = std::min(link, costs_.link_rate(i));
   for (const MergeRegion& region : plan.access->regions()) {
     const auto bytes = static_cast<double>(region.range.size());
     if (region.mode == MergeMode::kAtomic) {
       // Each device fills its copy, which is read and combined.
       cost += bytes * static_cast<double>(plan.participants.size()) *
-              (2 / kCopiesBytesPerSecond + 1 / kLinkBytesPerSecond);
+              (2 / kCopiesBytesPerSecond + 1 / link);
       continue;
     }
     const LogicalBuffer& buffer = *(*work.arguments)[region.arguments.front()].view.buffer;
@@ -82,7 +84,7 @@ double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) co
     // Each place gets the content, and keeps and compares it; at worst everything has changed, and
     // both old and new come back. Searches seldom change anything.
     const int transfers = plan.access->verdict().alone ? 1 : 3;
-    cost += bytes * copies * (2 / kCopiesBytesPerSecond + transfers / kLinkBytesPerSecond);
+    cost += bytes * copies * (2 / kCopiesBytesPerSecond + transfers / link);
   }
   return cost;
 }

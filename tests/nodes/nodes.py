@@ -28,6 +28,7 @@ from rounds_program import ROUND_SECONDS, RoundsProgram
 LEFT_OUT = 77        # what ctest takes for a test that was left out
 BACK_SECONDS = 90    # a device is tried again after a second, then at twice the interval
 PORTS = (10998, 11008)
+LINK = pathlib.Path(__file__).resolve().with_name("link.py")
 
 
 def in_own_network():
@@ -153,27 +154,29 @@ def some_are_off(build, folder, driver, servers):
 
 def through_a_tunnel(build, folder, driver, servers):
     """A program that connects its standard input and output with the server."""
-    tunnel = folder / "tunnel"
-    tunnel.write_text(f"#!{sys.executable}\n" + """
-import os, select, socket, sys
-server = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
-while True:
-    for source in select.select([0, server], [], [])[0]:
-        block = server.recv(65536) if source is server else os.read(0, 65536)
-        if not block:
-            sys.exit(0)
-        if source is server:
-            while block:
-                block = block[os.write(1, block):]
-        else:
-            server.sendall(block)
-""")
-    tunnel.chmod(0o755)
-    nodes = f"far.example:{servers[0].port} tunnel={tunnel}"
+    nodes = f"far.example:{servers[0].port} tunnel={LINK}"
     application = start_with(build, folder, driver, nodes, 3)
     if application.end() != 0:
         fail(application, "it does not end well")
     print("a tunnel: right")
+
+
+def over_a_slow_link(build, folder, driver, servers):
+    """Where a link costs more than a node could gain, the node gets nothing, from the first launch on."""
+    environment = dict(
+        os.environ, TUTTI_NODES=f"far.example:{servers[0].port} tunnel={LINK}",
+        TUTTI_NODE_DRIVER=driver, TUTTI_TEST_LINK="0.01 12.5e6", POCL_DEVICES="basic",
+        TUTTI_VENDORS="/etc/OpenCL/vendors/pocl.icd", TUTTI_CACHE=str(folder / "cache"),
+        TUTTI_SUMMARY=str(folder / "far.json"))
+    subprocess.run([build / "bin/tutti", "run", "--", build / "bin/tutti-bench", "--platform", "Tutti",
+                    "--repeat", "5", "saxpy"], env=environment, check=True, stdout=subprocess.DEVNULL)
+    summary = json.loads((folder / "far.json").read_text())
+    moved = {device["name"]: device["bytes_to_device"] + device["bytes_to_host"]
+             for device in summary["devices"]}
+    far = [count for name, count in moved.items() if "far.example" in name]
+    if far != [0] or summary["total"]["split"] != 0:
+        sys.exit(f"a node over a slow link is used for what is over before: {moved}")
+    print("a slow link: right")
 
 
 def main():
@@ -201,6 +204,7 @@ def main():
             servers.append(Server(options.pocld, port, cores[i % len(cores)]))
         some_are_off(build, folder, options.driver, servers)
         through_a_tunnel(build, folder, options.driver, servers)
+        over_a_slow_link(build, folder, options.driver, servers)
         lose_servers(build, folder, options.driver, servers, options.times,
                      random.Random(options.seed))
     finally:

@@ -58,18 +58,22 @@ HelperMessage drive(const VendorLoader& loader, std::string_view request) {
     found.device.place = {};
     backends::Backend& device =
         *keep_forever(platform::create_backend(found, service.index, service.keep_cores));
+    backends::DeviceTraits known = device.traits();
     if (the_link != nullptr) {
       if (const Status tried = backends::process::try_node(device); !tried) {
         return failed("finds that the server or its driver is not good enough: " +
                       tried.error().message);
       }
+      const auto link = backends::process::measure_link(device);
+      if (!link) return failed("cannot measure its link: " + link.error().message);
+      known.link = *link;
     }
     Server& server = *keep_forever(std::make_unique<Server>(device, mapping));
     if (const Status started = server.start(service.lanes); !started) {
       return failed(started.error().message);
     }
     backends::process::Writer traits;
-    put(traits, device.traits());
+    put(traits, known);
     return {HelperMessageKind::kAnswer,
             {reinterpret_cast<const char*>(traits.bytes().data()), traits.bytes().size()}};
   }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backends/process/lane.h"
+#include "backends/process/node_trial.h"
 #include "base/clock.h"
 #include "stub_fixture.h"
 
@@ -293,6 +294,18 @@ TEST_F(ProcessBackendTest, MoreThreadsThanLanesTakeTurns) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failed.load(), 0);
+}
+
+TEST_F(ProcessBackendTest, TheWayToItIsMeasured) {
+  const auto device = drive("");
+  ASSERT_TRUE(device);
+  EXPECT_FALSE(device->traits().is_far());  // only that of nodes matters
+  const auto link = process::measure_link(*device);
+  ASSERT_TRUE(link.has_value()) << link.error().message;
+  EXPECT_GT(link->round_trip, 0);
+  EXPECT_GT(link->to_device, 0);
+  EXPECT_GT(link->from_device, 0);
+  EXPECT_LT(link->to_device * link->round_trip, 1e12);  // a number
 }
 
 }  // namespace

@@ -440,5 +440,50 @@ TEST_F(EngineGathers, AreExpectedWhereTheLastLaunchWasRead) {
   EXPECT_EQ(out_->read_back, 0u);
 }
 
+class EngineFar : public EngineGathers {};
+
+TEST_F(EngineFar, GetsNothingBeforeItIsKnownToBeWorthTheWay) {
+  start({kSharesHost, kFar}, SplitMode::kAuto);
+  work_ = map_kernel(buffer(1), buffer(0), 1);
+  planner_ = std::make_unique<Planner>(*set, settings_);
+  const KernelPlan first = plan();
+  EXPECT_FALSE(first.split);
+  EXPECT_EQ(first.backend, 0u);
+  EXPECT_EQ(first.why, KernelPlan::Why::kFar);
+  // Among themselves they are as others are.
+  start({kFar, kFar}, SplitMode::kAuto);
+  work_ = map_kernel(buffer(1), buffer(0), 1);
+  planner_ = std::make_unique<Planner>(*set, settings_);
+  EXPECT_NE(plan().why, KernelPlan::Why::kFar);
+}
+
+TEST_F(EngineFar, GetsItsPartOfALaunchThatIsWorthTheWay) {
+  use({kSharesHost, kFar}, SplitMode::kAuto, {1, 1});
+  const KernelPlan both = plan();
+  ASSERT_TRUE(both.split);
+  ASSERT_EQ(both.shares.size(), 2u);
+  EXPECT_LT(both.shares[1], both.shares[0]);
+  // Half as long, and half of the ways there: the call's, and those of what it needs.
+  EXPECT_NEAR(both.split_seconds, 0.53, 0.015);
+}
+
+TEST_F(EngineFar, GetsNoneOfALaunchThatIsOverSooner) {
+  // It takes no time to compute there.
+  use({kSharesHost, kFar}, SplitMode::kAuto, {0.03, 1e-6});
+  EXPECT_FALSE(plan().split);
+  EXPECT_EQ(plan().backend, 0u);
+}
+
+TEST_F(EngineFar, GetsNoneOfALaunchWhoseResultsTakeLonger) {
+  use({kSharesHost, kFar}, SplitMode::kAuto, {0.1, 0.001});
+  EXPECT_EQ(plan().backend, 1u);
+  out_->read_back = kBytes;
+  EXPECT_EQ(plan().backend, 1u);  // one more trip
+  use({kSharesHost, kFar}, SplitMode::kAuto, {0.075, 0.001});
+  EXPECT_EQ(plan().backend, 1u);
+  out_->read_back = kBytes;
+  EXPECT_EQ(plan().backend, 0u);
+}
+
 }  // namespace
 }  // namespace tutti::testing

@@ -228,5 +228,17 @@ TEST_F(EngineSummary, WhatMovesIsCounted) {
   EXPECT_EQ(json["total"]["bytes_to_host"], kBytes);
 }
 
+TEST_F(EngineSummary, TheLinksOfOtherHostsAreTold) {
+  start({kSharesHost, kFar}, SplitMode::kAuto);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  const RunSummary summary(*set, "-", energy);
+  EXPECT_THAT(
+      summary.text(),
+      HasSubstr("the link of 1 fake 1: 20.0 ms there and back, 12.5 MB/s there, 12.5 back"));
+  const auto json = nlohmann::json::parse(summary.json());
+  EXPECT_TRUE(json["devices"][0]["link"].is_null());
+  EXPECT_EQ(json["devices"][1]["link"]["round_trip"], 20e-3);
+}
+
 }  // namespace
 }  // namespace tutti::testing

@@ -455,6 +455,8 @@ const char* name_of(FakeKind kind) {
       return "read-only-images";
     case kSerial:
       return "serial";
+    case kFar:
+      return "far";
   }
   return "";
 }
@@ -487,6 +489,7 @@ FakeBackend::FakeBackend(uint32_t index, FakeKind kind, uint64_t max_allocation)
   traits_.pins_host_memory = kind == kPins;
   traits_.reads_ahead = kind == kReadsAhead;
   traits_.serial = kind == kSerial;
+  if (kind == kFar) traits_.link = {20e-3, 12.5e6, 12.5e6};
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;
   traits_.max_allocation = max_allocation;

@@ -56,7 +56,9 @@ enum class FakeKind : uint8_t {
   /// It has memory of its own, and its images are for reading only.
   kReadOnlyImages,
   /// It has memory of its own, and does one command at a time, whatever the queue.
-  kSerial
+  kSerial,
+  /// It is on another host: 20 ms away, over a link of 12.5 MB/s.
+  kFar
 };
 using enum FakeKind;
 

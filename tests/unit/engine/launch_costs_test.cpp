@@ -12,7 +12,7 @@ using namespace scheduler;
 
 class LaunchCostsTest : public LogTest {
  protected:
-  enum : uint32_t { kGpu, kCpu };
+  enum : uint32_t { kGpu, kCpu, kThere };
   static constexpr uint64_t kKernel = 7, kItems = 1 << 20;
 
   KernelWork kernel(KernelForm form) {
@@ -33,6 +33,7 @@ class LaunchCostsTest : public LogTest {
 
   FakeBackend& gpu = add_device(kOwnMemory);
   FakeBackend& cpu = add_device(kSharesHost);
+  FakeBackend& there = add_device(kFar);
   LaunchCosts costs{set()};
   Ref<LogicalBuffer> in = buffer(), out = buffer();
   const std::vector<uint32_t> both{kGpu, kCpu};
@@ -137,6 +138,24 @@ TEST_F(LaunchCostsTest, OfAKernelThatIsNotUnderstoodAllMayBeWritten) {
   EXPECT_TRUE(argument_written(written_arguments(summary), 0));
   summary.arguments[0].kind = ArgKind::kConstant;
   EXPECT_FALSE(argument_written(written_arguments(summary), 0));
+}
+
+TEST_F(LaunchCostsTest, ADeviceOfAnotherHostIsAsFarAsItsLink) {
+  const KernelWork work = kernel(KernelForm::kMap);
+  for (const auto& one : {in, out}) one->set_exclusive(kHostPlace, 0, kBytes);
+  EXPECT_GE(costs.call_seconds(kThere), 20e-3);
+  EXPECT_NEAR(costs.whole_transfers(*work.arguments, nullptr, kThere),
+              2 * (20e-3 + static_cast<double>(kBytes) / 12.5e6), 1e-6);
+  EXPECT_EQ(costs.link_rate(kThere), 12.5e6);
+  EXPECT_EQ(costs.link_rate(kGpu), kLinkBytesPerSecond);
+  // What was seen to be slower than the link is believed, what was faster is not.
+  const auto seen = [&](double seconds) {
+    for (int i = 0; i < 100; ++i) set().model().add(kToDevice, kThere, 1 << 20, seconds);
+    return costs.whole_transfers(*work.arguments, nullptr, kThere);
+  };
+  const double fast = seen(1e-4);
+  EXPECT_NEAR(fast, 2 * (20e-3 + static_cast<double>(kBytes) / 12.5e6), 1e-6);
+  EXPECT_GT(seen(10), fast);
 }
 
 }  // namespace
