@@ -232,6 +232,8 @@ class Planner {
   /// Seconds that splits of this kernel and size over these participants really cost beyond what
   /// they were priced at; none where that is not known.
   std::optional<double> surplus(uint64_t key, const KernelPlan& plan) const;
+  /// What it is taken for before that, in seconds.
+  double usual_surplus(const KernelPlan& plan) const;
   /// `best` has no share for some participants, which computed too slowly to be worth having among
   /// `all`. But that may have been an accident, and who computes nothing shows nothing else: true
   /// when all shall have shares in this launch, since what that may lose is next to nothing by now.

@@ -176,6 +176,16 @@ std::optional<double> Planner::surplus(uint64_t key, const KernelPlan& plan) con
   return known ? std::optional(std::max(0.0, *known)) : std::nullopt;
 }
 
+double Planner::usual_surplus(const KernelPlan& plan) const {
+  double farthest = 0;
+  for (const uint32_t i : plan.participants) {
+    farthest = std::max(farthest, backends_.traits(i).link.round_trip);
+  }
+  // A device of another host hears of one more package than was reckoned with, and nobody can take
+  // the last one over in time.
+  return kSplitSeconds + 2 * farthest;
+}
+
 void Planner::leave_out_costly(const KernelWork& work, KernelPlan& plan, SplitPrice& price) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const uint64_t key = model_key(work);
@@ -190,7 +200,7 @@ void Planner::leave_out_costly(const KernelWork& work, KernelPlan& plan, SplitPr
     KernelPlan without = plan;
     keep_participants(without, fewer.shares);
     if (without.participants.size() < 2 ||
-        fewer.seconds + surplus(key, without).value_or(kSplitSeconds) >
+        fewer.seconds + surplus(key, without).value_or(usual_surplus(without)) >
             kWorthSplitting * (price.seconds + *with)) {
       return;
     }
@@ -224,7 +234,7 @@ bool Planner::try_left_out(const KernelWork& work, std::span<const DeviceCost> c
     most -= all[i];
   }
   const double priced = price_shares(slice_costs(work, plan, all), all);
-  const double split = priced + merge_seconds(work, plan) + kSplitSeconds;
+  const double split = priced + merge_seconds(work, plan) + usual_surplus(plan);
   // What moves comes back for the next launch.
   const double moving = std::max(0.0, priced - price_shares(costs, all));
   const double loss = std::max(kSplitSeconds, split - without) + moving;
@@ -295,7 +305,7 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     const double moving = price.seconds - price_shares(slice_costs(work, plan, {}), price.shares);
     // What splitting really cost at this kernel, once that is known.
     plan.split_seconds = price.seconds + merge_seconds(work, plan);
-    const double beyond = surplus(key, plan).value_or(kSplitSeconds);
+    const double beyond = surplus(key, plan).value_or(usual_surplus(plan));
     plan.split_seconds += beyond;
     plan.priced_seconds = price.seconds;
     for (size_t i = 0; i < price.shares.size(); ++i) {  // from all of them at once
@@ -334,7 +344,7 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
           kSplitSeconds, plan.split_until_read() - plan.whole_until_read() + std::max(0.0, moving));
       // Were it no dearer than others.
       const double saved = plan.whole_until_read() - (plan.split_until_read() - beyond) -
-                           kSplitSeconds - std::max(0.0, moving);
+                           usual_surplus(plan) - std::max(0.0, moving);
       if (!pays && !boundaries_.try_again(key, items, plan.whole_seconds - plan.wait_seconds,
                                           plan.split_seconds, loss, std::max(0.0, saved))) {
         return false;
