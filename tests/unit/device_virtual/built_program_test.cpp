@@ -373,13 +373,13 @@ TEST_F(BuiltProgramTest, WhatHasGainedInEarlierProcessesIsBuiltAtOnce) {
     EXPECT_EQ(fakes_[1]->builds, fakes_[2]->builds);
     return fakes_[1]->builds == 1;
   };
-  EXPECT_FALSE(runs(0.08));
+  EXPECT_FALSE(runs(0.1));
   // 0.45 s for the third of them, one at a time: twice as many runs to come pay for less.
-  EXPECT_FALSE(runs(0.08));
-  EXPECT_FALSE(runs(0.08));
-  EXPECT_TRUE(runs(0.08));
+  EXPECT_FALSE(runs(0.1));
+  EXPECT_FALSE(runs(0.1));
+  EXPECT_TRUE(runs(0.1));
   kept = true;  // found on disk from now on
-  EXPECT_TRUE(runs(0.08));
+  EXPECT_TRUE(runs(0.1));
 }
 
 // ---- compiled in parts --------------------------------------------------------------------------
