@@ -35,7 +35,6 @@ inline constexpr std::string_view kUnifiedMemory = "cl_intel_unified_shared_memo
 struct DeviceLink {
   double round_trip = 0;                  // seconds, of a command that moves next to nothing
   double to_device = 0, from_device = 0;  // bytes per second, beyond that
-  bool operator==(const DeviceLink&) const = default;
 };
 
 /// What is known of a device before it is used; never changes.

@@ -143,6 +143,7 @@ void BackendSet::note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns)
 }
 
 bool BackendSet::slow_link(uint32_t backend) const {
+  if (traits(backend).is_far()) return true;
   constexpr uint32_t kEnough = 3;  // writes
   constexpr double kSlow = 0.25;
   const auto rate = [this](uint32_t i) {

@@ -97,7 +97,7 @@ class BackendSet {
   /// What the application wrote has come straight to the device, since that time.
   void note_write(uint32_t backend, uint64_t bytes, uint64_t began_ns);
   /// Whether such writes have always taken several times as long as to another device, of late: a
-  /// GPU on a few lanes. Nobody wants to wait for it.
+  /// GPU on a few lanes; always of a device of another host. Nobody wants to wait for it.
   bool slow_link(uint32_t backend) const;
   /// Kernels that compute on the device, as far as the host's threads wait for them, and how many
   /// have begun so far.

@@ -82,8 +82,7 @@ PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
                                                backends_.memory(i).has_room(buffer.size()));
     const BackendMask away = backends_.health().lost() | backends_.health().late();
     const bool lost = (away & backend_bit(i)) != 0;
-    const bool slow = traits.is_far() || backends_.slow_link(i);
-    if (!room || (several && (lost || !likely || slow))) continue;
+    if (!room || (several && (lost || !likely || backends_.slow_link(i)))) continue;
     places |= place_bit(buffer.place_on(i));
   }
   return places ? places : place_bit(kHostPlace);
