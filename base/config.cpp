@@ -85,6 +85,18 @@ const Names<SplitMode>& names_of(Tag<SplitMode>) {
       {"auto", SplitMode::kAuto}, {"force", SplitMode::kForce}, {"never", SplitMode::kNever}};
   return *names;
 }
+const Names<ShardMode>& names_of(Tag<ShardMode>) {
+  static const auto* names = new Names<ShardMode>{{"needed", ShardMode::kNeeded},
+                                                  {"always", ShardMode::kAlways},
+                                                  {"stream", ShardMode::kStream},
+                                                  {"never", ShardMode::kNever}};
+  return *names;
+}
+const Names<MemorySize>& names_of(Tag<MemorySize>) {
+  static const auto* names = new Names<MemorySize>{
+      {"largest", MemorySize::kLargest}, {"sum", MemorySize::kSum}, {"host", MemorySize::kHost}};
+  return *names;
+}
 const Names<FloatSums>& names_of(Tag<FloatSums>) {
   static const auto* names =
       new Names<FloatSums>{{"ordered", FloatSums::kOrdered}, {"any", FloatSums::kAny}};
@@ -285,6 +297,7 @@ void read_profile(LoadedConfig& loaded, const ConfigSources& sources) {
 std::optional<std::string> text_of_setting(const toml::node& node) {
   if (const auto* string = node.as_string()) return string->get();
   if (const auto* integer = node.as_integer()) return std::to_string(integer->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   return std::nullopt;
 }
 

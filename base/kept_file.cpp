@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::string_view kOwnNames[] = {"tutti", "probe", "programs", "top"};
+constexpr std::string_view kOwnNames[] = {"tutti", "probe", "programs", "nodes", "top"};
 
 struct Place {
   std::string folder, name;
@@ -36,6 +36,12 @@ tl::unexpected<Error> cannot_keep(const std::string& path, const Error& why) {
 }
 
 }  // namespace
+
+std::string kept_name(std::string_view key) {
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return fmt::format("{:016x}", hash);
+}
 
 Result<OwnFolder> OwnFolder::open(const std::string& path, Missing missing) {
   const Place place = place_of(path);

@@ -16,8 +16,8 @@
 namespace tutti {
 
 /// An open folder that belongs to this user, and that nobody else may write. The folders that we
-/// name ourselves (tutti, probe, programs, top) are made 0700 where others may look into them; one
-/// that a person named keeps its mode. Names are those of entries, without folders.
+/// name ourselves (tutti, probe, programs, nodes, top) are made 0700 where others may look into
+/// them; one that a person named keeps its mode. Names are those of entries, without folders.
 class OwnFolder {
  public:
   enum class Missing : uint8_t { kFails, kIsMade };
@@ -45,6 +45,10 @@ class OwnFolder {
 
 /// open()'s message where nothing in a folder can be trusted.
 inline constexpr char kOthersMayWrite[] = "others may write there";
+
+/// A file's name for what is kept under a key. Two keys may have the same, so that the file holds
+/// its key.
+std::string kept_name(std::string_view key);
 
 inline constexpr uint64_t kMostKeptBytes = 16 * kMiB;
 

@@ -26,6 +26,11 @@ bool read_number(std::string_view text, Number& number) {
   return !text.empty() && error == std::errc() && rest == end;
 }
 
+/// More than nothing, `most` at most.
+bool read_hint(std::string_view text, double most, double& hint) {
+  return read_number(text, hint) && hint > 0 && hint <= most;
+}
+
 /// A name that ssh and other programs take for nothing else: not for an option, for example.
 bool is_host(std::string_view text) {
   const auto known = [](char c) {
@@ -72,6 +77,8 @@ bool read_attribute(std::string_view word, Node& node) {
     node.tunnel = value;
     return value == "ssh" || (value.size() > 1 && value.starts_with('/'));
   }
+  if (key == "rtt") return read_hint(value, 60'000, node.rtt_ms);
+  if (key == "rate") return read_hint(value, 10'000'000, node.rate_mbit);
   return key == "wait" && read_number(value, node.wait_seconds) && node.wait_seconds >= 1 &&
          node.wait_seconds <= 600;
 }
@@ -120,6 +127,8 @@ std::string text_of(const Node& node) {
   if (!node.name.empty()) text += " name=" + node.name;
   if (!node.tunnel.empty()) text += " tunnel=" + node.tunnel;
   text += fmt::format(" wait={}", node.wait_seconds);
+  if (node.rtt_ms > 0) text += fmt::format(" rtt={}", node.rtt_ms);
+  if (node.rate_mbit > 0) text += fmt::format(" rate={}", node.rate_mbit);
   if (node.insecure) text += " insecure";
   if (node.required) text += " required";
   return text;

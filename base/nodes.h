@@ -11,6 +11,9 @@
 //              | "insecure"          it goes over the network as it is
 //              | "name=TEXT"         what the node is called
 //              | "wait=SECONDS"      how long its server may take to answer, 1 to 600; else 5
+//              | "rtt=MS"            what the way there and back takes, in milliseconds …
+//              | "rate=MBIT"         … and how fast content passes either way, in megabits per
+//                                    second: what is not given is measured
 //              | "required"          nothing is offered without it
 //              | "optional"          the opposite, which is the default
 #pragma once
@@ -30,6 +33,7 @@ struct Node {
   std::string name;    // empty: none
   std::string tunnel;  // "ssh" or a program; empty: none
   uint32_t wait_seconds = 5;
+  double rtt_ms = 0, rate_mbit = 0;  // 0: not given
   bool insecure = false;
   bool required = false;
 

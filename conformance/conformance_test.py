@@ -193,6 +193,22 @@ if test == "arguments" """).replace('"silent", "arg', '"silent", "vendors", "arg
         self.assertEqual(outcomes["native"]["cts/fake/good"]["outcome"], "skip")
         self.assertEqual(self.run_it("--vendor", both, "--devices", "a+b+c")[0], 2)
 
+    def test_a_version_is_a_configuration_of_its_own(self):
+        expected = ('[[expect]]\ntests = ["cts/fake/lost"]\nreason = "new"\n'
+                    'where = { vendor = "fake", version = "6" }\n')
+        self.assertEqual(self.run_it(expectations=expected)[0], 1)
+        status, text, outcomes = self.run_it("--vendor-version", "6", expectations=expected)
+        self.assertEqual(status, 0)
+        self.assertIn('Tutti on fake 6 ""; against fake 6 ""', text)
+        self.assertIn("known      cts/fake/lost", text)
+        new = self.folder / "new.json"
+        new.write_text(json.dumps(outcomes))
+        old, _ = self.result("old.json")
+        self.assertIn('| suite | fake "" | fake 6 "" | all |', self.run_table(old, new)[1])
+        # What one version does natively says nothing of another.
+        self.assertEqual(self.run_it("--native", str(new))[0], 2)
+        self.assertEqual(self.run_it("--vendor-version", "6+7")[0], 2)
+
     def run_table(self, *names, expectations=""):
         """(exit status, the page), from what is kept in this test's folder."""
         page, kept = self.folder / "page.md", self.folder / "kept.json"

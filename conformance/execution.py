@@ -47,11 +47,16 @@ def per_vendor(text, vendors):
     """A list with the part of `text` (parts have a plus sign between them) of each vendor."""
     parts = text.split("+") if text else []
     if len(parts) > len(vendors):
-        raise suites.SuiteError(f"more choices of devices than vendors: {text}")
+        raise suites.SuiteError(f"more parts than vendors: {text}")
     return parts + [""] * (len(vendors) - len(parts))
 
 
-def native_configuration(vendor, icd, devices, extra, work):
+def named(vendor, version):
+    """A vendor as titles name it."""
+    return f"{vendor_name(vendor)} {version}".rstrip()
+
+
+def native_configuration(vendor, version, icd, devices, extra, work):
     # One loader takes a file, the other wants a folder.
     folder = work / f"vendor-{vendor_name(vendor)}"
     folder.mkdir(exist_ok=True)
@@ -60,15 +65,17 @@ def native_configuration(vendor, icd, devices, extra, work):
                    **NATIVE_ONLY.get(vendor, {})}
     if vendor in DEVICE_VARIABLES:
         environment[DEVICE_VARIABLES[vendor]] = devices
-    return Configuration(f'{vendor_name(vendor)} "{devices}"', (),
+    return Configuration(f'{named(vendor, version)} "{devices}"', (),
                          clean_environment({**environment, **extra}))
 
 
-def make_configurations(vendor, devices, native_devices, split, seed, balancer, tutti, extra, work):
+def make_configurations(vendor, version, devices, native_devices, split, seed, balancer, tutti, extra,
+                        work):
     """(each vendor's own driver, Tutti on all of them, how many devices Tutti was told to take).
     `work` is a folder for caches; each configuration has its own, as PoCL's key does not hold
     everything that its devices differ in."""
     vendors = vendor.split("+")
+    versions = per_vendor(version, vendors)
     icds = [Path(VENDOR_FILES.get(one, one)).resolve() for one in vendors]
     devices = [chosen or DEFAULT_DEVICES.get(one, "")
                for one, chosen in zip(vendors, per_vendor(devices, vendors))]
@@ -78,8 +85,8 @@ def make_configurations(vendor, devices, native_devices, split, seed, balancer, 
     (work / "empty.toml").write_text("# The user's settings must not count.\n")
     for cache in ("native-pocl", "tutti-pocl"):
         (work / cache).mkdir(exist_ok=True)
-    natives = [native_configuration(one, icd, chosen, extra, work)
-               for one, icd, chosen in zip(vendors, icds, native_devices)]
+    natives = [native_configuration(one, of_one, icd, chosen, extra, work)
+               for one, of_one, icd, chosen in zip(vendors, versions, icds, native_devices)]
 
     under = {"TUTTI_VENDORS": ":".join(map(str, icds)), "TUTTI_CONFIG": str(work / "empty.toml"),
              "TUTTI_CACHE": str(work / "tutti"), "POCL_CACHE_DIR": str(work / "tutti-pocl")}
@@ -88,8 +95,8 @@ def make_configurations(vendor, devices, native_devices, split, seed, balancer, 
             under[DEVICE_VARIABLES[one]] = chosen
         elif chosen:
             under["TUTTI_DEVICES"] = chosen
-    title = "Tutti on " + " and ".join(f'{vendor_name(one)} "{chosen}"'
-                                       for one, chosen in zip(vendors, devices))
+    title = "Tutti on " + " and ".join(f'{named(one, of_one)} "{chosen}"'
+                                       for one, of_one, chosen in zip(vendors, versions, devices))
     if split:
         under["TUTTI_SPLIT"] = split
         title += f", split {split}"

@@ -270,6 +270,39 @@ decltype(ProgramTexts::only) selection(const kernel_compiler::CompileRequest& re
   };
 }
 
+/// ProgramTexts::shards of a program that the request builds.
+decltype(ProgramTexts::shards) shard_variant(const kernel_compiler::CompileRequest& request) {
+  kernel_compiler::CompileRequest asked = request;
+  asked.source.clear();
+  asked.headers.clear();
+  asked.options.clear();
+  asked.shards = true;
+  return [asked = std::move(asked)](const ProgramTexts& all) -> Result<ProgramTexts::Shards> {
+    const ProgramTexts::Unit& unit = all.units.front();
+    kernel_compiler::CompileRequest whole = asked;
+    whole.units = {{unit.source, unit.options}};
+    TUTTI_ASSIGN(auto compiled, front_end(whole));
+    if (!compiled.ok || compiled.units.size() != 1 || compiled.units.front().rewritten.empty()) {
+      return fail(CL_BUILD_PROGRAM_FAILURE, "there is no variant for shards: " + compiled.log);
+    }
+    ProgramTexts::Shards shards;
+    kernel_compiler::UnitOutput& made = compiled.units.front();
+    shards.unit = {unit.source, std::move(made.preprocessed), std::move(made.rewritten),
+                   unit.options};
+    // Launches pass the other hidden argument by what is known of the program itself.
+    for (const scheduler::KernelSummary& kernel : all.summary.kernels) {
+      const auto& kernels = compiled.summary.kernels;
+      const auto same =
+          std::find_if(kernels.begin(), kernels.end(), [&](const scheduler::KernelSummary& one) {
+            return one.name == kernel.name && one.needs_rewrite == kernel.needs_rewrite &&
+                   one.accesses == kernel.accesses;
+          });
+      shards.arguments.push_back(same != kernels.end() ? same->shard_arguments : 0);
+    }
+    return shards;
+  };
+}
+
 /// Of a program that has errors for the front end, as `compiled` says: `make(groups)`, where each
 /// device's primary has the last word.
 template <typename Make>
@@ -342,6 +375,7 @@ BuildOutcome build_program(scheduler::BackendSet& backends, const BackendGroups&
     if (!request.unit) {
       ProgramTexts texts = texts_of(*compiled);
       if (compiled->ok) texts.only = selection(request);
+      if (compiled->ok) texts.shards = shard_variant(request);
       return make_executable(backends, groups, std::move(texts), std::move(log), codes);
     }
     const std::string& text = compiled->preprocessed;
@@ -466,6 +500,8 @@ BuildOutcome link_program(scheduler::BackendSet& backends, const BackendGroups& 
     });
   }
   if (in_one_go && !request.foreign_units) texts.only = selection(request);
+  if (in_one_go && !request.foreign_units && units.size() == 1)
+    texts.shards = shard_variant(request);
   return make_executable(backends, wanted, std::move(texts), std::move(compiled.log), codes);
 }
 

@@ -70,7 +70,8 @@ struct Capabilities {
   bool little_endian = true;
   size_t max_work_group_size = 1;
   std::array<size_t, 3> max_work_item_sizes{1, 1, 1};
-  uint64_t max_allocation = 0;    // bytes
+  uint64_t max_allocation = 0;    // bytes, of a buffer
+  uint64_t max_undivided = 0;     // bytes, of what has to be on one device: images, shared memory
   uint64_t global_memory = 0;     // bytes
   uint64_t local_memory = 0;      // bytes
   uint32_t memory_alignment = 1;  // bytes: sub-buffer origins are multiples of it

@@ -98,6 +98,7 @@ Result<void*> Context::allocate_shared(backends::SharedRequest request,
 
 Result<std::shared_ptr<backends::SharedMemory>> Context::take_shared(
     const backends::SharedRequest& request, uint32_t home) {
+  engine_.make_room(request, home);
   auto memory = backends().at(home).allocate_shared(request);
   if (!memory) {  // what is kept for buffers to come may be what lacks
     backends().memory(home).drop_kept();

@@ -12,7 +12,7 @@ namespace {
 
 using scheduler::KernelVariant;
 
-constexpr size_t kVariants = 2;
+constexpr size_t kVariants = scheduler::kKernelVariants;
 
 /// The answer of one vendor as T; absent where the vendor has none (or one of another size).
 template <typename T>
@@ -72,7 +72,7 @@ Result<backends::Kernel*> KernelExecutable::vendor_kernel(uint32_t backend, Kern
     return fail(CL_INVALID_PROGRAM_EXECUTABLE, "the program was not built on this device");
   }
   variant = variant_of(variant);
-  const size_t slot = (variant == KernelVariant::kSubRange ? program_->backend_end() : 0) + backend;
+  const size_t slot = static_cast<size_t>(variant) * program_->backend_end() + backend;
   if (backends::Kernel* kernel = vendor_kernels_[slot].load(std::memory_order_acquire)) {
     return kernel;
   }

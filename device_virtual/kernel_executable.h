@@ -38,6 +38,7 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   }
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
+  uint32_t shard_arguments() override { return program_->modules().shard_arguments(index_); }
   uint64_t model_key() const override { return model_key_; }
   uint64_t ready_on(scheduler::KernelVariant variant) const override {
     return program_->modules().ready(variant_of(variant));
@@ -73,9 +74,10 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   Result<bool> takes_group(uint64_t work_items);
 
  private:
-  /// A kernel that needs no rewriting has one variant.
+  /// A kernel that needs no rewriting has one variant, beside that for shards.
   scheduler::KernelVariant variant_of(scheduler::KernelVariant wanted) const {
-    return summary_.needs_rewrite ? wanted : scheduler::KernelVariant::kUntouched;
+    const bool one = wanted == scheduler::KernelVariant::kSubRange && !summary_.needs_rewrite;
+    return one ? scheduler::KernelVariant::kUntouched : wanted;
   }
   /// Calls `ask(backend, variant)`, a Result, for the primary; when it has none to give, for the
   /// next best.

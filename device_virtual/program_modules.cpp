@@ -82,8 +82,10 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
       wanted_(wanted),
       renewals_(std::bit_width(wanted)),
       modules_{MadeOnce<backends::Module>(std::bit_width(wanted)),
+               MadeOnce<backends::Module>(std::bit_width(wanted)),
                MadeOnce<backends::Module>(std::bit_width(wanted))},
       lost_{std::vector<LostBuilds>(std::bit_width(wanted)),
+            std::vector<LostBuilds>(std::bit_width(wanted)),
             std::vector<LostBuilds>(std::bit_width(wanted))},
       reduced_(std::bit_width(wanted)) {
   for (const ProgramTexts::Unit& unit : texts_.units) {
@@ -176,10 +178,12 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
       failed_[index(variant)].fetch_or(backend_bit(backend), std::memory_order_acq_rel);
       // One device less for this program, or for its splits, not an error of the application's.
       if (ready(KernelVariant::kUntouched) != 0) {
-        log(level_without_vendors(LogLevel::kWarning),
+        // Without shards a device has all of the buffers, or none: no news.
+        log(variant == KernelVariant::kShards ? LogLevel::kInfo
+                                              : level_without_vendors(LogLevel::kWarning),
             "{} is left out for {} that it cannot build ({}): {}",
             device_title(backends_.traits(backend)),
-            variant == KernelVariant::kSubRange ? "splits of a program" : "a program", result.code,
+            variant == KernelVariant::kUntouched ? "a program" : "splits of a program", result.code,
             result.log);
       }
     }
@@ -258,8 +262,33 @@ BackendMask ProgramModules::new_to(BackendMask wanted, KernelVariant variant) co
   return wanted & known.load(std::memory_order_relaxed);
 }
 
+Result<ProgramTexts::Shards*> ProgramModules::shards() {
+  return shards_.get(0, [&]() -> Attempt<ProgramTexts::Shards> {
+    if (!texts_.shards) return {nullptr, {CL_INVALID_OPERATION, "a program without shards"}};
+    auto made = texts_.shards(texts_);
+    if (!made) return {nullptr, std::move(made).error()};
+    return {std::make_unique<ProgramTexts::Shards>(std::move(*made))};
+  });
+}
+
+uint32_t ProgramModules::shard_arguments(uint32_t kernel) {
+  const auto made = shards();
+  return made && kernel < (*made)->arguments.size() ? (*made)->arguments[kernel] : 0;
+}
+
 backends::BuildResult ProgramModules::build(uint32_t index, KernelVariant variant) {
   backends::Backend& backend = backends_.at(index);
+  if (variant == KernelVariant::kShards) {
+    const auto made = shards();
+    if (!made) return {nullptr, made.error().code, made.error().message};
+    if ((complete_ & backend_bit(index)) == 0) {
+      return {nullptr, CL_INVALID_OPERATION, "it does not take all of the program"};
+    }
+    if (!backends_.shard_probe().passed(backends_, index)) {
+      return {nullptr, CL_INVALID_OPERATION, "it shifts no pointers"};
+    }
+    return vendor_build(backend, (*made)->unit.rewritten, (*made)->unit.options);
+  }
   if (!texts_.linked()) {
     const ProgramTexts::Unit* built = &unit();
     if ((complete_ & backend_bit(index)) == 0) {

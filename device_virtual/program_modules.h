@@ -45,6 +45,13 @@ struct ProgramTexts {
   /// device takes part.
   std::function<Result<Unit>(const ProgramTexts& all, const std::vector<std::string>& kernels)>
       only;
+  /// The shard variant of the one unit, as `rewritten`, and KernelSummary::shard_arguments by
+  /// kernel; empty: there is none. Takes the front end's time.
+  struct Shards {
+    Unit unit;
+    std::vector<uint32_t> arguments;
+  };
+  std::function<Result<Shards>(const ProgramTexts& all)> shards;
 
   bool linked() const { return !objects.empty(); }
 };
@@ -95,6 +102,10 @@ class ProgramModules {
   /// again when it is next asked for.
   Result<backends::Module*> get(uint32_t backend, scheduler::KernelVariant variant);
 
+  /// KernelSummary::shard_arguments of the kernel; 0: it has no shard variant. The first call takes
+  /// the front end's time.
+  uint32_t shard_arguments(uint32_t kernel);
+
   /// Of `wanted`, the backend where the program's kernels are expected to run fastest.
   uint32_t best(scheduler::BackendMask wanted) const;
 
@@ -129,6 +140,7 @@ class ProgramModules {
   /// What drivers build, of a program that is not linked: those of complete(), and others.
   const ProgramTexts::Unit& unit() const { return texts_.units.front(); }
   Result<ProgramTexts::Unit*> reduced_unit(uint32_t backend);
+  Result<ProgramTexts::Shards*> shards();
   /// Seconds until what is lacking is ready: in each process, and beside that until vendors have it
   /// on disk.
   struct Readying {
@@ -147,12 +159,14 @@ class ProgramModules {
   std::vector<scheduler::BackendMask> able_;     // by kernel: who has what it uses; constant
   scheduler::BackendMask complete_ = 0;          // constant
   std::vector<std::atomic<uint32_t>> renewals_;  // of the backends, when it was built
-  std::array<MadeOnce<backends::Module>, 2> modules_;
-  std::array<std::vector<LostBuilds>, 2> lost_;  // by variant and backend; used by who builds
-  bool bound_ = false;                           // a kernel of it is; constant
-  MadeOnce<ProgramTexts::Unit> reduced_;         // for those that are not complete
-  std::array<Mask, 2> ready_{}, failed_{};
-  mutable std::array<Mask, 2> looked_at_{}, new_to_{};  // by new_to()
+  std::array<MadeOnce<backends::Module>, scheduler::kKernelVariants> modules_;
+  std::array<std::vector<LostBuilds>, scheduler::kKernelVariants>
+      lost_;                              // by variant and backend; used by who builds
+  bool bound_ = false;                    // a kernel of it is; constant
+  MadeOnce<ProgramTexts::Unit> reduced_;  // for those that are not complete
+  MadeOnce<ProgramTexts::Shards> shards_{1};
+  std::array<Mask, scheduler::kKernelVariants> ready_{}, failed_{};
+  mutable std::array<Mask, scheduler::kKernelVariants> looked_at_{}, new_to_{};  // by new_to()
   std::atomic<double> build_seconds_{0};  // of the first one, without a driver's start
   std::atomic<double> foregone_{0};       // seconds, since something was last built for that
 };

@@ -44,6 +44,8 @@ struct CompileRequest {
   bool library = false;  // of `units`: names may stay unresolved, nothing is summarised
   // Of `units`, not empty: these kernels alone, with what they use; all others are left out.
   std::vector<std::string> kernels;
+  // Of `units`, one: `rewritten` is the shard variant (scheduler/access/shard_argument.h).
+  bool shards = false;
   std::vector<EmbeddedHeader> headers;
   std::vector<std::string> extensions;               // of the virtual device
   uint32_t opencl_c = 120;                           // highest language version: 120, 200, 300 …

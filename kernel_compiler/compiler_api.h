@@ -18,6 +18,7 @@ extern "C" {
 ///     "unit": true,                                         // clCompileProgram, may be absent
 ///     "units": [{"source": "…", "options": "…"}],           // clLinkProgram, may be absent
 ///     "library": false,                                     // clLinkProgram, may be absent
+///     "shards": false,                                      // the shard variant, may be absent
 ///     "not_analysed": "",                                   // why the analysis is left out, if it
 ///     is "extensions": ["cl_khr_fp64", …],                    // of the virtual device "opencl_c":
 ///     120,                                      // default language version "device_macros":
@@ -47,4 +48,5 @@ struct TuttiCompilerApi {
 
 }  // extern "C"
 
-// The hidden argument of the rewritten variant is scheduler/access/hidden_argument.h.
+// The hidden arguments of rewritten variants are scheduler/access/hidden_argument.h and
+// shard_argument.h.

@@ -222,10 +222,12 @@ void rewrite_for_others(std::vector<Unit>& units) {
 
 void adopt_rewritings(std::vector<Unit>& units, CompileOutput& output) {
   std::set<std::string> kernels;
+  bool any = false;
   for (const Unit& unit : units) {
     kernels.insert(unit.rewriting.kernels.begin(), unit.rewriting.kernels.end());
+    any |= !unit.rewriting.text.empty();
   }
-  if (kernels.empty()) {
+  if (kernels.empty() && !any) {
     return;
   }
   std::string failure;
@@ -234,6 +236,10 @@ void adopt_rewritings(std::vector<Unit>& units, CompileOutput& output) {
   }
   for (size_t i = 0; i < units.size() && failure.empty(); ++i) {
     output.units[i].rewritten = std::move(units[i].rewriting.text);
+    for (auto& kernel : output.summary.kernels) {
+      const auto found = units[i].rewriting.shards.find(kernel.name);
+      if (found != units[i].rewriting.shards.end()) kernel.shard_arguments = found->second;
+    }
   }
   mark_rewritten(kernels, failure, output.summary);
 }
@@ -260,7 +266,10 @@ void link(const CompileRequest& request, CompileOutput& output) {
       std::move(kernels.begin(), kernels.end(), std::back_inserter(output.summary.kernels));
       foreign[i] = foreign_functions(generator);
       unit.calls = named_calls(tree, "unit" + std::to_string(i));
-      unit.rewriting = rewrite_work_items(tree, unit.settings.language, &not_yet_known);
+      // A program of one unit is a whole one.
+      unit.rewriting = request.shards
+                           ? rewrite_work_items(tree, unit.settings.language, nullptr, Shards::kYes)
+                           : rewrite_work_items(tree, unit.settings.language, &not_yet_known);
     };
     modules.push_back(parse(unit.settings, unit.source, context, visit, Emit::kAll, log));
     if (modules.back() == nullptr) {
@@ -313,7 +322,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
     output.ok = true;
     return;
   }
-  rewrite_for_others(units);
+  if (!request.shards) rewrite_for_others(units);
   output.analysis_steps = analyse_accesses(*module, declared, output.summary.kernels);
   if (!contradiction.empty()) {
     for (auto& kernel : output.summary.kernels) {

@@ -92,6 +92,7 @@ json write_kernel(const KernelSummary& kernel) {
           {"whole", kernel.whole_reason},
           {"whole_line", kernel.whole_line},
           {"rewrite", kernel.needs_rewrite},
+          {"shards", kernel.shard_arguments},
           {"features", kernel.features},
           {"addresses", kernel.uses_addresses},
           {"anything", kernel.uses_anything},
@@ -363,6 +364,7 @@ KernelSummary read_kernel(Reader& reader, const json& value) {
   kernel.whole_reason = reader.string(value, "whole");
   kernel.whole_line = reader.number<uint32_t>(reader.find(value, "whole_line"), "whole_line");
   kernel.needs_rewrite = reader.boolean(value, "rewrite");
+  kernel.shard_arguments = reader.number<uint32_t>(reader.find(value, "shards"), "shards");
   reader.array(reader.find(value, "features"), "features",
                [&](const json& row) { kernel.features.push_back(reader.text(row, "features")); });
   kernel.uses_addresses = reader.boolean(value, "addresses");
@@ -452,6 +454,7 @@ std::string encode_request(const CompileRequest& request) {
                {"units", std::move(units)},
                {"library", request.library},
                {"kernels", request.kernels},
+               {"shards", request.shards},
                {"not_analysed", request.not_analysed},
                {"foreign_units", request.foreign_units},
                {"headers", std::move(headers)},
@@ -480,6 +483,7 @@ Result<CompileRequest> decode_request(std::string_view text) {
     }
     request.unit = value.contains("unit") && reader.boolean(value, "unit");
     request.library = value.contains("library") && reader.boolean(value, "library");
+    request.shards = value.contains("shards") && reader.boolean(value, "shards");
     request.foreign_units =
         value.contains("foreign_units") && reader.boolean(value, "foreign_units");
     if (value.contains("not_analysed")) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernel_compiler/builtin_names.h"
+#include "scheduler/access/shard_argument.h"
 
 namespace tutti::kernel_compiler {
 namespace {
@@ -21,6 +22,8 @@ using clang::SourceLocation;
 
 constexpr char kParameter[] = "__tutti_nd";
 constexpr char kParameterDeclaration[] = "ulong16 __tutti_nd";
+constexpr char kShardParameter[] = "__tutti_sh";
+constexpr char kShardDeclaration[] = "ulong16 __tutti_sh";
 
 std::string name_of(const FunctionDecl* function) {
   return function->getIdentifier() != nullptr ? function->getName().str() : std::string();
@@ -82,6 +85,31 @@ class Collector : public clang::RecursiveASTVisitor<Collector> {
     }
     return true;
   }
+  bool VisitBinaryOperator(clang::BinaryOperator* operation) {
+    const bool left = is_outside(operation->getLHS()->getType());
+    const bool right = is_outside(operation->getRHS()->getType());
+    compares_pointers_ |= operation->isComparisonOp() && (left || right);
+    compares_pointers_ |= operation->isLogicalOp() && (left || right);
+    compares_pointers_ |= operation->getOpcode() == clang::BO_Sub && left && right;
+    return true;
+  }
+  bool VisitUnaryOperator(clang::UnaryOperator* operation) {
+    if (operation->getOpcode() == clang::UO_LNot) note_condition(operation->getSubExpr());
+    return true;
+  }
+  bool VisitIfStmt(clang::IfStmt* statement) { return note_condition(statement->getCond()); }
+  bool VisitWhileStmt(clang::WhileStmt* loop) { return note_condition(loop->getCond()); }
+  bool VisitDoStmt(clang::DoStmt* loop) { return note_condition(loop->getCond()); }
+  bool VisitForStmt(clang::ForStmt* loop) { return note_condition(loop->getCond()); }
+  bool VisitAbstractConditionalOperator(clang::AbstractConditionalOperator* choice) {
+    return note_condition(choice->getCond());
+  }
+  bool VisitCastExpr(clang::CastExpr* cast) {
+    compares_pointers_ |= (cast->getCastKind() == clang::CK_PointerToBoolean ||
+                           cast->getCastKind() == clang::CK_PointerToIntegral) &&
+                          is_outside(cast->getSubExpr()->getType());
+    return true;
+  }
   bool VisitDeclRefExpr(clang::DeclRefExpr* name) {
     if (const auto* function = llvm::dyn_cast<FunctionDecl>(name->getDecl())) {
       names_.emplace_back(name, function->getCanonicalDecl());
@@ -102,8 +130,21 @@ class Collector : public clang::RecursiveASTVisitor<Collector> {
 
   std::vector<const FunctionDecl*> functions_;  // every declaration and definition
   std::vector<Call> calls_;
+  // A pointer into global memory is compared, subtracted from another one, or taken as a number.
+  bool compares_pointers_ = false;
 
  private:
+  static bool is_outside(clang::QualType type) {
+    if (!type->isPointerType()) return false;
+    const clang::LangAS space = type->getPointeeType().getAddressSpace();
+    return space == clang::LangAS::opencl_global || space == clang::LangAS::opencl_generic;
+  }
+
+  bool note_condition(const clang::Expr* condition) {
+    compares_pointers_ |= condition != nullptr && is_outside(condition->getType());
+    return true;
+  }
+
   const FunctionDecl* caller_ = nullptr;
   int blocks_ = 0;
   std::set<const clang::DeclRefExpr*> called_names_;
@@ -214,25 +255,28 @@ std::string prelude(const std::set<std::string>& used, uint32_t language) {
 
 class Rewriting {
  public:
-  Rewriting(clang::ASTContext& context, uint32_t language, const LinkScope* scope)
+  Rewriting(clang::ASTContext& context, uint32_t language, const LinkScope* scope, Shards shards)
       : context_(context),
         editor_(context.getSourceManager()),
         untouched_editor_(context.getSourceManager()),
         language_(language),
-        scope_(scope) {
+        scope_(scope),
+        shards_(shards) {
     collector_.TraverseDecl(context.getTranslationUnitDecl());
   }
 
   RewriteResult run() {
     guard_dimensions();
     find_affected();
+    if (shards_ == Shards::kYes) find_sharded();
     for (const FunctionDecl* function : affected_) {
       const FunctionDecl* definition = function->getDefinition();
       if (definition != nullptr && definition->hasAttr<clang::OpenCLKernelAttr>()) {
         result_.kernels.insert(name_of(definition));
       }
     }
-    if (scope_ != nullptr ? affected_.empty() : result_.kernels.empty()) {
+    const bool changed = scope_ != nullptr ? !affected_.empty() : !result_.kernels.empty();
+    if (!changed && sharded_.empty()) {
       return std::move(result_);
     }
     if (without_helpers()) {
@@ -241,7 +285,8 @@ class Rewriting {
     }
     check_names();
     for (const FunctionDecl* function : collector_.functions_) {
-      if (affected_.contains(function->getCanonicalDecl())) {
+      if (affected_.contains(function->getCanonicalDecl()) ||
+          sharded_.contains(function->getCanonicalDecl())) {
         edit_declaration(function);
       }
     }
@@ -282,6 +327,56 @@ class Rewriting {
         }
       }
     }
+  }
+
+  /// Kernels that nobody calls, with pointers into global memory that may be changed. A pointer
+  /// that is shifted may lead before address 0, where comparisons say something else.
+  void find_sharded() {
+    if (collector_.compares_pointers_) return;
+    std::set<const FunctionDecl*> called;
+    for (const Call& call : collector_.calls_) called.insert(call.callee);
+    for (const FunctionDecl* function : collector_.functions_) {
+      if (!function->hasAttr<clang::OpenCLKernelAttr>() ||
+          !function->doesThisDeclarationHaveABody() ||
+          called.contains(function->getCanonicalDecl())) {
+        continue;
+      }
+      uint32_t arguments = 0;
+      for (uint32_t i = 0; i < function->getNumParams(); ++i) {
+        if (i < scheduler::ShardArgument::kArguments && may_shift(*function->getParamDecl(i))) {
+          arguments |= uint32_t{1} << i;
+        }
+      }
+      if (arguments == 0) continue;
+      sharded_.insert(function->getCanonicalDecl());
+      result_.shards[name_of(function)] = arguments;
+      edit_body(function, arguments);
+    }
+  }
+
+  static bool may_shift(const clang::ParmVarDecl& parameter) {
+    const auto* pointer = parameter.getType()->getAs<clang::PointerType>();
+    return pointer != nullptr && !parameter.getType().isConstQualified() &&
+           parameter.getIdentifier() != nullptr &&
+           pointer->getPointeeType().getAddressSpace() == clang::LangAS::opencl_global;
+  }
+
+  /// Behind the body's brace, in the same line. In integers, since what lies before the memory is
+  /// no part of any object.
+  void edit_body(const FunctionDecl* function, uint32_t arguments) {
+    const auto brace = editor_.offset(function->getBody()->getBeginLoc());
+    if (!brace || editor_.text()[*brace] != '{') {
+      fail("the body of " + name_of(function) + " cannot be edited");
+      return;
+    }
+    std::string text = "{";
+    for (uint32_t i = 0; i < scheduler::ShardArgument::kArguments; ++i) {
+      if ((arguments >> i & 1) == 0) continue;
+      const std::string name = function->getParamDecl(i)->getName().str();
+      text += name + "=(__global void*)((size_t)" + name + "-(size_t)" + kShardParameter + ".s" +
+              "0123456789abcdef"[i] + ");";
+    }
+    editor_.replace(*brace, 1, text);
   }
 
   static std::string finished(std::string helpers, const TextEditor& editor) {
@@ -366,10 +461,15 @@ class Rewriting {
       fail("the parameters of " + name_of(function) + " cannot be edited");
       return;
     }
+    std::string added;
+    if (affected_.contains(function->getCanonicalDecl())) added = kParameterDeclaration;
+    if (sharded_.contains(function->getCanonicalDecl())) {
+      added += (added.empty() ? "" : ", ") + std::string(kShardDeclaration);
+    }
     if (function->getNumParams() == 0) {
-      editor_.replace(*left + 1, *right - *left - 1, kParameterDeclaration);  // "()" or "(void)"
+      editor_.replace(*left + 1, *right - *left - 1, added);  // "()" or "(void)"
     } else {
-      editor_.replace(*right, 0, std::string(", ") + kParameterDeclaration);
+      editor_.replace(*right, 0, ", " + added);
     }
   }
 
@@ -407,8 +507,10 @@ class Rewriting {
   TextEditor untouched_editor_;  // of the other one
   uint32_t language_;
   const LinkScope* scope_;  // null: a whole program
+  const Shards shards_;
   Collector collector_;
   std::set<const FunctionDecl*> affected_;  // canonical
+  std::set<const FunctionDecl*> sharded_;   // kernels whose arguments are shifted; canonical
   std::set<std::string> used_;              // of the replaced functions
   std::set<std::string> guarded_;           // of the others, in the sub-range variant
   RewriteResult result_;
@@ -417,8 +519,8 @@ class Rewriting {
 }  // namespace
 
 RewriteResult rewrite_work_items(clang::ASTContext& context, uint32_t language,
-                                 const LinkScope* scope) {
-  return Rewriting(context, language, scope).run();
+                                 const LinkScope* scope, Shards shards) {
+  return Rewriting(context, language, scope, shards).run();
 }
 
 std::vector<NamedCall> named_calls(clang::ASTContext& context, const std::string& unit) {

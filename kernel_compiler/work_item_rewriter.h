@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sub-range variant of a program: its text with the work-item functions that a sub-range
-// launch changes replaced by ones that compute from a hidden argument (compiler_api.h). Works on
-// the syntax tree of the preprocessed text; edits text, so everything else stays as written.
-// Pure function of its inputs.
+// launch changes replaced by ones that compute from a hidden argument (compiler_api.h); and its
+// shard variant, whose kernels' pointer arguments are shifted besides. Works on the syntax tree of
+// the preprocessed text; edits text, so everything else stays as written. Pure function of its
+// inputs.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,7 +25,13 @@ struct RewriteResult {
   /// The whole launch's variant, where it had to be changed as well: sizes asked for a dimension
   /// that is not a constant below 3. Empty otherwise.
   std::string untouched;
+  /// With Shards::kYes: by kernel, the arguments that are shifted (KernelSummary::shard_arguments).
+  std::map<std::string, uint32_t> shards;
 };
+
+/// kYes: pointer arguments are shifted by what the hidden argument of shard_argument.h says, and
+/// the text is there where any kernel has such arguments. Of a whole program.
+enum class Shards : uint8_t { kNo, kYes };
 
 /// What a translation unit must know of those that it will be linked with.
 struct LinkScope {
@@ -34,7 +42,7 @@ struct LinkScope {
 
 /// `language` as 120: older versions know no static functions. `scope`: null for a whole program.
 RewriteResult rewrite_work_items(clang::ASTContext& context, uint32_t language,
-                                 const LinkScope* scope = nullptr);
+                                 const LinkScope* scope = nullptr, Shards shards = Shards::kNo);
 
 /// Who calls whom in a translation unit. Functions with external linkage are named as in LLVM IR,
 /// others as "unit:" and their name; the functions that a sub-range launch changes are "".

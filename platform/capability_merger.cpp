@@ -294,14 +294,37 @@ void take_image_limits(Capabilities& caps, const DeviceFacts& primary) {
   limits.base_alignment = ask<cl_uint>(primary, CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, 0);
 }
 
+/// How much memory the virtual device has, and how large a buffer may be.
+void merge_memory(Capabilities& caps, Devices devices, const ShownAs& shown) {
+  // A smaller device sits out what does not fit it, or has its part of it.
+  caps.max_undivided = maximum<cl_ulong>(devices, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 0);
+  caps.max_allocation = caps.max_undivided;
+  caps.global_memory = maximum<cl_ulong>(devices, CL_DEVICE_GLOBAL_MEM_SIZE, 0);
+  if (shown.memory == MemorySize::kLargest) return;
+  // What is divided has a copy there, too.
+  const uint64_t of_host = shown.host_memory / 4 * 3;
+  uint64_t all = of_host;
+  if (shown.memory == MemorySize::kSum) {
+    uint64_t apart = 0, in_host = 0;  // devices that share the host's memory share it all
+    for (const DeviceFacts& device : devices) {
+      const auto memory = ask<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE, 0);
+      if (device.traits.shares_host_memory) {
+        in_host = std::max<uint64_t>(in_host, memory);
+      } else {
+        apart += memory;
+      }
+    }
+    all = apart + in_host;
+  }
+  caps.global_memory = std::max(caps.global_memory, all);
+  caps.max_allocation = std::max(caps.max_allocation, std::min(all, of_host));
+}
+
 void merge_limits(Capabilities& caps, Devices devices, const DeviceFacts& primary) {
   caps.max_work_group_size =
       std::max<size_t>(ask<size_t>(primary, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1), 1);
   using Sizes = std::array<size_t, 3>;
   caps.max_work_item_sizes = ask<Sizes>(primary, CL_DEVICE_MAX_WORK_ITEM_SIZES, Sizes{1, 1, 1});
-  // A smaller device sits out what does not fit it.
-  caps.max_allocation = maximum<cl_ulong>(devices, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 0);
-  caps.global_memory = maximum<cl_ulong>(devices, CL_DEVICE_GLOBAL_MEM_SIZE, 0);
   caps.local_memory = ask<cl_ulong>(primary, CL_DEVICE_LOCAL_MEM_SIZE, 0);
   caps.address_bits = minimum<cl_uint>(devices, CL_DEVICE_ADDRESS_BITS, 64);
   // Tutti runs them itself.
@@ -329,6 +352,7 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
   caps.name = merged_name(devices, primary, shown.identity);
   take_language(caps, primary);
   merge_limits(caps, devices, primary);
+  merge_memory(caps, devices, shown);
   take_image_limits(caps, primary);
   caps.svm = shared_memory(devices, primary);
   caps.unified = unified_memory(primary);

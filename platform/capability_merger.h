@@ -38,6 +38,8 @@ struct ShownAs {
   DeviceTypeChoice type = DeviceTypeChoice::kAuto;
   IdentityChoice identity = IdentityChoice::kAuto;
   std::string driver_version;
+  MemorySize memory = MemorySize::kLargest;
+  uint64_t host_memory = 0;  // bytes
 };
 /// `devices` is not empty, their order is the user's; `primary` is an index into it.
 Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t primary,

@@ -2,6 +2,7 @@
 #include "platform/composition.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -78,6 +79,12 @@ scheduler::EngineSettings engine_settings(const Config& config,
         config.balancer.origin);
   }
   settings.split = config.split.value;
+  settings.shards = config.shards.value;
+  // Where every legal split is tried, small buffers are divided, too; kernels' vectors and devices'
+  // sub-buffers begin at multiples of that.
+  if (settings.always_shards() && settings.split == SplitMode::kForce) {
+    settings.shard_unit = 512;
+  }
   settings.seed = config.seed.value;
   settings.policy.distrust_races = config.races.value == RaceTrust::kDistrust;
   settings.policy.float_sums = config.float_sums.value == FloatSums::kAny;
@@ -96,6 +103,12 @@ scheduler::EngineSettings engine_settings(const Config& config,
   return settings;
 }
 
+/// Bytes.
+uint64_t host_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : 0;
+}
+
 std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
                                            scheduler::BackendMask mask) {
   const auto merge = [&set](scheduler::BackendMask of) {
@@ -111,7 +124,8 @@ std::shared_ptr<const Capabilities> merged(scheduler::BackendSet& set,
     facts[0].alone = facts.size() == 1 && of == set.real_devices();
     return std::make_shared<const Capabilities>(merge_capabilities(
         facts, primary,
-        {config.device_type.value, config.identity.value, std::string(driver_version())}));
+        {config.device_type.value, config.identity.value, std::string(driver_version()),
+         config.memory_size.value, host_memory()}));
   };
   auto all = merge(mask);
   // What a device that is lost meanwhile has not answered would narrow what the others may do.
@@ -143,7 +157,7 @@ const Composition* compose() {
   // what they use; not before: it may have begun with that.
   static_cast<void>(vendor_loader(config));
   const ExitHold hold;
-  auto list = choose_devices(config, report);
+  auto list = choose_devices(config, report, Away::kWithThem);
   if (list.empty()) {
     explain_absence(config, report);
     live::stop();

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "scheduler/devices/backend_set.h"
 
@@ -41,11 +43,16 @@ std::vector<DeviceFacts> facts_of(const std::vector<std::unique_ptr<backends::Ba
 }
 
 std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& config,
-                                                               std::vector<DeviceReport>& report) {
+                                                               std::vector<DeviceReport>& report,
+                                                               Away away) {
   auto list = create_backends(config, &report);
+  if (away == Away::kLeftOut) {
+    std::erase_if(list, [](const auto& backend) { return backend->traits().came_later; });
+  }
   const std::vector<LeftOut> left_out = devices_to_leave_out(facts_of(list));
   for (auto entry = left_out.rbegin(); entry != left_out.rend(); ++entry) {
     const backends::DeviceTraits& traits = list[entry->index]->traits();
+    if (traits.came_later) continue;  // it answers nothing now
     log(level_without_vendors(LogLevel::kWarning), "{} ({}) is left out: it {}", traits.device_name,
         traits.platform_name, entry->reason);
     report[traits.index].used = false;
@@ -60,6 +67,11 @@ std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& con
       line.used = false;
       line.reason = "the node " + node + " is required";
     }
+    list.clear();
+  }
+  // Who comes later has to find somebody there.
+  if (std::all_of(list.begin(), list.end(),
+                  [](const auto& backend) { return backend->traits().came_later; })) {
     list.clear();
   }
   return list;

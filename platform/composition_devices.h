@@ -3,6 +3,7 @@
 // `tutti devices`, which must show the same choice. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,11 +17,15 @@
 
 namespace tutti::platform {
 
+/// Devices that are away now and take part once they answer (DeviceTraits::came_later).
+enum class Away : uint8_t { kLeftOut, kWithThem };
+
 /// The devices that take part, in the order of TUTTI_DEVICES, without those that do not fit the
-/// others (devices_to_leave_out). `report` takes a line per device found, in the order of their
-/// indices. Warnings go to the log.
+/// others (devices_to_leave_out); none where all of them are away. `report` takes a line per device
+/// found, in the order of their indices. Warnings go to the log.
 std::vector<std::unique_ptr<backends::Backend>> choose_devices(const Config& config,
-                                                               std::vector<DeviceReport>& report);
+                                                               std::vector<DeviceReport>& report,
+                                                               Away away = Away::kLeftOut);
 
 /// The node that is required and does not take part; empty: there is none. Some are found out when
 /// drivers are looked at, others when their devices are tried.

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/own_files.h"
 #include "platform/device_selection.h"
+#include "platform/known_nodes.h"
 
 namespace tutti::platform {
 namespace {
@@ -64,8 +65,16 @@ Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found
     device.service.index = index;
     device.service.keep_cores = config.keep_cores.value;
     device.bounds = {deadline_ns, budget.clock_ns()};
-    return backends::process::drive_in_process(std::move(device),
-                                               vendor_loader(config).take_helper(found));
+    if (!found.away.empty()) {
+      return backends::process::drive_when_there(std::move(device), found.traits,
+                                                 "was not started: " + found.away);
+    }
+    auto driven =
+        backends::process::drive_in_process(device, vendor_loader(config).take_helper(found));
+    if (driven || found.node.empty()) return driven;
+    // PoCL's remote client crashes now and then while it connects.
+    log(LogLevel::kInfo, "{}: once more", driven.error().message);
+    return backends::process::drive_in_process(std::move(device), {});
   }
   const auto make = [found, index, keep = config.keep_cores.value] {
     return create_backend(found, index, keep);
@@ -191,6 +200,16 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
     if (!backend) {
       lines[index].reason = backend.error().message;
       continue;
+    }
+    if (!found[index].away.empty()) {
+      lines[index].reason = found[index].away + "; it takes part once it answers";
+      backends.push_back(std::move(*backend));
+      continue;
+    }
+    if (const backends::DeviceTraits& traits = found[index].traits; !traits.node.empty()) {
+      const backends::DevicePlace& place = found[index].device.place;
+      remember_node(cache_folder(config), traits.node,
+                    {place.library, {place.platform, place.device, (*backend)->traits(), {}}});
     }
     lines[index].used = true;
     lines[index].reason.clear();

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/lower_case.h"
+#include "platform/known_nodes.h"
 #include "platform/vendor_loader.h"
 
 namespace tutti::platform {
@@ -86,14 +87,28 @@ void VendorLoader::add_nodes() {
     driver.ok = trial.reason.empty();
     driver.node = label;
     driver.required = trial.node->required;
-    if (!driver.ok) log(LogLevel::kWarning, "node {} is left out: {}", label, trial.reason);
+    const std::string text = text_of(*trial.node);
+    std::optional<KnownNode> known;
+    if (!trial.helper && trial.node->refusal().empty()) {
+      known = recall_node(options_.cache_folder, label);
+    }
+    if (!driver.ok) {
+      log(LogLevel::kWarning, "node {} is left out{}: {}", label, known ? " until it answers" : "",
+          trial.reason);
+    }
     drivers_.push_back(std::move(driver));
-    if (!trial.helper) continue;
-    add_listed(trial.helper->listing.devices.front(), trial.library);
-    devices_.back().node = text_of(*trial.node);
+    if (trial.helper) {
+      add_listed(trial.helper->listing.devices.front(), trial.library);
+      const MutexLock lock(mutex_);
+      helpers_.emplace(text, std::move(*trial.helper));
+    } else if (known) {
+      add_listed(known->device, known->library);
+      devices_.back().away = trial.reason;
+    } else {
+      continue;
+    }
+    devices_.back().node = text;
     devices_.back().required = trial.node->required;
-    const MutexLock lock(mutex_);
-    helpers_.emplace(devices_.back().node, std::move(*trial.helper));
   }
 }
 

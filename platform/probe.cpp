@@ -84,14 +84,8 @@ std::string key_of(const std::string& library, const std::string& variables) {
                      status.st_mtim.tv_nsec, status.st_size, system.release, variables);
 }
 
-uint64_t fnv1a(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
 fs::path cache_file(const std::string& cache_folder, const std::string& key) {
-  return fs::path(cache_folder) / "probe" / fmt::format("{:016x}", fnv1a(key));
+  return fs::path(cache_folder) / "probe" / kept_name(key);
 }
 
 // A file holds: the format, "safe" or the reason, then the whole key (two keys may share a hash).

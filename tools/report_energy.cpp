@@ -12,8 +12,6 @@ using scheduler::EnergyAccount;
 using scheduler::EnergyTotals;
 using Power = std::vector<std::pair<uint64_t, double>>;
 
-constexpr size_t kMostPoints = 1000;  // of a picture
-
 double joules_between(const std::pair<uint64_t, double>& point,
                       const std::pair<uint64_t, double>& next) {
   return point.second * static_cast<double>(next.first - point.first) * 1e-9;
@@ -21,7 +19,7 @@ double joules_between(const std::pair<uint64_t, double>& point,
 
 /// Several readings become their mean.
 Power thinned_out(const Power& power) {
-  const size_t step = power.size() / kMostPoints + 1;
+  const size_t step = power.size() / kMostCurvePoints + 1;
   if (step == 1) return power;
   Power points;
   for (size_t i = 0; i + 1 < power.size(); i += step) {

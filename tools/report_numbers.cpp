@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "tools/report_energy.h"
+#include "tools/report_memory.h"
 
 namespace tutti::tools {
 namespace {
@@ -386,6 +387,7 @@ struct Counter {
     take_commands();
     report.lost = trace.lost;
     add_energy(trace, report);
+    add_memory(trace, report);
     return std::move(report);
   }
 };

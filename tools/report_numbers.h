@@ -3,7 +3,9 @@
 // Pure functions of the trace. Times in nanoseconds, speeds in work-items per second.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,20 @@
 
 namespace tutti::tools {
 
+/// Of a picture of something over time.
+inline constexpr size_t kMostCurvePoints = 1000;
+
+/// A device's memory over the whole trace.
+struct MemoryNumbers {
+  uint64_t peak = 0;  // bytes that buffers had there
+  uint64_t evictions = 0, evicted_bytes = 0;
+  uint64_t shard_changes = 0, shard_bytes = 0;
+  // For a picture: the bytes from that time on, from the trace's begin to its end, and when
+  // buffers were evicted. Several that follow each other may be one, of bytes the most.
+  std::vector<std::pair<uint64_t, uint64_t>> bytes;
+  std::vector<uint64_t> eviction_times;
+};
+
 struct DeviceNumbers {
   TraceDevice device;
   uint64_t busy_ns = 0;    // computing kernels
@@ -19,7 +35,8 @@ struct DeviceNumbers {
   double utilisation = 0;  // of the time from the first kernel's begin to the last one's end
   uint64_t packages = 0, whole_launches = 0;
   uint64_t bytes_to_device = 0, bytes_to_host = 0;
-  double joules = 0;  // while kernels ran there; 0: not known
+  double joules = 0;                                   // while kernels ran there; 0: not known
+  std::optional<MemoryNumbers> memory = std::nullopt;  // none: the trace tells nothing of it
 };
 
 /// An energy sensor over the whole trace.

@@ -31,6 +31,23 @@ Json moved_json(const std::vector<MovedNumbers>& moved) {
   return list;
 }
 
+/// Null: nothing is known of it.
+Json memory_json(const std::optional<MemoryNumbers>& memory) {
+  if (!memory) return nullptr;
+  Json points = Json::array();  // time, bytes, time, bytes …
+  for (const auto& [time, bytes] : memory->bytes) {
+    points.push_back(time);
+    points.push_back(bytes);
+  }
+  return {{"peak", memory->peak},
+          {"evictions", memory->evictions},
+          {"evicted_bytes", memory->evicted_bytes},
+          {"shard_changes", memory->shard_changes},
+          {"shard_bytes", memory->shard_bytes},
+          {"bytes", std::move(points)},
+          {"eviction_times", memory->eviction_times}};
+}
+
 Json device_json(const DeviceNumbers& entry) {
   return {{"index", entry.device.index},
           {"name", entry.device.name},
@@ -43,7 +60,8 @@ Json device_json(const DeviceNumbers& entry) {
           {"whole_launches", entry.whole_launches},
           {"bytes_to_device", entry.bytes_to_device},
           {"bytes_to_host", entry.bytes_to_host},
-          {"joules", entry.joules}};
+          {"joules", entry.joules},
+          {"memory", memory_json(entry.memory)}};
 }
 
 Json kernel_json(const KernelNumbers& kernel) {

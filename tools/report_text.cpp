@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 #include "tools/report_output.h"
@@ -95,6 +96,44 @@ std::string packages_picture(const TraceFile& trace, const ReportNumbers& number
                         share, packages, plural(packages));
   }
   return text;
+}
+
+/// How high the bytes are over time, the most in each column.
+std::string memory_picture(const MemoryNumbers& memory) {
+  constexpr const char* kLevels[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (memory.bytes.empty() || memory.peak == 0) return {};
+  const auto whole = static_cast<double>(std::max<uint64_t>(memory.bytes.back().first, 1));
+  const auto column = [&](uint64_t time) {
+    const double columns = static_cast<double>(time) / whole * static_cast<double>(kBarColumns);
+    return std::min(static_cast<size_t>(columns), kBarColumns - 1);
+  };
+  std::vector<uint64_t> most(kBarColumns, 0);
+  for (size_t i = 0; i < memory.bytes.size(); ++i) {
+    const auto& [begin, bytes] = memory.bytes[i];
+    const size_t last =
+        i + 1 < memory.bytes.size() ? column(memory.bytes[i + 1].first) : kBarColumns - 1;
+    for (size_t at = column(begin); at <= last; ++at) most[at] = std::max(most[at], bytes);
+  }
+  std::string text;
+  for (const uint64_t bytes : most) {
+    text += kLevels[static_cast<size_t>(
+        std::ceil(static_cast<double>(bytes) / static_cast<double>(memory.peak) * 8))];
+  }
+  return text;
+}
+
+std::string memory_text(const MemoryNumbers& memory) {
+  std::string text = fmt::format("    memory: at most {}", bytes_text(memory.peak));
+  if (memory.evictions > 0) {
+    text += fmt::format("; {} eviction{}, {}", memory.evictions, plural(memory.evictions),
+                        bytes_text(memory.evicted_bytes));
+  }
+  if (memory.shard_changes > 0) {
+    text += fmt::format("; {} shard{} made or changed, {}", memory.shard_changes,
+                        plural(memory.shard_changes), bytes_text(memory.shard_bytes));
+  }
+  const std::string picture = memory_picture(memory);
+  return text + "\n" + (picture.empty() ? "" : "      |" + picture + "|\n");
 }
 
 std::string energy_text(const ReportNumbers& numbers) {
@@ -213,6 +252,7 @@ std::string report_text(const TraceFile& trace, const ReportNumbers& numbers) {
                         entry.whole_launches == 1 ? "" : "es", bytes_text(entry.bytes_to_device),
                         bytes_text(entry.bytes_to_host),
                         entry.device.shares_host_memory ? "; shares the host's memory" : "");
+    if (entry.memory) text += memory_text(*entry.memory);
   }
   text += energy_text(numbers);
   text += "\n" + toned(Tone::kStrong, "Kernels") + "\n";

@@ -84,6 +84,7 @@ class Reader {
   void take_decision(uint64_t begin, const json& args);
   void take_flow(const json& event, bool begins);
   void take_counter(const json& event, const json& args);
+  void take_memory(const json& event, const json& args);
   void take_command(const json& args);
   void take_launch(const json& event, bool begins, const json& args);
   TraceLaunch& launch_of(uint64_t command);
@@ -98,6 +99,8 @@ class Reader {
   std::map<uint32_t, std::string> process_names_;
   std::map<uint64_t, TraceSensor> sensors_;                                 // by number
   std::map<uint32_t, std::vector<std::pair<uint64_t, double>>> power_;      // by process
+  std::map<uint32_t, TraceMemory> memories_;                                // by process
+  std::map<uint32_t, uint32_t> device_of_;                                  // by process
   std::map<uint64_t, TraceCommand> commands_;                               // by number
   std::unordered_map<uint64_t, size_t> launches_;                           // by command
   std::unordered_map<uint64_t, std::pair<uint32_t, uint64_t>> open_flows_;  // by id
@@ -129,6 +132,7 @@ bool Reader::take(const json& event) {
       take_note(event, text(event, "name"), args);
       break;
     case 'X':
+      if (text(event, "cat") == "memory") take_memory(event, args);
       if (const auto kind = kind_of(text(event, "cat"))) take_slice(event, *kind, args);
       break;
     case 's':
@@ -156,6 +160,7 @@ void Reader::take_note(const json& event, const std::string& name, const json& a
   } else if (name == "tutti_device") {
     file_.devices.push_back({small(args, "device"), text(args, "name"), text(args, "platform"),
                              truth(args, "shares_host_memory")});
+    device_of_[small(args, "row")] = file_.devices.back().index;
   } else if (name == "tutti_energy_sensor") {
     TraceSensor& sensor = sensors_[number(args, "sensor")];
     sensor.name = text(args, "name");
@@ -282,12 +287,29 @@ void Reader::take_flow(const json& event, bool begins) {
 }
 
 void Reader::take_counter(const json& event, const json& args) {
-  const auto watts = args.find("W");
-  if (text(event, "name") != "power" || watts == args.end() || !watts->is_number()) return;
+  const std::string name = text(event, "name");
+  const bool memory = name == "memory";
+  const auto value = args.find(memory ? "bytes" : "W");
+  if ((name != "power" && !memory) || value == args.end() || !value->is_number()) return;
   const uint64_t time = nanoseconds(event, "ts");
-  power_[small(event, "pid")].emplace_back(time, watts->get<double>());
+  const auto number = value->get<double>();
+  if (!memory) {
+    power_[small(event, "pid")].emplace_back(time, number);
+  } else if (number >= 0 && number < 9e18) {
+    memories_[small(event, "pid")].bytes.emplace_back(time, static_cast<uint64_t>(number));
+  }
   first_ = std::min(first_, time);
   last_ = std::max(last_, time);
+}
+
+void Reader::take_memory(const json& event, const json& args) {
+  const std::string name = text(event, "name");
+  if (name != "eviction" && name != "shard") return;
+  const uint64_t begin = nanoseconds(event, "ts"), end = begin + nanoseconds(event, "dur");
+  memories_[small(event, "pid")].events.push_back(
+      {name == "eviction", begin, end, number(args, "bytes")});
+  first_ = std::min(first_, begin);
+  last_ = std::max(last_, end);
 }
 
 void Reader::order_rows() {
@@ -333,6 +355,18 @@ void Reader::shift_times() {
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [time, watts] : sensor.power) shift(time);
     file_.sensors.push_back(std::move(sensor));
+  }
+  for (auto& [process, memory] : memories_) {
+    const auto device = device_of_.find(process);
+    if (device == device_of_.end()) continue;
+    memory.device = device->second;
+    std::stable_sort(memory.bytes.begin(), memory.bytes.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(memory.events.begin(), memory.events.end(),
+                     [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    for (auto& [time, bytes] : memory.bytes) shift(time);
+    for (TraceMemoryEvent& done : memory.events) shift(done.begin), shift(done.end);
+    file_.memories.push_back(std::move(memory));
   }
 }
 

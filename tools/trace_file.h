@@ -54,6 +54,21 @@ struct TraceDevice {
   bool shares_host_memory = false;
 };
 
+/// What was done on a device for want of memory, or for a launch's shards.
+struct TraceMemoryEvent {
+  bool eviction = false;  // else a shard was made or changed
+  uint64_t begin = 0, end = 0;
+  uint64_t bytes = 0;
+};
+
+/// The memory of a device: how many bytes buffers had there, each from its time until the next
+/// one's, and what was done there.
+struct TraceMemory {
+  uint32_t device = 0;  // its index
+  std::vector<std::pair<uint64_t, uint64_t>> bytes;
+  std::vector<TraceMemoryEvent> events;
+};
+
 /// An energy sensor, and the watts that it told: each from its time until the next one's.
 struct TraceSensor {
   std::string name;
@@ -99,11 +114,12 @@ struct TraceCommand {
 struct TraceFile {
   std::string program;
   uint64_t process = 0;
-  bool complete = false;             // the application ended in good order
-  uint64_t begin = 0;                // nanoseconds of the machine's steady clock
-  uint64_t duration = 0;             // to the last event's end
-  uint64_t lost = 0;                 // events that could not be written
-  std::vector<TraceDevice> devices;  // by index
+  bool complete = false;              // the application ended in good order
+  uint64_t begin = 0;                 // nanoseconds of the machine's steady clock
+  uint64_t duration = 0;              // to the last event's end
+  uint64_t lost = 0;                  // events that could not be written
+  std::vector<TraceDevice> devices;   // by index
+  std::vector<TraceMemory> memories;  // of devices where buffers had some
   std::vector<TraceSensor> sensors;
   std::string energy_absent;       // of which devices no energy is known, and why
   std::vector<TraceRow> rows;      // in the order in which they are shown

@@ -69,6 +69,7 @@ struct DeviceTraits {
   bool pins_host_memory = false;     // transfers of memory from allocate_pinned() are faster
   bool shares_host_memory = false;   // a USE_HOST_PTR buffer is the host's memory itself (probed)
   bool host_atomics = false;         // its atomics on the host's memory are the processor's own
+  bool sub_buffers = true;           // a launch's argument may be a part of a buffer
   bool buffer_images = true;         // 1-D images can be made from buffers
   bool synchronous = false;          // commands run in the thread that enqueues, flushes or waits
   bool serial = false;               // one command at a time: transfers wait for kernels that run
@@ -94,6 +95,7 @@ struct DeviceTraits {
   bool external_memory = false;               // import_memory() of handles is there
   bool gl_sharing = false;   // in_context() is there, and import_memory() of GlObject
   bool own_process = false;  // a helper drives it, not this process
+  bool came_later = false;   // it was away when the process started: all this is of an earlier one
   /// What it gets and gives passes a link between hosts.
   bool is_far() const { return link.to_device > 0; }
 };

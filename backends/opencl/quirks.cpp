@@ -123,6 +123,7 @@ void describe_quirks(const Quirks& quirks, DeviceTraits& traits) {
   traits.advises_groups = quirks.advises_group_size;
   traits.host_atomics = quirks.host_atomics;
   traits.buffer_images = !quirks.no_buffer_images;
+  traits.sub_buffers = !quirks.no_sub_buffers;
   const std::string kind =
       traits.platform_name + "/" + traits.device_name + "/" + traits.driver_version;
   if (quirks.equal_binaries) traits.binary_kind = kind;

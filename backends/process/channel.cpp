@@ -107,6 +107,19 @@ Result<std::unique_ptr<Channel>> Channel::open(StartedHelper helper, Service ser
   return channel;
 }
 
+Result<std::unique_ptr<Channel>> Channel::never_there(const std::string& name, std::string reason,
+                                                      const DeviceTraits& traits,
+                                                      SharedArena& arena) {
+  TUTTI_ASSIGN(SharedRange room, arena.allocate(kLanesBytes));
+  std::unique_ptr<Channel> channel(new Channel({}, std::move(room), name, {}, arena));
+  channel->traits_ = traits;
+  const MutexLock lock(channel->mutex_);
+  channel->reason_ = std::move(reason);
+  channel->losing_ = channel->lost_ = true;
+  channel->alive_.store(false, std::memory_order_release);
+  return channel;
+}
+
 void Channel::show_output() {
   const MutexLock lock(output_mutex_);
   std::array<char, 4096> block{};

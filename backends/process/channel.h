@@ -54,6 +54,10 @@ class Channel {
   static Result<std::unique_ptr<Channel>> open(StartedHelper helper, Service service,
                                                const std::string& name, const CallBounds& bounds,
                                                SharedArena& arena);
+  /// That of a helper which was never there; `reason`: why.
+  static Result<std::unique_ptr<Channel>> never_there(const std::string& name, std::string reason,
+                                                      const DeviceTraits& traits,
+                                                      SharedArena& arena);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

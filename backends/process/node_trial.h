@@ -11,8 +11,13 @@ namespace tutti::backends::process {
 /// of what comes back. An error says what is wrong.
 Status try_node(Backend& device);
 
-/// What the way to the device and back takes: the least of a few short reads, and writes and reads
-/// that grow until they take several times as long, or a tenth of a second, or have 4 MiB.
-Result<DeviceLink> measure_link(Backend& device);
+/// What is given takes the place of what is measured; with all of it nothing is.
+struct LinkHints {
+  double round_trip = 0, rate = 0;  // seconds, bytes per second; 0: not given
+};
+
+/// What the way to the device and back takes: the least of a few short reads, and the best of
+/// writes and reads that grow until they take a tenth of a second, or have 4 MiB.
+Result<DeviceLink> measure_link(Backend& device, const LinkHints& hints = {});
 
 }  // namespace tutti::backends::process

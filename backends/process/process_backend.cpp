@@ -97,6 +97,9 @@ Status ProcessBackend::renew() {
   Channel& before = remote_.present();
   if (before.hangs()) return before.gone("starting anew");
   TUTTI_ASSIGN(auto channel, open_channel(device_, {}, remote_.arena));
+  if (remote_.traits.came_later && !same_device(channel->traits(), remote_.traits)) {
+    return fail(CL_DEVICE_NOT_AVAILABLE, device_.name + ": it is not what it was in earlier runs");
+  }
   remote_.replace(std::move(channel));
   return {};
 }
@@ -242,6 +245,15 @@ BuildResult ProcessBackend::link(std::span<Object* const> objects, const std::st
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Backend>> drive_when_there(ProcessDevice device, DeviceTraits traits,
+                                                  const std::string& reason) {
+  TUTTI_ASSIGN(SharedArena* const arena, SharedArena::of_process());
+  traits.index = device.service.index;
+  traits.came_later = true;
+  TUTTI_ASSIGN(auto channel, Channel::never_there(device.name, reason, traits, *arena));
+  return std::make_unique<ProcessBackend>(std::move(device), *arena, std::move(channel));
+}
 
 Result<std::unique_ptr<Backend>> drive_in_process(ProcessDevice device, StartedHelper helper) {
   TUTTI_ASSIGN(SharedArena* const arena, SharedArena::of_process());

@@ -21,6 +21,11 @@ struct ProcessDevice {
   CallBounds bounds;
 };
 
+/// One that is away: all calls of it fail until renew() finds it, by what was known of it before.
+/// `reason`: why.
+Result<std::unique_ptr<Backend>> drive_when_there(ProcessDevice device, DeviceTraits traits,
+                                                  const std::string& reason);
+
 /// `helper` may have loaded the driver already; else one is started. Tries the device out.
 Result<std::unique_ptr<Backend>> drive_in_process(ProcessDevice device, StartedHelper helper);
 

@@ -29,6 +29,7 @@ void for_plain_members(Traits& traits, Visit visit) {
   visit(traits.pins_host_memory);
   visit(traits.shares_host_memory);
   visit(traits.host_atomics);
+  visit(traits.sub_buffers);
   visit(traits.buffer_images);
   visit(traits.synchronous);
   visit(traits.serial);
@@ -70,6 +71,18 @@ void for_lists(Traits& traits, Visit visit) {
   visit(traits.built_in_kernels);
 }
 
+template <typename T>
+void put_plain(Writer& to, const T& value) {
+  to.put(value);
+}
+/// Any byte may come back, where it was kept in a file.
+void put_plain(Writer& to, const bool& value) { to.put<uint8_t>(value ? 1 : 0); }
+template <typename T>
+void get_plain(Reader& from, T& value) {
+  from.into(value);
+}
+void get_plain(Reader& from, bool& value) { value = from.get<uint8_t>() != 0; }
+
 /// Addresses, handles and queues of a process mean nothing in another one.
 bool stays_behind(std::string_view feature) {
   constexpr std::string_view kNames[] = {kUnifiedMemory,          kBufferAddresses,
@@ -84,7 +97,7 @@ bool stays_behind(std::string_view feature) {
 }  // namespace
 
 void put(Writer& to, const DeviceTraits& traits) {
-  for_plain_members(traits, [&](const auto& member) { to.put(member); });
+  for_plain_members(traits, [&](const auto& member) { put_plain(to, member); });
   for_texts(traits, [&](const std::string& text) { to.text(text); });
   for_lists(traits, [&](const std::vector<std::string>& items) {
     to.put<uint64_t>(items.size());
@@ -92,9 +105,23 @@ void put(Writer& to, const DeviceTraits& traits) {
   });
 }
 
+bool same_device(DeviceTraits a, DeviceTraits b) {
+  for (DeviceTraits* traits : {&a, &b}) {
+    leave_out_what_stays_behind(*traits);
+    traits->index = 0;
+    traits->clock_mhz = 0;
+    traits->nominal_gflops = 0;
+    traits->link = {};
+  }
+  Writer first, second;
+  put(first, a);
+  put(second, b);
+  return first.bytes() == second.bytes();
+}
+
 DeviceTraits get_traits(Reader& from) {
   DeviceTraits traits;
-  for_plain_members(traits, [&](auto& member) { from.into(member); });
+  for_plain_members(traits, [&](auto& member) { get_plain(from, member); });
   for_texts(traits, [&](std::string& text) { from.into(text); });
   for_lists(traits, [&](std::vector<std::string>& items) {
     for (auto left = from.get<uint64_t>(); left > 0 && from.whole(); --left) {

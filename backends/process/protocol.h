@@ -114,6 +114,8 @@ struct ArgumentShape {
 
 void put(Writer& to, const DeviceTraits& traits);
 DeviceTraits get_traits(Reader& from);
+/// But for its number, its clock, and how fast its link is.
+bool same_device(DeviceTraits a, DeviceTraits b);
 void put(Writer& to, const ProgramText& text);
 ProgramText get_text(Reader& from);
 

@@ -193,7 +193,7 @@ Result<CreateImage> create_image(cl_context context_handle, const cl_mem_propert
     call.options.host_ptr = host_ptr;
   }
   call.options.size = shape.span();
-  if (call.options.size > capabilities.max_allocation) {
+  if (call.options.size > capabilities.max_undivided) {
     return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "above CL_DEVICE_MAX_MEM_ALLOC_SIZE");
   }
   if ((call.options.flags & kKernelAccess) == 0) call.options.flags |= CL_MEM_READ_WRITE;

@@ -64,7 +64,7 @@ Result<Context*> svm_alloc(cl_context context_handle, cl_svm_mem_flags flags, si
     return tutti::fail(CL_INVALID_OPERATION, "the device has no such shared memory");
   }
   // "size is 0 or > CL_DEVICE_MAX_MEM_ALLOC_SIZE value for any device in context."
-  if (size == 0 || size > can.max_allocation) {
+  if (size == 0 || size > can.max_undivided) {
     return tutti::fail(CL_INVALID_VALUE, "size is 0 or above CL_DEVICE_MAX_MEM_ALLOC_SIZE");
   }
   // "alignment is not a power of two". 0 stands for the largest data type's.

@@ -91,7 +91,7 @@ Result<UnifiedAllocation> unified_allocation(SharedKind kind, cl_context context
   }
   TUTTI_ASSIGN(call.origin.flags, allocation_flags(kind, properties));
   // "CL_INVALID_BUFFER_SIZE if size is zero or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE".
-  if (size == 0 || size > can.max_allocation) {
+  if (size == 0 || size > can.max_undivided) {
     return tutti::fail(CL_INVALID_BUFFER_SIZE, "size is 0 or above CL_DEVICE_MAX_MEM_ALLOC_SIZE");
   }
   call.origin.device = device != nullptr ? device_handle : nullptr;

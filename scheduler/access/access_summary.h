@@ -153,6 +153,9 @@ struct KernelSummary {
   // Uses get_group_id, get_num_groups, get_global_size, get_global_offset or a linear id, itself or
   // in a function it calls: sub-range launches need the rewritten variant (one hidden argument).
   bool needs_rewrite = false;
+  // Of the shard variant, where the front end was asked for that: the pointer arguments, as bits,
+  // which may lead into a part of what they show (shard_argument.h); 0: there is no such variant.
+  uint32_t shard_arguments = 0;
   /// What it, or a function that it calls, uses of what not all devices have, sorted, by the names
   /// that devices have for it: "cl_khr_fp64", "__opencl_c_images" …
   std::vector<std::string> features;

@@ -53,9 +53,39 @@ bool LaunchBatches::join_transfer(Stream& stream, const Work& work, std::span<co
   return true;
 }
 
+bool LaunchBatches::come_behind(const Stream& stream, const EnqueueOptions& options, Node& batch,
+                                Completions& waits) {
+  // The error of what a marker names must reach who observes it.
+  if (options.observed || stream.options().out_of_order) return false;
+  Nodes others;
+  for (Command* const named : options.wait_list) {
+    if (log_.are_ahead(stream, {&named, 1})) continue;
+    Node& other = node_of(*named);
+    // Of a batch more is to be known than when one of its launches ends.
+    const bool there = other.state == Node::State::kDirect && other.backend == batch.backend &&
+                       !other.is_batch && !other.after && other.completion;
+    if (!there) return false;
+    others.emplace_back(&other);
+  }
+  if (others.empty()) return true;
+  constexpr size_t kMostBehind = 16;
+  if (!CommandLog::waits_behind(batch)) log_.let_go_behind(batch);
+  if (!parts_.backends.traits(batch.backend).markers ||
+      batch.behind.size() + others.size() > kMostBehind) {
+    return false;
+  }
+  join_node(batch, {}, options.group);
+  for (Ref<Node>& other : others) {
+    waits.push_back(other->completion);
+    batch.behind.push_back(std::move(other));
+  }
+  return true;
+}
+
 bool LaunchBatches::join_marker(Stream& stream, const EnqueueOptions& options,
-                                const Ref<Node>& batch) {
+                                const Ref<Node>& batch, Completions& waits) {
   if (!CommandLog::all_ahead_of(stream, *batch)) return false;
+  if (!options.wait_list.empty()) return come_behind(stream, options, *batch, waits);
   // One whose launches have all ended has nothing to wait for.
   if (options.observed && (batch->idle || !parts_.backends.traits(batch->backend).markers)) {
     return false;
@@ -73,32 +103,30 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
   if (options.blocking && options.observed) return std::nullopt;  // it has ended, not the batch
   const bool unmaps = std::holds_alternative<UnmapWork>(work);
   if (unmaps && options.observed) return std::nullopt;  // it ends at once
-  // With times, the application expects that a transfer begins where it says so; and the error of
-  // what a marker names must reach it.
-  if ((options.observed && stream.options().profiling) || (marks && !options.wait_list.empty())) {
-    return std::nullopt;
-  }
+  // With times, the application expects that a transfer begins where it says so.
+  if (options.observed && stream.options().profiling) return std::nullopt;
   const auto uses = uses_of(work, nullptr);
   Ref<Node> batch;
   uint32_t backend = 0;
+  Completions waits;  // of other queues' commands
   {
     MutexLock lock(log_.mutex());
     batch = open_batch(stream);
     if (!batch) return std::nullopt;
     backend = batch->backend;
-    if (!(marks    ? join_marker(stream, options, batch)
+    if (!(marks    ? join_marker(stream, options, batch, waits)
           : unmaps ? parts_.direct.only_order(work) && is_free(*batch, uses)
                    : join_transfer(stream, work, uses, options, *batch))) {
       return std::nullopt;
     }
   }
   // They are nothing but order, which the vendor's queue keeps.
-  if (unmaps || (marks && !options.observed)) return Ref<Node>();
+  if (unmaps || (marks && !options.observed && waits.empty())) return Ref<Node>();
   auto submitted = options.blocking && write
                        ? parts_.direct.write_blocking(*write, stream, backend).map([&] {
                            return batch->completion;
                          })
-                       : parts_.direct.submit(work, stream, backend, {},
+                       : parts_.direct.submit(work, stream, backend, waits,
                                               {.times = false, .own_end = options.observed});
   if (!submitted) {
     settle(stream, *batch, backend, {}, batch->completion, nullptr);

@@ -18,6 +18,16 @@ std::shared_ptr<const KernelPlan> LaunchBatch::planned_before(const KernelWork& 
   return same ? first_ : nullptr;
 }
 
+uint32_t LaunchBatch::unplanned(const KernelWork& work) const {
+  uint32_t launches = 0;
+  if (!kinds_) return launches;
+  for (const Kind& kind : kinds_->kinds) {
+    if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given)) continue;
+    launches += kind.granted - kind.left;
+  }
+  return launches;
+}
+
 LaunchBatch::Kind& LaunchBatch::kind_of(const KernelWork& work,
                                         std::shared_ptr<const KernelPlan> plan, uint32_t launches,
                                         bool anew, std::shared_ptr<const void>& replaced) {
@@ -28,7 +38,7 @@ LaunchBatch::Kind& LaunchBatch::kind_of(const KernelWork& work,
     if (!kind.has_shape(work.kernel.get(), work.shape, work.local_given)) continue;
     if (anew) {
       kind.plan = plan;
-      kind.left = left;
+      kind.left = kind.granted = left;
     }
     left = kind.left;
     if (kind.arguments.same_objects(*work.arguments)) same = &kind;
@@ -41,10 +51,12 @@ LaunchBatch::Kind& LaunchBatch::kind_of(const KernelWork& work,
       replaced = std::make_shared<KernelWork>(std::move(same->work));
     }
     same->work = work;
+    same->granted = 0;
   }
   same->arguments.remember(work.arguments);
   same->plan = std::move(plan);
   same->left = left;
+  same->granted = std::max(same->granted, left);
   same->unchanged = false;
   return *same;
 }

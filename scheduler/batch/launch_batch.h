@@ -23,6 +23,7 @@ class LaunchBatch {
     KernelWork work;
     std::shared_ptr<const KernelPlan> plan;  // null: each launch is planned
     uint32_t left = 0;                       // so many more launches need no plan
+    uint32_t granted = 0;                    // and so many when it was made
     bool brief = false;                      // as their plan says
     // Its buffers were where the launch has left them when the last one joined: one of this kind
     // needs no look at them.
@@ -53,6 +54,8 @@ class LaunchBatch {
   /// A plan by which a launch of that kernel and shape has begun or joined the batch that `first`
   /// has begun, and that will do for `work`; null: there is none, or it has done for many.
   std::shared_ptr<const KernelPlan> planned_before(const KernelWork& first, const KernelWork& work);
+  /// Launches of that kernel and shape which the last plan of one has done for.
+  uint32_t unplanned(const KernelWork& work) const;
   /// The kind of `work`, to which it belongs from now on. `plan` (null: none) will do for
   /// `launches` more of that kernel and shape, unless it was made earlier and is not `anew`.
   /// `replaced` gets what is to be let go of once the log's lock has been.

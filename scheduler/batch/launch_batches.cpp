@@ -59,7 +59,7 @@ bool LaunchBatches::may_go_elsewhere(Stream& stream, uint32_t backend, const Err
 
 bool LaunchBatches::is_free(const Node& batch, std::span<const BufferUse> uses) {
   if (!allocated(uses, {&batch.backend, 1}) || touches_failed(uses)) return false;
-  const auto conflicts = log_.conflicts(batch, uses, backend_bit(batch.backend));
+  const auto conflicts = log_.conflicts(batch, uses, backend_bit(batch.backend), batch.backend);
   return std::all_of(conflicts.begin(), conflicts.end(),
                      [&](const auto& other) { return CommandLog::ahead_of(batch, *other); });
 }
@@ -80,7 +80,7 @@ Ref<Node> LaunchBatches::join_launch(Stream& stream, const KernelWork& work, con
   if (!batch || batch->backend != backend || !parts_.direct.possible(uses, backend)) return {};
   if (batch->batch->has_events() && !plan.brief) return {};
   if (parts_.direct.sends(uses, backend)) {
-    for (BufferUse& use : uses) use.writes = true;
+    for (BufferUse& use : uses) use.writes = use.hidden = true;
   }
   if (!is_free(*batch, uses)) return {};
   join_node(*batch, uses, group);
@@ -98,10 +98,12 @@ LaunchBatch::Kind& LaunchBatches::kind_of(Node& batch, const KernelWork& work,
 }
 
 std::shared_ptr<const KernelPlan> LaunchBatches::planned_before(const Stream& stream,
-                                                                const KernelWork& work) {
+                                                                const KernelWork& work,
+                                                                uint32_t& unplanned) {
   const Node* last = stream.last.get();
   // One that is submitting is in another thread's hands.
   if (!last || !last->batch || last->state != Node::State::kDirect) return nullptr;
+  unplanned = last->batch->unplanned(work);
   return last->batch->planned_before(std::get<KernelWork>(last->work), work);
 }
 
@@ -159,7 +161,8 @@ void LaunchBatches::settle(Stream& stream, Node& batch, uint32_t backend,
 }
 
 bool LaunchBatches::is_brief(const KernelWork& work, uint32_t backend) {
-  constexpr double kBriefSeconds = 50e-6;
+  // For less no launch is split, nor goes to another device than the best one to begin earlier.
+  constexpr double kBriefSeconds = 2 * kSplitSeconds;
   const auto speed = parts_.model.speed(model_key(work), backend);
   return speed && static_cast<double>(work.shape.items()) < *speed * kBriefSeconds;
 }
@@ -170,10 +173,11 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
   Ref<Node> batch;
   LaunchBatch::Kind* kind = nullptr;
   std::shared_ptr<const KernelPlan> lasting;
+  uint32_t unplanned = 0;
   const bool brief_only = joins_if_brief(stream, options.observed);
   {
     MutexLock lock(log_.mutex());
-    lasting = planned_before(stream, work);
+    lasting = planned_before(stream, work, unplanned);
     uses = uses_of(work, nullptr);
     // Data that lie elsewhere are reason enough to think again.
     if (lasting && (!brief_only || lasting->brief) &&
@@ -186,11 +190,9 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
     }
   }
   if (batch) {
-    stream.note_unplanned();
     return submit(batch, stream, work, *lasting, uses, kind, options);
   }
   TUTTI_ASSIGN(KernelPlan plan, plan_next(parts_.planner, stream, work, stream.held_until_ns()));
-  const uint32_t unplanned = stream.unplanned.exchange(0, std::memory_order_relaxed);
   const bool sampled =
       !plan.split && parts_.model.wants_sample(model_key(work), plan.backend, unplanned + 1);
   plan.brief = !plan.split && is_brief(work, plan.backend);
@@ -219,7 +221,8 @@ Result<LaunchBatches::Joining> LaunchBatches::join(Stream& stream, const KernelW
 bool LaunchBatches::finish(Stream& stream) {
   uint32_t backend = 0;
   backends::CompletionPtr completion;
-  Ref<Node> oldest, event;
+  Ref<Node> oldest;
+  Nodes events;
   {
     MutexLock lock(log_.mutex());
     const Node* batch = may_be_idle(stream);
@@ -228,14 +231,11 @@ bool LaunchBatches::finish(Stream& stream) {
     if (!CommandLog::all_ahead_of(stream, *batch)) return false;
     completion = batch->completion;
     oldest = stream.outstanding.front();
-    if (!batch->behind.empty()) event = batch->behind.back();
+    events = batch->behind;
   }
   if (!log_.drain(stream, backend)) return false;
-  if (event) {
-    event->status();  // and with it those before it
-  } else {
-    completion->poll();  // it may have an event of its own
-  }
+  for (const auto& event : events) event->status();  // and with it those before it
+  if (events.empty()) completion->poll();            // it may have an event of its own
   const auto idle_now = [&] {
     MutexLock lock(log_.mutex());
     return make_idle(log_, stream);

@@ -59,8 +59,9 @@ class LaunchBatches {
   /// As far as the work itself tells.
   static bool may_join(const Work& work);
   /// A small write, fill, copy or read (one that nobody waits for or observes) that waits for its
-  /// turn only joins the batch that it comes after; so does a marker that names nothing. What is
-  /// observed of it, or null. Absent: it has not joined.
+  /// turn only joins the batch that it comes after; so does a marker that names nothing, or, where
+  /// nobody observes it, what its device has in other queues. What is observed of it, or null.
+  /// Absent: it has not joined.
   std::optional<Result<Ref<Node>>> join(Stream& stream, const Work& work,
                                         const EnqueueOptions& options);
 
@@ -110,20 +111,28 @@ class LaunchBatches {
   /// the call's.
   bool may_go_elsewhere(Stream& stream, uint32_t backend, const Error& why,
                         std::span<const BufferUse> uses);
+  using Completions = SmallVector<backends::CompletionPtr, 4>;
   /// Whether the host's copy takes or gives what the transfer moves, which uses `use`.
   bool host_has(const Work& work, const BufferUse& use) const;
   /// The transfer, or the marker, has joined the batch; false: it may not.
   bool join_transfer(Stream& stream, const Work& work, std::span<const BufferUse> uses,
                      const EnqueueOptions& options, Node& batch) TUTTI_REQUIRES(log_.mutex());
-  bool join_marker(Stream& stream, const EnqueueOptions& options, const Ref<Node>& batch)
-      TUTTI_REQUIRES(log_.mutex());
+  bool join_marker(Stream& stream, const EnqueueOptions& options, const Ref<Node>& batch,
+                   Completions& waits) TUTTI_REQUIRES(log_.mutex());
+  /// What the marker names has ended well, or is in the hands of the batch's device: what joins the
+  /// batch next comes behind that. The mark in the vendor's queue is to wait for `waits`; none: it
+  /// needs no mark. False: it is not so.
+  bool come_behind(const Stream& stream, const EnqueueOptions& options, Node& batch,
+                   Completions& waits) TUTTI_REQUIRES(log_.mutex());
   /// Whether another launch on its device may join.
   static bool joinable(const Node& batch);
   /// The stream's newest command, when it is a batch that a launch may join; else null.
   static Ref<Node> open_batch(const Stream& stream);
-  /// A plan of the stream's newest batch that will do for `work`; null: there is none.
+  /// A plan of the stream's newest batch that will do for `work`; null: there is none. `unplanned`
+  /// gets how many launches one has done for.
   static std::shared_ptr<const KernelPlan> planned_before(const Stream& stream,
-                                                          const KernelWork& work);
+                                                          const KernelWork& work,
+                                                          uint32_t& unplanned);
   /// The stream's newest command, if it is a batch that may be idle once everything of the stream
   /// has ended: the application has released nothing since it began. Null: there is none.
   Node* may_be_idle(Stream& stream) TUTTI_REQUIRES(log_.mutex());

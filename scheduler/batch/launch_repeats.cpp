@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches that differ from earlier ones of their batch in numbers only.
+#include <algorithm>
 #include <utility>
 
 #include "scheduler/batch/launch_batches.h"
@@ -8,9 +9,10 @@
 namespace tutti::scheduler {
 namespace {
 
-/// What is launched again gets the numbers that are kept for it.
+/// What is launched again gets the numbers that are kept for it. Arguments behind the application's
+/// stay.
 void point_to(const LaunchedArguments& kept, VendorLaunch& launch) {
-  for (size_t i = 0; i < launch.arguments.size(); ++i) {
+  for (size_t i = 0; i < std::min(kept.count(), launch.arguments.size()); ++i) {
     if (launch.arguments[i].kind != backends::Argument::Kind::kBytes) continue;
     launch.arguments[i].bytes = kept.number(i);
   }
@@ -117,7 +119,6 @@ std::optional<Status> LaunchBatches::repeat(Stream& stream, const LaunchAgain& l
   Expectation expected;
   Ref<Node> event;
   if (launched) {
-    stream.note_unplanned();
     expected = repeated(batch, kind);
     if (expected.devices != 0) batch.expected = expected;
     if (batch.completion.get() == before && end_repeat(found)) return launched;

@@ -24,6 +24,7 @@ class LaunchedArguments {
   /// Takes over the numbers of a set of the same kernel object; false, when some may have been
   /// taken, where more than numbers differs. There is something to remember.
   bool take_numbers(const ArgumentSet& set);
+  size_t count() const { return numbers_.size(); }
   /// Of an argument that is a number; stays where it is until remember().
   std::span<const std::byte> number(size_t argument) const {
     return {numbers_[argument].data(), numbers_[argument].size()};

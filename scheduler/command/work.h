@@ -48,7 +48,12 @@ struct ArgumentSet : std::vector<ArgumentSlot> {
   uint64_t version = 0;  // of one kernel object's sets: another one after each change
 };
 
-enum class KernelVariant : uint8_t { kUntouched, kSubRange };
+enum class KernelVariant : uint8_t {
+  kUntouched,
+  kSubRange,  // with the hidden argument of access/hidden_argument.h
+  kShards     // with that, where the kernel needs it, and the one of access/shard_argument.h
+};
+inline constexpr size_t kKernelVariants = 3;
 
 /// A kernel of a built program, with its vendor kernels (made at first use).
 class LaunchableKernel {
@@ -76,6 +81,9 @@ class LaunchableKernel {
   virtual bool build_if_worth(uint64_t /*backends*/, KernelVariant /*variant*/) { return false; }
   /// The work-items of a group that the backend takes, as far as its vendor was asked.
   virtual uint64_t most_in_group(uint32_t /*backend*/) const { return UINT64_MAX; }
+  /// KernelSummary::shard_arguments; 0: it has no shard variant, which is never asked for then. The
+  /// first call may take the front end's time.
+  virtual uint32_t shard_arguments() { return 0; }
   /// Cheap after the first call. Owned by this object. A kernel that needs no rewriting has one
   /// variant only. Builds the variant on that backend at first use.
   virtual Result<backends::Kernel*> vendor_kernel(uint32_t backend, KernelVariant variant) = 0;

@@ -29,7 +29,9 @@ size_t primary_of(std::span<const backends::DeviceTraits* const> devices,
   for (size_t i = 0; i < devices.size(); ++i) {
     // A part of a device is the device for this.
     if (preferred && devices[i]->index == *preferred) return i;
-    if (devices[i]->nominal_gflops > devices[best]->nominal_gflops) best = i;
+    const bool here = !devices[i]->came_later, best_here = !devices[best]->came_later;
+    const bool faster = devices[i]->nominal_gflops > devices[best]->nominal_gflops;
+    if (here == best_here ? faster : here) best = i;
   }
   return best;
 }
@@ -47,6 +49,7 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
   for (uint32_t i = 0; i < real_count_; ++i) {
     model_.set_device(i, identity_of(traits(i)));
     health_.set_name(i, traits(i).device_name);
+    if (traits(i).came_later) health_.begin_lost(i);
     others_.add_device(i, traits(i));
     limit_memory(i);
     memory_apart_ |= !traits(i).shares_host_memory;
@@ -165,6 +168,8 @@ void BackendSet::limit_memory(uint32_t backend) {
   // Programs, queues and local memory need some of it, too.
   memories_[backend].set_capacity(
       std::min(memory_limit_, traits(backend).global_memory / 100 * kUsableMemory));
+  memories_[backend].history().set_device(device_process(backend, traits(backend)),
+                                          traits(backend).index);
 }
 
 Result<backends::Queue*> BackendSet::transfer_queue(uint32_t backend) {

@@ -24,6 +24,7 @@
 #include "scheduler/devices/per_backend.h"
 #include "scheduler/devices/pinned_pool.h"
 #include "scheduler/devices/place.h"
+#include "scheduler/devices/shard_probe.h"
 #include "scheduler/model/build_times.h"
 #include "scheduler/model/performance_model.h"
 #include "scheduler/model/power_model.h"
@@ -33,8 +34,8 @@ namespace tutti::scheduler {
 enum class TransferKind : uint8_t;
 
 /// Of some devices, not none, the one whose features and limits a device with these behind it
-/// shows: the one with the preferred index (DeviceTraits), else the fastest by nominal speed. An
-/// index into `devices`.
+/// shows: the one with the preferred index (DeviceTraits), else the fastest by nominal speed of
+/// those that were there when the process started. An index into `devices`.
 size_t primary_of(std::span<const backends::DeviceTraits* const> devices,
                   std::optional<uint32_t> preferred);
 
@@ -116,6 +117,8 @@ class BackendSet {
   /// computed there, too; 1: all of it. Absent where what it took tells nothing, since the kernel
   /// was measured without them.
   std::optional<double> part_of_device(uint64_t kernel, uint32_t backend);
+  /// Which of them compute with parts of buffers.
+  ShardProbe& shard_probe() { return shard_probe_; }
   /// What other processes do on them.
   OtherProcesses& others() { return others_; }
   /// The queue for transfers outside any stream, made at first use.
@@ -175,6 +178,7 @@ class BackendSet {
   OtherProcesses others_;
   DeviceHealth health_{[this](uint32_t backend, bool anew) { return try_out(backend, anew); }};
   PinnedPool pinned_;
+  ShardProbe shard_probe_{real_count_};
   std::array<DeviceMemory, kMostBackends> memories_;
   struct Link {
     std::atomic<uint32_t> writes{0};

@@ -105,16 +105,22 @@ bool DeviceHealth::works(uint32_t backend, bool anew) const {
   return passed && tried;
 }
 
+bool DeviceHealth::note_lost(uint32_t backend) {
+  Device& device = devices_[backend];
+  MutexLock lock(mutex_);
+  if ((lost() & backend_bit(backend)) != 0) return false;
+  ++device.losses;
+  device.lost_at_ns = clock_();
+  wait_longer(device);
+  lost_.fetch_or(backend_bit(backend), std::memory_order_acq_rel);
+  return true;
+}
+
+void DeviceHealth::begin_lost(uint32_t backend) { static_cast<void>(note_lost(backend)); }
+
 void DeviceHealth::lose(uint32_t backend, const Error& why) {
   Device& device = devices_[backend];
-  {
-    MutexLock lock(mutex_);
-    if ((lost() & backend_bit(backend)) != 0) return;
-    ++device.losses;
-    device.lost_at_ns = clock_();
-    wait_longer(device);
-    lost_.fetch_or(backend_bit(backend), std::memory_order_acq_rel);
-  }
+  if (!note_lost(backend)) return;
   log(LogLevel::kWarning,
       "{} is lost ({}): it takes no part until it works again, and content that lies there alone "
       "has failed",

@@ -44,6 +44,9 @@ class DeviceHealth {
   /// For messages. Before the device is used.
   void set_name(uint32_t backend, std::string name) { devices_[backend].name = std::move(name); }
 
+  /// It is away, and tried like one that was lost now. Before the device is used.
+  void begin_lost(uint32_t backend) TUTTI_EXCLUDES(mutex_);
+
   /// Those of `asked` that take part; where none of them does, those that are late, or all: their
   /// own errors tell.
   BackendMask usable(BackendMask asked) {
@@ -139,6 +142,8 @@ class DeviceHealth {
   /// In a trial, made now.
   bool works(uint32_t backend, bool anew) const;
   void lose(uint32_t backend, const Error& why) TUTTI_EXCLUDES(mutex_);
+  /// False: it is lost already.
+  bool note_lost(uint32_t backend) TUTTI_EXCLUDES(mutex_);
   /// The next trial comes after twice the interval before.
   void wait_longer(Device& device) TUTTI_REQUIRES(mutex_);
 

@@ -23,6 +23,22 @@ uint64_t DeviceMemory::capacity() const {
   return capacity_;
 }
 
+uint64_t DeviceMemory::for_buffers() const {
+  MutexLock lock(mutex_);
+  return capacity_ - std::min(capacity_, reserved_ + held_);
+}
+
+uint64_t DeviceMemory::peak() const {
+  MutexLock lock(mutex_);
+  return peak_;
+}
+
+void DeviceMemory::note() {
+  const uint64_t there = used_ - reserved_ - asked_;
+  peak_ = std::max(peak_, there);
+  history_.changed(there);
+}
+
 bool DeviceMemory::reserve(uint64_t bytes) {
   Kept dropped;
   MutexLock lock(mutex_);
@@ -50,6 +66,7 @@ bool DeviceMemory::hold(uint64_t bytes) {
   dropped = make_room(bytes);
   used_ += bytes;
   held_ += bytes;
+  note();
   lock.unlock();
   dropped.clear();
   return true;
@@ -59,6 +76,7 @@ void DeviceMemory::let_go(uint64_t bytes) {
   MutexLock lock(mutex_);
   used_ -= bytes;
   held_ -= bytes;
+  note();
 }
 
 void DeviceMemory::drop_kept() {
@@ -68,9 +86,21 @@ void DeviceMemory::drop_kept() {
   lock.unlock();
 }
 
+bool DeviceMemory::has_room_locked(uint64_t bytes) const {
+  const uint64_t of_buffers = used_ - reserved_;
+  return used_ <= limit_ && bytes <= limit_ - used_ && of_buffers <= capacity_ &&
+         bytes <= capacity_ - of_buffers;
+}
+
 bool DeviceMemory::has_room(uint64_t bytes) const {
   MutexLock lock(mutex_);
-  return used_ <= limit_ && bytes <= limit_ - used_;
+  return has_room_locked(bytes);
+}
+
+void DeviceMemory::insist(uint64_t bytes) {
+  MutexLock lock(mutex_);
+  const uint64_t most = capacity_ + std::min(reserved_, UINT64_MAX - capacity_);
+  limit_ = std::max(limit_, bytes < most - std::min(used_, most) ? used_ + bytes : most);
 }
 
 std::vector<Ref<MemoryOwner>> DeviceMemory::owners() const {
@@ -100,23 +130,33 @@ Result<std::unique_ptr<backends::Memory>> DeviceMemory::allocate_with(uint64_t s
   Kept dropped;
   {
     MutexLock lock(mutex_);
+    // Here, where it is counted: others may have taken what there was when the owner asked.
+    if (!has_room_locked(size)) {
+      return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the device's memory is full");
+    }
     dropped = make_room(size);
     used_ += size;
+    asked_ += size;
     owners_[&owner] += size;
   }
   dropped.clear();
   auto memory = allocate();
-  if (memory) return memory;
-  {
-    MutexLock lock(mutex_);
-    dropped = make_room(UINT64_MAX);
-  }
-  if (!dropped.empty()) {
-    dropped.clear();
-    memory = allocate();
-    if (memory) return memory;
+  if (!memory) {
+    {
+      MutexLock lock(mutex_);
+      dropped = make_room(UINT64_MAX);
+    }
+    if (!dropped.empty()) {
+      dropped.clear();
+      memory = allocate();
+    }
   }
   MutexLock lock(mutex_);
+  asked_ -= size;
+  if (memory) {
+    note();
+    return memory;
+  }
   used_ -= size;
   if ((owners_[&owner] -= size) == 0) owners_.erase(&owner);
   const cl_int code = memory.error().code;
@@ -131,12 +171,13 @@ Result<std::unique_ptr<backends::Memory>> DeviceMemory::allocate(backends::Backe
                                                                  MemoryOwner& owner) {
   {
     MutexLock lock(mutex_);
-    if (const auto found = free_.find(size); found != free_.end()) {
+    if (const auto found = free_.find(size); found != free_.end() && has_room_locked(size)) {
       auto memory = std::move(found->second);
       free_.erase(found);
       kept_ -= size;
       used_ += size;
       owners_[&owner] += size;
+      note();
       return memory;
     }
   }
@@ -148,12 +189,12 @@ Result<std::unique_ptr<backends::Memory>> DeviceMemory::allocate_image(
   return allocate_with(owner.size(), owner, [&] { return backend.allocate_image(shape); });
 }
 
-void DeviceMemory::give_back(std::unique_ptr<backends::Memory> memory, MemoryOwner& owner,
-                             bool keep) {
-  const uint64_t size = owner.size();
+void DeviceMemory::give_back(std::unique_ptr<backends::Memory> memory, uint64_t size,
+                             MemoryOwner& owner, bool keep) {
   MutexLock lock(mutex_);
   used_ -= size;
   if ((owners_[&owner] -= size) == 0) owners_.erase(&owner);
+  note();
   if (used_ < limit_ / 2) limit_ = capacity_;
   if (keep && size >= kWorthKeeping && kept_ + size <= capacity_ / kMostKeptPart) {
     kept_ += size;

@@ -58,7 +58,8 @@ Admission::Asked Assessor::asked(const Work& work, const Stream& stream,
   }
   asked.only_order = direct_.only_order(work);
   const auto* const host_work = std::get_if<HostWork>(&work);
-  asked.host_work = host_work != nullptr;
+  // What may have to wait for room in a device's memory takes as long as others please, too.
+  asked.host_work = host_work || !allocated(executor_.needs_of(work));
   asked.in_caller = host_work && host_work->in_caller;
   asked.overwrites = Executor::overwrites(work);
   asked.all_synchronous = backends_.all_synchronous();
@@ -86,14 +87,15 @@ Assessment Assessor::assess(CommandLog& log, const Node& command, const Stream& 
       at.reads_what_is_written =
           backends_.traits(backend).reads_ahead && log.reads_what_is_written(stream, work);
       if (plan && direct_.sends(uses, backend)) {
-        for (BufferUse& use : uses) use.writes = true;
+        for (BufferUse& use : uses) use.writes = use.hidden = true;
       }
       at.lacks_memory = !allocated(uses, {&backend, 1});
     }
   }
   if (at.possible || (edges.empty() && !plan)) {
+    const uint32_t queue = at.possible ? *target : kNoBackend;
     found.conflicts =
-        log.conflicts(command, uses, *target == kNoBackend ? 0 : backend_bit(*target));
+        log.conflicts(command, uses, *target == kNoBackend ? 0 : backend_bit(*target), queue);
     for (const auto& other : found.conflicts) at.conflicts.add(seen(*other, stream, Waits::kData));
   }
   found.decided = Admission::decide(facts, *target, at);

@@ -116,10 +116,11 @@ std::optional<BlockingCommands::Source> BlockingCommands::hold_source(Stream& st
 Status BlockingCommands::read_from(Stream& stream, uint32_t backend, const ReadWork& read) {
   LogicalBuffer& buffer = *read.from.buffer;
   buffer.note_read(read.size);
-  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+  const uint64_t begin = read.from.origin + read.offset;
+  TUTTI_ASSIGN(const Shard there, buffer.shard(backend, begin, begin + read.size));
   TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
   if (turn.after) TUTTI_TRY(turn.after->wait());
-  return turn.queue->read_blocking(*memory, read.from.origin + read.offset, read.size, read.to);
+  return turn.queue->read_blocking(*there.memory, there.at(begin), read.size, read.to);
 }
 
 bool BlockingCommands::made_anew(Node& read) {

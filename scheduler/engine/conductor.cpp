@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "scheduler/devices/transfer_trace.h"
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/awaited.h"
 #include "scheduler/run/expected_launch.h"
@@ -25,7 +27,11 @@ void Conductor::start(const Ref<Node>& command, std::optional<KernelPlan> plan) 
     const bool plans = !plan;
     if (plans) {
       auto planned = plan_next(parts_.planner, *command->stream, *work);
-      if (!planned) return log_.finish(command, planned.error().code);
+      if (!planned) {
+        log(LogLevel::kInfo, "a launch of {} fails: {}", kernel_name(*work),
+            planned.error().message);
+        return log_.finish(command, planned.error().code);
+      }
       plan = std::move(*planned);
     }
     // What it overwrites wholly it may find as it is.
@@ -42,6 +48,16 @@ void Conductor::start(const Ref<Node>& command, std::optional<KernelPlan> plan) 
     expect(parts_.planner, *command, *command->stream, *plan);
     return start_kernel(command, std::move(*plan));
   }
+  if (!command->allocating) return execute(command);
+  // In a thread for that, as of kernels: others may wait for what the host's does.
+  parts_.tasks.post(parts_.workers.memory(), command, [this, command] {
+    // Where there is none to be had, another device may do it.
+    static_cast<void>(parts_.room.allocate(*command, parts_.executor.needs_of(command->work)));
+    execute(command);
+  });
+}
+
+void Conductor::execute(const Ref<Node>& command) {
   Worker& worker = std::holds_alternative<HostWork>(command->work) ? parts_.workers.native()
                                                                    : parts_.workers.host();
   parts_.tasks.post(worker, command, [this, command] {
@@ -71,7 +87,10 @@ bool Conductor::hold(const Ref<Node>& command, const KernelPlan* plan) {
     }
     if (edges.empty()) {
       if (plan) {
-        command->allocating = !allocated(uses_of(command->work, nullptr), plan->devices());
+        const auto& work = std::get<KernelWork>(command->work);
+        command->allocating = plan->streamed() || !allocated(needs_of(work, *plan));
+      } else {
+        command->allocating = !allocated(parts_.executor.needs_of(command->work));
       }
       log_.hold(*command, uses);
       failed = failed_input(uses);
@@ -100,10 +119,16 @@ void Conductor::start_kernel(const Ref<Node>& command, KernelPlan plan) {
     // Not in a device's thread, for which others may wait whose memory this needs.
     parts_.tasks.post(parts_.workers.memory(), command,
                       [this, command, plan = std::move(plan)]() mutable {
-                        const auto buffers = uses_of(command->work, nullptr);
+                        const auto& work = std::get<KernelWork>(command->work);
                         // Where one of them has no memory, whole on another one.
-                        if (!parts_.room.allocate(*command, buffers, plan.devices()))
+                        KernelPlan whole = plan;
+                        whole.split = false;
+                        const bool other = plan.split && plan.sharded();
+                        if (!parts_.room.allocate(*command, needs_of(work, plan),
+                                                  other ? needs_of(work, whole) : MemoryNeeds()) ||
+                            !bring_to_host(plan)) {
                           plan.split = false;
+                        }
                         start_kernel(command, std::move(plan));
                       });
     return;
@@ -116,6 +141,17 @@ void Conductor::start_kernel(const Ref<Node>& command, KernelPlan plan) {
     if (parts_.settings.verify.vote) return parts_.runs.run_voted(command, std::move(plan));
     plan.split ? start_split(command, std::move(plan)) : parts_.runs.run_whole(command, plan);
   });
+}
+
+Status Conductor::bring_to_host(const KernelPlan& plan) {
+  if (!plan.streamed()) return {};
+  const TransferCause cause("the device is to have other parts of the buffer", 0);
+  for (size_t i = 0; i < plan.participants.size(); ++i) {
+    for (const BufferShard& shard : plan.shards[i]) {
+      TUTTI_TRY(shard.buffer->bring_to_host(plan.participants[i]));
+    }
+  }
+  return {};
 }
 
 void Conductor::start_split(const Ref<Node>& command, KernelPlan plan) {

@@ -24,6 +24,7 @@ class Conductor {
     DirectSubmission& direct;
     CommandEnds& ends;
     MemoryRoom& room;
+    Executor& executor;
     KernelRuns& runs;
     Chains& chains;
     HostExecution& host;
@@ -43,6 +44,11 @@ class Conductor {
   /// failed.
   bool hold(const Ref<Node>& command, const KernelPlan* plan);
   void start_kernel(const Ref<Node>& command, KernelPlan plan);
+  /// Of buffers whose parts move on the plan's devices while it runs: what is valid there alone is
+  /// valid in the host's copy, too, where the other devices find it.
+  static Status bring_to_host(const KernelPlan& plan);
+  /// Every kind of work but kernels, in a thread of its kind.
+  void execute(const Ref<Node>& command);
   void start_split(const Ref<Node>& command, KernelPlan plan);
 
   const Parts parts_;

@@ -40,6 +40,9 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
                trace.was_lost(backend, lost_ns, now_ns);
                live::set_lost(backends.traits(backend).index, false);
              }});
+    for (uint32_t i = 0; i < backends.count(); ++i) {
+      if (backends.traits(i).came_later) live::set_lost(backends.traits(i).index, true);
+    }
   }
   ~Parts() = default;
   Parts(const Parts&) = delete;
@@ -69,7 +72,7 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   const EngineSettings settings;
   PerformanceModel& model = backends.model();
   Planner planner{backends, settings};
-  Executor executor{backends};
+  Executor executor{backends, settings.always_shards() ? settings.shard_unit : UINT64_MAX};
   DirectPath direct{backends};
   EnergyMonitor energy{backends, settings.energy, settings.objective};
   RunSummary summary{backends, settings.summary, energy};
@@ -84,7 +87,7 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   MemoryRoom room{backends, log, ends, *this};
   OverduePackages overdue{{backends, log, ends, trace}, settings.overdue_ns};
   KernelRuns runs{{backends, settings, log, planner, model, executor, summary, trace, compare,
-                   verified, splits, overdue, workers, tasks}};
+                   verified, splits, overdue, room, workers, tasks}};
   Chains chains{{backends, settings, log, planner, trace, splits, room, runs, workers, tasks}};
   const std::unique_ptr<LaunchBatches> batches =  // null: each launch is a command of its own
       settings.batches && !settings.verify.vote
@@ -98,8 +101,8 @@ struct Engine::Parts final : LogSink, MemoryRoom::Others {
   Assessor assessor{backends, planner, direct, executor, settings.verify.vote};
   DirectSubmission submission{
       {backends, log, assessor, direct, planner, model, summary, ends, again, workers, tasks}};
-  Conductor conductor{
-      {log, planner, trace, settings, submission, ends, room, runs, chains, host, workers, tasks}};
+  Conductor conductor{{log, planner, trace, settings, submission, ends, room, executor, runs,
+                       chains, host, workers, tasks}};
   BlockingCommands blocking{
       {backends, log, trace, executor, direct, host, splits, batches.get(), ends, chains}};
   Intake intake{{backends, log, planner, trace, splits, room, batches.get(), ends, assessor,
@@ -139,6 +142,11 @@ Result<Ref<LogicalBuffer>> Engine::create_buffer(const LogicalBuffer::Options& o
   if (options.host_now) buffer->set_exclusive(kHostPlace, 0, buffer->size());
   TUTTI_TRY(parts_->executor.begin_with(buffer, content));
   return buffer;
+}
+
+void Engine::make_room(const backends::SharedRequest& wanted, uint32_t home) {
+  const bool takes = LogicalBuffer::takes_memory(backends_, wanted.kind, home);
+  if (takes) parts_->room.free_at_once(home, wanted.size);
 }
 
 Ref<Stream> Engine::create_stream(StreamOptions options) {
@@ -208,6 +216,7 @@ Status Engine::finish(Stream& stream) {
 
 void Engine::write_out() {
   parts_->energy.stop();
+  parts_->trace.end();
   parts_->model.flush();
   parts_->summary.write();
   const std::string verified =

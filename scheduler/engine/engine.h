@@ -33,6 +33,9 @@ class Engine {
   /// CL_MEM_OBJECT_ALLOCATION_FAILURE / CL_OUT_OF_HOST_MEMORY when memory is lacking.
   Result<Ref<LogicalBuffer>> create_buffer(const LogicalBuffer::Options& options,
                                            const void* content = nullptr);
+  /// Before such memory is asked for: what buffers have on its home goes for it, as far as there is
+  /// no room and nobody uses them.
+  void make_room(const backends::SharedRequest& wanted, uint32_t home);
   Ref<Stream> create_stream(StreamOptions options);
   /// The application has given the stream up: its commands still run, and are finished by the
   /// engine's own threads.

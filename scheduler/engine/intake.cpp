@@ -28,17 +28,19 @@ bool Intake::waits_for_turn_only(const Stream& stream, const EnqueueOptions& opt
   return log_.are_ahead(stream, options.wait_list);
 }
 
-bool Intake::joins_batches(const Stream& stream, const EnqueueOptions& options) {
+bool Intake::joins_batches() const {
   // Each launch of a device that has failed is carried out so that it can be undone.
-  return parts_.batches && !parts_.backends.health().any_suspect() && !parts_.trace.wants_all() &&
-         waits_for_turn_only(stream, options);
+  return parts_.batches && !parts_.backends.health().any_suspect() && !parts_.trace.wants_all();
 }
 
 Result<Ref<Node>> Intake::enqueue(Stream& stream, Work&& work, const EnqueueOptions& options) {
   if (auto* kernel = std::get_if<KernelWork>(&work)) {
     return enqueue(stream, std::move(*kernel), options);
   }
-  if (LaunchBatches::may_join(work) && joins_batches(stream, options)) {
+  // What a marker names may lie anywhere.
+  const bool marks = std::holds_alternative<MarkerWork>(work);
+  if (LaunchBatches::may_join(work) && joins_batches() &&
+      (marks || waits_for_turn_only(stream, options))) {
     if (auto joined = parts_.batches->join(stream, work, options)) return *std::move(joined);
   }
   return make(stream, std::move(work), options);
@@ -46,7 +48,9 @@ Result<Ref<Node>> Intake::enqueue(Stream& stream, Work&& work, const EnqueueOpti
 
 Result<Ref<Node>> Intake::enqueue(Stream& stream, KernelWork&& work,
                                   const EnqueueOptions& options) {
-  if (!joins_batches(stream, options)) return make(stream, std::move(work), options);
+  if (!joins_batches() || !waits_for_turn_only(stream, options)) {
+    return make(stream, std::move(work), options);
+  }
   TUTTI_ASSIGN(auto joining, parts_.batches->join(stream, work, options));
   if (joining.joined) return std::move(joining.event);
   auto command = new_node(stream, options, std::move(work));

@@ -67,8 +67,8 @@ class Intake {
   Ref<Node> new_node(const Stream& stream, const EnqueueOptions& options, Work&& work);
   /// Whether its wait list adds nothing to its place in the stream.
   bool waits_for_turn_only(const Stream& stream, const EnqueueOptions& options);
-  /// Whether it may be one of a batch, going by how it is enqueued.
-  bool joins_batches(const Stream& stream, const EnqueueOptions& options);
+  /// Whether anything may be one of a batch now.
+  bool joins_batches() const;
   Result<Ref<Node>> make(Stream& stream, Work&& work, const EnqueueOptions& options);
   Result<Ref<Node>> take_in(Incoming incoming);
   /// Decides, and appends it to the log. False: something has been done meanwhile with which it may

@@ -15,13 +15,14 @@ BufferImage::BufferImage(BackendSet& backends, BufferView view, const backends::
 
 Result<backends::Memory*> BufferImage::device_memory(uint32_t backend) {
   const uint32_t gone = view_.buffer->memories_gone();
-  TUTTI_ASSIGN(backends::Memory * buffer, view_.buffer->device_memory(backend));
+  TUTTI_ASSIGN(const Shard there,
+               view_.buffer->shard(backend, view_.origin, view_.origin + view_.size));
   // Held over the vendor's call, as in LogicalBuffer: it guards nothing that a vendor could need.
   MutexLock lock(mutex_);
   Made& made = memories_[backend];
   if (!made.image || made.memories_gone != gone) {  // or an image of memory that is there no more
-    TUTTI_ASSIGN(made.image,
-                 backends_.at(backend).image_over(*buffer, view_.origin, view_.size, shape_));
+    TUTTI_ASSIGN(made.image, backends_.at(backend).image_over(*there.memory, there.at(view_.origin),
+                                                              view_.size, shape_));
     made.memories_gone = gone;
   }
   return made.image.get();

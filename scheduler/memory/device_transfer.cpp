@@ -80,12 +80,14 @@ Status move_between(BackendSet& backends, const DeviceCopy& from, const DeviceCo
     if (image) {
       const auto boxes = boxes_in(*image, block, memory);
       const size_t second = image->second_pitch(), third = image->slice_pitch;
-      TUTTI_TRY(move_boxes(*out, *from.memory, false, boxes, second, third));
-      TUTTI_TRY(enqueue_boxes(*in, *to.memory, true, boxes, second, third, stage.sent));
+      TUTTI_TRY(move_boxes(*out, *from.shard.memory, false, boxes, second, third));
+      TUTTI_TRY(enqueue_boxes(*in, *to.shard.memory, true, boxes, second, third, stage.sent));
     } else {
-      TUTTI_TRY(out->read_blocking(*from.memory, block.begin, block.size(), memory));
+      TUTTI_TRY(
+          out->read_blocking(*from.shard.memory, from.shard.at(block.begin), block.size(), memory));
       timer.ended(kFromDevice, block.size());
-      TUTTI_ASSIGN(auto sent, in->write(*to.memory, block.begin, block.size(), memory, {}));
+      TUTTI_ASSIGN(auto sent,
+                   in->write(*to.shard.memory, to.shard.at(block.begin), block.size(), memory, {}));
       stage.sent.push_back(std::move(sent));
     }
     return in->flush();

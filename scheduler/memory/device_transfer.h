@@ -4,6 +4,7 @@
 
 #include "scheduler/access/byte_range.h"
 #include "scheduler/devices/backend_set.h"
+#include "scheduler/memory/shard.h"
 
 namespace tutti::scheduler {
 
@@ -14,7 +15,7 @@ inline constexpr uint64_t kTransferBlock = 8 << 20;
 /// The memory that one object has on a device.
 struct DeviceCopy {
   uint32_t backend = 0;
-  backends::Memory* memory = nullptr;
+  Shard shard;
 };
 
 /// Moves the range (of an image: whole pixels, in bytes of the host's copy) in blocks, of which one

@@ -17,13 +17,6 @@
 namespace tutti::scheduler {
 namespace {
 
-constexpr uint64_t kWorthPinning = 1 << 20;  // bytes: pinning less costs more than it brings
-constexpr uint64_t kWorthPages = 4 << 20;    // bytes: a few huge pages
-// More than this many bytes take long to pin (some 5 GB/s) for a part of the buffer as small as
-// that.
-constexpr uint64_t kSoonPinned = 4 << 20;
-constexpr uint64_t kSmallPart = 64;
-constexpr size_t kHostAlignment = 4096;  // page: vendors take such memory without a copy
 // In the map of uses, whose ranges have to be somewhere. Of so many backends the last one's place.
 constexpr Place kNobody = kMostBackends;
 
@@ -68,19 +61,20 @@ LogicalBuffer::LogicalBuffer(BackendSet& backends, const Options& options)
   use_.set_exclusive(kNobody, 0, options.size);
 }
 
-bool LogicalBuffer::takes_memory_at_home() const {
-  return has_device_address() || (is_shared() && shared_->kind() != backends::SharedKind::kHost &&
-                                  backends_.place(home_) != kHostPlace);
+bool LogicalBuffer::takes_memory(const BackendSet& backends, backends::SharedKind kind,
+                                 uint32_t home) {
+  return kind == backends::SharedKind::kBuffer ||
+         (kind != backends::SharedKind::kHost && backends.place(home) != kHostPlace);
 }
 
 LogicalBuffer::~LogicalBuffer() {
   if (held_at_home_) backends_.memory(home_).let_go(size());
   const bool used_late =
       std::any_of(allocations_.begin(), allocations_.end(),
-                  [&](const Allocation& one) { return backends_.at(one.backend).hangs(); });
+                  [&](const auto& one) { return backends_.at(one->backend).hangs(); });
   if (used_late) {  // for ever; leak checkers see that it is meant
     struct Kept {
-      std::vector<Allocation> allocations;
+      std::vector<std::unique_ptr<const Allocation>> allocations;
       PinnedPool::Block pinned;
       std::optional<HostPages> pages;
       std::shared_ptr<backends::SharedMemory> shared;
@@ -98,14 +92,14 @@ LogicalBuffer::~LogicalBuffer() {
       kept->before = last.exchange(kept);
       return;
     }
-    for (Allocation& one : allocations_) static_cast<void>(one.memory.release());
+    for (auto& one : allocations_) static_cast<void>(one.release());
     static_cast<void>(pinned_.memory.release());
     return;
   }
   // Vendors may refer to the host's memory until these are gone.
-  for (Allocation& one : allocations_) {
-    if (place_on(one.backend) == kHostPlace || one.backend == home_) continue;
-    backends_.memory(one.backend).give_back(std::move(one.memory), *this, !image_);
+  for (auto& one : allocations_) {
+    if (place_on(one->backend) == kHostPlace || one->backend == home_) continue;
+    give_back(std::move(one), !image_);
   }
   allocations_.clear();
   if (pinned_) {
@@ -123,7 +117,7 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
     options.user_memory = options.shared->data();
   }
   auto buffer = Ref<LogicalBuffer>::adopt(new LogicalBuffer(backends, options));
-  if (buffer->takes_memory_at_home()) {
+  if (options.shared && takes_memory(backends, options.shared->kind(), options.home)) {
     buffer->held_at_home_ = backends.memory(options.home).hold(options.size);
     if (!buffer->held_at_home_) {
       return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "the device's memory is full");
@@ -132,7 +126,8 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
   if (options.host_now) TUTTI_TRY(buffer->allocate_host(UINT64_MAX, true));
   if (options.user_memory) buffer->set_exclusive(kHostPlace, 0, options.size);
   if (options.external) {
-    buffer->ready_[options.home].store(options.external.get(), std::memory_order_release);
+    buffer->external_allocation_ = {options.home, {options.external.get(), {0, options.size}}};
+    buffer->publish(options.home, &buffer->external_allocation_);
     TUTTI_TRY(buffer->hold_at_home(true));
   }
   if (options.pipe) {
@@ -140,114 +135,6 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
     buffer->set_exclusive(buffer->place_on(options.home), 0, options.size);
   }
   return buffer;
-}
-
-Status LogicalBuffer::allocate_host(uint64_t wanted, bool for_application) {
-  MutexLock lock(allocation_mutex_);
-  if (host_.load(std::memory_order_relaxed)) return {};
-  const bool small_part = size() > kSoonPinned && wanted < size() / kSmallPart;
-  // Without pinning, a read may wait in the call for what is before it.
-  if ((size() >= kWorthPinning && !small_part) || for_application) {
-    for (uint32_t i = 0; i < backends_.real_count() && !pinned_; ++i) {
-      if (!backends_.traits(i).pins_host_memory) continue;
-      pinned_ =
-          backends_.pinned().take(backends_.at(i), backends_.memory(i),
-                                  (size() + kHostAlignment - 1) / kHostAlignment * kHostAlignment);
-    }
-    // CPU devices compute in the host's copy, and want it aligned.
-    if (pinned_ && reinterpret_cast<uintptr_t>(pinned_.memory->data()) % kHostAlignment != 0) {
-      backends_.pinned().give_back(std::move(pinned_));
-    }
-    if (pinned_) {
-      host_.store(pinned_.memory->data(), std::memory_order_release);
-      return {};
-    }
-  }
-  if (size() >= kWorthPages) {
-    auto pages = HostPages::allocate(size());
-    if (!pages) return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "no host memory for a buffer");
-    pages_.emplace(std::move(*pages));
-    host_.store(pages_->data(), std::memory_order_release);
-    return {};
-  }
-  // A whole number of pages: aligned_alloc demands it, and vendors map whole pages.
-  const uint64_t bytes = (size() + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
-  void* memory = bytes >= size() ? std::aligned_alloc(kHostAlignment, bytes) : nullptr;
-  if (!memory) return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "no host memory for a buffer");
-  host_.store(static_cast<std::byte*>(memory), std::memory_order_release);
-  return {};
-}
-
-Result<std::byte*> LogicalBuffer::host_memory(uint64_t wanted) {
-  if (std::byte* memory = host_.load(std::memory_order_acquire)) return memory;
-  TUTTI_TRY(allocate_host(wanted));
-  return host_.load(std::memory_order_acquire);
-}
-
-Result<backends::Memory*> LogicalBuffer::device_memory(uint32_t backend) {
-  if (auto* memory = ready_[backend].load(std::memory_order_acquire)) return memory;
-  void* host = nullptr;
-  if (place_on(backend) == kHostPlace) {
-    TUTTI_ASSIGN(host, host_memory());
-  }
-  auto made = allocate_on(backend, host);
-  if (!made) backends_.health().note_failure(backend, made.error());
-  return made;
-}
-
-Result<backends::Memory*> LogicalBuffer::allocate_on(uint32_t backend, void* host) {
-  // Allocating is rare and must happen once: this lock is this buffer's alone and guards nothing
-  // that a vendor could need, so holding it through the vendor's call cannot deadlock.
-  MutexLock lock(allocation_mutex_);
-  if (auto* memory = ready_[backend].load(std::memory_order_relaxed)) return memory;
-  backends::Backend& device = backends_.at(backend);
-  DeviceMemory& pool = backends_.memory(backend);
-  // The home's memory is there already, and is counted. A pipe cannot make room for others.
-  TUTTI_ASSIGN(auto memory, pipe_              ? device.allocate_pipe(*pipe_)
-                            : backend == home_ ? device.memory_over(*shared_)
-                            : image_           ? pool.allocate_image(device, *image_, *this)
-                            : host             ? device.allocate(size(), host)
-                                               : pool.allocate(device, size(), *this));
-  allocations_.push_back({backend, std::move(memory)});
-  ready_[backend].store(allocations_.back().memory.get(), std::memory_order_release);
-  return allocations_.back().memory.get();
-}
-
-Status LogicalBuffer::evict(uint32_t backend) {
-  const Place place = place_on(backend);
-  for (const auto& segment : segments(0, size())) {
-    if (segment.places != place_bit(place)) continue;
-    TUTTI_TRY(make_valid(kHostPlace, segment.begin, segment.end));
-  }
-  {
-    MutexLock lock(mutex_);
-    update_map([&](ResidencyMap& map) { map.drop_place(place); });
-  }
-  release_memory(backend);
-  return {};
-}
-
-void LogicalBuffer::forget(uint32_t backend) {
-  {
-    MutexLock lock(mutex_);
-    update_map([&](ResidencyMap& map) { map.drop_place(place_on(backend)); });
-  }
-  release_memory(backend);
-}
-
-void LogicalBuffer::release_memory(uint32_t backend) {
-  std::unique_ptr<backends::Memory> memory;
-  {
-    MutexLock lock(allocation_mutex_);
-    ready_[backend].store(nullptr, std::memory_order_release);
-    const auto found = std::find_if(allocations_.begin(), allocations_.end(),
-                                    [&](const Allocation& one) { return one.backend == backend; });
-    if (found == allocations_.end()) return;
-    memory = std::move(found->memory);
-    allocations_.erase(found);
-    memories_gone_.fetch_add(1, std::memory_order_release);
-  }
-  if (backend != home_) backends_.memory(backend).give_back(std::move(memory), *this, false);
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {
@@ -263,7 +150,9 @@ bool LogicalBuffer::may_change_late() const {
   return false;
 }
 
-Result<backends::Memory*> LogicalBuffer::memory_at(Place place) { return device_memory(place - 1); }
+Result<Shard> LogicalBuffer::shard_at(Place place, const SegmentRows& rows) {
+  return shard(place - 1, rows.first.begin, rows.end());
+}
 
 ByteStrips LogicalBuffer::widened(const ByteStrips& strips) const {
   return image_ ? whole_pixels(*image_, strips, size()) : strips;
@@ -519,13 +408,13 @@ Status LogicalBuffer::fill_with_zeros(Place place, uint64_t begin, uint64_t end)
     std::memset(host + begin, 0, end - begin);
     return {};
   }
-  TUTTI_ASSIGN(backends::Memory * memory, memory_at(place));
+  TUTTI_ASSIGN(const Shard there, shard(place - 1, begin, end));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(place - 1));
   // The longest pattern of a power of two that begins and ends there.
   constexpr std::array<std::byte, 16> kZeros{};
   const size_t pattern = size_t{1} << std::countr_zero(begin | end | kZeros.size());
-  TUTTI_ASSIGN(const auto filled,
-               queue->fill(*memory, begin, end - begin, std::span(kZeros).first(pattern), {}));
+  TUTTI_ASSIGN(const auto filled, queue->fill(*there.memory, there.at(begin), end - begin,
+                                              std::span(kZeros).first(pattern), {}));
   return filled->wait();
 }
 
@@ -543,18 +432,18 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
 
 Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows, backends::Queue& queue) {
   TUTTI_ASSIGN(std::byte * host, host_memory(rows.length() * rows.count));
-  TUTTI_ASSIGN(backends::Memory * memory, memory_at(from == kHostPlace ? to : from));
-  if (image_) return move_image_rows(queue, *memory, from == kHostPlace, *image_, rows, host);
+  TUTTI_ASSIGN(const Shard there, shard_at(from == kHostPlace ? to : from, rows));
+  if (image_) return move_image_rows(queue, *there.memory, from == kHostPlace, *image_, rows, host);
   std::byte* at = host + rows.first.begin;
-  const backends::BufferRows where{rows.first.begin, rows.length(), rows.pitch, rows.count};
-  return from == kHostPlace ? queue.write_rows(*memory, where, at)
-                            : queue.read_rows(*memory, where, at);
+  const auto where = there.rows(rows);
+  return from == kHostPlace ? queue.write_rows(*there.memory, where, at)
+                            : queue.read_rows(*there.memory, where, at);
 }
 
 Status LogicalBuffer::move_staged(Place from, Place to, uint64_t begin, uint64_t end,
                                   uint64_t* moved) {
-  TUTTI_ASSIGN(backends::Memory * source, memory_at(from));
-  TUTTI_ASSIGN(backends::Memory * target, memory_at(to));
+  TUTTI_ASSIGN(const Shard source, shard(from - 1, begin, end));
+  TUTTI_ASSIGN(const Shard target, shard(to - 1, begin, end));
   const Status brought =
       move_between(backends_, {from - 1, source}, {to - 1, target}, image(), {begin, end});
   if (!brought) {  // whichever has failed
@@ -568,7 +457,7 @@ Status LogicalBuffer::move_staged(Place from, Place to, uint64_t begin, uint64_t
 
 Status LogicalBuffer::move_in_blocks(Place to, uint64_t begin, uint64_t end, uint64_t* moved) {
   TUTTI_ASSIGN(std::byte * host, host_memory(end - begin));
-  TUTTI_ASSIGN(backends::Memory * memory, memory_at(to));
+  TUTTI_ASSIGN(const Shard there, shard(to - 1, begin, end));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(to - 1));
   backends::CompletionPtr newest;
   Status status;
@@ -578,7 +467,7 @@ Status LogicalBuffer::move_in_blocks(Place to, uint64_t begin, uint64_t end, uin
     // it finds it in the host's copy.
     status = make_valid(kHostPlace, at, at + size, moved);
     if (!status) break;
-    auto sent = queue->write(*memory, at, size, host + at, {});
+    auto sent = queue->write(*there.memory, there.at(at), size, host + at, {});
     if (sent) {
       newest = std::move(*sent);
       status = queue->flush();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer, image or pipe as the scheduler sees it: the host's copy, one vendor allocation of full
-// size per device that uses it (made at first use), and the directory that says where each byte
-// range is valid. Sub-buffers are BufferViews on their parent. An image is addressed like a buffer,
-// by the bytes of its host's copy; ranges of pixels move as boxes (image_boxes.h). A pipe is one
-// range of its home device's, which never moves. Reference counted; thread-safe: its own lock
-// guards the directory, and is never held while a vendor is called.
+// A buffer, image or pipe as the scheduler sees it: the host's copy, one vendor allocation per
+// device that uses it (made at first use) with all of it or a range, and the directory that says
+// where each byte range is valid. Sub-buffers are BufferViews on their parent. An image is
+// addressed like a buffer, by the bytes of its host's copy; ranges of pixels move as boxes
+// (image_boxes.h). A pipe is one range of its home device's, which never moves. Reference counted;
+// thread-safe: its own lock guards the directory, and is never held while a vendor is called.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,7 @@
 #include "scheduler/memory/failed_ranges.h"
 #include "scheduler/memory/residency_map.h"
 #include "scheduler/memory/segment_rows.h"
+#include "scheduler/memory/shard.h"
 
 namespace tutti::scheduler {
 
@@ -42,6 +43,7 @@ struct RangeUse {
   bool changes = false;  // it is new afterwards
   bool needed = false;   // as it was before
   bool partly = false;   // it changes with bytes in between that do not
+  bool hidden = false;   // the application does not know of all of it
   // Of a late package (CommandLog::hold_late), which reads here whatever it does.
   bool late = false;
   uint32_t late_on = kNoBackend;  // late, in the memory of this device alone
@@ -103,6 +105,8 @@ class LogicalBuffer : public MemoryOwner {
   /// What the host writes there nobody hears of: no copy lies anywhere but in the host's place,
   /// which is its home's, too.
   bool touched_unasked() const { return is_shared() && backends::touched_unasked(shared_->kind()); }
+  /// Whether shared memory of that kind takes some of its home's memory of its own.
+  static bool takes_memory(const BackendSet& backends, backends::SharedKind kind, uint32_t home);
   /// A buffer whose address on its home stays. It has a place of its own there, whatever memory the
   /// home computes in.
   bool has_device_address() const {
@@ -128,10 +132,49 @@ class LogicalBuffer : public MemoryOwner {
   /// is large and a device gains by that; never moves. `wanted`: the bytes that it is needed for.
   /// Pinning touches everything, which a small part of a very large buffer is not worth.
   Result<std::byte*> host_memory(uint64_t wanted = UINT64_MAX);
-  /// The vendor allocation on `backend`, made at first use.
-  Result<backends::Memory*> device_memory(uint32_t backend);
-  bool has_memory(uint32_t backend) {
-    return ready_[backend].load(std::memory_order_acquire) != nullptr;
+  /// The vendor allocation on `backend` for all of the buffer, made at first use.
+  /// CL_MEM_OBJECT_ALLOCATION_FAILURE where the device has a range of it only.
+  Result<backends::Memory*> device_memory(uint32_t backend) {
+    return shard(backend, 0, size()).map([](const Shard& all) { return all.memory; });
+  }
+  /// The same where [begin, end) is what is needed; of images and pipes all is there.
+  Result<Shard> shard(uint32_t backend, uint64_t begin, uint64_t end);
+  bool has_memory(uint32_t backend) const { return allocation(backend) != nullptr; }
+  /// What the device uses for it is there already: its home's, or the host's copy. The vendor's
+  /// object for that is made at first use.
+  bool takes_no_memory(uint32_t backend) const {
+    return backend == home_ || place_on(backend) == kHostPlace;
+  }
+  /// Whether the device's memory has the range; also where it has none of the buffer yet.
+  bool has_room_for(uint32_t backend, uint64_t begin, uint64_t end) const {
+    const ByteRange there = shard_range(backend);
+    if (there.empty()) return begin >= end || !has_memory(backend);
+    return Shard{nullptr, there}.holds(begin, end);
+  }
+  /// The bytes that the device has memory for; empty: none, or it changes right now. Anybody may
+  /// ask, also who does not keep the memory from being given back.
+  ByteRange shard_range(uint32_t backend) const {
+    const Published* const there = ready_.find(backend);
+    if (!there) return {};
+    const uint64_t end = there->end.load(std::memory_order_acquire);
+    const uint64_t begin = there->begin.load(std::memory_order_acquire);
+    const bool same = there->end.load(std::memory_order_acquire) == end;
+    return same && begin < end ? ByteRange{begin, end} : ByteRange{};
+  }
+  /// The memory on `backend`, which has a place of its own, is for this range from now on. What is
+  /// valid there stays so within the range; what is valid there alone goes to the host's copy first
+  /// where the range, or the device, has no room for it. Nobody else may use the buffer meanwhile.
+  Status reshape(uint32_t backend, const ByteRange& range);
+  /// The same where little of it is in both ranges: by way of the host's copy, and in the memory
+  /// that is there, where that is large enough.
+  Status move_shard(uint32_t backend, const ByteRange& range);
+  /// What is valid on the device alone is valid in the host's copy afterwards, too.
+  Status bring_to_host(uint32_t backend) { return save_outside(place_on(backend), {}); }
+  /// What the device's memory for the buffer has room for, whatever range it is for; for who keeps
+  /// it from being given back.
+  uint64_t allocated_bytes(uint32_t backend) const {
+    const Allocation* const there = allocation(backend);
+    return there ? there->bytes : 0;
   }
   /// How often memory on devices was given back: what was made from it is of no use any more.
   uint32_t memories_gone() const { return memories_gone_.load(std::memory_order_acquire); }
@@ -244,12 +287,38 @@ class LogicalBuffer : public MemoryOwner {
   };
 
   LogicalBuffer(BackendSet& backends, const Options& options);
-  /// Its home's memory of its own is less for it.
-  bool takes_memory_at_home() const;
   /// `for_application`: it has asked for such memory (CL_MEM_ALLOC_HOST_PTR).
   Status allocate_host(uint64_t wanted, bool for_application = false);
+  struct Allocation {
+    uint32_t backend = 0;
+    Shard shard;
+    std::unique_ptr<backends::Memory> owned{};  // shard.memory, unless that is another object's
+    uint64_t bytes = 0;                         // of the memory, at least those of the range
+  };
+  /// What is read without a lock. The allocation itself only by who keeps it from being given back.
+  struct Published {
+    std::atomic<const Allocation*> allocation{nullptr};
+    std::atomic<uint64_t> begin{0}, end{0};  // its range; end 0: none, or it changes
+  };
+  const Allocation* allocation(uint32_t backend) const {
+    const Published* const ready = ready_.find(backend);
+    return ready ? ready->allocation.load(std::memory_order_acquire) : nullptr;
+  }
+  /// Null: there is none any more. One thread at a time.
+  void publish(uint32_t backend, const Allocation* allocation) {
+    Published& ready = ready_[backend];
+    ready.end.store(0, std::memory_order_release);
+    ready.begin.store(allocation ? allocation->shard.range.begin : 0, std::memory_order_release);
+    ready.allocation.store(allocation, std::memory_order_release);
+    if (allocation) ready.end.store(allocation->shard.range.end, std::memory_order_release);
+  }
   /// `host`: the memory that it shall be; null: its own.
-  Result<backends::Memory*> allocate_on(uint32_t backend, void* host);
+  Result<Shard> allocate_on(uint32_t backend, void* host, const ByteRange& range);
+  /// The device's memory, of so many bytes, for the range, from now on.
+  Shard keep(uint32_t backend, std::unique_ptr<backends::Memory> memory, const ByteRange& range,
+             uint64_t bytes) TUTTI_REQUIRES(allocation_mutex_);
+  /// To the host's copy goes what is valid at this place alone, and lies outside of the range.
+  Status save_outside(Place place, const ByteRange& range);
   /// From one of the places that hold the rows to one that does not; waits for it.
   Status bring(PlaceSet sources, Place place, const SegmentRows& rows, uint64_t* moved);
   static Place source_of(PlaceSet places);
@@ -260,8 +329,14 @@ class LogicalBuffer : public MemoryOwner {
   /// To a device, from wherever the range is valid, by way of the host's copy and in both
   /// directions at once.
   Status move_in_blocks(Place to, uint64_t begin, uint64_t end, uint64_t* moved);
-  Result<backends::Memory*> memory_at(Place place);
+  Result<Shard> shard_at(Place place, const SegmentRows& rows);
+  /// Nothing lies at the place but in the range.
+  void drop_outside(Place place, const ByteRange& range) TUTTI_EXCLUDES(mutex_);
+  std::unique_ptr<const Allocation> take_memory(uint32_t backend) TUTTI_EXCLUDES(allocation_mutex_);
   void release_memory(uint32_t backend) TUTTI_EXCLUDES(allocation_mutex_);
+  void give_back(std::unique_ptr<const Allocation> allocation, bool keep);
+  /// What is valid there of the other range, in the memory of the same device; waits for it.
+  Status copy_within(const Allocation& from, const Shard& to);
   Status fill_with_zeros(Place place, uint64_t begin, uint64_t end);
   /// Ranges of an image are whole pixels.
   ByteStrips widened(const ByteStrips& strips) const;
@@ -312,12 +387,9 @@ class LogicalBuffer : public MemoryOwner {
   std::optional<HostPages> pages_;
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
-  struct Allocation {
-    uint32_t backend;
-    std::unique_ptr<backends::Memory> memory;
-  };
-  std::vector<Allocation> allocations_ TUTTI_GUARDED_BY(allocation_mutex_);
-  PerBackend<std::atomic<backends::Memory*>> ready_;  // the same by backend, read without a lock
+  std::vector<std::unique_ptr<const Allocation>> allocations_ TUTTI_GUARDED_BY(allocation_mutex_);
+  Allocation external_allocation_;  // changed by create() only
+  PerBackend<Published> ready_;     // the same by backend
   std::atomic<uint32_t> memories_gone_{0};
 };
 

@@ -7,8 +7,9 @@
 namespace tutti::scheduler {
 namespace {
 
-// Of the first build of a driver in a process, what is not its start (docs/platform-notes.md).
-constexpr double kWithoutStart = 1.0 / 4;
+// Of the first build of a driver in a process, what is not its start (docs/platform-notes.md): that
+// takes no longer for a large program.
+constexpr double kWithoutStart = 1.0 / 4, kLongestStart = 0.5;
 // A build so many times as short as expected was found in the vendor's cache, and tells nothing.
 constexpr double kCached = 1.0 / 4;
 // PoCL takes 0.3 to 2 s for a kernel.
@@ -19,7 +20,9 @@ constexpr double kUnknownSeconds = 0.3;
 double BuildTimes::note(uint32_t device, const std::string& driver, uint64_t bytes, Took took) {
   {
     MutexLock lock(mutex_);
-    if (started_.insert(driver).second) return kWithoutStart * took.seconds;
+    if (started_.insert(driver).second) {
+      return std::max(kWithoutStart * took.seconds, took.seconds - kLongestStart);
+    }
   }
   const TimeFit known = model_.fit(kBuilding, device);
   const double once_more = known.predict(static_cast<double>(bytes));
@@ -38,7 +41,8 @@ double BuildTimes::expected(uint32_t device, uint64_t bytes, double known) {
   const auto size = static_cast<double>(bytes);
   if (learned.empty() || !learned.reliable(size)) return known;
   const double anew = learned.predict(size);
-  if (known > kCached * anew) return std::min(known, anew);
+  // A driver's start may be a part of what is known, but not of much more than that takes.
+  if (known > kCached * anew) return known > kLongestStart ? known : std::min(known, anew);
   const TimeFit finding = model_.fit(kFinding, device);
   return finding.empty() || !finding.reliable(size) ? known
                                                     : std::max(known, finding.predict(size));

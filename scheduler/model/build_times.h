@@ -21,7 +21,8 @@ class BuildTimes {
   };
   /// `driver` has built `bytes` of sources for the device. Returns the seconds that the same is
   /// expected to take once more by this alone: the first build of a driver in a process includes
-  /// its start (PoCL's LLVM takes four times as long as a program), and nothing is learned from it.
+  /// its start (PoCL's LLVM takes four times as long as a small program), and nothing is learned
+  /// from it.
   double note(uint32_t device, const std::string& driver, uint64_t bytes, Took took);
   /// Seconds that a build is expected to take, where another one of the same program was expected
   /// to take `known` seconds by itself. Less where builds have proved shorter; that a vendor's

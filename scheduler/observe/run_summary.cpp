@@ -122,6 +122,7 @@ void RunSummary::launched_split(const KernelWork& work, const KernelPlan& plan,
   ++kind.launches;
   ++entry.split;
   if (repeated) ++entry.repeated;
+  if (plan.streamed()) ++entry.streamed;
   entry.split_seconds += seconds;
   if (alone > 0 && seconds > 0) {
     entry.alone_seconds += alone;

@@ -118,6 +118,7 @@ nlohmann::json RunSummary::kernel_json(const Shown& shown) const {
     }
     kernel["dimension"] = entry.dimension;
     kernel["repeated"] = entry.repeated;
+    kernel["streamed"] = entry.streamed;
     kernel["last"] = {{"packages", std::move(packages)},
                       {"local_size", entry.shape.local},
                       {"global_size", entry.shape.global},
@@ -163,6 +164,7 @@ std::string RunSummary::json() const {
     const backends::Traffic of = backends_.at(i).traffic();
     const DeviceHealth::Losses losses = backends_.health().losses(i);
     const DeviceHealth::Votes votes = backends_.health().votes(i);
+    const MemoryHistory::Sums memory = backends_.memory(i).history().sums();
     const backends::DeviceTraits& traits = backends_.traits(i);
     nlohmann::json link;
     if (traits.is_far()) {
@@ -177,6 +179,11 @@ std::string RunSummary::json() const {
                        {"link", std::move(link)},
                        {"bytes_to_device", of.to_device},
                        {"bytes_to_host", of.to_host},
+                       {"memory_peak", backends_.memory(i).peak()},
+                       {"evictions", memory.evicted.count},
+                       {"evicted_bytes", memory.evicted.bytes},
+                       {"shard_changes", memory.reshaped.count},
+                       {"shard_bytes", memory.reshaped.bytes},
                        {"failures", backends_.health().failures(i)},
                        {"votes", votes.all},
                        {"outvoted", votes.wrong},
@@ -231,6 +238,10 @@ std::string RunSummary::kernel_text(const Shown& shown, double total_seconds) co
     if (const auto gain = numbers.gain()) line += ", " + times_as_fast(*gain);
     text += lines(4, line);
     reasons(true);
+    if (entry.streamed > 0) {
+      text += lines(6, fmt::format("streamed, since devices have no memory for their shares: {}",
+                                   entry.streamed));
+    }
     if (entry.repeated > 0) text += fmt::format("      so repeated: {}\n", entry.repeated);
     text += shares_text(entry);
   }
@@ -303,6 +314,20 @@ std::string RunSummary::text() const {
     const backends::DeviceTraits& traits = backends_.traits(i);
     if (traits.own_process) {
       text += lines(2, fmt::format("{} is in a process of its own", device_name(i)));
+    }
+    if (const uint64_t peak = backends_.memory(i).peak()) {
+      text += lines(2, fmt::format("buffers had at most {} on {}", bytes(peak), device_name(i)));
+    }
+    const MemoryHistory::Sums memory = backends_.memory(i).history().sums();
+    if (memory.evicted.count > 0) {
+      text += lines(
+          2, fmt::format("the memory of {} was full: {} went back to the host, {}", device_name(i),
+                         counted(memory.evicted.count, "buffer"), bytes(memory.evicted.bytes)));
+    }
+    if (memory.reshaped.count > 0) {
+      text += lines(
+          2, fmt::format("shards on {} were made or changed {}, {} in all", device_name(i),
+                         counted(memory.reshaped.count, "time"), bytes(memory.reshaped.bytes)));
     }
     if (traits.is_far()) {
       text += lines(2, fmt::format("the link of {}: {}", device_name(i), link_text(traits.link)));

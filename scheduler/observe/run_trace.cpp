@@ -139,6 +139,11 @@ void RunTrace::was_lost(uint32_t backend, uint64_t lost_ns, uint64_t now_ns) {
   lane({process, kState}, "state", 0).slice("device", "takes no part", lost_ns, now_ns);
 }
 
+void RunTrace::end() {
+  if (!trace::on()) return;
+  for (uint32_t i = 0; i < backends_.count(); ++i) backends_.memory(i).history().tell_rest();
+}
+
 std::shared_ptr<CommandTrace> RunTrace::begin(const Work& work, uint32_t stream,
                                               uint64_t called_ns) const {
   if (!wants_all()) return nullptr;

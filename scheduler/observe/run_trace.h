@@ -6,7 +6,9 @@
 //                     own threads ("host"); beside the rows, a span per split launch ("launch")
 //   device i          "transfers" and "early reads"; a row per queue with what runs on it: whole
 //                     launches ("kernel"), packages of split ones ("package"), transfers; "state":
-//                     when it was lost or late, and how long ("device")
+//                     when it was lost or late, and how long ("device"); "memory": evictions, and
+//                     shards that are made or change ("memory"); as a counter, "memory": the bytes
+//                     that buffers have there (scheduler/devices/memory_history.h)
 //
 // Arrows lead from the call to the decision, and from there to each package. Events of one command
 // have its number as argument "command". Devices are numbered as `tutti devices` does. A note
@@ -109,6 +111,8 @@ class RunTrace {
   /// A launch of the kernel goes on without the device's package, and the device takes no part.
   void late(uint32_t backend, const std::string& kernel);
   void was_lost(uint32_t backend, uint64_t lost_ns, uint64_t now_ns);
+  /// The process ends: what is left to tell.
+  void end();
 
  private:
   trace::Lane& queue(uint32_t backend, uint32_t stream) TUTTI_EXCLUDES(mutex_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/order/buffer_uses.h"
 
+#include <algorithm>
+
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {
@@ -43,6 +45,7 @@ struct UseFinder {
       uses.back().needed =
           needed || (writes && view.buffer->image() && range.size() < view.buffer->size());
       uses.back().argument = argument;
+      uses.back().shown = {view.origin, view.origin + view.size};
     };
     uint32_t next = 0;
     // The vendor's kernel has those as arguments, too, of which it touches nothing.
@@ -57,6 +60,23 @@ struct UseFinder {
       if (whole.read.empty() && whole.write.empty()) add(whole.argument, {}, false, false);
     }
     add_untouched(static_cast<uint32_t>(work.arguments->size()));
+    if (plan->streamed()) add_moving();
+  }
+  /// A launch that is streamed moves devices' memory for those buffers, and nobody else may use it.
+  void add_moving() {
+    std::vector<LogicalBuffer*> moving;
+    for (const auto& shards : plan->shards) {
+      for (const BufferShard& shard : shards) moving.push_back(shard.buffer);
+    }
+    std::sort(moving.begin(), moving.end());
+    moving.erase(std::unique(moving.begin(), moving.end()), moving.end());
+    for (LogicalBuffer* buffer : moving) {
+      BufferUse& all = uses.emplace_back();
+      all.buffer = buffer;
+      all.end = buffer->size();
+      all.writes = all.hidden = true;
+      all.needed = false;
+    }
   }
   /// What is read of a buffer, or written without a look at what was there.
   BufferUse& add(const BufferView& view, uint64_t offset, uint64_t size, bool writes) {
@@ -132,13 +152,51 @@ BufferUses uses_of(const KernelWork& work, const KernelPlan* plan) {
   return uses;
 }
 
+bool allocated(const MemoryNeed& need) {
+  const LogicalBuffer& buffer = *need.buffer;
+  if (buffer.has_memory(need.backend)) {
+    return buffer.has_room_for(need.backend, need.range.begin, need.range.end);
+  }
+  return buffer.takes_no_memory(need.backend);
+}
+
 bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices) {
   return std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
     return std::all_of(devices.begin(), devices.end(), [&](uint32_t backend) {
-      return use.buffer->has_memory(backend) || use.buffer->home() == backend ||
-             use.buffer->place_on(backend) == kHostPlace;
+      return allocated(MemoryNeed{use.buffer, backend, use.memory()});
     });
   });
+}
+
+bool allocated(const MemoryNeeds& needs) {
+  return std::all_of(needs.begin(), needs.end(),
+                     [](const MemoryNeed& need) { return allocated(need); });
+}
+
+MemoryNeeds needs_of(std::span<const BufferUse> uses, std::span<const uint32_t> devices) {
+  MemoryNeeds needs;
+  for (const BufferUse& use : uses) {
+    for (const uint32_t backend : devices) needs.push_back({use.buffer, backend, use.memory()});
+  }
+  return needs;
+}
+
+MemoryNeeds needs_of(const KernelWork& work, const KernelPlan& plan) {
+  const auto uses = uses_of(work, nullptr);
+  if (!plan.split || !plan.sharded()) return needs_of(uses, plan.devices());
+  MemoryNeeds needs;
+  for (size_t i = 0; i < plan.participants.size(); ++i) {
+    if (plan.reaches[i].count == 0) continue;
+    const uint32_t backend = plan.participants[i];
+    for (const BufferUse& use : uses) {
+      const auto shard =
+          std::find_if(plan.shards[i].begin(), plan.shards[i].end(),
+                       [&](const BufferShard& one) { return one.buffer == use.buffer; });
+      const bool part = shard != plan.shards[i].end();
+      needs.push_back({use.buffer, backend, part ? shard->range : use.memory(), part});
+    }
+  }
+  return needs;
 }
 
 void note_used(std::span<const BufferUse> uses, uint32_t backend) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/small_vector.h"
 #include "scheduler/command/work.h"
@@ -20,12 +21,19 @@ struct BufferUse {
   LogicalBuffer* buffer = nullptr;
   uint64_t begin = 0;
   uint64_t end = 0;
-  bool writes = false;    // for the order between commands
-  bool changes = false;   // it is new afterwards
-  bool needed = true;     // as it was before
-  bool partly = false;    // it changes with bytes in between that do not
-  bool exposed = false;   // from then on the application may write it in the host's copy
+  bool writes = false;   // for the order between commands
+  bool changes = false;  // it is new afterwards
+  bool needed = true;    // as it was before
+  bool partly = false;   // it changes with bytes in between that do not
+  bool exposed = false;  // from then on the application may write it in the host's copy
+  // Content is brought to its device, of which the application knows nothing: what it has put in
+  // order says nothing of that.
+  bool hidden = false;
   uint32_t argument = 0;  // of a kernel
+  // What a device must have memory for, where that is more: all that an argument shows of the
+  // buffer, whatever a kernel touches. Empty: [begin, end).
+  ByteRange shown{};
+  ByteRange memory() const { return shown.empty() ? ByteRange{begin, end} : shown; }
 };
 
 /// What one command uses: mostly so few that they need no memory of their own.
@@ -43,8 +51,23 @@ struct SentRange {
 BufferUses uses_of(const Work& work, const KernelPlan* plan);
 BufferUses uses_of(const KernelWork& work, const KernelPlan* plan);
 
-/// Whether all buffers have their memory on the devices.
+/// Whether all buffers have memory on the devices for what is used.
 bool allocated(std::span<const BufferUse> uses, std::span<const uint32_t> devices);
+
+/// What a device must have memory for.
+struct MemoryNeed {
+  LogicalBuffer* buffer = nullptr;
+  uint32_t backend = 0;
+  ByteRange range;
+  bool part =
+      false;  // of the buffer no more than that; else a buffer without memory gets all of it
+};
+using MemoryNeeds = std::vector<MemoryNeed>;
+MemoryNeeds needs_of(std::span<const BufferUse> uses, std::span<const uint32_t> devices);
+/// Of the launch as planned.
+MemoryNeeds needs_of(const KernelWork& work, const KernelPlan& plan);
+bool allocated(const MemoryNeed& need);
+bool allocated(const MemoryNeeds& needs);
 
 /// A kernel with these uses will run on `backend`.
 void note_used(std::span<const BufferUse> uses, uint32_t backend);

@@ -267,10 +267,13 @@ void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
     for (const RangeUse& other : held) {
       // A read behind a batch changes nothing for launches that repeat.
       const bool behind = !use.writes && other.command->stream == command.stream;
-      if (other.command == &command || behind) continue;
+      const bool in_order = command.state == Node::State::kSubmitting &&
+                            ordered_by_application(use, other, command.backend);
+      if (other.command == &command || behind || in_order) continue;
       other.command->touched = true;
     }
-    RangeUse entry{&command, use.begin, use.end, use.writes, use.changes, use.needed, use.partly};
+    RangeUse entry{&command,    use.begin,  use.end,    use.writes,
+                   use.changes, use.needed, use.partly, use.hidden};
     if (command.state == Node::State::kSubmitting) {
       std::erase_if(held, [&](const RangeUse& earlier) {
         const Node& other = *earlier.command;
@@ -289,6 +292,7 @@ void CommandLog::hold(Node& command, std::span<const BufferUse> uses) {
         entry.writes |= earlier.writes;
         entry.changes |= earlier.changes;
         entry.needed |= earlier.needed;
+        entry.hidden |= earlier.hidden;
         return true;
       });
     }

@@ -97,9 +97,15 @@ class CommandLog {
 
   /// Started commands, other than `self`, whose uses of buffers meet `uses`. `devices`: to whose
   /// memory it may bring something; none for transfers that go wherever Executor says, which is no
-  /// device with a late package.
+  /// device with a late package. `queue`: the device to whose queue it is given at once; none: it
+  /// is not.
   Nodes conflicts(const Node& self, std::span<const BufferUse> uses,
-                  BackendMask devices = ~BackendMask{0}) TUTTI_REQUIRES(mutex_);
+                  BackendMask devices = ~BackendMask{0}, uint32_t queue = kNoBackend)
+      TUTTI_REQUIRES(mutex_);
+  /// Whether what is given to that device's queue need not wait for `other`, which the device has
+  /// already: both find the data there, and between queues of one device there is no order but what
+  /// the application has asked for, and the vendor knows.
+  static bool ordered_by_application(const BufferUse& use, const RangeUse& other, uint32_t queue);
   /// The command has started: its uses are in force until it is done. A use by an earlier command
   /// of the same stream on the same device is merged into it: the vendor's queue keeps that order.
   void hold(Node& command, std::span<const BufferUse> uses) TUTTI_REQUIRES(mutex_);

@@ -24,13 +24,23 @@ bool in_the_way(const Node& self, const BufferUse& use, const RangeUse& other,
 
 }  // namespace
 
-Nodes CommandLog::conflicts(const Node& self, std::span<const BufferUse> uses,
-                            BackendMask devices) {
+bool CommandLog::ordered_by_application(const BufferUse& use, const RangeUse& other,
+                                        uint32_t queue) {
+  const Node& before = *other.command;
+  return !use.hidden && !other.hidden && !other.late && before.state == Node::State::kDirect &&
+         before.backend == queue && !before.after;
+}
+
+Nodes CommandLog::conflicts(const Node& self, std::span<const BufferUse> uses, BackendMask devices,
+                            uint32_t queue) {
   Nodes found;
   for (const BufferUse& use : uses) {
     for (const RangeUse& other : use.buffer->uses) {
       const bool counts = other.command != &self && !other.command->idle;
-      if (counts && in_the_way(self, use, other, devices)) found.emplace_back(other.command);
+      if (counts && in_the_way(self, use, other, devices) &&
+          !ordered_by_application(use, other, queue)) {
+        found.emplace_back(other.command);
+      }
     }
   }
   return found;

@@ -3,11 +3,24 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "scheduler/devices/transfer_trace.h"
 
 namespace tutti::scheduler {
 namespace {
+
+/// Lets go of a lock that is held when it is made.
+class TUTTI_SCOPED_CAPABILITY AdoptedLock {
+ public:
+  explicit AdoptedLock(Mutex& mutex) TUTTI_REQUIRES(mutex) : mutex_(mutex) {}
+  ~AdoptedLock() TUTTI_RELEASE() { mutex_.unlock(); }
+  AdoptedLock(const AdoptedLock&) = delete;
+  AdoptedLock& operator=(const AdoptedLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
 
 /// Somebody uses the buffer's memory on the device, and has begun to.
 bool uses_memory(const RangeUse& use, uint32_t backend) {
@@ -20,12 +33,35 @@ bool uses_memory(const RangeUse& use, uint32_t backend) {
 void MemoryRoom::allocate_what_fits(std::span<const BufferUse> uses, uint32_t backend) {
   for (const BufferUse& use : uses) {
     if (allocated({&use, 1}, {&backend, 1})) continue;
+    // What has a part of the buffer gets more when nobody uses it (allocate_one).
+    if (use.buffer->has_memory(backend)) return;
     if (!backends_.memory(backend).has_room(use.buffer->size())) return;
     if (!use.buffer->device_memory(backend)) return;  // who needs it will say so
   }
 }
 
-Result<bool> MemoryRoom::free_some(const Node& command, uint32_t backend) {
+void MemoryRoom::allocate_at_once(std::span<const BufferUse> uses, uint32_t backend) {
+  free_unused(backend, [&] {
+    allocate_what_fits(uses, backend);
+    return allocated(uses, {&backend, 1});
+  });
+}
+
+void MemoryRoom::free_at_once(uint32_t backend, uint64_t bytes) {
+  free_unused(backend, [&] { return backends_.memory(backend).has_room(bytes); });
+}
+
+void MemoryRoom::free_unused(uint32_t backend, const std::function<bool()>& enough) {
+  if (enough()) return;
+  // Who has the lock may wait for the caller.
+  if (!mutex_.try_lock()) return;
+  const AdoptedLock lock(mutex_);
+  // What is lacking then, who needs it will say.
+  while (!enough() && free_some(nullptr, backend).value_or(false)) {
+  }
+}
+
+Result<bool> MemoryRoom::free_some(const Node* command, uint32_t backend) {
   if (log_.any_idle()) others_.end_idle();
   const auto owners = backends_.memory(backend).owners();
   Ref<LogicalBuffer> oldest;
@@ -38,17 +74,17 @@ Result<bool> MemoryRoom::free_some(const Node& command, uint32_t backend) {
       auto* const owner = static_cast<LogicalBuffer*>(entry.get());  // nothing else owns memory
       const auto& uses = owner->uses;
       const bool own = std::any_of(uses.begin(), uses.end(),
-                                   [&](const RangeUse& use) { return use.command == &command; });
+                                   [&](const RangeUse& use) { return use.command == command; });
       const bool busy = std::any_of(uses.begin(), uses.end(),
                                     [&](const RangeUse& use) { return uses_memory(use, backend); });
       // Any that is free goes before those that are in use.
       const uint64_t rank = owner->last_use + (busy ? UINT64_MAX / 2 : 0);
-      if (own || rank >= age) continue;
+      if (own || (busy && !command) || rank >= age) continue;
       oldest = Ref<LogicalBuffer>(owner);
       age = rank;
       users = users_of(*owner, backend);
     }
-    if (!oldest) users = others_.with_own_memory();
+    if (!oldest && command) users = others_.with_own_memory();
     if (oldest && users.empty()) {
       const BufferUse all{oldest.get(), 0, oldest->size(), true};
       eviction->state = Node::State::kRunning;
@@ -58,12 +94,15 @@ Result<bool> MemoryRoom::free_some(const Node& command, uint32_t backend) {
   for (const auto& user : users) others_.wait_for_data(user);
   if (!users.empty()) return true;
   if (!oldest) return false;
+  const uint64_t bytes = oldest->shard_range(backend).size();
   tutti::log(LogLevel::kInfo, "the memory of {} is full: {} bytes go back to the host",
-             backends_.traits(backend).device_name, oldest->size());
+             backends_.traits(backend).device_name, bytes);
   const TransferCause cause("the device's memory is full", 0);
+  const uint64_t began_ns = now_ns();
   const Status evicted = oldest->evict(backend);
   log_.finish(eviction, code_of(evicted));
   if (!evicted) return tl::unexpected<Error>(evicted.error());
+  backends_.memory(backend).history().evicted(bytes, began_ns);
   return true;
 }
 
@@ -113,28 +152,88 @@ bool MemoryRoom::let_go(uint32_t backend) {
   }
 }
 
-Status MemoryRoom::allocate_one(const Node& command, LogicalBuffer& buffer, uint32_t backend) {
-  for (bool more = true;;) {
-    if (!more || backends_.memory(backend).has_room(buffer.size())) {
-      const auto memory = buffer.device_memory(backend);
-      if (memory) return {};
-      if (!more) return tl::unexpected<Error>(memory.error());
+Status MemoryRoom::reshape(LogicalBuffer& buffer, uint32_t backend, const ByteRange& range) {
+  for (;;) {
+    if (log_.any_idle()) others_.end_idle();
+    // To all others it is one more command that uses the buffer, as an eviction is.
+    const auto reshaping = make_ref<Node>(owner_, 0, MarkerWork{});
+    std::vector<Ref<Node>> users;
+    {
+      MutexLock lock(log_.mutex());
+      users = users_of(buffer, backend);
+      if (users.empty()) {
+        const BufferUse all{&buffer, 0, buffer.size(), true};
+        reshaping->state = Node::State::kRunning;
+        log_.hold(*reshaping, {&all, 1});
+      }
     }
-    TUTTI_ASSIGN(more, free_some(command, backend));
+    for (const auto& user : users) others_.wait_for_data(user);
+    if (!users.empty()) continue;
+    tutti::log(LogLevel::kDebug, "{} has bytes {} to {} of a buffer of {}",
+               backends_.traits(backend).device_name, range.begin, range.end, buffer.size());
+    const TransferCause cause("the device has another part of the buffer", 0);
+    const uint64_t began_ns = now_ns();
+    const Status reshaped = buffer.reshape(backend, range);
+    log_.finish(reshaping, code_of(reshaped));
+    if (reshaped) backends_.memory(backend).history().reshaped(range.size(), began_ns);
+    return reshaped;
   }
 }
 
-Status MemoryRoom::allocate(Node& command, std::span<const BufferUse> uses,
-                            std::span<const uint32_t> devices) {
-  if (!command.allocating) return {};
-  Status status;
-  MutexLock room(mutex_);
-  for (const BufferUse& use : uses) {
-    for (const uint32_t backend : devices) {
-      if (!status || allocated({&use, 1}, {&backend, 1})) continue;
-      status = allocate_one(command, *use.buffer, backend);
+Status MemoryRoom::shrink(const MemoryNeeds& needs, const MemoryNeed& wanted) {
+  for (const MemoryNeed& need : needs) {
+    const ByteRange there = need.buffer->shard_range(need.backend);
+    if (!need.part || need.backend != wanted.backend || need.buffer == wanted.buffer ||
+        there.size() <= need.range.size() || !allocated(need)) {
+      continue;
+    }
+    TUTTI_TRY(reshape(*need.buffer, need.backend, need.range));
+  }
+  return {};
+}
+
+Status MemoryRoom::allocate_one(const Node& command, const MemoryNeeds& needs,
+                                const MemoryNeed& need) {
+  LogicalBuffer& buffer = *need.buffer;
+  ByteRange there = buffer.shard_range(need.backend);
+  // What launches in turn use stays together, while there is room for that.
+  ByteRange wanted{0, buffer.size()};
+  if (need.part) {
+    wanted = need.range;
+    if (!there.empty()) {
+      wanted = {std::min(there.begin, wanted.begin), std::max(there.end, wanted.end)};
     }
   }
+  for (bool more = true;; there = buffer.shard_range(need.backend)) {
+    if (!more && need.part) {
+      wanted = need.range;
+      TUTTI_TRY(shrink(needs, need));
+    }
+    const uint64_t added = wanted.size() - std::min(wanted.size(), there.size());
+    DeviceMemory& memory = backends_.memory(need.backend);
+    if (!more) memory.insist(added);
+    if (!more || memory.has_room(added)) {
+      const Status made = need.part || !there.empty()
+                              ? reshape(buffer, need.backend, wanted)
+                              : buffer.device_memory(need.backend).map([](auto*) {});
+      if (made || !more) return made;
+    }
+    TUTTI_ASSIGN(more, free_some(&command, need.backend));
+  }
+}
+
+Status MemoryRoom::allocate_all(const Node& command, const MemoryNeeds& needs) {
+  for (const MemoryNeed& need : needs) {
+    if (!allocated(need)) TUTTI_TRY(allocate_one(command, needs, need));
+  }
+  return {};
+}
+
+Status MemoryRoom::allocate(Node& command, const MemoryNeeds& needs, const MemoryNeeds& otherwise) {
+  if (!command.allocating) return {};
+  MutexLock room(mutex_);
+  const Status status = allocate_all(command, needs);
+  if (!status) static_cast<void>(allocate_all(command, otherwise));
   MutexLock lock(log_.mutex());
   command.allocating = false;
   return status;

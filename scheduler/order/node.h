@@ -138,7 +138,7 @@ struct Node final : Command {
   bool sampled = false;         // a kernel whose time the performance model wants
   backends::CompletionPtr completion;
   // Until done: the vendor lets it begin when these have ended, however. Of other streams; of a
-  // batch the newest of its events, and of that the one before it.
+  // batch also the newest of its events, and of that what its batch was behind before.
   Nodes behind;
 
   bool handed_back = false;  // the vendor has refused it: it has not begun

@@ -48,12 +48,6 @@ class Stream final : public RefCounted {
     const bool strict = options_.profiling && !options_.out_of_order;
     return strict ? expected_end_ns.load(std::memory_order_relaxed) : 0;
   }
-  /// Launches that joined a batch by an earlier one's plan, since one was planned. Of two threads'
-  /// launches one may be missed: it is for when to measure.
-  std::atomic<uint32_t> unplanned{0};
-  void note_unplanned() {
-    unplanned.store(unplanned.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
 
   // The last lease of the log for its newest batch (LogMutex), and that batch; changed under the
   // log's lock. 0: its newest command is none that launches may repeat.

@@ -180,7 +180,8 @@ WholeReasons KernelPlan::whole_reasons() const {
 Planner::Planner(BackendSet& backends, const EngineSettings& settings)
     : backends_(backends), costs_(backends), settings_(settings) {}
 
-std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask allowed) const {
+std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask allowed,
+                                          bool too_small) const {
   uint64_t largest = 0, all = 0, local = 0, constant = 0;
   bool buffer_images = false;
   // Pointers into shared memory have any alignment, which windows of buffers elsewhere have not.
@@ -228,7 +229,7 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
                                  (traits.local_memory == 0 || local <= traits.local_memory);
     const bool takes_sizes = traits.smaller_groups || !work.shape.smaller_groups();
     const bool aligned = i == home || inside % traits.memory_alignment == 0;
-    if (fits && knows && takes_group && takes_arguments && takes_sizes && aligned) {
+    if (fits != too_small && knows && takes_group && takes_arguments && takes_sizes && aligned) {
       result.push_back(i);
     }
   }
@@ -343,6 +344,11 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
                                     BackendMask splitting, uint64_t ready_ns, bool compared) const {
   KernelPlan plan;
   plan.participants = candidates(work, allowed);
+  const auto able = static_cast<size_t>(std::popcount(allowed & work.kernel->built_on()));
+  const auto small =
+      plan.participants.size() < able ? small_candidates(work, allowed) : std::vector<uint32_t>();
+  const bool must_split = plan.participants.empty() && !small.empty();
+  if (must_split) plan.participants = small;
   if (plan.participants.empty()) {
     // "CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for data store
     // associated with image or buffer objects specified as arguments to kernel."
@@ -357,6 +363,11 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
   plan.backend = plan.participants.front();
   auto whole = [&](KernelPlan::Why why) -> Result<KernelPlan> {
     plan.why = why;
+    if (must_split) {
+      return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE,
+                  "the kernel's buffers fit into no device's memory, and it cannot be divided: " +
+                      plan.whole_reasons().text());
+    }
     if (!plan.access && shows_reasons()) {
       LaunchShape shape = plan.shape;
       plan.judged = look_at(work, plan, shape);
@@ -372,7 +383,9 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
     return fail(CL_OUT_OF_RESOURCES,
                 "the device of the shared virtual memory cannot run the kernel");
   }
-  if (plan.participants.size() < 2 && !compared) return whole(KernelPlan::Why::kOneDevice);
+  if (plan.participants.size() < 2 && small.empty() && !compared) {
+    return whole(KernelPlan::Why::kOneDevice);
+  }
   const bool force = settings_.split == SplitMode::kForce;
   const uint64_t items = work.shape.items();
   const bool measured = costs_.compute(model_key(work), items, plan.participants, plan.costs);
@@ -407,9 +420,10 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
     for (const uint32_t i : plan.participants) kept.push_back(can_split(i));
     keep_participants(plan, kept);
   }
-  if (plan.participants.size() < 2) return whole(KernelPlan::Why::kNotBuilt);
-  if (!force && (measured ? plan.whole_until_read() - plan.wait_seconds < 2 * kSplitSeconds
-                          : items < kWorthSplittingItems)) {
+  if (plan.participants.size() < 2 && small.empty()) return whole(KernelPlan::Why::kNotBuilt);
+  if (!force && !must_split &&
+      (measured ? plan.whole_until_read() - plan.wait_seconds < 2 * kSplitSeconds
+                : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);
   }
   evaluate(work, plan);
@@ -426,12 +440,25 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
   }
   if (access->verdict().alone && !keep_common_atomics(plan))
     return whole(KernelPlan::Why::kAtomics);
-  if (!force) {
+  if (!must_split) add_small(work, small, measured, ready_ns, plan);
+  if (plan.participants.size() < 2 && !must_split) return whole(KernelPlan::Why::kOneDevice);
+  if (!force && !must_split) {
     // Of a kernel that was never seen, a whole run tells more.
     if (!measured && merge_seconds(work, plan) > 2 * kSplitSeconds) {
       return whole(KernelPlan::Why::kMerge);
     }
-    if (!choose_shares(work, plan, measured)) return plan;
+    if (!choose_shares(work, plan, measured)) {
+      leave_out_small(small, plan);
+      return plan;
+    }
+  }
+  if (!choose_shards(work, small, plan)) {
+    if (must_split) {
+      return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE,
+                  "the kernel's buffers fit into the devices' memory neither whole nor in parts");
+    }
+    leave_out_small(small, plan);
+    return whole(KernelPlan::Why::kDearer);
   }
   plan.split = true;
   return plan;

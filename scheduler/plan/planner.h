@@ -17,6 +17,7 @@
 #include "base/energy_sensor.h"
 #include "scheduler/access/access_eval.h"
 #include "scheduler/balance/balancer.h"
+#include "scheduler/balance/regions.h"
 #include "scheduler/command/work.h"
 #include "scheduler/devices/backend_set.h"
 #include "scheduler/devices/device_load.h"
@@ -37,11 +38,16 @@ struct EnergySettings {
 struct EngineSettings {
   BalancerSpec balancer;
   SplitMode split = SplitMode::kAuto;
-  uint64_t seed = 1;    // of forced splits
-  SplitPolicy policy;   // as TUTTI_RACES and TUTTI_FLOAT_SUMS
-  bool batches = true;  // as TUTTI_BATCHES
-  Verify verify;        // as TUTTI_VERIFY
-  std::string summary;  // as TUTTI_SUMMARY
+  ShardMode shards = ShardMode::kNeeded;  // as TUTTI_SHARDS
+  bool always_shards() const {
+    return shards == ShardMode::kAlways || shards == ShardMode::kStream;
+  }
+  uint64_t shard_unit = kShardUnit;  // bytes; buffers that are no larger are not divided
+  uint64_t seed = 1;                 // of forced splits
+  SplitPolicy policy;                // as TUTTI_RACES and TUTTI_FLOAT_SUMS
+  bool batches = true;               // as TUTTI_BATCHES
+  Verify verify;                     // as TUTTI_VERIFY
+  std::string summary;               // as TUTTI_SUMMARY
   // Before that no package is overdue: what is made at a first launch, such as code, takes less
   // mostly, and who waits for longer takes notice.
   uint64_t overdue_ns = 1'000'000'000;
@@ -57,6 +63,12 @@ struct WholeReasons {
   std::string unprofitable;  // what speaks against a split that is allowed: times, devices, options
   std::string otherwise;     // how it would be split
   std::string text() const;
+};
+
+/// The range of a buffer that a device has memory for.
+struct BufferShard {
+  LogicalBuffer* buffer = nullptr;
+  ByteRange range;
 };
 
 struct KernelPlan {
@@ -85,6 +97,18 @@ struct KernelPlan {
   // Split: the slices that each participant is expected to compute, which lie one after the other;
   // empty: nothing is expected.
   std::vector<uint64_t> shares;
+  /// Split, with shards: by participant, the slices that it may get, its share among them, and what
+  /// it has memory for then; of buffers that are not named, all. Empty: nobody has shards.
+  std::vector<SliceRange> reaches;
+  std::vector<std::vector<BufferShard>> shards;
+  bool sharded() const { return !reaches.empty(); }
+  /// Split, streamed: by participant, for how many slices at a time it has memory. Its shards are
+  /// for the first of those, and move on with its packages. 0: it has memory for all. Empty: all
+  /// participants have memory for all that they may get.
+  std::vector<uint64_t> windows;
+  uint64_t shard_unit = 0;  // bytes; shards begin at multiples of it
+  bool streamed() const { return !windows.empty(); }
+  std::vector<char> downwards;  // streamed: by participant, of its share the last slices come first
   /// Split: the fewest slices of another's share that a device takes over. More than one where the
   /// data lie as the shares say, and would have to move.
   uint64_t least_help = 1;
@@ -198,7 +222,27 @@ class Planner {
   /// The evaluation for plan.participants; sets `shape`'s local size where that is open.
   std::shared_ptr<const LaunchAccess> look_at(const KernelWork& work, const KernelPlan& plan,
                                               LaunchShape& shape) const;
-  std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed) const;
+  /// Those that can run the kernel; with `too_small`, those that could if they had more memory.
+  std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed,
+                                   bool too_small = false) const;
+  // ---- planner_shards.cpp
+  /// Devices of `allowed` that can have a share of the launch only.
+  std::vector<uint32_t> small_candidates(const KernelWork& work, BackendMask allowed) const;
+  /// Adds such devices to the participants of a launch that may be split so.
+  void add_small(const KernelWork& work, std::span<const uint32_t> small, bool measured,
+                 uint64_t ready_ns, KernelPlan& plan) const;
+  /// They take part no more.
+  void leave_out_small(std::span<const uint32_t> small, KernelPlan& plan) const;
+  /// Devices may have parts of buffers at all.
+  bool may_divide() const;
+  /// The device has no room for all of the launch's buffers beside what is there.
+  bool lacks_room(const KernelWork& work, uint32_t backend) const;
+  /// The device has a part of one of the launch's buffers only: a whole launch needs more memory.
+  static bool has_parts(const KernelWork& work, uint32_t backend);
+  /// Decides which participants of a split have parts of the buffers only, and which; shares that
+  /// do not fit become smaller. False: the launch cannot be split so that all fits.
+  bool choose_shards(const KernelWork& work, std::span<const uint32_t> small,
+                     KernelPlan& plan) const;
   /// Where a pointer leads into shared virtual memory, and the kernel might go back from it, leaves
   /// the participant on which that is possible.
   void keep_home(const KernelWork& work, KernelPlan& plan) const;
@@ -262,6 +306,7 @@ class Planner {
   mutable Boundaries boundaries_;
   const EngineSettings& settings_;
   mutable std::atomic<bool> told_unknown_power_{false};
+  mutable std::atomic<uint64_t> sharded_{0};  // varies the seed of forced splits with shards
 };
 
 }  // namespace tutti::scheduler

@@ -316,11 +316,13 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     const uint64_t items = plan.shape.items();
     // Shares of an irregular kernel say little of the whole: once it is tried, and then compared.
     const double whole = boundaries_.whole(key, items, plan.backend);
+    // Nor is a whole launch tried for which a device would have to get all of the buffers first.
+    const bool may_try = !has_parts(work, plan.backend);
     if (whole > 0) {
       plan.whole_seconds =
           plan.wait_seconds + whole +
           costs_.whole_transfers(*work.arguments, exact_access(plan), plan.backend);
-    } else if (irregular(plan) && boundaries_.settled(key, items) &&
+    } else if (may_try && irregular(plan) && boundaries_.settled(key, items) &&
                plan.whole_seconds < kWorthTrying * plan.split_seconds) {
       plan.why = KernelPlan::Why::kTrial;
       return false;
@@ -349,7 +351,7 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
                                           plan.split_seconds, loss, std::max(0.0, saved))) {
         return false;
       }
-    } else if (whole > 0 && plan.whole_seconds < kWorthTrying * plan.split_seconds &&
+    } else if (may_try && whole > 0 && plan.whole_seconds < kWorthTrying * plan.split_seconds &&
                boundaries_.compare_again(
                    key, items, plan.backend, plan.split_seconds,
                    std::max(kSplitSeconds, plan.whole_until_read() - plan.split_until_read()))) {

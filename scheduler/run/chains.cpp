@@ -8,6 +8,7 @@
 #include "scheduler/order/failed_content.h"
 #include "scheduler/run/early_read.h"
 #include "scheduler/run/expected_launch.h"
+#include "scheduler/run/vendor_launch.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -63,7 +64,10 @@ bool Chains::hold_behind(const Ref<Node>& before, const std::shared_ptr<SplitRun
   const auto& work = std::get<KernelWork>(next->work);
   const auto uses = uses_of(work, &plan);
   const auto buffers = uses_of(work, nullptr);
-  for (const uint32_t device : plan.devices()) parts_.room.allocate_what_fits(buffers, device);
+  const auto needs = needs_of(work, plan);
+  if (!plan.split || !plan.sharded()) {
+    for (const uint32_t device : plan.devices()) parts_.room.allocate_what_fits(buffers, device);
+  }
   MutexLock lock(log_.mutex());
   if (log_.next_kernel(*before) != next) return false;
   for (const auto& other : log_.conflicts(*next, uses, mask_of(plan.devices()))) {
@@ -73,7 +77,7 @@ bool Chains::hold_behind(const Ref<Node>& before, const std::shared_ptr<SplitRun
     while (earlier && earlier != ahead) earlier = earlier->before();
     if (!earlier) return false;
   }
-  if (!allocated(buffers, plan.devices()) || touches_failed(buffers)) return false;
+  if (!allocated(needs) || touches_failed(buffers)) return false;
   log_.hold(*next, uses);
   next->chained = true;
   return true;
@@ -86,7 +90,11 @@ bool Chains::may_follow(const std::shared_ptr<SplitRun>& before, const KernelWor
   // Small launches without number, which nothing holds up, take a shorter way.
   if (count > kMostBehind || (!plan.split && before->whole() && count == 1)) return false;
   parts_.planner.evaluate(work, plan);
-  if (plan.split ? !plan.access->regions().empty() : !plan.exact) return false;
+  if (plan.split ? !plan.access->regions().empty() || plan.streamed() : !plan.exact) return false;
+  // Of these it is known how many groups there are only when they are launched (prepare_whole).
+  if (!plan.split && shifts_pointers(*work.arguments, parts_.backends.traits(plan.backend))) {
+    return false;
+  }
   if (parts_.settings.split == SplitMode::kForce) return true;
   uint64_t bytes = 0;  // that move between the devices, of which the plan knows nothing yet
   for (auto earlier = before; earlier; earlier = earlier->before()) {

@@ -109,7 +109,7 @@ struct DirectPath::Submitter {
     note_used({&use, 1}, backend);
     if (!use.needed || buffer.valid_at(place, use.begin, use.end)) return {};
     TUTTI_ASSIGN(std::byte * host, buffer.host_memory());
-    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+    TUTTI_ASSIGN(const Shard there, buffer.shard(backend, use.begin, use.end));
     for (const auto& segment : buffer.segments(use.begin, use.end)) {
       if (segment.places == 0 || segment.places & place_bit(place)) continue;
       if (sent) sent->push_back({&buffer, segment.begin, segment.end});
@@ -117,12 +117,13 @@ struct DirectPath::Submitter {
       // command, which waits for this one, changes it.
       if (const backends::ImageShape* shape = buffer.image()) {
         for (const auto& [box, offset] : boxes_of(*shape, segment.begin, segment.end)) {
-          TUTTI_ASSIGN(newest, queue.write_image(*memory, box, host + offset, shape->second_pitch(),
-                                                 shape->slice_pitch, wait));
+          TUTTI_ASSIGN(newest, queue.write_image(*there.memory, box, host + offset,
+                                                 shape->second_pitch(), shape->slice_pitch, wait));
         }
       } else {
-        TUTTI_ASSIGN(newest, queue.write(*memory, segment.begin, segment.end - segment.begin,
-                                         host + segment.begin, {wait, trace != nullptr}));
+        TUTTI_ASSIGN(
+            newest, queue.write(*there.memory, there.at(segment.begin), segment.end - segment.begin,
+                                host + segment.begin, {wait, trace != nullptr}));
       }
       if (newest) note_sent(segment.end - segment.begin, work, use.argument);
       buffer.add_copy(place, segment.begin, segment.end);
@@ -132,13 +133,10 @@ struct DirectPath::Submitter {
 
   Result<backends::CompletionPtr> operator()(const KernelWork& work) {
     for (const BufferUse& use : uses) TUTTI_TRY(send_missing(use, work));
-    TUTTI_ASSIGN(backends::Kernel * kernel,
-                 work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
     VendorLaunch own;
     VendorLaunch& vendor = made ? *made : own;
-    TUTTI_ASSIGN(vendor.arguments, vendor_arguments(*work.arguments, backend, {}));
+    TUTTI_TRY(prepare_whole(work, backends.traits(backend), backend, vendor));
     vendor.queue = &queue;
-    vendor.launch = vendor_launch(*kernel, vendor.arguments, work.shape, work.local_given);
     vendor.launch.observed = observed;
     const Computing computing(backends, backend);  // a synchronous device does so now
     TUTTI_ASSIGN(auto completion, queue.launch(vendor.launch, wait));
@@ -146,10 +144,10 @@ struct DirectPath::Submitter {
     return completion;
   }
   Result<backends::CompletionPtr> operator()(const ReadWork& work) {
-    TUTTI_ASSIGN(backends::Memory * memory, work.from.buffer->device_memory(backend));
-    work.from.buffer->note_read(work.size);
     const uint64_t begin = work.from.origin + work.offset;
-    return queue.read(*memory, begin, work.size, work.to, {wait, observed});
+    TUTTI_ASSIGN(const Shard there, work.from.buffer->shard(backend, begin, begin + work.size));
+    work.from.buffer->note_read(work.size);
+    return queue.read(*there.memory, there.at(begin), work.size, work.to, {wait, observed});
   }
   Result<backends::CompletionPtr> operator()(const RectWork& work) {
     LogicalBuffer& buffer = *work.view.buffer;
@@ -166,27 +164,29 @@ struct DirectPath::Submitter {
     return completion;
   }
   Result<backends::CompletionPtr> operator()(const WriteWork& work) {
-    TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
     const uint64_t begin = work.to.origin + work.offset;
-    TUTTI_ASSIGN(auto completion,
-                 queue.write(*memory, begin, work.size, work.from, {wait, observed}));
+    TUTTI_ASSIGN(const Shard there, work.to.buffer->shard(backend, begin, begin + work.size));
+    TUTTI_ASSIGN(auto completion, queue.write(*there.memory, there.at(begin), work.size, work.from,
+                                              {wait, observed}));
     written_now(work.to, begin, begin + work.size);
     return completion;
   }
   Result<backends::CompletionPtr> operator()(const FillWork& work) {
-    TUTTI_ASSIGN(backends::Memory * memory, work.to.buffer->device_memory(backend));
     const uint64_t begin = work.to.origin + work.offset;
+    TUTTI_ASSIGN(const Shard there, work.to.buffer->shard(backend, begin, begin + work.size));
     const auto pattern = std::span(work.pattern).first(work.pattern_size);
-    TUTTI_ASSIGN(auto completion, queue.fill(*memory, begin, work.size, pattern, {wait, observed}));
+    TUTTI_ASSIGN(auto completion,
+                 queue.fill(*there.memory, there.at(begin), work.size, pattern, {wait, observed}));
     written_now(work.to, begin, begin + work.size);
     return completion;
   }
   Result<backends::CompletionPtr> operator()(const CopyWork& work) {
-    TUTTI_ASSIGN(backends::Memory * from, work.from.buffer->device_memory(backend));
-    TUTTI_ASSIGN(backends::Memory * to, work.to.buffer->device_memory(backend));
+    const uint64_t source = work.from.origin + work.from_offset;
     const uint64_t begin = work.to.origin + work.to_offset;
-    TUTTI_ASSIGN(auto completion, queue.copy(*from, work.from.origin + work.from_offset, *to, begin,
-                                             work.size, {wait, observed}));
+    TUTTI_ASSIGN(const Shard from, work.from.buffer->shard(backend, source, source + work.size));
+    TUTTI_ASSIGN(const Shard to, work.to.buffer->shard(backend, begin, begin + work.size));
+    TUTTI_ASSIGN(auto completion, queue.copy(*from.memory, from.at(source), *to.memory,
+                                             to.at(begin), work.size, {wait, observed}));
     written_now(work.to, begin, begin + work.size);
     return completion;
   }
@@ -241,9 +241,9 @@ Status DirectPath::write_blocking(const WriteWork& work, Stream& stream, uint32_
   TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
   if (turn.after) TUTTI_TRY(turn.after->wait());
   LogicalBuffer& buffer = *work.to.buffer;
-  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
   const uint64_t begin = work.to.origin + work.offset;
-  TUTTI_TRY(turn.queue->write_blocking(*memory, begin, work.size, work.from));
+  TUTTI_ASSIGN(const Shard there, buffer.shard(backend, begin, begin + work.size));
+  TUTTI_TRY(turn.queue->write_blocking(*there.memory, there.at(begin), work.size, work.from));
   buffer.set_exclusive(buffer.place_on(backend), begin, begin + work.size);
   return {};
 }

@@ -104,11 +104,11 @@ Status EarlyRead::read(uint32_t backend, const ByteRange& range) {
     TUTTI_ASSIGN([[maybe_unused]] std::byte * host, buffer.host_memory(wanted_.range.size()));
     return buffer.fetch_written(backend, *queue, range);
   }
-  TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+  TUTTI_ASSIGN(const Shard there, buffer.shard(backend, range.begin, range.end));
   if (wanted_.pixels) {
-    return move_pixels(*queue, *memory, *wanted_.pixels, {{range.begin, range.end, 0}});
+    return move_pixels(*queue, *there.memory, *wanted_.pixels, {{range.begin, range.end, 0}});
   }
-  return queue->read_blocking(*memory, range.begin, range.size(),
+  return queue->read_blocking(*there.memory, there.at(range.begin), range.size(),
                               wanted_.to + (range.begin - wanted_.range.begin));
 }
 

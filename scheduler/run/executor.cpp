@@ -30,10 +30,9 @@ Status Executor::execute_kernel(const KernelWork& work, std::span<const BufferUs
     if (use.needed) TUTTI_TRY(use.buffer->make_valid(place, use.begin, use.end));
   }
   note_used(uses, backend);
-  TUTTI_ASSIGN(backends::Kernel * kernel,
-               work.kernel->vendor_kernel(backend, KernelVariant::kUntouched));
-  TUTTI_ASSIGN(auto arguments, vendor_arguments(*work.arguments, backend, {}));
-  const auto launch = vendor_launch(*kernel, arguments, work.shape, work.local_given);
+  VendorLaunch vendor;
+  TUTTI_TRY(prepare_whole(work, backends_.traits(backend), backend, vendor));
+  const backends::Launch& launch = vendor.launch;
   const uint64_t items = launch.global[0] * launch.global[1] * launch.global[2];
   std::optional<Computing> computing(std::in_place, backends_, backend);
   const uint64_t start = now_ns();
@@ -65,6 +64,7 @@ constexpr uint64_t kDividedAt = 4096;
 PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
   const BackendMask users = buffer.first_users();
   const bool several = !std::has_single_bit(users);
+  if (several && buffer.size() > divided_from_ && !buffer.image()) return place_bit(kHostPlace);
   double host = 0;  // what computes in the host's copy
   for (BackendMask left = users; left != 0; left &= left - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(left));
@@ -78,8 +78,9 @@ PlaceSet Executor::places_of_first(LogicalBuffer& buffer) const {
     // Several get all of it in the time of one (docs/platform-notes.md), and sooner than the host's
     // copy.
     const bool likely = traits.pins_host_memory && traits.nominal_gflops >= host;
-    const bool room = buffer.has_memory(i) || (buffer.size() <= traits.max_allocation &&
-                                               backends_.memory(i).has_room(buffer.size()));
+    const bool room = buffer.has_memory(i) ? buffer.has_room_for(i, 0, buffer.size())
+                                           : buffer.size() <= traits.max_allocation &&
+                                                 backends_.memory(i).has_room(buffer.size());
     const BackendMask away = backends_.health().lost() | backends_.health().late();
     const bool lost = (away & backend_bit(i)) != 0;
     if (!room || (several && (lost || !likely || backends_.slow_link(i)))) continue;
@@ -101,11 +102,13 @@ PlaceSet Executor::without_late(const LogicalBuffer& buffer, PlaceSet places) co
   return rest != 0 || places == 0 ? rest : place_bit(kHostPlace);
 }
 
-PlaceSet Executor::allocate_some(LogicalBuffer& buffer, PlaceSet places) const {
+PlaceSet Executor::allocate_some(LogicalBuffer& buffer, PlaceSet places,
+                                 const ByteRange& range) const {
   for (BackendMask left = buffer.first_users(); left != 0; left &= left - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(left));
     const PlaceSet place = place_bit(buffer.place_on(i));
-    if (place != place_bit(kHostPlace) && (places & place) != 0 && !buffer.device_memory(i)) {
+    if (place != place_bit(kHostPlace) && (places & place) != 0 &&
+        !buffer.shard(i, range.begin, range.end)) {
       places &= ~place;
     }
   }
@@ -264,10 +267,11 @@ Status Executor::move_rows(LogicalBuffer& buffer, uint32_t backend,
                            std::span<const ResidencyMap::Segment> segments, const Ways& ways,
                            uint64_t* bytes) {
   const auto move = [&]() -> Status {
-    TUTTI_ASSIGN(backends::Memory * memory, buffer.device_memory(backend));
+    TUTTI_ASSIGN(const Shard there,
+                 buffer.shard(backend, segments.front().begin, segments.back().end));
     TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
     for (const SegmentRows& rows : rows_of({segments.begin(), segments.end()})) {
-      TUTTI_TRY(ways.device(*queue, *memory, rows));
+      TUTTI_TRY(ways.device(*queue, there, rows));
       if (bytes) *bytes += rows.length() * rows.count;
     }
     return {};
@@ -303,10 +307,11 @@ Status Executor::put(LogicalBuffer& buffer, const ByteRange& range, const Ways& 
                               : buffer.used_segments(range.begin, range.end)) {
     if (segment.places != 0) {
       segments.push_back({segment.begin, segment.end,
-                          allocate_some(buffer, without_late(buffer, segment.places))});
+                          allocate_some(buffer, without_late(buffer, segment.places),
+                                        {segment.begin, segment.end})});
       continue;
     }
-    if (!first) first = allocate_some(buffer, places_of_first(buffer));
+    if (!first) first = allocate_some(buffer, places_of_first(buffer), range);
     segment.places = first;
     if (ways.everywhere) {
       segments.push_back(segment);
@@ -355,10 +360,9 @@ Status Executor::read_rest(const ReadWork& work, std::span<const ByteRange> ther
                     std::memcpy(to + (segment.begin - begin), copy + segment.begin,
                                 segment.end - segment.begin);
                   },
-                  [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
-                    return queue.read_rows(
-                        memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
-                        to + (rows.first.begin - begin));
+                  [&](backends::Queue& queue, const Shard& shard, const SegmentRows& rows) {
+                    return queue.read_rows(*shard.memory, shard.rows(rows),
+                                           to + (rows.first.begin - begin));
                   }};
   return gather(*work.from.buffer, without({begin, begin + work.size}, there), ways);
 }
@@ -383,10 +387,9 @@ Status Executor::run(const WriteWork& work) {
                     std::memmove(copy + segment.begin, from + (segment.begin - begin),
                                  segment.end - segment.begin);
                   },
-                  [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
-                    return queue.write_rows(
-                        memory, {rows.first.begin, rows.length(), rows.pitch, rows.count},
-                        from + (rows.first.begin - begin));
+                  [&](backends::Queue& queue, const Shard& there, const SegmentRows& rows) {
+                    return queue.write_rows(*there.memory, there.rows(rows),
+                                            from + (rows.first.begin - begin));
                   }};
   return put(buffer, {begin, end}, ways);
 }
@@ -430,11 +433,13 @@ Status Executor::run(const CopyWork& work) {
 }
 
 Status Executor::copy_on(uint32_t backend, const CopyWork& work) {
-  TUTTI_ASSIGN(backends::Memory * to, work.to.buffer->device_memory(backend));
-  TUTTI_ASSIGN(backends::Memory * from, work.from.buffer->device_memory(backend));
+  const uint64_t source = work.from.origin + work.from_offset;
+  const uint64_t target = work.to.origin + work.to_offset;
+  TUTTI_ASSIGN(const Shard to, work.to.buffer->shard(backend, target, target + work.size));
+  TUTTI_ASSIGN(const Shard from, work.from.buffer->shard(backend, source, source + work.size));
   TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
-  const auto copied = queue->copy(*from, work.from.origin + work.from_offset, *to,
-                                  work.to.origin + work.to_offset, work.size, {});
+  const auto copied =
+      queue->copy(*from.memory, from.at(source), *to.memory, to.at(target), work.size, {});
   Status ended = copied ? (*copied)->wait() : tl::unexpected<Error>(copied.error());
   backends_.health().note(backend, ended);
   return ended;
@@ -461,9 +466,13 @@ Status Executor::run(const FillWork& work) {
           done += size;
         }
       },
-      [&](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) -> Status {
+      [&](backends::Queue& queue, const Shard& there, const SegmentRows& rows) -> Status {
         const ByteRange range = widened(rows.first.begin, rows.end());
-        TUTTI_ASSIGN(auto completion, queue.fill(memory, range.begin, range.size(), pattern, {}));
+        if (!there.holds(range.begin, range.end)) {
+          return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "a pattern goes beyond a shard's end");
+        }
+        TUTTI_ASSIGN(auto completion,
+                     queue.fill(*there.memory, there.at(range.begin), range.size(), pattern, {}));
         return completion->wait();
       },
       true};
@@ -485,8 +494,8 @@ Executor::Ways Executor::ways_of_pixels(const RectWork& work) {
   return {[&work](std::byte* copy, const ResidencyMap::Segment& segment) {
             copy_pixels(copy, work, segment.begin, segment.end);
           },
-          [&work](backends::Queue& queue, backends::Memory& memory, const SegmentRows& rows) {
-            return move_pixels(queue, memory, work, rows);
+          [&work](backends::Queue& queue, const Shard& there, const SegmentRows& rows) {
+            return move_pixels(queue, *there.memory, work, rows);
           }};
 }
 
@@ -536,58 +545,6 @@ Status Executor::run(const CopyRectWork& work) {
   copy_rect(to_host + work.to.origin, work.to_rect, from_host + work.from.origin, work.from_rect,
             work.region);
   to.set_exclusive(kHostPlace, to_begin, to_end);
-  return {};
-}
-
-Status Executor::run(const MapWork& work) {
-  const uint64_t begin = work.view.origin + work.offset;
-  TUTTI_ASSIGN([[maybe_unused]] std::byte * host, work.view.buffer->host_memory());
-  if (!work.discard) {
-    work.view.buffer->note_read(work.size);
-    return work.view.buffer->make_valid(kHostPlace, begin, begin + work.size);
-  }
-  // From now on the application writes there, and nothing else may.
-  work.view.buffer->set_exclusive(kHostPlace, begin, begin + work.size);
-  return {};
-}
-
-Status Executor::run(const HostWork& work) {
-  for (const BufferView& view : work.buffers) {
-    TUTTI_ASSIGN([[maybe_unused]] std::byte * host, view.buffer->host_memory());
-    TUTTI_TRY(view.buffer->make_valid(kHostPlace, view.origin, view.origin + view.size));
-  }
-  TUTTI_TRY(work.function());
-  for (const BufferView& view : work.buffers) {
-    view.buffer->set_exclusive(kHostPlace, view.origin, view.origin + view.size);
-  }
-  return {};
-}
-
-Status Executor::run(const MapSharedWork& work) {
-  LogicalBuffer& buffer = *work.view.buffer;
-  const uint32_t home = buffer.home();
-  const Place place = buffer.place_on(home);
-  const uint64_t begin = work.view.origin + work.offset;
-  const uint64_t end = begin + work.size;
-  if (!work.unmap && (work.flags & CL_MAP_WRITE_INVALIDATE_REGION) == 0) {
-    buffer.note_read(work.size);
-    TUTTI_TRY(buffer.make_valid(place, begin, end));
-  }
-  TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(home));
-  const Status done = work.unmap
-                          ? queue->unmap_shared(*buffer.shared(), begin)
-                          : queue->map_shared(*buffer.shared(), begin, work.size, work.flags);
-  backends_.health().note(home, done);
-  TUTTI_TRY(done);
-  // What the application writes is there alone, also while it does.
-  if (work.writes) buffer.set_exclusive(place, begin, end);
-  return {};
-}
-
-Status Executor::run(const UnmapWork& work) {
-  if (!work.written) return {};
-  const uint64_t begin = work.view.origin + work.offset;
-  work.view.buffer->set_exclusive(kHostPlace, begin, begin + work.size);
   return {};
 }
 

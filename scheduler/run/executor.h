@@ -19,9 +19,13 @@ namespace tutti::scheduler {
 
 class Executor {
  public:
-  explicit Executor(BackendSet& backends) : backends_(backends) {}
+  /// Of buffers larger than `divided_from` devices are going to have parts, where they can: first
+  /// content waits in the host's copy until it is known which.
+  explicit Executor(BackendSet& backends, uint64_t divided_from = UINT64_MAX)
+      : backends_(backends), divided_from_(divided_from) {}
 
-  /// Every kind of work but kernels.
+  /// Every kind of work but kernels. Where the device on which it is best done has no room for a
+  /// buffer, that is done in the host's copy.
   Status execute(const Work& work);
   /// A read of what lies not in `there`: ranges of the buffer, apart and ascending.
   Status read_rest(const ReadWork& work, std::span<const ByteRange> there);
@@ -40,6 +44,8 @@ class Executor {
   /// What such a work replaces counts as valid in the host's copy alone, so that execute() puts the
   /// new content there.
   static void overwrite_at_host(const Work& work);
+  /// The memory without which the work cannot be done: of images that only a device fills.
+  MemoryNeeds needs_of(const Work& work) const;
   /// A kernel that uses `uses`, whole on one device; `ran` gets its times. `launched`: the vendor
   /// has taken it, so that it may have run where it fails.
   Status execute_kernel(const KernelWork& work, std::span<const BufferUse> uses,
@@ -77,6 +83,8 @@ class Executor {
   /// done, go by way of the host's copy.
   Result<bool> transfer_image(const RectWork& work);
   Result<bool> copy_images(const CopyRectWork& work);
+  /// Where the image is, or else on the first device that can have it.
+  uint32_t device_of(const FillImageWork& work) const;
   Status fill_image_on(const FillImageWork& work, uint32_t backend);
   Status fill_buffer_image(const FillImageWork& work, uint32_t backend);
   Status pixel_of(const FillImageWork& work, uint32_t backend, std::byte* pixel);
@@ -84,7 +92,7 @@ class Executor {
   /// application's memory.
   struct Ways {
     std::function<void(std::byte* copy, const ResidencyMap::Segment& segment)> host;
-    std::function<Status(backends::Queue&, backends::Memory&, const SegmentRows&)> device;
+    std::function<Status(backends::Queue&, const Shard&, const SegmentRows&)> device;
     bool everywhere = false;  // costs no more in many places than in one
   };
   static Ways ways_of_pixels(const RectWork& work);
@@ -111,9 +119,10 @@ class Executor {
   /// The others of `places`; where there are none, though there were some, the host's copy.
   PlaceSet without_late(const LogicalBuffer& buffer, PlaceSet places) const;
   /// Those places where the buffer has memory now; else the host's copy.
-  PlaceSet allocate_some(LogicalBuffer& buffer, PlaceSet places) const;
+  PlaceSet allocate_some(LogicalBuffer& buffer, PlaceSet places, const ByteRange& range) const;
 
   BackendSet& backends_;
+  const uint64_t divided_from_;  // bytes
 };
 
 }  // namespace tutti::scheduler

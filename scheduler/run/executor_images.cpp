@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executor's work on images where they lie on a device: vendors' image commands, which know
 // their layout. Everything else about images goes by way of the host's copy, as for buffers.
+#include <bit>
+
 #include "base/process_exit.h"
 #include "scheduler/run/executor.h"
 #include "scheduler/run/image_rect.h"
@@ -83,11 +85,23 @@ Status Executor::fill_buffer_image(const FillImageWork& work, uint32_t backend) 
   return {};
 }
 
-Status Executor::run(const FillImageWork& work) {
-  // Where the image is, or else on the first device; then on those that are left.
+uint32_t Executor::device_of(const FillImageWork& work) const {
   LogicalBuffer& buffer = *work.to.buffer;
   const Place preferred = preferred_place(buffer, 0, buffer.size());
-  const uint32_t first = preferred == kHostPlace ? 0 : preferred - 1;
+  if (preferred != kHostPlace) return preferred - 1;
+  const BackendMask takers = buffer.takers() & backends_.real_devices();
+  return takers != 0 ? static_cast<uint32_t>(std::countr_zero(takers)) : 0;
+}
+
+MemoryNeeds Executor::needs_of(const Work& work) const {
+  const auto* const fill = std::get_if<FillImageWork>(&work);
+  if (!fill || fill->image) return {};
+  LogicalBuffer& buffer = *fill->to.buffer;
+  return {{&buffer, device_of(*fill), {0, buffer.size()}}};
+}
+
+Status Executor::run(const FillImageWork& work) {
+  const uint32_t first = device_of(work);  // then on those that are left
   Status filled = fill_image_on(work, first);
   for (uint32_t i = 0; i < backends_.real_count() && !filled && !vendors_gone(); ++i) {
     if (i != first) filled = fill_image_on(work, i);

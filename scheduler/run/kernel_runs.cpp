@@ -39,6 +39,8 @@ Status KernelRuns::run_once(const Ref<Node>& command, KernelPlan& plan, PackageR
       parts_.planner.evaluate(work, plan);
       if (plan.exact) TUTTI_TRY(before.keep(uses_of_package(work, plan, backend, 0, 1)));
     }
+    // What was planned has it, mostly; where that fails, another device comes unawares.
+    parts_.room.allocate_at_once(uses_of(work, nullptr), backend);
     return parts_.executor.execute_kernel(work, uses_of(work, &plan), *queue, backend, ran,
                                           launched);
   };
@@ -114,6 +116,7 @@ void KernelRuns::run_voted(const Ref<Node>& command, KernelPlan plan) {
   std::optional<Status> decided;
   if (why.empty()) {
     const auto devices = voters(work, command->stream->options().backends);
+    for (const uint32_t device : devices) parts_.room.allocate_at_once(uses, device);
     Vote vote(parts_.backends, work, plan, std::move(uses), parts_.settings.verify.tolerance);
     if (devices.size() > 1) decided = vote.decide(*command->stream, devices);
     for (const Vote::Outcome& outcome : vote.outcomes()) {
@@ -165,11 +168,14 @@ std::unique_ptr<Balancer> KernelRuns::balancer_for(KernelPlan& plan,
   if (!plan.split) return make_balancer({"static", {}}, slices, devices);
   if (settings.split == SplitMode::kForce) {
     const uint64_t seed = settings.seed + launches_.fetch_add(1);
-    plan.shares = random_shares(seed, slices, plan.participants.size());
+    // With shards the shares are what there is memory for.
+    if (!plan.sharded()) plan.shares = random_shares(seed, slices, plan.participants.size());
     return make_random_balancer(seed, slices);
   }
   auto balancer = make_balancer(settings.balancer, slices, devices);
-  if (auto settled = balancer->settled_shares(); !settled.empty()) plan.shares = std::move(settled);
+  if (auto settled = balancer->settled_shares(); !settled.empty() && !plan.sharded()) {
+    plan.shares = std::move(settled);
+  }
   return balancer;
 }
 

@@ -11,6 +11,7 @@
 #include "scheduler/observe/run_summary.h"
 #include "scheduler/observe/run_trace.h"
 #include "scheduler/order/command_tasks.h"
+#include "scheduler/order/memory_room.h"
 #include "scheduler/plan/planner.h"
 #include "scheduler/run/block_compare.h"
 #include "scheduler/run/executor.h"
@@ -38,6 +39,7 @@ class KernelRuns {
     VerificationReport& verified;
     RunningSplits& splits;
     OverduePackages& overdue;
+    MemoryRoom& room;
     Workers& workers;
     CommandTasks& tasks;
   };

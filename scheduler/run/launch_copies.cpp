@@ -37,7 +37,8 @@ Status LaunchCopies::add(const Ref<LogicalBuffer>& buffer, uint64_t begin, uint6
 }
 
 Result<std::vector<backends::Argument>> LaunchCopies::arguments(const ArgumentSet& arguments) {
-  TUTTI_ASSIGN(auto vendor, vendor_arguments(arguments, backend_, {}));
+  TUTTI_ASSIGN(auto vendor, vendor_arguments(arguments, backend_, {}, nullptr,
+                                             !backends_.traits(backend_).sub_buffers));
   for (size_t i = 0; i < arguments.size(); ++i) {
     const ArgumentSlot& slot = arguments[i];
     if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;

@@ -18,7 +18,7 @@ void SplitRun::complete() {
     {
       MutexLock lock(mutex_);
       const bool left = status_ && !vendors_gone() && regions_.remaining() > 0;
-      while (helper < failed_.size() && failed_[helper]) ++helper;
+      while (helper < failed_.size() && (failed_[helper] || !regions_.has_for(helper, 1))) ++helper;
       if (!left || helper == failed_.size()) break;
     }
     work_off(helper, true);

@@ -39,12 +39,13 @@ SplitRun::SplitRun(Parts parts, KernelWork work, KernelPlan plan, Ref<Stream> st
       merges_(make_merges({parts_.backends, parts_.compare},
                           whole() ? std::span<const MergeRegion>() : plan_.access->regions(), work_,
                           plan_.participants)),
-      chainable_(merges_.empty()),
+      // What is behind a launch would use memory that moves on.
+      chainable_(merges_.empty() && !plan_.streamed()),
       twice_(parts_.overdue && !whole() && participants() > 1 && merges_.empty() &&
-             plan_.access->regions().empty()),
+             plan_.access->regions().empty() && !plan_.sharded()),
       seats_(participants()),
       balancer_(std::move(balancer)),
-      regions_(slices_, plan_.shares, participants()),
+      regions_(slices_, plan_.shares, participants(), plan_.reaches, plan_.downwards),
       active_(participants()),
       away_(participants()),
       failed_(participants()),
@@ -168,20 +169,22 @@ SplitRun::Range SplitRun::next_range(size_t participant, bool insist) {
   const uint64_t remaining = regions_.remaining();
   if (remaining == 0) return {};
   if (insist) {
+    if (!regions_.has_for(participant, 1)) return {};
     ++starting_;
     ++taking_[participant];
-    return regions_.take(participant, remaining);
+    return regions_.take(participant, std::min(remaining, most_at_once(participant)));
   }
   if (!regions_.has_for(participant, plan_.least_help)) return {};
   const double now = tell_owner(participant);
   const auto device = static_cast<uint32_t>(participant);
-  const uint64_t count = std::min(balancer_->next_package(device, remaining, now), remaining);
-  if (count == 0) return {};
+  const uint64_t given = std::min(balancer_->next_package(device, remaining, now), remaining);
+  if (given == 0) return {};
+  const uint64_t count = std::min(given, most_at_once(participant));
   // A rest that would not fill the device takes it as long as one that does.
   const uint64_t round = parts_.rounds[participant];
   const uint64_t rest = std::min(round - 1, count / kSmallRest);
   const Range range = regions_.take(participant, count, rest);
-  if (range.count != count) balancer_->trimmed(device, count, range.count);
+  if (range.count != given) balancer_->trimmed(device, given, range.count);
   ++starting_;
   ++taking_[participant];
   return range;
@@ -196,19 +199,22 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
     seat.queues.push_back(queue);
   }
   const bool rewritten = !whole() && work_.kernel->summary().needs_rewrite;
-  TUTTI_ASSIGN(seat.kernel,
-               work_.kernel->vendor_kernel(
-                   seat.backend, rewritten ? KernelVariant::kSubRange : KernelVariant::kUntouched));
-  std::span<const std::byte> hidden;
-  if (rewritten) {
-    for (uint32_t d = 0; d < 3; ++d) {
-      seat.hidden.set_launch(d, plan_.shape.groups(d), plan_.shape.global[d],
-                             plan_.shape.offset[d]);
-    }
-    seat.hidden.set_dimensions(plan_.shape.dims);
-    hidden = seat.hidden.bytes();
-  }
-  TUTTI_ASSIGN(seat.arguments, vendor_arguments(*work_.arguments, seat.backend, hidden));
+  const KernelVariant other = rewritten ? KernelVariant::kSubRange : KernelVariant::kUntouched;
+  TUTTI_ASSIGN(seat.kernel, shifts(participant) ? shard_variant(*work_.kernel, seat.backend)
+                                                : work_.kernel->vendor_kernel(seat.backend, other));
+  if (rewritten) describe_launch(seat.hidden, plan_.shape);
+  return set_arguments(participant, seat);
+}
+
+Status SplitRun::set_arguments(size_t participant, Seat& seat) {
+  const bool rewritten = !whole() && work_.kernel->summary().needs_rewrite;
+  const bool shifted = shifts(participant);
+  if (shifted) seat.shards = ShardArgument(work_.kernel->shard_arguments());
+  TUTTI_ASSIGN(seat.arguments,
+               vendor_arguments(*work_.arguments, seat.backend,
+                                rewritten ? seat.hidden.bytes() : std::span<const std::byte>(),
+                                shifted ? &seat.shards : nullptr,
+                                !parts_.backends.traits(seat.backend).sub_buffers));
   return {};
 }
 
@@ -261,13 +267,18 @@ void SplitRun::hand_out(uint32_t backend) {
 }
 
 Status SplitRun::prepare_data(Seat& seat, std::span<const PackageUse> uses, uint64_t& moved) {
-  if (!seat.merges_prepared) {
+  if (!seat.merges_prepared && !merges_.empty()) {
     const TransferCause cause("copied for a merge", number(), kernel_name(work_));
+    const std::vector<backends::Argument> given = seat.arguments;
     for (const auto& merge : merges_) {
       TUTTI_TRY(merge->prepare(seat.backend, *seat.queues.front(), seat.arguments));
     }
+    for (size_t i = 0; i < std::min(given.size(), ShardArgument::kArguments); ++i) {
+      // A copy begins where the argument does.
+      if (seat.arguments[i].memory != given[i].memory) seat.shards.set(i, 0);
+    }
     // Packages may come to another queue, and what compares does.
-    if (!merges_.empty()) TUTTI_TRY(seat.queues.front()->finish());
+    TUTTI_TRY(seat.queues.front()->finish());
     seat.merges_prepared = true;
   }
   for (const PackageUse& use : uses) {
@@ -375,6 +386,7 @@ void SplitRun::note_end(size_t participant, Seat& seat, const InFlight& package,
 }
 
 void SplitRun::work_off(size_t participant, bool insist) {
+  if (out_of_reach(participant)) return;
   const std::unique_ptr<Seat> taken = std::move(seats_[participant]);
   Seat fresh;
   if (!taken) {
@@ -402,10 +414,12 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
     if (in_flight.size() < most) {
       const Range range = next_range(participant, insist);
       if (range.count > 0) {
-        auto uses = uses_of(seat.backend, range);
-        if (try_launch(participant, seat, range, announce(seat.backend, uses), uses, {})) {
-          show_launched();
-          if (in_flight.size() < most) continue;
+        if (const auto now = into_window(participant, seat, range)) {
+          auto uses = uses_of(seat.backend, *now);
+          if (try_launch(participant, seat, *now, announce(seat.backend, uses), uses, {})) {
+            show_launched();
+            if (in_flight.size() < most) continue;
+          }
         }
       } else if (!insist && !in_flight.empty()) {
         if (const auto next = started_next()) next->take_early(seat.backend, in_flight);
@@ -431,6 +445,7 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
       continue;
     }
     note_end(participant, seat, package, previous_end);
+    bring_home(participant, package.range);
     previous_end = now_ns();
     if (beaten != 0 && drop(beaten)) leave();  // in place of the thread that waits for it
   }
@@ -439,7 +454,10 @@ void SplitRun::work_off(size_t participant, Seat& seat, bool insist, uint64_t pr
 void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_flight) {
   const auto found = std::find(devices().begin(), devices().end(), backend);
   const auto participant = static_cast<size_t>(found - devices().begin());
-  if (found == devices().end() || seats_[participant] || hands_out(backend)) return;
+  if (found == devices().end() || seats_[participant] || hands_out(backend) ||
+      out_of_reach(participant)) {
+    return;
+  }
   auto seat = std::make_unique<Seat>();
   if (!sit_down(participant, *seat)) return;  // take_part() will say why
   const Range range = next_range(participant, false);
@@ -460,133 +478,6 @@ void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_fligh
     pending_[participant] = range;
   }
   seats_[participant] = std::move(seat);
-}
-
-double SplitRun::learn(std::vector<PackageRecord> packages) {
-  std::sort(packages.begin(), packages.end(),
-            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
-  const auto& shape = plan_.shape;
-  const auto items = static_cast<double>(shape.items() / slices_);
-  double speed = 0;
-  for (const uint32_t device : devices()) {
-    std::vector<Sample> samples;
-    uint64_t busy_until = 0;
-    Sample all;
-    for (const PackageRecord& package : packages) {
-      if (package.device != device) continue;
-      const double size = items * static_cast<double>(package.count);
-      const uint64_t begin = std::max(package.start_ns, busy_until);
-      const double seconds = package.end_ns > begin ? seconds_between(begin, package.end_ns) : 0;
-      if (package.start_ns < busy_until && side_by_side(device)) {
-        // Both together say how fast the device is; neither does alone.
-        samples.back().size += size;
-        samples.back().seconds += seconds;
-      } else {
-        samples.push_back({size, seconds});
-      }
-      busy_until = std::max(busy_until, package.end_ns);
-      all.size += size;
-      all.seconds += seconds;
-    }
-    if (all.seconds > 0) speed += all.size / all.seconds;
-    const auto part = parts_.backends.part_of_device(model_key(work_), device);
-    if (!part) continue;
-    for (Sample& sample : samples) sample.seconds *= *part;
-    parts_.backends.model().add_packages(model_key(work_), device, samples,
-                                         work_.kernel->summary().name);
-  }
-  return speed > 0 ? items * static_cast<double>(slices_) / speed : 0;
-}
-
-std::vector<uint64_t> SplitRun::slices_of_each(const std::vector<PackageRecord>& packages) const {
-  std::vector<uint64_t> slices(participants());
-  for (const PackageRecord& package : packages) {
-    const auto found = std::find(devices().begin(), devices().end(), package.device);
-    slices[static_cast<size_t>(found - devices().begin())] += package.count;
-  }
-  return slices;
-}
-
-Status SplitRun::merge(Status status) {
-  if (merges_.empty()) return status;
-  const TransferCause cause("merged", number(), kernel_name(work_));
-  const uint64_t begun_ns = parts_.command ? now_ns() : 0;
-  for (const auto& merge : merges_) {
-    Status merged = merge->finish(status.has_value());
-    if (status) status = std::move(merged);
-  }
-  if (parts_.command) {
-    parts_.trace.merged(*parts_.command, merge_mode_name(plan_.access->verdict().mode), begun_ns,
-                        now_ns());
-  }
-  return status;
-}
-
-void SplitRun::finish() {
-  Status status;
-  bool nothing_ran = false, left = false;
-  uint64_t begun_ns = 0;
-  std::vector<PackageRecord> packages;
-  {
-    MutexLock lock(mutex_);
-    status = status_;
-    left = status && regions_.remaining() > 0;
-    if (left) status = tl::unexpected<Error>(last_error_);
-    nothing_ran = regions_.remaining() == slices_ && !shows_;
-    begun_ns = std::max(begun_ns_, first_ns_);
-  }
-  const bool computed = status.has_value();
-  status = merge(std::move(status));
-  if (!status && computed && merges_.size() == 1 && merges_.front()->finishes_again()) {
-    status = merge_without_lost(std::move(status));
-  }
-  if (!status && (computed || (left && !nothing_ran))) {
-    tell_given_up(work_, computed ? NotAnew::kTransfer : NotAnew::kRefused, status.error());
-  }
-  {
-    MutexLock lock(mutex_);
-    packages.swap(packages_);
-  }
-  merges_.clear();  // with their copies' memory, for which others may wait
-  for (const ArgumentSlot& slot : *work_.arguments) {
-    if (slot.has_memory()) slot.view.buffer->end_writes(this, nothing_ran);
-  }
-  double balanced = 0;
-  if (status) {
-    balanced = learn(packages);
-    std::sort(packages.begin(), packages.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
-    if (whole()) {
-      parts_.summary.launched_whole(work_, plan_, plan_.backend);
-      for (const PackageRecord& package : packages) {
-        parts_.summary.measured_whole(work_.kernel->summary().name, model_key(work_),
-                                      work_.shape.items(), package.device,
-                                      seconds_between(package.start_ns, package.end_ns));
-      }
-    } else {
-      parts_.summary.launched_split(work_, plan_, packages, seconds_between(begun_ns, now_ns()),
-                                    repeated_);
-    }
-  }
-  std::shared_ptr<SplitRun> next;
-  std::function<void()> start;
-  bool read_meanwhile = false;
-  bool watched = false, went_without = false;
-  {
-    MutexLock lock(mutex_);
-    finished_ = true;
-    watched = watched_;
-    went_without = went_without_;
-    read_meanwhile = read_meanwhile_;
-    next.swap(next_);
-    start.swap(start_next_);
-  }
-  package_ended_.notify_all();
-  if (watched) parts_.overdue->unwatch(*this);
-  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns, balanced,
-          read_meanwhile, went_without});
-  if (next) next->first_now();
-  if (start) start();
 }
 
 }  // namespace tutti::scheduler

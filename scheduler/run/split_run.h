@@ -29,9 +29,11 @@
 #include "scheduler/observe/run_trace.h"
 #include "scheduler/order/stream.h"
 #include "scheduler/plan/planner.h"
+#include "scheduler/plan/shard_ranges.h"
 #include "scheduler/run/merge.h"
 #include "scheduler/run/overdue_packages.h"
 #include "scheduler/run/package_use.h"
+#include "scheduler/run/vendor_launch.h"
 
 namespace tutti::scheduler {
 
@@ -175,6 +177,25 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   bool in_vain(const InFlight& package) TUTTI_EXCLUDES(mutex_);
   /// What is merged of the device cannot be told apart by packages: all of them go back.
   bool drop_merged(size_t participant) TUTTI_EXCLUDES(mutex_);
+  // ---- split_stream.cpp
+  /// The largest package that such a participant gets, in slices.
+  uint64_t most_at_once(size_t participant) const;
+  /// What these slices touch of the buffers of which the participant has a part.
+  BufferRanges window_ranges(size_t participant, const Range& slices) const;
+  /// Of slices that the participant has been given, those that it may launch now, since its memory
+  /// is for them, or has moved to them; the others it gets next. Absent: none before its packages
+  /// under way have ended; or they are given back.
+  std::optional<Range> into_window(size_t participant, Seat& seat, Range range)
+      TUTTI_EXCLUDES(mutex_);
+  /// How many of the slices, the first or last ones, its memory is for.
+  uint64_t most_held(size_t participant, const Range& range, bool downwards) const;
+  /// Leaves so many of the slices; the participant gets the others next.
+  void shorten(size_t participant, Range& range, uint64_t count, bool downwards)
+      TUTTI_EXCLUDES(mutex_);
+  Status move_window(size_t participant, Seat& seat, Range& range, bool downwards)
+      TUTTI_EXCLUDES(mutex_);
+  /// What a package of such a participant has written, and shown, is valid in the host's copy, too.
+  void bring_home(size_t participant, const Range& range);
   // ---- split_overdue.cpp
   /// How many of such slices the participant should compute per second, and how many times as long
   /// it may take.
@@ -224,7 +245,26 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   bool side_by_side(uint32_t backend) const;
   void note_end(size_t participant, Seat& seat, const InFlight& package, uint64_t previous_end)
       TUTTI_EXCLUDES(mutex_);
+  /// The participant has parts of buffers only; or nothing, for there is no slice that it may get.
+  bool has_shards(size_t participant) const {
+    return !whole() && plan_.sharded() && !plan_.shards[participant].empty();
+  }
+  /// Its kernel is the shard variant. Never of a whole launch.
+  bool shifts(size_t participant) const {
+    return has_shards(participant) ||
+           (!whole() &&
+            shifts_pointers(*work_.arguments, parts_.backends.traits(backend(participant))));
+  }
+  /// It has memory for a window of the launch at a time.
+  bool streams(size_t participant) const {
+    return !whole() && plan_.streamed() && plan_.windows[participant] > 0;
+  }
+  bool out_of_reach(size_t participant) const {
+    return !whole() && plan_.sharded() && plan_.reaches[participant].count == 0;
+  }
   Status sit_down(size_t participant, Seat& seat);
+  /// The vendor's view of the launch's arguments, by where the participant's shards are now.
+  Status set_arguments(size_t participant, Seat& seat);
   /// Whether those that were refused packages may be called back: not where what they then miss
   /// would be asked of a device that does one thing at a time, nor where what they have computed
   /// is merged already.
@@ -336,7 +376,8 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   std::vector<Running> running_ TUTTI_GUARDED_BY(mutex_);
   std::vector<PackageUse> not_shown_ TUTTI_GUARDED_BY(mutex_);  // of packages that have ended
   std::vector<PackageUse> written_ TUTTI_GUARDED_BY(mutex_);    // by all that have ended well
-  bool shows_ TUTTI_GUARDED_BY(mutex_) = false;  // what packages wrote is shown when they end
+  // What packages wrote is shown when they end.
+  bool shows_ TUTTI_GUARDED_BY(mutex_) = plan_.streamed();
   bool finished_ TUTTI_GUARDED_BY(mutex_) = false;
 
   // Of overdue packages; the first four by participant.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/access/hidden_argument.h"
+#include "scheduler/access/shard_argument.h"
 #include "scheduler/run/split_run.h"
 
 namespace tutti::scheduler {
@@ -19,11 +20,13 @@ struct SplitRun::Seat {
   backends::Kernel* kernel = nullptr;
   std::vector<backends::Argument> arguments;
   HiddenArgument hidden{};
+  ShardArgument shards{};
   bool merges_prepared = false;
   uint64_t busy_until = 0;  // measured, by the packages that have ended
   double speed = 0;         // of the last of them, slices per second
   std::deque<InFlight> in_flight;
   bool dropped = false;  // what it has merged
+  Range newest{};        // package, where the participant streams
 };
 
 }  // namespace tutti::scheduler

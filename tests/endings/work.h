@@ -61,6 +61,9 @@ void build_something_new(const Work& work, void(CL_CALLBACK* notify)(cl_program,
 /// Calls `callback` when the event has ended.
 void call_back(cl_event event, void(CL_CALLBACK* callback)(cl_event, cl_int, void*));
 
+/// In a signal handler: whether the thread was in the middle of malloc or free.
+bool allocator_is_interrupted();
+
 /// Writes a line to stdout: for the driver.
 void tell(const char* line);
 /// Returns when the process's first thread has ended by pthread_exit, or at once in that thread.

@@ -152,6 +152,32 @@ def some_are_off(build, folder, driver, servers):
     print("nodes that are off, refused, and required: right")
 
 
+def comes_later(build, folder, driver, servers):
+    """A node that was there in an earlier run takes part once it answers, also where it is off at the start."""
+    nodes = ",".join(f"127.0.0.1:{server.port} insecure wait=10" for server in servers)
+    if start_with(build, folder, driver, nodes, 2).end() != 0:
+        sys.exit("the first run does not end well")
+    servers[1].end()
+    application = start_with(build, folder, driver, nodes, 2)
+    if application.logged("is left out until it answers: ") != 1:
+        fail(application, "a node that is off, and was there before, is not waited for")
+    servers[1].start()
+    until = time.monotonic() + BACK_SECONDS
+    while application.logged(" works again ") == 0:
+        if time.monotonic() > until or one_round(application) != "right":
+            fail(application, "a node that was off at the start does not come")
+    for _ in range(5):
+        if one_round(application) != "right":
+            fail(application, "a round of sound nodes is not right")
+    if application.end() != 0:
+        fail(application, "it does not end well")
+    moved = {device["name"]: device["bytes_to_device"] + device["bytes_to_host"]
+             for device in json.loads(application.summary.read_text())["devices"]}
+    if len(moved) != 2 or min(moved.values()) == 0:
+        sys.exit(f"a node that has come later computes nothing: {moved}")
+    print("a node that comes later: right")
+
+
 def through_a_tunnel(build, folder, driver, servers):
     """A program that connects its standard input and output with the server."""
     nodes = f"far.example:{servers[0].port} tunnel={LINK}"
@@ -203,6 +229,7 @@ def main():
         for i, port in enumerate(PORTS):
             servers.append(Server(options.pocld, port, cores[i % len(cores)]))
         some_are_off(build, folder, options.driver, servers)
+        comes_later(build, folder, options.driver, servers)
         through_a_tunnel(build, folder, options.driver, servers)
         over_a_slow_link(build, folder, options.driver, servers)
         lose_servers(build, folder, options.driver, servers, options.times,

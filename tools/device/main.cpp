@@ -37,6 +37,7 @@ using platform::FoundDevice;
 using platform::VendorLoader;
 
 NodeLink* the_link = nullptr;  // where the device is on another host
+backends::process::LinkHints the_hints;
 
 constexpr int kMemoryFile = kHelperSocket + 1, kOutputFile = kHelperSocket + 2;
 
@@ -64,7 +65,7 @@ HelperMessage drive(const VendorLoader& loader, std::string_view request) {
         return failed("finds that the server or its driver is not good enough: " +
                       tried.error().message);
       }
-      const auto link = backends::process::measure_link(device);
+      const auto link = backends::process::measure_link(device, the_hints);
       if (!link) return failed("cannot measure its link: " + link.error().message);
       known.link = *link;
     }
@@ -108,6 +109,7 @@ HelperStart load(const std::string& library, const std::string& node_text) {
     const Node& node = nodes->front();
     if (const auto problem = reach(node)) return {{HelperMessageKind::kTransient, *problem}, {}};
     options.node = node.label();
+    the_hints = {node.rtt_ms * 1e-3, node.rate_mbit * 1e6 / 8};
   }
   const VendorLoader& loader = *keep_forever(std::make_unique<VendorLoader>(options));
   backends::process::Listing listing;

@@ -25,32 +25,54 @@ $("devices").append(...table(
         cell("bytes_to_device", d.bytes_to_device, bytes(d.bytes_to_device)),
         cell("bytes_to_host", d.bytes_to_host, bytes(d.bytes_to_host))))));
 
-// ---- energy ------------------------------------------------------------------------------------
-
-const joules = (value) => value ? value.toPrecision(4) + " J" : "–";
-const delay = (value) => value ? value.toPrecision(4) + " J s" : "–";
-
-/// The watts that a sensor told, over the whole trace.
-function powerChart(sensor, WIDTH) {
-  const TALL = 110, LEFT = 60, BOTTOM = 24, TOP = 8;
-  const power = sensor.power, most = Math.max(1e-9, ...power.filter((_, i) => i % 2));
+/// A value over the whole trace. `points`: time, value, time, value …, each value until the next
+/// time; `words` says what the picture shows, `shown` a value; `marks`: times.
+function stepChart(WIDTH, {points, device, words, shown, marks}) {
+  const TALL = 110, LEFT = 70, BOTTOM = 24, TOP = 8;
+  const most = points.reduce((high, value, i) => i % 2 ? Math.max(high, value) : high, 1e-9);
   const x = (t) => LEFT + t / Math.max(1, data.duration) * (WIDTH - LEFT - 8);
-  const y = (w) => TOP + (1 - w / most) * (TALL - TOP - BOTTOM);
+  const y = (value) => TOP + (1 - value / most) * (TALL - TOP - BOTTOM);
   let path = "";
-  for (let i = 0; i + 3 < power.length; i += 2) {
-    path += `${path ? "L" : "M"}${x(power[i])} ${y(power[i + 1])}L${x(power[i + 2])} ${y(power[i + 1])}`;
+  for (let i = 0; i + 3 < points.length; i += 2) {
+    path += `${path ? "L" : "M"}${x(points[i])} ${y(points[i + 1])}L${x(points[i + 2])} ${y(points[i + 1])}`;
   }
   const svg = element("svg", {viewBox: `0 0 ${WIDTH} ${TALL}`, role: "img",
-      "aria-label": sensor.name + ", power over time, at most " + most.toPrecision(3) + " W"});
+      "aria-label": words + ", at most " + shown(most)});
   svg.append(element("line", {x1: LEFT, x2: WIDTH - 8, y1: y(0), y2: y(0), stroke: "var(--line)"}),
-             element("path", {d: path, fill: "none", stroke: deviceColor(sensor.devices[0]),
-                              "stroke-width": 2}),
-             element("text", {x: 6, y: y(most) + 6}, most.toPrecision(3) + " W"),
-             element("text", {x: 6, y: y(0)}, "0 W"),
+             ...(marks || []).map((t) => element("line", {class: "mark", x1: x(t), x2: x(t), y1: y(0),
+                 y2: y(0) + 7, stroke: "var(--loss)", "stroke-width": 2})),
+             element("path", {d: path, fill: "none", stroke: deviceColor(device), "stroke-width": 2}),
+             element("text", {x: 6, y: y(most) + 6}, shown(most)),
+             element("text", {x: 6, y: y(0)}, shown(0)),
              element("text", {x: LEFT, y: TALL - 7}, "0"),
              element("text", {x: WIDTH - 8, y: TALL - 7, "text-anchor": "end"}, time(data.duration)));
   return svg;
 }
+
+// ---- memory ------------------------------------------------------------------------------------
+
+for (const {index, memory} of data.devices.filter((d) => d.memory)) {
+  const words = ["at most " + bytes(memory.peak)];
+  if (memory.evictions) {
+    words.push(count(memory.evictions, "eviction") + " (marked), " + bytes(memory.evicted_bytes));
+  }
+  if (memory.shard_changes) {
+    words.push(count(memory.shard_changes, "shard") + " made or changed, " +
+               bytes(memory.shard_bytes));
+  }
+  $("memory").append(element("div", {class: "memory", "data-device": index},
+      element("h4", {}, "Memory that buffers had on ", named(index)),
+      element("p", {class: "quiet", "data-key": "memory_peak", "data-value": memory.peak},
+              words.join("; ")),
+      memory.bytes.length ? chart((width) => stepChart(width, {points: memory.bytes, device: index,
+          words: deviceName(index) + ", memory of buffers over time", shown: bytes,
+          marks: memory.eviction_times})) : null));
+}
+
+// ---- energy ------------------------------------------------------------------------------------
+
+const joules = (value) => value ? value.toPrecision(4) + " J" : "–";
+const delay = (value) => value ? value.toPrecision(4) + " J s" : "–";
 
 if (data.energy.sensors.length || data.energy.absent) {
   $("energy-section").hidden = false;
@@ -64,7 +86,9 @@ if (data.energy.sensors.length || data.energy.absent) {
   for (const sensor of data.energy.sensors) {
     $("energy").append(element("h4", {}, sensor.name), element("p", {class: "quiet"},
         joules(sensor.joules) + ", " + sensor.watts.toPrecision(4) + " W on average, " +
-        joules(sensor.busy_joules) + " of it while kernels ran"), chart((width) => powerChart(sensor, width)));
+        joules(sensor.busy_joules) + " of it while kernels ran"), chart((width) => stepChart(width,
+            {points: sensor.power, device: sensor.devices[0], words: sensor.name + ", power over time",
+             shown: (watts) => (watts ? watts.toPrecision(3) : "0") + " W"})));
     $("energy").append(element("div", {class: "scroll"}, element("table", {}, ...table(
         ["device", "while it computed"],
         data.devices.filter((d) => sensor.devices.includes(d.index)).map((d) => element("tr",

@@ -3,10 +3,17 @@
 // client.
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <functional>
+#include <random>
+
 #include "backends/opencl/quirks.h"
+#include "base/kept_file.h"
 #include "base/own_files.h"
 #include "platform/composition_devices.h"
+#include "platform/known_nodes.h"
 #include "stub_fixture.h"
+#include "temporary_folder.h"
 
 namespace tutti::platform {
 namespace {
@@ -15,13 +22,14 @@ using ::testing::HasSubstr;
 
 class NodeDevicesTest : public backends::StubTest {
  protected:
-  VendorLoader with_node(const std::string& node) {
+  VendorLoader with_node(const std::string& node, const std::string& cache_folder = {}) {
     setenv("TUTTI_TEST_STUB", "devices:1", 1);
     DiscoveryOptions options;
     options.vendors = library_.string();
     options.device_program = find_own_program(kDeviceProgram);
     options.nodes = parse_nodes(node).value_or(std::vector<Node>());
     options.node_driver = library_.string();
+    options.cache_folder = cache_folder;
     return VendorLoader(options);
   }
 };
@@ -43,6 +51,79 @@ TEST_F(NodeDevicesTest, Off) {
   EXPECT_THAT(loader.drivers()[1].label(), HasSubstr("node far (127.0.0.1:9/0) ("));
   EXPECT_TRUE(loader.drivers()[1].required);
   EXPECT_EQ(loader.devices().size(), 1u);
+}
+
+KnownNode known_at(const std::string& label) {
+  KnownNode known{"/opt/libpocl.so", {1, 2, {}, {}}};
+  known.device.traits.device_name = "pthread at " + label;
+  known.device.traits.node = label;
+  known.device.traits.global_memory = known.device.traits.max_allocation = 1 << 20;
+  known.device.traits.link = {0.02, 12.5e6, 12.5e6};
+  known.device.traits.features = {"cl_khr_fp64"};
+  return known;
+}
+
+TEST_F(NodeDevicesTest, OffAndKnownOfAnEarlierProcess) {
+  const std::string cache = folder_ / "cache";
+  remember_node(cache, "far (127.0.0.1:9/0)", known_at("far (127.0.0.1:9/0)"));
+  const VendorLoader loader = with_node("127.0.0.1:9 insecure name=far", cache);
+  ASSERT_EQ(loader.drivers().size(), 2u);
+  EXPECT_FALSE(loader.drivers()[1].ok);
+  ASSERT_EQ(loader.devices().size(), 2u);
+  const FoundDevice& found = loader.devices()[1];
+  EXPECT_THAT(found.away, HasSubstr("cannot reach 127.0.0.1:9"));
+  EXPECT_TRUE(found.reason.empty());
+  EXPECT_EQ(found.traits.device_name, "pthread at far (127.0.0.1:9/0)");
+  EXPECT_EQ(found.traits.link.to_device, 12.5e6);
+  EXPECT_EQ(found.subject("p").library, "/opt/libpocl.so");
+  EXPECT_THAT(found.subject("p").node, HasSubstr("name=far"));
+  // Another one is not known, and a node that may not be reached is not waited for.
+  EXPECT_EQ(with_node("127.0.0.1:9 insecure name=other", cache).devices().size(), 1u);
+  EXPECT_EQ(with_node("127.0.0.1:9 name=far", cache).devices().size(), 1u);
+}
+
+TEST(KnownNodes, WhatMakesNoSenseIsNotKnown) {
+  const TemporaryFolder folder;
+  const std::string label = "10.0.0.7:7000/0";
+  const auto recalled = [&](const std::function<void(KnownNode&)>& change) {
+    KnownNode known = known_at(label);
+    change(known);
+    remember_node(folder.path(), label, known);
+    return recall_node(folder.path(), label);
+  };
+  const auto same = recalled([](KnownNode&) {});
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(same->device.device, 2u);
+  EXPECT_TRUE(backends::process::same_device(same->device.traits, known_at(label).device.traits));
+  EXPECT_FALSE(recall_node(folder.path(), "10.0.0.7:7000/1"));
+  EXPECT_FALSE(recall_node({}, label));
+  using Change = std::function<void(KnownNode&)>;
+  for (const Change& change : std::initializer_list<Change>{
+           [](KnownNode& known) { known.device.traits.device_name = "another"; },
+           [](KnownNode& known) { known.device.traits.node.clear(); },
+           [](KnownNode& known) { known.device.traits.memory_alignment = 0; },
+           [](KnownNode& known) { known.device.traits.global_memory = 0; },
+           [](KnownNode& known) { known.device.traits.link.to_device = std::nan(""); },
+           [](KnownNode& known) { known.device.traits.link.round_trip = -1; }}) {
+    EXPECT_FALSE(recalled(change).has_value());
+  }
+  // Nor is half of it, or something else altogether.
+  static_cast<void>(recalled([](KnownNode&) {}));
+  const std::string path = folder.path() + "/nodes/" + kept_name(label);
+  const std::string whole = *read_kept(path);
+  for (size_t size = 0; size < whole.size(); size += 7) {
+    ASSERT_TRUE(keep_file(path, whole.substr(0, size)));
+    EXPECT_FALSE(recall_node(folder.path(), label)) << size;
+  }
+  std::minstd_rand random(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::string damaged = whole;
+    for (int changes = 0; changes < 3; ++changes) {
+      damaged[random() % damaged.size()] = static_cast<char>(random());
+    }
+    ASSERT_TRUE(keep_file(path, damaged));
+    static_cast<void>(recall_node(folder.path(), label));  // does no harm
+  }
 }
 
 TEST_F(NodeDevicesTest, ADriverWithoutARemoteClient) {

@@ -10,7 +10,9 @@
 
 #include "backends/process/lane.h"
 #include "backends/process/node_trial.h"
+#include "backends/process/process_backend.h"
 #include "base/clock.h"
+#include "base/own_files.h"
 #include "stub_fixture.h"
 
 namespace tutti::backends {
@@ -306,6 +308,74 @@ TEST_F(ProcessBackendTest, TheWayToItIsMeasured) {
   EXPECT_GT(link->to_device, 0);
   EXPECT_GT(link->from_device, 0);
   EXPECT_LT(link->to_device * link->round_trip, 1e12);  // a number
+}
+
+TEST_F(ProcessBackendTest, WhatIsGivenOfTheWayIsNotMeasured) {
+  const auto device = drive("");
+  ASSERT_TRUE(device);
+  const auto half = process::measure_link(*device, {0.25, 0});
+  ASSERT_TRUE(half.has_value());
+  EXPECT_EQ(half->round_trip, 0.25);
+  EXPECT_GT(half->to_device, 0);
+  const auto other = process::measure_link(*device, {0, 1000});
+  ASSERT_TRUE(other.has_value());
+  EXPECT_GT(other->round_trip, 0);
+  EXPECT_EQ(other->from_device, 1000);
+  kill_helpers();  // nobody is asked
+  const auto all = process::measure_link(*device, {0.25, 1000});
+  ASSERT_TRUE(all.has_value());
+  EXPECT_EQ(all->to_device, 1000);
+}
+
+class AwayAtFirst : public ProcessBackendTest {
+ protected:
+  /// The device as it was in an earlier process, changed by `change`.
+  std::unique_ptr<Backend> away(const std::function<void(DeviceTraits&)>& change = {}) {
+    const auto earlier = drive("");
+    if (!earlier) return nullptr;
+    process::ProcessDevice device;
+    device.subject = {find_own_program(kDeviceProgram), library_.string(), {}};
+    device.name = earlier->traits().device_name;
+    DeviceTraits traits = earlier->traits();
+    if (change) change(traits);
+    auto made = process::drive_when_there(device, traits, "was not started: it is off");
+    return made ? std::move(*made) : nullptr;
+  }
+};
+
+TEST_F(AwayAtFirst, FailsUntilItIsThere) {
+  const auto device = away();
+  ASSERT_TRUE(device);
+  EXPECT_TRUE(device->traits().came_later);
+  EXPECT_FALSE(device->hangs());
+  for (const Status& asked : {device->allocate(16, nullptr).map([](auto&&) {}),
+                              device->create_queue({}).map([](auto&&) {}),
+                              device->device_info(CL_DEVICE_NAME).map([](auto&&) {})}) {
+    ASSERT_FALSE(asked);
+    EXPECT_EQ(asked.error().code, CL_DEVICE_NOT_AVAILABLE);
+    EXPECT_THAT(asked.error().message, HasSubstr("it is off"));
+  }
+  const BuildResult built = device->build(kTwoKernels, {});
+  EXPECT_EQ(built.code, CL_DEVICE_NOT_AVAILABLE);
+  ASSERT_TRUE(device->renew());
+  EXPECT_EQ(device->renewals(), 1u);
+  use(*device, 64);
+}
+
+TEST_F(AwayAtFirst, MustBeWhatItWas) {
+  // Where it is faster, or its link is, that is no matter.
+  const auto faster = away([](DeviceTraits& traits) {
+    traits.clock_mhz += 100;
+    traits.nominal_gflops *= 2;
+    traits.link = {1, 2, 3};
+  });
+  ASSERT_TRUE(faster);
+  EXPECT_TRUE(faster->renew());
+  const auto other = away([](DeviceTraits& traits) { traits.features.emplace_back("cl_other"); });
+  ASSERT_TRUE(other);
+  const Status renewed = other->renew();
+  ASSERT_FALSE(renewed);
+  EXPECT_THAT(renewed.error().message, HasSubstr("not what it was"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 TEST(Nodes, AddressesAndAttributes) {
   const auto nodes = parse_nodes(
       "gpu1:10998/2 tunnel=ssh, 10.0.0.7:7000 insecure required name=left wait=20,"
-      " [fe80::1%eth0]:9000/1 tunnel=/usr/bin/carry optional,");
+      " [fe80::1%eth0]:9000/1 tunnel=/usr/bin/carry optional rtt=20.5 rate=100,");
   ASSERT_TRUE(nodes.has_value());
   ASSERT_EQ(nodes->size(), 3u);
   const Node &first = (*nodes)[0], &second = (*nodes)[1], &third = (*nodes)[2];
@@ -38,11 +38,16 @@ TEST(Nodes, AddressesAndAttributes) {
   EXPECT_EQ(third.address(), "[fe80::1%eth0]:9000/1");
   EXPECT_EQ(third.tunnel, "/usr/bin/carry");
   EXPECT_FALSE(third.required);
+  EXPECT_EQ(first.rtt_ms, 0);
+  EXPECT_EQ(first.rate_mbit, 0);
+  EXPECT_EQ(third.rtt_ms, 20.5);
+  EXPECT_EQ(third.rate_mbit, 100);
 }
 
 TEST(Nodes, TextsAreReadAsTheyWereMeant) {
-  for (const char* text : {"a:1", "b:65534/7 name=x tunnel=ssh wait=600 required",
-                           "[::1]:80/3 insecure", "user@host:22 tunnel=/bin/true"}) {
+  for (const char* text :
+       {"a:1", "b:65534/7 name=x tunnel=ssh wait=600 required", "c:9 insecure rtt=0.125",
+        "d:9 insecure rate=1e4 rtt=0.1", "[::1]:80/3 insecure", "user@host:22 tunnel=/bin/true"}) {
     const auto nodes = parse_nodes(text);
     ASSERT_TRUE(nodes && nodes->size() == 1) << text;
     const auto again = parse_nodes(text_of(nodes->front()));
@@ -68,6 +73,12 @@ TEST(Nodes, WhatIsNone) {
                            "host:1 wait=0",
                            "host:1 wait=601",
                            "host:1 wait=",
+                           "host:1 rtt=0",
+                           "host:1 rtt=nan",
+                           "host:1 rtt=60001",
+                           "host:1 rate=-1",
+                           "host:1 rate=inf",
+                           "host:1 rate=10Mbit",
                            "host:1 name=",
                            "host:1 tunnel=",
                            "host:1 tunnel=telnet",
@@ -103,7 +114,7 @@ TEST(Nodes, InAFile) {
   };
   const LoadedConfig tables = read(
       "nodes = [\"a:1 tunnel=ssh\", { address = \"b:2/1\", insecure = true, required = false,"
-      " name = \"left\", wait = 7 }]\n");
+      " name = \"left\", wait = 7, rtt = 0.5, rate = 1000 }]\n");
   EXPECT_THAT(tables.warnings, IsEmpty());
   const auto nodes = parse_nodes(tables.config.nodes.value);
   ASSERT_TRUE(nodes && nodes->size() == 2);
@@ -112,6 +123,8 @@ TEST(Nodes, InAFile) {
   EXPECT_TRUE((*nodes)[1].insecure);
   EXPECT_FALSE((*nodes)[1].required);
   EXPECT_EQ((*nodes)[1].wait_seconds, 7u);
+  EXPECT_EQ((*nodes)[1].rtt_ms, 0.5);
+  EXPECT_EQ((*nodes)[1].rate_mbit, 1000);
   EXPECT_THAT(read("[[nodes]]\naddress = \"c:3\"\ninsecure = true\n").config.nodes.value,
               HasSubstr("c:3 insecure"));
   EXPECT_THAT(read("nodes = [{ name = \"left\" }]\n").warnings,

@@ -26,6 +26,26 @@ TEST_F(BuiltProgramTest, PrimaryIsTheFastestOrThePreferredOne) {
   EXPECT_FALSE(kernel.takes_group(65).value());
 }
 
+TEST(PrimaryOf, OneThatWasAwayAtFirstOnlyWhereAllWereOrItIsPreferred) {
+  backends::DeviceTraits here, away, other;
+  here.index = 0;
+  away.index = 1;
+  other.index = 2;
+  away.nominal_gflops = 1000;
+  away.came_later = true;
+  other.nominal_gflops = 2;
+  const auto primary = [&](std::initializer_list<const backends::DeviceTraits*> devices,
+                           std::optional<uint32_t> preferred = std::nullopt) {
+    return scheduler::primary_of(std::span(devices.begin(), devices.size()), preferred);
+  };
+  EXPECT_EQ(primary({&away, &here, &other}), 2u);
+  EXPECT_EQ(primary({&here, &away}), 0u);
+  EXPECT_EQ(primary({&away}), 0u);
+  other.came_later = true;
+  EXPECT_EQ(primary({&other, &away}), 1u);
+  EXPECT_EQ(primary({&here, &away}, 1), 1u);
+}
+
 TEST_F(BuiltProgramTest, GroupsThatAllTakeNeedNoBuildOnThePrimary) {
   make_devices("", 2, "", 1);
   kernel_compiler::CompileOutput output;

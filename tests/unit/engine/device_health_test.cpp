@@ -13,6 +13,36 @@ using namespace scheduler;
 uint64_t time_ns = 0;
 uint64_t clock_of_test() { return time_ns; }
 
+TEST(DeviceHealth, OneThatIsAwayAtFirstIsTried) {
+  time_ns = 1;
+  bool there = false;
+  std::vector<uint32_t> due;
+  DeviceHealth health(
+      [&](uint32_t, bool anew) -> Status {
+        EXPECT_TRUE(anew);
+        if (!there) return fail(CL_DEVICE_NOT_AVAILABLE, "it is away");
+        return {};
+      },
+      &clock_of_test);
+  health.set_hooks({.lost = [](uint32_t, const Error&) { ADD_FAILURE() << "nothing is lost"; },
+                    .due = [&](uint32_t backend) { due.push_back(backend); }});
+  health.begin_lost(1);
+  EXPECT_EQ(health.usable(0b11), 0b01u);
+  EXPECT_TRUE(due.empty());
+  time_ns += 1'000'000'000;
+  health.usable(0b11);
+  ASSERT_EQ(due, std::vector<uint32_t>{1});
+  health.retry(1);
+  EXPECT_EQ(health.usable(0b11), 0b01u);
+  there = true;
+  time_ns += 2'000'000'000;
+  health.usable(0b11);
+  ASSERT_EQ(due.size(), 2u);
+  health.retry(1);
+  EXPECT_EQ(health.usable(0b11), 0b11u);
+  EXPECT_EQ(health.losses(1).ns, 3'000'000'000u);
+}
+
 TEST(DeviceHealth, IsLostWhenItFailsInARowAndInATrial) {
   time_ns = 1;
   int trials = 0, lost = 0;

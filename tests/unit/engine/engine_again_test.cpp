@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine_fixture.h"
+#include "scheduler/batch/launch_batch.h"
 
 namespace tutti::testing {
 namespace {
@@ -223,13 +224,13 @@ TEST_F(EngineAgain, WhatIsWaitedForMayBeRepeated) {
     EXPECT_TRUE(engine->finish(*stream));
     EXPECT_TRUE(engine->finish(*stream));
     if (c % 20 != 19) continue;
-    // Others find its buffers free, and what they have changed is looked at.
+    // Others find its buffers free, and what they have changed is seen.
     const std::vector<std::byte> content(kBytes, static_cast<std::byte>(c));
     auto written = enqueue(*other, WriteWork{whole(in), 0, kBytes, content.data()});
     ASSERT_TRUE(written);
     Command* waited = written->get();
     EXPECT_TRUE(engine->wait({&waited, 1}));
-    EXPECT_FALSE(launch(*stream, a, in, out, c));
+    launch(*stream, a, in, out, c);
     EXPECT_EQ(read(*other, out), mapped(c, c));
   }
   EXPECT_GT(again, 40);
@@ -369,6 +370,35 @@ TEST_F(EngineAgain, WhatHasAnEventIsOverWhenItIsRead) {
     // Nothing else holds it: an application may go on like this for ever.
     EXPECT_EQ((*launched)->references(), 1u);
   }
+}
+
+// How often a kernel is measured goes by its own launches, however many others come in between.
+TEST_F(EngineAgain, LaunchesOfOneKernelSayNothingOfOthers) {
+  start({kOwnMemory}, SplitMode::kNever);
+  const auto in = buffer(1), out = buffer(0);
+  const auto of = [&](const std::shared_ptr<LaunchableKernel>& launched) {
+    KernelWork work = map_kernel(in, out, 1);
+    work.kernel = launched;
+    return work;
+  };
+  const KernelWork a = of(kernel()), b = of(kernel());
+  LaunchBatch batch(nullptr);
+  std::shared_ptr<const void> replaced;
+  const auto plan = std::make_shared<const KernelPlan>();
+  EXPECT_EQ(batch.unplanned(a), 0u);
+  batch.kind_of(a, plan, 100, true, replaced);
+  batch.kind_of(b, plan, 3, true, replaced);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(batch.planned_before(a, a));
+    EXPECT_TRUE(batch.planned_before(a, b));
+  }
+  EXPECT_TRUE(batch.planned_before(a, a));
+  EXPECT_EQ(batch.unplanned(a), 4u);
+  EXPECT_EQ(batch.unplanned(b), 3u);
+  EXPECT_FALSE(batch.planned_before(a, b));
+  batch.kind_of(b, plan, 3, true, replaced);
+  EXPECT_EQ(batch.unplanned(b), 0u);
+  EXPECT_EQ(batch.unplanned(a), 4u);
 }
 
 TEST_F(EngineAgain, WhatNobodyAsksForDoesNotPileUp) {

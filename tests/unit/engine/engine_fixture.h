@@ -38,6 +38,8 @@ class EngineTest : public ::testing::Test {
     settings.split = split;
     settings.balancer = balancer;
     settings.verify = verify;
+    settings.shards = shards;
+    if (shard_unit > 0) settings.shard_unit = shard_unit;
     if (overdue_ns > 0) settings.overdue_ns = overdue_ns;
     engine = std::make_unique<scheduler::Engine>(*set, settings);
   }
@@ -138,6 +140,8 @@ class EngineTest : public ::testing::Test {
 
   uint64_t deadline_ns = 0;  // 0: devices are not bounded
   uint64_t overdue_ns = 0;   // 0: as it is by itself
+  uint64_t shard_unit = 0;   // likewise
+  ShardMode shards = ShardMode::kNeeded;
   scheduler::BalancerSpec balancer;
   std::vector<FakeBackend*> fakes;
   std::unique_ptr<scheduler::BackendSet> set;

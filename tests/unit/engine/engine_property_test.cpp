@@ -24,7 +24,11 @@ struct Scenario {
   SplitMode split;
   bool out_of_order;
   uint64_t buffers_fit = UINT64_MAX;  // into each device's memory
+  ShardMode shards = ShardMode::kNeeded;
 };
+constexpr uint64_t kShardBytes = 64;
+constexpr auto kAlways = ShardMode::kAlways;
+constexpr auto kStream = ShardMode::kStream;
 
 std::unique_ptr<BackendSet> make_backends(const Scenario& setup) {
   std::vector<std::unique_ptr<backends::Backend>> list;
@@ -33,7 +37,10 @@ std::unique_ptr<BackendSet> make_backends(const Scenario& setup) {
     if (setup.buffers_fit != UINT64_MAX) fake->memory_left = setup.buffers_fit * kBufferBytes;
     list.push_back(std::move(fake));
   }
-  return std::make_unique<BackendSet>(std::move(list));
+  // Vendors may promise more than there is; of the others it is known.
+  const bool known = setup.out_of_order && setup.buffers_fit != UINT64_MAX;
+  return std::make_unique<BackendSet>(std::move(list),
+                                      known ? setup.buffers_fit * kBufferBytes : UINT64_MAX);
 }
 
 BufferView view_of(const Ref<LogicalBuffer>& buffer, uint64_t origin, uint64_t size) {
@@ -365,6 +372,8 @@ TEST_P(EngineProperty, RandomProgramsGiveTheSameBytesAsPlainVectors) {
     EngineSettings settings;
     settings.split = setup.split;
     settings.seed = seed;
+    settings.shards = setup.shards;
+    settings.shard_unit = kShardBytes;
     Engine engine(*set, settings);
     std::mt19937_64 random(seed);
     std::vector<Ref<LogicalBuffer>> buffers;
@@ -391,6 +400,9 @@ TEST_P(EngineProperty, RandomProgramsGiveTheSameBytesAsPlainVectors) {
       program.check();
       if (HasFatalFailure()) return;
     }
+    for (uint32_t i = 0; setup.buffers_fit != UINT64_MAX && i < set->count(); ++i) {
+      EXPECT_LE(set->memory(i).peak(), setup.buffers_fit * kBufferBytes) << "device " << i;
+    }
   }
 }
 
@@ -413,6 +425,11 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{{kCostlyTimes}, SplitMode::kNever, true},
         Scenario{{kSharesHost, kCostlyTimes}, SplitMode::kForce, false},
         Scenario{{kCostlyTimes, kCostlyTimes}, SplitMode::kAuto, true},
+        Scenario{{kWholeBuffers}, SplitMode::kAuto, false},
+        Scenario{{kWholeBuffers, kWholeBuffers}, SplitMode::kForce, true},
+        Scenario{{kWholeBuffers, kSharesHost}, SplitMode::kNever, false},
+        Scenario{{kWholeBuffers, kOwnMemory}, SplitMode::kForce, false, 2, kAlways},
+        Scenario{{kWholeBuffers, kWholeBuffers}, SplitMode::kForce, true, UINT64_MAX, kStream},
         Scenario{{kOwnMemory}, SplitMode::kAuto, false, 2},
         Scenario{{kOwnMemory}, SplitMode::kAuto, true, 2},
         Scenario{{kSharesHost, kOwnMemory}, SplitMode::kNever, true, 2},
@@ -420,7 +437,32 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{{kOwnMemory, kOwnMemory, kSharesHost}, SplitMode::kForce, true, 2},
         Scenario{{kSerial, kSerial}, SplitMode::kForce, false},
         Scenario{{kSerial, kSharesHost, kSerial}, SplitMode::kForce, true},
-        Scenario{{kSerial, kSerial}, SplitMode::kForce, false, 2}),
+        Scenario{{kSerial, kSerial}, SplitMode::kForce, false, 2},
+        Scenario{{kOwnMemory, kOwnMemory}, SplitMode::kForce, false, UINT64_MAX, kAlways},
+        Scenario{
+            {kOwnMemory, kSharesHost, kOwnMemory}, SplitMode::kForce, true, UINT64_MAX, kAlways},
+        Scenario{{kOwnMemory, kOwnMemory, kOwnMemory, kOwnMemory},
+                 SplitMode::kForce,
+                 true,
+                 UINT64_MAX,
+                 kAlways},
+        Scenario{{kCostlyTimes, kCostlyTimes}, SplitMode::kAuto, true, UINT64_MAX, kAlways},
+        Scenario{{kOwnMemory, kOwnMemory, kSharesHost}, SplitMode::kForce, false, 2, kAlways},
+        Scenario{{kOwnMemory, kOwnMemory, kOwnMemory}, SplitMode::kForce, true, 2, kAlways},
+        Scenario{{kSerial, kSharesHost, kSerial}, SplitMode::kForce, true, UINT64_MAX, kAlways},
+        Scenario{{kSerial, kSerial}, SplitMode::kForce, false, 2, kAlways},
+        Scenario{{kOwnMemory, kOwnMemory}, SplitMode::kForce, false, UINT64_MAX, kStream},
+        Scenario{
+            {kOwnMemory, kSharesHost, kOwnMemory}, SplitMode::kForce, true, UINT64_MAX, kStream},
+        Scenario{{kOwnMemory, kOwnMemory, kOwnMemory, kOwnMemory},
+                 SplitMode::kForce,
+                 true,
+                 UINT64_MAX,
+                 kStream},
+        Scenario{{kCostlyTimes, kCostlyTimes}, SplitMode::kAuto, true, UINT64_MAX, kStream},
+        Scenario{{kOwnMemory, kOwnMemory, kOwnMemory}, SplitMode::kForce, true, 2, kStream},
+        Scenario{{kSerial, kSharesHost, kSerial}, SplitMode::kForce, true, UINT64_MAX, kStream},
+        Scenario{{kSerial, kSerial}, SplitMode::kForce, false, 2, kStream}),
     [](const auto& chosen) {
       const Scenario& setup = chosen.param;
       std::string devices = to_string(setup.devices);
@@ -432,7 +474,10 @@ INSTANTIATE_TEST_SUITE_P(
               : setup.split == SplitMode::kNever ? "_never"
                                                  : "_auto") +
              (setup.out_of_order ? "_unordered" : "_ordered") +
-             (setup.buffers_fit == UINT64_MAX ? "" : "_full");
+             (setup.buffers_fit == UINT64_MAX ? "" : "_full") +
+             (setup.shards == kAlways   ? "_shards"
+              : setup.shards == kStream ? "_streamed"
+                                        : "");
     });
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/output_file.h"
+#include "base/temporary_folder.h"
 #include "engine_fixture.h"
 #include "scheduler/observe/energy_monitor.h"
 #include "scheduler/observe/run_summary.h"
@@ -226,6 +228,36 @@ TEST_F(EngineSummary, WhatMovesIsCounted) {
   const auto json = nlohmann::json::parse(summary.json());
   EXPECT_EQ(json["total"]["bytes_to_devices"], kBytes);
   EXPECT_EQ(json["total"]["bytes_to_host"], kBytes);
+}
+
+TEST_F(EngineSummary, ItsFileIsKnownAgain) {
+  start({kSharesHost, kOwnMemory}, SplitMode::kNever);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  const TemporaryFolder folder;
+  const std::string path = folder.write("summary.json", RunSummary(*set, "-", energy).json());
+  EXPECT_FALSE(holds_something_else(path, {Written::kSummary}));
+}
+
+TEST_F(EngineSummary, WhatHappenedToTheMemoryIsTold) {
+  start({kSharesHost, kOwnMemory}, SplitMode::kNever);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  const RunSummary summary(*set, "-", energy);
+  EXPECT_THAT(summary.text(), AllOf(Not(HasSubstr("was full")), Not(HasSubstr("shard"))));
+  MemoryHistory& history = set->memory(1).history();
+  history.evicted(2048, 1);
+  history.evicted(1024, 1);
+  history.reshaped(4096, 1);
+  EXPECT_THAT(
+      summary.text(),
+      AllOf(HasSubstr("the memory of 1 fake 1 was full: 2 buffers went back to the host, 3.00 KiB"),
+            HasSubstr("shards on 1 fake 1 were made or changed 1 time, 4.00 KiB in all"),
+            Not(HasSubstr("0 fake 0 was full"))));
+  const auto json = nlohmann::json::parse(summary.json());
+  EXPECT_EQ(json["devices"][0]["evictions"], 0);
+  EXPECT_EQ(json["devices"][1]["evictions"], 2);
+  EXPECT_EQ(json["devices"][1]["evicted_bytes"], 3072);
+  EXPECT_EQ(json["devices"][1]["shard_changes"], 1);
+  EXPECT_EQ(json["devices"][1]["shard_bytes"], 4096);
 }
 
 TEST_F(EngineSummary, TheLinksOfOtherHostsAreTold) {

@@ -177,11 +177,12 @@ class FakeCompletion : public Completion {
 
 class FakeVendorKernel : public Kernel {
  public:
-  explicit FakeVendorKernel(FakeFunction chosen) : function(std::move(chosen)) {}
+  FakeVendorKernel(FakeFunction chosen, bool s) : function(std::move(chosen)), shifted(s) {}
   Result<std::vector<std::byte>> work_group_info(cl_kernel_work_group_info) override {
     return fail(CL_INVALID_VALUE);
   }
   FakeFunction function;
+  const bool shifted;  // its last argument is that of scheduler/access/shard_argument.h
 };
 
 class FakeQueue : public Queue {
@@ -198,6 +199,13 @@ class FakeQueue : public Queue {
       --backend_.refuse_launches;
       return fail(CL_OUT_OF_RESOURCES, "the fake device refuses");
     }
+    for (const Argument& argument : launch.arguments) {
+      const bool part = argument.memory && argument.kind == Argument::Kind::kMemory &&
+                        (argument.origin != 0 || argument.size != argument.memory->size());
+      if (part && !backend_.traits().sub_buffers) {
+        return fail(CL_INVALID_OPERATION, "the fake device launches on all of a buffer only");
+      }
+    }
     ++backend_.launches;
     if (!launches_.exchange(true)) ++backend_.launching_queues;
     // A vendor copies the arguments at enqueue; so does this one.
@@ -212,13 +220,15 @@ class FakeQueue : public Queue {
     copy->launch = launch;
     copy->arguments.assign(launch.arguments.begin(), launch.arguments.end());
     copy->bytes.resize(copy->arguments.size());
+    const bool shifted = static_cast<FakeVendorKernel*>(launch.kernel)->shifted;
     for (size_t i = 0; i < copy->arguments.size(); ++i) {
       copy->bytes[i].assign(copy->arguments[i].bytes.begin(), copy->arguments[i].bytes.end());
       Argument& argument = copy->arguments[i];
       argument.bytes = copy->bytes[i];
       const bool memory = argument.memory != nullptr;
       copy->contents.push_back(memory ? content_of(*argument.memory) : nullptr);
-      copy->windows.push_back(memory ? copy->contents.back()->data + argument.origin : nullptr);
+      std::byte* window = memory ? copy->contents.back()->data + argument.origin : nullptr;
+      copy->windows.push_back(shifted && window ? window - bytes_before(launch, i) : window);
     }
     copy->launch.arguments = copy->arguments;
     const uint32_t wrong_every = backend_.wrong_every;
@@ -431,35 +441,12 @@ class FakeQueue : public Queue {
   TaskThread thread_{"fake-queue"};
 };
 
-const char* name_of(FakeKind kind) {
-  switch (kind) {
-    case kSharesHost:
-      return "shares-host";
-    case kSynchronous:
-      return "synchronous";
-    case kHostAtomics:
-      return "host-atomics";
-    case kOwnMemory:
-      return "own-memory";
-    case kCostlyTimes:
-      return "costly-times";
-    case kNarrowOffsets:
-      return "narrow-offsets";
-    case kSmallerGroups:
-      return "smaller-groups";
-    case kPins:
-      return "pins";
-    case kReadsAhead:
-      return "reads-ahead";
-    case kReadOnlyImages:
-      return "read-only-images";
-    case kSerial:
-      return "serial";
-    case kFar:
-      return "far";
-  }
-  return "";
-}
+/// In the order of the kinds.
+constexpr const char* kNames[] = {
+    "shares-host",      "synchronous",    "host-atomics", "own-memory",  "costly-times",
+    "narrow-offsets",   "smaller-groups", "pins",         "reads-ahead", "whole-buffers",
+    "read-only-images", "serial",         "far"};
+static_assert(std::size(kNames) == static_cast<size_t>(kFar) + 1);
 
 }  // namespace
 
@@ -468,7 +455,8 @@ bool contains(const FakeKinds& kinds, FakeKind kind) {
 }
 std::string to_string(const FakeKinds& kinds) {
   std::string text;
-  for (const FakeKind kind : kinds) text += (text.empty() ? "" : "+") + std::string(name_of(kind));
+  for (const FakeKind kind : kinds)
+    text += (text.empty() ? "" : "+") + std::string(kNames[static_cast<size_t>(kind)]);
   return text;
 }
 std::ostream& operator<<(std::ostream& stream, const FakeKinds& kinds) {
@@ -489,6 +477,7 @@ FakeBackend::FakeBackend(uint32_t index, FakeKind kind, uint64_t max_allocation)
   traits_.pins_host_memory = kind == kPins;
   traits_.reads_ahead = kind == kReadsAhead;
   traits_.serial = kind == kSerial;
+  traits_.sub_buffers = kind != kWholeBuffers;
   if (kind == kFar) traits_.link = {20e-3, 12.5e6, 12.5e6};
   traits_.type = shares_host_memory ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
   traits_.shares_host_memory = shares_host_memory;
@@ -586,10 +575,11 @@ Result<std::vector<std::unique_ptr<Backend>>> FakeBackend::divide(std::span<cons
 FakeKernel::FakeKernel(scheduler::KernelSummary summary, FakeFunction function, uint32_t backends)
     : summary_(std::move(summary)),
       built_on_((uint64_t{1} << backends) - 1),
-      kernel_(std::make_unique<FakeVendorKernel>(std::move(function))) {}
+      kernel_(std::make_unique<FakeVendorKernel>(function, false)),
+      shards_(std::make_unique<FakeVendorKernel>(std::move(function), true)) {}
 
-Result<Kernel*> FakeKernel::vendor_kernel(uint32_t, scheduler::KernelVariant) {
-  return kernel_.get();
+Result<Kernel*> FakeKernel::vendor_kernel(uint32_t, scheduler::KernelVariant variant) {
+  return variant == scheduler::KernelVariant::kShards ? shards_.get() : kernel_.get();
 }
 
 }  // namespace tutti::testing

@@ -31,6 +31,12 @@ struct FakeItem {
     return value;
   }
 };
+/// Of a launch of the shard variant: how much of what the argument shows lies before its memory.
+inline uint64_t bytes_before(const backends::Launch& launch, size_t argument) {
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, launch.arguments.back().bytes.data() + sizeof bytes * argument, sizeof bytes);
+  return bytes;
+}
 using FakeFunction = std::function<void(const FakeItem&)>;
 
 /// What a fake device is like.
@@ -53,6 +59,8 @@ enum class FakeKind : uint8_t {
   kPins,
   /// It has memory of its own, and reads the source of a write when that is enqueued.
   kReadsAhead,
+  /// It has memory of its own, and launches on all of a buffer only.
+  kWholeBuffers,
   /// It has memory of its own, and its images are for reading only.
   kReadOnlyImages,
   /// It has memory of its own, and does one command at a time, whatever the queue.
@@ -170,12 +178,13 @@ class FakeKernel : public scheduler::LaunchableKernel {
   uint64_t built_on() const override { return built_on_; }
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
+  uint32_t shard_arguments() override { return summary_.shard_arguments; }
   uint64_t model_key() const override { return reinterpret_cast<uintptr_t>(this); }
 
  private:
   scheduler::KernelSummary summary_;
   uint64_t built_on_;
-  std::unique_ptr<backends::Kernel> kernel_;
+  std::unique_ptr<backends::Kernel> kernel_, shards_;
 };
 
 /// As the application's kernel object launches what repeats an earlier launch; false: it does not.

@@ -37,6 +37,7 @@ uint8_t value(const std::byte* memory, size_t at) { return std::to_integer<uint8
 KernelSummary summary_of(KernelForm form) {
   KernelSummary summary;
   summary.name = "fake";
+  summary.shard_arguments = 3;
   summary.arguments = {pointer("in", true), pointer("out", false), scalar("n"), scalar("c")};
   summary.exprs.push_back(leaf(ExprKind::kGlobalId, 64));  // 0
   summary.exprs.push_back(leaf(ExprKind::kArg, 32, 2));    // 1

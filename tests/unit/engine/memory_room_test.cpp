@@ -41,6 +41,7 @@ class MemoryRoomTest : public LogTest, public MemoryRoom::Others {
     log.hold(*started, {&all, 1});
     return started;
   }
+  MemoryHistory::Sums sums() { return set().memory(0).history().sums(); }
   Status allocate(const Ref<LogicalBuffer>& wanted) {
     const auto asking = user_of(wanted);
     asking->allocating = true;
@@ -76,6 +77,9 @@ TEST_F(MemoryRoomTest, WhatWasUsedLongestAgoGoes) {
   EXPECT_TRUE(newer->has_memory(0));
   EXPECT_TRUE(wanted->has_memory(0));
   EXPECT_TRUE(waited_for.empty());
+  EXPECT_EQ(sums().evicted.count, 1u);
+  EXPECT_EQ(sums().evicted.bytes, kBytes);
+  EXPECT_EQ(sums().reshaped.count, 0u);
 }
 
 TEST_F(MemoryRoomTest, WhatNobodyUsesGoesBeforeWhatIsInUse) {
@@ -103,6 +107,7 @@ TEST_F(MemoryRoomTest, WithNobodyElseTheErrorIsTheVendors) {
   device.memory_left = 0;
   const Status failed = allocate(buffer());
   ASSERT_FALSE(failed);
+  EXPECT_EQ(set().memory(0).peak(), 0u) << "what was not to be had";
   EXPECT_EQ(failed.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }
 
@@ -113,6 +118,95 @@ TEST_F(MemoryRoomTest, CommandsWithMemoryOfTheirOwnAreWaitedForLast) {
   device.memory_left = 0;
   EXPECT_FALSE(allocate(buffer()));
   EXPECT_EQ(waited_for, std::vector<Ref<Node>>{running});
+}
+
+TEST_F(MemoryRoomTest, APartGrowsOnceNobodyUsesIt) {
+  room_for(2);
+  const auto wanted = buffer();
+  const auto allocate_part = [&](const ByteRange& range) {
+    const auto asking = user_of(wanted);
+    asking->allocating = true;
+    const Status allocated = room->allocate(*asking, MemoryNeeds{{wanted.get(), 0, range, true}});
+    log.finish(asking, CL_COMPLETE);
+    return allocated;
+  };
+  ASSERT_TRUE(allocate_part({1024, 2048}));
+  EXPECT_EQ(wanted->shard_range(0), (ByteRange{1024, 2048}));
+  ASSERT_TRUE(allocate_part({1024, 1536}));  // which is there
+  EXPECT_EQ(wanted->shard_range(0), (ByteRange{1024, 2048}));
+  const auto user = user_of(wanted);
+  ASSERT_TRUE(allocate_part({0, 512}));
+  EXPECT_EQ(waited_for, std::vector<Ref<Node>>{user});
+  EXPECT_EQ(wanted->shard_range(0), (ByteRange{0, 2048}));
+  ASSERT_TRUE(allocate(wanted));
+  EXPECT_EQ(wanted->shard_range(0), (ByteRange{0, kBytes}));
+  EXPECT_EQ(sums().reshaped.count, 3u);
+  EXPECT_EQ(sums().reshaped.bytes, 1024 + 2048 + kBytes);
+  EXPECT_EQ(sums().evicted.count, 0u);
+}
+
+TEST_F(MemoryRoomTest, WhoAsksForMemoryWithoutRoomIsRefused) {
+  room_for(2);
+  const auto first = used_buffer(), second = used_buffer();
+  const uint32_t before = device.allocations;
+  const auto refused = buffer()->device_memory(0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(device.allocations, before);
+  EXPECT_EQ(set().memory(0).peak(), 2 * kBytes);
+}
+
+TEST_F(MemoryRoomTest, AtOnceOnlyWhatNobodyUsesGoes) {
+  MemoryRoom& two = room_for(2);
+  const auto older = used_buffer(), newer = used_buffer(), wanted = buffer(), more = buffer();
+  const auto user = user_of(older), asking = user_of(wanted);
+  const std::vector<BufferUse> both{use(wanted, true), use(more, true)};
+  two.allocate_at_once(both, 0);
+  EXPECT_TRUE(older->has_memory(0));
+  EXPECT_FALSE(newer->has_memory(0));
+  EXPECT_TRUE(wanted->has_memory(0));
+  EXPECT_FALSE(more->has_memory(0)) << "for which there is no room";
+  EXPECT_TRUE(waited_for.empty());
+  for (const auto& one : {user, asking}) log.finish(one, CL_COMPLETE);
+}
+
+TEST_F(MemoryRoomTest, WhatNobodyUsesGoesForSharedMemory) {
+  MemoryRoom& two = room_for(2);
+  const auto older = used_buffer(), newer = used_buffer();
+  two.free_at_once(0, kBytes);
+  EXPECT_FALSE(older->has_memory(0));
+  EXPECT_TRUE(newer->has_memory(0));
+  const auto user = user_of(newer);
+  two.free_at_once(0, 2 * kBytes);
+  EXPECT_TRUE(newer->has_memory(0));
+  EXPECT_TRUE(waited_for.empty());
+  log.finish(user, CL_COMPLETE);
+}
+
+TEST_F(MemoryRoomTest, WhoMustHaveMemoryAsksTheVendorAgain) {
+  room_for(3);
+  device.memory_left = kBytes;
+  const auto first = buffer(), second = buffer();
+  const std::vector<BufferUse> both{use(first, true), use(second, true)};
+  const auto asks = [&] {
+    const auto asking = command();
+    {
+      MutexLock lock(log.mutex());
+      asking->state = Node::State::kRunning;
+      log.hold(*asking, both);
+      asking->allocating = true;
+    }
+    const uint32_t backend = 0;
+    const Status allocated = room->allocate(*asking, both, {&backend, 1});
+    log.finish(asking, CL_COMPLETE);
+    return allocated;
+  };
+  EXPECT_FALSE(asks());
+  EXPECT_FALSE(set().memory(0).has_room(kBytes));
+  device.memory_left += kBytes;
+  EXPECT_TRUE(asks());
+  EXPECT_TRUE(first->has_memory(0));
+  EXPECT_TRUE(second->has_memory(0));
 }
 
 TEST_F(MemoryRoomTest, IdleCommandsEndFirst) {

@@ -152,6 +152,36 @@ std::string answer_text(const Capabilities& caps, cl_device_info what) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1};
 }
 
+TEST(CapabilityMerger, MemoryIsAsMuchAsTheUserWantsToBeSeen) {
+  constexpr uint64_t kGiB = uint64_t{1} << 30;
+  const auto sized = [](FakeDevice device, uint64_t largest, uint64_t all, bool in_host) {
+    device.set<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, largest);
+    device.set<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE, all);
+    return in_host ? device.shares_host_memory() : device;
+  };
+  const std::vector<FakeDevice> devices = {
+      sized(cpu(), 16 * kGiB, 64 * kGiB, true), sized(cpu(), 32 * kGiB, 60 * kGiB, true),
+      sized(gpu(), 20 * kGiB, 80 * kGiB, false), sized(gpu(), 6 * kGiB, 24 * kGiB, false)};
+  const auto merged = [&](MemorySize memory, uint64_t host) {
+    return merge_capabilities(
+        facts_of(devices), 2,
+        {DeviceTypeChoice::kAuto, IdentityChoice::kAuto, "1.2.3", memory, host});
+  };
+  for (const auto& [memory, host, all, largest] :
+       {std::tuple{MemorySize::kLargest, 64 * kGiB, 80 * kGiB, 32 * kGiB},
+        std::tuple{MemorySize::kSum, 64 * kGiB, 168 * kGiB, 48 * kGiB},
+        std::tuple{MemorySize::kSum, 512 * kGiB, 168 * kGiB, 168 * kGiB},
+        std::tuple{MemorySize::kHost, 512 * kGiB, 384 * kGiB, 384 * kGiB},
+        // Never less than the largest device says.
+        std::tuple{MemorySize::kHost, 8 * kGiB, 80 * kGiB, 32 * kGiB}}) {
+    const Capabilities caps = merged(memory, host);
+    EXPECT_EQ(answer<cl_ulong>(caps, CL_DEVICE_GLOBAL_MEM_SIZE), all);
+    EXPECT_EQ(answer<cl_ulong>(caps, CL_DEVICE_MAX_MEM_ALLOC_SIZE), largest);
+    EXPECT_EQ(caps.max_allocation, largest);
+    EXPECT_EQ(caps.max_undivided, 32 * kGiB);
+  }
+}
+
 TEST(CapabilityMerger, LimitsAreThePrimarysMemoryMaximaUnitsASum) {
   const Capabilities caps =
       merge({cpu()

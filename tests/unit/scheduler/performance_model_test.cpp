@@ -426,6 +426,16 @@ TEST(BuildTimes, ADriversStartIsNoPartOfFurtherBuilds) {
   EXPECT_DOUBLE_EQ(builds.expected(1, 4000, 0.2), 0.2);
 }
 
+TEST(BuildTimes, ALargeProgramTakesItsTimeOnceMore) {
+  PerformanceModel model;
+  BuildTimes builds(model);
+  EXPECT_DOUBLE_EQ(builds.note(0, "one", 4000, {12, 12}), 11.5);
+  // Other programs of that size are quickly built, which says nothing of this one.
+  builds.note(0, "one", 4000, {0.5, 0.5});
+  EXPECT_DOUBLE_EQ(builds.expected(0, 4000, 11.5), 11.5);
+  EXPECT_DOUBLE_EQ(builds.expected(0, 4000, 0.5), 0.5);
+}
+
 TEST(BuildTimes, WhatAVendorFindsOnDiskTakesWhatFindingHasTaken) {
   PerformanceModel model;
   BuildTimes builds(model);

@@ -299,6 +299,47 @@ TEST(Regions, SmallRestsMayBeLeftToTheirOwners) {
   EXPECT_FALSE(regions.has_for(1, 0));
 }
 
+TEST(Regions, NobodyGetsWhatIsOutOfReach) {
+  rc::check("each slice once, to who reaches it", [] {
+    const auto participants = *rc::gen::inRange<size_t>(1, 6);
+    std::vector<uint64_t> shares;
+    for (size_t i = 0; i < participants; ++i) shares.push_back(*rc::gen::inRange<uint64_t>(0, 30));
+    const uint64_t slices = sum(shares);
+    std::vector<SliceRange> reaches;
+    uint64_t begin = 0;
+    for (const uint64_t share : shares) {
+      const uint64_t more = *rc::gen::inRange<uint64_t>(0, 20);
+      const uint64_t first = begin - std::min(begin, more);
+      reaches.push_back({first, std::min(slices, begin + share + more) - first});
+      begin += share;
+    }
+    Regions regions(slices, shares, participants, reaches);
+    std::vector<int> given(slices);
+    size_t refused = 0;
+    while (regions.remaining() > 0) {
+      const auto who = *rc::gen::inRange<size_t>(0, participants);
+      const bool has = regions.has_for(who, 1);
+      const SliceRange range = regions.take(who, *rc::gen::inRange<uint64_t>(1, 12));
+      RC_ASSERT(has == (range.count > 0));
+      RC_ASSERT(reaches[who].holds(range));
+      if (range.count == 0 && ++refused > 1000) break;
+      if (range.count > 1 && *rc::gen::inRange(0, 8) == 0) {
+        regions.give_back(range);
+        continue;
+      }
+      for (uint64_t i = range.first; i < range.end(); ++i) ++given.at(i);
+    }
+    for (size_t i = 0; i < participants; ++i) {
+      while (regions.has_for(i, 1)) {
+        const SliceRange range = regions.take(i, slices);
+        for (uint64_t k = range.first; k < range.end(); ++k) ++given.at(k);
+      }
+    }
+    RC_ASSERT(regions.remaining() == 0u);
+    RC_ASSERT(std::all_of(given.begin(), given.end(), [](int n) { return n == 1; }));
+  });
+}
+
 TEST(Regions, SayWhoseTheyAre) {
   Regions regions(100, {10, 50, 40}, 3);
   EXPECT_EQ(regions.owner(0), 0u);

@@ -101,6 +101,80 @@ TEST_F(ReportTest, SaysWhatWonAndWhatLost) {
                     HasSubstr("71.4 % of the kernels' time, 43.5 % of the whole time")));
 }
 
+TEST_F(ReportTest, ShowsTheMemoryOfDevices) {
+  EXPECT_THAT(report_of(trace_text()).output, Not(HasSubstr("memory: at most")));
+  EXPECT_EQ(
+      nlohmann::json::parse(
+          report("--json " + folder_.write("t.json", trace_text())).output)["devices"][1]["memory"],
+      nullptr);
+  std::string content = trace_text(false);
+  // Nothing for the first half of the 12 ms, then 1 KiB, 4 KiB, and 2 KiB in the end; not in order.
+  for (const auto& [ms, bytes] : {std::pair{7, 1024}, {11, 2048}, {9, 4096}}) {
+    content += fmt::format(
+        R"(,
+{{"ph":"C","pid":11,"tid":0,"name":"memory","ts":{}000.000,"args":{{"bytes":{}}}}})",
+        ms, bytes);
+  }
+  const auto event = [&content](const char* what, int ms, int bytes) {
+    content += fmt::format(
+        R"(,
+{{"ph":"X","pid":11,"tid":900001,"cat":"memory","name":"{}","ts":{}000.000,"dur":5.000,"args":{{"device":1,"bytes":{}}}}})",
+        what, ms, bytes);
+  };
+  event("eviction", 10, 2048);
+  event("shard", 8, 512);
+  event("shard", 8, 512);
+  event("something else", 8, 512);
+  // Of no device that the trace names.
+  content += R"(,
+{"ph":"C","pid":99,"tid":0,"name":"memory","ts":2000.000,"args":{"bytes":77}})";
+  const std::string trace = folder_.write("t.json", content + "\n]\n");
+  const Outcome text = report("--text " + trace);
+  EXPECT_EQ(text.code, 0) << text.output;
+  EXPECT_THAT(
+      text.output,
+      AllOf(
+          HasSubstr("    memory: at most 4.00 KiB; 1 eviction, 2.00 KiB; 2 shards made or changed, "
+                    "1.00 KiB\n      |    "),
+          HasSubstr("▂▂▂████"), HasSubstr("▄▄▄|\n")));
+  const auto devices = nlohmann::json::parse(report("--json " + trace).output)["devices"];
+  EXPECT_EQ(devices[0]["memory"], nullptr);
+  const auto& memory = devices[1]["memory"];
+  EXPECT_EQ(memory["peak"], 4096);
+  EXPECT_EQ(memory["evictions"], 1);
+  EXPECT_EQ(memory["evicted_bytes"], 2048);
+  EXPECT_EQ(memory["shard_changes"], 2);
+  EXPECT_EQ(memory["shard_bytes"], 1024);
+  EXPECT_EQ(memory["eviction_times"], nlohmann::json::parse("[9000000]"));
+  EXPECT_EQ(memory["bytes"], nlohmann::json::parse("[0,0,6000000,1024,8000000,4096,10000000,2048,"
+                                                   "12000000,2048]"));
+}
+
+TEST_F(ReportTest, ManyPointsOfMemoryBecomeFewWithThePeak) {
+  std::string content = trace_text(false);
+  for (int i = 0; i < 5000; ++i) {
+    content += fmt::format(
+        R"(,
+{{"ph":"C","pid":11,"tid":0,"name":"memory","ts":{}.000,"args":{{"bytes":{}}}}})",
+        2000 + i, i == 1234 ? 9999 : i % 7);
+    content += fmt::format(
+        R"(,
+{{"ph":"X","pid":11,"tid":900001,"cat":"memory","name":"eviction","ts":{}.000,"dur":0.100,"args":{{"device":1,"bytes":1}}}})",
+        2000 + i);
+  }
+  const Outcome outcome = report("--json " + folder_.write("t.json", content + "\n]\n"));
+  const auto memory = nlohmann::json::parse(outcome.output)["devices"][1]["memory"];
+  EXPECT_EQ(memory["peak"], 9999);
+  EXPECT_EQ(memory["evictions"], 5000);
+  EXPECT_LT(memory["bytes"].size(), 2100u);
+  EXPECT_LT(memory["eviction_times"].size(), 1100u);
+  uint64_t most = 0;
+  for (size_t i = 1; i < memory["bytes"].size(); i += 2) {
+    most = std::max(most, memory["bytes"][i].get<uint64_t>());
+  }
+  EXPECT_EQ(most, 9999u);
+}
+
 TEST_F(ReportTest, CountsLostEvents) {
   EXPECT_THAT(report_of(trace_text()).output, HasSubstr("\n0 events lost while tracing\n"));
   std::string content = trace_text();

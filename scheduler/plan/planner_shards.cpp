@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which participants of a split have memory for parts of the buffers only, and for which: those
+// whose memory is too small for all, or whoever can (TUTTI_SHARDS).
+#include <algorithm>
+#include <map>
+
+#include "scheduler/balance/random.h"
+#include "scheduler/plan/planner.h"
+#include "scheduler/plan/planner_parts.h"
+#include "scheduler/plan/shard_choice.h"
+#include "scheduler/plan/shard_ranges.h"
+
+namespace tutti::scheduler {
+namespace {
+
+// With TUTTI_SHARDS=stream a device has memory for such a part of its share at a time.
+constexpr uint64_t kStreamedPart = 4;
+// Streaming is chosen where it is expected to take at most this part of the time.
+constexpr double kWorthStreaming = 0.9;
+
+/// Shares in proportion to what is known of the devices' speeds.
+std::vector<uint64_t> shares_by_rate(const KernelPlan& plan, uint64_t slices) {
+  double all = 0;
+  for (const ComputeCost& cost : plan.costs) all += cost.rate;
+  std::vector<uint64_t> shares;
+  double sum = 0;
+  uint64_t given = 0;
+  for (const ComputeCost& cost : plan.costs) {
+    sum += cost.rate;
+    const auto until = all > 0 ? static_cast<uint64_t>(sum / all * static_cast<double>(slices))
+                               : slices * (shares.size() + 1) / plan.costs.size();
+    shares.push_back(std::min(until, slices) - given);
+    given += shares.back();
+  }
+  shares.back() += slices - given;
+  return shares;
+}
+
+bool contains(std::span<const uint32_t> list, uint32_t backend) {
+  return std::find(list.begin(), list.end(), backend) != list.end();
+}
+
+}  // namespace
+
+std::vector<uint32_t> Planner::small_candidates(const KernelWork& work, BackendMask allowed) const {
+  const bool may = settings_.shards != ShardMode::kNever && may_divide() &&
+                   settings_.split != SplitMode::kNever && settings_.balancer.name != "single";
+  if (!may) return {};
+  auto small = candidates(work, allowed, true);
+  if (!small.empty() && divisible_buffers(work, settings_.shard_unit).empty()) return {};
+  return small;
+}
+
+void Planner::add_small(const KernelWork& work, std::span<const uint32_t> small, bool measured,
+                        uint64_t ready_ns, KernelPlan& plan) const {
+  const auto& access = *plan.access;
+  if (small.empty() || access.verdict().mode != MergeMode::kDisjoint || !access.regions().empty() ||
+      plan.objective != Objective::kTime) {
+    return;
+  }
+  const uint32_t dimension = access.verdict().dimension;
+  const uint64_t last_offset = plan.shape.offset[dimension] + plan.shape.global[dimension] - 1;
+  for (const uint32_t i : small) {
+    if (last_offset <= backends_.traits(i).max_offset) plan.participants.push_back(i);
+  }
+  std::sort(plan.participants.begin(), plan.participants.end());
+  costs_.compute(model_key(work), work.shape.items(), plan.participants, plan.costs);
+  if (!measured) return;
+  reckon_with_others(work, plan);
+  find_waits(work, plan, ready_ns);
+}
+
+void Planner::leave_out_small(std::span<const uint32_t> small, KernelPlan& plan) const {
+  if (small.empty()) return;
+  std::vector<uint64_t> kept;
+  for (const uint32_t i : plan.participants) kept.push_back(contains(small, i) ? 0 : 1);
+  if (plan.costs.size() == plan.participants.size()) keep_participants(plan, kept);
+}
+
+bool Planner::may_divide() const {
+  // Verification computes whole launches.
+  return backends_.memory_apart() && !settings_.verify.on && !settings_.verify.vote;
+}
+
+bool Planner::lacks_room(const KernelWork& work, uint32_t backend) const {
+  if (backends_.place(backend) == kHostPlace) return false;
+  std::map<const LogicalBuffer*, uint64_t> missing;
+  for (const ArgumentSlot& slot : *work.arguments) {
+    const LogicalBuffer* const buffer = slot.view.buffer.get();
+    if (!buffer || buffer->home() != kNoBackend) continue;
+    missing[buffer] = buffer->size() - buffer->shard_range(backend).size();
+  }
+  uint64_t bytes = 0;
+  for (const auto& [buffer, more] : missing) bytes += more;
+  return bytes > 0 && !backends_.memory(backend).has_room(bytes);
+}
+
+bool Planner::has_parts(const KernelWork& work, uint32_t backend) {
+  return std::any_of(work.arguments->begin(), work.arguments->end(), [&](const auto& slot) {
+    return slot.has_memory() &&
+           !slot.view.buffer->has_room_for(backend, 0, slot.view.buffer->size());
+  });
+}
+
+bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> small,
+                            KernelPlan& plan) const {
+  const bool any_small = std::any_of(plan.participants.begin(), plan.participants.end(),
+                                     [&](uint32_t i) { return contains(small, i); });
+  const bool always = settings_.always_shards() && may_divide();
+  const bool no_room = settings_.shards != ShardMode::kNever && may_divide() &&
+                       std::any_of(plan.participants.begin(), plan.participants.end(),
+                                   [&](uint32_t i) { return lacks_room(work, i); });
+  if (!any_small && !always && !no_room) return true;
+  const auto& access = *plan.access;
+  if (access.verdict().mode != MergeMode::kDisjoint || !access.regions().empty()) return !any_small;
+  BufferRanges divisible = divisible_buffers(work, settings_.shard_unit);
+  if (divisible.empty()) return !any_small;
+
+  std::vector<char> sharded;
+  for (const uint32_t i : plan.participants) {
+    const bool all_there = std::all_of(divisible.begin(), divisible.end(), [&](const auto& one) {
+      return one.first->shard_range(i) == ByteRange{0, one.first->size()};
+    });
+    const bool wants = contains(small, i) || (!all_there && (always || lacks_room(work, i)));
+    // Built here, so that nobody finds later that it cannot be.
+    const bool can = wants && backends_.place(i) != kHostPlace &&
+                     work.kernel->vendor_kernel(i, KernelVariant::kShards);
+    if (contains(small, i) && !can) return false;
+    sharded.push_back(can ? 1 : 0);
+  }
+  if (std::find(sharded.begin(), sharded.end(), 1) == sharded.end()) return true;
+
+  const uint64_t slices = plan.shape.groups(access.verdict().dimension);
+  if (plan.shares.empty()) {
+    plan.shares = settings_.split == SplitMode::kForce
+                      ? random_shares(settings_.seed + sharded_.fetch_add(1), slices,
+                                      plan.participants.size())
+                      : shares_by_rate(plan, slices);
+  }
+  const auto wanted = plan.shares;
+  ShardChoice choice(backends_, work, plan, settings_.shard_unit, std::move(divisible),
+                     std::move(sharded));
+  const bool in_seconds = std::any_of(plan.costs.begin(), plan.costs.end(),
+                                      [](const ComputeCost& cost) { return cost.measured; });
+  const bool all_small = std::all_of(plan.participants.begin(), plan.participants.end(),
+                                     [&](uint32_t i) { return contains(small, i); });
+  const double streamed = choice.seconds(true, costs_);
+  if (settings_.shards != ShardMode::kStream) {
+    if (choice.shrink_shares()) {
+      const double resident = choice.seconds(false, costs_);
+      // Others may take far longer for what one has no memory for than it takes to bring it there.
+      const bool pays =
+          in_seconds && plan.shares != wanted && streamed < kWorthStreaming * resident;
+      if (!pays) {
+        choice.set_reaches();
+        if (all_small && in_seconds) plan.split_seconds = resident;
+        return true;
+      }
+    }
+    plan.shares = wanted;
+    if (!all_small && plan.whole_seconds > 0 && streamed > kWorthSplitting * plan.whole_seconds) {
+      return false;
+    }
+  }
+  plan.shard_unit = settings_.shard_unit;
+  plan.priced_seconds = 0;  // what it takes says nothing of such splits where all is there
+  plan.split_seconds = in_seconds ? streamed : 0;
+  return choice.stream(settings_.shards == ShardMode::kStream ? kStreamedPart : 1);
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plan/shard_choice.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::scheduler {
+namespace {
+
+// Beyond its share a participant can compute such a part of that on either side, so that boundaries
+// may move a little, and others help, without new memory.
+constexpr uint64_t kReachPart = 16;
+// What another one has no memory for is worth helping with from this part of a window on.
+constexpr uint64_t kLeastHelpPart = 4;
+// Shares that do not fit become smaller so often at most.
+constexpr int kMostShrinks = 64;
+// Windows of as many slices may touch so many units more of a buffer elsewhere in it.
+constexpr uint64_t kMoreUnits = 2;
+
+uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+ShardChoice::ShardChoice(BackendSet& backends, const KernelWork& work, KernelPlan& plan,
+                         uint64_t unit, BufferRanges divisible, std::vector<char> sharded)
+    : backends_(backends),
+      work_(work),
+      plan_(plan),
+      unit_(unit),
+      divisible_(std::move(divisible)),
+      sharded_(std::move(sharded)),
+      slices_(plan.shape.groups(plan.access->verdict().dimension)) {
+  for (const ArgumentSlot& slot : *work.arguments) {
+    LogicalBuffer* const buffer = slot.view.buffer.get();
+    if (buffer && !divisible_.contains(buffer)) undivided_ += buffer->size();
+  }
+}
+
+std::vector<SliceRange> ShardChoice::share_ranges() const {
+  std::vector<SliceRange> result;
+  uint64_t first = 0;
+  for (const uint64_t share : plan_.shares) {
+    result.push_back({first, share});
+    first += share;
+  }
+  return result;
+}
+
+bool ShardChoice::fits(size_t participant, const BufferRanges& ranges, uint64_t more) const {
+  const uint32_t backend = plan_.participants[participant];
+  uint64_t bytes = undivided_, largest = 0;
+  for (const auto& [buffer, range] : ranges) {
+    const uint64_t size = std::min(buffer->size(), range.size() + more);
+    bytes += size;
+    largest = std::max(largest, size);
+  }
+  return bytes <= backends_.memory(backend).for_buffers() &&
+         largest <= backends_.traits(backend).max_allocation;
+}
+
+uint64_t ShardChoice::most_that_fit(size_t participant, const SliceRange& slices, uint64_t most,
+                                    bool downwards, uint64_t more) const {
+  return most_of(slices, most, downwards,
+                 [&](const SliceRange& some) { return fits(participant, touched(some), more); });
+}
+
+bool ShardChoice::shrink_shares() {
+  for (int round = 0;; ++round) {
+    const auto ranges = share_ranges();
+    std::vector<char> full(plan_.shares.size());
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      full[i] = sharded_[i] && !fits(i, touched(ranges[i]));
+    }
+    if (std::none_of(full.begin(), full.end(), [](char one) { return one != 0; })) return true;
+    if (round == kMostShrinks) return false;
+    for (size_t i = 0; i < full.size(); ++i) {
+      if (!full[i]) continue;
+      // To who has all first: that has no end.
+      size_t to = full.size();
+      for (size_t k = 0; k < full.size(); ++k) {
+        if (full[k] || (to < full.size() && sharded_[k] >= sharded_[to])) continue;
+        to = k;
+      }
+      if (to == full.size()) return false;
+      if (plan_.shares[i] == 0) return false;  // what is not divided is too much for it
+      // As many as there is memory for, where its share begins now.
+      const uint64_t most = most_that_fit(i, ranges[i], plan_.shares[i] - 1, false, 0);
+      plan_.shares[to] += plan_.shares[i] - most;
+      plan_.shares[i] = most;
+    }
+  }
+}
+
+void ShardChoice::set_shards(size_t participant, const BufferRanges& ranges) {
+  for (const auto& [buffer, range] : ranges) plan_.shards[participant].push_back({buffer, range});
+}
+
+void ShardChoice::set_reaches() {
+  const auto ranges = share_ranges();
+  plan_.reaches.assign(ranges.size(), {0, slices_});
+  plan_.shards.assign(ranges.size(), {});
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (!sharded_[i]) continue;
+    const uint32_t backend = plan_.participants[i];
+    const auto there = [&](const BufferRanges& touched) {
+      return std::all_of(touched.begin(), touched.end(), [&](const auto& one) {
+        return one.first->has_memory(backend) &&
+               one.first->has_room_for(backend, one.second.begin, one.second.end);
+      });
+    };
+    const uint64_t most = std::max<uint64_t>(1, ranges[i].count / kReachPart);
+    BufferRanges needed;
+    bool found = false;
+    // What is there already, as far as that reaches; else more than the share, if it fits.
+    for (const bool memory : {true, false}) {
+      for (const uint64_t by : {most, most / 2, most / 4, uint64_t{0}}) {
+        if (found) break;
+        plan_.reaches[i] = extended(ranges[i], by, slices_);
+        needed = touched(plan_.reaches[i]);
+        found = memory ? there(needed) : fits(i, needed);
+      }
+    }
+    if (ranges[i].count > 0) set_shards(i, needed);
+  }
+}
+
+bool ShardChoice::ended_there(size_t participant, const SliceRange& share) const {
+  const uint32_t backend = plan_.participants[participant];
+  const auto there = [&](uint64_t slice) {
+    const auto ranges = touched({slice, 1});
+    return std::all_of(ranges.begin(), ranges.end(), [&](const auto& one) {
+      const ByteRange memory = one.first->shard_range(backend);
+      return memory.begin <= one.second.begin && one.second.end <= memory.end;
+    });
+  };
+  return there(share.end() - 1) && !there(share.first);
+}
+
+bool ShardChoice::stream(uint64_t part) {
+  const size_t count = plan_.participants.size();
+  // Who can take part at all, and who gets the shares of those that cannot.
+  std::vector<char> able(count);
+  size_t heir = count;
+  auto ranges = share_ranges();
+  for (size_t i = 0; i < count; ++i) {
+    const SliceRange one{std::min(ranges[i].first, slices_ - 1), 1};
+    able[i] = !sharded_[i] || most_that_fit(i, one, 1, false, kMoreUnits * unit_) > 0;
+    if (able[i] && (heir == count || plan_.costs[i].rate > plan_.costs[heir].rate)) heir = i;
+  }
+  if (heir == count) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!able[i]) plan_.shares[heir] += std::exchange(plan_.shares[i], 0);
+  }
+  ranges = share_ranges();
+  plan_.reaches.assign(count, {0, slices_});
+  plan_.shards.assign(count, {});
+  plan_.windows.assign(count, 0);
+  plan_.downwards.assign(count, 0);
+  uint64_t smallest = slices_;
+  for (size_t i = 0; i < count; ++i) {
+    if (!sharded_[i]) continue;
+    if (ranges[i].count == 0) {
+      plan_.reaches[i] = {};
+      continue;
+    }
+    set_window(i, ranges[i], part);
+    smallest = std::min(smallest, plan_.windows[i]);
+  }
+  // For less nobody moves its memory.
+  plan_.least_help = std::max(plan_.least_help, smallest / kLeastHelpPart);
+  return true;
+}
+
+void ShardChoice::set_window(size_t participant, const SliceRange& share, uint64_t part) {
+  // Where the launch before has ended, what it has used is there.
+  const bool downwards = ended_there(participant, share);
+  plan_.downwards[participant] = downwards ? 1 : 0;
+  // Shares change a little from launch to launch, and their memory shall not.
+  const uint64_t most = divide_up(share.count, part);
+  const SliceRange more = extended(share, most / kReachPart, slices_);
+  const SliceRange from = downwards ? SliceRange{more.first, share.end() - more.first}
+                                    : SliceRange{share.first, more.end() - share.first};
+  const uint64_t fit = std::max<uint64_t>(
+      1, most_that_fit(participant, from, std::min(from.count, most + most / kReachPart), downwards,
+                       kMoreUnits * unit_));
+  // As few windows as possible, all alike: what the last one leaves there the next launch begins
+  // with.
+  const uint64_t window = divide_up(share.count, divide_up(share.count, std::min(fit, most)));
+  plan_.windows[participant] = window;
+  const SliceRange first{downwards ? share.end() - 1 : share.first, 1};
+  const auto least = touched(window_around(first, window, downwards, slices_));
+  auto needed = touched(window_around(first, fit, downwards, slices_));
+  for (auto& [buffer, range] : needed) {
+    // As much as windows elsewhere may need. What is so large moves to where it is needed.
+    range = stretched(range, range.size() + kMoreUnits * unit_, unit_, buffer->size());
+    const ByteRange there = buffer->shard_range(plan_.participants[participant]);
+    const bool enough = there.size() >= std::min(buffer->size(), least.at(buffer).size() + unit_);
+    if (enough && there.size() <= range.size() + range.size() / kReachPart + unit_) range = there;
+  }
+  set_shards(participant, needed);
+}
+
+double ShardChoice::seconds(bool streamed, const LaunchCosts& costs) const {
+  const auto items = static_cast<double>(plan_.shape.items()) / static_cast<double>(slices_);
+  const auto ranges = share_ranges();
+  double longest = 0;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    double seconds = items * static_cast<double>(ranges[i].count) / plan_.costs[i].rate;
+    if (streamed && sharded_[i] && ranges[i].count > 0) {
+      uint64_t bytes = 0;
+      for (const ArgumentUse& use : plan_.access->package(plan_.access->verdict().dimension,
+                                                          ranges[i].first, ranges[i].count)) {
+        bytes += use.read.range.size() + use.write.range.size() * (use.overwrites ? 1 : 2);
+      }
+      const double moved = static_cast<double>(bytes) / costs.link_rate(plan_.participants[i]);
+      seconds = std::max(seconds, moved);
+    }
+    longest = std::max(longest, seconds);
+  }
+  return longest;
+}
+
+}  // namespace tutti::scheduler

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose buffers are, together, about three times as large as each device's memory.
+
+Each must be right, all its launches divided, and no device may ever have more memory than it has been
+told to have. What no device can hold in parts is refused, with an error and nothing else.
+
+usage: streamed.py BENCH APART      (tutti-bench; the library that keeps devices' memory apart)
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+# Program, its size, and MiB of memory on each device.
+STREAMED = [("saxpy", 1000003, 3), ("mandelbrot", 1003, 1), ("gemm", 1003, 5),
+            ("stencil2d", 1536, 3), ("gaussian", 1503, 3)]
+# Of two arrays it is known to nobody which part is read; and what is written by columns has no part.
+REFUSED = [("spmv", 100003, 3), ("transpose", 1403, 3)]
+
+
+def run(bench, apart, program, size, memory, summary):
+    environment = dict(os.environ, LD_PRELOAD=apart, TUTTI_TEST_APART="gpus",
+                       TUTTI_MEMORY=str(memory), TUTTI_SUMMARY=summary)
+    return subprocess.run([bench, "--platform", "Tutti", "--repeat", "2", "--size", str(size),
+                           "--json", program], env=environment, capture_output=True, text=True,
+                          check=False)
+
+
+def problems_of(done, memory, summary):
+    if done.returncode != 0:
+        return [f"ends with {done.returncode}: {done.stdout} {done.stderr}"]
+    with open(summary, encoding="utf-8") as file:
+        seen = json.load(file)
+    problems = []
+    if seen["total"]["whole"] or not seen["total"]["split"]:
+        problems.append(f"{seen['total']['whole']} launches whole, {seen['total']['split']} split")
+    if not any(kernel["streamed"] for kernel in seen["kernels"]):
+        problems.append("nothing was streamed")
+    for device in seen["devices"]:
+        if device["memory_peak"] > memory << 20:
+            problems.append(f"{device['memory_peak']} bytes on device {device['index']}")
+    return problems
+
+
+def main():
+    bench, apart = sys.argv[1:]
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        summary = os.path.join(folder, "summary.json")
+        for program, size, memory in STREAMED:
+            done = run(bench, apart, program, size, memory, summary)
+            problems = problems_of(done, memory, summary)
+            failed += bool(problems)
+            print(f"{'FAILED' if problems else 'right':8} {program}: {'; '.join(problems)}", flush=True)
+        for program, size, memory in REFUSED:
+            done = run(bench, apart, program, size, memory, summary)
+            told = done.returncode == 2 and "CL_MEM_OBJECT_ALLOCATION_FAILURE" in done.stderr
+            failed += not told
+            print(f"{'refused' if told else 'FAILED':8} {program}: "
+                  f"{'' if told else done.stdout + done.stderr}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

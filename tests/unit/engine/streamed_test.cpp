@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that need more memory than their devices have: windows that move, results that leave,
+// who takes part, and what others do meanwhile. (Random programs are in engine_property_test.cpp.)
+#include "engine_fixture.h"
+#include "scheduler/plan/shard_ranges.h"
+
+namespace tutti::testing {
+namespace {
+using namespace scheduler;
+
+class Streamed : public EngineTest {
+ protected:
+  Streamed() { shard_unit = 64; }
+  static constexpr uint64_t kSmall = kBytes / 2;  // a quarter of what a launch of two buffers needs
+  /// Devices of which each holds a quarter of two buffers, and fails to allocate more.
+  void start_small(const FakeKinds& devices) {
+    start(devices, SplitMode::kAuto, kSmall);
+    for (FakeBackend* fake : fakes) fake->memory_left = kSmall;
+  }
+  cl_int launch(Stream& stream, KernelWork work) {
+    const auto command = enqueue(stream, std::move(work));
+    EXPECT_TRUE(command) << command.error().message;
+    if (!command) return command.error().code;
+    static_cast<void>(engine->finish(stream));
+    return (*command)->status();
+  }
+  KernelWork kernel(KernelForm form, const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out) {
+    for (FakeBackend* fake : fakes) fake->measured_ns = 5'000'000;
+    return known_kernel(form, in, out, 1e-2,
+                        [form](const FakeItem& item) { run_item(form, item); });
+  }
+};
+
+TEST_F(Streamed, OneDeviceComputesMoreThanItHolds) {
+  start_small({kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kMap, a, b)), CL_COMPLETE);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kMap, b, a)), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, b), filled(7));
+  EXPECT_EQ(read(*stream, a), filled(22));
+  EXPECT_LE(set->memory(0).peak(), kSmall);
+}
+
+TEST_F(Streamed, MemoryStaysWhereItIsEnough) {
+  start_small({kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  const auto there = kernel(KernelForm::kMap, a, b), back = kernel(KernelForm::kMap, b, a);
+  const auto launches = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(launch(*stream, there), CL_COMPLETE);
+      EXPECT_EQ(launch(*stream, back), CL_COMPLETE);
+    }
+    return fakes[0]->allocations.load();
+  };
+  const uint32_t before = launches(2);
+  EXPECT_EQ(launches(10), before);
+  uint8_t expected = 2;
+  for (int i = 0; i < 24; ++i) expected = static_cast<uint8_t>(expected * 3 + 1);
+  EXPECT_EQ(read(*stream, a), filled(expected));
+}
+
+TEST_F(Streamed, WhatComesFromNeighboursIsThere) {
+  start_small({kOwnMemory, kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(1), b = buffer(0);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kStencil, a, b)), CL_COMPLETE);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kStencil, b, a)), CL_COMPLETE);
+  const auto bytes = read(*stream, a);
+  for (size_t i = 2; i + 2 < kBytes; ++i) ASSERT_EQ(bytes[i], std::byte{9}) << i;
+}
+
+TEST_F(Streamed, EachDeviceTakesPart) {
+  start_small({kOwnMemory, kOwnMemory, kOwnMemory, kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kMap, a, b)), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, b), filled(7));
+  for (const FakeBackend* fake : fakes) EXPECT_GT(fake->launches, 0u);
+}
+
+TEST_F(Streamed, WhatIsReadAnywhereMustFit) {
+  start(FakeKinds{kOwnMemory}, SplitMode::kAuto, kBytes + kSmall);
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kGather, a, b)), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, b), filled(3));
+  EXPECT_EQ(a->shard_range(0).size(), kBytes);
+  EXPECT_LE(b->shard_range(0).size(), kSmall);
+}
+
+TEST_F(Streamed, WhatCannotBeDividedIsRefused) {
+  start_small({kOwnMemory});
+  auto stream = engine->create_stream({});
+  for (const auto form : {KernelForm::kScatter, KernelForm::kGather}) {
+    const auto refused = enqueue(*stream, kernel(form, buffer(2), buffer(0)));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  }
+}
+
+TEST_F(Streamed, ResultsAreInTheHostsCopyWhenItEnds) {
+  start_small({kOwnMemory, kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kMap, a, b)), CL_COMPLETE);
+  EXPECT_TRUE(b->valid_at(kHostPlace, 0, kBytes));
+}
+
+TEST_F(Streamed, WhatADeviceHasAloneIsFoundByTheOthers) {
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto, kBytes + kSmall);
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  // All of it on the first device alone.
+  ASSERT_TRUE(a->make_valid(a->place_on(0), 0, kBytes));
+  a->set_exclusive(a->place_on(0), 0, kBytes);
+  const auto c = buffer(1);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kStencil, a, b)), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, b)[kBytes / 2], std::byte{6});
+}
+
+TEST_F(Streamed, LaunchesThatReadTheSameWaitForEachOther) {
+  start_small({kOwnMemory, kOwnMemory});
+  std::vector<Ref<Stream>> streams;
+  std::vector<Ref<LogicalBuffer>> outs;
+  const auto in = buffer(2);
+  for (int i = 0; i < 4; ++i) {
+    outs.push_back(buffer(0));
+    streams.push_back(engine->create_stream({}));
+    ASSERT_TRUE(enqueue(*streams.back(), kernel(KernelForm::kMap, in, outs.back())));
+  }
+  for (size_t i = 0; i < streams.size(); ++i) {
+    EXPECT_TRUE(engine->finish(*streams[i]));
+    EXPECT_EQ(read(*streams[i], outs[i]), filled(7));
+  }
+}
+
+TEST_F(Streamed, WhereADeviceFailsAnotherOneGoesOn) {
+  start_small({kOwnMemory, kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  for (const auto failure : {&FakeBackend::refuse_launches, &FakeBackend::fail_launches}) {
+    fakes[0]->*failure = 1;
+    EXPECT_EQ(launch(*stream, kernel(KernelForm::kMap, a, b)), CL_COMPLETE);
+    EXPECT_EQ(read(*stream, b), filled(7));
+  }
+}
+
+TEST_F(Streamed, WhatAFailedPackageHasNeededIsInTheHostsCopy) {
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto, kBytes / 4);
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2);
+  EXPECT_EQ(launch(*stream, kernel(KernelForm::kMap, a, a)), CL_COMPLETE);
+  for (const auto failure : {&FakeBackend::refuse_launches, &FakeBackend::fail_launches}) {
+    fakes[0]->*failure = 1;
+    EXPECT_EQ(launch(*stream, kernel(KernelForm::kMap, a, a)), CL_COMPLETE);
+  }
+  EXPECT_EQ(read(*stream, a), filled(67));
+}
+
+TEST_F(Streamed, WhereAllDevicesFailItIsTold) {
+  start_small({kOwnMemory, kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  for (FakeBackend* fake : fakes) fake->fail_launches = 1000;
+  EXPECT_LT(launch(*stream, kernel(KernelForm::kMap, a, b)), 0);
+}
+
+TEST_F(Streamed, AFastDeviceStreamsWhatASlowOneHasMemoryFor) {
+  start({kOwnMemory, kSharesHost}, SplitMode::kAuto, kSmall);
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  const auto work = kernel(KernelForm::kMap, a, b);
+  // A hundred times as fast as the host, whose memory has all.
+  for (int run = 0; run < 40; ++run) set->model().add(model_key(work), 1, kBytes, 1.0);
+  EngineSettings settings;
+  settings.shard_unit = shard_unit;
+  const Planner planner(*set, settings);
+  const auto plan = planner.plan(work, ~BackendMask{0});
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(plan->streamed());
+  EXPECT_EQ(plan->windows[1], 0u);
+  EXPECT_GT(plan->shares[0], plan->slices() * 3 / 4);
+  EXPECT_LT(plan->windows[0], plan->shares[0]);
+  EXPECT_EQ(launch(*stream, work), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, b), filled(7));
+}
+
+TEST_F(Streamed, MovedMemoryIsTheSame) {
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
+  const auto made = buffer(3);
+  ASSERT_TRUE(made->reshape(0, {0, 1024}));
+  const Place place = made->place_on(0);
+  ASSERT_TRUE(made->make_valid(place, 0, 1024));
+  made->set_exclusive(place, 0, 1024);
+  const uint32_t allocations = fakes[0]->allocations;
+  const auto* const memory = made->shard(0, 0, 1024)->memory;
+  ASSERT_TRUE(made->move_shard(0, {512, 1024}));
+  EXPECT_EQ(fakes[0]->allocations, allocations);
+  EXPECT_EQ(made->shard(0, 512, 1024)->memory, memory);
+  EXPECT_EQ(made->allocated_bytes(0), 1024u);
+  EXPECT_TRUE(made->valid_only_at(kHostPlace, 0, 1024));
+  ASSERT_TRUE(made->move_shard(0, {512, 2048}));
+  EXPECT_EQ(made->allocated_bytes(0), 1536u);
+  EXPECT_FALSE(made->shard(0, 0, 512));
+}
+
+TEST(ShardRanges, StretchedRangesHoldWhatTheyBeganAs) {
+  for (const uint64_t size : {1000u, 1024u, 4096u}) {
+    for (uint64_t begin = 0; begin < size; begin += 64) {
+      for (uint64_t end = begin + 1; end <= size; end += 61) {
+        for (const uint64_t bytes : {uint64_t{1}, end - begin, end - begin + 128, size}) {
+          const ByteRange made = stretched({begin, end}, bytes, 64, size);
+          EXPECT_LE(made.begin, begin);
+          EXPECT_GE(made.end, end);
+          EXPECT_LE(made.end, size);
+          EXPECT_EQ(made.begin % 64, 0u);
+          EXPECT_LE(made.size(), std::max(bytes, end - begin));
+          EXPECT_GE(made.size() + 64, std::min(bytes, size));
+        }
+      }
+    }
+  }
+}
+
+TEST(ShardRanges, WindowsHoldTheirPackage) {
+  for (uint64_t first = 0; first < 20; ++first) {
+    for (uint64_t count = 1; first + count <= 20; ++count) {
+      for (uint64_t most = 1; most <= 24; ++most) {
+        for (const bool downwards : {false, true}) {
+          const SliceRange window = window_around({first, count}, most, downwards, 20);
+          EXPECT_TRUE(window.holds({first, count}));
+          EXPECT_LE(window.end(), 20u);
+          EXPECT_LE(window.count, std::max(most, count));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::testing
