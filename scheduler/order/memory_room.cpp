@@ -63,7 +63,7 @@ void MemoryRoom::free_unused(uint32_t backend, const std::function<bool()>& enou
 
 Result<bool> MemoryRoom::free_some(const Node* command, uint32_t backend) {
   if (log_.any_idle()) others_.end_idle();
-  const auto owners = backends_.memory(backend).owners();
+  auto owners = backends_.memory(backend).owners();
   Ref<LogicalBuffer> oldest;
   uint64_t age = UINT64_MAX;
   std::vector<Ref<Node>> users;  // of the oldest: its memory is free when they have ended
@@ -91,6 +91,7 @@ Result<bool> MemoryRoom::free_some(const Node* command, uint32_t backend) {
       log_.hold(*eviction, {&all, 1});
     }
   }
+  owners.clear();  // what the application has released goes, also while others are waited for
   for (const auto& user : users) others_.wait_for_data(user);
   if (!users.empty()) return true;
   if (!oldest) return false;
@@ -205,6 +206,7 @@ Status MemoryRoom::allocate_one(const Node& command, const MemoryNeeds& needs,
     }
   }
   for (bool more = true;; there = buffer.shard_range(need.backend)) {
+    if (allocated(need)) return {};  // by others, while somebody was waited for
     if (!more && need.part) {
       wanted = need.range;
       TUTTI_TRY(shrink(needs, need));
@@ -223,9 +225,7 @@ Status MemoryRoom::allocate_one(const Node& command, const MemoryNeeds& needs,
 }
 
 Status MemoryRoom::allocate_all(const Node& command, const MemoryNeeds& needs) {
-  for (const MemoryNeed& need : needs) {
-    if (!allocated(need)) TUTTI_TRY(allocate_one(command, needs, need));
-  }
+  for (const MemoryNeed& need : needs) TUTTI_TRY(allocate_one(command, needs, need));
   return {};
 }
 

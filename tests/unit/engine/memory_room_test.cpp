@@ -18,6 +18,7 @@ class MemoryRoomTest : public LogTest, public MemoryRoom::Others {
   /// Whom somebody waits for ends.
   void wait_for_data(const Ref<Node>& user) override {
     waited_for.push_back(user);
+    if (meanwhile) meanwhile();
     log.finish(user, CL_COMPLETE);
   }
   /// Room for `count` buffers of kBytes.
@@ -55,6 +56,7 @@ class MemoryRoomTest : public LogTest, public MemoryRoom::Others {
 
   FakeBackend& device;
   std::optional<MemoryRoom> room;
+  std::function<void()> meanwhile;  // what another thread does
   int idle_ended = 0;
   std::vector<Ref<Node>> waited_for, with_memory;
 };
@@ -100,6 +102,30 @@ TEST_F(MemoryRoomTest, WhereAllIsInUseACommandIsWaitedFor) {
   EXPECT_TRUE(allocate(wanted));
   EXPECT_EQ(waited_for, std::vector<Ref<Node>>{user});
   EXPECT_FALSE(only->has_memory(0));
+}
+
+TEST_F(MemoryRoomTest, WhatOthersHaveAllocatedMeanwhileIsThere) {
+  room_for(4);
+  const auto busy = used_buffer();
+  const backends::ImageShape shape{
+      .extent = {kBytes / 4, 1, 1}, .pixel_size = 4, .row_pitch = kBytes};
+  const auto image = *LogicalBuffer::create(set(), {.size = kBytes, .image = shape});
+  std::vector<Ref<LogicalBuffer>> others{buffer(), buffer(), buffer()};
+  for (const auto& other : others) ASSERT_TRUE(other->device_memory(0));
+  std::vector<Ref<Node>> users{user_of(busy)};
+  for (const auto& other : others) users.push_back(user_of(other));
+  backends::Memory* made = nullptr;
+  meanwhile = [&] {
+    if (made) return;
+    for (size_t i = 1; i < users.size(); ++i) log.finish(users[i], CL_COMPLETE);
+    users.resize(1);
+    others.clear();  // the application has released them
+    made = image->device_memory(0).value_or(nullptr);
+  };
+  EXPECT_TRUE(allocate(image));
+  ASSERT_NE(made, nullptr);
+  EXPECT_EQ(*image->device_memory(0), made);
+  EXPECT_EQ(sums().reshaped.count, 0u);
 }
 
 TEST_F(MemoryRoomTest, WithNobodyElseTheErrorIsTheVendors) {
