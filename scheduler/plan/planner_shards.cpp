@@ -3,6 +3,7 @@
 // whose memory is too small for all, or whoever can (TUTTI_SHARDS).
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "scheduler/balance/random.h"
 #include "scheduler/plan/planner.h"
@@ -18,22 +19,32 @@ constexpr uint64_t kStreamedPart = 4;
 // Streaming is chosen where it is expected to take at most this part of the time.
 constexpr double kWorthStreaming = 0.9;
 
-/// Shares in proportion to what is known of the devices' speeds.
-std::vector<uint64_t> shares_by_rate(const KernelPlan& plan, uint64_t slices) {
-  double all = 0;
-  for (const ComputeCost& cost : plan.costs) all += cost.rate;
+/// Shares in proportion to the devices' speeds.
+std::vector<uint64_t> shares_by_rate(std::span<const double> rates, uint64_t slices) {
+  const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
   std::vector<uint64_t> shares;
   double sum = 0;
   uint64_t given = 0;
-  for (const ComputeCost& cost : plan.costs) {
-    sum += cost.rate;
+  for (const double rate : rates) {
+    sum += rate;
     const auto until = all > 0 ? static_cast<uint64_t>(sum / all * static_cast<double>(slices))
-                               : slices * (shares.size() + 1) / plan.costs.size();
+                               : slices * (shares.size() + 1) / rates.size();
     shares.push_back(std::min(until, slices) - given);
     given += shares.back();
   }
   shares.back() += slices - given;
   return shares;
+}
+
+/// What the shares take at these rates, in work-items per second.
+double seconds(const LaunchShape& shape, std::span<const uint64_t> shares,
+               std::span<const double> rates) {
+  const double slices = std::accumulate(shares.begin(), shares.end(), 0.0);
+  double longest = 0;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    longest = std::max(longest, static_cast<double>(shares[i]) / rates[i]);
+  }
+  return longest / slices * static_cast<double>(shape.items());
 }
 
 bool contains(std::span<const uint32_t> list, uint32_t backend) {
@@ -131,12 +142,14 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
   if (std::find(sharded.begin(), sharded.end(), 1) == sharded.end()) return true;
 
   const uint64_t slices = plan.shape.groups(access.verdict().dimension);
-  if (plan.shares.empty()) {
-    plan.shares = settings_.split == SplitMode::kForce
-                      ? random_shares(settings_.seed + sharded_.fetch_add(1), slices,
-                                      plan.participants.size())
-                      : shares_by_rate(plan, slices);
+  const bool random = plan.shares.empty() && settings_.split == SplitMode::kForce;
+  if (random) {
+    plan.shares =
+        random_shares(settings_.seed + sharded_.fetch_add(1), slices, plan.participants.size());
   }
+  std::vector<double> there;
+  for (const ComputeCost& cost : plan.costs) there.push_back(cost.rate);
+  if (plan.shares.empty()) plan.shares = shares_by_rate(there, slices);
   const auto wanted = plan.shares;
   ShardChoice choice(backends_, work, plan, settings_.shard_unit, std::move(divisible),
                      std::move(sharded));
@@ -144,10 +157,13 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
                                       [](const ComputeCost& cost) { return cost.measured; });
   const bool all_small = std::all_of(plan.participants.begin(), plan.participants.end(),
                                      [&](uint32_t i) { return contains(small, i); });
-  const double streamed = choice.seconds(true, costs_);
+  // Who streams is as slow as its link.
+  const auto moving = choice.streamed_rates(costs_);
+  const auto streaming = in_seconds && !random ? shares_by_rate(moving, slices) : wanted;
+  const double streamed = seconds(plan.shape, streaming, moving);
   if (settings_.shards != ShardMode::kStream) {
     if (choice.shrink_shares()) {
-      const double resident = choice.seconds(false, costs_);
+      const double resident = seconds(plan.shape, plan.shares, there);
       // Others may take far longer for what one has no memory for than it takes to bring it there.
       const bool pays =
           in_seconds && plan.shares != wanted && streamed < kWorthStreaming * resident;
@@ -157,11 +173,12 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
         return true;
       }
     }
-    plan.shares = wanted;
     if (!all_small && plan.whole_seconds > 0 && streamed > kWorthSplitting * plan.whole_seconds) {
+      plan.shares = wanted;
       return false;
     }
   }
+  plan.shares = streaming;
   plan.shard_unit = settings_.shard_unit;
   plan.priced_seconds = 0;  // what it takes says nothing of such splits where all is there
   plan.split_seconds = in_seconds ? streamed : 0;

@@ -200,24 +200,23 @@ void ShardChoice::set_window(size_t participant, const SliceRange& share, uint64
   set_shards(participant, needed);
 }
 
-double ShardChoice::seconds(bool streamed, const LaunchCosts& costs) const {
-  const auto items = static_cast<double>(plan_.shape.items()) / static_cast<double>(slices_);
+std::vector<double> ShardChoice::streamed_rates(const LaunchCosts& costs) const {
+  const double items = static_cast<double>(plan_.shape.items()) / static_cast<double>(slices_);
   const auto ranges = share_ranges();
-  double longest = 0;
+  std::vector<double> rates;
   for (size_t i = 0; i < ranges.size(); ++i) {
-    double seconds = items * static_cast<double>(ranges[i].count) / plan_.costs[i].rate;
-    if (streamed && sharded_[i] && ranges[i].count > 0) {
-      uint64_t bytes = 0;
-      for (const ArgumentUse& use : plan_.access->package(plan_.access->verdict().dimension,
-                                                          ranges[i].first, ranges[i].count)) {
-        bytes += use.read.range.size() + use.write.range.size() * (use.overwrites ? 1 : 2);
-      }
-      const double moved = static_cast<double>(bytes) / costs.link_rate(plan_.participants[i]);
-      seconds = std::max(seconds, moved);
+    rates.push_back(plan_.costs[i].rate);
+    if (!sharded_[i]) continue;
+    const SliceRange some = ranges[i].count > 0 ? ranges[i] : SliceRange{0, slices_};
+    uint64_t bytes = 0;
+    for (const ArgumentUse& use :
+         plan_.access->package(plan_.access->verdict().dimension, some.first, some.count)) {
+      bytes += use.read.range.size() + use.write.range.size() * (use.overwrites ? 1 : 2);
     }
-    longest = std::max(longest, seconds);
+    const double moved = static_cast<double>(bytes) / costs.link_rate(plan_.participants[i]);
+    rates.back() = std::min(rates.back(), items * static_cast<double>(some.count) / moved);
   }
-  return longest;
+  return rates;
 }
 
 }  // namespace tutti::scheduler

@@ -27,8 +27,9 @@ class ShardChoice {
   /// Sets windows, reaches and shards: each device has memory for as much of its share as fits, or
   /// `part` of it, at a time. Who has no room for a single slice gets no share; false: nobody has.
   bool stream(uint64_t part);
-  /// What the shares take, in seconds, computing and, where they are streamed, moved.
-  double seconds(bool streamed, const LaunchCosts& costs) const;
+  /// Work-items per second of each participant: of who would stream its share, as far as its link
+  /// allows.
+  std::vector<double> streamed_rates(const LaunchCosts& costs) const;
 
  private:
   BufferRanges touched(const SliceRange& slices) const {

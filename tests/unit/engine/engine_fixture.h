@@ -68,7 +68,7 @@ class EngineTest : public ::testing::Test {
     return *scheduler::LogicalBuffer::create(*set, options);
   }
   static scheduler::BufferView whole(const Ref<scheduler::LogicalBuffer>& buffer) {
-    return {buffer, 0, kBytes};
+    return {buffer, 0, buffer->size()};
   }
   /// out[i] = in[i] * 3 + c over the whole of both buffers.
   scheduler::KernelWork map_kernel(const Ref<scheduler::LogicalBuffer>& in,

@@ -187,6 +187,31 @@ TEST_F(Streamed, AFastDeviceStreamsWhatASlowOneHasMemoryFor) {
   EXPECT_EQ(read(*stream, b), filled(7));
 }
 
+TEST_F(Streamed, WhoStreamsIsAsSlowAsItsLink) {
+  constexpr uint32_t kMany = 16 << 20;
+  start({kOwnMemory, kSharesHost}, SplitMode::kAuto, kMany / 2);
+  const auto a = *LogicalBuffer::create(*set, {.size = kMany});
+  const auto b = *LogicalBuffer::create(*set, {.size = kMany});
+  KernelWork work = map_kernel(a, b, 1);
+  work.shape.global[0] = kMany;
+  auto arguments = std::make_shared<ArgumentSet>(*work.arguments);
+  std::memcpy((*arguments)[2].bytes.data(), &kMany, sizeof kMany);
+  work.arguments = std::move(arguments);
+  // Were all there, nothing would be left for the host, which takes twice as long as the link.
+  const double link = 2.0 * kMany / kLinkBytesPerSecond;
+  for (int run = 0; run < 3; ++run) {
+    set->model().add(model_key(work), 0, kMany, 1e-4 * link);
+    set->model().add(model_key(work), 1, kMany, 2 * link);
+  }
+  EngineSettings settings;
+  settings.shard_unit = 4096;
+  const Planner planner(*set, settings);
+  const auto plan = planner.plan(work, ~BackendMask{0});
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(plan->streamed()) << plan->whole_reasons().text();
+  EXPECT_GT(plan->shares[1], plan->slices() / 4);
+}
+
 TEST_F(Streamed, MovedMemoryIsTheSame) {
   start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   const auto made = buffer(3);
