@@ -447,9 +447,11 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
     if (!measured && merge_seconds(work, plan) > 2 * kSplitSeconds) {
       return whole(KernelPlan::Why::kMerge);
     }
+    const auto all = small.empty() ? std::nullopt : std::optional(plan);
     if (!choose_shares(work, plan, measured)) {
       leave_out_small(small, plan);
-      return plan;
+      if (!all || !plan.participants.empty()) return plan;
+      plan = *all;  // one that is too small alone would be best, were all there
     }
   }
   if (!choose_shards(work, small, plan)) {

@@ -127,17 +127,28 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
   BufferRanges divisible = divisible_buffers(work, settings_.shard_unit);
   if (divisible.empty()) return !any_small;
 
+  // Built here, so that nobody finds later that it cannot be.
+  const auto can = [&](uint32_t i) {
+    return backends_.place(i) != kHostPlace &&
+           work.kernel->vendor_kernel(i, KernelVariant::kShards).has_value();
+  };
+  const bool all_small = std::all_of(plan.participants.begin(), plan.participants.end(),
+                                     [&](uint32_t i) { return contains(small, i); });
+  std::vector<uint64_t> kept;
+  for (const uint32_t i : plan.participants) kept.push_back(!contains(small, i) || can(i) ? 1 : 0);
+  if (std::find(kept.begin(), kept.end(), 0u) != kept.end()) {
+    keep_participants(plan, kept);
+    plan.shares.clear();
+    if (plan.participants.size() < (all_small ? 1 : 2)) return false;
+    if (all_small) plan.backend = plan.participants.front();
+  }
   std::vector<char> sharded;
   for (const uint32_t i : plan.participants) {
     const bool all_there = std::all_of(divisible.begin(), divisible.end(), [&](const auto& one) {
       return one.first->shard_range(i) == ByteRange{0, one.first->size()};
     });
     const bool wants = contains(small, i) || (!all_there && (always || lacks_room(work, i)));
-    // Built here, so that nobody finds later that it cannot be.
-    const bool can = wants && backends_.place(i) != kHostPlace &&
-                     work.kernel->vendor_kernel(i, KernelVariant::kShards);
-    if (contains(small, i) && !can) return false;
-    sharded.push_back(can ? 1 : 0);
+    sharded.push_back(wants && can(i) ? 1 : 0);
   }
   if (std::find(sharded.begin(), sharded.end(), 1) == sharded.end()) return true;
 
@@ -155,8 +166,6 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
                      std::move(sharded));
   const bool in_seconds = std::any_of(plan.costs.begin(), plan.costs.end(),
                                       [](const ComputeCost& cost) { return cost.measured; });
-  const bool all_small = std::all_of(plan.participants.begin(), plan.participants.end(),
-                                     [&](uint32_t i) { return contains(small, i); });
   // Who streams is as slow as its link.
   const auto moving = choice.streamed_rates(costs_);
   const auto streaming = in_seconds && !random ? shares_by_rate(moving, slices) : wanted;
@@ -169,7 +178,8 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
           in_seconds && plan.shares != wanted && streamed < kWorthStreaming * resident;
       if (!pays) {
         choice.set_reaches();
-        if (all_small && in_seconds) plan.split_seconds = resident;
+        // Else it has a price already.
+        if (in_seconds && (all_small || plan.split_seconds <= 0)) plan.split_seconds = resident;
         return true;
       }
     }

@@ -14,7 +14,8 @@ double SplitRun::learn(std::vector<PackageRecord> packages) {
   const auto& shape = plan_.shape;
   const auto items = static_cast<double>(shape.items() / slices_);
   double speed = 0;
-  for (const uint32_t device : devices()) {
+  for (size_t participant = 0; participant < participants(); ++participant) {
+    const uint32_t device = devices()[participant];
     std::vector<Sample> samples;
     uint64_t busy_until = 0;
     Sample all;
@@ -37,6 +38,8 @@ double SplitRun::learn(std::vector<PackageRecord> packages) {
     if (all.seconds > 0) speed += all.size / all.seconds;
     const auto part = parts_.backends.part_of_device(model_key(work_), device);
     if (!part) continue;
+    // As large as its memory allows, which says nothing of all that it could compute at once.
+    if (streams(participant) && all.seconds > 0) samples = {all};
     for (Sample& sample : samples) sample.seconds *= *part;
     parts_.backends.model().add_packages(model_key(work_), device, samples,
                                          work_.kernel->summary().name);

@@ -189,27 +189,66 @@ TEST_F(Streamed, AFastDeviceStreamsWhatASlowOneHasMemoryFor) {
 
 TEST_F(Streamed, WhoStreamsIsAsSlowAsItsLink) {
   constexpr uint32_t kMany = 16 << 20;
-  start({kOwnMemory, kSharesHost}, SplitMode::kAuto, kMany / 2);
-  const auto a = *LogicalBuffer::create(*set, {.size = kMany});
-  const auto b = *LogicalBuffer::create(*set, {.size = kMany});
-  KernelWork work = map_kernel(a, b, 1);
-  work.shape.global[0] = kMany;
-  auto arguments = std::make_shared<ArgumentSet>(*work.arguments);
-  std::memcpy((*arguments)[2].bytes.data(), &kMany, sizeof kMany);
-  work.arguments = std::move(arguments);
-  // Were all there, nothing would be left for the host, which takes twice as long as the link.
   const double link = 2.0 * kMany / kLinkBytesPerSecond;
-  for (int run = 0; run < 3; ++run) {
-    set->model().add(model_key(work), 0, kMany, 1e-4 * link);
-    set->model().add(model_key(work), 1, kMany, 2 * link);
-  }
-  EngineSettings settings;
-  settings.shard_unit = 4096;
-  const Planner planner(*set, settings);
-  const auto plan = planner.plan(work, ~BackendMask{0});
-  ASSERT_TRUE(plan);
-  ASSERT_TRUE(plan->streamed()) << plan->whole_reasons().text();
-  EXPECT_GT(plan->shares[1], plan->slices() / 4);
+  const auto hosts_part = [&](double device_seconds, double host_seconds) {
+    start({kOwnMemory, kSharesHost}, SplitMode::kAuto, kMany / 2);
+    const auto a = *LogicalBuffer::create(*set, {.size = kMany});
+    const auto b = *LogicalBuffer::create(*set, {.size = kMany});
+    KernelWork work = map_kernel(a, b, 1);
+    work.shape.global[0] = kMany;
+    auto arguments = std::make_shared<ArgumentSet>(*work.arguments);
+    std::memcpy((*arguments)[2].bytes.data(), &kMany, sizeof kMany);
+    work.arguments = std::move(arguments);
+    for (int run = 0; run < 3; ++run) {
+      set->model().add(model_key(work), 0, kMany, device_seconds);
+      set->model().add(model_key(work), 1, kMany, host_seconds);
+    }
+    EngineSettings settings;
+    settings.shard_unit = 4096;
+    const Planner planner(*set, settings);
+    static_cast<void>(
+        planner.plan(work, ~BackendMask{0}));  // a first time who helps little is tried
+    const auto plan = planner.plan(work, ~BackendMask{0});
+    EXPECT_TRUE(plan && plan->streamed());
+    if (!plan || !plan->streamed()) return 0.0;
+    return static_cast<double>(plan->shares[1]) / static_cast<double>(plan->slices());
+  };
+  EXPECT_NEAR(hosts_part(1e-4 * link, 2 * link), 1.0 / 3, 0.05);
+  // Were all there, the launch would not be worth dividing.
+  EXPECT_NEAR(hosts_part(link / 20, 2 * link), 1.0 / 3, 0.05);
+}
+
+TEST_F(Streamed, WhoCannotHaveAPartIsLeftOut) {
+  start_small({kOwnMemory, kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  struct OnTheFirstOnly : FakeKernel {
+    using FakeKernel::FakeKernel;
+    Result<backends::Kernel*> vendor_kernel(uint32_t backend, KernelVariant variant) override {
+      if (backend == 1 && variant == KernelVariant::kShards) return fail(CL_BUILD_PROGRAM_FAILURE);
+      return FakeKernel::vendor_kernel(backend, variant);
+    }
+  };
+  for (FakeBackend* fake : fakes) fake->measured_ns = 5'000'000;
+  const auto work = known_kernel<OnTheFirstOnly>(
+      KernelForm::kMap, a, b, 1e-2, [](const FakeItem& item) { run_item(KernelForm::kMap, item); });
+  EXPECT_EQ(launch(*stream, work), CL_COMPLETE);
+  EXPECT_EQ(read(*stream, b), filled(7));
+  EXPECT_EQ(fakes[1]->launches, 0u);
+}
+
+TEST_F(Streamed, ItsTimesAreLearned) {
+  start_small({kOwnMemory});
+  auto stream = engine->create_stream({});
+  const auto a = buffer(2), b = buffer(0);
+  KernelWork work = map_kernel(a, b, 1);
+  work.kernel = std::make_shared<FakeKernel>(
+      summary_of(KernelForm::kMap), [](const FakeItem& item) { run_item(KernelForm::kMap, item); },
+      set->count());
+  fakes[0]->measured_ns = 1'000;
+  EXPECT_EQ(launch(*stream, work), CL_COMPLETE);
+  EXPECT_GT(fakes[0]->launches, 4u);
+  EXPECT_TRUE(set->model().fit(model_key(work), 0).reliable(kBytes));
 }
 
 TEST_F(Streamed, MovedMemoryIsTheSame) {
