@@ -113,6 +113,27 @@ bool Planner::has_parts(const KernelWork& work, uint32_t backend) {
   });
 }
 
+bool Planner::can_have_parts(const KernelWork& work, uint32_t backend) const {
+  // Built here, so that nobody finds later that it cannot be.
+  return backends_.place(backend) != kHostPlace &&
+         work.kernel->vendor_kernel(backend, KernelVariant::kShards).has_value();
+}
+
+bool Planner::leave_out_without_parts(const KernelWork& work, std::span<const uint32_t> small,
+                                      bool must_split, KernelPlan& plan) const {
+  std::vector<uint64_t> kept;
+  for (const uint32_t i : plan.participants) {
+    kept.push_back(!contains(small, i) || can_have_parts(work, i) ? 1 : 0);
+  }
+  if (std::find(kept.begin(), kept.end(), 0u) == kept.end()) return true;
+  keep_participants(plan, kept);
+  plan.shares.clear();
+  plan.priced_seconds = 0;
+  if (plan.participants.size() < (must_split ? 1 : 2)) return false;
+  if (must_split) plan.backend = plan.participants.front();
+  return true;
+}
+
 bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> small,
                             KernelPlan& plan) const {
   const bool any_small = std::any_of(plan.participants.begin(), plan.participants.end(),
@@ -127,28 +148,16 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
   BufferRanges divisible = divisible_buffers(work, settings_.shard_unit);
   if (divisible.empty()) return !any_small;
 
-  // Built here, so that nobody finds later that it cannot be.
-  const auto can = [&](uint32_t i) {
-    return backends_.place(i) != kHostPlace &&
-           work.kernel->vendor_kernel(i, KernelVariant::kShards).has_value();
-  };
   const bool all_small = std::all_of(plan.participants.begin(), plan.participants.end(),
                                      [&](uint32_t i) { return contains(small, i); });
-  std::vector<uint64_t> kept;
-  for (const uint32_t i : plan.participants) kept.push_back(!contains(small, i) || can(i) ? 1 : 0);
-  if (std::find(kept.begin(), kept.end(), 0u) != kept.end()) {
-    keep_participants(plan, kept);
-    plan.shares.clear();
-    if (plan.participants.size() < (all_small ? 1 : 2)) return false;
-    if (all_small) plan.backend = plan.participants.front();
-  }
+  if (!leave_out_without_parts(work, small, all_small, plan)) return false;
   std::vector<char> sharded;
   for (const uint32_t i : plan.participants) {
     const bool all_there = std::all_of(divisible.begin(), divisible.end(), [&](const auto& one) {
       return one.first->shard_range(i) == ByteRange{0, one.first->size()};
     });
     const bool wants = contains(small, i) || (!all_there && (always || lacks_room(work, i)));
-    sharded.push_back(wants && can(i) ? 1 : 0);
+    sharded.push_back(wants && can_have_parts(work, i) ? 1 : 0);
   }
   if (std::find(sharded.begin(), sharded.end(), 1) == sharded.end()) return true;
 
