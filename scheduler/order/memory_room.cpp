@@ -185,7 +185,7 @@ Status MemoryRoom::shrink(const MemoryNeeds& needs, const MemoryNeed& wanted) {
   for (const MemoryNeed& need : needs) {
     const ByteRange there = need.buffer->shard_range(need.backend);
     if (!need.part || need.backend != wanted.backend || need.buffer == wanted.buffer ||
-        there.size() <= need.range.size() || !allocated(need)) {
+        there.size() <= need.range.size()) {
       continue;
     }
     TUTTI_TRY(reshape(*need.buffer, need.backend, need.range));

@@ -190,14 +190,17 @@ void ShardChoice::set_window(size_t participant, const SliceRange& share, uint64
   const SliceRange first{downwards ? share.end() - 1 : share.first, 1};
   const auto least = touched(window_around(first, window, downwards, slices_));
   auto needed = touched(window_around(first, fit, downwards, slices_));
+  // As much as windows elsewhere may need. What is so large moves to where it is needed.
   for (auto& [buffer, range] : needed) {
-    // As much as windows elsewhere may need. What is so large moves to where it is needed.
     range = stretched(range, range.size() + kMoreUnits * unit_, unit_, buffer->size());
+  }
+  auto kept = needed;
+  for (auto& [buffer, range] : kept) {
     const ByteRange there = buffer->shard_range(plan_.participants[participant]);
     const bool enough = there.size() >= std::min(buffer->size(), least.at(buffer).size() + unit_);
     if (enough && there.size() <= range.size() + range.size() / kReachPart + unit_) range = there;
   }
-  set_shards(participant, needed);
+  set_shards(participant, fits(participant, kept) ? kept : needed);
 }
 
 std::vector<double> ShardChoice::streamed_rates(const LaunchCosts& costs) const {

@@ -171,6 +171,25 @@ TEST_F(MemoryRoomTest, APartGrowsOnceNobodyUsesIt) {
   EXPECT_EQ(sums().evicted.count, 0u);
 }
 
+TEST_F(MemoryRoomTest, WhatACommandNeedsLessOfMakesRoomForTheRest) {
+  room_for(1);
+  const auto first = buffer(), second = buffer();
+  ASSERT_TRUE(second->reshape(0, {0, 3072}));
+  const auto asking = command();
+  const std::vector<BufferUse> both{use(first, true), use(second, true)};
+  {
+    MutexLock lock(log.mutex());
+    asking->state = Node::State::kRunning;
+    log.hold(*asking, both);
+    asking->allocating = true;
+  }
+  EXPECT_TRUE(room->allocate(*asking, MemoryNeeds{{first.get(), 0, {0, 2048}, true},
+                                                  {second.get(), 0, {2048, 4096}, true}}));
+  log.finish(asking, CL_COMPLETE);
+  EXPECT_EQ(first->shard_range(0), (ByteRange{0, 2048}));
+  EXPECT_EQ(second->shard_range(0), (ByteRange{2048, 4096}));
+}
+
 TEST_F(MemoryRoomTest, WhoAsksForMemoryWithoutRoomIsRefused) {
   room_for(2);
   const auto first = used_buffer(), second = used_buffer();
