@@ -235,10 +235,10 @@ class Planner {
   void leave_out_small(std::span<const uint32_t> small, KernelPlan& plan) const;
   /// Whether the device can compute with parts of the buffers: its kernel is built.
   bool can_have_parts(const KernelWork& work, uint32_t backend) const;
-  /// Participants that are too small and cannot, go. `must_split`: no device has memory for all.
-  /// False: too few are left for a split.
-  bool leave_out_without_parts(const KernelWork& work, std::span<const uint32_t> small,
-                               bool must_split, KernelPlan& plan) const;
+  /// Participants that are too small and cannot, go. `alone`: a single one may stream the launch.
+  /// False: too few are left.
+  bool leave_out_without_parts(const KernelWork& work, std::span<const uint32_t> small, bool alone,
+                               KernelPlan& plan) const;
   /// Devices may have parts of buffers at all.
   bool may_divide() const;
   /// The device has no room for all of the launch's buffers beside what is there.

@@ -120,7 +120,7 @@ bool Planner::can_have_parts(const KernelWork& work, uint32_t backend) const {
 }
 
 bool Planner::leave_out_without_parts(const KernelWork& work, std::span<const uint32_t> small,
-                                      bool must_split, KernelPlan& plan) const {
+                                      bool alone, KernelPlan& plan) const {
   std::vector<uint64_t> kept;
   for (const uint32_t i : plan.participants) {
     kept.push_back(!contains(small, i) || can_have_parts(work, i) ? 1 : 0);
@@ -129,15 +129,16 @@ bool Planner::leave_out_without_parts(const KernelWork& work, std::span<const ui
   keep_participants(plan, kept);
   plan.shares.clear();
   plan.priced_seconds = 0;
-  if (plan.participants.size() < (must_split ? 1 : 2)) return false;
-  if (must_split) plan.backend = plan.participants.front();
+  if (plan.participants.size() < (alone ? 1 : 2)) return false;
+  if (contains(small, plan.backend)) plan.backend = plan.participants.front();
   return true;
 }
 
 bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> small,
                             KernelPlan& plan) const {
-  const bool any_small = std::any_of(plan.participants.begin(), plan.participants.end(),
-                                     [&](uint32_t i) { return contains(small, i); });
+  const auto too_small = std::count_if(plan.participants.begin(), plan.participants.end(),
+                                       [&](uint32_t i) { return contains(small, i); });
+  const bool any_small = too_small > 0, all_small = too_small == std::ssize(plan.participants);
   const bool always = settings_.always_shards() && may_divide();
   const bool no_room = settings_.shards != ShardMode::kNever && may_divide() &&
                        std::any_of(plan.participants.begin(), plan.participants.end(),
@@ -148,8 +149,6 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
   BufferRanges divisible = divisible_buffers(work, settings_.shard_unit);
   if (divisible.empty()) return !any_small;
 
-  const bool all_small = std::all_of(plan.participants.begin(), plan.participants.end(),
-                                     [&](uint32_t i) { return contains(small, i); });
   if (!leave_out_without_parts(work, small, all_small, plan)) return false;
   std::vector<char> sharded;
   for (const uint32_t i : plan.participants) {
