@@ -142,15 +142,14 @@ class RecordedCall {
     guarded([&] {
       call_.code = code;
       call_.duration_ns = now_ns() - call_.start_ns;
-      Ref<device_virtual::Event> event;
-      if (code == CL_SUCCESS && event_ != nullptr && *event_ != nullptr) {
-        event =
-            Ref<device_virtual::Event>(device_virtual::from_handle<device_virtual::Event>(*event_));
-        if (wanted_event_ != nullptr) created(*wanted_event_);
-      }
+      const bool has_event = code == CL_SUCCESS && event_ != nullptr && *event_ != nullptr;
+      if (has_event && wanted_event_ != nullptr) created(*wanted_event_);
       recorder_->write(call_);
-      if (event && (shape_.timed || watches_)) {
-        recorder_->add_pending({event, call_.begin, shape_.timed, region});
+      if (has_event && (shape_.timed || watches_)) {
+        auto* const event = device_virtual::from_handle<device_virtual::Event>(*event_);
+        recorder_->add_pending({event->context().lease(),
+                                Ref<scheduler::Command>(&event->command()), call_.begin,
+                                shape_.timed, region});
       }
       if (own_event_ != nullptr) icd::clReleaseEvent(own_event_);
       if (shape_.tells) recorder_->write_ended();

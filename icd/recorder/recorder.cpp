@@ -136,16 +136,16 @@ void Recorder::write_ended() {
   const MutexLock lock(pending_mutex_);
   const auto first_ended = std::stable_partition(
       pending_.begin(), pending_.end(),
-      [](const Pending& pending) { return pending.event->command().status() > CL_COMPLETE; });
+      [](const Pending& pending) { return pending.command->status() > CL_COMPLETE; });
   ended.assign(std::move_iterator(first_ended), std::move_iterator(pending_.end()));
   pending_.erase(first_ended, pending_.end());
   for (const Pending& pending : ended) {
-    if (pending.event->command().status() != CL_COMPLETE) continue;
+    if (pending.command->status() != CL_COMPLETE) continue;
     record::Call entry;
     entry.begin = tick();
     entry.arguments.push_back(record::Value::of_number(pending.call));
     if (pending.is_kernel) {
-      const scheduler::CommandTimes times = pending.event->command().times();
+      const scheduler::CommandTimes times = pending.command->times();
       entry.name = record::kTimeEntry;
       for (const uint64_t time : {times.queued, times.submitted, times.started, times.ended}) {
         entry.arguments.push_back(record::Value::of_number(time));

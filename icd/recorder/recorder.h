@@ -62,7 +62,9 @@ class Recorder {
 
   /// What is written once a command has ended.
   struct Pending {
-    Ref<device_virtual::Event> event;
+    // Not its event: that holds the context, whose end the application may wait for.
+    scheduler::BackendLeasePtr lease;  // first, so that it outlives the command
+    Ref<scheduler::Command> command;
     uint64_t call = 0;
     bool is_kernel = false;
     HostRegion region;  // the data that the application gets; none of a kernel

@@ -47,6 +47,30 @@ except cl.Error:
 """
 
 
+ENDING = """
+import ctypes, threading, pyopencl as cl
+library = ctypes.CDLL("libOpenCL.so.1")
+for _ in range(10):
+    ended = threading.Event()
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: ended.set())
+    context = cl.create_some_context(interactive=False)
+    handle = ctypes.c_void_p(context.int_ptr)
+    assert library.clSetContextDestructorCallback(handle, callback, None) == 0
+    queue = cl.CommandQueue(context)
+    source = "kernel void a(global int* x) { for (int i = 0; i < 3000000; ++i) x[i % 1000] += i; }"
+    kernel = cl.Program(context, source).build().a
+    start = cl.UserEvent(context)
+    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4000)
+    kernel.set_args(buffer)
+    cl.enqueue_nd_range_kernel(queue, kernel, (1,), None, wait_for=[start])
+    queue.flush()
+    del buffer, kernel, queue, context
+    start.set_status(cl.command_execution_status.COMPLETE)
+    del start
+    assert ended.wait(60), "the context has not ended"
+"""
+
+
 SHARED = """
 import numpy as np, pyopencl as cl
 context = cl.create_some_context(interactive=False)
@@ -192,6 +216,13 @@ def check_fuzz(tool, fuzz, folder):
             expect(name in shown.stdout, f"no {name} in {record}")
 
 
+def check_endings(folder):
+    """A context ends when its last command has, also if the application makes no call after it."""
+    ended = run([sys.executable, "-B", "-W", "ignore", "-c", ENDING],
+                TUTTI_RECORD=str(folder / "ending"))
+    expect(ended.returncode == 0, ended)
+
+
 def check_shared_memory(tool, folder):
     """It is not recorded, which is said once, and the application runs on."""
     record = folder / "shared"
@@ -235,6 +266,7 @@ def main():
         expect(ended.returncode == 0, ended)
         check_same(tool, threads, 16)
         check_fuzz(tool, fuzz, folder)
+        check_endings(folder)
         check_shared_memory(tool, folder)
         check_edited(tool, edit, client, "*= by", "*= 1.5f * by")
         check_show(tool, client)
