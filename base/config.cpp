@@ -92,6 +92,11 @@ const Names<ShardMode>& names_of(Tag<ShardMode>) {
                                                   {"never", ShardMode::kNever}};
   return *names;
 }
+const Names<LookAhead>& names_of(Tag<LookAhead>) {
+  static const auto* names = new Names<LookAhead>{
+      {"auto", LookAhead::kAuto}, {"always", LookAhead::kAlways}, {"never", LookAhead::kNever}};
+  return *names;
+}
 const Names<MemorySize>& names_of(Tag<MemorySize>) {
   static const auto* names = new Names<MemorySize>{
       {"largest", MemorySize::kLargest}, {"sum", MemorySize::kSum}, {"host", MemorySize::kHost}};

@@ -22,6 +22,7 @@ enum class DeviceTypeChoice : uint8_t { kAuto, kCpu, kGpu, kAccelerator };
 enum class IdentityChoice : uint8_t { kAuto, kPrimary, kOwn };
 enum class SplitMode : uint8_t { kAuto, kForce, kNever };
 enum class ShardMode : uint8_t { kNeeded, kAlways, kStream, kNever };
+enum class LookAhead : uint8_t { kAuto, kAlways, kNever };
 enum class MemorySize : uint8_t { kLargest, kSum, kHost };
 enum class RaceTrust : uint8_t { kTrust, kDistrust };
 enum class FloatSums : uint8_t { kOrdered, kAny };

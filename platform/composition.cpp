@@ -80,6 +80,7 @@ scheduler::EngineSettings engine_settings(const Config& config,
   }
   settings.split = config.split.value;
   settings.shards = config.shards.value;
+  settings.look_ahead = config.look_ahead.value;
   // Where every legal split is tried, small buffers are divided, too; kernels' vectors and devices'
   // sub-buffers begin at multiples of that.
   if (settings.always_shards() && settings.split == SplitMode::kForce) {

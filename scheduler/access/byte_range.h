@@ -88,4 +88,28 @@ inline bool apart(const ByteStrips& a, const ByteStrips& b) {
   return distance >= a.length && distance + b.length <= a.period;
 }
 
+/// Calls visit(ByteStrips) for sets that lie apart, and hold together what is in both; of strips of
+/// different periods for nothing.
+template <typename Visit>
+void for_each_common(const ByteStrips& a, const ByteStrips& b, Visit&& visit) {
+  ByteStrips common = a.strided() ? a : b;
+  common.range = {std::max(a.range.begin, b.range.begin), std::min(a.range.end, b.range.end)};
+  if (common.empty()) return;
+  if (!a.strided() || !b.strided()) return visit(common);
+  if (a.period != b.period) return;
+  const auto period = static_cast<int64_t>(a.period);
+  // Where b's strips begin behind a's; what reaches into the next period is a strip at its begin.
+  const auto distance = static_cast<uint64_t>(((b.phase - a.phase) % period + period) % period);
+  if (distance < a.length) {
+    common.phase = a.phase + static_cast<int64_t>(distance);
+    common.length = std::min(a.length - distance, b.length);
+    visit(common);
+  }
+  if (distance + b.length > a.period) {
+    common.phase = a.phase;
+    common.length = std::min(distance + b.length - a.period, a.length);
+    visit(common);
+  }
+}
+
 }  // namespace tutti::scheduler

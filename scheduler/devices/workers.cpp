@@ -18,6 +18,9 @@ Workers::Workers() {
   for (uint32_t i = 0; i < kMostBackends; ++i) {
     devices_.push_back(std::make_unique<Worker>("tutti-dev" + std::to_string(i)));
   }
+  for (Place place = kHostPlace; place <= kMostBackends; ++place) {
+    prefetches_.push_back(std::make_unique<Worker>("tutti-ahead" + std::to_string(place)));
+  }
 }
 
 void Workers::call_back(std::function<void(cl_int)> callback, cl_int status) {

@@ -15,6 +15,7 @@
 #include "base/guarded.h"
 #include "base/memory_reserve.h"
 #include "base/task_thread.h"
+#include "scheduler/devices/place.h"
 
 namespace tutti::scheduler {
 
@@ -75,6 +76,8 @@ class Workers {
   /// The same in the calling thread.
   static void call_back_here(const std::function<void(cl_int)>& callback, cl_int status);
   Worker& device(uint32_t backend) { return *devices_[backend]; }
+  /// What is sent to a place (scheduler/devices/place.h) before anybody asks for it.
+  Worker& prefetch(Place place) { return *prefetches_[place]; }
 
  private:
   Worker conductor_{"tutti-conductor"};
@@ -82,7 +85,8 @@ class Workers {
   Worker native_{"tutti-native"};
   Worker memory_{"tutti-memory"};
   Worker callbacks_{"tutti-callback"};
-  std::vector<std::unique_ptr<Worker>> devices_;  // one per backend that may be
+  std::vector<std::unique_ptr<Worker>> devices_;     // one per backend that may be
+  std::vector<std::unique_ptr<Worker>> prefetches_;  // one per place
 };
 
 }  // namespace tutti::scheduler

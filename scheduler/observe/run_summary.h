@@ -8,6 +8,7 @@
 // a summary changes nothing of what it tells of.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -47,6 +48,12 @@ class RunSummary {
   /// and one did all the others' work.
   void launched_split(const KernelWork& work, const KernelPlan& plan,
                       std::vector<PackageRecord> packages, double seconds, bool repeated);
+  /// What a launch has written was sent to where the next one is expected to read it.
+  void sent_ahead(uint64_t bytes) { sent_ahead_.fetch_add(bytes, std::memory_order_relaxed); }
+  /// Which launch comes next was said, and has turned out so.
+  void guessed(bool right) {
+    (right ? guessed_right_ : guessed_wrong_).fetch_add(1, std::memory_order_relaxed);
+  }
   /// Writes the file, or the text to stderr; says so in the log when it cannot.
   void write() const;
   std::string json() const;
@@ -125,6 +132,8 @@ class RunSummary {
   BackendSet& backends_;
   const std::string target_;
   const EnergyMonitor& energy_;
+  std::atomic<uint64_t> sent_ahead_{0};  // bytes
+  std::atomic<uint64_t> guessed_right_{0}, guessed_wrong_{0};
   mutable Mutex mutex_;
   std::map<std::string, Entry> kernels_ TUTTI_GUARDED_BY(mutex_);
   uint64_t beside_others_ TUTTI_GUARDED_BY(mutex_) = 0;  // launches, see KernelPlan

@@ -192,20 +192,23 @@ std::string RunSummary::json() const {
                        {"lost_seconds", static_cast<double>(losses.ns) * 1e-9},
                        {"late", losses.late}});
   }
-  nlohmann::json output = {{"devices", std::move(devices)},
-                           {"total",
-                            {{"kernels", shown.size()},
-                             {"launches", total.launches()},
-                             {"split", total.split},
-                             {"whole", total.whole.launches},
-                             {"seconds", total.seconds()},
-                             {"split_seconds", total.split_seconds},
-                             {"gain", or_null(total.gain())},
-                             {"unknown", total.whole.unknown},
-                             {"beside_others", beside_others_},
-                             {"bytes_to_devices", moved.to_device},
-                             {"bytes_to_host", moved.to_host}}},
-                           {"kernels", std::move(kernels)}};
+  nlohmann::json output = {
+      {"devices", std::move(devices)},
+      {"total",
+       {{"kernels", shown.size()},
+        {"launches", total.launches()},
+        {"split", total.split},
+        {"whole", total.whole.launches},
+        {"seconds", total.seconds()},
+        {"split_seconds", total.split_seconds},
+        {"gain", or_null(total.gain())},
+        {"unknown", total.whole.unknown},
+        {"beside_others", beside_others_},
+        {"bytes_to_devices", moved.to_device},
+        {"bytes_to_host", moved.to_host},
+        {"bytes_prefetched", sent_ahead_.load()},
+        {"guesses", {{"right", guessed_right_.load()}, {"wrong", guessed_wrong_.load()}}}}},
+      {"kernels", std::move(kernels)}};
   if (energy_.wanted()) output["energy"] = energy_.json();
   return printable_json(output.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
@@ -308,6 +311,10 @@ std::string RunSummary::text() const {
               ? "  nothing was moved to or from devices\n"
               : lines(2, fmt::format("moved: {} to devices, {} from them", bytes(moved.to_device),
                                      bytes(moved.to_host)));
+  if (const uint64_t right = guessed_right_.load(), wrong = guessed_wrong_.load(); right + wrong) {
+    text += lines(2, fmt::format("prefetched: {}; which launch comes next was right {}, wrong {}",
+                                 bytes(sent_ahead_.load()), counted(right, "time"), wrong));
+  }
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     const uint64_t failures = backends_.health().failures(i);
     const DeviceHealth::Losses losses = backends_.health().losses(i);

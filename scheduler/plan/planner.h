@@ -42,12 +42,13 @@ struct EngineSettings {
   bool always_shards() const {
     return shards == ShardMode::kAlways || shards == ShardMode::kStream;
   }
-  uint64_t shard_unit = kShardUnit;  // bytes; buffers that are no larger are not divided
-  uint64_t seed = 1;                 // of forced splits
-  SplitPolicy policy;                // as TUTTI_RACES and TUTTI_FLOAT_SUMS
-  bool batches = true;               // as TUTTI_BATCHES
-  Verify verify;                     // as TUTTI_VERIFY
-  std::string summary;               // as TUTTI_SUMMARY
+  LookAhead look_ahead = LookAhead::kAuto;  // as TUTTI_LOOK_AHEAD
+  uint64_t shard_unit = kShardUnit;         // bytes; buffers that are no larger are not divided
+  uint64_t seed = 1;                        // of forced splits
+  SplitPolicy policy;                       // as TUTTI_RACES and TUTTI_FLOAT_SUMS
+  bool batches = true;                      // as TUTTI_BATCHES
+  Verify verify;                            // as TUTTI_VERIFY
+  std::string summary;                      // as TUTTI_SUMMARY
   // Before that no package is overdue: what is made at a first launch, such as code, takes less
   // mostly, and who waits for longer takes notice.
   uint64_t overdue_ns = 1'000'000'000;

@@ -188,6 +188,23 @@ std::shared_ptr<Verification> KernelRuns::verification_of(const KernelWork& work
   return nullptr;
 }
 
+std::shared_ptr<Prefetch> KernelRuns::prefetch_of(const Ref<Node>& command, const KernelWork& work,
+                                                  const KernelPlan& plan) {
+  const EngineSettings& settings = parts_.settings;
+  if (settings.look_ahead == LookAhead::kNever || settings.verify.on ||
+      command->stream->options().out_of_order) {
+    return nullptr;
+  }
+  const auto [next, expected] = sequences_.begins(command->stream->number(), launch_id(work));
+  if (expected) parts_.summary.guessed(*expected);
+  const bool disjoint = plan.split && !plan.sharded() && plan.access->regions().empty();
+  if (!next || !disjoint || parts_.backends.health().lost() != 0) return nullptr;
+  return Prefetch::of(
+      {parts_.backends, parts_.workers, parts_.summary, settings.look_ahead == LookAhead::kAlways,
+       settings.split == SplitMode::kForce},
+      work, plan, *next, command->trace ? command->trace->number : 0);
+}
+
 std::shared_ptr<SplitRun> KernelRuns::prepare(const Ref<Node>& command, const KernelWork& work,
                                               KernelPlan plan) {
   const auto devices =
@@ -202,11 +219,12 @@ std::shared_ptr<SplitRun> KernelRuns::prepare(const Ref<Node>& command, const Ke
                 plan](const SplitRun::Outcome& outcome) mutable {
     parts_.tasks.run(command, [&] { split_ended(command, plan, verification.get(), outcome); });
   };
+  auto prefetch = prefetch_of(command, work, plan);
   auto run = std::make_shared<SplitRun>(
       SplitRun::Parts{parts_.backends, parts_.workers, parts_.summary, parts_.compare, parts_.trace,
                       command->trace, std::move(rounds), command,
                       // With verification the whole launch is repeated where it ran.
-                      parts_.settings.verify.on ? nullptr : &parts_.overdue},
+                      parts_.settings.verify.on ? nullptr : &parts_.overdue, std::move(prefetch)},
       work, std::move(plan), command->stream, std::move(balancer), std::move(ended));
   parts_.splits.add(command, run);
   return run;
@@ -239,6 +257,8 @@ void KernelRuns::split_ended(const Ref<Node>& command, KernelPlan& plan, Verific
                           !outcome.status);
   }
   if (outcome.status && !outcome.went_without) {
+    sequences_.ended(command->stream->number(), launch_id(std::get<KernelWork>(command->work)),
+                     reads_of(outcome.uses));
     remember(std::get<KernelWork>(command->work), plan, outcome);
     keep_if_due(parts_.model, parts_.workers);
   }

@@ -15,6 +15,7 @@
 #include "scheduler/plan/planner.h"
 #include "scheduler/run/block_compare.h"
 #include "scheduler/run/executor.h"
+#include "scheduler/run/launch_sequences.h"
 #include "scheduler/run/overdue_packages.h"
 #include "scheduler/run/running_splits.h"
 #include "scheduler/run/split_run.h"
@@ -62,6 +63,9 @@ class KernelRuns {
   /// As planned; `ran` gets its times. Where it fails and nothing of it is left, `as_before` is
   /// set.
   Status run_once(const Ref<Node>& command, KernelPlan& plan, PackageRecord& ran, bool& as_before);
+  /// What is sent ahead of a launch that begins now, for the one expected behind it; null: nothing.
+  std::shared_ptr<Prefetch> prefetch_of(const Ref<Node>& command, const KernelWork& work,
+                                        const KernelPlan& plan);
   std::shared_ptr<Verification> verification_of(const KernelWork& work, const KernelPlan& plan);
   void whole_ended(const Ref<Node>& command, const KernelPlan& plan, const Status& status,
                    const PackageRecord& ran);
@@ -78,6 +82,7 @@ class KernelRuns {
 
   const Parts parts_;
   VoterChoice voter_choice_;
+  LaunchSequences sequences_;
   std::atomic<uint64_t> launches_{0};  // varies the seed of forced splits
 };
 

@@ -5,14 +5,10 @@
 #include <cstring>
 
 namespace tutti::scheduler {
-namespace {
 
-/// What was where this use writes is of use afterwards, to the package or between what it writes.
 bool needs_before(const PackageUse& use, std::span<const PackageUse> uses) {
   return !use.write.empty() && (!use.overwrites || reads_what_it_writes(use, uses));
 }
-
-}  // namespace
 
 bool reads_what_it_writes(const PackageUse& use, std::span<const PackageUse> uses) {
   if (use.write.empty()) return false;

@@ -35,6 +35,8 @@ void find_ways(std::span<PackageUse> uses);
 std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan& plan,
                                         uint32_t backend, uint64_t first, uint64_t count);
 
+/// What was where this use writes is of use afterwards, to the package or between what it writes.
+bool needs_before(const PackageUse& use, std::span<const PackageUse> uses);
 /// The package reads what it writes by this use: who computes it anew needs what was there before.
 bool reads_what_it_writes(const PackageUse& use, std::span<const PackageUse> uses);
 /// Whether all that the package writes may be written again: it reads none of that. A package that

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches chained to each other: what the next one must know of the packages under way.
 #include <algorithm>
+#include <iterator>
 
 #include "base/clock.h"
 #include "scheduler/run/split_run.h"
 
 namespace tutti::scheduler {
+namespace {
+
+bool needs_any(std::span<const PackageUse> uses) {
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const PackageUse& use) { return needs_before(use, uses); });
+}
+
+}  // namespace
 
 std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<PackageUse> uses) {
   uint64_t number = 0;
@@ -52,13 +61,17 @@ void SplitRun::note_written(uint64_t number, bool failed) {
   std::vector<PackageUse> uses;
   {
     MutexLock lock(mutex_);
+    uses = std::find_if(running_.begin(), running_.end(), numbered)->uses;
+  }
+  // What has been shown is not to be had again as it was before.
+  const bool sends = parts_.prefetch && !failed && !(needs_any(uses) && is_elsewhere(uses));
+  {
+    MutexLock lock(mutex_);
     const auto found = std::find_if(running_.begin(), running_.end(), numbered);
-    uses = found->uses;
     if (!failed) written_.insert(written_.end(), uses.begin(), uses.end());
     if (!shows_) {
-      running_.erase(found);
-      not_shown_.insert(not_shown_.end(), uses.begin(), uses.end());
-      uses.clear();
+      keep_unshown(uses, sends);
+      if (uses.empty()) running_.erase(found);
     }
   }
   if (uses.empty()) return package_ended_.notify_all();
@@ -68,6 +81,20 @@ void SplitRun::note_written(uint64_t number, bool failed) {
     std::erase_if(running_, numbered);
   }
   package_ended_.notify_all();
+  if (!sends) return;
+  for (const PackageUse& use : uses) parts_.prefetch->wrote(use);
+}
+
+void SplitRun::keep_unshown(std::vector<PackageUse>& uses, bool sends) {
+  // What runs before it, or computes the same once more, may still use what is there.
+  sends = sends && !before_ && !computes_again_ && !went_without_ && dropped_.empty();
+  const auto kept = std::stable_partition(uses.begin(), uses.end(), [&](const PackageUse& use) {
+    return sends && parts_.prefetch->wants(use);
+  });
+  std::copy_if(uses.begin(), kept, std::back_inserter(shown_early_),
+               [&](const PackageUse& use) { return needs_before(use, uses); });
+  not_shown_.insert(not_shown_.end(), kept, uses.end());
+  uses.erase(kept, uses.end());
 }
 
 std::vector<ByteRange> SplitRun::next_written(const LogicalBuffer& buffer, Place place,
@@ -116,6 +143,7 @@ void SplitRun::show_launched() {
     ended.swap(not_shown_);
     start.swap(start_next_);
   }
+  stop_prefetch();  // what comes behind may change that
   end_writes(ended, false);
   start();
   MutexLock lock(mutex_);

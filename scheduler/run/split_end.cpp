@@ -121,19 +121,21 @@ void SplitRun::finish() {
   std::function<void()> start;
   bool read_meanwhile = false;
   bool watched = false, went_without = false;
+  std::vector<PackageUse> written;
   {
     MutexLock lock(mutex_);
     finished_ = true;
     watched = watched_;
     went_without = went_without_;
     read_meanwhile = read_meanwhile_;
+    written.swap(written_);
     next.swap(next_);
     start.swap(start_next_);
   }
   package_ended_.notify_all();
   if (watched) parts_.overdue->unwatch(*this);
-  ended_({std::move(status), packages, slices_of_each(packages), nothing_ran, begun_ns, balanced,
-          read_meanwhile, went_without});
+  ended_({std::move(status), packages, written, slices_of_each(packages), nothing_ran, begun_ns,
+          balanced, read_meanwhile, went_without});
   if (next) next->first_now();
   if (start) start();
 }

@@ -202,7 +202,12 @@ bool SplitRun::drop_packages(size_t participant) {
       const bool there = std::any_of(uses.begin(), uses.end(), [](const PackageUse& use) {
         return !use.write.empty() && use.place != kHostPlace;
       });
-      if (there) lost.emplace_back(package, std::move(uses));
+      const bool shown = std::any_of(uses.begin(), uses.end(), [&](const PackageUse& use) {
+        return std::any_of(shown_early_.begin(), shown_early_.end(), [&](const PackageUse& one) {
+          return one.buffer == use.buffer && one.place == use.place && one.write == use.write;
+        });
+      });
+      if (there && !shown) lost.emplace_back(package, std::move(uses));
     }
   }
   // What it has needed, and lay there alone, is gone for good; so is what it has made of that.

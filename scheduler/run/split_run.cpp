@@ -149,6 +149,7 @@ void SplitRun::leave() {
       return parts_.overdue->watch(shared_from_this(), late);
     }
   }
+  stop_prefetch();
   const Status completed = guarded([&] {
     do complete();
     while (drop_unreachable() || drop_lost(false));

@@ -33,6 +33,7 @@
 #include "scheduler/run/merge.h"
 #include "scheduler/run/overdue_packages.h"
 #include "scheduler/run/package_use.h"
+#include "scheduler/run/prefetch.h"
 #include "scheduler/run/vendor_launch.h"
 
 namespace tutti::scheduler {
@@ -49,12 +50,14 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
     std::vector<uint64_t> rounds;           // per participant: the slices that fill it, ≥ 1
     Ref<Node> node{};                       // the launch in the graph
     OverduePackages* overdue = nullptr;     // null: each package is waited for
+    std::shared_ptr<Prefetch> prefetch{};   // for the launch behind it; null: none
   };
   struct Outcome {
     Status status;
     std::span<const PackageRecord> packages;
-    std::vector<uint64_t> slices;  // per participant
-    bool nothing_ran = false;      // no device could compute anything: buffers are as they were
+    std::span<const PackageUse> uses;  // of packages that have ended well
+    std::vector<uint64_t> slices;      // per participant
+    bool nothing_ran = false;          // no device could compute anything: buffers are as they were
     uint64_t begun_ns = 0;
     double balanced_seconds = 0;  // had all devices ended together, as fast as they were
     bool read_meanwhile = false;  // its results were fetched while it computed, which takes time
@@ -303,6 +306,13 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   /// Once nothing is left to be given out: shows what has ended, and starts the next launch.
   void show_launched() TUTTI_EXCLUDES(mutex_);
   void end_writes(std::span<const PackageUse> uses, bool discard);
+  /// Of what a package has written that stays which is prefetched, if it `sends` anything, and so
+  /// shown at once; all else is kept for later.
+  void keep_unshown(std::vector<PackageUse>& uses, bool sends) TUTTI_REQUIRES(mutex_);
+  /// Nothing is prefetched any more.
+  void stop_prefetch() TUTTI_EXCLUDES(mutex_) {
+    if (parts_.prefetch) parts_.prefetch->stop();
+  }
   /// The package of this number has ended; `failed`: as an error.
   void note_written(uint64_t number, bool failed) TUTTI_EXCLUDES(mutex_);
   /// Whether something of this launch that is under way on other devices meets the uses; waits
@@ -376,6 +386,8 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   std::vector<Running> running_ TUTTI_GUARDED_BY(mutex_);
   std::vector<PackageUse> not_shown_ TUTTI_GUARDED_BY(mutex_);  // of packages that have ended
   std::vector<PackageUse> written_ TUTTI_GUARDED_BY(mutex_);    // by all that have ended well
+  // Of packages that cannot be computed anew, since they have changed what they read.
+  std::vector<PackageUse> shown_early_ TUTTI_GUARDED_BY(mutex_);
   // What packages wrote is shown when they end.
   bool shows_ TUTTI_GUARDED_BY(mutex_) = plan_.streamed();
   bool finished_ TUTTI_GUARDED_BY(mutex_) = false;

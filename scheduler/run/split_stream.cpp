@@ -12,7 +12,8 @@
 namespace tutti::scheduler {
 namespace {
 
-// While one package computes, the next one's data come and the last one's results leave.
+// While one package computes, the next one's data come and the last one's results leave. Of a
+// launch whose results are prefetched, that many are a share.
 constexpr uint64_t kPackagesPerWindow = 4;
 
 bool holds(const BufferRanges& ranges, uint32_t backend) {
@@ -24,8 +25,13 @@ bool holds(const BufferRanges& ranges, uint32_t backend) {
 }  // namespace
 
 uint64_t SplitRun::most_at_once(size_t participant) const {
-  if (!streams(participant)) return UINT64_MAX;
-  return std::max<uint64_t>(1, plan_.windows[participant] / kPackagesPerWindow);
+  if (streams(participant)) {
+    return std::max<uint64_t>(1, plan_.windows[participant] / kPackagesPerWindow);
+  }
+  if (!parts_.prefetch || !parts_.prefetch->divides()) return UINT64_MAX;
+  const uint64_t share =
+      plan_.shares.empty() ? slices_ / participants() : plan_.shares[participant];
+  return std::max({uint64_t{1}, parts_.rounds[participant], share / kPackagesPerWindow});
 }
 
 BufferRanges SplitRun::window_ranges(size_t participant, const Range& slices) const {

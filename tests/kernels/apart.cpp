@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "built_in.h"
@@ -30,6 +32,10 @@ constexpr size_t kMostGarbage = 64 << 20;  // bytes
 struct Original {
   decltype(cl_icd_dispatch::clCreateBuffer) create_buffer = nullptr;
   decltype(cl_icd_dispatch::clGetDeviceInfo) get_device_info = nullptr;
+  decltype(cl_icd_dispatch::clEnqueueReadBuffer) read_buffer = nullptr;
+  decltype(cl_icd_dispatch::clEnqueueWriteBuffer) write_buffer = nullptr;
+  decltype(cl_icd_dispatch::clEnqueueReadBufferRect) read_buffer_rect = nullptr;
+  decltype(cl_icd_dispatch::clEnqueueWriteBufferRect) write_buffer_rect = nullptr;
 };
 
 std::map<const cl_icd_dispatch*, Original>& originals() {
@@ -77,6 +83,60 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
   return code;
 }
 
+/// TUTTI_TEST_LINK: transfers of buffers take their callers as long as a link of so many MB/s
+/// would.
+double link_bytes_per_second() {
+  static const double rate = [] {
+    const char* text = std::getenv("TUTTI_TEST_LINK");
+    return text != nullptr ? std::atof(text) * 1e6 : 0;
+  }();
+  return rate;
+}
+
+void pass_link(size_t bytes) {
+  std::this_thread::sleep_for(
+      std::chrono::duration<double>(static_cast<double>(bytes) / link_bytes_per_second()));
+}
+
+cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                               size_t offset, size_t size, void* to, cl_uint count,
+                               const cl_event* events, cl_event* event) {
+  pass_link(size);
+  return original_of(queue).read_buffer(queue, buffer, blocking, offset, size, to, count, events,
+                                        event);
+}
+
+cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                size_t offset, size_t size, const void* from, cl_uint count,
+                                const cl_event* events, cl_event* event) {
+  pass_link(size);
+  return original_of(queue).write_buffer(queue, buffer, blocking, offset, size, from, count, events,
+                                         event);
+}
+
+cl_int CL_API_CALL read_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                    const size_t* origin, const size_t* host_origin,
+                                    const size_t* region, size_t row_pitch, size_t slice_pitch,
+                                    size_t host_row_pitch, size_t host_slice_pitch, void* to,
+                                    cl_uint count, const cl_event* events, cl_event* event) {
+  pass_link(region[0] * region[1] * region[2]);
+  return original_of(queue).read_buffer_rect(queue, buffer, blocking, origin, host_origin, region,
+                                             row_pitch, slice_pitch, host_row_pitch,
+                                             host_slice_pitch, to, count, events, event);
+}
+
+cl_int CL_API_CALL write_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                     const size_t* origin, const size_t* host_origin,
+                                     const size_t* region, size_t row_pitch, size_t slice_pitch,
+                                     size_t host_row_pitch, size_t host_slice_pitch,
+                                     const void* from, cl_uint count, const cl_event* events,
+                                     cl_event* event) {
+  pass_link(region[0] * region[1] * region[2]);
+  return original_of(queue).write_buffer_rect(queue, buffer, blocking, origin, host_origin, region,
+                                              row_pitch, slice_pitch, host_row_pitch,
+                                              host_slice_pitch, from, count, events, event);
+}
+
 void change(cl_platform_id platform, Apart apart) {
   if (std::getenv("TUTTI_TEST_POINTERS") != nullptr) {
     give_pointers(platform);
@@ -86,7 +146,15 @@ void change(cl_platform_id platform, Apart apart) {
   if (apart == Apart::kNone) return;
   cl_icd_dispatch* table = *reinterpret_cast<cl_icd_dispatch**>(platform);
   if (originals().contains(table)) return;
-  originals()[table] = {table->clCreateBuffer, table->clGetDeviceInfo};
+  originals()[table] = {table->clCreateBuffer,          table->clGetDeviceInfo,
+                        table->clEnqueueReadBuffer,     table->clEnqueueWriteBuffer,
+                        table->clEnqueueReadBufferRect, table->clEnqueueWriteBufferRect};
+  if (link_bytes_per_second() > 0) {
+    replace(table->clEnqueueReadBuffer, &read_buffer);
+    replace(table->clEnqueueWriteBuffer, &write_buffer);
+    replace(table->clEnqueueReadBufferRect, &read_buffer_rect);
+    replace(table->clEnqueueWriteBufferRect, &write_buffer_rect);
+  }
   replace(table->clCreateBuffer, &create_buffer);
   if (gpus) replace(table->clGetDeviceInfo, &get_device_info);
 }

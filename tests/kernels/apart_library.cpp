@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // keep_memory_apart() for any program: LD_PRELOAD this library. TUTTI_TEST_APART: none, half or
-// gpus. TUTTI_TEST_POINTERS: give_pointers() and give_built_in_kernels(), too; TUTTI_TEST_SHARING:
+// gpus; with a link of TUTTI_TEST_LINK MB/s, by which transfers are slowed down.
+// TUTTI_TEST_POINTERS: give_pointers() and give_built_in_kernels(), too; TUTTI_TEST_SHARING:
 // give_sharing().
 #include <cstdlib>
 #include <string_view>

@@ -77,11 +77,14 @@ World::World() {
   settings.balancer.name = kBalancers[draw(std::size(kBalancers))];
   // Also so short that packages are overdue that are not late.
   if (draw(3) != 0) settings.overdue_ns = uint64_t{20'000} << draw(8);
+  if (draw(3) != 0) settings.look_ahead = LookAhead::kAlways;
   settings_ = std::string(settings.split == SplitMode::kForce  ? "split"
                           : settings.split == SplitMode::kAuto ? "auto"
                                                                : "whole") +
-              (settings.batches ? "" : ", no batches") + ", " + settings.balancer.name +
-              ", overdue after " + std::to_string(settings.overdue_ns) + " ns";
+              (settings.batches ? "" : ", no batches") +
+              (settings.look_ahead == LookAhead::kAlways ? ", looks ahead, " : ", ") +
+              settings.balancer.name + ", overdue after " + std::to_string(settings.overdue_ns) +
+              " ns";
   engine = std::make_unique<Engine>(*set, settings);
   for (uint32_t number = 0; number < fakes_.size(); ++number) {
     faults.attach(*fakes_[number], number);

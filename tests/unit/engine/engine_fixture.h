@@ -39,6 +39,7 @@ class EngineTest : public ::testing::Test {
     settings.balancer = balancer;
     settings.verify = verify;
     settings.shards = shards;
+    settings.look_ahead = look_ahead;
     if (shard_unit > 0) settings.shard_unit = shard_unit;
     if (overdue_ns > 0) settings.overdue_ns = overdue_ns;
     engine = std::make_unique<scheduler::Engine>(*set, settings);
@@ -142,6 +143,7 @@ class EngineTest : public ::testing::Test {
   uint64_t overdue_ns = 0;   // 0: as it is by itself
   uint64_t shard_unit = 0;   // likewise
   ShardMode shards = ShardMode::kNeeded;
+  LookAhead look_ahead = LookAhead::kAuto;
   scheduler::BalancerSpec balancer;
   std::vector<FakeBackend*> fakes;
   std::unique_ptr<scheduler::BackendSet> set;

@@ -57,6 +57,26 @@ TEST(ByteStrips, ColumnsAreApart) {
   EXPECT_TRUE(apart({{0, 10}}, {{10, 20}}));
 }
 
+TEST(ByteStrips, WhatTwoHaveInCommonIsInBoth) {
+  test::check_property(5000, [] {
+    const ByteStrips a = any_strips(), b = any_strips();
+    std::vector<bool> common(kBytes);
+    for_each_common(a, b, [&](const ByteStrips& strips) {
+      RC_ASSERT(!strips.strided() || (strips.length > 0 && strips.length <= strips.period));
+      const auto bytes = bytes_of(strips);
+      for (uint64_t i = 0; i < kBytes; ++i) {
+        RC_ASSERT(!(bytes[i] && common[i]));
+        if (bytes[i]) common[i] = true;
+      }
+    });
+    const auto left = bytes_of(a), right = bytes_of(b);
+    const bool unlike = a.strided() && b.strided() && a.period != b.period;
+    for (uint64_t i = 0; i < kBytes; ++i) {
+      RC_ASSERT(common[i] == (!unlike && left[i] && right[i]));
+    }
+  });
+}
+
 TEST(AccessCache, KeepsTheLastLaunches) {
   AccessCache cache;
   std::vector<std::shared_ptr<const LaunchAccess>> made;
