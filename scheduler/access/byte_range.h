@@ -88,6 +88,31 @@ inline bool apart(const ByteStrips& a, const ByteStrips& b) {
   return distance >= a.length && distance + b.length <= a.period;
 }
 
+/// Makes one of strips that lie beside each other in every period, or of ranges one behind the
+/// other. False: `next` is none such.
+inline bool join(ByteStrips& strips, const ByteStrips& next) {
+  if (strips.period != next.period || strips.empty() || next.empty()) return false;
+  if (!strips.strided()) {
+    if (strips.range.end != next.range.begin) return false;
+    strips.range.end = next.range.end;
+    return true;
+  }
+  const auto whole = [](const ByteStrips& some) {
+    const auto begin = static_cast<int64_t>(some.range.begin) - some.phase;
+    const auto end = static_cast<int64_t>(some.range.end - some.length) - some.phase;
+    const auto period = static_cast<int64_t>(some.period);
+    return some.range.size() >= some.length && begin % period == 0 && end % period == 0;
+  };
+  if (!whole(strips) || !whole(next) || strips.length + next.length > strips.period ||
+      strips.range.begin + strips.length != next.range.begin ||
+      strips.range.end + next.length != next.range.end) {
+    return false;
+  }
+  strips.length += next.length;
+  strips.range.end = next.range.end;
+  return true;
+}
+
 /// Calls visit(ByteStrips) for sets that lie apart, and hold together what is in both; of strips of
 /// different periods for nothing.
 template <typename Visit>

@@ -9,35 +9,6 @@
 #include "scheduler/memory/logical_buffer.h"
 
 namespace tutti::scheduler {
-namespace {
-
-/// Makes one of strips that lie beside each other in every period, or of ranges one behind the
-/// other. False: `next` is none such.
-bool join(ByteStrips& strips, const ByteStrips& next) {
-  if (strips.period != next.period || strips.empty() || next.empty()) return false;
-  if (!strips.strided()) {
-    if (strips.range.end != next.range.begin) return false;
-    strips.range.end = next.range.end;
-    return true;
-  }
-  const auto whole = [](const ByteStrips& some) {
-    const auto begin = static_cast<int64_t>(some.range.begin) - some.phase;
-    const auto end = static_cast<int64_t>(some.range.end - some.length) - some.phase;
-    const auto period = static_cast<int64_t>(some.period);
-    return some.range.size() >= some.length && begin % period == 0 && end % period == 0;
-  };
-  if (!whole(strips) || !whole(next) || strips.length + next.length > strips.period ||
-      strips.range.begin + strips.length != next.range.begin ||
-      strips.range.end + next.length != next.range.end) {
-    return false;
-  }
-  strips.length += next.length;
-  strips.range.end = next.range.end;
-  return true;
-}
-
-}  // namespace
-
 void LogicalBuffer::begin_write(const void* launch, Place place, const ByteStrips& given) {
   const ByteStrips strips = widened(given);
   MutexLock lock(mutex_);

@@ -35,6 +35,14 @@ std::vector<LogicalBuffer*> results_of(const KernelWork& work, const KernelPlan&
   return results;
 }
 
+/// Makes one of both, where they are ranges that meet, or lie beside each other in every period.
+bool add_to(ByteStrips& strips, const ByteStrips& next) {
+  if (strips.strided() || next.strided()) return strips == next || join(strips, next);
+  if (next.range.begin > strips.range.end) return false;
+  strips.range.end = std::max(strips.range.end, next.range.end);
+  return true;
+}
+
 }  // namespace
 
 PlaceReads reads_of(std::span<const PackageUse> uses) {
@@ -42,22 +50,17 @@ PlaceReads reads_of(std::span<const PackageUse> uses) {
   for (const PackageUse& use : uses) {
     if (!use.read.empty()) reads.push_back({use.buffer->id(), use.place, use.read});
   }
-  const auto alike = [](const PlaceRead& read) {
-    return std::tuple(read.buffer, read.place, read.strips.phase, read.strips.period,
-                      read.strips.length);
-  };
-  std::sort(reads.begin(), reads.end(), [&](const PlaceRead& a, const PlaceRead& b) {
-    return std::tuple(alike(a), a.strips.range.begin) < std::tuple(alike(b), b.strips.range.begin);
+  std::sort(reads.begin(), reads.end(), [](const PlaceRead& a, const PlaceRead& b) {
+    return std::tuple(a.buffer, a.place, a.strips.period, a.strips.range.begin) <
+           std::tuple(b.buffer, b.place, b.strips.period, b.strips.range.begin);
   });
   PlaceReads joined;
   for (const PlaceRead& read : reads) {
-    if (!joined.empty() && alike(joined.back()) == alike(read) &&
-        read.strips.range.begin <= joined.back().strips.range.end) {
-      ByteRange& range = joined.back().strips.range;
-      range.end = std::max(range.end, read.strips.range.end);
-    } else {
-      joined.push_back(read);
+    if (!joined.empty() && joined.back().buffer == read.buffer &&
+        joined.back().place == read.place && add_to(joined.back().strips, read.strips)) {
+      continue;
     }
+    joined.push_back(read);
   }
   return joined;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // keep_memory_apart() for any program: LD_PRELOAD this library. TUTTI_TEST_APART: none, half or
-// gpus; with a link of TUTTI_TEST_LINK MB/s, by which transfers are slowed down.
+// gpus. TUTTI_TEST_LINK: buffers lie behind a link of so many MB/s, and what passes it does so
+// beside kernels, which PoCL's transfers of its own wait for.
 // TUTTI_TEST_POINTERS: give_pointers() and give_built_in_kernels(), too; TUTTI_TEST_SHARING:
 // give_sharing().
 #include <cstdlib>

@@ -440,7 +440,19 @@ class Program {
     one.n = static_cast<uint32_t>(end - begin);
     return one;
   }
+  /// There and back again, as iterative programs do; with something in between now and then.
+  void iterate() {
+    LaunchShapeDrawn one = some_launch();
+    const auto there = kernel(one.form), back = draw(2) == 0 ? there : world_.kernel(one.form);
+    const uint64_t brief = draw(3);
+    for (uint64_t left = 3 + draw(10); left > 0; --left) {
+      launch(one, left % 2 == 0 ? there : back, brief, false);
+      std::swap(one.from, one.to);
+      if (draw(8) == 0) read();
+    }
+  }
   void kernels() {
+    if (draw(4) == 0) return iterate();
     const uint64_t times = draw(4) == 0 ? 1 + draw(8) : 1;
     LaunchShapeDrawn one = some_launch();
     auto kernel = this->kernel(one.form);
