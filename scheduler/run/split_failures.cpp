@@ -202,11 +202,12 @@ bool SplitRun::drop_packages(size_t participant) {
       const bool there = std::any_of(uses.begin(), uses.end(), [](const PackageUse& use) {
         return !use.write.empty() && use.place != kHostPlace;
       });
-      const bool shown = std::any_of(uses.begin(), uses.end(), [&](const PackageUse& use) {
-        return std::any_of(shown_early_.begin(), shown_early_.end(), [&](const PackageUse& one) {
+      bool shown = false;
+      for (const PackageUse& one : shown_early_) {
+        shown |= std::any_of(uses.begin(), uses.end(), [&](const PackageUse& use) {
           return one.buffer == use.buffer && one.place == use.place && one.write == use.write;
         });
-      });
+      }
       if (there && !shown) lost.emplace_back(package, std::move(uses));
     }
   }
