@@ -25,6 +25,7 @@
 #include "scheduler/devices/pinned_pool.h"
 #include "scheduler/devices/place.h"
 #include "scheduler/devices/shard_probe.h"
+#include "scheduler/devices/staged_transfers.h"
 #include "scheduler/model/build_times.h"
 #include "scheduler/model/performance_model.h"
 #include "scheduler/model/power_model.h"
@@ -88,6 +89,9 @@ class BackendSet {
   /// All devices compute in the host's memory, and in the thread that enqueues, flushes or waits.
   bool all_synchronous() const { return all_synchronous_; }
   PinnedPool& pinned() { return pinned_; }
+  /// Large transfers of pageable memory.
+  StagedTransfers& transfers() { return transfers_; }
+  const StagedTransfers& transfers() const { return transfers_; }
   /// Of a device with memory of its own.
   DeviceMemory& memory(uint32_t backend) { return memories_[backend]; }
   /// What is known of the speeds of all of them.
@@ -197,6 +201,7 @@ class BackendSet {
     bool taken = false;
   };
   std::vector<Lease> leases_ TUTTI_GUARDED_BY(partition_mutex_);
+  StagedTransfers transfers_{*this};
 };
 
 /// A kernel computes on the device, from construction to destruction.

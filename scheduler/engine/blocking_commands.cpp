@@ -120,7 +120,9 @@ Status BlockingCommands::read_from(Stream& stream, uint32_t backend, const ReadW
   TUTTI_ASSIGN(const Shard there, buffer.shard(backend, begin, begin + read.size));
   TUTTI_ASSIGN(const DeviceQueues::Turn turn, stream.queues.next_turn(backend, false));
   if (turn.after) TUTTI_TRY(turn.after->wait());
-  return turn.queue->read_blocking(*there.memory, there.at(begin), read.size, read.to);
+  return parts_.backends.transfers().read_rows(backend, *turn.queue, *there.memory,
+                                               {.offset = there.at(begin), .length = read.size},
+                                               read.to);
 }
 
 bool BlockingCommands::made_anew(Node& read) {

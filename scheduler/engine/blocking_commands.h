@@ -56,7 +56,7 @@ class BlockingCommands {
   /// A read has read: whether something of that is computed anew, which has ended then. From now on
   /// nothing is.
   bool made_anew(Node& read) TUTTI_EXCLUDES(log_.mutex());
-  static Status read_from(Stream& stream, uint32_t backend, const ReadWork& read);
+  Status read_from(Stream& stream, uint32_t backend, const ReadWork& read);
   /// Appends the command; what it waits for. Absent: something that was named has failed.
   std::optional<Edges> append(Stream& stream, const Ref<Node>& command,
                               const EnqueueOptions& options, bool& ready);

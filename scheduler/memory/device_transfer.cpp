@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "scheduler/devices/stage.h"
 #include "scheduler/memory/image_boxes.h"
 #include "scheduler/memory/image_transfer.h"
 
@@ -14,48 +15,6 @@ namespace {
 // Of memory that no driver pins: what a processor's cache holds. A large block would be new memory
 // each time, and take several times as long to get as to copy.
 constexpr uint64_t kPlainBlock = 512 << 10;
-constexpr uint64_t kWorthPinnedStaging = 1
-                                         << 20;  // bytes: less is copied by the driver in that time
-
-/// Memory of the host that holds one block at a time.
-class Stage {
- public:
-  Stage(BackendSet& backends, uint32_t backend) : backends_(backends), backend_(backend) {}
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
-  ~Stage() {
-    if (pinned_) backends_.pinned().give_back(std::move(pinned_));
-  }
-
-  /// Of kTransferBlock bytes, or of `size` where those are few. The same from then on.
-  std::byte* memory(uint64_t size) {
-    if (size >= kWorthPinnedStaging && !pinned_ && !plain_) {
-      pinned_ = backends_.pinned().take(backends_.at(backend_), backends_.memory(backend_),
-                                        kTransferBlock);
-    }
-    if (pinned_) return pinned_.memory->data();
-    if (!plain_) plain_ = std::make_unique_for_overwrite<std::byte[]>(size);
-    return plain_.get();
-  }
-  /// Waits for what has been sent from here.
-  Status wait() {
-    Status status;
-    for (const auto& one : sent) {
-      Status ended = one->wait();
-      if (status) status = std::move(ended);
-    }
-    sent.clear();
-    return status;
-  }
-
-  std::vector<backends::CompletionPtr> sent;
-
- private:
-  BackendSet& backends_;
-  const uint32_t backend_;
-  PinnedPool::Block pinned_;
-  std::unique_ptr<std::byte[]> plain_;
-};
 
 std::vector<HostBox> boxes_in(const backends::ImageShape& shape, const ByteRange& block,
                               std::byte* memory) {
@@ -81,14 +40,14 @@ Status move_between(BackendSet& backends, const DeviceCopy& from, const DeviceCo
       const auto boxes = boxes_in(*image, block, memory);
       const size_t second = image->second_pitch(), third = image->slice_pitch;
       TUTTI_TRY(move_boxes(*out, *from.shard.memory, false, boxes, second, third));
-      TUTTI_TRY(enqueue_boxes(*in, *to.shard.memory, true, boxes, second, third, stage.sent));
+      TUTTI_TRY(enqueue_boxes(*in, *to.shard.memory, true, boxes, second, third, stage.sent()));
     } else {
       TUTTI_TRY(
           out->read_blocking(*from.shard.memory, from.shard.at(block.begin), block.size(), memory));
       timer.ended(kFromDevice, block.size());
       TUTTI_ASSIGN(auto sent,
                    in->write(*to.shard.memory, to.shard.at(block.begin), block.size(), memory, {}));
-      stage.sent.push_back(std::move(sent));
+      stage.sent().push_back(std::move(sent));
     }
     return in->flush();
   };
@@ -98,7 +57,8 @@ Status move_between(BackendSet& backends, const DeviceCopy& from, const DeviceCo
                     backends.traits(to.backend).pins_host_memory;
   const uint64_t most = pins ? kTransferBlock : kPlainBlock;
   const uint64_t step = row < most ? most / row * row : most;
-  std::array<Stage, 2> stages{Stage(backends, to.backend), Stage(backends, to.backend)};
+  std::array<Stage, 2> stages{Stage(backends, to.backend, kTransferBlock),
+                              Stage(backends, to.backend, kTransferBlock)};
   Status status;
   size_t next = 0;
   for (uint64_t at = range.begin; status && at < range.end; next ^= 1) {

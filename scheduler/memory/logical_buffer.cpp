@@ -436,8 +436,9 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows, backen
   if (image_) return move_image_rows(queue, *there.memory, from == kHostPlace, *image_, rows, host);
   std::byte* at = host + rows.first.begin;
   const auto where = there.rows(rows);
-  return from == kHostPlace ? queue.write_rows(*there.memory, where, at)
-                            : queue.read_rows(*there.memory, where, at);
+  StagedTransfers& transfers = backends_.transfers();
+  return from == kHostPlace ? transfers.write_rows(to - 1, queue, *there.memory, where, at)
+                            : transfers.read_rows(from - 1, queue, *there.memory, where, at);
 }
 
 Status LogicalBuffer::move_staged(Place from, Place to, uint64_t begin, uint64_t end,

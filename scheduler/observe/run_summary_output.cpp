@@ -162,6 +162,7 @@ std::string RunSummary::json() const {
   nlohmann::json devices = nlohmann::json::array();
   for (uint32_t i = 0; i < backends_.count(); ++i) {
     const backends::Traffic of = backends_.at(i).traffic();
+    const backends::Traffic staged = backends_.transfers().staged(i);
     const DeviceHealth::Losses losses = backends_.health().losses(i);
     const DeviceHealth::Votes votes = backends_.health().votes(i);
     const MemoryHistory::Sums memory = backends_.memory(i).history().sums();
@@ -179,6 +180,8 @@ std::string RunSummary::json() const {
                        {"link", std::move(link)},
                        {"bytes_to_device", of.to_device},
                        {"bytes_to_host", of.to_host},
+                       {"staged_to_device", staged.to_device},
+                       {"staged_to_host", staged.to_host},
                        {"memory_peak", backends_.memory(i).peak()},
                        {"evictions", memory.evicted.count},
                        {"evicted_bytes", memory.evicted.bytes},
@@ -321,6 +324,11 @@ std::string RunSummary::text() const {
     const backends::DeviceTraits& traits = backends_.traits(i);
     if (traits.own_process) {
       text += lines(2, fmt::format("{} is in a process of its own", device_name(i)));
+    }
+    const backends::Traffic staged = backends_.transfers().staged(i);
+    if (staged.to_device + staged.to_host > 0) {
+      text += lines(2, fmt::format("staged: {} to {}, {} from it", bytes(staged.to_device),
+                                   device_name(i), bytes(staged.to_host)));
     }
     if (const uint64_t peak = backends_.memory(i).peak()) {
       text += lines(2, fmt::format("buffers had at most {} on {}", bytes(peak), device_name(i)));

@@ -108,8 +108,9 @@ Status EarlyRead::read(uint32_t backend, const ByteRange& range) {
   if (wanted_.pixels) {
     return move_pixels(*queue, *there.memory, *wanted_.pixels, {{range.begin, range.end, 0}});
   }
-  return queue->read_blocking(*there.memory, there.at(range.begin), range.size(),
-                              wanted_.to + (range.begin - wanted_.range.begin));
+  return backends_.transfers().read_rows(backend, *queue, *there.memory,
+                                         {.offset = there.at(range.begin), .length = range.size()},
+                                         wanted_.to + (range.begin - wanted_.range.begin));
 }
 
 }  // namespace tutti::scheduler

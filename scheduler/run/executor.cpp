@@ -271,7 +271,7 @@ Status Executor::move_rows(LogicalBuffer& buffer, uint32_t backend,
                  buffer.shard(backend, segments.front().begin, segments.back().end));
     TUTTI_ASSIGN(backends::Queue * queue, backends_.transfer_queue(backend));
     for (const SegmentRows& rows : rows_of({segments.begin(), segments.end()})) {
-      TUTTI_TRY(ways.device(*queue, there, rows));
+      TUTTI_TRY(ways.device(backend, *queue, there, rows));
       if (bytes) *bytes += rows.length() * rows.count;
     }
     return {};
@@ -356,14 +356,15 @@ Status Executor::read_rest(const ReadWork& work, std::span<const ByteRange> ther
   work.from.buffer->note_read(work.size);
   const uint64_t begin = work.from.origin + work.offset;
   auto* const to = static_cast<std::byte*>(work.to);
-  const Ways ways{[&](std::byte* copy, const ResidencyMap::Segment& segment) {
-                    std::memcpy(to + (segment.begin - begin), copy + segment.begin,
-                                segment.end - segment.begin);
-                  },
-                  [&](backends::Queue& queue, const Shard& shard, const SegmentRows& rows) {
-                    return queue.read_rows(*shard.memory, shard.rows(rows),
-                                           to + (rows.first.begin - begin));
-                  }};
+  const Ways ways{
+      [&](std::byte* copy, const ResidencyMap::Segment& segment) {
+        std::memcpy(to + (segment.begin - begin), copy + segment.begin,
+                    segment.end - segment.begin);
+      },
+      [&](uint32_t backend, backends::Queue& queue, const Shard& shard, const SegmentRows& rows) {
+        return backends_.transfers().read_rows(backend, queue, *shard.memory, shard.rows(rows),
+                                               to + (rows.first.begin - begin));
+      }};
   return gather(*work.from.buffer, without({begin, begin + work.size}, there), ways);
 }
 
@@ -383,14 +384,15 @@ Status Executor::run(const WriteWork& work) {
   const uint64_t begin = work.to.origin + work.offset;
   const uint64_t end = begin + work.size;
   const auto* const from = static_cast<const std::byte*>(work.from);
-  const Ways ways{[&](std::byte* copy, const ResidencyMap::Segment& segment) {
-                    std::memmove(copy + segment.begin, from + (segment.begin - begin),
-                                 segment.end - segment.begin);
-                  },
-                  [&](backends::Queue& queue, const Shard& there, const SegmentRows& rows) {
-                    return queue.write_rows(*there.memory, there.rows(rows),
-                                            from + (rows.first.begin - begin));
-                  }};
+  const Ways ways{
+      [&](std::byte* copy, const ResidencyMap::Segment& segment) {
+        std::memmove(copy + segment.begin, from + (segment.begin - begin),
+                     segment.end - segment.begin);
+      },
+      [&](uint32_t backend, backends::Queue& queue, const Shard& there, const SegmentRows& rows) {
+        return backends_.transfers().write_rows(backend, queue, *there.memory, there.rows(rows),
+                                                from + (rows.first.begin - begin));
+      }};
   return put(buffer, {begin, end}, ways);
 }
 
@@ -466,7 +468,7 @@ Status Executor::run(const FillWork& work) {
           done += size;
         }
       },
-      [&](backends::Queue& queue, const Shard& there, const SegmentRows& rows) -> Status {
+      [&](uint32_t, backends::Queue& queue, const Shard& there, const SegmentRows& rows) -> Status {
         const ByteRange range = widened(rows.first.begin, rows.end());
         if (!there.holds(range.begin, range.end)) {
           return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "a pattern goes beyond a shard's end");
@@ -494,7 +496,7 @@ Executor::Ways Executor::ways_of_pixels(const RectWork& work) {
   return {[&work](std::byte* copy, const ResidencyMap::Segment& segment) {
             copy_pixels(copy, work, segment.begin, segment.end);
           },
-          [&work](backends::Queue& queue, const Shard& there, const SegmentRows& rows) {
+          [&work](uint32_t, backends::Queue& queue, const Shard& there, const SegmentRows& rows) {
             return move_pixels(queue, *there.memory, work, rows);
           }};
 }

@@ -92,7 +92,8 @@ class Executor {
   /// application's memory.
   struct Ways {
     std::function<void(std::byte* copy, const ResidencyMap::Segment& segment)> host;
-    std::function<Status(backends::Queue&, const Shard&, const SegmentRows&)> device;
+    std::function<Status(uint32_t backend, backends::Queue&, const Shard&, const SegmentRows&)>
+        device;
     bool everywhere = false;  // costs no more in many places than in one
   };
   static Ways ways_of_pixels(const RectWork& work);

@@ -17,6 +17,8 @@ import tempfile
 # Program, its size, and MiB of memory on each device.
 STREAMED = [("saxpy", 1000003, 3), ("mandelbrot", 1003, 1), ("gemm", 1003, 5),
             ("stencil2d", 1536, 3), ("gaussian", 1503, 3)]
+# Its packages are large enough to pass through pinned blocks, which is tried.
+STAGED = [("saxpy", 16000003, 64)]
 # Of two arrays it is known to nobody which part is read; and what is written by columns has no part.
 REFUSED = [("spmv", 100003, 3), ("transpose", 1403, 3)]
 
@@ -29,7 +31,7 @@ def run(bench, apart, program, size, memory, summary):
                           check=False)
 
 
-def problems_of(done, memory, summary):
+def problems_of(done, memory, summary, staged):
     if done.returncode != 0:
         return [f"ends with {done.returncode}: {done.stdout} {done.stderr}"]
     with open(summary, encoding="utf-8") as file:
@@ -42,6 +44,8 @@ def problems_of(done, memory, summary):
     for device in seen["devices"]:
         if device["memory_peak"] > memory << 20:
             problems.append(f"{device['memory_peak']} bytes on device {device['index']}")
+        if staged and not (device["staged_to_device"] and device["staged_to_host"]):
+            problems.append(f"nothing was staged on device {device['index']}")
     return problems
 
 
@@ -50,9 +54,9 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         summary = os.path.join(folder, "summary.json")
-        for program, size, memory in STREAMED:
+        for program, size, memory in STREAMED + STAGED:
             done = run(bench, apart, program, size, memory, summary)
-            problems = problems_of(done, memory, summary)
+            problems = problems_of(done, memory, summary, (program, size, memory) in STAGED)
             failed += bool(problems)
             print(f"{'FAILED' if problems else 'right':8} {program}: {'; '.join(problems)}", flush=True)
         for program, size, memory in REFUSED:

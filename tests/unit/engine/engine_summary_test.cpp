@@ -230,6 +230,25 @@ TEST_F(EngineSummary, WhatMovesIsCounted) {
   EXPECT_EQ(json["total"]["bytes_to_host"], kBytes);
 }
 
+TEST_F(EngineSummary, WhatPassesThroughPinnedBlocksIsCounted) {
+  start({kPins}, SplitMode::kNever);
+  EnergyMonitor energy(*set, no_energy, Objective::kTime);
+  RunSummary summary(*set, "-", energy);
+  EXPECT_THAT(summary.text(), Not(HasSubstr("staged:")));
+  const std::vector<std::byte> bytes(8 << 20);
+  const auto memory = *set->at(0).allocate(bytes.size(), nullptr);
+  for (int i = 0; i < 4; ++i) {  // both ways are tried
+    ASSERT_TRUE(set->transfers().write_rows(0, **set->transfer_queue(0), *memory,
+                                            {.offset = 0, .length = bytes.size()}, bytes.data()));
+  }
+  const uint64_t staged = set->transfers().staged(0).to_device;
+  EXPECT_GT(staged, bytes.size());
+  EXPECT_THAT(summary.text(), HasSubstr("staged: "));
+  const auto json = nlohmann::json::parse(summary.json());
+  EXPECT_EQ(json["devices"][0]["staged_to_device"], staged);
+  EXPECT_EQ(json["devices"][0]["staged_to_host"], 0);
+}
+
 TEST_F(EngineSummary, ItsFileIsKnownAgain) {
   start({kSharesHost, kOwnMemory}, SplitMode::kNever);
   EnergyMonitor energy(*set, no_energy, Objective::kTime);

@@ -295,7 +295,8 @@ class FakeQueue : public Queue {
     if (backend_.unfinished > 0) ++backend_.reads_behind;
     return post(
         FakeCall::kRead, ordering.wait,
-        [from = content_of(from), offset, size, to](double part) {
+        [this, from = content_of(from), offset, size, to](double part) {
+          if (backend_.transferring) backend_.transferring(to, size);
           std::memcpy(to, from->data + offset, some(size, part));
         },
         ordering.observed);
@@ -315,7 +316,8 @@ class FakeQueue : public Queue {
     }
     return post(
         FakeCall::kWrite, ordering.wait,
-        [to = content_of(to), offset, size, from](double part) {
+        [this, to = content_of(to), offset, size, from](double part) {
+          if (backend_.transferring) backend_.transferring(from, size);
           std::memmove(to->data + offset, from, some(size, part));
         },
         ordering.observed);

@@ -128,6 +128,8 @@ class FakeBackend : public backends::Backend {
 
   /// Asked at each call, where there is one; set before the device is used.
   std::function<FakeFate(FakeCall)> fate;
+  /// Likewise, in the device's thread before it reads or writes so many bytes of the host's memory.
+  std::function<void(const void* host, uint64_t bytes)> transferring;
   std::atomic<int> refuse_launches{0};    // that many launches fail before they start
   std::atomic<int> fail_launches{0};      // that many are enqueued, compute nothing and fail
   std::atomic<bool> spoil_failed{false};  // these compute, and fail all the same
