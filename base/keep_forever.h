@@ -3,13 +3,11 @@
 // the process ends.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <utility>
-#include <vector>
-
-#include "base/thread_annotations.h"
 
 namespace tutti {
 
@@ -29,14 +27,21 @@ class NeverDestroyed {
   T* const object_;
 };
 
-/// Never destroyed, but reachable: leak checkers see that it is meant. Thread-safe.
+/// Never destroyed, but reachable: leak checkers see that it is meant. Thread-safe, and of use to
+/// destructors: where memory ends, the object stays all the same.
 template <class T>
-T* keep_forever(std::unique_ptr<T> object) {
-  static auto* mutex = new Mutex;
-  static auto* kept = new std::vector<std::unique_ptr<T>>;
-  MutexLock lock(*mutex);
-  kept->push_back(std::move(object));
-  return kept->back().get();
+auto keep_forever(std::unique_ptr<T> object) noexcept {
+  struct Kept {
+    std::unique_ptr<T> object;
+    Kept* before;
+  };
+  static std::atomic<Kept*> last{nullptr};
+  const auto place = object.get();
+  Kept* const kept = new (std::nothrow) Kept{std::move(object), last.load()};
+  if (!kept) return object.release();
+  while (!last.compare_exchange_weak(kept->before, kept)) {
+  }
+  return place;
 }
 
 }  // namespace tutti

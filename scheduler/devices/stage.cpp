@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/devices/stage.h"
 
+#include <utility>
+
+#include "base/keep_forever.h"
 #include "scheduler/devices/backend_set.h"
 
 namespace tutti::scheduler {
@@ -20,8 +23,8 @@ Stage::~Stage() {
   static_cast<void>(wait());
   // A device that hangs may still read or write there, whatever its commands are said to be.
   if (backends_.at(backend_).hangs()) {
-    static_cast<void>(pinned_.memory.release());
-    static_cast<void>(plain_.release());
+    keep_forever(std::move(pinned_.memory));
+    keep_forever(std::move(plain_));
   } else if (pinned_) {
     backends_.pinned().give_back(std::move(pinned_));
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/guarded.h"
+#include "base/keep_forever.h"
 #include "base/process_exit.h"
 #include "scheduler/devices/backend_set.h"
 #include "scheduler/memory/device_transfer.h"
@@ -72,28 +73,22 @@ LogicalBuffer::~LogicalBuffer() {
   const bool used_late =
       std::any_of(allocations_.begin(), allocations_.end(),
                   [&](const auto& one) { return backends_.at(one->backend).hangs(); });
-  if (used_late) {  // for ever; leak checkers see that it is meant
+  if (used_late) {
     struct Kept {
       std::vector<std::unique_ptr<const Allocation>> allocations;
       PinnedPool::Block pinned;
       std::optional<HostPages> pages;
       std::shared_ptr<backends::SharedMemory> shared;
       std::byte* host;
-      Kept* before;
     };
-    static std::atomic<Kept*> last{nullptr};
-    auto* const kept = new (std::nothrow) Kept{std::move(allocations_),
-                                               std::move(pinned_),
-                                               std::move(pages_),
-                                               shared_,
-                                               host_.load(),
-                                               nullptr};
+    auto* const kept = new (std::nothrow)
+        Kept{std::move(allocations_), std::move(pinned_), std::move(pages_), shared_, host_.load()};
     if (kept) {
-      kept->before = last.exchange(kept);
+      keep_forever(std::unique_ptr<Kept>(kept));
       return;
     }
-    for (auto& one : allocations_) static_cast<void>(one.release());
-    static_cast<void>(pinned_.memory.release());
+    for (auto& one : allocations_) keep_forever(std::move(one));
+    keep_forever(std::move(pinned_.memory));
     return;
   }
   // Vendors may refer to the host's memory until these are gone.
