@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the planner remembers of a kernel's launches of one size. Where the devices' shares met, so
-// that iterative programs find their data where they left it; what splits really cost; and for how
+// What the planner remembers of a kernel's launches of one size. Where the devices' shares met, as
+// slices of an irregular kernel take unequal times; what splits really cost; and for how
 // long splitting was not tried, so that a decision made on bad luck does not stand for ever.
 // Thread-safe: one lock, short.
 #pragma once

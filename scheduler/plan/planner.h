@@ -22,6 +22,7 @@
 #include "scheduler/devices/backend_set.h"
 #include "scheduler/devices/device_load.h"
 #include "scheduler/plan/boundaries.h"
+#include "scheduler/plan/common_shares.h"
 #include "scheduler/plan/launch_costs.h"
 #include "scheduler/plan/pricing.h"
 
@@ -303,7 +304,14 @@ class Planner {
   uint64_t min_package(const KernelPlan& plan, size_t participant) const;
   /// Slices beside which the start of a package is a small part.
   uint64_t worthwhile_package(const KernelPlan& plan, size_t participant) const;
-  /// KernelPlan::least_help where the shares are the last launch's.
+  /// The boundaries between the shares moved to where the data lie: slices of which less has to be
+  /// brought to the neighbour go there.
+  std::vector<uint64_t> shares_in_place(const KernelWork& work, const KernelPlan& plan,
+                                        std::span<const uint64_t> shares) const;
+  /// Chooses other shares with which the launch ends sooner, since less has to move.
+  void move_less(const KernelWork& work, const KernelPlan& plan, std::vector<DeviceCost>& costs,
+                 SplitPrice& price) const;
+  /// KernelPlan::least_help where what is brought to devices counts.
   uint64_t least_help(const KernelWork& work, const KernelPlan& plan,
                       std::span<const uint64_t> shares) const;
 
@@ -311,6 +319,7 @@ class Planner {
   LaunchCosts costs_;
   DeviceLoad load_;
   mutable Boundaries boundaries_;
+  mutable CommonShares common_shares_;
   const EngineSettings& settings_;
   mutable std::atomic<bool> told_unknown_power_{false};
   mutable std::atomic<uint64_t> sharded_{0};  // varies the seed of forced splits with shards

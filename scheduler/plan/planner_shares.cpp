@@ -20,10 +20,13 @@ constexpr double kWorthStartingIrregular = 3;
 // Where data would have to move, who has ended leaves rests up to this part of the launch to their
 // owners, and the next launch finds everything in place.
 constexpr uint64_t kLeftToOwner = 32;
+// Less that moves, in seconds and as part of the launch, is not worth looking for better shares.
+constexpr double kLittle = 100e-6;
+constexpr double kSearched = 0.02;
 // Of a neighbour's share, to see what moving it would cost.
 constexpr uint64_t kSomeOfIt = 8;
 // Shares of the last launch are kept when they differ from the expected ones by less than this part
-// of the launch.
+// of the launch: of one over a single memory, or whose slices take unequal times.
 constexpr double kSameShare = 0.1;
 // What merging is reckoned with, on the safe side of what hosts and links do.
 constexpr double kCopiesBytesPerSecond = 4e9;
@@ -124,26 +127,96 @@ uint64_t Planner::least_help(const KernelWork& work, const KernelPlan& plan,
                              std::span<const uint64_t> shares) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const double items = static_cast<double>(plan.shape.items()) / static_cast<double>(slices);
-  const auto transfers = [&](uint64_t first, uint64_t count, uint32_t backend) {
-    return costs_.package_transfers(*work.arguments, *plan.access, first, count, backend);
-  };
   uint64_t least = slices;  // never
+  bool moves = false;
   uint64_t first = 0;
   for (size_t i = 0; i + 1 < shares.size(); ++i) {
     first += shares[i];
     const uint64_t some = std::max<uint64_t>(1, shares[i] / kSomeOfIt);
     if (shares[i] == 0) continue;
-    const uint32_t helper = plan.participants[i + 1];
-    const double one = transfers(first - 1, 1, helper);
-    const double moving =
-        some > 1 ? (transfers(first - some, some, helper) - one) / static_cast<double>(some - 1)
-                 : one;
-    const double computing = items / plan.costs[i].rate;
-    if (moving >= computing) continue;  // the owner is done before the data are there
-    const double help = (one + plan.costs[i + 1].startup) / (computing - moving);
+    // What the first slice needs to be brought to the device, and each further one.
+    const auto transfers = [&](size_t participant) {
+      const auto of = [&](uint64_t count) {
+        return costs_.package_transfers(*work.arguments, *plan.access, first - count, count,
+                                        plan.participants[participant]);
+      };
+      const double one = of(1);
+      return std::pair(one, some > 1 ? (of(some) - one) / static_cast<double>(some - 1) : one);
+    };
+    const auto [one, moving] = transfers(i + 1);
+    moves |= one > 0 || moving > 0;
+    const double owner = items / plan.costs[i].rate + transfers(i).second;
+    if (moving >= owner) continue;  // the owner is done before the data are there
+    const double help = (one + plan.costs[i + 1].startup) / (owner - moving);
     if (help < static_cast<double>(least)) least = static_cast<uint64_t>(help);
   }
-  return std::max({uint64_t{1}, slices / kLeftToOwner, least});
+  return moves ? std::max({uint64_t{1}, slices / kLeftToOwner, least}) : 1;
+}
+
+std::vector<uint64_t> Planner::shares_in_place(const KernelWork& work, const KernelPlan& plan,
+                                               std::span<const uint64_t> shares) const {
+  std::vector<uint64_t> result(shares.begin(), shares.end());
+  uint64_t begin = 0;
+  for (size_t i = 0; i + 1 < result.size(); begin += result[i++]) {
+    // Less has to move where the slice is on the one of two neighbours rather than on the other.
+    const auto rather = [&](uint64_t slice, size_t one, size_t other) {
+      const auto transfers = [&](size_t participant) {
+        return costs_.package_transfers(*work.arguments, *plan.access, slice, 1,
+                                        plan.participants[participant]);
+      };
+      return transfers(one) < transfers(other);
+    };
+    // As far as such slices lie side by side: from the boundary in steps that double, and back.
+    uint64_t& mine = result[i];
+    uint64_t& next = result[i + 1];
+    for (uint64_t step = 1; step > 0 && next > 1;) {
+      const uint64_t by = std::min(step, next - 1);
+      const bool more = rather(begin + mine + by - 1, i, i + 1);
+      mine += more ? by : 0;
+      next -= more ? by : 0;
+      step = more && by == step ? 2 * step : by / 2;
+    }
+    if (mine != shares[i]) continue;
+    for (uint64_t step = 1; step > 0 && mine > 1;) {
+      const uint64_t by = std::min(step, mine - 1);
+      const bool more = rather(begin + mine - by, i + 1, i);
+      mine -= more ? by : 0;
+      next += more ? by : 0;
+      step = more && by == step ? 2 * step : by / 2;
+    }
+  }
+  return result;
+}
+
+void Planner::move_less(const KernelWork& work, const KernelPlan& plan,
+                        std::vector<DeviceCost>& costs, SplitPrice& price) const {
+  const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
+  const SplitPrice given = price;
+  const auto consider = [&](std::vector<uint64_t> shares, double at_most) {
+    const auto without = std::count(shares.begin(), shares.end(), uint64_t{0});
+    if (shares == price.shares || without + 1 >= std::ssize(shares)) return;
+    auto there = slice_costs(work, plan, shares);
+    const double seconds = price_shares(there, shares);
+    if (seconds >= at_most) return;
+    price = {seconds, std::move(shares)};
+    costs = std::move(there);
+  };
+  // As if each slice needed as much of what moves; so what that gains is to be seen.
+  consider(price_split(costs, slices).shares, kWorthSplitting * price.seconds);
+  const double whole = plan.whole_seconds > 0 ? plan.whole_seconds : given.seconds;
+  consider(shares_in_place(work, plan, given.shares),
+           std::min(price.seconds, kWorthSplitting * whole));
+  if (price.shares == given.shares) return;
+  const double moved = price_shares(slice_costs(work, plan, {}), given.shares);
+  auto anew = common_shares_.divide_anew({.key = model_key(work) ^ plan.shape.items(),
+                                          .devices = plan.participants,
+                                          .fitting = given.shares,
+                                          .seconds = moved,
+                                          .gain = price.seconds - moved,
+                                          .moving = given.seconds - moved});
+  if (anew.empty()) return;
+  costs = slice_costs(work, plan, anew);
+  price = {price_shares(costs, anew), std::move(anew)};
 }
 
 std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const KernelPlan& plan,
@@ -280,29 +353,32 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
       plan.split_seconds = all_seconds;
       return false;
     }
-    bool resident = false;  // the shares are the last launch's, so the data lie where they were
-    const auto last = boundaries_.shares(key, plan.shape.items(), plan.participants);
-    const auto close = [&](uint64_t a, uint64_t b) {
-      return static_cast<double>(a > b ? a - b : b - a) < kSameShare * static_cast<double>(slices);
-    };
-    if (!last.empty() && std::equal(last.begin(), last.end(), price.shares.begin(), close)) {
-      price.shares = last;
-      resident = std::any_of(plan.participants.begin(), plan.participants.end(),
-                             [&](uint32_t i) { return backends_.place(i) != kHostPlace; });
+    const bool apart = std::any_of(plan.participants.begin(), plan.participants.end(),
+                                   [&](uint32_t i) { return backends_.place(i) != kHostPlace; });
+    if (!apart || irregular(plan)) {
+      const auto last = boundaries_.shares(key, plan.shape.items(), plan.participants);
+      const auto close = [&](uint64_t a, uint64_t b) {
+        return static_cast<double>(a > b ? a - b : b - a) <
+               kSameShare * static_cast<double>(slices);
+      };
+      if (!last.empty() && std::equal(last.begin(), last.end(), price.shares.begin(), close)) {
+        price.shares = last;
+      }
     }
     // Now that it is known who gets which slices: what must move, and whether other shares are
     // better for that.
     costs = slice_costs(work, plan, price.shares);
     price.seconds = price_shares(costs, price.shares);
-    const SplitPrice other = price_split(costs, slices);
-    const bool several =
-        std::count(other.shares.begin(), other.shares.end(), 0u) + 1 < std::ssize(other.shares);
-    if (several && other.seconds < kWorthSplitting * price.seconds) {
-      price = other;
-      resident = false;
+    const auto moving_of = [&] {
+      return price.seconds - price_shares(slice_costs(work, plan, {}), price.shares);
+    };
+    if (apart) {
+      if (moving_of() > std::max(kLittle, kSearched * price.seconds)) {
+        move_less(work, plan, costs, price);
+      }
+      plan.least_help = least_help(work, plan, price.shares);
     }
-    if (resident) plan.least_help = least_help(work, plan, price.shares);
-    const double moving = price.seconds - price_shares(slice_costs(work, plan, {}), price.shares);
+    const double moving = moving_of();
     // What splitting really cost at this kernel, once that is known.
     plan.split_seconds = price.seconds + merge_seconds(work, plan);
     const double beyond = surplus(key, plan).value_or(usual_surplus(plan));

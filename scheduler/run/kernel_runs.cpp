@@ -188,13 +188,20 @@ std::shared_ptr<Verification> KernelRuns::verification_of(const KernelWork& work
   return nullptr;
 }
 
+bool KernelRuns::looks_ahead(const Stream& stream) const {
+  const EngineSettings& settings = parts_.settings;
+  if (settings.verify.on || stream.options().out_of_order) return false;
+  if (settings.look_ahead != LookAhead::kAuto) return settings.look_ahead == LookAhead::kAlways;
+  for (uint32_t i = 0; i < parts_.backends.real_count(); ++i) {
+    if (parts_.backends.place(i) != kHostPlace && !parts_.backends.traits(i).serial) return true;
+  }
+  return false;
+}
+
 std::shared_ptr<Prefetch> KernelRuns::prefetch_of(const Ref<Node>& command, const KernelWork& work,
                                                   const KernelPlan& plan) {
+  if (!looks_ahead(*command->stream)) return nullptr;
   const EngineSettings& settings = parts_.settings;
-  if (settings.look_ahead == LookAhead::kNever || settings.verify.on ||
-      command->stream->options().out_of_order) {
-    return nullptr;
-  }
   const auto [next, expected] = sequences_.begins(command->stream->number(), launch_id(work));
   if (expected) parts_.summary.guessed(*expected);
   const bool disjoint = plan.split && !plan.sharded() && plan.access->regions().empty();
@@ -257,8 +264,10 @@ void KernelRuns::split_ended(const Ref<Node>& command, KernelPlan& plan, Verific
                           !outcome.status);
   }
   if (outcome.status && !outcome.went_without) {
-    sequences_.ended(command->stream->number(), launch_id(std::get<KernelWork>(command->work)),
-                     reads_of(outcome.uses));
+    if (looks_ahead(*command->stream)) {
+      sequences_.ended(command->stream->number(), launch_id(std::get<KernelWork>(command->work)),
+                       reads_of(outcome.uses));
+    }
     remember(std::get<KernelWork>(command->work), plan, outcome);
     keep_if_due(parts_.model, parts_.workers);
   }

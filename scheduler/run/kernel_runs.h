@@ -63,6 +63,8 @@ class KernelRuns {
   /// As planned; `ran` gets its times. Where it fails and nothing of it is left, `as_before` is
   /// set.
   Status run_once(const Ref<Node>& command, KernelPlan& plan, PackageRecord& ran, bool& as_before);
+  /// Something may be sent ahead between launches of the stream.
+  bool looks_ahead(const Stream& stream) const;
   /// What is sent ahead of a launch that begins now, for the one expected behind it; null: nothing.
   std::shared_ptr<Prefetch> prefetch_of(const Ref<Node>& command, const KernelWork& work,
                                         const KernelPlan& plan);

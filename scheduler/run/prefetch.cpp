@@ -12,7 +12,7 @@ namespace tutti::scheduler {
 namespace {
 
 // Less than this is fetched in no time when it is missed.
-constexpr uint64_t kWorthPrefetching = 64 << 10;
+constexpr uint64_t kWorthPrefetching = 256 << 10;
 // What is on its way when nothing more is to be sent is waited for: a millisecond at 4 GB/s.
 constexpr uint64_t kPart = 4 << 20;
 
@@ -33,6 +33,26 @@ std::vector<LogicalBuffer*> results_of(const KernelWork& work, const KernelPlan&
            buffer->is_pipe() || buffer->is_shared() || buffer->external();
   });
   return results;
+}
+
+/// Bytes of the targets that the shares write at other places.
+uint64_t bytes_between(const KernelWork& work, const KernelPlan& plan,
+                       std::span<const Prefetch::Target> targets) {
+  uint64_t bytes = 0;
+  uint64_t first = 0;
+  for (size_t i = 0; i < plan.shares.size(); first += plan.shares[i++]) {
+    if (plan.shares[i] == 0) continue;
+    for (const PackageUse& use :
+         uses_of_package(work, plan, plan.participants[i], first, plan.shares[i])) {
+      if (use.write.empty()) continue;
+      for (const Prefetch::Target& target : targets) {
+        if (target.buffer != use.buffer || target.place == use.place) continue;
+        for_each_common(target.strips, use.write,
+                        [&](const ByteStrips& strips) { bytes += strips.size(); });
+      }
+    }
+  }
+  return bytes;
 }
 
 /// Makes one of both, where they are ranges that meet, or lie beside each other in every period.
@@ -100,19 +120,14 @@ std::shared_ptr<Prefetch> Prefetch::of(const Parts& parts, const KernelWork& wor
     targets.push_back({*found, read.place, read.strips});
   }
   if (targets.empty()) return nullptr;
-  auto made = std::make_shared<Prefetch>(parts, std::move(targets), plan.priced_seconds, number);
-  return parts.always || made->bytes() >= kWorthPrefetching ? made : nullptr;
-}
-
-uint64_t Prefetch::bytes() const {
-  uint64_t bytes = 0;
-  for (const Target& target : targets_) bytes += target.strips.size();
-  return bytes;
+  const uint64_t bytes = bytes_between(work, plan, targets);
+  if (!parts.always && bytes < kWorthPrefetching) return nullptr;
+  return std::make_shared<Prefetch>(parts, std::move(targets), bytes, plan.priced_seconds, number);
 }
 
 bool Prefetch::divides() const {
   if (parts_.forced) return false;
-  const double transfer = static_cast<double>(bytes()) / kLinkBytesPerSecond;
+  const double transfer = static_cast<double>(bytes_) / kLinkBytesPerSecond;
   return parts_.always || (seconds_ > kWorthDividing && transfer > kMuchToSend * seconds_);
 }
 

@@ -43,12 +43,15 @@ class Prefetch : public std::enable_shared_from_this<Prefetch> {
     Place place;
     ByteStrips strips;
   };
-  Prefetch(const Parts& parts, std::vector<Target> targets, double seconds, uint64_t number)
-      : parts_(parts), targets_(std::move(targets)), seconds_(seconds), number_(number) {}
+  /// `bytes`: of the targets, that are to be sent if the launch is divided as planned.
+  Prefetch(const Parts& parts, std::vector<Target> targets, uint64_t bytes, double seconds,
+           uint64_t number)
+      : parts_(parts),
+        targets_(std::move(targets)),
+        bytes_(bytes),
+        seconds_(seconds),
+        number_(number) {}
 
-  /// Bytes that the next launch will read of what this one writes, each as often as there are
-  /// places where it does.
-  uint64_t bytes() const;
   /// They take so long that shares are to be computed in several packages: what the first of these
   /// have written travels while the last ones compute.
   bool divides() const;
@@ -67,7 +70,8 @@ class Prefetch : public std::enable_shared_from_this<Prefetch> {
 
   const Parts parts_;
   const std::vector<Target> targets_;  // whose buffers are there until stop() returns
-  const double seconds_;               // that the launch is expected to take; 0: not known
+  const uint64_t bytes_;
+  const double seconds_;  // that the launch is expected to take; 0: not known
   const uint64_t number_;
   Mutex mutex_;
   bool stopped_ TUTTI_GUARDED_BY(mutex_) = false;

@@ -41,7 +41,9 @@ struct Original {
   decltype(cl_icd_dispatch::clGetMemObjectInfo) get_memory_info = nullptr;
   decltype(cl_icd_dispatch::clFinish) finish = nullptr;
   decltype(cl_icd_dispatch::clWaitForEvents) wait = nullptr;
-  decltype(cl_icd_dispatch::clEnqueueMarkerWithWaitList) marker = nullptr;
+  decltype(cl_icd_dispatch::clGetCommandQueueInfo) get_queue_info = nullptr;
+  decltype(cl_icd_dispatch::clCreateUserEvent) create_event = nullptr;
+  decltype(cl_icd_dispatch::clSetUserEventStatus) set_status = nullptr;
 };
 
 std::map<const cl_icd_dispatch*, Original>& originals() {
@@ -103,6 +105,16 @@ unsigned char* behind_link(cl_command_queue queue, cl_mem buffer) {
   return static_cast<unsigned char*>(memory);
 }
 
+/// An event that has ended: a marker would wait for kernels, where the device has one thread.
+cl_int make_ended(cl_command_queue queue, cl_event* event) {
+  const Original& original = original_of(queue);
+  cl_context context = nullptr;
+  cl_int code = original.get_queue_info(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
+  if (code != CL_SUCCESS) return code;
+  *event = original.create_event(context, &code);
+  return code != CL_SUCCESS ? code : original.set_status(*event, CL_COMPLETE);
+}
+
 /// A transfer of so many bytes, as a copy engine does it: beside kernels, with the caller waiting.
 template <typename Copy>
 cl_int pass_link(cl_command_queue queue, size_t bytes, cl_uint count, const cl_event* events,
@@ -114,7 +126,7 @@ cl_int pass_link(cl_command_queue queue, size_t bytes, cl_uint count, const cl_e
   std::this_thread::sleep_for(
       std::chrono::duration<double>(static_cast<double>(bytes) / link_bytes_per_second()));
   copy();
-  return event != nullptr ? original.marker(queue, 0, nullptr, event) : CL_SUCCESS;
+  return event != nullptr ? make_ended(queue, event) : CL_SUCCESS;
 }
 
 cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -237,7 +249,9 @@ void change(cl_platform_id platform, Apart apart) {
                         table->clGetMemObjectInfo,
                         table->clFinish,
                         table->clWaitForEvents,
-                        table->clEnqueueMarkerWithWaitList};
+                        table->clGetCommandQueueInfo,
+                        table->clCreateUserEvent,
+                        table->clSetUserEventStatus};
   if (link_bytes_per_second() > 0) {
     replace(table->clEnqueueReadBuffer, &read_buffer);
     replace(table->clEnqueueWriteBuffer, &write_buffer);

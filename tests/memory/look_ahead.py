@@ -5,8 +5,9 @@ this one computes. Results must be as NumPy computes them, and what comes next m
 
 usage: look_ahead.py APART            (the library that keeps devices' memory apart)
        look_ahead.py APART --measure [PROCESSES]
-           ms per launch without and with looking ahead, in turn, over a link of 1 GB/s; `finish`:
-           each launch is waited for before the next one
+           ms per launch (of `cg`, per iteration) without and with looking ahead, in turn, on devices
+           that compute while others, or a link of 1 GB/s, are busy: PoCL's of one core each in
+           processes of their own; `finish`: each launch is waited for before the next one
        look_ahead.py --run PROGRAM SIZE ROUNDS LAUNCHES finish|queue
 """
 
@@ -37,18 +38,75 @@ kernel void stencil(global const uint* restrict in, global uint* restrict out, u
                        ? in[i] + in[i - 1] + in[i + 1] + in[i - n] + in[i + n] : in[i];
   out[i] = mixed(sum, rounds);
 }
-// Each element needs all others, once per round.
+// Each element may need any other, once per round.
 kernel void dense(global const uint* restrict in, global uint* restrict out, uint n, uint rounds) {
   const uint i = get_global_id(0);
   if (i >= n) return;
   uint sum = i;
-  for (uint k = 0; k < rounds; ++k) sum = 5 * sum + in[(i + k * 4099) % n];
+  for (uint k = 0; k < rounds; ++k) sum = 5 * sum + in[(i * 7 + k * 4099) % n];
   out[i] = sum;
+}
+// Conjugate gradients of a grid of n times n points: what its borders hold is 0.
+kernel void multiply(global const float* restrict p, global float* restrict q, uint n) {
+  const uint x = get_global_id(0), y = get_global_id(1);
+  if (x >= n || y >= n) return;
+  const uint i = y * n + x;
+  float sum = 4.5f * p[i];
+  if (x > 0) sum -= p[i - 1];
+  if (x < n - 1) sum -= p[i + 1];
+  if (y > 0) sum -= p[i - n];
+  if (y < n - 1) sum -= p[i + n];
+  q[i] = sum;
+}
+kernel void dot_parts(global const float* restrict a, global const float* restrict b,
+                      global float* restrict parts, uint count) {
+  local float sums[64];
+  const uint i = get_global_id(0), here = get_local_id(0);
+  sums[here] = i < count ? a[i] * b[i] : 0;
+  for (uint left = 32; left > 0; left /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (here < left) sums[here] += sums[here + left];
+  }
+  if (here == 0) parts[get_group_id(0)] = sums[0];
+}
+// numbers: r·r of before, p·q, r·r.
+kernel void add_parts(global const float* restrict parts, global float* restrict numbers, uint count,
+                      uint which) {
+  local float sums[64];
+  const uint here = get_local_id(0);
+  float sum = 0;
+  for (uint i = here; i < count; i += 64) sum += parts[i];
+  sums[here] = sum;
+  for (uint left = 32; left > 0; left /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (here < left) sums[here] += sums[here + left];
+  }
+  if (here == 0) {
+    if (which == 2) numbers[0] = numbers[2];
+    numbers[which] = sums[0];
+  }
+}
+kernel void advance(global float* restrict x, global float* restrict r,
+                    global const float* restrict p, global const float* restrict q,
+                    global const float* restrict numbers, uint count) {
+  const uint i = get_global_id(0);
+  if (i >= count) return;
+  const float step = numbers[2] / numbers[1];
+  x[i] += step * p[i];
+  r[i] -= step * q[i];
+}
+kernel void direct(global float* restrict p, global const float* restrict r,
+                   global const float* restrict numbers, uint count) {
+  const uint i = get_global_id(0);
+  if (i < count) p[i] = r[i] + numbers[2] / numbers[0] * p[i];
 }
 """
 # Program, size, rounds, launches: to be checked, and to be measured.
-CHECKED = [("turn", 211, 3, 12), ("stencil", 203, 3, 12), ("dense", 10007, 9, 12)]
-MEASURED = [("turn", 2048, 20, 10), ("stencil", 2048, 20, 10), ("dense", 4000000, 20, 10)]
+CHECKED = [("turn", 211, 3, 12), ("stencil", 203, 3, 12), ("dense", 10007, 9, 12),
+           ("cg", 201, 1, 12)]
+MEASURED = [("turn", 2048, 4, 10), ("turn", 2048, 10, 10), ("turn", 2048, 60, 10),
+            ("stencil", 2048, 4, 10), ("stencil", 2048, 20, 10), ("dense", 4000000, 20, 10),
+            ("cg", 1536, 1, 10)]
 
 
 def reference(np, program, data, n, rounds):
@@ -68,8 +126,98 @@ def reference(np, program, data, n, rounds):
             return mixed(summed).ravel()
         total = np.arange(n, dtype=np.uint32)
         for k in range(rounds):
-            total = np.uint32(5) * total + np.roll(data, -(k * 4099))
+            total = np.uint32(5) * total + data[(np.arange(n) * 7 + k * 4099) % n]
         return total
+
+
+class Launches:
+    """A kernel that reads what it has written the last time, from one buffer to the other."""
+
+    def __init__(self, np, cl, queue, finish, program, n, rounds):
+        self.np, self.cl, self.queue, self.finish = np, cl, queue, finish
+        self.program, self.n, self.rounds = program, n, rounds
+        self.kernel = getattr(cl.Program(queue.context, SOURCE).build(), program)
+        shape, self.local = ((n,), (64,)) if program == "dense" else ((n, n), (16, 16))
+        self.shape = tuple(-(-size // group) * group for size, group in zip(shape, self.local))
+        self.data = np.random.default_rng(7).integers(0, 2**32, n**len(shape), dtype=np.uint32)
+        self.buffers = [cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, self.data.nbytes)
+                        for _ in range(2)]
+
+    def start(self):
+        self.cl.enqueue_copy(self.queue, self.buffers[0], self.data)
+
+    def run(self, count):
+        for number in range(count):
+            self.kernel(self.queue, self.shape, self.local, self.buffers[number % 2],
+                        self.buffers[(number + 1) % 2], self.np.uint32(self.n),
+                        self.np.uint32(self.rounds))
+            self.finish()
+
+    def wrong(self, count):
+        found = self.np.empty_like(self.data)
+        self.cl.enqueue_copy(self.queue, found, self.buffers[count % 2])
+        wanted = self.data
+        for _ in range(count):
+            wanted = reference(self.np, self.program, wanted, self.n, self.rounds)
+        return self.np.count_nonzero(found != wanted)
+
+
+class ConjugateGradients:
+    """Seven launches for each iteration, two of them of one group."""
+
+    def __init__(self, np, cl, queue, finish, n):
+        self.np, self.cl, self.queue, self.finish, self.n = np, cl, queue, finish, n
+        built = cl.Program(queue.context, SOURCE).build()
+        self.kernels = {kernel.function_name: kernel for kernel in built.all_kernels()}
+        self.data = np.random.default_rng(7).random(n * n, dtype=np.float32)
+        self.groups = -(-n * n // 64)
+        sizes = {"x": n * n, "r": n * n, "p": n * n, "q": n * n, "parts": self.groups, "numbers": 3}
+        self.buffers = {name: cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * size)
+                        for name, size in sizes.items()}
+
+    def launch(self, name, groups, local, names, *numbers):
+        self.kernels[name](self.queue, tuple(g * l for g, l in zip(groups, local)), local,
+                           *(self.buffers[each] for each in names), *map(self.np.uint32, numbers))
+        self.finish()
+
+    def dot(self, a, b, which):
+        self.launch("dot_parts", (self.groups,), (64,), (a, b, "parts"), self.n * self.n)
+        self.launch("add_parts", (1,), (64,), ("parts", "numbers"), self.groups, which)
+
+    def start(self):
+        for name in ("r", "p"):
+            self.cl.enqueue_copy(self.queue, self.buffers[name], self.data)
+        self.cl.enqueue_copy(self.queue, self.buffers["x"], self.np.zeros_like(self.data))
+        self.cl.enqueue_copy(self.queue, self.buffers["numbers"],
+                             self.np.ones(3, dtype=self.np.float32))
+        self.dot("r", "r", 2)
+
+    def run(self, count):
+        count_all, side = self.n * self.n, -(-self.n // 16)
+        for _ in range(count):
+            self.launch("multiply", (side, side), (16, 16), ("p", "q"), self.n)
+            self.dot("p", "q", 1)
+            self.launch("advance", (self.groups,), (64,), ("x", "r", "p", "q", "numbers"), count_all)
+            self.dot("r", "r", 2)
+            self.launch("direct", (self.groups,), (64,), ("p", "r", "numbers"), count_all)
+
+    def wrong(self, count):
+        """Elements that differ by more than what other orders of single precision explain."""
+        np, n = self.np, self.n
+        found = np.empty_like(self.data)
+        self.cl.enqueue_copy(self.queue, found, self.buffers["x"])
+        x, r = np.zeros((n, n)), self.data.reshape(n, n).astype(np.float64)
+        p = r.copy()
+        for _ in range(count):
+            padded = np.pad(p, 1)
+            q = 4.5 * p - (padded[1:-1, :-2] + padded[1:-1, 2:] + padded[:-2, 1:-1] +
+                           padded[2:, 1:-1])
+            before = (r * r).sum()
+            step = before / (p * q).sum()
+            x += step * p
+            r -= step * q
+            p = r + (r * r).sum() / before * p
+        return np.count_nonzero(np.abs(found - x.ravel()) > 1e-4 * np.abs(x).max())
 
 
 def iterate(program, n, rounds, launches, finishes):
@@ -77,38 +225,22 @@ def iterate(program, n, rounds, launches, finishes):
     import numpy as np  # only here: the others are there without
     import pyopencl as cl
 
-    context = cl.create_some_context(interactive=False)
-    queue = cl.CommandQueue(context)
-    kernel = getattr(cl.Program(context, SOURCE).build(), program)
-    shape = (n,) if program == "dense" else (n, n)
-    local = (64,) if program == "dense" else (16, 16)
-    shape = tuple((size + group - 1) // group * group for size, group in zip(shape, local))
-    data = np.random.default_rng(7).integers(0, 2**32, n if program == "dense" else n * n,
-                                             dtype=np.uint32)
-    buffers = [cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes) for _ in range(2)]
-
-    def run(count):
-        for number in range(count):
-            kernel(queue, shape, local, buffers[number % 2], buffers[(number + 1) % 2],
-                   np.uint32(n), np.uint32(rounds))
-            if finishes:
-                queue.finish()
-        queue.finish()
-
-    cl.enqueue_copy(queue, buffers[0], data)
+    queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    finish = queue.finish if finishes else lambda: None
+    made = (ConjugateGradients(np, cl, queue, finish, n) if program == "cg" else
+            Launches(np, cl, queue, finish, program, n, rounds))
+    made.start()
     times = []
     for _ in range(8):
         begun = time.monotonic()
-        run(launches)
+        made.run(launches)
+        queue.finish()
         times.append((time.monotonic() - begun) / launches * 1e3)
-    cl.enqueue_copy(queue, buffers[0], data)
-    run(launches)
-    found = np.empty_like(data)
-    cl.enqueue_copy(queue, found, buffers[launches % 2])
-    for _ in range(launches):
-        data = reference(np, program, data, n, rounds)
-    if not (found == data).all():
-        sys.exit(f"{program}: {np.count_nonzero(found != data)} elements are wrong")
+    made.start()
+    made.run(launches)
+    wrong = made.wrong(launches)
+    if wrong:
+        sys.exit(f"{program}: {wrong} elements are wrong")
     print(min(times[3:]))
 
 
@@ -143,17 +275,18 @@ def check(apart):
 def measure(apart, processes):
     for program in MEASURED:
         for order in ("finish", "queue"):
-            times = {"never": [], "always": []}
+            times = {"never": [], "auto": []}
             for _ in range(processes):
                 for mode, taken in times.items():
                     done = run_apart(apart, (*program, order), TUTTI_LOOK_AHEAD=mode,
-                                     TUTTI_TEST_LINK="1000")
+                                     TUTTI_TEST_LINK="1000", TUTTI_ISOLATE="all",
+                                     POCL_DEVICES="pthread pthread", POCL_MAX_PTHREAD_COUNT="1")
                     if done.returncode:
                         sys.exit(done.stderr)
                     taken.append(float(done.stdout))
-            without, ahead = (statistics.median(times[mode]) for mode in ("never", "always"))
-            print(f"{program[0]:8} {program[1]:8} {order:7} {without:7.1f} {ahead:7.1f}"
-                  f" {without / ahead:6.2f}", flush=True)
+            without, ahead = (statistics.median(times[mode]) for mode in ("never", "auto"))
+            print(f"{program[0]:8} {program[1]:8} {program[2]:3} {order:7} {without:7.2f}"
+                  f" {ahead:7.2f} {without / ahead:6.2f}", flush=True)
 
 
 def main():

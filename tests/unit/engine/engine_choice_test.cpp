@@ -346,6 +346,16 @@ class EngineHelp : public EngineChoice {
   /// The fewest slices that one takes over from the other where a launch takes `seconds` on one and
   /// its data as long as `moving` says.
   uint64_t least_help(double seconds, double moving) {
+    place(seconds, moving, kBytes / 2);
+    const KernelPlan plan = this->plan();
+    EXPECT_TRUE(plan.split);
+    slices = plan.shape.groups(0);
+    return plan.least_help;
+  }
+  /// Device 0 holds all bytes before `boundary`, device 1 the others.
+  void place(double seconds, double moving, uint64_t boundary) {
+    planner_.reset();
+    work_ = {};
     start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
     const auto in = buffer(1), out = buffer(0);
     work_ = known_kernel(KernelForm::kMap, in, out, seconds,
@@ -357,18 +367,11 @@ class EngineHelp : public EngineChoice {
       }
       for (const auto& one : {in, out}) {
         EXPECT_TRUE(one->device_memory(device));
-        one->set_exclusive(one->place_on(device), device * kBytes / 2, (device + 1) * kBytes / 2);
+        one->set_exclusive(one->place_on(device), device == 0 ? 0 : boundary,
+                           device == 0 ? boundary : kBytes);
       }
     }
     planner_ = std::make_unique<Planner>(*set, settings_);
-    KernelPlan plan = this->plan();
-    EXPECT_TRUE(plan.split);
-    EXPECT_EQ(plan.least_help, 1u);  // nobody has computed it yet
-    ended(plan, 0);
-    plan = this->plan();
-    EXPECT_TRUE(plan.split);
-    slices = plan.shape.groups(0);
-    return plan.least_help;
   }
   uint64_t slices = 0;
 };
@@ -387,6 +390,30 @@ TEST_F(EngineHelp, WhereTheyMoveSlowlyMoreIsLeft) {
 TEST_F(EngineHelp, WhereTheyMoveMoreSlowlyThanTheirOwnerComputesAllIs) {
   const uint64_t least = least_help(0.004, 0.008);
   EXPECT_EQ(least, slices);
+}
+
+TEST_F(EngineHelp, LaunchesAreDividedWhereTheirDataLie) {
+  for (const uint64_t eighths : {3u, 5u, 6u}) {
+    SCOPED_TRACE(eighths);
+    place(0.004, 0.016, eighths * kBytes / 8);
+    const KernelPlan first = plan();
+    ASSERT_TRUE(first.split);
+    const uint64_t all = first.shape.groups(0);
+    EXPECT_EQ(first.shares[0], eighths * all / 8);
+    // Until what that costs would have paid for moving the data: 3 ms for an eighth of them, which
+    // saves half a millisecond.
+    int launches = 1;
+    while (launches < 100 && plan().shares[0] != all / 2) ++launches;
+    EXPECT_GE(launches, 4);
+    EXPECT_LE(launches, 12);
+  }
+}
+
+TEST_F(EngineHelp, WhereDataMoveFastLaunchesAreDividedByTheDevicesSpeeds) {
+  place(0.1, 1e-3, 5 * kBytes / 8);
+  const KernelPlan now = plan();
+  ASSERT_TRUE(now.split);
+  EXPECT_EQ(now.shares[0], now.shape.groups(0) / 2);
 }
 
 /// Launches whose results cross a link that takes 8 ms for all of them.
