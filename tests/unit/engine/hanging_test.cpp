@@ -114,13 +114,16 @@ class SlowToBuild final : public FakeBackend {
 TEST_F(Hanging, BuildsHaveATimeOfTheirOwn) {
   auto awake = std::make_shared<std::atomic<bool>>(false);
   const auto device = [&](uint64_t builds_ns) {
-    return *backends::with_deadline("a device", {kDeadline, builds_ns},
-                                    [awake] { return std::make_unique<SlowToBuild>(awake); });
+    auto made = backends::with_deadline("a device", {kDeadline, builds_ns},
+                                        [awake] { return std::make_unique<SlowToBuild>(awake); });
+    return made ? std::move(*made) : nullptr;
   };
   const auto hangs = device(kDeadline / 100);
+  ASSERT_TRUE(hangs);
   EXPECT_EQ(hangs->build("", "").code, CL_DEVICE_NOT_AVAILABLE);
   EXPECT_TRUE(hangs->hangs());
   const auto slow = device(1000 * kDeadline), unbounded = device(0);
+  ASSERT_TRUE(slow && unbounded);
   std::thread other([&] {
     while (!hangs->hangs()) std::this_thread::yield();
     awake->store(true);
