@@ -308,8 +308,10 @@ class Planner {
   /// brought to the neighbour go there.
   std::vector<uint64_t> shares_in_place(const KernelWork& work, const KernelPlan& plan,
                                         std::span<const uint64_t> shares) const;
-  /// Chooses other shares with which the launch ends sooner, since less has to move.
-  void move_less(const KernelWork& work, const KernelPlan& plan, std::vector<DeviceCost>& costs,
+  /// Chooses other shares with which the launch ends sooner, since less has to move. `in_place`:
+  /// the costs if nothing had.
+  void move_less(const KernelWork& work, const KernelPlan& plan,
+                 std::span<const DeviceCost> in_place, std::vector<DeviceCost>& costs,
                  SplitPrice& price) const;
   /// KernelPlan::least_help where what is brought to devices counts.
   uint64_t least_help(const KernelWork& work, const KernelPlan& plan,

@@ -189,7 +189,8 @@ std::vector<uint64_t> Planner::shares_in_place(const KernelWork& work, const Ker
 }
 
 void Planner::move_less(const KernelWork& work, const KernelPlan& plan,
-                        std::vector<DeviceCost>& costs, SplitPrice& price) const {
+                        std::span<const DeviceCost> in_place, std::vector<DeviceCost>& costs,
+                        SplitPrice& price) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
   const SplitPrice given = price;
   const auto consider = [&](std::vector<uint64_t> shares, double at_most) {
@@ -207,7 +208,7 @@ void Planner::move_less(const KernelWork& work, const KernelPlan& plan,
   consider(shares_in_place(work, plan, given.shares),
            std::min(price.seconds, kWorthSplitting * whole));
   if (price.shares == given.shares) return;
-  const double moved = price_shares(slice_costs(work, plan, {}), given.shares);
+  const double moved = price_shares(in_place, given.shares);
   auto anew = common_shares_.divide_anew({.key = model_key(work) ^ plan.shape.items(),
                                           .devices = plan.participants,
                                           .fitting = given.shares,
@@ -369,12 +370,11 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
     // better for that.
     costs = slice_costs(work, plan, price.shares);
     price.seconds = price_shares(costs, price.shares);
-    const auto moving_of = [&] {
-      return price.seconds - price_shares(slice_costs(work, plan, {}), price.shares);
-    };
+    const std::vector<DeviceCost> in_place = slice_costs(work, plan, {});
+    const auto moving_of = [&] { return price.seconds - price_shares(in_place, price.shares); };
     if (apart) {
       if (moving_of() > std::max(kLittle, kSearched * price.seconds)) {
-        move_less(work, plan, costs, price);
+        move_less(work, plan, in_place, costs, price);
       }
       plan.least_help = least_help(work, plan, price.shares);
     }
