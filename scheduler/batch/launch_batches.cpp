@@ -136,6 +136,7 @@ void LaunchBatches::take_event(CommandLog& log, Stream& stream, Node& batch, Nod
   }
   batch.behind.emplace_back(&event);
   event.of_batch = true;
+  event.event_of = Ref<Node>(&batch);
   event.number = event.newest_number = batch.newest_number;
   event.stream = Ref<Stream>(&stream);
   log.set_direct(event, backend, std::move(completion));

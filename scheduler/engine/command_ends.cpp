@@ -55,7 +55,7 @@ void CommandEnds::finish_behind(Nodes open) {
 
 void CommandEnds::add_all_behind(const Node& command, Nodes& found) {
   if (command.stream) {
-    const Ref<Node> batch = batch_of(*command.stream, command);
+    const Ref<Node> batch = batch_of(command);
     const Node* const until = batch ? batch.get() : &command;
     if (batch || !command.of_batch) add_behind(*command.stream, until, found);
   }
@@ -114,13 +114,13 @@ CommandEnds::Turn CommandEnds::turn_of(const Ref<Node>& command, cl_int status) 
   Turn turn{command->stream, command};
   if (!turn.stream || turn.stream->outstanding.empty()) return turn;
   const Stream& stream = *turn.stream;
-  if (command->of_batch) turn.until = batch_of(stream, *command);
+  if (command->of_batch) turn.until = batch_of(*command);
   // All before a batch that has ended has, too.
   turn.first = !turn.until || turn.until == stream.outstanding.front();
   if (turn.until && command->reads_batch) {
     turn.read_error = turn.until->joined_error;
   }
-  if (status < 0) spoil_batch(stream, *command, status);
+  if (status < 0) spoil_batch(*command, status);
   turn.failed = status < 0 || command->joined_error < 0;
   return turn;
 }
@@ -140,7 +140,7 @@ void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status, const 
   if (!turn.first) note_failures(*stream, turn.until.get(), turn.failed);
   if (status == CL_COMPLETE && stream && log_.any_failed()) {
     MutexLock lock(log_.mutex());
-    status = error_of_batch(*stream, *command);
+    status = error_of_batch(*command);
   }
   if (!finish_one(command, status) || !stream) return;
   for (;;) {
@@ -156,22 +156,21 @@ void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status, const 
   }
 }
 
-Ref<Node> CommandEnds::batch_of(const Stream& stream, const Node& event) {
-  const auto& outstanding = stream.outstanding;
-  if (!event.of_batch) return {};
-  const auto batch = std::find_if(outstanding.rbegin(), outstanding.rend(), [&](const auto& other) {
-    return other->is_batch && other->number <= event.number && event.number <= other->newest_number;
-  });
-  return batch == outstanding.rend() ? Ref<Node>() : *batch;
+Ref<Node> CommandEnds::batch_of(const Node& event) {
+  const Ref<Node>& batch = event.event_of;
+  return batch && batch->state != Node::State::kDone ? batch : Ref<Node>();
 }
 
-void CommandEnds::spoil_batch(const Stream& stream, const Node& event, cl_int status) {
-  if (const auto batch = batch_of(stream, event)) log_.note_unseen(*batch, status);
+void CommandEnds::spoil_batch(const Node& event, cl_int status) {
+  if (const auto batch = batch_of(event)) log_.note_unseen(*batch, status);
 }
 
-cl_int CommandEnds::error_of_batch(const Stream& stream, const Node& event) {
-  const auto batch = batch_of(stream, event);
-  return batch ? failed_input(*batch) : CL_COMPLETE;
+cl_int CommandEnds::error_of_batch(const Node& event) {
+  if (!event.event_of) return CL_COMPLETE;
+  const Node& batch = *event.event_of;
+  // One that has ended holds no uses any more, and has been told what its content was.
+  return batch.state == Node::State::kDone ? batch.shown_status.load(std::memory_order_relaxed)
+                                           : failed_input(batch);
 }
 
 void CommandEnds::note_failures(Stream& stream) {
@@ -317,7 +316,7 @@ void CommandEnds::finish_all_before(const Node& command, bool called_off) {
 bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere) {
   if (parts_.backends.real_count() < 2 || vendors_gone()) return false;
   // What it has relied on has ended well, has failed, or is carried out anew first.
-  finish_all_before(*command, status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  finish_all_before(*command, ReExecution::was_called_off(*command, status));
   return parts_.again.run(command, status, elsewhere);
 }
 

@@ -79,13 +79,12 @@ class CommandEnds final : public NodeOwner {
   void abandon(Stream& stream);
 
  private:
-  /// The batch that a command is an event of, as far as it goes on; else null.
-  static Ref<Node> batch_of(const Stream& stream, const Node& event);
+  /// The batch that a command is an event of, as far as both go on; else null.
+  static Ref<Node> batch_of(const Node& event);
   /// Of a command that has ended well: the error of what the batch has used whose event it is.
-  cl_int error_of_batch(const Stream& stream, const Node& event) TUTTI_REQUIRES(log_.mutex());
+  cl_int error_of_batch(const Node& event) TUTTI_REQUIRES(log_.mutex());
   /// An event of a batch, which knows nothing of its launches' ends but the last one's, has failed.
-  void spoil_batch(const Stream& stream, const Node& event, cl_int status)
-      TUTTI_REQUIRES(log_.mutex());
+  void spoil_batch(const Node& event, cl_int status) TUTTI_REQUIRES(log_.mutex());
   /// Until the command is in a vendor's hands, or done.
   static void wait_until_direct(const Node& command);
   /// How the command has ended as far as the vendor knows; nothing: it goes on. A batch that does

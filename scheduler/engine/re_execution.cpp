@@ -259,7 +259,7 @@ bool ReExecution::run(const Ref<Node>& command, cl_int status, bool elsewhere) {
 bool ReExecution::run(const Ref<Node>& command, cl_int status, bool elsewhere,
                       std::optional<Work>& work, std::optional<NotAnew>& why) {
   // What comes after a failed command in a vendor's queue, by our order alone, may be called off.
-  const bool called_off = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  const bool called_off = was_called_off(*command, status);
   const uint32_t backend = command->backend;
   const bool may_go_on = parts_.backends.may_write_late(backend);
   const Statuses statuses = statuses_behind(*command);
@@ -285,7 +285,8 @@ bool ReExecution::run(const Ref<Node>& command, cl_int status, bool elsewhere,
     if (elsewhere && others != 0) allowed = others;
     steps.push_back({command, command->work, backend, !called_off, command->sent, {}, {}});
     for (const auto& user : *users) {
-      const bool ran = !has(statuses, user, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+      constexpr cl_int kCalledOff = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+      const bool ran = !has(statuses, user, kCalledOff) || !was_called_off(*user, kCalledOff);
       drop_sent(*user);
       steps.push_back({user, user->work, backend, ran, user->sent, {}, {}});
     }

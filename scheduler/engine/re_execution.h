@@ -38,6 +38,13 @@ class ReExecution {
   /// `elsewhere`: its device may be about to be lost, so it is carried out by another one, if any
   /// may, and else this will be asked once more.
   bool run(const Ref<Node>& command, cl_int status, bool elsewhere) TUTTI_EXCLUDES(log_.mutex());
+  /// Whether a direct command has ended with `status` without having begun, since something that it
+  /// came after in the vendor's hands has failed.
+  static bool was_called_off(const Node& command, cl_int status) {
+    // A queue says so of all that it had where one was called off; of one only its own event does.
+    return status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && command.observed &&
+           !command.is_batch;
+  }
   /// Whether content was sent to its device ahead of it.
   bool has_sent(const Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// A command that is running, from begin to end in the calling thread; `plan`: of a kernel.

@@ -19,7 +19,7 @@ bool needs_any(std::span<const PackageUse> uses) {
 std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<PackageUse> uses) {
   uint64_t number = 0;
   const bool kept = parts_.backends.health().suspect(backend);
-  for (PackageUse& use : uses) use.kept = kept;
+  for (PackageUse& use : uses) use.kept |= kept;
   if (before()) find_ways(uses);
   {
     MutexLock lock(mutex_);
@@ -161,14 +161,13 @@ bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
             (comes && !apart(later.read, running.read)));
   };
   return std::any_of(running_.begin(), running_.end(), [&](const Running& package) {
-    // The device's own packages come one after the other.
-    return package.backend != backend &&
-           std::any_of(uses.begin(), uses.end(), [&](const PackageUse& later) {
-             return std::any_of(package.uses.begin(), package.uses.end(),
-                                [&](const PackageUse& use) {
-                                  return meet(later, use, package.backend == kNobody);
-                                });
-           });
+    return std::any_of(uses.begin(), uses.end(), [&](const PackageUse& later) {
+      // The device's own packages come one after the other; a copy is made at once.
+      if (package.backend == backend && !later.kept) return false;
+      return std::any_of(package.uses.begin(), package.uses.end(), [&](const PackageUse& use) {
+        return meet(later, use, package.backend == kNobody);
+      });
+    });
   });
 }
 

@@ -245,6 +245,7 @@ SplitRun::Again SplitRun::compute_again(size_t helper, Seat& seat, const Running
       overdue.range.first + overdue.range.count - 1, work_.kernel->summary().name,
       parts_.backends.traits(overdue.device).device_name);
   auto uses = uses_of(seat.backend, overdue.range);
+  for (PackageUse& use : uses) use.kept = true;  // the overdue one may fail yet
   const uint64_t number = announce(seat.backend, uses);
   bool late = false;
   {
@@ -266,10 +267,7 @@ SplitRun::Again SplitRun::compute_again(size_t helper, Seat& seat, const Running
     withdraw(number);
     return Again::kEnded;
   }
-  ContentBefore before;
-  const Status kept = before.keep(uses);
-  auto package = kept ? launch(seat, overdue.range, uses, {})
-                      : Result<InFlight>(tl::unexpected<Error>(kept.error()));
+  auto package = launch(seat, overdue.range, uses, {});
   bool alone = false, beaten_already = false;
   {
     MutexLock lock(mutex_);
@@ -302,7 +300,6 @@ SplitRun::Again SplitRun::compute_again(size_t helper, Seat& seat, const Running
   for (const PackageUse& use : uses) {
     if (!use.write.empty()) static_cast<void>(use.buffer->drop_copy(use.place, use.write));
   }
-  package->before = std::move(before);
   show_launched();
   if (beaten_already && drop(number)) leave();  // nobody waits for this thread
   Status status = package->completion->wait();

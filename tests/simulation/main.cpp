@@ -24,16 +24,15 @@ namespace tutti::simulation {
 namespace {
 
 constexpr const char* kHelp =
-    "usage: tutti-simulation [--seed N] [--runs N] [--jobs N] [--known N] [--twice] [--log]\n"
+    "usage: tutti-simulation [--seed N] [--runs N] [--jobs N] [--twice] [--log]\n"
     "  --seed N   of the first run (1)\n"
     "  --runs N   so many runs, with seeds one after the other (1)\n"
     "  --jobs N   so many at a time (1)\n"
-    "  --known N  so many runs with faults may be wrong (0): README.md, \"What fails today\"\n"
     "  --twice    each run twice: both must make the same choices\n"
     "  --log      says what each run does\n";
 
 struct Arguments {
-  uint64_t seed = 1, runs = 1, jobs = 1, known = 0;
+  uint64_t seed = 1, runs = 1, jobs = 1;
   bool twice = false, log = false;
 };
 
@@ -49,8 +48,6 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.seed = std::strtoull(argv[++i], nullptr, 0);
     } else if (has_value && name == "--runs") {
       arguments.runs = std::strtoull(argv[++i], nullptr, 0);
-    } else if (has_value && name == "--known") {
-      arguments.known = std::strtoull(argv[++i], nullptr, 0);
     } else if (has_value && name == "--jobs") {
       arguments.jobs = std::max<uint64_t>(std::strtoull(argv[++i], nullptr, 0), 1);
     } else {
@@ -149,7 +146,7 @@ void run_apart(uint64_t seed, Report& report, bool quiet) {
 
 struct Tally {
   uint64_t of[std::size(kVerdicts)] = {};
-  uint64_t faulty = 0, faulty_right = 0, faulty_wrong = 0, differing = 0, steps = 0;
+  uint64_t faulty = 0, faulty_right = 0, differing = 0, steps = 0;
 };
 
 void run_all(const Arguments& arguments, uint64_t job, Report* report, Tally& tally) {
@@ -161,7 +158,6 @@ void run_all(const Arguments& arguments, uint64_t job, Report* report, Tally& ta
     ++tally.of[static_cast<size_t>(first.verdict)];
     tally.faulty += first.faulty;
     tally.faulty_right += first.faulty && first.verdict == Verdict::kRight;
-    tally.faulty_wrong += first.faulty && first.verdict == Verdict::kWrong;
     tally.steps += first.steps;
     const bool bad = first.verdict != Verdict::kRight && first.verdict != Verdict::kTold;
     if (bad || arguments.runs == 1) {
@@ -210,7 +206,6 @@ int simulate(int argc, char** argv) {
     for (size_t i = 0; i < std::size(kVerdicts); ++i) all.of[i] += tallies[job].of[i];
     all.faulty += tallies[job].faulty;
     all.faulty_right += tallies[job].faulty_right;
-    all.faulty_wrong += tallies[job].faulty_wrong;
     all.differing += tallies[job].differing;
     all.steps += tallies[job].steps;
   }
@@ -226,8 +221,7 @@ int simulate(int argc, char** argv) {
               n(all.steps));
   const uint64_t good =
       all.of[static_cast<size_t>(Verdict::kRight)] + all.of[static_cast<size_t>(Verdict::kTold)];
-  const uint64_t known = std::min(all.faulty_wrong, arguments.known);
-  return good + known == arguments.runs && all.differing == 0 ? 0 : 1;
+  return good == arguments.runs && all.differing == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -57,6 +57,28 @@ TEST_F(EngineBatchEvent, NobodyHasToAskThemForWhatHasFailed) {
   }
 }
 
+// What they have read had failed, which the batch is told where it ends before they are asked.
+TEST_F(EngineBatchEvent, TheyFailWithABatchThatHasEnded) {
+  for (const FakeKinds& devices :
+       std::vector<FakeKinds>{{kHostAtomics}, {kOwnMemory}, {kCostlyTimes}, {kSharesHost}}) {
+    SCOPED_TRACE(devices);
+    auto stream = begin(devices);
+    const auto in = buffer(1), out = buffer(0), far = buffer(7);
+    fakes[0]->fail_launches = 1;
+    auto failing = enqueue(
+        *stream, known_kernel(KernelForm::kMap, in, out, 1,
+                              [](const FakeItem& item) { run_item(KernelForm::kMap, item); }));
+    ASSERT_TRUE(failing);
+    std::vector<Ref<Command>> events;
+    for (uint32_t c = 0; c < 6; ++c) events.push_back(launch(*stream, out, far, c));
+    std::vector<std::byte> bytes(64);
+    auto last = enqueue(*stream, ReadWork{whole(far), 0, bytes.size(), bytes.data()});
+    static_cast<void>(engine->finish(*stream));
+    for (const auto& event : events) EXPECT_LT(event->status(), 0);
+    EXPECT_TRUE(!last || (*last)->status() < 0);
+  }
+}
+
 TEST_F(EngineBatchEvent, WaitsEndWithTheirOwnLaunch) {
   // The device is held up in the launch after the one that is waited for.
   auto stream = begin({kOwnMemory}, {}), other = engine->create_stream({});

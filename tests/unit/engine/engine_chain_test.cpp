@@ -90,6 +90,47 @@ TEST_F(EngineChain, BeginsOnWhatIsThere) {
   }
 }
 
+// What a device that has failed overwrites is copied first: not as it is while that is computed.
+TEST_F(EngineChain, WhatIsCopiedFirstHasBeenComputed) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost, kSharesHost},
+                                                         {kOwnMemory, kOwnMemory},
+                                                         {kCostlyTimes, kCostlyTimes},
+                                                         {kSharesHost, kOwnMemory}}) {
+    for (size_t failing = 0; failing < devices.size(); ++failing) {
+      SCOPED_TRACE(to_string(devices) + ", " + std::to_string(failing));
+      start(devices, SplitMode::kAuto);
+      auto stream = engine->create_stream({});
+      auto a = buffer(1);
+      // It fails with its package of the second launch, having computed that.
+      std::atomic<int> launches{0};
+      fakes[failing]->fate = [&launches](FakeCall call) -> FakeFate {
+        if (call != FakeCall::kLaunch || ++launches != 2) return {};
+        return {.result = CL_OUT_OF_RESOURCES};
+      };
+      std::vector<KernelForm> forms;
+      for (int round = 0; round < 40; ++round) {
+        for (int i = 0; i < 2; ++i) {
+          set->health().note_failure(static_cast<uint32_t>(failing), {CL_OUT_OF_RESOURCES, ""});
+          set->health().note_success(static_cast<uint32_t>(failing));
+        }
+        launches = 0;
+        std::atomic<bool> chained{false};
+        // The second one comes while this is computed.
+        auto first = enqueue(*stream, launch(KernelForm::kMap, a, a, [&](size_t) {
+          while (!chained) std::this_thread::yield();
+        }));
+        auto second = enqueue(*stream, launch(KernelForm::kMap, a, a));
+        ASSERT_TRUE(first && second);
+        chained = true;
+        ASSERT_TRUE(engine->finish(*stream));
+        forms.insert(forms.end(), 2, KernelForm::kMap);
+      }
+      EXPECT_EQ(read(*stream, a), expected(filled(1), forms));
+      engine.reset();
+    }
+  }
+}
+
 TEST_F(EngineChain, WholeLaunchesBeginOnWhatIsThere) {
   for (const FakeKinds& devices : std::vector<FakeKinds>{{kSharesHost, kSharesHost},
                                                          {kOwnMemory, kOwnMemory},

@@ -143,6 +143,35 @@ TEST_F(ReExecutionTest, WhatHasGoneThroughTheApplicationsMemory) {
   }
 }
 
+// A queue says that something in it was called off, which not everything was.
+TEST_F(ReExecutionTest, WhatAQueueSaysOfAllIsNotKnownOfOne) {
+  for (const FakeKinds& devices : kDevices) {
+    SCOPED_TRACE(devices);
+    start(devices, SplitMode::kNever);
+    std::atomic<bool> told{false};
+    for (auto* fake : fakes) {
+      fake->fate = [&told](FakeCall call) -> FakeFate {
+        if (call != FakeCall::kFinish || told.exchange(true)) return {};
+        return {.refused = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST};
+      };
+    }
+    const auto stream = engine->create_stream({});
+    auto a = buffer(5);
+    EnqueueOptions options;
+    options.type = CL_COMMAND_NDRANGE_KERNEL;
+    options.observed = false;
+    ASSERT_TRUE(engine->enqueue(*stream, map_kernel(a, a, 1), options));
+    static_cast<void>(engine->finish(*stream));
+    EXPECT_TRUE(told);
+    std::vector<std::byte> bytes(kBytes);
+    const auto read = enqueue(*stream, ReadWork{whole(a), 0, kBytes, bytes.data()}, {}, true);
+    if (read && (*read)->status() == CL_COMPLETE) {
+      EXPECT_EQ(bytes, filled(16));
+    }
+    engine.reset();
+  }
+}
+
 // It has written, of what had failed, where it would not write now.
 TEST_F(ReExecutionTest, WhatWasWrittenOfFailedContentMayStay) {
   const std::vector<Launch> launches{{0, 1}, {1, 2, KernelForm::kSparse}};
