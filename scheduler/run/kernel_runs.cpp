@@ -56,15 +56,19 @@ Status KernelRuns::run_once(const Ref<Node>& command, KernelPlan& plan, PackageR
   return status;
 }
 
-void KernelRuns::run_whole(const Ref<Node>& command, KernelPlan plan) {
+void KernelRuns::run_whole(const Ref<Node>& command, KernelPlan plan, bool not_late) {
   const auto& work = std::get<KernelWork>(command->work);
   BackendMask left = command->stream->options().backends;
   PackageRecord ran;
   Status status;
   for (;;) {
     ran = {.device = plan.backend};
-    bool as_before = false;
-    status = run_once(command, plan, ran, as_before);
+    bool as_before = true;
+    if (not_late && (parts_.backends.health().late() & backend_bit(plan.backend)) != 0) {
+      status = fail(CL_OUT_OF_RESOURCES, "the device takes long for a part of this launch");
+    } else {
+      status = run_once(command, plan, ran, as_before);
+    }
     // What its uses might disturb on a late device, this has not waited for.
     left &= ~(backend_bit(plan.backend) | parts_.backends.health().late());
     if (status) break;
@@ -252,7 +256,7 @@ void KernelRuns::split_ended(const Ref<Node>& command, KernelPlan& plan, Verific
   if (!outcome.status && outcome.nothing_ran && !vendors_gone()) {
     // A whole run needs no copies to merge.
     plan.split = false;
-    return run_whole(command, plan);
+    return run_whole(command, plan, outcome.went_without);
   }
   if (!plan.split) {
     return whole_ended(command, plan, outcome.status,

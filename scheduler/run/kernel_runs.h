@@ -47,8 +47,9 @@ class KernelRuns {
   explicit KernelRuns(const Parts& parts) : parts_(parts) {}
 
   /// The launch, whole, from begin to end in the calling thread: on the plan's device, or where
-  /// that fails, and what it needs is still there, on another one.
-  void run_whole(const Ref<Node>& command, KernelPlan plan);
+  /// that fails, and what it needs is still there, on another one. `not_late`: not on a late
+  /// device, which may have parts of it under way.
+  void run_whole(const Ref<Node>& command, KernelPlan plan, bool not_late = false);
   /// With TUTTI_VERIFY=vote: as run_whole, but several devices compute it and vote, where they can.
   void run_voted(const Ref<Node>& command, KernelPlan plan);
   /// A launch that is split, or one package behind such a one: it counts as running, and waits for

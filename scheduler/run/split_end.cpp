@@ -124,18 +124,27 @@ void SplitRun::finish() {
   std::vector<PackageUse> written;
   {
     MutexLock lock(mutex_);
-    finished_ = true;
     watched = watched_;
     went_without = went_without_;
     read_meanwhile = read_meanwhile_;
     written.swap(written_);
-    next.swap(next_);
-    start.swap(start_next_);
   }
-  package_ended_.notify_all();
+  const auto end = [&] {
+    {
+      MutexLock lock(mutex_);
+      finished_ = true;
+      next.swap(next_);
+      start.swap(start_next_);
+    }
+    package_ended_.notify_all();
+  };
+  // It is computed now, whole, where nobody could compute a part: nothing behind it begins before.
+  const bool anew = !status && nothing_ran;
+  if (!anew) end();
   if (watched) parts_.overdue->unwatch(*this);
   ended_({std::move(status), packages, written, slices_of_each(packages), nothing_ran, begun_ns,
           balanced, read_meanwhile, went_without});
+  if (anew) end();
   if (next) next->first_now();
   if (start) start();
 }
