@@ -136,7 +136,6 @@ std::optional<Result<Ref<Node>>> LaunchBatches::join(Stream& stream, const Work&
   Ref<Node> event;
   if (options.observed) {
     event = new_event(parts_.owner, options.type, {}, options.group, options.ends_group);
-    event->reads_batch = std::holds_alternative<ReadWork>(work);
   }
   settle(stream, *batch, backend, {}, std::move(*submitted), nullptr, event.get());
   return event;

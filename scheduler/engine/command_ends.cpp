@@ -117,9 +117,6 @@ CommandEnds::Turn CommandEnds::turn_of(const Ref<Node>& command, cl_int status) 
   if (command->of_batch) turn.until = batch_of(*command);
   // All before a batch that has ended has, too.
   turn.first = !turn.until || turn.until == stream.outstanding.front();
-  if (turn.until && command->reads_batch) {
-    turn.read_error = turn.until->joined_error;
-  }
   if (status < 0) spoil_batch(*command, status);
   turn.failed = status < 0 || command->joined_error < 0;
   return turn;
@@ -136,8 +133,7 @@ void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status) {
 
 void CommandEnds::finish_in_turn(const Ref<Node>& command, cl_int status, const Turn& turn) {
   const Ref<Stream>& stream = turn.stream;
-  if (status == CL_COMPLETE && turn.read_error < 0) status = turn.read_error;
-  if (!turn.first) note_failures(*stream, turn.until.get(), turn.failed);
+  if (!turn.first) note_failures_of(*stream, turn.until.get(), turn.failed);
   if (status == CL_COMPLETE && stream && log_.any_failed()) {
     MutexLock lock(log_.mutex());
     status = error_of_batch(*command);
@@ -168,22 +164,23 @@ void CommandEnds::spoil_batch(const Node& event, cl_int status) {
 cl_int CommandEnds::error_of_batch(const Node& event) {
   if (!event.event_of) return CL_COMPLETE;
   const Node& batch = *event.event_of;
+  if (batch.joined_error < 0) return batch.joined_error;
   // One that has ended holds no uses any more, and has been told what its content was.
   return batch.state == Node::State::kDone ? batch.shown_status.load(std::memory_order_relaxed)
                                            : failed_input(batch);
 }
 
-void CommandEnds::note_failures(Stream& stream) {
+void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
   Nodes behind;
   {
     MutexLock lock(log_.mutex());
-    add_behind(stream, nullptr, behind);
+    add_behind(stream, until, behind);
   }
   if (!behind.empty()) finish_behind(std::move(behind));
-  note_failures(stream, nullptr, false);
+  note_failures_of(stream, until, all);
 }
 
-void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
+void CommandEnds::note_failures_of(Stream& stream, const Node* until, bool all) {
   // Of what another thread has found to have failed already, those behind it have still to hear.
   const bool any = log_.any_failed();
   std::vector<std::pair<Ref<Node>, backends::CompletionPtr>> before;
@@ -206,7 +203,7 @@ void CommandEnds::note_failures(Stream& stream, const Node* until, bool all) {
   }
   const auto failed = [](const auto& one) { return one.second && one.second->poll() < 0; };
   if (!all) {
-    return std::any_of(before.begin(), before.end(), failed) ? note_failures(stream, until, true)
+    return std::any_of(before.begin(), before.end(), failed) ? note_failures_of(stream, until, true)
                                                              : void();
   }
   for (const auto& [command, completion] : before) {
@@ -314,7 +311,8 @@ void CommandEnds::finish_all_before(const Node& command, bool called_off) {
 }
 
 bool CommandEnds::carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere) {
-  if (parts_.backends.real_count() < 2 || vendors_gone()) return false;
+  // Of a batch's event the batch sees to that, which others may be joining.
+  if (parts_.backends.real_count() < 2 || vendors_gone() || command->of_batch) return false;
   // What it has relied on has ended well, has failed, or is carried out anew first.
   finish_all_before(*command, ReExecution::was_called_off(*command, status));
   return parts_.again.run(command, status, elsewhere);

@@ -55,10 +55,9 @@ class CommandEnds final : public NodeOwner {
 
   /// Direct commands of the stream that are known to have failed are finished, and with them those
   /// before and between them that have ended; up to `until`, if it is one. What is written anew
-  /// after a failure is well only in that order. `all`: also where none has failed.
-  void note_failures(Stream& stream, const Node* until, bool all);
-  /// The same of all of the stream, and of what that has come behind.
-  void note_failures(Stream& stream);
+  /// after a failure is well only in that order. Before that, what they have come behind. `all`:
+  /// also where none has failed.
+  void note_failures(Stream& stream, const Node* until = nullptr, bool all = false);
   /// Finishes a direct command that the vendor, as it says now, knows to have ended.
   void finish_if_ended(const Ref<Node>& command);
   /// A worker waits for a direct command, which is marked as watched, and finishes it.
@@ -79,9 +78,12 @@ class CommandEnds final : public NodeOwner {
   void abandon(Stream& stream);
 
  private:
+  /// note_failures() of what has come behind nothing that is not known to have ended.
+  void note_failures_of(Stream& stream, const Node* until, bool all);
   /// The batch that a command is an event of, as far as both go on; else null.
   static Ref<Node> batch_of(const Node& event);
-  /// Of a command that has ended well: the error of what the batch has used whose event it is.
+  /// Of a command that has ended well: the error of the batch whose event it is, or of what that
+  /// has used. Where one of its launches has failed, the others may have used what that left.
   cl_int error_of_batch(const Node& event) TUTTI_REQUIRES(log_.mutex());
   /// An event of a batch, which knows nothing of its launches' ends but the last one's, has failed.
   void spoil_batch(const Node& event, cl_int status) TUTTI_REQUIRES(log_.mutex());
@@ -119,8 +121,6 @@ class CommandEnds final : public NodeOwner {
     Ref<Node> until;      // what lies before it, lies before this one
     bool first = true;    // nothing of its stream that may have failed lies before it
     bool failed = false;  // it has, or something that has joined it
-    // A read in a batch has what the batch's launches have left: the error of one of them.
-    cl_int read_error = CL_SUCCESS;
   };
   /// Of a batch that fails with it, too, that is noted.
   Turn turn_of(const Ref<Node>& command, cl_int status) TUTTI_REQUIRES(log_.mutex());

@@ -50,13 +50,9 @@ bool overwrites_all(std::span<const PackageUse> uses) {
                      [](const PackageUse& use) { return use.write.empty() || use.overwrites; });
 }
 
-bool is_several(const Node& command) {
-  return command.is_batch && command.number != command.newest_number;
-}
-
 /// What a direct command may use. Of launches that have joined a batch it knows the buffers alone.
 BufferUses possible_uses(const Node& command) {
-  if (!is_several(command)) return uses_of(command.work, nullptr);
+  if (!command.several()) return uses_of(command.work, nullptr);
   BufferUses uses;
   for (const auto& buffer : command.used_buffers) {
     uses.push_back({buffer.get(), 0, buffer->size(), true, true});
@@ -67,7 +63,7 @@ BufferUses possible_uses(const Node& command) {
 /// Whether a command that has used what `failed` should have written may be carried out behind
 /// that: it is in the same vendor's queue.
 bool may_follow(const Node& failed, const Node& user) {
-  return user.backend == failed.backend && !is_several(user) && !user.idle && !user.after &&
+  return user.backend == failed.backend && !user.several() && !user.idle && !user.after &&
          !user.overtook && user.dependency_error == CL_SUCCESS && user.completion &&
          is_known(user.work);
 }
@@ -80,7 +76,7 @@ bool ReExecution::may_be_anew(const Node& command, bool called_off, std::optiona
       command.dependency_error != CL_SUCCESS || failed_input(command) != CL_SUCCESS) {
     return false;  // others have failed, or see to it
   }
-  if (is_several(command)) {
+  if (command.several()) {
     why = NotAnew::kJoined;
   } else if (!is_known(command.work)) {
     why = NotAnew::kUnknown;
@@ -141,7 +137,7 @@ std::optional<Nodes> ReExecution::users_of(const Node& command, const Statuses& 
     const bool marker = std::holds_alternative<MarkerWork>(other->work);
     if (other->state != Node::State::kDirect || marker) continue;
     const bool ended_well = has(statuses, other, CL_COMPLETE) && other->observed &&
-                            other->joined_error == CL_SUCCESS && !is_several(*other);
+                            other->joined_error == CL_SUCCESS && !other->several();
     BufferUses uses = possible_uses(*other);
     const bool well = ended_well && std::none_of(candidates.begin(), candidates.end(),
                                                  [&](const Candidate& before) {

@@ -137,6 +137,8 @@ void CommandLog::note_in_groups(const Node& command, cl_int error) {
 void CommandLog::note_unseen(Node& command, cl_int error) {
   command.joined_error = error;
   note_in_groups(command, error);
+  // Who comes behind an event of it may end before it does; and nothing of it is computed anew.
+  if (command.several()) spoil(command, error);
   any_failed_.store(true, std::memory_order_relaxed);
 }
 

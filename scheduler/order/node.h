@@ -86,6 +86,8 @@ struct Node final : Command {
   /// status() of this command alone, whatever it overtook.
   cl_int poll();
   bool timed() const { return queued.load(std::memory_order_relaxed) != 0; }
+  /// A batch that others have joined.
+  bool several() const { return is_batch && number != newest_number; }
   bool done() const { return shown_status.load(std::memory_order_acquire) <= CL_COMPLETE; }
   void read_vendor_times();
 
@@ -156,7 +158,6 @@ struct Node final : Command {
   bool is_batch = false;               // others may join, or have; constant once direct
   std::shared_ptr<LaunchBatch> batch;  // until done; null: it is none
   bool of_batch = false;               // an event of one; constant once enqueued
-  bool reads_batch = false;            // of a read in one; likewise
   Ref<Node> event_of;                  // that batch, until this is done
   bool open = false;                   // further launches may join
   bool idle = false;                   // CommandLog::make_idle()

@@ -63,9 +63,10 @@ void KernelRuns::run_whole(const Ref<Node>& command, KernelPlan plan, bool not_l
   Status status;
   for (;;) {
     ran = {.device = plan.backend};
-    bool as_before = true;
+    bool as_before = false;
     if (not_late && (parts_.backends.health().late() & backend_bit(plan.backend)) != 0) {
       status = fail(CL_OUT_OF_RESOURCES, "the device takes long for a part of this launch");
+      as_before = true;
     } else {
       status = run_once(command, plan, ran, as_before);
     }

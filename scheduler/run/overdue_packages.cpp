@@ -135,16 +135,20 @@ void OverduePackages::note_dropped(const LatePackage& late, const std::string& k
   live::set_lost(traits.index, true);
 }
 
+void OverduePackages::beaten(uint32_t backend, std::span<const PackageUse> uses,
+                             const Status& status) {
+  if (status || !parts_.backends.may_write_late(backend)) return;
+  // It has not ended, and is waited for no longer: at any time it may write there.
+  for (const PackageUse& use : uses) {
+    if (use.place != kHostPlace || use.write.empty()) continue;
+    const ByteRange range = use.write.range;
+    parts_.log.note_lost(*use.buffer, {&range, 1}, status.error().code);
+  }
+}
+
 void OverduePackages::ended(const LatePackage& late, const Status& status) {
   BackendSet& backends = parts_.backends;
-  if (!status && backends.may_write_late(late.backend)) {
-    // It has not ended, and is waited for no longer: at any time it may write there.
-    for (const PackageUse& use : late.uses) {
-      if (use.place != kHostPlace || use.write.empty()) continue;
-      const ByteRange range = use.write.range;
-      parts_.log.note_lost(*use.buffer, {&range, 1}, status.error().code);
-    }
-  }
+  beaten(late.backend, late.uses, status);
   const uint64_t now = now_ns();
   parts_.trace.was_lost(late.backend, late.since_ns, now);
   backends.health().end_late(late.backend);

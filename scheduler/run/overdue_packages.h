@@ -65,6 +65,9 @@ class OverduePackages {
   void let_go(const LatePackage& late);
   /// It has ended so, after others went on without it.
   void ended(const LatePackage& late, const Status& status);
+  /// A package of the device has ended so, in whose place another one counts: what it may write
+  /// yet, since the device hangs, has failed.
+  void beaten(uint32_t backend, std::span<const PackageUse> uses, const Status& status);
 
  private:
   struct Watched {

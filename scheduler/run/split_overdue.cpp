@@ -360,6 +360,7 @@ SplitRun::Judged SplitRun::judge(size_t participant, const InFlight& package, co
     return Judged::kDropped;
   }
   end_writes(discarded, true);
+  parts_.overdue->beaten(backend(participant), discarded, status);
   package_ended_.notify_all();
   return Judged::kDiscarded;
 }

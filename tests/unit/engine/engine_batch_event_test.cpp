@@ -79,6 +79,37 @@ TEST_F(EngineBatchEvent, TheyFailWithABatchThatHasEnded) {
   }
 }
 
+// Another stream's read comes behind one that has used what failed, and ends before the batch does.
+TEST_F(EngineBatchEvent, WhoComesBehindThemIsTold) {
+  for (const FakeKinds& devices : std::vector<FakeKinds>{{kHostAtomics},
+                                                         {kOwnMemory},
+                                                         {kCostlyTimes},
+                                                         {kSharesHost},
+                                                         {kOwnMemory, kHostAtomics}}) {
+    for (int failing = 0; failing < 4; ++failing) {
+      SCOPED_TRACE(to_string(devices) + ", " + std::to_string(failing));
+      auto stream = begin(devices), other = engine->create_stream({});
+      const auto in = buffer(1), out = buffer(0), far = buffer(7);
+      for (uint32_t c = 0; c < 20; ++c) ASSERT_TRUE(wait(launch(*stream, in, out, c)));
+      ASSERT_GT(again, 10);
+      Ref<Command> last;
+      std::vector<std::byte> expected = mapped(1, 19);
+      for (int i = 0; i < 5; ++i) {
+        if (i == failing) fakes[0]->fail_launches = 1;
+        last = i % 2 == 0 ? launch(*stream, out, far, 3) : launch(*stream, far, out, 3);
+        for (std::byte& byte : expected) byte = std::byte(static_cast<int>(byte) * 3 + 3);
+      }
+      std::vector<std::byte> bytes(kBytes);
+      auto read = enqueue(*other, ReadWork{whole(far), 0, kBytes, bytes.data()}, {last.get()});
+      launch(*stream, in, out, 1);
+      static_cast<void>(engine->finish(*other));
+      EXPECT_TRUE(!read || (*read)->status() < 0 || bytes == expected);
+      EXPECT_TRUE(last->status() < 0 || bytes == expected);
+      static_cast<void>(engine->finish(*stream));
+    }
+  }
+}
+
 TEST_F(EngineBatchEvent, WaitsEndWithTheirOwnLaunch) {
   // The device is held up in the launch after the one that is waited for.
   auto stream = begin({kOwnMemory}, {}), other = engine->create_stream({});
