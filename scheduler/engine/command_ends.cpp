@@ -250,6 +250,7 @@ bool CommandEnds::finish_one(const Ref<Node>& command, cl_int own_status) {
     if (command->state == Node::State::kDone || command->state == Node::State::kRunning) {
       return false;
     }
+    command->ending = true;
     timed |= command->stream && command->stream->options().profiling;
     const bool again = command->state == Node::State::kEnded;
     parts_.planner.ended(std::exchange(command->expected, {}));

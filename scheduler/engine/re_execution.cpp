@@ -72,7 +72,7 @@ bool may_follow(const Node& failed, const Node& user) {
 
 bool ReExecution::may_be_anew(const Node& command, bool called_off, std::optional<NotAnew>& why) {
   why.reset();
-  if (command.state != Node::State::kDirect || (called_off && command.names) ||
+  if (command.state != Node::State::kDirect || command.ending || (called_off && command.names) ||
       command.dependency_error != CL_SUCCESS || failed_input(command) != CL_SUCCESS) {
     return false;  // others have failed, or see to it
   }
@@ -132,7 +132,7 @@ std::optional<Nodes> ReExecution::users_of(const Node& command, const Statuses& 
   for (const auto& other : command.stream->outstanding) {
     if (other->number <= command.number) continue;
     // It has ended before this was known.
-    const bool ended = other->state == Node::State::kEnded || other->done();
+    const bool ended = other->state == Node::State::kEnded || other->done() || other->ending;
     if (ended && other->backend == command.backend && other->type() != CL_COMMAND_MARKER) return {};
     const bool marker = std::holds_alternative<MarkerWork>(other->work);
     if (other->state != Node::State::kDirect || marker) continue;

@@ -145,6 +145,7 @@ struct Node final : Command {
 
   bool handed_back = false;  // the vendor has refused it: it has not begun
   bool runs_again = false;   // it has failed there, and a thread carries it out
+  bool ending = false;       // a thread ends it: none carries it out any more
 
   // ---- conducted
   // It lacks memory on a device: it has begun nothing yet, and others may evict what it will use.
