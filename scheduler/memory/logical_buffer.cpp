@@ -308,11 +308,11 @@ Status LogicalBuffer::make_valid(Place place, const ByteStrips& given, uint64_t*
         guarded([&] { status = bring(untried ? untried : rows.first.places, place, rows, moved); });
     if (!thrown) status = thrown;
     lock.lock();
-    if (status) {
+    const bool as_it_is = transferred_locked(place, begin, end);
+    if (status && as_it_is) {
       update_map([&](ResidencyMap& map) { map.add_copy(place, moving); });
       if (moved) *moved += rows.length() * rows.count;
     }
-    transferred_locked(place, begin, end);
     if (status) continue;
     // The same content may lie elsewhere, too; and a call that failed may be made again, once.
     if (vendors_gone()) return status;
@@ -369,11 +369,15 @@ Status LogicalBuffer::bring_out(Place from, Place to, const ByteStrips& given) {
   return {};
 }
 
-void LogicalBuffer::transferred_locked(Place place, uint64_t begin, uint64_t end) {
-  std::erase_if(transfers_, [&](const Transfer& transfer) {
-    return transfer.place == place && transfer.begin == begin && transfer.end == end;
-  });
+bool LogicalBuffer::transferred_locked(Place place, uint64_t begin, uint64_t end) {
+  const auto ended =
+      std::find_if(transfers_.begin(), transfers_.end(), [&](const Transfer& transfer) {
+        return transfer.place == place && transfer.begin == begin && transfer.end == end;
+      });
+  const bool outdated = ended->outdated;
+  transfers_.erase(ended);
   transfer_ended_.notify_all();
+  return !outdated;
 }
 
 Status LogicalBuffer::define(PlaceSet places, uint64_t begin, uint64_t end) {

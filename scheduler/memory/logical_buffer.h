@@ -277,6 +277,7 @@ class LogicalBuffer : public MemoryOwner {
   struct Transfer {
     Place place;
     uint64_t begin, end;
+    bool outdated = false;  // what it brings has new content meanwhile
   };
   struct LaunchWrite {
     const void* launch;
@@ -358,7 +359,8 @@ class LogicalBuffer : public MemoryOwner {
   /// it has been fetched.
   void show_locked(const LaunchWrite& write) TUTTI_REQUIRES(mutex_);
   bool transferring_locked(Place place, uint64_t begin, uint64_t end) const TUTTI_REQUIRES(mutex_);
-  void transferred_locked(Place place, uint64_t begin, uint64_t end) TUTTI_REQUIRES(mutex_);
+  /// The transfer has ended. False: it is outdated.
+  bool transferred_locked(Place place, uint64_t begin, uint64_t end) TUTTI_REQUIRES(mutex_);
 
   BackendSet& backends_;
   const uint64_t id_;

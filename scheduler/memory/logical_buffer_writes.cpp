@@ -54,6 +54,10 @@ void LogicalBuffer::end_writes(const void* launch, bool discard) {
 }
 
 void LogicalBuffer::show_locked(const LaunchWrite& write) {
+  // A package that is computed as well elsewhere may be getting what was there before.
+  for (Transfer& transfer : transfers_) {
+    transfer.outdated |= !apart(write.strips, {{transfer.begin, transfer.end}});
+  }
   update_map([&](ResidencyMap& map) TUTTI_REQUIRES(mutex_) {
     map.set_exclusive(write.place, write.strips);
     std::erase_if(writes_, [&](const LaunchWrite& copy) TUTTI_REQUIRES(mutex_) {
