@@ -230,7 +230,25 @@ cl_int CommandEnds::unseen_error(const Node& command) {
   return command.state == Node::State::kDirect ? command.joined_error : CL_COMPLETE;
 }
 
+void CommandEnds::wait_for_those_anew(const Node& command) {
+  Nodes anew;
+  {
+    MutexLock lock(log_.mutex());
+    const Stream* const stream = command.stream.get();
+    if (!stream || stream->options().out_of_order) return;
+    const Ref<Node> batch = batch_of(command);
+    if (command.of_batch && !batch) return;  // all before a batch that has ended has, too
+    const Node* const until = batch ? batch.get() : &command;
+    for (const auto& other : stream->outstanding) {
+      if (other.get() == until) break;
+      if (other->state == Node::State::kRunning && other->runs_again) anew.push_back(other);
+    }
+  }
+  for (const auto& other : anew) wait_for_data(other);
+}
+
 bool CommandEnds::finish_one(const Ref<Node>& command, cl_int own_status) {
+  if (parts_.again.under_way()) wait_for_those_anew(*command);
   const cl_int status = own_status == CL_COMPLETE ? unseen_error(*command) : own_status;
   // Before the device is lost, and with it the content that this should have written there.
   const bool anew =

@@ -98,6 +98,9 @@ class CommandEnds final : public NodeOwner {
   /// A direct command has ended with an error: ReExecution::run(), once those before it have ended.
   bool carry_out_anew(const Ref<Node>& command, cl_int status, bool elsewhere)
       TUTTI_EXCLUDES(log_.mutex());
+  /// Waits for what lies before the command in its in-order stream and is carried out anew: nobody
+  /// sees it end before that.
+  void wait_for_those_anew(const Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// A direct command has failed: all direct ones of its stream before it are finished, where it
   /// was called off, or some of them have no event that would have told. Waits for them.
   void finish_all_before(const Node& command, bool called_off) TUTTI_EXCLUDES(log_.mutex());

@@ -36,10 +36,11 @@ bool meet(std::span<const BufferUse> uses, std::span<const BufferUse> others) {
   });
 }
 
-/// Whether something that `read` reads is written by these uses.
-bool changes(std::span<const PackageUse> uses, const PackageUse& read) {
+/// Whether something that `read` reads is written by these uses of a command that has run; or was
+/// to be overwritten by one that has not: then nobody knows whether it was there before.
+bool changes(std::span<const PackageUse> uses, const PackageUse& read, bool ran) {
   return std::any_of(uses.begin(), uses.end(), [&](const PackageUse& use) {
-    return reads_what_it_writes(use, {&read, 1});
+    return (ran || use.overwrites) && reads_what_it_writes(use, {&read, 1});
   });
 }
 
@@ -80,7 +81,7 @@ bool ReExecution::may_be_anew(const Node& command, bool called_off, std::optiona
     why = NotAnew::kJoined;
   } else if (!is_known(command.work)) {
     why = NotAnew::kUnknown;
-  } else if (command.after) {
+  } else if (command.after || command.told_well) {
     why = NotAnew::kReliedOn;
   }
   return !why;
@@ -231,7 +232,7 @@ bool ReExecution::plan_users(std::vector<Step>& steps, BackendMask allowed) {
       const auto changers = all.subspan(std::max<size_t>(i, 1));
       const bool changed =
           !use.read.empty() && std::any_of(changers.begin(), changers.end(), [&](const Step& step) {
-            return step.ran && changes(step.uses, use);
+            return changes(step.uses, use, step.ran);
           });
       if (changed && !is_restored(use, all.first(i)) && !is_there(use, all[i].sent)) return false;
     }
@@ -309,14 +310,22 @@ bool ReExecution::run(const Ref<Node>& command, cl_int status, bool elsewhere,
     why = NotAnew::kReliedOn;
     return false;
   }
-  if (!take_over(steps, called_off, statuses, why)) return false;
+  ++under_way_;
+  const bool taken = take_over(steps, called_off, statuses, why);
+  if (taken) carry_out(steps);
+  --under_way_;
+  return taken;
+}
+
+void ReExecution::carry_out(const std::vector<Step>& steps) {
+  const uint32_t backend = steps.front().backend;
   // What they do of what has failed they do before what they do anew.
   for (auto step = steps.begin() + 1; step != steps.end(); ++step) {
     static_cast<void>(step->command->completion->wait());
   }
   if (parts_.backends.may_write_late(backend)) {  // by now
     for (const Step& step : steps) log_.finish(step.command, CL_OUT_OF_RESOURCES);
-    return true;
+    return;
   }
   for (const Step& step : steps) {
     for (const SentRange& one : step.sent) {
@@ -326,7 +335,6 @@ bool ReExecution::run(const Ref<Node>& command, cl_int status, bool elsewhere,
   for (const Step& step : steps) {
     parts_.tasks.run(step.command, [&] { carry_out(step.command, step.plan); });
   }
-  return true;
 }
 
 bool ReExecution::take_over(const std::vector<Step>& steps, bool called_off,

@@ -3,6 +3,7 @@
 // where what it needs is still there. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <span>
 #include <utility>
@@ -45,6 +46,8 @@ class ReExecution {
     return status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && command.observed &&
            !command.is_batch;
   }
+  /// Whether some thread carries out commands anew.
+  bool under_way() const { return under_way_.load(std::memory_order_relaxed) > 0; }
   /// Whether content was sent to its device ahead of it.
   bool has_sent(const Node& command) TUTTI_EXCLUDES(log_.mutex());
   /// A command that is running, from begin to end in the calling thread; `plan`: of a kernel.
@@ -95,8 +98,12 @@ class ReExecution {
   bool take_over(const std::vector<Step>& steps, bool called_off, const Statuses& statuses,
                  std::optional<NotAnew>& why) TUTTI_EXCLUDES(log_.mutex());
 
+  /// What has been taken over, one after the other in the calling thread.
+  void carry_out(const std::vector<Step>& steps) TUTTI_EXCLUDES(log_.mutex());
+
   const Parts parts_;
   CommandLog& log_;
+  std::atomic<int> under_way_{0};
 };
 
 }  // namespace tutti::scheduler

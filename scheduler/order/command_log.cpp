@@ -485,7 +485,10 @@ void CommandLog::finish(const Ref<Node>& first, cl_int first_status) {
         work = std::exchange(command->work, MarkerWork{});
         batch.swap(command->batch);
         behind.swap(command->behind);
-        if (command->event_of) behind.push_back(std::move(command->event_of));
+        if (command->event_of) {
+          command->event_of->told_well |= status == CL_COMPLETE;
+          behind.push_back(std::move(command->event_of));
+        }
         stream = std::move(command->stream);
       } else {
         command->state = Node::State::kEnded;

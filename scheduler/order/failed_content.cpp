@@ -145,7 +145,8 @@ void CommandLog::note_unseen(Node& command, cl_int error) {
 void CommandLog::note_queue_failed(Stream& stream, uint32_t backend, cl_int error) {
   MutexLock lock(mutex_);
   for (const auto& command : stream.outstanding) {
-    const bool known = command->observed && !command->is_batch;
+    const bool known =
+        command->is_batch ? command->told_well && !command->several() : command->observed;
     if (command->state == Node::State::kDirect && command->backend == backend && !known) {
       note_unseen(*command, error);
     }

@@ -160,6 +160,7 @@ struct Node final : Command {
   std::shared_ptr<LaunchBatch> batch;  // until done; null: it is none
   bool of_batch = false;               // an event of one; constant once enqueued
   Ref<Node> event_of;                  // that batch, until this is done
+  bool told_well = false;              // an event of the batch has been seen to end well
   bool open = false;                   // further launches may join
   bool idle = false;                   // CommandLog::make_idle()
   bool touched = false;   // others have used its buffers since something joined it by a look

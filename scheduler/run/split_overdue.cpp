@@ -208,7 +208,7 @@ bool SplitRun::begin_again(const Running& package) {
   {
     MutexLock lock(mutex_);
     Running* const overdue = running(package.number);
-    if (!overdue || overdue->device == kNobody) return false;
+    if (!overdue || overdue->device == kNobody || overdue->counts) return false;
     overdue->backend = kNobody;
     ++starting_;
     if (shows_) next = next_;
@@ -255,7 +255,7 @@ SplitRun::Again SplitRun::compute_again(size_t helper, Seat& seat, const Running
     again.again = true;
     again.range = overdue.range;
     Running* const other = running(overdue.number);
-    late = !other || other->device == kNobody;
+    late = !other || other->device == kNobody || other->counts;
     if (late) {
       --starting_;
     } else {
@@ -340,10 +340,15 @@ SplitRun::Judged SplitRun::judge(size_t participant, const InFlight& package, co
       dropped_.erase(dropped);
     } else {
       Running* const own = running(package.number);
-      if (!own || (!own->beaten && own->twin == 0)) return Judged::kCounts;
+      if (!own) return Judged::kCounts;
+      if (!own->beaten && own->twin == 0) {
+        own->counts = true;
+        return Judged::kCounts;
+      }
       Running* const other = running(own->twin);
       if (!own->beaten && status) {
         if (other) other->beaten = true;
+        own->counts = true;
         beaten = own->twin;
         return Judged::kCounts;
       }
@@ -375,7 +380,8 @@ bool SplitRun::drop(uint64_t number) {
     const Running* const package = running(number);
     if (!package) return false;
     again = package->again;
-    const bool under_way = package->device != kNobody && package->launched_ns != 0;
+    const bool under_way =
+        package->device != kNobody && package->launched_ns != 0 && !package->counts;
     if (!under_way || !may_go_on(package->uses)) return false;
     uses = package->uses;
     device = package->device;

@@ -124,6 +124,7 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
     bool again = false;        // another one of the same range is overdue
     uint64_t twin = 0;         // the number of the other one of these two; 0: there is none
     bool beaten = false;       // that has ended first
+    bool counts = false;       // it has ended, and it is this one that counts
   };
   /// A package that the launch does not wait for.
   struct Dropped {
