@@ -123,9 +123,16 @@ void LaunchBatches::take_event(CommandLog& log, Stream& stream, Node& batch, Nod
   // those that are known to have ended well nothing more is to be known; but times are read in the
   // order of the commands.
   const bool well_is_done = !stream.options().profiling && !log.any_failed();
-  const auto done = [&](const Ref<Node>& before) {
-    return before->done() || (well_is_done && before->of_batch && before->stream.get() == &stream &&
-                              before->completion && before->completion->known_complete());
+  const auto done = [&](const Ref<Node>& newest) {
+    // And so have those behind it, each of which may have failed for itself.
+    for (const Node* before = newest.get(); !before->done();) {
+      const bool well = well_is_done && before->of_batch && before->stream.get() == &stream &&
+                        before->completion && before->completion->known_complete();
+      if (!well || before->behind.empty()) return well;
+      if (before->behind.size() > 1) return false;
+      before = before->behind.front().get();
+    }
+    return true;
   };
   const bool first = std::all_of(batch.behind.begin(), batch.behind.end(), done);
   batch.batch->take_event(first);

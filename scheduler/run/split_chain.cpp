@@ -2,6 +2,7 @@
 // Launches chained to each other: what the next one must know of the packages under way.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/clock.h"
 #include "scheduler/run/split_run.h"
@@ -16,7 +17,8 @@ bool needs_any(std::span<const PackageUse> uses) {
 
 }  // namespace
 
-std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<PackageUse> uses) {
+std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<PackageUse> uses,
+                                                   bool behind_last) {
   uint64_t number = 0;
   const bool kept = parts_.backends.health().suspect(backend);
   for (PackageUse& use : uses) use.kept |= kept;
@@ -32,7 +34,7 @@ std::optional<uint64_t> SplitRun::announce_at_once(uint32_t backend, std::span<P
   // Asked when everybody can see the package: one of an earlier launch may have to be computed anew
   // (take_back), which asks the other way round.
   for (auto earlier = before(); earlier; earlier = earlier->before()) {
-    if (!earlier->meets_others(uses, backend)) continue;
+    if (!earlier->meets_others(uses, backend, std::exchange(behind_last, false))) continue;
     withdraw(number);
     return std::nullopt;
   }
@@ -150,7 +152,9 @@ void SplitRun::show_launched() {
   next_started_ = true;
 }
 
-bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
+bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend, bool behind) const {
+  // With two queues they come so only where they wait for each other.
+  const bool in_order = behind || !side_by_side(backend);
   const auto meet = [](const PackageUse& later, const PackageUse& running, bool anywhere) {
     const bool overwritten = anywhere || later.place == running.place;
     // Content that is newer than what runs there must not come to the host's copy under it.
@@ -162,8 +166,9 @@ bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
   };
   return std::any_of(running_.begin(), running_.end(), [&](const Running& package) {
     return std::any_of(uses.begin(), uses.end(), [&](const PackageUse& later) {
-      // The device's own packages come one after the other; a copy is made at once.
-      if (package.backend == backend && !later.kept) return false;
+      // The device's own packages come one after the other; what is copied, or comes to the host's
+      // copy, does so at once.
+      if (package.backend == backend && in_order && !later.kept && !later.into_host) return false;
       return std::any_of(package.uses.begin(), package.uses.end(), [&](const PackageUse& use) {
         return meet(later, use, package.backend == kNobody);
       });
@@ -171,15 +176,15 @@ bool SplitRun::meets(std::span<const PackageUse> uses, uint32_t backend) const {
   });
 }
 
-bool SplitRun::meets_others(std::span<const PackageUse> uses, uint32_t backend) {
+bool SplitRun::meets_others(std::span<const PackageUse> uses, uint32_t backend, bool behind) {
   MutexLock lock(mutex_);
-  return !finished_ && meets(uses, backend);
+  return !finished_ && meets(uses, backend, behind);
 }
 
 void SplitRun::wait_for_others(std::span<const PackageUse> uses, uint32_t backend) {
   MutexLock lock(mutex_);
-  package_ended_.wait(mutex_,
-                      [&]() TUTTI_REQUIRES(mutex_) { return finished_ || !meets(uses, backend); });
+  package_ended_.wait(
+      mutex_, [&]() TUTTI_REQUIRES(mutex_) { return finished_ || !meets(uses, backend, false); });
 }
 
 std::shared_ptr<SplitRun> SplitRun::before() {

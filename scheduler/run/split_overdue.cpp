@@ -25,12 +25,15 @@ constexpr double kPatience = 8;
 // The same where only other devices' speeds are known, which may be much faster ones.
 constexpr double kPatienceWithStrangers = 64;
 
+bool shares_memory(std::span<const PackageUse> uses) {
+  return std::any_of(uses.begin(), uses.end(),
+                     [](const PackageUse& use) { return use.place == kHostPlace; });
+}
+
 /// Whether a package with these uses may go on when others have read and, in other memory, written
 /// what it uses: in memory that it shares it writes the same bytes then.
 bool may_go_on(std::span<const PackageUse> uses) {
-  const bool shares = std::any_of(uses.begin(), uses.end(),
-                                  [](const PackageUse& use) { return use.place == kHostPlace; });
-  return (!shares || writes_anew(uses)) &&
+  return (!shares_memory(uses) || writes_anew(uses)) &&
          std::none_of(uses.begin(), uses.end(), [](const PackageUse& use) {
            return use.place == kHostPlace && use.buffer->in_user_memory();
          });
@@ -306,8 +309,8 @@ SplitRun::Again SplitRun::compute_again(size_t helper, Seat& seat, const Running
   package->computing = {};
   parts_.backends.health().note(seat.backend, status);
   if (status && in_vain(*package)) status = fail(CL_OUT_OF_RESOURCES, "its device has failed");
-  // The overdue one may fail yet.
-  if (!status) static_cast<void>(package->before.restore(uses));
+  // The overdue one may fail yet; but where it computes in the same memory that has its results.
+  if (!status && !shares_memory(overdue.uses)) static_cast<void>(package->before.restore(uses));
   uint64_t beaten = 0;
   if (const Judged judged = judge(helper, *package, status, beaten); judged != Judged::kCounts) {
     if (judged == Judged::kDropped) return Again::kDropped;

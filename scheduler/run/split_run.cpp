@@ -249,8 +249,10 @@ void SplitRun::hand_out(uint32_t backend) {
   };
   for (const Part& part : parts_of(plan_)) {
     if (part.backend == backend || part.range.count == 0) continue;
-    const auto uses = uses_of(part.backend, part.range);
-    bool in_place = true;  // no earlier launch is about to change it
+    auto uses = uses_of(part.backend, part.range);
+    find_ways(uses);
+    bool in_place =
+        true;  // no earlier launch is about to change it, nor uses what it would replace
     for (auto earlier = before(); earlier && in_place; earlier = earlier->before()) {
       in_place = !earlier->meets_others(uses, part.backend);
     }
@@ -468,7 +470,7 @@ void SplitRun::take_early(uint32_t backend, const std::deque<InFlight>& in_fligh
     return use.buffer->missing(use.place, use.read).bytes == 0 &&
            (use.overwrites || use.buffer->missing(use.place, use.write).bytes == 0);
   });
-  if (const auto number = in_place ? announce_at_once(seat->backend, uses) : std::nullopt) {
+  if (const auto number = in_place ? announce_at_once(seat->backend, uses, true) : std::nullopt) {
     std::vector<backends::CompletionPtr> behind;
     if (seat->queues.size() > 1) {  // in-order ones, but each for itself
       for (const InFlight& package : in_flight) behind.push_back(package.completion);

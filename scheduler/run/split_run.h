@@ -300,8 +300,9 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   /// A package is about to be launched: its number in running_. Waits until nothing of earlier
   /// launches that is under way on other devices meets the uses; or does not, then absent.
   uint64_t announce(uint32_t backend, std::span<PackageUse> uses) TUTTI_EXCLUDES(mutex_);
-  std::optional<uint64_t> announce_at_once(uint32_t backend, std::span<PackageUse> uses)
-      TUTTI_EXCLUDES(mutex_);
+  /// `behind_last`: the device's queues put it behind all that they have of the launch before.
+  std::optional<uint64_t> announce_at_once(uint32_t backend, std::span<PackageUse> uses,
+                                           bool behind_last = false) TUTTI_EXCLUDES(mutex_);
   /// It will not be launched.
   void withdraw(uint64_t number) TUTTI_EXCLUDES(mutex_);
   /// Once nothing is left to be given out: shows what has ended, and starts the next launch.
@@ -316,11 +317,14 @@ class SplitRun : public std::enable_shared_from_this<SplitRun> {
   }
   /// The package of this number has ended; `failed`: as an error.
   void note_written(uint64_t number, bool failed) TUTTI_EXCLUDES(mutex_);
-  /// Whether something of this launch that is under way on other devices meets the uses; waits
-  /// until nothing does.
-  bool meets_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
+  /// Whether something of this launch that is under way, and that the device's queues do not keep
+  /// in order with the uses, meets them; waits until nothing does. `behind`: whatever this device
+  /// has of it comes before them.
+  bool meets_others(std::span<const PackageUse> uses, uint32_t backend, bool behind = false)
+      TUTTI_EXCLUDES(mutex_);
   void wait_for_others(std::span<const PackageUse> uses, uint32_t backend) TUTTI_EXCLUDES(mutex_);
-  bool meets(std::span<const PackageUse> uses, uint32_t backend) const TUTTI_REQUIRES(mutex_);
+  bool meets(std::span<const PackageUse> uses, uint32_t backend, bool behind) const
+      TUTTI_REQUIRES(mutex_);
   /// The launch before has ended.
   void first_now() TUTTI_EXCLUDES(mutex_);
   /// A participant has ended, or the launch before has: the last of them ends this one.
