@@ -51,6 +51,8 @@ Result<DirectSubmission::Sent> DirectSubmission::send_one(const Ref<Node>& comma
                                              {command->queued.load(std::memory_order_relaxed),
                                               command->submitted.load(std::memory_order_relaxed)},
                                              group, std::exchange(command->ends_group, false));
+    // It has ended already: known so, it need not be kept until somebody asks.
+    if (parts_.backends.traits(submission.backend).synchronous) completion->poll();
   }
   // An application that launches and launches would otherwise let the log grow until it waits.
   Ref<Node> before;
