@@ -54,6 +54,37 @@ TEST_F(EngineSerial, WhatOthersNeedLeavesADeviceBeforeItComputes) {
   }
 }
 
+// It hands out, for the third launch, what replaces in the host's copy what the first one still
+// reads.
+TEST_F(EngineSerial, NothingComesToTheHostUnderWhoReadsThere) {
+  balancer = parse_balancer("dynamic:16").value();
+  start({kSharesHost, kSerial}, SplitMode::kAuto);
+  auto stream = engine->create_stream({});
+  for (int round = 0; round < 10; ++round) {
+    const auto a = buffer(1), b = buffer(2), c = buffer(0);
+    const std::byte* const host = *a->host_memory();
+    std::atomic<bool> third{false};
+    const auto launch = [&](const auto& in, const auto& out, std::function<void(bool)> begins) {
+      return known_kernel(KernelForm::kMap, in, out, 0.1,
+                          [&, begins = std::move(begins)](const FakeItem& item) {
+                            begins(item.memory(0) == host);
+                            run_item(KernelForm::kMap, item);
+                          });
+    };
+    ASSERT_TRUE(enqueue(*stream, launch(a, c, [&](bool in_host) {
+      // The device that shares the host's memory takes its time, but not for ever.
+      for (int i = 0; in_host && i < 20000 && !third; ++i) std::this_thread::yield();
+    })));
+    ASSERT_TRUE(enqueue(*stream, launch(b, a, [](bool) {})));
+    ASSERT_TRUE(enqueue(*stream, launch(a, b, [&](bool in_host) {
+      if (!in_host) third = true;
+    })));
+    ASSERT_TRUE(engine->finish(*stream));
+    EXPECT_EQ(read(*stream, c), filled(4));
+    EXPECT_EQ(read(*stream, b), filled(22));
+  }
+}
+
 TEST_F(EngineSerial, WhatIsOnItsWayToTheHostIsNotAskedForAgain) {
   start({kSerial, kSerial}, SplitMode::kAuto);
   const auto moved = buffer(7);
