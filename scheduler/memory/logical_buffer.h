@@ -161,6 +161,12 @@ class LogicalBuffer : public MemoryOwner {
     const bool same = there->end.load(std::memory_order_acquire) == end;
     return same && begin < end ? ByteRange{begin, end} : ByteRange{};
   }
+  /// How much memory that takes: more than the range, where it was for a longer one (move_shard).
+  /// Of who keeps the memory from being given back.
+  uint64_t shard_memory(uint32_t backend) const {
+    const Allocation* const there = allocation(backend);
+    return there ? there->bytes : 0;
+  }
   /// The memory on `backend`, which has a place of its own, is for this range from now on. What is
   /// valid there stays so within the range; what is valid there alone goes to the host's copy first
   /// where the range, or the device, has no room for it. Nobody else may use the buffer meanwhile.

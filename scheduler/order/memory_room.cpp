@@ -183,9 +183,8 @@ Status MemoryRoom::reshape(LogicalBuffer& buffer, uint32_t backend, const ByteRa
 
 Status MemoryRoom::shrink(const MemoryNeeds& needs, const MemoryNeed& wanted) {
   for (const MemoryNeed& need : needs) {
-    const ByteRange there = need.buffer->shard_range(need.backend);
     if (!need.part || need.backend != wanted.backend || need.buffer == wanted.buffer ||
-        there.size() <= need.range.size()) {
+        need.buffer->shard_memory(need.backend) <= need.range.size()) {
       continue;
     }
     TUTTI_TRY(reshape(*need.buffer, need.backend, need.range));

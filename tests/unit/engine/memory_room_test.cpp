@@ -190,6 +190,29 @@ TEST_F(MemoryRoomTest, WhatACommandNeedsLessOfMakesRoomForTheRest) {
   EXPECT_EQ(second->shard_range(0), (ByteRange{2048, 4096}));
 }
 
+// Its part has moved to where there is less of the buffer, and its memory is larger than that.
+TEST_F(MemoryRoomTest, MemoryThatAPartDoesNotFillMakesRoomForTheRest) {
+  room_for(1);
+  const auto first = buffer(), second = buffer();
+  ASSERT_TRUE(first->reshape(0, {0, kBytes / 2 + 64}));
+  ASSERT_TRUE(first->move_shard(0, {kBytes / 2, kBytes}));
+  EXPECT_EQ(first->shard_memory(0), kBytes / 2 + 64);
+  const auto asking = command();
+  {
+    const std::vector<BufferUse> uses{use(first, true), use(second, true)};
+    MutexLock lock(log.mutex());
+    asking->state = Node::State::kRunning;
+    asking->allocating = true;
+    log.hold(*asking, uses);
+  }
+  const ByteRange half{kBytes / 2, kBytes};
+  EXPECT_TRUE(room->allocate(
+      *asking, MemoryNeeds{{first.get(), 0, half, true}, {second.get(), 0, half, true}}));
+  EXPECT_TRUE(second->has_memory(0));
+  EXPECT_EQ(first->shard_memory(0), kBytes / 2);
+  log.finish(asking, CL_COMPLETE);
+}
+
 TEST_F(MemoryRoomTest, WhoAsksForMemoryWithoutRoomIsRefused) {
   room_for(2);
   const auto first = used_buffer(), second = used_buffer();
