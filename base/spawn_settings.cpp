@@ -44,4 +44,12 @@ std::vector<char*> environment_with(std::vector<std::string>& added) {
   return variables;
 }
 
+std::vector<std::string> copy_of_environment() {
+  std::vector<std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    variables.emplace_back(*entry);
+  }
+  return variables;
+}
+
 }  // namespace tutti

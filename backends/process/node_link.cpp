@@ -202,8 +202,8 @@ Result<Descriptor> NodeLink::start_tunnel(uint32_t number) {
   posix_spawn_file_actions_adddup2(settings.actions(), theirs.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(settings.actions(), theirs.get(), STDOUT_FILENO);
   posix_spawn_file_actions_addclosefrom_np(settings.actions(), STDERR_FILENO + 1);
-  std::vector<std::string> none;
-  const std::vector<char*> arguments = pointers_to(words), environment = environment_with(none);
+  std::vector<std::string> variables = environment_;
+  const std::vector<char*> arguments = pointers_to(words), environment = pointers_to(variables);
   pid_t pid = -1;
   // It ends with this process: that is the end of its input.
   const int error = posix_spawnp(&pid, words.front().c_str(), settings.actions(),

@@ -19,6 +19,7 @@
 #include "base/nodes.h"
 #include "base/result.h"
 #include "base/safe_file.h"
+#include "base/spawn_settings.h"
 #include "base/thread_annotations.h"
 
 namespace tutti::backends::process {
@@ -67,6 +68,7 @@ class NodeLink {
   std::atomic<uint64_t> sent_ns_{0}, received_ns_{0};  // when something was last passed on
   Mutex mutex_;
   std::vector<pid_t> tunnels_ TUTTI_GUARDED_BY(mutex_);
+  const std::vector<std::string> environment_ = copy_of_environment();  // of what it starts
   // What the client has said first: whoever says it to the server is answered.
   std::vector<std::byte> greeting_ TUTTI_GUARDED_BY(mutex_);
 };
