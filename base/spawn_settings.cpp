@@ -45,11 +45,9 @@ std::vector<char*> environment_with(std::vector<std::string>& added) {
 }
 
 std::vector<std::string> copy_of_environment() {
-  std::vector<std::string> variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    variables.emplace_back(*entry);
-  }
-  return variables;
+  std::vector<std::string> none;
+  const std::vector<char*> variables = environment_with(none);
+  return {variables.begin(), variables.end() - 1};  // without the null
 }
 
 }  // namespace tutti

@@ -31,7 +31,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
 /// The application's environment and, behind it, `added` ("NAME=value"), likewise.
 std::vector<char*> environment_with(std::vector<std::string>& added);
-/// For threads of our own, under which the application may change its variables.
+/// As it is now ("NAME=value"), for threads of our own: the application may change its variables.
 std::vector<std::string> copy_of_environment();
 
 }  // namespace tutti

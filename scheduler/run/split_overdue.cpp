@@ -25,6 +25,7 @@ constexpr double kPatience = 8;
 // The same where only other devices' speeds are known, which may be much faster ones.
 constexpr double kPatienceWithStrangers = 64;
 
+/// Whether a package with these uses computes in the host's memory.
 bool shares_memory(std::span<const PackageUse> uses) {
   return std::any_of(uses.begin(), uses.end(),
                      [](const PackageUse& use) { return use.place == kHostPlace; });

@@ -251,8 +251,8 @@ void SplitRun::hand_out(uint32_t backend) {
     if (part.backend == backend || part.range.count == 0) continue;
     auto uses = uses_of(part.backend, part.range);
     find_ways(uses);
-    bool in_place =
-        true;  // no earlier launch is about to change it, nor uses what it would replace
+    // No earlier launch is about to change it, nor uses what it would replace.
+    bool in_place = true;
     for (auto earlier = before(); earlier && in_place; earlier = earlier->before()) {
       in_place = !earlier->meets_others(uses, part.backend);
     }
