@@ -102,7 +102,7 @@ kernel void direct(global float* restrict p, global const float* restrict r,
 }
 """
 # Program, size, rounds, launches: to be checked, and to be measured.
-CHECKED = [("turn", 211, 3, 12), ("stencil", 203, 3, 12), ("dense", 10007, 9, 12),
+CHECKED = [("turn", 211, 3, 12), ("stencil", 203, 3, 12), ("dense", 10007, 900, 12),
            ("cg", 201, 1, 12)]
 MEASURED = [("turn", 2048, 4, 10), ("turn", 2048, 10, 10), ("turn", 2048, 60, 10),
             ("stencil", 2048, 4, 10), ("stencil", 2048, 20, 10), ("dense", 4000000, 20, 10),
@@ -252,7 +252,7 @@ def run_apart(apart, arguments, **environment):
 
 
 def check(apart):
-    failed = 0
+    failed = sent = 0
     with tempfile.TemporaryDirectory() as folder:
         summary = os.path.join(folder, "summary.json")
         for program in CHECKED:
@@ -264,12 +264,15 @@ def check(apart):
                     with open(summary, encoding="utf-8") as file:
                         total = json.load(file)["total"]
                     guesses = total["guesses"]
-                    if guesses["right"] <= 4 * guesses["wrong"] or not total["bytes_prefetched"]:
+                    sent += total["bytes_prefetched"]
+                    if guesses["right"] <= 4 * guesses["wrong"]:
                         problem = str(total)
                 failed += bool(problem)
                 print(f"{'FAILED' if problem else 'right':8} {program[0]}, {order}: {problem}",
                       flush=True)
-    return 1 if failed else 0
+    # Of one program on busy cores each launch may end before the thread that sends has begun.
+    print(f"{'right' if sent else 'FAILED':8} {sent} bytes sent ahead")
+    return 1 if failed or not sent else 0
 
 
 def measure(apart, processes):
