@@ -24,10 +24,11 @@ using scheduler::ModelStore;
 using scheduler::TimeFit;
 
 void print_json(const std::string& file, const std::vector<ModelStore::Entry>& entries,
-                const std::vector<ModelStore::Power>& power) {
+                const std::vector<ModelStore::Power>& power, uint64_t launches) {
   nlohmann::ordered_json output{{"file", file},
                                 {"entries", nlohmann::ordered_json::array()},
-                                {"power", nlohmann::ordered_json::array()}};
+                                {"power", nlohmann::ordered_json::array()},
+                                {"launches", launches}};
   const auto watts = [](const std::optional<double>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
   };
@@ -80,8 +81,10 @@ void print_entries(const std::vector<ModelStore::Entry>& entries) {
 }
 
 void print_text(const std::string& file, const std::vector<ModelStore::Entry>& entries,
-                const std::vector<ModelStore::Power>& power) {
-  say("{}: {} entries\n", file, entries.size());
+                const std::vector<ModelStore::Power>& power, uint64_t launches) {
+  say("{}: {} entries{}\n", file, entries.size(),
+      launches > 0 ? fmt::format(", {} launches with what they read and what followed", launches)
+                   : std::string());
   const auto watts = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.1f} W", *value) : std::string("-");
   };
@@ -105,7 +108,7 @@ int model(const ModelOptions& options) {
   const std::string file = ModelStore::file_in(folder);
   if (!std::filesystem::exists(file)) {
     if (options.json) {
-      print_json(file, {}, {});
+      print_json(file, {}, {}, 0);
     } else {
       say("{}: nothing is remembered yet\n", file);
     }
@@ -131,9 +134,9 @@ int model(const ModelOptions& options) {
     return kFailed;
   }
   if (options.json) {
-    print_json(file, *entries, (*store)->list_power());
+    print_json(file, *entries, (*store)->list_power(), (*store)->count_launches());
   } else {
-    print_text(file, *entries, (*store)->list_power());
+    print_text(file, *entries, (*store)->list_power(), (*store)->count_launches());
   }
   return 0;
 }

@@ -18,6 +18,7 @@ constexpr int kVersion = 1;  // of the tables; another one is begun anew
 // Milliseconds that a writer may take before another process gives up and tries again later.
 constexpr int kBusyMilliseconds = 1000;
 constexpr int kMostRows = 20000;  // the oldest beyond are forgotten
+constexpr int kMostLaunches = 4000;
 constexpr uint64_t kMostBytes = 64 * kMiB;
 
 constexpr const char* kTables =
@@ -33,6 +34,16 @@ constexpr const char* kPowerTable =
 constexpr const char* kPowerSums =
     "idle_joules, idle_seconds, busy_joules, busy_wall, busy_seconds";
 constexpr const char* kSums = "n, x, t, xt, xx, tt, largest, speed";
+// Likewise.
+constexpr const char* kLaunchTables =
+    "CREATE TABLE IF NOT EXISTS launches ("
+    " launch INTEGER NOT NULL PRIMARY KEY, next INTEGER NOT NULL, updated INTEGER NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS launch_reads ("
+    " launch INTEGER NOT NULL, number INTEGER NOT NULL, buffer INTEGER, place INTEGER,"
+    " first INTEGER, past INTEGER, phase INTEGER, period INTEGER, length INTEGER,"
+    " PRIMARY KEY (launch, number)) WITHOUT ROWID";
+constexpr const char* kDropAll =
+    "DROP TABLE IF EXISTS power; DROP TABLE IF EXISTS launches; DROP TABLE IF EXISTS launch_reads";
 
 bool is_damage(int code) { return code == SQLITE_CORRUPT || code == SQLITE_NOTADB; }
 
@@ -63,6 +74,10 @@ std::string problem_of(const OwnFolder& folder, const std::string& name, bool cr
   }
   return {};
 }
+
+/// What damage left lies in no memory.
+bool in_memory(uint64_t bytes) { return bytes < uint64_t{1} << 48; }
+bool in_memory(int64_t phase) { return phase > -(int64_t{1} << 48) && phase < int64_t{1} << 48; }
 
 /// What damage left is no sum of anything.
 bool makes_sense(std::initializer_list<double> values) {
@@ -159,7 +174,8 @@ Status ModelStore::prepare_tables(Mode mode) {
   TUTTI_TRY(execute("BEGIN IMMEDIATE"));
   TUTTI_ASSIGN(version, this->version());  // another process may have been faster
   if (version != kVersion) {
-    TUTTI_TRY(execute("DROP TABLE IF EXISTS fits; DROP TABLE IF EXISTS power"));
+    TUTTI_TRY(execute("DROP TABLE IF EXISTS fits"));
+    TUTTI_TRY(execute(kDropAll));
     TUTTI_TRY(execute(kTables));
     TUTTI_TRY(execute(("PRAGMA user_version=" + std::to_string(kVersion)).c_str()));
   }
@@ -326,8 +342,100 @@ std::vector<ModelStore::Power> ModelStore::list_power() {
   return entries;
 }
 
+std::optional<KeptLaunch> ModelStore::load_launch(uint64_t launch) {
+  KeptLaunch kept;
+  {
+    Statement statement(database_.get(), "SELECT next FROM launches WHERE launch=?");
+    statement.bind(static_cast<int64_t>(launch));
+    if (statement.step() != SQLITE_ROW) return std::nullopt;
+    kept.next = static_cast<uint64_t>(statement.integer(0));
+  }
+  Statement statement(database_.get(),
+                      "SELECT buffer, place, first, past, phase, period, length FROM launch_reads"
+                      " WHERE launch=? ORDER BY number");
+  statement.bind(static_cast<int64_t>(launch));
+  while (statement.step() == SQLITE_ROW) {
+    const auto number = [&](int column) {
+      return static_cast<uint64_t>(statement.integer(column));
+    };
+    const KeptLaunch::Read read{.buffer = number(0),
+                                .place = static_cast<uint32_t>(number(1)),
+                                .begin = number(2),
+                                .end = number(3),
+                                .phase = statement.integer(4),
+                                .period = number(5),
+                                .length = number(6)};
+    const bool strips =
+        read.period == 0 ? read.length == 0
+                         : read.length > 0 && read.length <= read.period && in_memory(read.period);
+    if (read.begin >= read.end || !in_memory(read.end) || !strips || !in_memory(read.phase) ||
+        number(1) > UINT32_MAX) {
+      return std::nullopt;
+    }
+    kept.reads.push_back(read);
+  }
+  return kept;
+}
+
+Status ModelStore::keep_one(const Launch& launch) {
+  const auto key = static_cast<int64_t>(launch.launch);
+  {
+    Statement statement(database_.get(), "DELETE FROM launch_reads WHERE launch=?");
+    statement.bind(key);
+    if (statement.step() != SQLITE_DONE) return failure("cannot write");
+  }
+  Statement row(database_.get(), "INSERT OR REPLACE INTO launches VALUES (?,?,?)");
+  row.bind(key);
+  row.bind(static_cast<int64_t>(launch.kept.next));
+  row.bind(static_cast<int64_t>(std::time(nullptr)));
+  if (row.step() != SQLITE_DONE) return failure("cannot write");
+  int64_t number = 0;
+  for (const KeptLaunch::Read& read : launch.kept.reads) {
+    Statement statement(database_.get(),
+                        "INSERT OR REPLACE INTO launch_reads VALUES (?,?,?,?,?,?,?,?,?)");
+    statement.bind(key);
+    statement.bind(++number);
+    statement.bind(static_cast<int64_t>(read.buffer));
+    statement.bind(static_cast<int64_t>(read.place));
+    statement.bind(static_cast<int64_t>(read.begin));
+    statement.bind(static_cast<int64_t>(read.end));
+    statement.bind(read.phase);
+    statement.bind(static_cast<int64_t>(read.period));
+    statement.bind(static_cast<int64_t>(read.length));
+    if (statement.step() != SQLITE_DONE) return failure("cannot write");
+  }
+  return {};
+}
+
+Status ModelStore::keep_launches(std::span<const Launch> launches) {
+  if (launches.empty()) return {};
+  TUTTI_TRY(execute("BEGIN IMMEDIATE"));
+  Status status = execute(kLaunchTables);
+  for (const Launch& launch : launches) {
+    if (status) status = keep_one(launch);
+  }
+  if (status && count_launches() > kMostLaunches) {
+    status = execute(("DELETE FROM launches WHERE launch NOT IN (SELECT launch FROM launches"
+                      " ORDER BY updated DESC LIMIT " +
+                      std::to_string(kMostLaunches / 2) +
+                      "); DELETE FROM launch_reads WHERE launch NOT IN"
+                      " (SELECT launch FROM launches)")
+                         .c_str());
+  }
+  if (status) status = execute("COMMIT");
+  if (!status) static_cast<void>(execute("ROLLBACK"));
+  return status;
+}
+
+uint64_t ModelStore::count_launches() {
+  Statement statement(database_.get(), "SELECT count(*) FROM launches");
+  return statement.step() == SQLITE_ROW ? static_cast<uint64_t>(statement.integer(0)) : 0;
+}
+
 Status ModelStore::clear() {
-  return execute("DELETE FROM fits; DROP TABLE IF EXISTS power; VACUUM");
+  TUTTI_TRY(execute("DELETE FROM fits"));
+  TUTTI_TRY(execute(kDropAll));
+  return execute("VACUUM");
 }
 
 }  // namespace tutti::scheduler

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The performance model on disk: an SQLite file in the user's cache folder, shared by processes. A
 // row per (kernel, device) holds the sums of a TimeFit, and one per device those of its power;
-// writers add their samples to what the row
-// holds by then, in one transaction, so that none is lost. A file of another version, or a damaged
-// one, is begun anew. Not thread-safe: one owner, one lock.
+// writers add their samples to what the row holds by then, in one transaction, so that none is
+// lost. Launches and what came behind them are as the last writer saw them. A file of another
+// version, or a damaged one, is begun anew. Not thread-safe: one owner, one lock.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "scheduler/model/kept_launch.h"
 #include "scheduler/model/power_model.h"
 #include "scheduler/model/time_fit.h"
 
@@ -70,6 +71,18 @@ class ModelStore {
   Status add_power(std::span<const Power> seen);
   /// By device; empty where none was ever kept.
   std::vector<Power> list_power();
+
+  /// By a key that says with which devices, too. Nothing where none is kept, or what is kept cannot
+  /// be.
+  std::optional<KeptLaunch> load_launch(uint64_t launch);
+  struct Launch {
+    uint64_t launch = 0;
+    KeptLaunch kept;
+  };
+  /// In the place of what was kept of them. All or nothing.
+  Status keep_launches(std::span<const Launch> launches);
+  /// How many are kept.
+  uint64_t count_launches();
   /// Forgets everything.
   Status clear();
 
@@ -85,6 +98,7 @@ class ModelStore {
   Result<int64_t> version();
   Status prepare_tables(Mode mode);
   Status apply_one(const Update& update);
+  Status keep_one(const Launch& launch);
 
   std::unique_ptr<sqlite3, Close> database_;
   const std::string file_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/model/performance_model.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
@@ -228,6 +231,29 @@ void PerformanceModel::keep_power(uint32_t device, const PowerSums& sums) {
   unwritten_power_.push_back({devices_[device], sums});
 }
 
+uint64_t PerformanceModel::with_devices(uint64_t launch) const {
+  for (const std::string& device : devices_) {
+    launch = XXH3_64bits_withSeed(device.data(), device.size(), launch);
+  }
+  return launch;
+}
+
+std::optional<KeptLaunch> PerformanceModel::kept_launch(uint64_t launch) {
+  if (!kept_.load(std::memory_order_relaxed)) return std::nullopt;
+  MutexLock lock(mutex_);
+  const uint64_t key = with_devices(launch);
+  MutexLock store_lock(store_mutex_);
+  ModelStore* const file = store();
+  return file ? file->load_launch(key) : std::nullopt;
+}
+
+void PerformanceModel::keep_launch(uint64_t launch, KeptLaunch kept) {
+  if (!kept_.load(std::memory_order_relaxed)) return;
+  MutexLock lock(mutex_);
+  unwritten_launches_[with_devices(launch)] = std::move(kept);
+  if (unwritten_since_ == 0) unwritten_since_ = now_ns();
+}
+
 bool PerformanceModel::wants_flush() const {
   MutexLock lock(mutex_);
   return unwritten_since_ != 0 && now_ns() - unwritten_since_ >= kFlushInterval;
@@ -241,10 +267,13 @@ void PerformanceModel::flush() {
   };
   std::vector<Unwritten> unwritten;
   std::vector<ModelStore::Power> power;
+  std::vector<ModelStore::Launch> launches;
   {
     MutexLock lock(mutex_);
     unwritten_since_ = 0;
     power.swap(unwritten_power_);
+    for (auto& [key, kept] : unwritten_launches_) launches.push_back({key, std::move(kept)});
+    unwritten_launches_.clear();
     for (auto& [key, gain] : unwritten_gains_) {
       if (devices_.empty()) break;
       unwritten.push_back(
@@ -262,11 +291,13 @@ void PerformanceModel::flush() {
     updates.push_back({one.kernel, one.device, one.name, one.samples});
   }
   MutexLock lock(store_mutex_);
-  ModelStore* file = updates.empty() && power.empty() ? nullptr : store();
+  const bool nothing = updates.empty() && power.empty() && launches.empty();
+  ModelStore* file = nothing ? nullptr : store();
   if (!file) return;
   // Where another process writes for long, these samples are lost: there will be more.
   Status status = file->apply(updates);
   if (status) status = file->add_power(power);
+  if (status) status = file->keep_launches(launches);
   if (status || file->busy()) return;
   // Once: a full disk stays full.
   log(LogLevel::kWarning, "what was learned of kernels is not kept: {}", status.error().message);

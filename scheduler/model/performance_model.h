@@ -84,6 +84,11 @@ class PerformanceModel {
   /// What this run has seen of it: added to the store at the next flush().
   void keep_power(uint32_t device, const PowerSums& sums);
 
+  /// What an earlier process, with the same devices, saw of the launch. Nothing where none did.
+  std::optional<KeptLaunch> kept_launch(uint64_t launch);
+  /// Takes the place of that at the next flush().
+  void keep_launch(uint64_t launch, KeptLaunch kept);
+
   /// Samples that are not in the store yet have been waiting for a while.
   bool wants_flush() const;
   /// Writes them. Never fails: without a store they are dropped.
@@ -124,6 +129,8 @@ class PerformanceModel {
   History& history(uint64_t kernel, uint32_t device) TUTTI_REQUIRES(mutex_);
   bool has_neighbours(uint32_t device) const TUTTI_REQUIRES(mutex_);
   std::optional<double> ratio(uint32_t device, uint32_t other) TUTTI_REQUIRES(mutex_);
+  /// The launch with these devices.
+  uint64_t with_devices(uint64_t launch) const TUTTI_REQUIRES(mutex_);
   /// Null where there is none.
   ModelStore* store() TUTTI_REQUIRES(store_mutex_);
 
@@ -140,6 +147,7 @@ class PerformanceModel {
   };
   std::unordered_map<uint64_t, Gain> unwritten_gains_ TUTTI_GUARDED_BY(mutex_);
   std::vector<ModelStore::Power> unwritten_power_ TUTTI_GUARDED_BY(mutex_);
+  std::unordered_map<uint64_t, KeptLaunch> unwritten_launches_ TUTTI_GUARDED_BY(mutex_);
   uint64_t unwritten_since_ TUTTI_GUARDED_BY(mutex_) = 0;  // ns; 0: nothing is unwritten
   std::atomic<bool> kept_{false};                          // there is a file to write to
   // Taken after mutex_, or alone: writing holds up nobody but who looks up a new kernel.

@@ -44,7 +44,7 @@ class KernelRuns {
     Workers& workers;
     CommandTasks& tasks;
   };
-  explicit KernelRuns(const Parts& parts) : parts_(parts) {}
+  explicit KernelRuns(const Parts& parts) : parts_(parts), sequences_(parts.model) {}
 
   /// The launch, whole, from begin to end in the calling thread: on the plan's device, or where
   /// that fails, and what it needs is still there, on another one. `not_late`: not on a late

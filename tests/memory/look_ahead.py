@@ -272,7 +272,25 @@ def check(apart):
                       flush=True)
     # Of one program on busy cores each launch may end before the thread that sends has begun.
     print(f"{'right' if sent else 'FAILED':8} {sent} bytes sent ahead")
-    return 1 if failed or not sent else 0
+    return 1 if failed or not sent or not is_kept(apart) else 0
+
+
+def is_kept(apart):
+    """What one process has seen to follow each launch, the next one knows before it has seen it."""
+    right = []
+    with tempfile.TemporaryDirectory() as folder:
+        summary = os.path.join(folder, "summary.json")
+        for _ in range(2):
+            done = run_apart(apart, (*CHECKED[1], "finish"), TUTTI_LOOK_AHEAD="always",
+                             TUTTI_SPLIT="force", TUTTI_MODEL="disk", TUTTI_CACHE=folder,
+                             TUTTI_SUMMARY=summary)
+            if done.returncode:
+                print("FAILED   ", done.stderr)
+                return False
+            with open(summary, encoding="utf-8") as file:
+                right.append(json.load(file)["total"]["guesses"]["right"])
+    print(f"{'right' if right[1] > right[0] else 'FAILED':8} right guesses of two processes: {right}")
+    return right[1] > right[0]
 
 
 def measure(apart, processes):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs on fake devices, with memory of their own and shared, compared byte by byte with
 // the same program on plain vectors: order, residency, splits, gathers, unordered streams.
+// TUTTI_TEST_SEED=N and TUTTI_TEST_COUNT=N: from which seed on, and how many programs of each kind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -363,9 +364,12 @@ class EngineProperty : public ::testing::TestWithParam<Scenario> {};
 
 TEST_P(EngineProperty, RandomProgramsGiveTheSameBytesAsPlainVectors) {
   const Scenario& setup = GetParam();
-  const char* chosen = std::getenv("TUTTI_TEST_SEED");
-  const uint64_t first = chosen ? std::strtoull(chosen, nullptr, 10) : 1;
-  const uint64_t count = chosen ? 1 : 25;
+  const auto number = [](const char* name, uint64_t otherwise) {
+    const char* chosen = std::getenv(name);
+    return chosen ? std::strtoull(chosen, nullptr, 10) : otherwise;
+  };
+  const uint64_t first = number("TUTTI_TEST_SEED", 1);
+  const uint64_t count = number("TUTTI_TEST_COUNT", std::getenv("TUTTI_TEST_SEED") ? 1 : 25);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     auto set = make_backends(setup);
