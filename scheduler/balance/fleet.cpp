@@ -148,11 +148,8 @@ double Fleet::end_together(uint64_t slices, double now, size_t absent) const {
 }
 
 bool Fleet::may_start(size_t device, uint64_t remaining, double now) const {
-  // A package takes whole rounds of min_package slices, on the others too.
-  // Never more than what is left: a large device's smallest package may exceed the whole launch.
-  const auto round = [&](size_t i) {
-    return static_cast<double>(std::min(min_package(i), remaining)) / speed(i);
-  };
+  // A package takes whole rounds of min_package slices, on the others too, however little is left.
+  const auto round = [&](size_t i) { return static_cast<double>(min_package(i)) / speed(i); };
   double others = end_together(remaining, now, device);
   double soonest = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < members_.size(); ++i) {
