@@ -34,7 +34,7 @@ constexpr const char* kPowerTable =
 constexpr const char* kPowerSums =
     "idle_joules, idle_seconds, busy_joules, busy_wall, busy_seconds";
 constexpr const char* kSums = "n, x, t, xt, xx, tt, largest, speed";
-// Likewise.
+// Likewise made when they are first needed.
 constexpr const char* kLaunchTables =
     "CREATE TABLE IF NOT EXISTS launches ("
     " launch INTEGER NOT NULL PRIMARY KEY, next INTEGER NOT NULL, updated INTEGER NOT NULL);"
@@ -42,7 +42,7 @@ constexpr const char* kLaunchTables =
     " launch INTEGER NOT NULL, number INTEGER NOT NULL, buffer INTEGER, place INTEGER,"
     " first INTEGER, past INTEGER, phase INTEGER, period INTEGER, length INTEGER,"
     " PRIMARY KEY (launch, number)) WITHOUT ROWID";
-constexpr const char* kDropAll =
+constexpr const char* kDropOptional =
     "DROP TABLE IF EXISTS power; DROP TABLE IF EXISTS launches; DROP TABLE IF EXISTS launch_reads";
 
 bool is_damage(int code) { return code == SQLITE_CORRUPT || code == SQLITE_NOTADB; }
@@ -84,6 +84,16 @@ bool makes_sense(std::initializer_list<double> values) {
   constexpr double kLargest = 1e100;  // products of two are finite
   return std::all_of(values.begin(), values.end(),
                      [](double value) { return value >= 0 && value <= kLargest; });
+}
+
+/// All that `work` does, or nothing; `execute` runs SQL. While another process writes it waits.
+template <typename Execute, typename Work>
+Status in_transaction(const Execute& execute, const Work& work) {
+  TUTTI_TRY(execute("BEGIN IMMEDIATE"));
+  Status status = work();
+  if (status) status = execute("COMMIT");
+  if (!status) static_cast<void>(execute("ROLLBACK"));
+  return status;
 }
 
 }  // namespace
@@ -175,7 +185,7 @@ Status ModelStore::prepare_tables(Mode mode) {
   TUTTI_ASSIGN(version, this->version());  // another process may have been faster
   if (version != kVersion) {
     TUTTI_TRY(execute("DROP TABLE IF EXISTS fits"));
-    TUTTI_TRY(execute(kDropAll));
+    TUTTI_TRY(execute(kDropOptional));
     TUTTI_TRY(execute(kTables));
     TUTTI_TRY(execute(("PRAGMA user_version=" + std::to_string(kVersion)).c_str()));
   }
@@ -267,22 +277,16 @@ Status ModelStore::apply_one(const Update& update) {
 
 Status ModelStore::apply(std::span<const Update> updates) {
   if (updates.empty()) return {};
-  TUTTI_TRY(execute("BEGIN IMMEDIATE"));
-  Status status;
-  for (const Update& update : updates) {
-    if (status) status = apply_one(update);
-  }
-  if (status) {
-    status = execute(("DELETE FROM fits WHERE (SELECT count(*) FROM fits) > " +
-                      std::to_string(kMostRows) +
-                      " AND updated < (SELECT updated FROM fits ORDER BY updated DESC LIMIT 1"
-                      " OFFSET " +
-                      std::to_string(kMostRows / 2) + ")")
-                         .c_str());
-  }
-  if (status) status = execute("COMMIT");
-  if (!status) static_cast<void>(execute("ROLLBACK"));
-  return status;
+  const auto sql = [this](const char* text) { return execute(text); };
+  return in_transaction(sql, [&]() -> Status {
+    for (const Update& update : updates) TUTTI_TRY(apply_one(update));
+    return execute(("DELETE FROM fits WHERE (SELECT count(*) FROM fits) > " +
+                    std::to_string(kMostRows) +
+                    " AND updated < (SELECT updated FROM fits ORDER BY updated DESC LIMIT 1"
+                    " OFFSET " +
+                    std::to_string(kMostRows / 2) + ")")
+                       .c_str());
+  });
 }
 
 bool ModelStore::busy() const { return sqlite3_errcode(database_.get()) == SQLITE_BUSY; }
@@ -310,26 +314,25 @@ std::optional<PowerSums> ModelStore::load_power(const std::string& device) {
 
 Status ModelStore::add_power(std::span<const Power> seen) {
   if (seen.empty()) return {};
-  TUTTI_TRY(execute("BEGIN IMMEDIATE"));
-  Status status = execute(kPowerTable);
-  for (const Power& power : seen) {
-    if (!status) break;
-    PowerSums sums = load_power(power.device).value_or(PowerSums()).aged();
-    sums += power.sums;
-    Statement statement(database_.get(),
-                        std::string("INSERT OR REPLACE INTO power (device, updated, ") +
-                            kPowerSums + ") VALUES (?,?,?,?,?,?,?)");
-    statement.bind(power.device);
-    statement.bind(static_cast<int64_t>(std::time(nullptr)));
-    for (const double value : {sums.idle_joules, sums.idle_seconds, sums.busy_joules,
-                               sums.busy_wall, sums.busy_seconds}) {
-      statement.bind(value);
+  const auto sql = [this](const char* text) { return execute(text); };
+  return in_transaction(sql, [&]() -> Status {
+    TUTTI_TRY(execute(kPowerTable));
+    for (const Power& power : seen) {
+      PowerSums sums = load_power(power.device).value_or(PowerSums()).aged();
+      sums += power.sums;
+      Statement statement(database_.get(),
+                          std::string("INSERT OR REPLACE INTO power (device, updated, ") +
+                              kPowerSums + ") VALUES (?,?,?,?,?,?,?)");
+      statement.bind(power.device);
+      statement.bind(static_cast<int64_t>(std::time(nullptr)));
+      for (const double value : {sums.idle_joules, sums.idle_seconds, sums.busy_joules,
+                                 sums.busy_wall, sums.busy_seconds}) {
+        statement.bind(value);
+      }
+      if (statement.step() != SQLITE_DONE) return failure("cannot write");
     }
-    if (statement.step() != SQLITE_DONE) status = failure("cannot write");
-  }
-  if (status) status = execute("COMMIT");
-  if (!status) static_cast<void>(execute("ROLLBACK"));
-  return status;
+    return {};
+  });
 }
 
 std::vector<ModelStore::Power> ModelStore::list_power() {
@@ -409,22 +412,18 @@ Status ModelStore::keep_one(const Launch& launch) {
 
 Status ModelStore::keep_launches(std::span<const Launch> launches) {
   if (launches.empty()) return {};
-  TUTTI_TRY(execute("BEGIN IMMEDIATE"));
-  Status status = execute(kLaunchTables);
-  for (const Launch& launch : launches) {
-    if (status) status = keep_one(launch);
-  }
-  if (status && count_launches() > kMostLaunches) {
-    status = execute(("DELETE FROM launches WHERE launch NOT IN (SELECT launch FROM launches"
-                      " ORDER BY updated DESC LIMIT " +
-                      std::to_string(kMostLaunches / 2) +
-                      "); DELETE FROM launch_reads WHERE launch NOT IN"
-                      " (SELECT launch FROM launches)")
-                         .c_str());
-  }
-  if (status) status = execute("COMMIT");
-  if (!status) static_cast<void>(execute("ROLLBACK"));
-  return status;
+  const auto sql = [this](const char* text) { return execute(text); };
+  return in_transaction(sql, [&]() -> Status {
+    TUTTI_TRY(execute(kLaunchTables));
+    for (const Launch& launch : launches) TUTTI_TRY(keep_one(launch));
+    if (count_launches() <= kMostLaunches) return {};
+    return execute(("DELETE FROM launches WHERE launch NOT IN (SELECT launch FROM launches"
+                    " ORDER BY updated DESC LIMIT " +
+                    std::to_string(kMostLaunches / 2) +
+                    "); DELETE FROM launch_reads WHERE launch NOT IN"
+                    " (SELECT launch FROM launches)")
+                       .c_str());
+  });
 }
 
 uint64_t ModelStore::count_launches() {
@@ -434,7 +433,7 @@ uint64_t ModelStore::count_launches() {
 
 Status ModelStore::clear() {
   TUTTI_TRY(execute("DELETE FROM fits"));
-  TUTTI_TRY(execute(kDropAll));
+  TUTTI_TRY(execute(kDropOptional));
   return execute("VACUUM");
 }
 

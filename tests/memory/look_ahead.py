@@ -251,18 +251,24 @@ def run_apart(apart, arguments, **environment):
                                    **environment), capture_output=True, text=True, check=False)
 
 
+def forced(apart, program, order, summary, **environment):
+    """What is wrong with a run that looks ahead in any case, all split; and its summary's `total`."""
+    done = run_apart(apart, (*program, order), TUTTI_LOOK_AHEAD="always", TUTTI_SPLIT="force",
+                     TUTTI_SUMMARY=summary, **environment)
+    if done.returncode:
+        return done.stderr or f"it ends with {done.returncode}", None
+    with open(summary, encoding="utf-8") as file:
+        return "", json.load(file)["total"]
+
+
 def check(apart):
     failed = sent = 0
     with tempfile.TemporaryDirectory() as folder:
         summary = os.path.join(folder, "summary.json")
         for program in CHECKED:
             for order in ("finish", "queue"):
-                done = run_apart(apart, (*program, order), TUTTI_LOOK_AHEAD="always",
-                                 TUTTI_SPLIT="force", TUTTI_SUMMARY=summary)
-                problem = done.stderr if done.returncode else ""
+                problem, total = forced(apart, program, order, summary)
                 if not problem:
-                    with open(summary, encoding="utf-8") as file:
-                        total = json.load(file)["total"]
                     guesses = total["guesses"]
                     sent += total["bytes_prefetched"]
                     if guesses["right"] <= 4 * guesses["wrong"]:
@@ -281,14 +287,12 @@ def is_kept(apart):
     with tempfile.TemporaryDirectory() as folder:
         summary = os.path.join(folder, "summary.json")
         for _ in range(2):
-            done = run_apart(apart, (*CHECKED[1], "finish"), TUTTI_LOOK_AHEAD="always",
-                             TUTTI_SPLIT="force", TUTTI_MODEL="disk", TUTTI_CACHE=folder,
-                             TUTTI_SUMMARY=summary)
-            if done.returncode:
-                print("FAILED   ", done.stderr)
+            problem, total = forced(apart, CHECKED[1], "finish", summary, TUTTI_MODEL="disk",
+                                    TUTTI_CACHE=folder)
+            if problem:
+                print("FAILED   ", problem)
                 return False
-            with open(summary, encoding="utf-8") as file:
-                right.append(json.load(file)["total"]["guesses"]["right"])
+            right.append(total["guesses"]["right"])
     print(f"{'right' if right[1] > right[0] else 'FAILED':8} right guesses of two processes: {right}")
     return right[1] > right[0]
 

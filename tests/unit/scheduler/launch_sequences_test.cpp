@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <random>
+#include "base/temporary_folder.h"
 
 namespace tutti::scheduler {
 namespace {
@@ -87,12 +86,11 @@ TEST_F(LaunchSequencesTest, OfWhatIsReadHereAndThereNothingIsSaid) {
 /// Processes one after the other that keep what they learn in one file.
 class KeptSequences : public ::testing::Test {
  protected:
-  ~KeptSequences() override { std::filesystem::remove_all(folder); }
   /// A process that makes the launches; which buffer each next one was said to read, 0: none.
   std::vector<uint64_t> process(const std::vector<uint64_t>& launches,
                                 const std::string& device = "a gpu") {
     PerformanceModel model;
-    model.remember_in((folder / "model.db").string());
+    model.remember_in(ModelStore::file_in(folder.path()));
     model.set_device(0, device);
     LaunchSequences sequences(model);
     std::vector<uint64_t> said;
@@ -106,9 +104,7 @@ class KeptSequences : public ::testing::Test {
     model.flush();
     return said;
   }
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() /
-      ("tutti-sequences-" + std::to_string(std::random_device()()));
+  const TemporaryFolder folder;
   std::vector<std::optional<bool>> expected;
 };
 
@@ -137,7 +133,7 @@ TEST_F(KeptSequences, OfOtherDevicesNothingIsKnown) {
 TEST_F(KeptSequences, WhatWasReadLastIsWhatIsKept) {
   const auto run = [&](uint64_t begin) {
     PerformanceModel model;
-    model.remember_in((folder / "model.db").string());
+    model.remember_in(ModelStore::file_in(folder.path()));
     LaunchSequences sequences(model);
     const auto said = sequences.begins(kStream, 1).next;
     for (uint64_t i = 0; i < 4; ++i) {
@@ -161,7 +157,7 @@ TEST_F(KeptSequences, AProgramThatNeverRepeatsItselfFillsNoDisk) {
   for (size_t i = 0; i < launches.size(); ++i) launches[i] = i + 1;
   process(launches);
   const auto count = [&] {
-    auto store = ModelStore::open((folder / "model.db").string(), ModelStore::Mode::kReadOnly);
+    auto store = ModelStore::open(ModelStore::file_in(folder.path()), ModelStore::Mode::kReadOnly);
     return store ? (*store)->count_launches() : 0;
   };
   EXPECT_GT(count(), 100u);
@@ -174,9 +170,8 @@ TEST_F(KeptSequences, AProgramThatNeverRepeatsItselfFillsNoDisk) {
 }
 
 TEST(ModelStore, DamagedLaunchesAreNotThere) {
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("tutti-launches-" + std::to_string(std::random_device()()));
-  auto store = ModelStore::open((folder / "model.db").string(), ModelStore::Mode::kCreate);
+  const TemporaryFolder folder;
+  auto store = ModelStore::open(ModelStore::file_in(folder.path()), ModelStore::Mode::kCreate);
   ASSERT_TRUE(store);
   EXPECT_FALSE((*store)->load_launch(1));
   using Read = KeptLaunch::Read;
@@ -203,8 +198,6 @@ TEST(ModelStore, DamagedLaunchesAreNotThere) {
   ASSERT_TRUE((*store)->clear());
   EXPECT_FALSE((*store)->load_launch(9));
   EXPECT_EQ((*store)->count_launches(), 0u);
-  store->reset();
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
