@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of each kernel's time on each device, and of transfers, from the launches of this
 // process and, where a store is set, of earlier ones. Pure logic but for the store; no OpenCL.
-// Thread-safe: one lock, short, except while a kernel's row is read at its first use.
+// Thread-safe: one lock, short, except while what is kept of a kernel or launch is read once.
 #pragma once
 
 #include <atomic>
