@@ -162,7 +162,8 @@ function(tutti_spare_sanitizer name rusticl)
   endif()
 endfunction()
 
-# A unit test program: sees the vendors' drivers, but not Tutti as a platform.
+# tutti_add_unit_test(TARGET [PART FILTER]): a unit test program, which sees the vendors' drivers, but
+# not Tutti as a platform; or the part of its tests that GoogleTest's filter chooses.
 function(tutti_add_unit_test target)
   set(cache "${tutti_test_folder}/cache/unit")
   file(MAKE_DIRECTORY "${cache}")
@@ -172,7 +173,12 @@ function(tutti_add_unit_test target)
     set(timeout 3600)
   endif()
   string(REGEX REPLACE "^tutti-(.*)-tests?$" "unit.\\1" name "${target}")
-  add_test(NAME "${name}" COMMAND ${target})
+  set(arguments)
+  if(ARGC GREATER 1)
+    string(APPEND name "-${ARGV1}")
+    set(arguments "--gtest_filter=${ARGV2}")
+  endif()
+  add_test(NAME "${name}" COMMAND ${target} ${arguments})
   set_tests_properties("${name}" PROPERTIES
     ENVIRONMENT "${TUTTI_POCL_TWO};RUSTICL_ENABLE=llvmpipe;LP_NUM_THREADS=1;\
 OCLGRIND_NUM_THREADS=1;POCL_CACHE_DIR=${cache}/pocl;TUTTI_CACHE=${cache}/tutti;TUTTI_MODEL=process"
