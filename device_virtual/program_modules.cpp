@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "device_virtual/background.h"
 #include "device_virtual/on_each_backend.h"
 #include "scheduler/plan/launch_costs.h"
 
@@ -104,6 +105,10 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
     }
     // What none has by its own word, their compilers may know all the same, or have an error for.
     if (has == 0) has = wanted_;
+  }
+  for (BackendMask rest = wanted_; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+    if (backends_.traits(i).own_process) helped_ |= backend_bit(i);
   }
   complete_ = wanted_;
   BackendMask for_some = kernels.empty() ? wanted_ : 0;
@@ -381,15 +386,19 @@ void ProgramModules::note_gain(double seconds, BackendMask wanted, KernelVariant
   const auto& kernels = texts_.summary.kernels;
   backends_.model().note_gain(gain_key(variant), seconds,
                               kernels.empty() ? std::string() : kernels.front().name);
-  if ((wanted & usable() & ~ready(variant)) != 0) foregone_.fetch_add(seconds);
+  const BackendMask begun = begun_[index(variant)].load(std::memory_order_relaxed);
+  if ((wanted & usable() & ~ready(variant) & ~begun) != 0) foregone_.fetch_add(seconds);
 }
 
 bool ProgramModules::build_if_worth(BackendMask wanted, KernelVariant variant) {
-  const BackendMask lacking = wanted & usable() & ~ready(variant);
+  BackendMask lacking = wanted & usable() & ~ready(variant);
+  lacking &= ~begun_[index(variant)].load(std::memory_order_relaxed);
   if (lacking == 0) return false;
   const double foregone = foregone_.load(std::memory_order_relaxed);
   if (foregone < seconds_until_ready(lacking, variant)) return false;
   foregone_.store(0);
+  lacking &= ~begin_on(lacking & helped_, variant);
+  if (lacking == 0) return false;
   build_on(lacking, variant);
   return (lacking & usable() & ~ready(variant)) != lacking;
 }
@@ -408,6 +417,20 @@ void ProgramModules::build_what_gained() {
       build_on(lacking, variant);
     }
   }
+}
+
+BackendMask ProgramModules::begin_on(BackendMask wanted, KernelVariant variant) {
+  Mask& begun = begun_[index(variant)];
+  // Another launch may have begun some of them just now.
+  const BackendMask mine = wanted & ~begun.fetch_or(wanted, std::memory_order_acq_rel);
+  if (mine == 0) return wanted;
+  const auto end = [self = shared_from_this(), &begun, mine] {
+    begun.fetch_and(~mine, std::memory_order_acq_rel);
+  };
+  const auto build = [self = shared_from_this(), mine, variant] { self->build_on(mine, variant); };
+  if (run_in_background(build, end)) return wanted;
+  end();
+  return wanted & ~mine;
 }
 
 void ProgramModules::build_on(BackendMask wanted, KernelVariant variant) {

@@ -68,7 +68,7 @@ Bound bound_of(const scheduler::KernelSummary& summary);
 /// So do kernels of which nothing is known.
 bool may_use_variables(const scheduler::KernelSummary& summary);
 
-class ProgramModules {
+class ProgramModules : public std::enable_shared_from_this<ProgramModules> {
  public:
   /// Makes nothing yet. Backends without a feature that the program uses will not be asked to.
   ProgramModules(scheduler::BackendSet& backends, ProgramTexts texts,
@@ -116,7 +116,8 @@ class ProgramModules {
   void note_gain(double seconds, scheduler::BackendMask wanted, scheduler::KernelVariant variant);
   /// Builds what is lacking of `wanted` if so much was foregone that it would have paid: whenever
   /// the program ends, it then lost no more by waiting, or by building, than it needed in any case.
-  /// True when something was built.
+  /// True when something was built. Nobody waits for what helpers build: it is ready some time
+  /// later.
   bool build_if_worth(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
   /// Builds what gains more in a process than it takes in each, and has gained so much in earlier
   /// ones that some more of them pay for what it takes once.
@@ -135,6 +136,8 @@ class ProgramModules {
   backends::BuildResult make(uint32_t backend, scheduler::KernelVariant variant);
   backends::BuildResult build(uint32_t backend, scheduler::KernelVariant variant);
   void build_on(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
+  /// The same in the background; of `wanted`, those whose builds have begun so.
+  scheduler::BackendMask begin_on(scheduler::BackendMask wanted, scheduler::KernelVariant variant);
   uint64_t gain_key(scheduler::KernelVariant variant) const;
   uint64_t source_bytes() const;
   /// What drivers build, of a program that is not linked: those of complete(), and others.
@@ -154,6 +157,7 @@ class ProgramModules {
   scheduler::BackendSet& backends_;
   const ProgramTexts texts_;
   const scheduler::BackendMask wanted_;
+  scheduler::BackendMask helped_ = 0;                      // helpers build there; constant
   uint64_t key_ = 0;                                       // constant
   std::map<std::string, scheduler::BackendMask> who_has_;  // what kernels use; constant
   std::vector<scheduler::BackendMask> able_;     // by kernel: who has what it uses; constant
@@ -165,7 +169,7 @@ class ProgramModules {
   bool bound_ = false;                    // a kernel of it is; constant
   MadeOnce<ProgramTexts::Unit> reduced_;  // for those that are not complete
   MadeOnce<ProgramTexts::Shards> shards_{1};
-  std::array<Mask, scheduler::kKernelVariants> ready_{}, failed_{};
+  std::array<Mask, scheduler::kKernelVariants> ready_{}, failed_{}, begun_{};    // begin_on()
   mutable std::array<Mask, scheduler::kKernelVariants> looked_at_{}, new_to_{};  // by new_to()
   std::atomic<double> build_seconds_{0};  // of the first one, without a driver's start
   std::atomic<double> foregone_{0};       // seconds, since something was last built for that

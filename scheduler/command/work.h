@@ -76,8 +76,8 @@ class LaunchableKernel {
   /// A launch gains so many seconds by the variant's being ready on `backends`; if it is not: it
   /// would have.
   virtual void note_gain(double /*seconds*/, uint64_t /*backends*/, KernelVariant /*variant*/) {}
-  /// Makes it ready there, in this thread, if so much was foregone that it is worth while; true:
-  /// something has changed.
+  /// Makes it ready there if so much was foregone that it is worth while, in this thread or behind
+  /// it; true: something has changed.
   virtual bool build_if_worth(uint64_t /*backends*/, KernelVariant /*variant*/) { return false; }
   /// The work-items of a group that the backend takes, as far as its vendor was asked.
   virtual uint64_t most_in_group(uint32_t /*backend*/) const { return UINT64_MAX; }

@@ -48,8 +48,11 @@ class FakeKernel : public backends::Kernel {
 
 class FakeModule : public backends::Module {
  public:
-  FakeModule(size_t work_group, std::atomic<int>& kernels)
-      : work_group_(work_group), kernels_(kernels) {}
+  FakeModule(size_t work_group, std::atomic<int>& kernels, std::function<void()> on_end = {})
+      : work_group_(work_group), kernels_(kernels), on_end_(std::move(on_end)) {}
+  ~FakeModule() override {
+    if (on_end_) on_end_();
+  }
   Result<std::unique_ptr<backends::Kernel>> create_kernel(const std::string&) override {
     ++kernels_;
     return std::make_unique<FakeKernel>(work_group_);
@@ -61,6 +64,7 @@ class FakeModule : public backends::Module {
  private:
   const size_t work_group_;
   std::atomic<int>& kernels_;
+  const std::function<void()> on_end_;
   const std::string log_;
 };
 
@@ -78,6 +82,7 @@ class FakeBackend : public backends::Backend {
   void set_index(uint32_t index) { traits_.index = index; }
   void set_name(std::string name) { traits_.device_name = std::move(name); }
   uint32_t renewals() const override { return begun_anew; }
+  void has_own_process() { traits_.own_process = true; }
   /// Its kernels' sizes of groups are advice.
   void advises_groups(uint64_t most) {
     traits_.advises_groups = true;
@@ -103,7 +108,7 @@ class FakeBackend : public backends::Backend {
       result.code = failure;
       result.log = traits_.device_name + " says no";
     } else {
-      result.module = std::make_unique<FakeModule>(work_group_, kernels);
+      result.module = std::make_unique<FakeModule>(work_group_, kernels, on_module_end);
     }
     return result;
   }
@@ -138,7 +143,7 @@ class FakeBackend : public backends::Backend {
   cl_int link_failure = CL_SUCCESS, load_failure = CL_SUCCESS;
   std::vector<backends::Object*> linked_objects;
   std::atomic<int> compilations{0};
-  std::function<void()> on_build;
+  std::function<void()> on_build, on_module_end;
   std::atomic<int> builds{0}, loads{0};
   std::atomic<int> kernels{0};
   std::string last_source, last_options;

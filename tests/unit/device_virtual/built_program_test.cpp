@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a build does with backends that succeed, fail, or are asked for the rewritten variant.
+#include <future>
 #include <latch>
 #include <thread>
 
@@ -119,7 +120,9 @@ TEST_F(BuiltProgramTest, BuildsThatAreWorthItEndWhereTheDeviceIsLost) {
   output.preprocessed = "untouched";
   output.summary.kernels.resize(1);
   output.summary.kernels[0].name = "k";
-  ProgramModules modules(*set_, texts_of(std::move(output)), everywhere());
+  const auto made =
+      std::make_shared<ProgramModules>(*set_, texts_of(std::move(output)), everywhere());
+  ProgramModules& modules = *made;
   EXPECT_TRUE(modules.get(0, KernelVariant::kUntouched));
   fakes_[1]->failure = CL_DEVICE_NOT_AVAILABLE;
   constexpr double kSeconds = 3600;  // whatever a build may take
@@ -324,6 +327,47 @@ TEST_F(BuiltProgramTest, OthersBuildOnceLaunchesHaveForegoneWhatItTakes) {
   EXPECT_TRUE(kernel.build_if_worth(3, KernelVariant::kUntouched));
   EXPECT_EQ(fakes_[1]->builds, 1);
   EXPECT_FALSE(kernel.build_if_worth(3, KernelVariant::kUntouched));
+}
+
+TEST_F(BuiltProgramTest, NobodyWaitsForWhatAHelperBuilds) {
+  fakes_[1]->has_own_process();
+  const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+  ASSERT_NE(outcome.program, nullptr) << outcome.log;
+  KernelExecutable kernel(outcome.program, 0);
+  std::promise<void> go;
+  fakes_[1]->on_build = [&go] { go.get_future().wait(); };
+  constexpr double kSeconds = 3600;  // whatever a build may take
+  for (int launch = 0; launch < 3; ++launch) {
+    kernel.note_gain(kSeconds, 3, KernelVariant::kUntouched);
+    EXPECT_FALSE(kernel.build_if_worth(3, KernelVariant::kUntouched));
+    EXPECT_EQ(kernel.ready_on(KernelVariant::kUntouched), 1u);
+  }
+  go.set_value();
+  // Who needs it waits for the build that goes on.
+  EXPECT_TRUE(kernel.vendor_kernel(1, KernelVariant::kUntouched));
+  EXPECT_EQ(kernel.ready_on(KernelVariant::kUntouched), 3u);
+  EXPECT_EQ(fakes_[1]->builds, 1);
+}
+
+TEST_F(BuiltProgramTest, WhatAHelperBuildsOutlivesTheProgram) {
+  fakes_[1]->has_own_process();
+  std::promise<void> go, begun, ended;
+  fakes_[1]->on_build = [&] {
+    begun.set_value();
+    go.get_future().wait();
+  };
+  fakes_[1]->on_module_end = [&ended] { ended.set_value(); };
+  {
+    const BuildOutcome outcome = build_program(*set_, together(), request(kGoodSource));
+    ASSERT_NE(outcome.program, nullptr) << outcome.log;
+    KernelExecutable kernel(outcome.program, 0);
+    constexpr double kSeconds = 3600;
+    kernel.note_gain(kSeconds, 3, KernelVariant::kUntouched);
+    EXPECT_FALSE(kernel.build_if_worth(3, KernelVariant::kUntouched));
+    begun.get_future().wait();
+  }
+  go.set_value();
+  ended.get_future().wait();
 }
 
 const double kSideBySide = scheduler::BuildTimes::side_by_side(3);
