@@ -85,6 +85,7 @@ AccessCollector::AccessCollector(scheduler::KernelSummary& summary, llvm::Functi
       builder_(summary, evolution, loops, layout_),
       resolver_(builder_, evolution, loops),
       control_(summary, builder_, tree, loops, evolution),
+      content_(evolution, loops),
       results_(kernel, tree, loops),
       exchange_loops_(kernel, loops),
       private_(foreign) {
@@ -107,6 +108,7 @@ void AccessCollector::run() {
       }
     }
   }
+  content_.find(summary_.accesses);
 }
 
 void AccessCollector::keep_whole(const llvm::Instruction& at, std::string reason) {
@@ -130,7 +132,7 @@ bool AccessCollector::touches_objects(Value* pointer, llvm::Instruction& at) {
                      [](const PointerBase& base) { return base.kind != BaseKind::kPrivate; });
 }
 
-void AccessCollector::append(Access access) {
+void AccessCollector::append(Access access, const llvm::LoadInst* load) {
   // The same access may stand in several places (inlined helpers); lines are for people only.
   std::vector<uint32_t> key = {access.argument, access.offset, access.size};
   for (const scheduler::Guard& guard : access.guards) {
@@ -141,9 +143,10 @@ void AccessCollector::append(Access access) {
   for (const uint32_t index : alike) {
     ++steps_;
     access.line = summary_.accesses[index].line;
-    if (summary_.accesses[index] == access) return;
+    if (summary_.accesses[index] == access) return content_.note(index, load);
   }
   access.line = line;
+  content_.note(static_cast<uint32_t>(summary_.accesses.size()), load);
   alike.push_back(static_cast<uint32_t>(summary_.accesses.size()));
   summary_.accesses.push_back(std::move(access));
 }
@@ -191,7 +194,8 @@ void AccessCollector::record(const Site& site, const Repetition* repetition) {
                                repetition->guards.end());
           access.guards_exact = access.guards_exact && repetition->exact;
         }
-        append(std::move(access));
+        const bool plain = bases.size() == 1 && repetition == nullptr;
+        append(std::move(access), plain ? llvm::dyn_cast<llvm::LoadInst>(site.at) : nullptr);
         break;
       }
     }

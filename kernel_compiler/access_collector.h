@@ -26,6 +26,7 @@
 #include "kernel_compiler/access_pointer.h"
 #include "kernel_compiler/atomic_results.h"
 #include "kernel_compiler/builtin_names.h"
+#include "kernel_compiler/content_bounds.h"
 #include "kernel_compiler/exchange_loops.h"
 #include "kernel_compiler/private_functions.h"
 
@@ -80,7 +81,8 @@ class AccessCollector {
 
   void record(const Site& site, const Repetition* repetition = nullptr);
   void record_unknown_load(const Site& site);
-  void append(scheduler::Access access);
+  /// `load`: it is that one alone.
+  void append(scheduler::Access access, const llvm::LoadInst* load = nullptr);
   /// Whether a pointer may lead to memory objects (or is not followed).
   bool touches_objects(llvm::Value* pointer, llvm::Instruction& at);
   void keep_whole(const llvm::Instruction& at, std::string reason);
@@ -96,6 +98,7 @@ class AccessCollector {
   ExprBuilder builder_;
   PointerResolver resolver_;
   ControlAnalysis control_;
+  ContentBoundsFinder content_;
   AtomicResults results_;
   ExchangeLoops exchange_loops_;
   PrivateFunctions private_;

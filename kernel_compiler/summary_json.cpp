@@ -42,6 +42,12 @@ json write_argument(const Argument& argument) {
           {"access", argument.access}};
 }
 
+json write_content(const std::optional<ContentBounds>& content) {
+  if (!content) return nullptr;
+  return {content->first,     content->end,   content->width,
+          content->is_signed, content->scale, content->added};
+}
+
 json write_access(const Access& access) {
   json guards = json::array();
   for (const Guard& guard : access.guards) {
@@ -59,7 +65,8 @@ json write_access(const Access& access) {
           {"used", access.result_used},
           {"decides_loop", access.decides_loop},
           {"seldom", access.seldom},
-          {"line", access.line}};
+          {"line", access.line},
+          {"content", write_content(access.content)}};
 }
 
 json write_kernel(const KernelSummary& kernel) {
@@ -288,6 +295,25 @@ uint32_t read_index(Reader& reader, const json* value, const char* what, size_t 
   return index;
 }
 
+std::optional<ContentBounds> read_content(Reader& reader, const json* value) {
+  if (value == nullptr || value->is_null()) return std::nullopt;
+  if (!value->is_array() || value->size() != 6 || !(*value)[3].is_boolean()) {
+    reader.fail("content");
+    return std::nullopt;
+  }
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const json& row = *value;
+  ContentBounds content;
+  content.first = reader.number<uint32_t>(&row[0], "content");
+  content.end = reader.number<uint32_t>(&row[1], "content");
+  content.width = reader.number<uint8_t>(&row[2], "content", 64);
+  content.is_signed = row[3].get<bool>();
+  content.scale = reader.number<int64_t>(&row[4], "content", kMost);
+  content.added = reader.number<int64_t>(&row[5], "content", kMost);
+  if (content.scale < 1 || content.added < -kMost) reader.fail("content");
+  return content;
+}
+
 Access read_access(Reader& reader, const json& value, const KernelSummary& kernel) {
   Access access;
   access.kind = reader.choice(reader.find(value, "kind"), "access kind", AccessKind::kAtomic);
@@ -317,7 +343,17 @@ Access read_access(Reader& reader, const json& value, const KernelSummary& kerne
   access.decides_loop = reader.boolean(value, "decides_loop");
   access.seldom = reader.boolean(value, "seldom");
   access.line = reader.number<uint32_t>(reader.find(value, "line"), "line");
+  access.content = read_content(reader, reader.find(value, "content"));
   return access;
+}
+
+/// What it names may stand behind it.
+bool content_fits(const ContentBounds& content, const KernelSummary& kernel) {
+  const auto loads = [&](uint32_t index) {
+    return index < kernel.accesses.size() && kernel.accesses[index].kind == AccessKind::kLoad &&
+           kernel.accesses[index].size * 8 == content.width;
+  };
+  return (content.width == 32 || content.width == 64) && loads(content.first) && loads(content.end);
 }
 
 KernelSummary read_kernel(Reader& reader, const json& value) {
@@ -361,6 +397,9 @@ KernelSummary read_kernel(Reader& reader, const json& value) {
   reader.array(reader.find(value, "accesses"), "accesses", [&](const json& row) {
     kernel.accesses.push_back(read_access(reader, row, kernel));
   });
+  for (const Access& access : kernel.accesses) {
+    if (access.content && !content_fits(*access.content, kernel)) reader.fail("content");
+  }
   kernel.whole_reason = reader.string(value, "whole");
   kernel.whole_line = reader.number<uint32_t>(reader.find(value, "whole_line"), "whole_line");
   kernel.needs_rewrite = reader.boolean(value, "rewrite");

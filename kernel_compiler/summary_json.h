@@ -13,7 +13,7 @@
 namespace tutti::kernel_compiler {
 
 /// Changes whenever the meaning of a summary changes; a text of another version is an Error.
-inline constexpr int kSummaryVersion = 11;
+inline constexpr int kSummaryVersion = 12;
 
 std::string encode_summary(const scheduler::ProgramSummary& summary);
 Result<scheduler::ProgramSummary> decode_summary(std::string_view text);

@@ -134,7 +134,15 @@ struct LaunchAccess::Impl {
   std::vector<MergeRegion> regions;
 
   void add_accesses(const LaunchShape& shape, std::span<const ArgumentValue> arguments);
-  std::vector<ArgumentUse> package(uint32_t dimension, uint64_t first, uint64_t count) const;
+  std::vector<ArgumentUse> package(uint32_t dimension, uint64_t first, uint64_t count,
+                                   const ContentValues* content = nullptr) const;
+  /// The uses of the accesses that load the numbers which bound the use; null: there is none.
+  std::array<const AccessUse*, 2> loads_of_bounds(const AccessUse& use) const;
+  /// Whether nothing that the launch writes lies in the window's buffer.
+  bool left_alone(uint32_t window) const;
+  /// What those numbers say of the bytes that the use touches in these slices.
+  ByteRange within_content(const AccessUse& use, uint32_t dimension, uint64_t first, uint64_t count,
+                           const ContentValues& content) const;
   /// The bytes that a use touches in slices [slices.lo, slices.hi] along `dimension`, where symbols
   /// have these values.
   ByteRange touched(const AccessUse& use, const AccessDomain::Values& values, uint32_t dimension,
@@ -345,7 +353,29 @@ LaunchAccess LaunchAccess::evaluate(const KernelSummary& summary, const LaunchSh
 std::vector<ArgumentUse> LaunchAccess::package(uint32_t dimension, uint64_t first,
                                                uint64_t count) const {
   if (!impl_ || dimension >= 3) return whole_;
-  return impl_->package(dimension, first, count);
+  return impl_->package(dimension, first, count, content_.get());
+}
+
+std::vector<uint32_t> LaunchAccess::bounded_by_content() const {
+  std::vector<uint32_t> accesses;
+  if (!impl_) return accesses;
+  const EvaluatedLaunch& launch = impl_->launch;
+  for (const AccessUse& use : launch.uses) {
+    if (!use.access->content) continue;
+    const auto loads = impl_->loads_of_bounds(use);
+    const bool known = std::all_of(loads.begin(), loads.end(), [&](const AccessUse* load) {
+      return load == nullptr || (load->bounded && impl_->left_alone(load->window));
+    });
+    if (!known) continue;
+    accesses.push_back(static_cast<uint32_t>(use.access - launch.summary->accesses.data()));
+  }
+  return accesses;
+}
+
+LaunchAccess LaunchAccess::with_content(std::shared_ptr<const ContentValues> content) const {
+  LaunchAccess result = *this;
+  result.content_ = std::move(content);
+  return result;
 }
 
 std::span<const MergeRegion> LaunchAccess::regions() const {
@@ -432,8 +462,53 @@ std::array<ByteRange, 2> LaunchAccess::Impl::touched_in_parts(const AccessUse& u
   return best;
 }
 
+std::array<const AccessUse*, 2> LaunchAccess::Impl::loads_of_bounds(const AccessUse& use) const {
+  std::array<const AccessUse*, 2> loads{};
+  for (const AccessUse& other : launch.uses) {
+    const auto index = static_cast<uint32_t>(other.access - launch.summary->accesses.data());
+    if (index == use.access->content->first) loads[0] = &other;
+    if (index == use.access->content->end) loads[1] = &other;
+  }
+  return loads;
+}
+
+bool LaunchAccess::Impl::left_alone(uint32_t window) const {
+  return std::none_of(launch.uses.begin(), launch.uses.end(), [&](const AccessUse& use) {
+    return use.writes() && launch.windows[use.window].buffer == launch.windows[window].buffer;
+  });
+}
+
+ByteRange LaunchAccess::Impl::within_content(const AccessUse& use, uint32_t dimension,
+                                             uint64_t first, uint64_t count,
+                                             const ContentValues& content) const {
+  const ContentBounds& bounds = *use.access->content;
+  Interval numbers[2];
+  const auto loads = loads_of_bounds(use);
+  for (size_t i = 0; i < 2; ++i) {
+    if (loads[i] == nullptr) return {};  // who loads no bounds does not come here
+    const AccessUse& load = *loads[i];
+    AccessDomain::Values values;
+    const Interval slices =
+        intersect(load.slices[dimension], {Wide{first}, Wide{first} + count - 1});
+    if (!launch.domains[load.domain].package_values(dimension, first, count, values) ||
+        slices.empty()) {
+      return {};
+    }
+    numbers[i] = content.within(launch.windows[load.window].argument, bounds,
+                                touched(load, values, dimension, slices));
+  }
+  const Interval offsets{affine::multiply(bounds.scale, numbers[0].lo) + bounds.added,
+                         affine::multiply(bounds.scale, numbers[1].hi - 1) + bounds.added};
+  const Window& window = launch.windows[use.window];
+  // Only as numbers of 64 bits they are addresses.
+  if (!bounded(offsets)) return {0, window.size};
+  if (offsets.empty()) return {};
+  return clip({offsets.lo, offsets.hi + use.access->size}, window);
+}
+
 std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_t first,
-                                                     uint64_t count) const {
+                                                     uint64_t count,
+                                                     const ContentValues* content) const {
   std::vector<Load> loads;
   std::vector<ArgumentUse> result(launch.windows.size());
   for (size_t i = 0; i < result.size(); ++i) result[i].argument = launch.windows[i].argument;
@@ -455,7 +530,12 @@ std::vector<ArgumentUse> LaunchAccess::Impl::package(uint32_t dimension, uint64_
       extend(out.write.range, touched(use, values, dimension, slices));
     }
     if (use.access->kind == AccessKind::kStore) continue;
-    for (const ByteRange& range : touched_in_parts(use, values, dimension, slices)) {
+    auto touches = touched_in_parts(use, values, dimension, slices);
+    if (content != nullptr && use.access->content) {
+      const ByteRange bytes = within_content(use, dimension, first, count, *content);
+      if (bytes.size() < touches[0].size() + touches[1].size()) touches = {bytes, {}};
+    }
+    for (const ByteRange& range : touches) {
       if (range.empty()) continue;
       extend(out.read.range, range);
       loads.push_back({use.window, range});

@@ -15,6 +15,7 @@
 
 #include "scheduler/access/access_summary.h"
 #include "scheduler/access/byte_range.h"
+#include "scheduler/access/content_values.h"
 #include "scheduler/access/merge_region.h"
 #include "scheduler/access/split_policy.h"
 
@@ -135,12 +136,19 @@ class LaunchAccess {
   /// What has to be merged after a split; none for kDisjoint.
   std::span<const MergeRegion> regions() const;
 
+  /// Of arguments whose content says more of what packages read: accesses (ContentBounds) whose
+  /// numbers the launch leaves alone.
+  std::vector<uint32_t> bounded_by_content() const;
+  /// The same launch with what the content says of its packages; whole() stays as it is.
+  LaunchAccess with_content(std::shared_ptr<const ContentValues> content) const;
+
  private:
   struct Impl;
   Verdict verdict_;
   std::vector<ArgumentUse> whole_;
   bool exact_ = false, by_groups_ = true;
   std::shared_ptr<const Impl> impl_;
+  std::shared_ptr<const ContentValues> content_;  // null: nothing is known of it
 };
 
 }  // namespace tutti::scheduler

@@ -83,6 +83,19 @@ struct Loop {
 
 enum class AccessKind : uint8_t { kLoad, kStore, kAtomic };
 
+/// Of a load that a loop repeats from one number in memory up to another, as rows of a sparse
+/// matrix are read: its offset lies from scale * first + added to scale * (end - 1) + added, where
+/// the work-item has loaded `first` and `end`, integers of `width` bits, by those accesses of the
+/// kernel. Says something only while the kernel leaves what they load alone.
+struct ContentBounds {
+  uint32_t first = 0, end = 0;  // into accesses: loads of `width` bits, at multiples of that
+  uint8_t width = 32;           // bits: 32 or 64
+  bool is_signed = false;
+  int64_t scale = 1;  // bytes, > 0
+  int64_t added = 0;  // bytes
+  bool operator==(const ContentBounds&) const = default;
+};
+
 /// One load, store or atomic of the kernel, on memory of one pointer argument.
 struct Access {
   AccessKind kind = AccessKind::kLoad;
@@ -102,7 +115,8 @@ struct Access {
   // work-item may be waiting for others; it is behind a test that seldom succeeds (a guess).
   bool decides_loop = false;
   bool seldom = false;
-  uint32_t line = 0;  // in the kernel's file, 0 = unknown
+  uint32_t line = 0;                     // in the kernel's file, 0 = unknown
+  std::optional<ContentBounds> content;  // what else bounds the offset of a load
   bool operator==(const Access&) const = default;
 };
 

@@ -20,25 +20,41 @@ void Conductor::ready(const Ref<Node>& command, std::optional<KernelPlan> plan) 
       [this, command, plan = std::move(plan)]() mutable { start(command, std::move(plan)); });
 }
 
+std::optional<KernelPlan> Conductor::plan_now(const Ref<Node>& command, Content content) {
+  const auto& work = std::get<KernelWork>(command->work);
+  const uint64_t begun_ns = command->trace ? now_ns() : 0;
+  auto plan = plan_next(parts_.planner, *command->stream, work, 0, content);
+  if (!plan) {
+    log(LogLevel::kInfo, "a launch of {} fails: {}", kernel_name(work), plan.error().message);
+    log_.finish(command, plan.error().code);
+    return std::nullopt;
+  }
+  if (command->trace && !plan->guessed) {
+    parts_.trace.decided(*command->trace, work, *plan, begun_ns, now_ns());
+  }
+  return *std::move(plan);
+}
+
 void Conductor::start(const Ref<Node>& command, std::optional<KernelPlan> plan) {
   if (command->chained) return log_.set_running(command);
-  if (const auto* work = std::get_if<KernelWork>(&command->work)) {
-    const uint64_t begun_ns = command->trace ? now_ns() : 0;
-    const bool plans = !plan;
-    if (plans) {
-      auto planned = plan_next(parts_.planner, *command->stream, *work);
-      if (!planned) {
-        log(LogLevel::kInfo, "a launch of {} fails: {}", kernel_name(*work),
-            planned.error().message);
-        return log_.finish(command, planned.error().code);
-      }
-      plan = std::move(*planned);
-    }
+  if (!std::holds_alternative<KernelWork>(command->work)) return begin(command, {});
+  if (!plan) plan = plan_now(command, Content::kGuessed);
+  if (!plan) return;
+  if (!plan->guessed) return begin(command, std::move(plan));
+  // In a thread in which waiting for it holds up nobody.
+  parts_.tasks.post(parts_.workers.memory(), command, [this, command, access = plan->access] {
+    // What cannot be had says nothing.
+    static_cast<void>(bring_content(std::get<KernelWork>(command->work), *access));
+    if (auto known = plan_now(command, Content::kThere)) begin(command, std::move(known));
+  });
+}
+
+void Conductor::begin(const Ref<Node>& command, std::optional<KernelPlan> plan) {
+  if (plan) {
+    const auto& work = std::get<KernelWork>(command->work);
     // What it overwrites wholly it may find as it is.
-    if (!plan->exact && log_.any_failed() && uses_failed(*work))
-      parts_.planner.evaluate(*work, *plan);
-    if (command->trace && plans) {
-      parts_.trace.decided(*command->trace, *work, *plan, begun_ns, now_ns());
+    if (!plan->exact && log_.any_failed() && uses_failed(work)) {
+      parts_.planner.evaluate(work, *plan);
     }
   }
   if (parts_.direct.start(command, plan)) return;

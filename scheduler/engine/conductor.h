@@ -38,6 +38,9 @@ class Conductor {
 
  private:
   void start(const Ref<Node>& command, std::optional<KernelPlan> plan);
+  /// Absent: the command has ended, with why it cannot be planned.
+  std::optional<KernelPlan> plan_now(const Ref<Node>& command, Content content);
+  void begin(const Ref<Node>& command, std::optional<KernelPlan> plan);
   /// Whether something has failed of what a kernel may use.
   bool uses_failed(const KernelWork& work) TUTTI_EXCLUDES(log_.mutex());
   /// Holds what the command uses. False: others use it, too, and it waits for those; or it has

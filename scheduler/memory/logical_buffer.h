@@ -186,6 +186,9 @@ class LogicalBuffer : public MemoryOwner {
   uint32_t memories_gone() const { return memories_gone_.load(std::memory_order_acquire); }
   /// The host's copy is the application's own memory.
   bool in_user_memory() const { return user_memory_; }
+  /// What lies in the range, in the host's copy; null where it may not be all there, or may change
+  /// by what a launch in progress writes. For who keeps others from writing it.
+  const std::byte* content_at_host(uint64_t begin, uint64_t end) const;
   /// A device that hangs may still write in the host's copy.
   bool may_change_late() const;
   /// Gives the memory on `backend` back, which has a place of its own. What is valid nowhere else

@@ -153,4 +153,16 @@ bool LogicalBuffer::in_one_memory() const {
   return backends_.real_count() == 1 && !external_ && place_on(0) == kHostPlace;
 }
 
+const std::byte* LogicalBuffer::content_at_host(uint64_t begin, uint64_t end) const {
+  if (image_ || pipe_ || home_ != kNoBackend || may_change_late()) return nullptr;
+  const MutexLock lock(mutex_);
+  const std::byte* const host = host_.load(std::memory_order_acquire);
+  const ByteStrips range{.range = {begin, end}};
+  const bool announced = std::any_of(writes_.begin(), writes_.end(), [&](const LaunchWrite& write) {
+    return !apart(write.strips, range);
+  });
+  if (host == nullptr || announced || !map_.valid_at(kHostPlace, begin, end)) return nullptr;
+  return host + begin;
+}
+
 }  // namespace tutti::scheduler

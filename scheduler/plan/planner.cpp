@@ -294,8 +294,8 @@ void Planner::ended(const Expectation& expected) {
 }
 
 Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns,
-                                 uint32_t before) const {
-  auto plan = plan_built(work, allowed, ready_ns);
+                                 uint32_t before, Content content) const {
+  auto plan = plan_built(work, allowed, ready_ns, content);
   if (plan && !plan->split && before != kNoBackend) stay(work, *plan, before);
   return plan;
 }
@@ -303,13 +303,13 @@ Result<KernelPlan> Planner::plan(const KernelWork& work, BackendMask allowed, ui
 bool Planner::shows_reasons() const { return !settings_.summary.empty() || trace::on(); }
 
 Result<KernelPlan> Planner::plan_built(const KernelWork& work, BackendMask allowed,
-                                       uint64_t ready_ns) const {
+                                       uint64_t ready_ns, Content content) const {
   const LaunchableKernel& kernel = *work.kernel;
   allowed = backends_.health().usable(allowed);
   const BackendMask usable = allowed & kernel.built_on();
   const BackendMask built = usable & kernel.ready_on(KernelVariant::kUntouched);
   const BackendMask splitting = usable & kernel.ready_on(split_variant(work));
-  auto best = plan_on(work, usable, usable, ready_ns, false);
+  auto best = plan_on(work, usable, usable, ready_ns, content, false);
   if (best && !best->split && best->why == KernelPlan::Why::kOneDevice &&
       (allowed & kernel.failed_on()) != 0) {
     best->why = KernelPlan::Why::kBuildFailed;
@@ -325,8 +325,10 @@ Result<KernelPlan> Planner::plan_built(const KernelWork& work, BackendMask allow
   // Nobody waits for a build that takes longer than it gains this launch.
   const double builds = kernel.seconds_until_ready(lacking, variant);
   if (best->split && builds < kNextToNothing) return best;
-  if (work.kernel->build_if_worth(lacking, variant)) return plan_built(work, allowed, ready_ns);
-  auto now = plan_on(work, built, splitting, ready_ns, true);
+  if (work.kernel->build_if_worth(lacking, variant)) {
+    return plan_built(work, allowed, ready_ns, content);
+  }
+  auto now = plan_on(work, built, splitting, ready_ns, content, true);
   if (!now) return best;
   now->lacking = lacking;
   now->lacking_variant = variant;
@@ -341,7 +343,8 @@ Result<KernelPlan> Planner::plan_built(const KernelWork& work, BackendMask allow
 }
 
 Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
-                                    BackendMask splitting, uint64_t ready_ns, bool compared) const {
+                                    BackendMask splitting, uint64_t ready_ns, Content content,
+                                    bool compared) const {
   KernelPlan plan;
   plan.participants = candidates(work, allowed);
   const auto able = static_cast<size_t>(std::popcount(allowed & work.kernel->built_on()));
@@ -454,7 +457,7 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
       plan = *all;  // one that is too small alone would be best, were all there
     }
   }
-  if (!choose_shards(work, small, plan)) {
+  if (!choose_shards(work, small, content, plan)) {
     if (must_split) {
       return fail(CL_MEM_OBJECT_ALLOCATION_FAILURE,
                   "the kernel's buffers fit into the devices' memory neither whole nor in parts");

@@ -23,6 +23,7 @@
 #include "scheduler/devices/device_load.h"
 #include "scheduler/plan/boundaries.h"
 #include "scheduler/plan/common_shares.h"
+#include "scheduler/plan/launch_content.h"
 #include "scheduler/plan/launch_costs.h"
 #include "scheduler/plan/pricing.h"
 
@@ -148,7 +149,10 @@ struct KernelPlan {
   double foregone = 0;
   std::string lacking_feature;  // kBuildFailed: what another device does not have; empty: not known
   bool brief = false;           // whole: takes too short for anybody to begin something beside it
-  bool exact = false;           // `access` says all that the launch touches, also if it runs whole
+  // `access` says what packages read by a guess of what lies in buffers: to be planned anew when
+  // the launch begins.
+  bool guessed = false;
+  bool exact = false;  // `access` says all that the launch touches, also if it runs whole
   /// Of `access` or `judged`; null where neither is there.
   const Verdict* verdict() const {
     const LaunchAccess* known = access ? access.get() : judged.get();
@@ -182,7 +186,7 @@ class Planner {
   /// then the launch cannot begin, whatever its data. `before`: the device of the launch that it
   /// comes after, or kNoBackend.
   Result<KernelPlan> plan(const KernelWork& work, BackendMask allowed, uint64_t ready_ns = 0,
-                          uint32_t before = kNoBackend) const;
+                          uint32_t before = kNoBackend, Content content = Content::kGuessed) const;
   /// Sets plan.access and plan.exact, and the local size where that is open, if plan() did not.
   void evaluate(const KernelWork& work, KernelPlan& plan) const;
   /// So many launches like that are being given to their devices: later plans reckon with that.
@@ -213,9 +217,9 @@ class Planner {
   /// launch before was.
   /// `compared`: also where there is but one, what is expected of it is asked for.
   Result<KernelPlan> plan_on(const KernelWork& work, BackendMask allowed, BackendMask splitting,
-                             uint64_t ready_ns, bool compared) const;
-  Result<KernelPlan> plan_built(const KernelWork& work, BackendMask allowed,
-                                uint64_t ready_ns) const;
+                             uint64_t ready_ns, Content content, bool compared) const;
+  Result<KernelPlan> plan_built(const KernelWork& work, BackendMask allowed, uint64_t ready_ns,
+                                Content content) const;
   /// Somebody reads why launches run whole.
   bool shows_reasons() const;
   /// The user has said which devices are to compute.
@@ -249,7 +253,7 @@ class Planner {
   static bool has_parts(const KernelWork& work, uint32_t backend);
   /// Decides which participants of a split have parts of the buffers only, and which; shares that
   /// do not fit become smaller. False: the launch cannot be split so that all fits.
-  bool choose_shards(const KernelWork& work, std::span<const uint32_t> small,
+  bool choose_shards(const KernelWork& work, std::span<const uint32_t> small, Content content,
                      KernelPlan& plan) const;
   /// Where a pointer leads into shared virtual memory, and the kernel might go back from it, leaves
   /// the participant on which that is possible.

@@ -135,7 +135,7 @@ bool Planner::leave_out_without_parts(const KernelWork& work, std::span<const ui
 }
 
 bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> small,
-                            KernelPlan& plan) const {
+                            Content content, KernelPlan& plan) const {
   const auto too_small = std::count_if(plan.participants.begin(), plan.participants.end(),
                                        [&](uint32_t i) { return contains(small, i); });
   const bool any_small = too_small > 0, all_small = too_small == std::ssize(plan.participants);
@@ -144,6 +144,11 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
                        std::any_of(plan.participants.begin(), plan.participants.end(),
                                    [&](uint32_t i) { return lacks_room(work, i); });
   if (!any_small && !always && !no_room) return true;
+  // Only here it says more than what is known without it costs.
+  if (auto values = content_of(work, *plan.access, content)) {
+    plan.access = std::make_shared<LaunchAccess>(plan.access->with_content(std::move(values)));
+    plan.guessed = content == Content::kGuessed;
+  }
   const auto& access = *plan.access;
   if (access.verdict().mode != MergeMode::kDisjoint || !access.regions().empty()) return !any_small;
   BufferRanges divisible = divisible_buffers(work, settings_.shard_unit);

@@ -90,7 +90,8 @@ bool Chains::may_follow(const std::shared_ptr<SplitRun>& before, const KernelWor
   // Small launches without number, which nothing holds up, take a shorter way.
   if (count > kMostBehind || (!plan.split && before->whole() && count == 1)) return false;
   parts_.planner.evaluate(work, plan);
-  if (plan.split ? !plan.access->regions().empty() || plan.streamed() : !plan.exact) return false;
+  const bool alone = plan.split && (plan.streamed() || plan.guessed);
+  if (alone || (plan.split ? !plan.access->regions().empty() : !plan.exact)) return false;
   // Of these it is known how many groups there are only when they are launched (prepare_whole).
   if (!plan.split && shifts_pointers(*work.arguments, parts_.backends.traits(plan.backend))) {
     return false;

@@ -8,11 +8,12 @@
 
 namespace tutti::scheduler {
 
-/// The plan of a launch whose turn has come in the stream.
+/// The plan of a launch whose turn has come in the stream. `content`: kThere where it begins now.
 inline Result<KernelPlan> plan_next(const Planner& planner, const Stream& stream,
-                                    const KernelWork& work, uint64_t ready_ns = 0) {
+                                    const KernelWork& work, uint64_t ready_ns = 0,
+                                    Content content = Content::kGuessed) {
   return planner.plan(work, stream.options().backends, ready_ns,
-                      stream.last_backend.load(std::memory_order_relaxed));
+                      stream.last_backend.load(std::memory_order_relaxed), content);
 }
 
 inline void expect(Planner& planner, Node& command, Stream& stream, const KernelPlan& plan) {

@@ -41,12 +41,28 @@ KernelSummary sample() {
   access.atomic_op = "umax";
   access.result_used = access.decides_loop = access.seldom = true;
   access.line = 77;
-  kernel.accesses = {access};
+  Access loaded;
+  loaded.size = 4;
+  loaded.content =
+      ContentBounds{.first = 1, .end = 1, .width = 32, .is_signed = true, .scale = 12, .added = -8};
+  kernel.accesses = {access, loaded};
   kernel.whole_reason = "calls printf";
   kernel.whole_line = 3;
   kernel.needs_rewrite = kernel.uses_addresses = kernel.uses_anything = true;
   kernel.uses_barrier = kernel.uses_local_memory = true;
   return kernel;
+}
+
+TEST(SummaryJson, ContentThatCannotBeIsDamage) {
+  for (const auto change : {+[](ContentBounds& content) { content.first = 7; },
+                            +[](ContentBounds& content) { content.end = 0; },  // no load
+                            +[](ContentBounds& content) { content.width = 64; },
+                            +[](ContentBounds& content) { content.scale = 0; },
+                            +[](ContentBounds& content) { content.added = int64_t{1} << 50; }}) {
+    KernelSummary kernel = sample();
+    change(*kernel.accesses[1].content);
+    EXPECT_FALSE(decode_kernel(encode_kernel(kernel)));
+  }
 }
 
 TEST(SummaryJson, ComesBackEqual) {

@@ -151,7 +151,13 @@ std::vector<std::string> describe(const KernelSummary& kernel) {
       line += (i == 0 ? " if " : " && ") + show(kernel, guard.left) + " " + name_of(guard.compare) +
               " " + show(kernel, guard.right);
     }
-    lines.push_back(line + (access.guards_exact ? " exact" : ""));
+    line += access.guards_exact ? " exact" : "";
+    if (const auto& bounds = access.content) {
+      line += " from #" + std::to_string(bounds->first) + " to #" + std::to_string(bounds->end) +
+              (bounds->is_signed ? " i" : " u") + std::to_string(bounds->width) + " *" +
+              std::to_string(bounds->scale) + " + " + std::to_string(bounds->added);
+    }
+    lines.push_back(std::move(line));
   }
   return lines;
 }

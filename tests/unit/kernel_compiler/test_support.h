@@ -33,6 +33,7 @@ std::string show(const scheduler::KernelSummary& kernel, uint32_t expr);
 /// One line per loop and access:
 ///   "loop k0 to zext64((n + -1)) exact"
 ///   "store out[(4*gid0)] 4 in k0 if gid0 <u n exact"
+/// With content that bounds it: "… from #0 to #1 i32 *4 + 0", accesses by their numbers.
 std::vector<std::string> describe(const scheduler::KernelSummary& kernel);
 
 /// As above, of a source with one kernel.
