@@ -5,9 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <type_traits>
 
 #include "base/memory_reserve.h"
+#include "kernel_compiler/json_reader.h"
 
 namespace tutti::kernel_compiler {
 namespace {
@@ -117,103 +117,6 @@ json write_summary(const ProgramSummary& summary) {
 
 // ---- reading ------------------------------------------------------------------------------------
 
-/// Reads fields and remembers the first that is missing, of a wrong type or out of range; after a
-/// failure every read yields a harmless default. Keeps the readers below free of error ladders.
-class Reader {
- public:
-  bool failed() const { return !what_.empty(); }
-  void fail(std::string what) {
-    if (what_.empty()) {
-      what_ = std::move(what);
-    }
-  }
-  tl::unexpected<Error> error() const {
-    return tutti::fail(CL_INVALID_VALUE, "damaged kernel data: " + what_);
-  }
-
-  const json* find(const json& object, const char* key) {
-    if (object.is_object()) {
-      if (auto it = object.find(key); it != object.end()) {
-        return &*it;
-      }
-    }
-    fail(std::string("no ") + key);
-    return nullptr;
-  }
-
-  template <typename T>
-  T number(const json* value, const char* what, T most = std::numeric_limits<T>::max()) {
-    if (value == nullptr || !value->is_number_integer()) {
-      fail(what);
-      return T{};
-    }
-    if constexpr (std::is_signed_v<T>) {
-      if (value->is_number_unsigned() &&
-          value->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<T>::max())) {
-        fail(what);
-        return T{};
-      }
-      const auto number = value->get<int64_t>();
-      if (number < std::numeric_limits<T>::min() || number > most) {
-        fail(what);
-        return T{};
-      }
-      return static_cast<T>(number);
-    } else {
-      if (!value->is_number_unsigned() || value->get<uint64_t>() > most) {
-        fail(what);
-        return T{};
-      }
-      return static_cast<T>(value->get<uint64_t>());
-    }
-  }
-
-  template <typename Enum>
-  Enum choice(const json* value, const char* what, Enum last) {
-    return static_cast<Enum>(number<uint32_t>(value, what, static_cast<uint32_t>(last)));
-  }
-
-  bool boolean(const json& object, const char* key) {
-    const json* value = find(object, key);
-    if (value != nullptr && !value->is_boolean()) {
-      fail(key);
-    }
-    return value != nullptr && value->is_boolean() && value->get<bool>();
-  }
-
-  std::string text(const json& value, const char* what) {
-    if (!value.is_string()) {
-      fail(what);
-      return {};
-    }
-    return value.get<std::string>();
-  }
-
-  std::string string(const json& object, const char* key) {
-    const json* value = find(object, key);
-    return value != nullptr ? text(*value, key) : std::string();
-  }
-
-  /// Calls `each(element)` for an array's elements; `least` and `most` bound their number.
-  template <typename Each>
-  void array(const json* value, const char* what, Each&& each, size_t least = 0,
-             size_t most = 1u << 22) {
-    if (value == nullptr || !value->is_array() || value->size() < least || value->size() > most) {
-      fail(what);
-      return;
-    }
-    for (const json& element : *value) {
-      if (failed()) {
-        return;
-      }
-      each(element);
-    }
-  }
-
- private:
-  std::string what_;
-};
-
 /// How many operands a kind takes: {least, most}.
 std::pair<size_t, size_t> operand_count(ExprKind kind) {
   switch (kind) {
@@ -247,7 +150,7 @@ std::pair<size_t, size_t> operand_count(ExprKind kind) {
   }
 }
 
-Expr read_expr(Reader& reader, const json& row, size_t own_index) {
+Expr read_expr(JsonReader& reader, const json& row, size_t own_index) {
   Expr expr;
   if (!row.is_array() || row.size() < 4) {
     reader.fail("expression");
@@ -273,7 +176,7 @@ Expr read_expr(Reader& reader, const json& row, size_t own_index) {
   return expr;
 }
 
-Argument read_argument(Reader& reader, const json& value) {
+Argument read_argument(JsonReader& reader, const json& value) {
   Argument argument;
   argument.kind = reader.choice(reader.find(value, "kind"), "argument kind", ArgKind::kOther);
   argument.name = reader.string(value, "name");
@@ -287,7 +190,7 @@ Argument read_argument(Reader& reader, const json& value) {
 }
 
 /// An index below `count`.
-uint32_t read_index(Reader& reader, const json* value, const char* what, size_t count) {
+uint32_t read_index(JsonReader& reader, const json* value, const char* what, size_t count) {
   const auto index = reader.number<uint32_t>(value, what);
   if (index >= count) {
     reader.fail(what);
@@ -295,7 +198,7 @@ uint32_t read_index(Reader& reader, const json* value, const char* what, size_t 
   return index;
 }
 
-std::optional<ContentBounds> read_content(Reader& reader, const json* value) {
+std::optional<ContentBounds> read_content(JsonReader& reader, const json* value) {
   if (value == nullptr || value->is_null()) return std::nullopt;
   if (!value->is_array() || value->size() != 6 || !(*value)[3].is_boolean()) {
     reader.fail("content");
@@ -314,7 +217,7 @@ std::optional<ContentBounds> read_content(Reader& reader, const json* value) {
   return content;
 }
 
-Access read_access(Reader& reader, const json& value, const KernelSummary& kernel) {
+Access read_access(JsonReader& reader, const json& value, const KernelSummary& kernel) {
   Access access;
   access.kind = reader.choice(reader.find(value, "kind"), "access kind", AccessKind::kAtomic);
   access.argument =
@@ -356,7 +259,7 @@ bool content_fits(const ContentBounds& content, const KernelSummary& kernel) {
   return (content.width == 32 || content.width == 64) && loads(content.first) && loads(content.end);
 }
 
-KernelSummary read_kernel(Reader& reader, const json& value) {
+KernelSummary read_kernel(JsonReader& reader, const json& value) {
   KernelSummary kernel;
   kernel.name = reader.string(value, "name");
   kernel.file = reader.string(value, "file");
@@ -413,13 +316,13 @@ KernelSummary read_kernel(Reader& reader, const json& value) {
   return kernel;
 }
 
-void check_version(Reader& reader, const json& value) {
+void check_version(JsonReader& reader, const json& value) {
   if (reader.number<int64_t>(reader.find(value, "version"), "version") != kSummaryVersion) {
     reader.fail("version");
   }
 }
 
-ProgramSummary read_summary(Reader& reader, const json& value) {
+ProgramSummary read_summary(JsonReader& reader, const json& value) {
   ProgramSummary summary;
   check_version(reader, value);
   reader.array(reader.find(value, "kernels"), "kernels",
@@ -439,7 +342,7 @@ std::optional<json> parse(std::string_view text) {
 template <typename T, typename Read>
 Result<T> decode(std::string_view text, Read&& read) {
   const MemoryEnsured memory;  // JSON's destructor needs some
-  Reader reader;
+  JsonReader reader;
   const auto value = parse(text);
   if (!value) {
     reader.fail("no JSON");
@@ -471,7 +374,7 @@ std::string encode_kernel(const KernelSummary& kernel) {
 }
 
 Result<KernelSummary> decode_kernel(std::string_view text) {
-  return decode<KernelSummary>(text, [](Reader& reader, const json& value) {
+  return decode<KernelSummary>(text, [](JsonReader& reader, const json& value) {
     check_version(reader, value);
     return read_kernel(reader, value);
   });
@@ -506,7 +409,7 @@ std::string encode_request(const CompileRequest& request) {
 }
 
 Result<CompileRequest> decode_request(std::string_view text) {
-  return decode<CompileRequest>(text, [](Reader& reader, const json& value) {
+  return decode<CompileRequest>(text, [](JsonReader& reader, const json& value) {
     CompileRequest request;
     request.source = reader.string(value, "source");
     request.options = reader.string(value, "options");
@@ -589,7 +492,7 @@ std::string encode_output(const CompileOutput& output) {
 }
 
 Result<CompileOutput> decode_output(std::string_view text) {
-  return decode<CompileOutput>(text, [](Reader& reader, const json& value) {
+  return decode<CompileOutput>(text, [](JsonReader& reader, const json& value) {
     CompileOutput output;
     output.ok = reader.boolean(value, "ok");
     output.failure = reader.string(value, "failure");

@@ -120,8 +120,10 @@ TEST(AccessPattern, SparseMatrix) {
   EXPECT_EQ(describe(source),
             (Lines{"loop k0", "load rows[(sext64(trunc32(gid0))*4)] 4 if trunc32(gid0) < n exact",
                    "load rows[((sext64(trunc32(gid0))*4) + 4)] 4 if trunc32(gid0) < n exact",
-                   "load v[((sext64(?32)*4) + (k0*4))] 4 in k0 if trunc32(gid0) < n",
-                   "load cols[((sext64(?32)*4) + (k0*4))] 4 in k0 if trunc32(gid0) < n",
+                   "load v[((sext64(?32)*4) + (k0*4))] 4 in k0 if trunc32(gid0) < n from #0 to #1 "
+                   "i32 *4 + 0",
+                   "load cols[((sext64(?32)*4) + (k0*4))] 4 in k0 if trunc32(gid0) < n from #0 to "
+                   "#1 i32 *4 + 0",
                    "load x[(sext64(?32)*4)] 4 in k0 if trunc32(gid0) < n",
                    "store y[(sext64(trunc32(gid0))*4)] 4 if trunc32(gid0) < n exact"}));
 }
