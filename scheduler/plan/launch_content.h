@@ -15,10 +15,10 @@ enum class Content : uint8_t { kGuessed, kThere };
 
 /// Null: content bounds nothing of this launch. Only what lies in the host's copy is looked at;
 /// about the rest nothing is said.
-std::shared_ptr<const ContentValues> content_of(const KernelWork& work, const LaunchAccess& access,
+std::shared_ptr<const ContentValues> content_of(const KernelWork& work, const LaunchAccess& launch,
                                                 Content content);
 
 /// Brings what content_of() looks at to the host's copies, and waits for it.
-Status bring_content(const KernelWork& work, const LaunchAccess& access);
+Status bring_content(const KernelWork& work, const LaunchAccess& launch);
 
 }  // namespace tutti::scheduler
