@@ -92,7 +92,7 @@ void DeviceHealth::note_failure(uint32_t backend, const Error& why) {
 }
 
 bool DeviceHealth::confirm(uint32_t backend, const Error& why) {
-  if (alone_ || vendors_gone()) return true;
+  if (alone_ || !blames_device(why.code) || vendors_gone()) return true;
   if ((lost() & backend_bit(backend)) != 0) return false;
   if (works(backend, false)) return true;
   lose(backend, why);

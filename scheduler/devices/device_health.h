@@ -73,7 +73,8 @@ class DeviceHealth {
   }
   void note_failure(uint32_t backend, const Error& why);
   /// Something that the device alone has, or may have, could not be had: whether it works, which is
-  /// tried at once. Where it does not, it is lost.
+  /// tried at once. Where it does not, it is lost. Not for a lack of memory, which may be of where
+  /// it was to go, and of which the trial would fail, too.
   bool confirm(uint32_t backend, const Error& why);
   void note_success(uint32_t backend) {
     if (any_suspect_.load(std::memory_order_relaxed)) calm(backend);

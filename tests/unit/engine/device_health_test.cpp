@@ -120,6 +120,8 @@ TEST(DeviceHealth, IsTriedAtOnceWhereItAloneHasWhatCannotBeHad) {
   EXPECT_TRUE(health.confirm(1, why));
   EXPECT_EQ(health.lost(), 0u);
   trial = fail(CL_OUT_OF_RESOURCES, "in the trial, too");
+  EXPECT_TRUE(health.confirm(1, {CL_MEM_OBJECT_ALLOCATION_FAILURE, "another's memory is full"}));
+  EXPECT_EQ(health.lost(), 0u);
   for (int i = 0; i < 2; ++i) {
     EXPECT_FALSE(health.confirm(1, why));
     EXPECT_EQ(health.lost(), backend_bit(1));

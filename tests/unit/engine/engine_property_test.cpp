@@ -77,6 +77,10 @@ class Program {
         size_(size),
         random_(seed),
         stream_(engine.create_stream({.out_of_order = setup.out_of_order})) {}
+  /// Commands may still use what it keeps, where a check has failed.
+  ~Program() { static_cast<void>(engine_.finish(*stream_)); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 
   /// In an in-order stream whoever is seen to be complete is so after all before it.
   void check_order() {
