@@ -66,11 +66,13 @@ struct DeviceTraits {
   std::vector<std::string> features;
   uint32_t memory_alignment =
       1;  // bytes, of sub-buffer origins (CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8)
-  bool pins_host_memory = false;     // transfers of memory from allocate_pinned() are faster
-  bool shares_host_memory = false;   // a USE_HOST_PTR buffer is the host's memory itself (probed)
-  bool host_atomics = false;         // its atomics on the host's memory are the processor's own
-  bool sub_buffers = true;           // a launch's argument may be a part of a buffer
-  bool buffer_images = true;         // 1-D images can be made from buffers
+  bool pins_host_memory = false;    // transfers of memory from allocate_pinned() are faster
+  bool shares_host_memory = false;  // a USE_HOST_PTR buffer is the host's memory itself (probed)
+  bool host_atomics = false;        // its atomics on the host's memory are the processor's own
+  bool sub_buffers = true;          // a launch's argument may be a part of a buffer
+  // Images can be made from buffers that are the host's memory, and not from those of its own
+  // alone.
+  bool images_over_host_memory = true;
   bool synchronous = false;          // commands run in the thread that enqueues, flushes or waits
   bool serial = false;               // one command at a time: transfers wait for kernels that run
   bool costly_profiling = false;     // a queue that measures times launches more slowly

@@ -65,8 +65,9 @@ Quirks quirks_of(const DeviceTraits& traits) {
     // Mesa 22.3; not 25.0. Every kernel answers CL_KERNEL_WORK_GROUP_SIZE with its lanes (32 on
     // llvmpipe), while groups up to the device's maximum are accepted and computed rightly.
     quirks.understates_group_size = driver_version_of(traits.driver_version) < DriverVersion{25, 0};
-    // Mesa 22.3. clCreateImage of CL_MEM_OBJECT_IMAGE1D_BUFFER: CL_INVALID_OPERATION.
-    quirks.no_buffer_images = true;
+    // Mesa 22.3. clCreateImage of CL_MEM_OBJECT_IMAGE1D_BUFFER is CL_INVALID_OPERATION where the
+    // buffer was made with CL_MEM_USE_HOST_PTR.
+    quirks.no_images_over_host_memory = true;
   }
   if (is_oclgrind(traits)) {
     // Oclgrind 21.10. Commands run in the thread that flushes or waits for them, and what it keeps
@@ -122,7 +123,7 @@ void describe_quirks(const Quirks& quirks, DeviceTraits& traits) {
   traits.reads_ahead = quirks.reads_ahead;
   traits.advises_groups = quirks.advises_group_size;
   traits.host_atomics = quirks.host_atomics;
-  traits.buffer_images = !quirks.no_buffer_images;
+  traits.images_over_host_memory = !quirks.no_images_over_host_memory;
   traits.sub_buffers = !quirks.no_sub_buffers;
   const std::string kind =
       traits.platform_name + "/" + traits.device_name + "/" + traits.driver_version;

@@ -40,8 +40,8 @@ struct Quirks {
   bool ignores_host_pitch = false;
   /// Launches on sub-buffers crash the driver: none are made.
   bool no_sub_buffers = false;
-  /// 1-D images cannot be made from buffers, whatever the device reports.
-  bool no_buffer_images = false;
+  /// Images cannot be made from buffers with CL_MEM_USE_HOST_PTR, whatever the device reports.
+  bool no_images_over_host_memory = false;
   /// Devices of equal names load each other's binaries, which is faster than to build.
   bool equal_binaries = false;
   /// A kernel's CL_KERNEL_WORK_GROUP_SIZE is too small; the device's maximum holds.

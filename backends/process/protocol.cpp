@@ -30,7 +30,7 @@ void for_plain_members(Traits& traits, Visit visit) {
   visit(traits.shares_host_memory);
   visit(traits.host_atomics);
   visit(traits.sub_buffers);
-  visit(traits.buffer_images);
+  visit(traits.images_over_host_memory);
   visit(traits.synchronous);
   visit(traits.serial);
   visit(traits.costly_profiling);

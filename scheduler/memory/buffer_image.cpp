@@ -11,7 +11,16 @@ BufferImage::BufferImage(BackendSet& backends, BufferView view, const backends::
     : backends_(backends),
       view_(std::move(view)),
       shape_(shape),
-      takers_(backends.takers_of(shape)) {}
+      takers_(backends.takers_of(shape)) {
+  for (uint32_t i = 0; i < backends.count(); ++i) {
+    if (!backends.traits(i).images_over_host_memory) view_.buffer->keep_apart(i);
+  }
+}
+
+bool BufferImage::can_be_made(uint32_t backend) const {
+  return backends_.traits(backend).images_over_host_memory ||
+         view_.buffer->place_on(backend) != kHostPlace;
+}
 
 Result<backends::Memory*> BufferImage::device_memory(uint32_t backend) {
   const uint32_t gone = view_.buffer->memories_gone();

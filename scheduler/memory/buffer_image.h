@@ -22,6 +22,9 @@ class BufferImage : public RefCounted {
   const BufferView& view() const { return view_; }
   /// Where kernels can use it, as LogicalBuffer::takers().
   BackendMask takers() const { return takers_; }
+  /// Not where the device was given the buffer's memory at the host before there was an image, and
+  /// makes none of such memory.
+  bool can_be_made(uint32_t backend) const;
   Result<backends::Memory*> device_memory(uint32_t backend);
 
  private:

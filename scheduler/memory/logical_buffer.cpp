@@ -133,9 +133,16 @@ Result<Ref<LogicalBuffer>> LogicalBuffer::create(BackendSet& backends, const Opt
 }
 
 Place LogicalBuffer::place_on(uint32_t backend) const {
-  const bool apart = image_ || pipe_ || (backend == home_ && (has_device_address() || external_));
+  const bool apart = image_ || pipe_ || (backend == home_ && (has_device_address() || external_)) ||
+                     (apart_.load(std::memory_order_acquire) & backend_bit(backend)) != 0;
   if (apart) return backend + 1;
   return backend == home_ && touched_unasked() ? kHostPlace : backends_.place(backend);
+}
+
+void LogicalBuffer::keep_apart(uint32_t backend) {
+  MutexLock lock(allocation_mutex_);
+  if (allocation(backend) || touched_unasked()) return;
+  apart_.fetch_or(backend_bit(backend), std::memory_order_release);
 }
 
 bool LogicalBuffer::may_change_late() const {

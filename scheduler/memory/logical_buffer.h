@@ -90,6 +90,9 @@ class LogicalBuffer : public MemoryOwner {
   /// Where the copy of this device lies. Images and pipes have vendors' own layouts, also on
   /// devices that share the host's memory.
   Place place_on(uint32_t backend) const;
+  /// A device that shares the host's memory gets memory of its own for this buffer, where it has
+  /// been given none yet.
+  void keep_apart(uint32_t backend) TUTTI_EXCLUDES(allocation_mutex_);
 
   /// Shared memory: `shared()` is the memory on the device `home()`, and the host's copy where that
   /// computes in the host's memory, or where the host may touch it unasked. Else null; a pipe and
@@ -398,6 +401,7 @@ class LogicalBuffer : public MemoryOwner {
   std::optional<HostPages> pages_;
   Mutex allocation_mutex_;  // one allocation at a time; held while the vendor allocates
   std::atomic<std::byte*> host_{nullptr};
+  std::atomic<BackendMask> apart_{0};  // devices that would use the host's copy, but may not
   std::vector<std::unique_ptr<const Allocation>> allocations_ TUTTI_GUARDED_BY(allocation_mutex_);
   Allocation external_allocation_;  // changed by create() only
   PerBackend<Published> ready_;     // the same by backend

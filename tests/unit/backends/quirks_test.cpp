@@ -94,7 +94,7 @@ TEST(Quirks, RusticlUnderstatedGroupSizes) {
   rusticl.platform_name = "rusticl";
   rusticl.driver_version = "22.3.6";
   EXPECT_TRUE(quirks_of(rusticl).understates_group_size);
-  EXPECT_TRUE(quirks_of(rusticl).no_buffer_images);
+  EXPECT_TRUE(quirks_of(rusticl).no_images_over_host_memory);
   rusticl.driver_version = "25.0.7-2+deb13u1";
   EXPECT_FALSE(quirks_of(rusticl).understates_group_size);
   rusticl.driver_version = "3.1";

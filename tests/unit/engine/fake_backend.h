@@ -104,6 +104,7 @@ class FakeBackend : public backends::Backend {
   FakeBackend(uint32_t index, FakeKind kind, uint64_t max_allocation = UINT64_MAX);
 
   const backends::DeviceTraits& traits() const override { return traits_; }
+  backends::DeviceTraits& changed_traits() { return traits_; }
   Result<std::vector<std::byte>> device_info(cl_device_info what) const override;
   Result<std::unique_ptr<backends::Queue>> create_queue(backends::QueueOptions options) override;
   Result<std::unique_ptr<backends::Memory>> allocate(uint64_t size, void* host) override;

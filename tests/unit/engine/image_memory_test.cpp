@@ -55,6 +55,35 @@ TEST_F(EngineImages, RowsOfSlicesOfA3dImage) {
   EXPECT_EQ((*deep->host_memory())[4 * 32], std::byte((4 * 32 * 7 + 1) & 255));
 }
 
+TEST_F(EngineImages, OverABufferThatADeviceMayNotHaveInTheHostsMemory) {
+  start({kSharesHost, kSharesHost}, SplitMode::kAuto);
+  fakes[0]->changed_traits().images_over_host_memory = false;
+  LogicalBuffer::Options options;
+  options.size = kBytes;
+  const auto whole = [](const Ref<LogicalBuffer>& buffer) {
+    backends::ImageShape shape{.extent = {kBytes / 4, 1, 1}, .pixel_size = 4};
+    shape.type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
+    return std::pair(BufferView{buffer, 0, kBytes}, shape);
+  };
+  const auto used = *LogicalBuffer::create(*set, options);
+  ASSERT_TRUE(used->device_memory(0));
+  const auto [used_view, shape] = whole(used);
+  const auto refused = make_ref<BufferImage>(*set, used_view, shape);
+  EXPECT_FALSE(refused->can_be_made(0));
+  EXPECT_TRUE(refused->can_be_made(1));
+  EXPECT_EQ(used->place_on(0), kHostPlace);
+
+  const auto fresh = *LogicalBuffer::create(*set, options);
+  fill(*fresh->host_memory(), 0, kBytes, 5);
+  fresh->set_exclusive(kHostPlace, 0, kBytes);
+  const auto made = make_ref<BufferImage>(*set, whole(fresh).first, shape);
+  EXPECT_TRUE(made->can_be_made(0));
+  EXPECT_EQ(fresh->place_on(0), 1u);
+  EXPECT_EQ(fresh->place_on(1), kHostPlace);
+  ASSERT_TRUE(fresh->make_valid(1, 0, kBytes));
+  EXPECT_EQ(sent(0), kBytes);
+}
+
 TEST_F(EngineImages, BetweenTwoDevicesInBlocksOfRows) {
   constexpr size_t kPitch = 4096, kRow = 4000, kRows = 5000;
   start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
