@@ -48,7 +48,7 @@ BackendSet::BackendSet(std::vector<std::unique_ptr<backends::Backend>> backends,
   std::vector<uint32_t> in_host;
   for (uint32_t i = 0; i < real_count_; ++i) {
     model_.set_device(i, identity_of(traits(i)));
-    health_.set_name(i, traits(i).device_name);
+    health_.set_device(i, traits(i).device_name, traits(i).own_process);
     if (traits(i).came_later) health_.begin_lost(i);
     others_.add_device(i, traits(i));
     limit_memory(i);
@@ -224,7 +224,7 @@ uint32_t BackendSet::add(std::vector<std::unique_ptr<backends::Backend>> made) {
   for (auto& backend : made) {
     backends_[next] = std::move(backend);
     model_.set_device(next, identity_of(traits(next)));
-    health_.set_name(next, traits(next).device_name);
+    health_.set_device(next, traits(next).device_name, traits(next).own_process);
     limit_memory(next);
     ++next;
   }

@@ -15,6 +15,9 @@ constexpr uint32_t kInARow = 3;         // failures: then the device is tried
 constexpr uint32_t kTrustedAfter = 64;  // successes after a failure
 constexpr uint64_t kFirstInterval = 1'000'000'000;
 constexpr uint64_t kLongestInterval = 300'000'000'000;
+// Where the application does not feel a trial, and a process that ended may say nothing of the
+// device: nodes come back.
+constexpr uint64_t kLongestOfProcess = 8'000'000'000;
 
 /// Not what names the application's own fault, a lack of memory, or the fault of what came before.
 bool blames_device(cl_int code) {
@@ -130,7 +133,8 @@ void DeviceHealth::lose(uint32_t backend, const Error& why) {
 
 void DeviceHealth::wait_longer(Device& device) {
   const uint64_t before = device.interval_ns.load(std::memory_order_relaxed);
-  const uint64_t interval = before == 0 ? kFirstInterval : std::min(2 * before, kLongestInterval);
+  const uint64_t longest = device.own_process ? kLongestOfProcess : kLongestInterval;
+  const uint64_t interval = before == 0 ? kFirstInterval : std::min(2 * before, longest);
   device.interval_ns.store(interval, std::memory_order_relaxed);
   device.next_trial_ns.store(clock_() + interval, std::memory_order_relaxed);
 }

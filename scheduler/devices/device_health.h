@@ -2,8 +2,8 @@
 // Which devices can be relied on. A device whose calls or commands fail several times in a row, or
 // that says that it is lost, is tried; where that fails, too, it takes no part any more, until a
 // later trial in a context of its own finds it well: the first one after a second, then at twice
-// the interval each time. One that is lost again before it is trusted waits longer from the start.
-// Thread-safe; no lock is held while a device is tried.
+// the interval each time, up to a limit. One that is lost again before it is trusted waits longer
+// from the start. Thread-safe; no lock is held while a device is tried.
 #pragma once
 
 #include <array>
@@ -41,8 +41,11 @@ class DeviceHealth {
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
   /// There is but one device: whatever it does, it takes part.
   void set_alone() { alone_ = true; }
-  /// For messages. Before the device is used.
-  void set_name(uint32_t backend, std::string name) { devices_[backend].name = std::move(name); }
+  /// `name`: for messages; `own_process`: as DeviceTraits::own_process. Before the device is used.
+  void set_device(uint32_t backend, std::string name, bool own_process) {
+    devices_[backend].name = std::move(name);
+    devices_[backend].own_process = own_process;
+  }
 
   /// It is away, and tried like one that was lost now. Before the device is used.
   void begin_lost(uint32_t backend) TUTTI_EXCLUDES(mutex_);
@@ -121,6 +124,7 @@ class DeviceHealth {
  private:
   struct Device {
     std::string name;
+    bool own_process = false;
     std::atomic<uint32_t> failures{0};   // in a row
     std::atomic<uint32_t> suspicion{0};  // successes until it is trusted again
     std::atomic<uint64_t> next_trial_ns{0};

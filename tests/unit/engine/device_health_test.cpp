@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <utility>
 #include <vector>
 
 namespace tutti::testing {
@@ -108,6 +110,29 @@ TEST(DeviceHealth, IsLostWhenItFailsInARowAndInATrial) {
   health.usable(0b111);
   EXPECT_EQ(due.size(), 3u);
   EXPECT_EQ(health.losses(1).count, 2u);
+}
+
+// A process that ends says little of its device, and the application feels no trial.
+TEST(DeviceHealth, IsTriedEveryEightSecondsAtLeastWhereItHasAProcessOfItsOwn) {
+  time_ns = 1;
+  DeviceHealth health([](uint32_t, bool) -> Status { return fail(CL_OUT_OF_RESOURCES, "away"); },
+                      &clock_of_test);
+  health.set_device(0, "in the application", false);
+  health.set_device(1, "a node", true);
+  std::vector<uint32_t> due;
+  health.set_hooks({.due = [&](uint32_t backend) { due.push_back(backend); }});
+  for (const uint32_t backend : {0, 1}) health.begin_lost(backend);
+  std::array<int, 2> tried{};
+  for (int second = 0; second < 600; ++second) {
+    time_ns += 1'000'000'000;
+    health.usable(0b111);
+    for (const uint32_t backend : std::exchange(due, {})) {
+      health.retry(backend);
+      if (second >= 300) ++tried[backend];
+    }
+  }
+  EXPECT_LE(tried[0], 1);
+  EXPECT_NEAR(tried[1], 300 / 8, 1);
 }
 
 TEST(DeviceHealth, IsTriedAtOnceWhereItAloneHasWhatCannotBeHad) {
