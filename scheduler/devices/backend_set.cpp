@@ -111,14 +111,14 @@ TransferTimer::TransferTimer(BackendSet& backends, uint32_t backend)
       alone_(backends.activity(backend).computing == 0),
       began_ns_(now_ns()) {}
 
-void TransferTimer::ended(uint64_t direction, uint64_t bytes) const {
+void TransferTimer::ended(uint64_t direction, uint64_t bytes, uint64_t rows) const {
   if (bytes < kTelling) return;
   double seconds = seconds_between(began_ns_, now_ns());
   // What the way there takes is no matter of size.
   seconds = std::max(seconds - backends_.traits(backend_).link.round_trip, seconds / 4);
   if (serial_ && !(alone_ && backends_.activity(backend_).begun == kernels_begun_)) return;
   backends_.model().add(
-      direction, backend_, bytes, seconds,
+      direction, backend_, transfer_size(bytes, rows), seconds,
       direction == kToDevice ? "transfers to the device" : "transfers to the host");
 }
 

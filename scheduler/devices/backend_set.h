@@ -230,8 +230,8 @@ class Computing {
 class TransferTimer {
  public:
   TransferTimer(BackendSet& backends, uint32_t backend);
-  /// `direction`: kToDevice or kFromDevice.
-  void ended(uint64_t direction, uint64_t bytes) const;
+  /// `direction`: kToDevice or kFromDevice; `rows` that lie apart, of so many bytes in all.
+  void ended(uint64_t direction, uint64_t bytes, uint64_t rows = 1) const;
 
  private:
   BackendSet& backends_;

@@ -269,8 +269,10 @@ LogicalBuffer::Missing LogicalBuffer::missing(Place place, const ByteStrips& giv
   MutexLock lock(mutex_);
   for (const auto& segment : missing_locked(place, strips)) {
     result.bytes += segment.end - segment.begin;
+    ++result.rows;
     if (segment.places & place_bit(kHostPlace)) continue;
     result.elsewhere += segment.end - segment.begin;
+    ++result.rows_elsewhere;
     result.owner = first_of(segment.places);
   }
   return result;
@@ -432,7 +434,7 @@ Status LogicalBuffer::move(Place from, Place to, const SegmentRows& rows) {
   backends_.health().note(device - 1, moved);
   TUTTI_TRY(moved);
   if (image_) return {};
-  timer.ended(from == kHostPlace ? kToDevice : kFromDevice, rows.length() * rows.count);
+  timer.ended(from == kHostPlace ? kToDevice : kFromDevice, rows.length() * rows.count, rows.count);
   return {};
 }
 

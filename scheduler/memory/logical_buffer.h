@@ -215,11 +215,11 @@ class LogicalBuffer : public MemoryOwner {
   ResidencyMap::Segments used_segments(uint64_t begin, uint64_t end) const;
   /// New content has been put where the old one was used: where it is used will be seen.
   void forget_use(uint64_t begin, uint64_t end);
-  /// What make_valid() would have to move: all of it, and how much of that is not in the host's
-  /// copy, but at `owner`.
+  /// What make_valid() would have to move: all of it, in ranges that lie apart, and how much of
+  /// that is not in the host's copy, but at `owner`.
   struct Missing {
-    uint64_t bytes = 0;
-    uint64_t elsewhere = 0;
+    uint64_t bytes = 0, rows = 0;
+    uint64_t elsewhere = 0, rows_elsewhere = 0;
     Place owner = kHostPlace;
   };
   Missing missing(Place place, const ByteStrips& strips) const;

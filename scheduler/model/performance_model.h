@@ -21,9 +21,16 @@
 
 namespace tutti::scheduler {
 
-/// Transfers between the host's copy and a device, remembered like kernels; their size is bytes.
+/// Transfers between the host's copy and a device, remembered like kernels; their size is
+/// transfer_size().
 inline constexpr uint64_t kToDevice = 1;
 inline constexpr uint64_t kFromDevice = 2;
+/// Of `rows` that lie apart, of so many bytes in all: to begin one takes about as long as so much
+/// of it, and narrow columns are to say nothing of how fast whole ranges travel.
+constexpr uint64_t transfer_size(uint64_t bytes, uint64_t rows) {
+  constexpr uint64_t kToBeginOne = 2048;
+  return rows > 1 ? bytes + rows * kToBeginOne : bytes;
+}
 /// Likewise builds of programs (BuildTimes); their size is bytes of sources. And those that a
 /// vendor found on disk.
 inline constexpr uint64_t kBuilding = 3, kFinding = 4;

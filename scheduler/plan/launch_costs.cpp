@@ -95,10 +95,11 @@ bool LaunchCosts::compute(uint64_t key, uint64_t items, std::span<const uint32_t
   return measured;
 }
 
-double LaunchCosts::one_way(uint64_t direction, uint32_t backend, uint64_t bytes) const {
+double LaunchCosts::one_way(uint64_t direction, uint32_t backend, uint64_t bytes,
+                            uint64_t rows) const {
   if (bytes == 0) return 0;
   const TimeFit fit = backends_.model().fit(direction, backend);
-  const auto size = static_cast<double>(bytes);
+  const auto size = static_cast<double>(transfer_size(bytes, rows));
   const backends::DeviceTraits& traits = backends_.traits(backend);
   const double expected = 1 / transfer_rate(traits, direction);
   double per_byte = !fit.empty() && fit.reliable(size) ? fit.per_size() : expected;
@@ -112,8 +113,10 @@ double LaunchCosts::transfer(const LogicalBuffer& buffer, const ByteStrips& stri
   const Place place = buffer.place_on(backend);
   const LogicalBuffer::Missing missing = buffer.missing(place, strips);
   double seconds = 0;
-  if (missing.elsewhere > 0) seconds += one_way(kFromDevice, missing.owner - 1, missing.elsewhere);
-  if (place != kHostPlace) seconds += one_way(kToDevice, backend, missing.bytes);
+  if (missing.elsewhere > 0) {
+    seconds += one_way(kFromDevice, missing.owner - 1, missing.elsewhere, missing.rows_elsewhere);
+  }
+  if (place != kHostPlace) seconds += one_way(kToDevice, backend, missing.bytes, missing.rows);
   return seconds;
 }
 

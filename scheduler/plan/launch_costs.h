@@ -69,7 +69,7 @@ class LaunchCosts {
   double transfers(const ArgumentSet& arguments, std::span<const ArgumentUse> uses,
                    uint32_t backend) const;
   double transfer(const LogicalBuffer& buffer, const ByteStrips& strips, uint32_t backend) const;
-  double one_way(uint64_t direction, uint32_t backend, uint64_t bytes) const;
+  double one_way(uint64_t direction, uint32_t backend, uint64_t bytes, uint64_t rows = 1) const;
   /// How fast `backend` should be, when `other` does `rate`.
   double scaled(double rate, uint32_t other, uint32_t backend) const;
 

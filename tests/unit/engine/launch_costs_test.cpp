@@ -113,6 +113,32 @@ TEST_F(LaunchCostsTest, OnlyWhatIsNotThereYetMoves) {
   EXPECT_GT(costs.whole_transfers(*work.arguments, nullptr, kCpu), 0);
 }
 
+// As columns of a matrix are, whose rows lie apart.
+TEST_F(LaunchCostsTest, NarrowRowsTakeLongerThanTheirBytes) {
+  const KernelWork work = kernel(KernelForm::kMap);
+  for (const auto& one : {in, out}) one->set_exclusive(kHostPlace, 0, kBytes);
+  const Place gpu_place = in->place_on(kGpu);
+  out->add_copy(gpu_place, 0, kBytes);
+  in->add_copy(gpu_place, 0, kBytes / 2);
+  const double half = costs.whole_transfers(*work.arguments, nullptr, kGpu);
+  constexpr uint64_t kRow = 64;
+  in->set_exclusive(kHostPlace, 0, kBytes);
+  for (uint64_t at = 0; at < kBytes; at += 2 * kRow) in->add_copy(gpu_place, at, at + kRow);
+  const double rows = costs.whole_transfers(*work.arguments, nullptr, kGpu);
+  EXPECT_GT(rows, half);
+  // What such a transfer takes says nothing of that of one range.
+  for (int run = 0; run < 10; ++run) {
+    for (const uint64_t bytes : {1 << 20, 4 << 20}) {
+      const uint64_t size = transfer_size(bytes, bytes / kRow);
+      EXPECT_GT(size, 10 * bytes);
+      set().model().add(kToDevice, kGpu, size, static_cast<double>(size) * 1e-9, "transfers");
+    }
+  }
+  in->set_exclusive(kHostPlace, 0, kBytes);
+  const double all = costs.whole_transfers(*work.arguments, nullptr, kGpu);
+  EXPECT_NEAR(all - 20e-6, static_cast<double>(kBytes) * 1e-9, 1e-7);
+}
+
 TEST_F(LaunchCostsTest, ResultsComeHomeOnlyIfTheApplicationHasReadSuchBefore) {
   const KernelWork work = kernel(KernelForm::kMap);
   EXPECT_EQ(costs.gather(work, kGpu, 1), 0);
