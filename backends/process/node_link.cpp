@@ -33,13 +33,19 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 // After so long without a word it is asked whether the server is there; then after twice that, …
 constexpr uint64_t kQuietNs = 5 * kSecond, kMostQuietNs = 60 * kSecond;
-// A host that has gone tells nobody: the system finds out after so long.
+// A host that has gone tells nobody, nor does a client that spins and reads no more (PoCL's, by a
+// race of its own): the system finds out after so long.
 constexpr int kUserTimeoutMs = 10'000, kKeepIdle = 3, kKeepInterval = 2, kKeepCount = 3;
 constexpr size_t kBlock = size_t{256} << 10;
 // What the client says first is its length, four bytes, and so many bytes more.
 constexpr size_t kMostGreeting = 4096;
 
 std::string why(int error) { return std::strerror(error); }
+
+std::string client_failed(int error) {
+  return error == ETIMEDOUT ? "has a driver that takes nothing any more"
+                            : fmt::format("has lost its client ({})", why(error));
+}
 
 template <typename T>
 void set_option(int socket, int level, int name, T value) {
@@ -49,12 +55,12 @@ void set_option(int socket, int level, int name, T value) {
 
 void set_options(int socket, bool to_server) {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
   if (!to_server) return;
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdle);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepInterval);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepCount);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
 }
 
 /// Until it can be read or written, or now_ns() is `until_ns`.
@@ -269,7 +275,7 @@ void NodeLink::pass_on(int from, int to, bool to_server, bool greets) {
     const size_t count = receive(from, block.data(), block.size());
     if (count == 0) {
       const int error = errno;
-      if (to_server) lost_("has let go of its server");
+      if (to_server) lost_(error == 0 ? "has let go of its server" : client_failed(error));
       const std::string how = error == 0 ? "it has closed the connection" : why(error);
       lost_(received_ns_.load() == 0 ? fmt::format("cannot reach its server ({})", how)
                                      : fmt::format("has lost its server ({})", how));
@@ -277,7 +283,8 @@ void NodeLink::pass_on(int from, int to, bool to_server, bool greets) {
     if (greets) keep_greeting(block.data(), count);
     (to_server ? sent_ns_ : received_ns_).store(now_ns());
     if (!send_bytes(to, block.data(), count)) {
-      lost_(fmt::format("has lost its {} ({})", to_server ? "server" : "client", why(errno)));
+      const int error = errno;
+      lost_(to_server ? fmt::format("has lost its server ({})", why(error)) : client_failed(error));
     }
   }
 }

@@ -174,6 +174,28 @@ TEST_F(NodeLinkTest, AServerThatDoesNotAnswer) {
   EXPECT_THAT(why(), HasSubstr("it does not answer"));
 }
 
+// As PoCL's does that spins: its connections are there, and so is the server.
+TEST_F(NodeLinkTest, AClientThatReadsNoMore) {
+  const Listeners listeners;
+  Node there = node(listeners.port);
+  there.wait_seconds = 600;  // which this server needs to be asked whether it is there
+  const auto link = NodeLink::open(there, lost());
+  ASSERT_TRUE(link.has_value());
+  const Descriptor server = listeners.accept_first(), other = listeners.accept_second();
+  const Descriptor client = connected(client_port(**link));
+  say(client, "hello");
+  EXPECT_EQ(words(server, 5), "hello");
+  // More than all buffers on the way hold.
+  const std::string much(size_t{1} << 20, 'x');
+  auto sending = std::async(std::launch::async, [&] {
+    while (send(server.get(), much.data(), much.size(), MSG_NOSIGNAL) > 0) {
+    }
+  });
+  EXPECT_THAT(why(), ::testing::AnyOf(HasSubstr("takes nothing any more"), HasSubstr("let go")));
+  shutdown(server.get(), SHUT_RDWR);
+  sending.wait();
+}
+
 TEST_F(NodeLinkTest, ANodeThatIsOff) {
   Listeners listeners;
   listeners.close();
