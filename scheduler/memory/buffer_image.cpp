@@ -17,9 +17,13 @@ BufferImage::BufferImage(BackendSet& backends, BufferView view, const backends::
   }
 }
 
-bool BufferImage::can_be_made(uint32_t backend) const {
-  return backends_.traits(backend).images_over_host_memory ||
-         view_.buffer->place_on(backend) != kHostPlace;
+BackendMask BufferImage::takers() const {
+  BackendMask takers = takers_;
+  for (uint32_t i = 0; i < backends_.count(); ++i) {
+    const bool in_host = view_.buffer->place_on(i) == kHostPlace;
+    if (in_host && !backends_.traits(i).images_over_host_memory) takers &= ~backend_bit(i);
+  }
+  return takers;
 }
 
 Result<backends::Memory*> BufferImage::device_memory(uint32_t backend) {

@@ -20,18 +20,16 @@ class BufferImage : public RefCounted {
 
   const backends::ImageShape& shape() const { return shape_; }
   const BufferView& view() const { return view_; }
-  /// Where kernels can use it, as LogicalBuffer::takers().
-  BackendMask takers() const { return takers_; }
-  /// Not where the device was given the buffer's memory at the host before there was an image, and
-  /// makes none of such memory.
-  bool can_be_made(uint32_t backend) const;
+  /// Where kernels can use it, as LogicalBuffer::takers(). Not where the device was given the
+  /// buffer's memory at the host before there was an image, and makes none of such memory.
+  BackendMask takers() const;
   Result<backends::Memory*> device_memory(uint32_t backend);
 
  private:
   BackendSet& backends_;
   const BufferView view_;  // first: the vendors' images go before their buffers
   const backends::ImageShape shape_;
-  const BackendMask takers_;
+  const BackendMask takers_;  // as far as its format and size decide that
   Mutex mutex_;
   struct Made {
     std::unique_ptr<backends::Memory> image;

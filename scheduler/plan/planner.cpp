@@ -183,7 +183,6 @@ Planner::Planner(BackendSet& backends, const EngineSettings& settings)
 std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask allowed,
                                           bool too_small) const {
   uint64_t largest = 0, all = 0, local = 0, constant = 0;
-  std::vector<const BufferImage*> images;
   // Pointers into shared memory have any alignment, which windows of buffers elsewhere have not.
   uint64_t inside = 0;
   uint32_t home = kNoBackend;
@@ -208,7 +207,6 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
       largest = std::max(largest, slot.view.buffer->size());
       all += slot.view.buffer->size();
       allowed &= slot.view.buffer->takers() & (slot.image ? slot.image->takers() : ~BackendMask{0});
-      if (slot.image) images.push_back(slot.image.get());
     }
   }
   const uint64_t group = work.shape.local[0] * work.shape.local[1] * work.shape.local[2];
@@ -220,8 +218,6 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
     const bool fits = largest <= traits.max_allocation &&
                       (traits.shares_host_memory || all <= backends_.memory(i).capacity() ||
                        bytes_of_buffers(*work.arguments) <= backends_.memory(i).capacity());
-    const bool knows = std::all_of(images.begin(), images.end(),
-                                   [&](const BufferImage* one) { return one->can_be_made(i); });
     const uint64_t most = std::min(traits.max_work_group, work.kernel->most_in_group(i));
     const bool takes_group = group <= most && work.shape.local[0] <= traits.max_work_items[0] &&
                              work.shape.local[1] <= traits.max_work_items[1] &&
@@ -230,7 +226,7 @@ std::vector<uint32_t> Planner::candidates(const KernelWork& work, BackendMask al
                                  (traits.local_memory == 0 || local <= traits.local_memory);
     const bool takes_sizes = traits.smaller_groups || !work.shape.smaller_groups();
     const bool aligned = i == home || inside % traits.memory_alignment == 0;
-    if (fits != too_small && knows && takes_group && takes_arguments && takes_sizes && aligned) {
+    if (fits != too_small && takes_group && takes_arguments && takes_sizes && aligned) {
       result.push_back(i);
     }
   }
