@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/plan/launch_content.h"
 
+#include <span>
+
 #include "scheduler/devices/transfer_trace.h"
 
 namespace tutti::scheduler {
 namespace {
 
-/// Calls visit(access, argument, view) for the numbers that bound an access, where `view` of the
-/// buffer that is `argument` holds them; ends with the first failure.
+/// Calls visit(access, argument, view) for the numbers that bound one of these accesses, where
+/// `view` of the buffer that is `argument` holds them; ends with the first failure.
 template <typename Visit>
-Status for_each_bound(const KernelWork& work, const LaunchAccess& launch, Visit&& visit) {
+Status for_each_bound(const KernelWork& work, std::span<const uint32_t> bounded, Visit&& visit) {
   const KernelSummary& summary = work.kernel->summary();
-  for (const uint32_t index : launch.bounded_by_content()) {
+  for (const uint32_t index : bounded) {
     const Access& access = summary.accesses[index];
     for (const uint32_t load : {access.content->first, access.content->end}) {
       const uint32_t argument = summary.accesses[load].argument;
@@ -26,7 +28,8 @@ Status for_each_bound(const KernelWork& work, const LaunchAccess& launch, Visit&
 
 std::shared_ptr<const ContentValues> content_of(const KernelWork& work, const LaunchAccess& launch,
                                                 Content content) {
-  if (launch.bounded_by_content().empty()) return nullptr;
+  const auto bounded = launch.bounded_by_content();
+  if (bounded.empty()) return nullptr;
   auto values = std::make_shared<ContentValues>();
   const auto add = [&](const Access& access, uint32_t argument, const BufferView& view) -> Status {
     const ContentBounds& bounds = *access.content;
@@ -40,15 +43,16 @@ std::shared_ptr<const ContentValues> content_of(const KernelWork& work, const La
     }
     return {};
   };
-  static_cast<void>(for_each_bound(work, launch, add));
+  static_cast<void>(for_each_bound(work, bounded, add));
   return values;
 }
 
 Status bring_content(const KernelWork& work, const LaunchAccess& launch) {
   const TransferCause cause("it bounds what a launch reads", 0, kernel_name(work));
-  return for_each_bound(work, launch, [](const Access&, uint32_t, const BufferView& view) {
+  const auto bring = [](const Access&, uint32_t, const BufferView& view) {
     return view.buffer->make_valid(kHostPlace, view.origin, view.origin + view.size);
-  });
+  };
+  return for_each_bound(work, launch.bounded_by_content(), bring);
 }
 
 }  // namespace tutti::scheduler
