@@ -43,8 +43,7 @@ constexpr size_t kMostGreeting = 4096;
 std::string why(int error) { return std::strerror(error); }
 
 std::string client_failed(int error) {
-  return error == ETIMEDOUT ? "has a driver that takes nothing any more"
-                            : fmt::format("has lost its client ({})", why(error));
+  return fmt::format("has a driver that takes nothing any more ({})", why(error));
 }
 
 template <typename T>
