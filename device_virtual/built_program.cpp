@@ -277,9 +277,12 @@ decltype(ProgramTexts::shards) shard_variant(const kernel_compiler::CompileReque
   asked.headers.clear();
   asked.options.clear();
   asked.shards = true;
-  return [asked = std::move(asked)](const ProgramTexts& all) -> Result<ProgramTexts::Shards> {
+  return [asked = std::move(asked)](
+             const ProgramTexts& all,
+             scheduler::KernelVariant variant) -> Result<ProgramTexts::Shards> {
     const ProgramTexts::Unit& unit = all.units.front();
     kernel_compiler::CompileRequest whole = asked;
+    whole.panels = variant == scheduler::KernelVariant::kPanels;
     whole.units = {{unit.source, unit.options}};
     TUTTI_ASSIGN(auto compiled, front_end(whole));
     if (!compiled.ok || compiled.units.size() != 1 || compiled.units.front().rewritten.empty()) {
@@ -298,6 +301,7 @@ decltype(ProgramTexts::shards) shard_variant(const kernel_compiler::CompileReque
                    one.accesses == kernel.accesses;
           });
       shards.arguments.push_back(same != kernels.end() ? same->shard_arguments : 0);
+      shards.panels.push_back(same != kernels.end() ? same->panel_arguments : 0);
     }
     return shards;
   };

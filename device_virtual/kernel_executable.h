@@ -39,6 +39,7 @@ class KernelExecutable final : public scheduler::LaunchableKernel {
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
   uint32_t shard_arguments() override { return program_->modules().shard_arguments(index_); }
+  uint32_t panel_arguments() override { return program_->modules().panel_arguments(index_); }
   uint64_t model_key() const override { return model_key_; }
   uint64_t ready_on(scheduler::KernelVariant variant) const override {
     return program_->modules().ready(variant_of(variant));

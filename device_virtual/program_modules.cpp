@@ -38,6 +38,10 @@ constexpr double kClearlyFaster = 1.1;
 // crashes, or hangs.
 constexpr uint32_t kLostByBuilding = 3;
 
+bool shifts(KernelVariant variant) {
+  return variant == KernelVariant::kShards || variant == KernelVariant::kPanels;
+}
+
 bool rewritten(const ProgramTexts::Unit& unit, KernelVariant variant) {
   return variant == KernelVariant::kSubRange && !unit.rewritten.empty();
 }
@@ -84,8 +88,10 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
       renewals_(std::bit_width(wanted)),
       modules_{MadeOnce<backends::Module>(std::bit_width(wanted)),
                MadeOnce<backends::Module>(std::bit_width(wanted)),
+               MadeOnce<backends::Module>(std::bit_width(wanted)),
                MadeOnce<backends::Module>(std::bit_width(wanted))},
       lost_{std::vector<LostBuilds>(std::bit_width(wanted)),
+            std::vector<LostBuilds>(std::bit_width(wanted)),
             std::vector<LostBuilds>(std::bit_width(wanted)),
             std::vector<LostBuilds>(std::bit_width(wanted))},
       reduced_(std::bit_width(wanted)) {
@@ -184,8 +190,7 @@ Result<backends::Module*> ProgramModules::get(uint32_t backend, KernelVariant va
       // One device less for this program, or for its splits, not an error of the application's.
       if (ready(KernelVariant::kUntouched) != 0) {
         // Without shards a device has all of the buffers, or none: no news.
-        log(variant == KernelVariant::kShards ? LogLevel::kInfo
-                                              : level_without_vendors(LogLevel::kWarning),
+        log(shifts(variant) ? LogLevel::kInfo : level_without_vendors(LogLevel::kWarning),
             "{} is left out for {} that it cannot build ({}): {}",
             device_title(backends_.traits(backend)),
             variant == KernelVariant::kUntouched ? "a program" : "splits of a program", result.code,
@@ -267,24 +272,31 @@ BackendMask ProgramModules::new_to(BackendMask wanted, KernelVariant variant) co
   return wanted & known.load(std::memory_order_relaxed);
 }
 
-Result<ProgramTexts::Shards*> ProgramModules::shards() {
-  return shards_.get(0, [&]() -> Attempt<ProgramTexts::Shards> {
+Result<ProgramTexts::Shards*> ProgramModules::shards(KernelVariant variant) {
+  const auto number = static_cast<uint32_t>(index(variant));
+  return shards_.get(number, [&]() -> Attempt<ProgramTexts::Shards> {
     if (!texts_.shards) return {nullptr, {CL_INVALID_OPERATION, "a program without shards"}};
-    auto made = texts_.shards(texts_);
+    auto made = texts_.shards(texts_, variant);
     if (!made) return {nullptr, std::move(made).error()};
     return {std::make_unique<ProgramTexts::Shards>(std::move(*made))};
   });
 }
 
 uint32_t ProgramModules::shard_arguments(uint32_t kernel) {
-  const auto made = shards();
+  const auto made = shards(KernelVariant::kShards);
   return made && kernel < (*made)->arguments.size() ? (*made)->arguments[kernel] : 0;
+}
+
+uint32_t ProgramModules::panel_arguments(uint32_t kernel) {
+  if (shard_arguments(kernel) == 0) return 0;
+  const auto made = shards(KernelVariant::kPanels);
+  return made && kernel < (*made)->panels.size() ? (*made)->panels[kernel] : 0;
 }
 
 backends::BuildResult ProgramModules::build(uint32_t index, KernelVariant variant) {
   backends::Backend& backend = backends_.at(index);
-  if (variant == KernelVariant::kShards) {
-    const auto made = shards();
+  if (shifts(variant)) {
+    const auto made = shards(variant);
     if (!made) return {nullptr, made.error().code, made.error().message};
     if ((complete_ & backend_bit(index)) == 0) {
       return {nullptr, CL_INVALID_OPERATION, "it does not take all of the program"};

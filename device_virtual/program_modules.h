@@ -45,13 +45,13 @@ struct ProgramTexts {
   /// device takes part.
   std::function<Result<Unit>(const ProgramTexts& all, const std::vector<std::string>& kernels)>
       only;
-  /// The shard variant of the one unit, as `rewritten`, and KernelSummary::shard_arguments by
-  /// kernel; empty: there is none. Takes the front end's time.
+  /// The shard or panel variant of the one unit, as `rewritten`, and KernelSummary::shard_arguments
+  /// and panel_arguments by kernel; empty: there is none. Takes the front end's time.
   struct Shards {
     Unit unit;
-    std::vector<uint32_t> arguments;
+    std::vector<uint32_t> arguments, panels;
   };
-  std::function<Result<Shards>(const ProgramTexts& all)> shards;
+  std::function<Result<Shards>(const ProgramTexts& all, scheduler::KernelVariant variant)> shards;
 
   bool linked() const { return !objects.empty(); }
 };
@@ -105,6 +105,8 @@ class ProgramModules : public std::enable_shared_from_this<ProgramModules> {
   /// KernelSummary::shard_arguments of the kernel; 0: it has no shard variant. The first call takes
   /// the front end's time.
   uint32_t shard_arguments(uint32_t kernel);
+  /// KernelSummary::panel_arguments, likewise.
+  uint32_t panel_arguments(uint32_t kernel);
 
   /// Of `wanted`, the backend where the program's kernels are expected to run fastest.
   uint32_t best(scheduler::BackendMask wanted) const;
@@ -143,7 +145,7 @@ class ProgramModules : public std::enable_shared_from_this<ProgramModules> {
   /// What drivers build, of a program that is not linked: those of complete(), and others.
   const ProgramTexts::Unit& unit() const { return texts_.units.front(); }
   Result<ProgramTexts::Unit*> reduced_unit(uint32_t backend);
-  Result<ProgramTexts::Shards*> shards();
+  Result<ProgramTexts::Shards*> shards(scheduler::KernelVariant variant);
   /// Seconds until what is lacking is ready: in each process, and beside that until vendors have it
   /// on disk.
   struct Readying {
@@ -168,7 +170,7 @@ class ProgramModules : public std::enable_shared_from_this<ProgramModules> {
       lost_;                              // by variant and backend; used by who builds
   bool bound_ = false;                    // a kernel of it is; constant
   MadeOnce<ProgramTexts::Unit> reduced_;  // for those that are not complete
-  MadeOnce<ProgramTexts::Shards> shards_{1};
+  MadeOnce<ProgramTexts::Shards> shards_{scheduler::kKernelVariants};
   std::array<Mask, scheduler::kKernelVariants> ready_{}, failed_{}, begun_{};    // begin_on()
   mutable std::array<Mask, scheduler::kKernelVariants> looked_at_{}, new_to_{};  // by new_to()
   std::atomic<double> build_seconds_{0};  // of the first one, without a driver's start

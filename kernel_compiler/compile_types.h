@@ -46,6 +46,8 @@ struct CompileRequest {
   std::vector<std::string> kernels;
   // Of `units`, one: `rewritten` is the shard variant (scheduler/access/shard_argument.h).
   bool shards = false;
+  // With `shards`: the panel variant (scheduler/access/panel_argument.h).
+  bool panels = false;
   std::vector<EmbeddedHeader> headers;
   std::vector<std::string> extensions;               // of the virtual device
   uint32_t opencl_c = 120;                           // highest language version: 120, 200, 300 …

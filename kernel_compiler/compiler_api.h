@@ -19,6 +19,7 @@ extern "C" {
 ///     "units": [{"source": "…", "options": "…"}],           // clLinkProgram, may be absent
 ///     "library": false,                                     // clLinkProgram, may be absent
 ///     "shards": false,                                      // the shard variant, may be absent
+///     "panels": false,                                      // the panel variant, may be absent
 ///     "not_analysed": "",                                   // why the analysis is left out, if it
 ///     is "extensions": ["cl_khr_fp64", …],                    // of the virtual device "opencl_c":
 ///     120,                                      // default language version "device_macros":
@@ -48,5 +49,5 @@ struct TuttiCompilerApi {
 
 }  // extern "C"
 
-// The hidden arguments of rewritten variants are scheduler/access/hidden_argument.h and
-// shard_argument.h.
+// The hidden arguments of rewritten variants are scheduler/access/hidden_argument.h,
+// shard_argument.h and panel_argument.h.

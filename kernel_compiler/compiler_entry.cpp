@@ -239,6 +239,8 @@ void adopt_rewritings(std::vector<Unit>& units, CompileOutput& output) {
     for (auto& kernel : output.summary.kernels) {
       const auto found = units[i].rewriting.shards.find(kernel.name);
       if (found != units[i].rewriting.shards.end()) kernel.shard_arguments = found->second;
+      const auto panels = units[i].rewriting.panels.find(kernel.name);
+      if (panels != units[i].rewriting.panels.end()) kernel.panel_arguments = panels->second;
     }
   }
   mark_rewritten(kernels, failure, output.summary);
@@ -268,7 +270,8 @@ void link(const CompileRequest& request, CompileOutput& output) {
       unit.calls = named_calls(tree, "unit" + std::to_string(i));
       // A program of one unit is a whole one.
       unit.rewriting = request.shards
-                           ? rewrite_work_items(tree, unit.settings.language, nullptr, Shards::kYes)
+                           ? rewrite_work_items(tree, unit.settings.language, nullptr,
+                                                request.panels ? Shards::kPanels : Shards::kYes)
                            : rewrite_work_items(tree, unit.settings.language, &not_yet_known);
     };
     modules.push_back(parse(unit.settings, unit.source, context, visit, Emit::kAll, log));

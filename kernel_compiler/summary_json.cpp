@@ -100,6 +100,7 @@ json write_kernel(const KernelSummary& kernel) {
           {"whole_line", kernel.whole_line},
           {"rewrite", kernel.needs_rewrite},
           {"shards", kernel.shard_arguments},
+          {"panels", kernel.panel_arguments},
           {"features", kernel.features},
           {"addresses", kernel.uses_addresses},
           {"anything", kernel.uses_anything},
@@ -307,6 +308,7 @@ KernelSummary read_kernel(JsonReader& reader, const json& value) {
   kernel.whole_line = reader.number<uint32_t>(reader.find(value, "whole_line"), "whole_line");
   kernel.needs_rewrite = reader.boolean(value, "rewrite");
   kernel.shard_arguments = reader.number<uint32_t>(reader.find(value, "shards"), "shards");
+  kernel.panel_arguments = reader.number<uint32_t>(reader.find(value, "panels"), "panels");
   reader.array(reader.find(value, "features"), "features",
                [&](const json& row) { kernel.features.push_back(reader.text(row, "features")); });
   kernel.uses_addresses = reader.boolean(value, "addresses");
@@ -397,6 +399,7 @@ std::string encode_request(const CompileRequest& request) {
                {"library", request.library},
                {"kernels", request.kernels},
                {"shards", request.shards},
+               {"panels", request.panels},
                {"not_analysed", request.not_analysed},
                {"foreign_units", request.foreign_units},
                {"headers", std::move(headers)},
@@ -426,6 +429,7 @@ Result<CompileRequest> decode_request(std::string_view text) {
     request.unit = value.contains("unit") && reader.boolean(value, "unit");
     request.library = value.contains("library") && reader.boolean(value, "library");
     request.shards = value.contains("shards") && reader.boolean(value, "shards");
+    request.panels = value.contains("panels") && reader.boolean(value, "panels");
     request.foreign_units =
         value.contains("foreign_units") && reader.boolean(value, "foreign_units");
     if (value.contains("not_analysed")) {

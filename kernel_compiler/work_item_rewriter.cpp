@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "kernel_compiler/builtin_names.h"
+#include "kernel_compiler/subscripted_arguments.h"
+#include "kernel_compiler/variant_helpers.h"
+#include "scheduler/access/panel_argument.h"
 #include "scheduler/access/shard_argument.h"
 
 namespace tutti::kernel_compiler {
@@ -24,6 +27,8 @@ constexpr char kParameter[] = "__tutti_nd";
 constexpr char kParameterDeclaration[] = "ulong16 __tutti_nd";
 constexpr char kShardParameter[] = "__tutti_sh";
 constexpr char kShardDeclaration[] = "ulong16 __tutti_sh";
+constexpr char kPanelParameter[] = "__tutti_pa";
+constexpr char kPanelDeclaration[] = "ulong16 __tutti_pa";
 
 std::string name_of(const FunctionDecl* function) {
   return function->getIdentifier() != nullptr ? function->getName().str() : std::string();
@@ -32,14 +37,6 @@ std::string name_of(const FunctionDecl* function) {
 /// OpenCL's own, not a program's function of that name.
 bool is_builtin(const FunctionDecl* callee) {
   return !callee->isDefined() && (callee->isImplicit() || callee->getBuiltinID() != 0);
-}
-
-/// What the function answers for dimensions that a launch does not have; empty for functions that
-/// are not asked by dimension.
-std::optional<int64_t> default_answer(const std::string& name) {
-  if (name == "get_enqueued_local_size") return 1;
-  const auto leaf = work_item_leaf(name);
-  return leaf ? std::optional(leaf->default_value) : std::nullopt;
 }
 
 /// One of the functions replaced.
@@ -198,59 +195,8 @@ class TextEditor {
   std::map<unsigned, Edit> edits_;
 };
 
-// Unused static functions would warn, plain ones would clash when programs are linked.
-std::string helper_head(uint32_t language) {
-  return language >= 120 ? "static size_t __tutti_" : "size_t __tutti_";
-}
-
-/// The function's answer for dimension d, which may be any number known at run time, from its
-/// answers for constant ones. Those are asked without branches: where LLVM may choose between them
-/// by control flow, it makes one load from a table of addresses, which PoCL cannot resolve
-/// ("undefined symbol: _num_groups_y": 3.1 and 6.0 end the process, 8.0-pre runs nothing, which
-/// clFinish does not tell). Sizes of dimensions that a launch does not have are 1; PoCL until 6.0
-/// and Oclgrind say 0 to numbers above 2.
-std::string answer_for(const std::string& name, int64_t otherwise) {
-  std::string text;
-  for (const char* d : {"0", "1", "2"}) {
-    text += (text.empty() ? "" : "|") + ('(' + name + '(' + d + ")&-(size_t)(d==" + d + "u))");
-  }
-  return otherwise == 0 ? text : text + "|(size_t)(d>2u)";
-}
-
-/// Functions that ask for a dimension which is no constant, or does not exist.
-std::string guards(const std::set<std::string>& used, uint32_t language) {
-  std::string text;
-  for (const std::string& name : used) {
-    text += helper_head(language) + "any_" + name + "(uint d){return " +
-            answer_for(name, default_answer(name).value_or(0)) + ";}\n";
-  }
-  return text;
-}
-
-/// The helper functions, each only where used. The dimension is evaluated once, may be any
-/// expression, and may be out of range (then the specification's defaults).
-std::string prelude(const std::set<std::string>& used, uint32_t language) {
-  const std::string head = helper_head(language);
-  std::string text;
-  const auto table = [&](const std::string& name, const char* x, const char* y, const char* z,
-                         const char* otherwise, const std::string& added_to = {}) {
-    if (used.contains(name)) {
-      text += head + name + "(uint d,ulong16 nd){return " + added_to + "(size_t)(d==0u?nd." + x +
-              ":d==1u?nd." + y + ":d==2u?nd." + z + ':' + otherwise + "ul);}\n";
-    }
-  };
-  table("get_group_id", "s0", "s1", "s2", "0", '(' + answer_for("get_group_id", 0) + ")+");
-  table("get_num_groups", "s3", "s4", "s5", "1");
-  table("get_global_size", "s6", "s7", "s8", "1");
-  table("get_global_offset", "s9", "sa", "sb", "0");
-  if (used.contains("get_global_linear_id")) {
-    text += head +
-            "get_global_linear_id(ulong16 nd)"
-            "{return ((get_global_id(2)-(size_t)nd.sb)*(size_t)nd.s7"
-            "+(get_global_id(1)-(size_t)nd.sa))*(size_t)nd.s6"
-            "+(get_global_id(0)-(size_t)nd.s9);}\n";
-  }
-  return text;
+std::string component(const char* vector, size_t i) {
+  return std::string(vector) + ".s" + "0123456789abcdef"[i];
 }
 
 class Rewriting {
@@ -268,7 +214,7 @@ class Rewriting {
   RewriteResult run() {
     guard_dimensions();
     find_affected();
-    if (shards_ == Shards::kYes) find_sharded();
+    if (shards_ != Shards::kNo) find_sharded();
     for (const FunctionDecl* function : affected_) {
       const FunctionDecl* definition = function->getDefinition();
       if (definition != nullptr && definition->hasAttr<clang::OpenCLKernelAttr>()) {
@@ -294,7 +240,9 @@ class Rewriting {
       edit_call(call);
     }
     if (result_.failure.empty()) {
-      result_.text = finished(guards(guarded_, language_) + prelude(used_, language_), editor_);
+      std::string helpers = guards(guarded_, language_) + prelude(used_, language_);
+      if (!result_.panels.empty()) helpers += panel_helper(language_);
+      result_.text = finished(std::move(helpers), editor_);
     }
     return std::move(result_);
   }
@@ -350,8 +298,53 @@ class Rewriting {
       if (arguments == 0) continue;
       sharded_.insert(function->getCanonicalDecl());
       result_.shards[name_of(function)] = arguments;
-      edit_body(function, arguments);
+      const uint32_t panels = shards_ == Shards::kPanels ? edit_subscripts(function, arguments) : 0;
+      if (panels != 0) result_.panels[name_of(function)] = panels;
+      edit_body(function, arguments & ~panels);
     }
+  }
+
+  /// Of these arguments the first ones that may be panels, as bits.
+  uint32_t edit_subscripts(const FunctionDecl* function, uint32_t arguments) {
+    const auto found = subscripted_arguments(*function);
+    uint32_t panels = 0;
+    size_t slot = 0;
+    for (uint32_t i = 0; i < function->getNumParams(); ++i) {
+      const auto one = found.find(function->getParamDecl(i));
+      if ((arguments >> i & 1) == 0 || one == found.end()) continue;
+      std::vector<std::pair<unsigned, unsigned>> brackets;
+      for (const clang::ArraySubscriptExpr* subscript : one->second) {
+        if (const auto both = brackets_of(*subscript)) brackets.push_back(*both);
+      }
+      if (brackets.size() != one->second.size() || slot == scheduler::PanelArgument::kArguments) {
+        continue;
+      }
+      const std::string name = one->first->getName().str();
+      const std::string size = "sizeof(" + name + "[0])";
+      std::string place = ")*" + size + ',' + component(kShardParameter, i);
+      for (size_t k = 0; k < 3; ++k) place += ',' + component(kPanelParameter, 3 * slot + k);
+      for (const auto& [left, right] : brackets) {
+        editor_.replace(left, 1, "[__tutti_at((ulong)(");
+        editor_.replace(right, 1, place + ")/" + size + ']');
+      }
+      panels |= uint32_t{1} << i;
+      ++slot;
+    }
+    return panels;
+  }
+
+  /// Where "[" and "]" stand.
+  std::optional<std::pair<unsigned, unsigned>> brackets_of(
+      const clang::ArraySubscriptExpr& subscript) const {
+    const auto* name = llvm::cast<clang::DeclRefExpr>(subscript.getLHS()->IgnoreImpCasts());
+    const auto begin = editor_.offset(name->getLocation());
+    const auto right = editor_.offset(subscript.getRBracketLoc());
+    const std::string& text = editor_.text();
+    const std::string named = name->getDecl()->getName().str();
+    if (!begin || !right || text.compare(*begin, named.size(), named) != 0) return std::nullopt;
+    const size_t left = text.find_first_not_of(" \t\n", *begin + named.size());
+    if (left >= *right || text[left] != '[' || text[*right] != ']') return std::nullopt;
+    return std::pair(static_cast<unsigned>(left), *right);
   }
 
   static bool may_shift(const clang::ParmVarDecl& parameter) {
@@ -373,8 +366,8 @@ class Rewriting {
     for (uint32_t i = 0; i < scheduler::ShardArgument::kArguments; ++i) {
       if ((arguments >> i & 1) == 0) continue;
       const std::string name = function->getParamDecl(i)->getName().str();
-      text += name + "=(__global void*)((size_t)" + name + "-(size_t)" + kShardParameter + ".s" +
-              "0123456789abcdef"[i] + ");";
+      text += name + "=(__global void*)((size_t)" + name + "-(size_t)" +
+              component(kShardParameter, i) + ");";
     }
     editor_.replace(*brace, 1, text);
   }
@@ -466,6 +459,7 @@ class Rewriting {
     if (sharded_.contains(function->getCanonicalDecl())) {
       added += (added.empty() ? "" : ", ") + std::string(kShardDeclaration);
     }
+    if (result_.panels.contains(name_of(function))) added += ", " + std::string(kPanelDeclaration);
     if (function->getNumParams() == 0) {
       editor_.replace(*left + 1, *right - *left - 1, added);  // "()" or "(void)"
     } else {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sub-range variant of a program: its text with the work-item functions that a sub-range
 // launch changes replaced by ones that compute from a hidden argument (compiler_api.h); and its
-// shard variant, whose kernels' pointer arguments are shifted besides. Works on the syntax tree of
-// the preprocessed text; edits text, so everything else stays as written. Pure function of its
-// inputs.
+// shard and panel variants, whose kernels' pointer arguments lead elsewhere besides. Works on the
+// syntax tree of the preprocessed text; edits text, so everything else stays as written. Pure
+// function of its inputs.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,15 @@ struct RewriteResult {
   std::string untouched;
   /// With Shards::kYes: by kernel, the arguments that are shifted (KernelSummary::shard_arguments).
   std::map<std::string, uint32_t> shards;
+  /// With Shards::kPanels: by kernel, those that may be panels (KernelSummary::panel_arguments).
+  std::map<std::string, uint32_t> panels;
 };
 
 /// kYes: pointer arguments are shifted by what the hidden argument of shard_argument.h says, and
 /// the text is there where any kernel has such arguments. Of a whole program.
-enum class Shards : uint8_t { kNo, kYes };
+/// kPanels: besides, the elements of arguments that are used by subscripts alone are where the one
+/// of panel_argument.h says.
+enum class Shards : uint8_t { kNo, kYes, kPanels };
 
 /// What a translation unit must know of those that it will be linked with.
 struct LinkScope {

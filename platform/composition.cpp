@@ -70,7 +70,8 @@ scheduler::EnergySettings energy_settings(const Config& config) {
 }
 
 scheduler::EngineSettings engine_settings(const Config& config,
-                                          const std::vector<DeviceReport>& report) {
+                                          const std::vector<DeviceReport>& report,
+                                          scheduler::BackendSet& devices) {
   scheduler::EngineSettings settings;
   if (auto spec = chosen_balancer(config, report)) {
     settings.balancer = std::move(*spec);
@@ -81,6 +82,11 @@ scheduler::EngineSettings engine_settings(const Config& config,
   settings.split = config.split.value;
   settings.shards = config.shards.value;
   settings.look_ahead = config.look_ahead.value;
+  uint64_t least = UINT64_MAX;
+  for (uint32_t i = 0; i < devices.real_count(); ++i) {
+    least = std::min(least, devices.memory(i).capacity());
+  }
+  settings.shard_unit = scheduler::shard_unit_for(least);
   // Where every legal split is tried, small buffers are divided, too; kernels' vectors and devices'
   // sub-buffers begin at multiples of that.
   if (settings.always_shards() && settings.split == SplitMode::kForce) {
@@ -173,7 +179,8 @@ const Composition* compose() {
     made->backends->others().watch(live::folder(cache_folder(config)));
   }
   auto capabilities = merged(*made->backends, made->backends->real_devices());
-  made->engine = new scheduler::Engine(*made->backends, engine_settings(config, report));
+  made->engine =
+      new scheduler::Engine(*made->backends, engine_settings(config, report, *made->backends));
   the_engine = made->engine;
   set_exit_hook([] {
     the_engine->write_out();

@@ -49,7 +49,8 @@ ALLOWED = {
     "scheduler/engine": ("scheduler", "backends/api", "base"),
     # The front end shares with the scheduler the summary and the hidden argument: plain data.
     "kernel_compiler": ("scheduler/access/access_summary.h", "scheduler/access/hidden_argument.h",
-                        "scheduler/access/shard_argument.h", "scheduler/access/image_layout.h",
+                        "scheduler/access/shard_argument.h", "scheduler/access/panel_argument.h",
+                        "scheduler/access/image_layout.h",
                         "base"),
     "device_virtual": ("kernel_compiler", "scheduler", "backends/api", "base"),
     # The composition root: it alone, and the tools, name a concrete backend.

@@ -63,19 +63,6 @@ void keep_useful(const AccessDomain& domain, const AccessDomain::Values (&slices
   });
 }
 
-/// What slices [first, first + count) may touch where accesses repeat, within `range`.
-ByteStrips strips_of(const StridedAccesses& strided, uint64_t first, uint64_t count,
-                     const ByteRange& range) {
-  const Wide one = Wide{strided.step} * first;
-  const Wide other = Wide{strided.step} * (first + count - 1);
-  const Wide begin = std::min(one, other) + strided.begin;
-  const Wide length = std::max(one, other) + strided.end - begin;
-  // Any strip names the others: the one nearest to the window's begin has a small number.
-  const Wide phase = begin - affine::floor_divide(begin, strided.period) * strided.period;
-  return {range, static_cast<int64_t>(phase), static_cast<uint64_t>(strided.period),
-          static_cast<uint64_t>(std::min(length, Wide{strided.period}))};
-}
-
 ByteRange clip(const Interval& bytes, const Window& window) {
   const Wide begin = std::max(bytes.lo, Wide{0});
   const Wide end = std::min(bytes.hi, Wide{window.size});
@@ -370,6 +357,18 @@ std::vector<uint32_t> LaunchAccess::bounded_by_content() const {
     accesses.push_back(static_cast<uint32_t>(use.access - launch.summary->accesses.data()));
   }
   return accesses;
+}
+
+StridedAccesses LaunchAccess::columns(uint32_t argument, uint32_t dimension) const {
+  if (!impl_) return {};
+  const EvaluatedLaunch& launch = impl_->launch;
+  for (uint32_t i = 0; i < launch.windows.size(); ++i) {
+    if (launch.windows[i].argument != argument) continue;
+    return impl_->left_alone(i)
+               ? strided_accesses(launch, i, dimension, Accesses::kLoads, affine::kInfinity)
+               : StridedAccesses();
+  }
+  return {};
 }
 
 LaunchAccess LaunchAccess::with_content(std::shared_ptr<const ContentValues> content) const {

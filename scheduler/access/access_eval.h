@@ -136,6 +136,10 @@ class LaunchAccess {
   /// What has to be merged after a split; none for kDisjoint.
   std::span<const MergeRegion> regions() const;
 
+  /// What slices along any dimension load of an argument of whose buffer the launch writes nothing,
+  /// where that are strips that repeat, such as columns of a matrix; else with a period of 0.
+  StridedAccesses columns(uint32_t argument, uint32_t dimension) const;
+
   /// Of arguments whose content says more of what packages read: accesses (ContentBounds) whose
   /// numbers the launch leaves alone.
   std::vector<uint32_t> bounded_by_content() const;

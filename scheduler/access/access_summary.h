@@ -170,6 +170,9 @@ struct KernelSummary {
   // Of the shard variant, where the front end was asked for that: the pointer arguments, as bits,
   // which may lead into a part of what they show (shard_argument.h); 0: there is no such variant.
   uint32_t shard_arguments = 0;
+  // Of the panel variant, likewise: of the shard variant's, the arguments of which some columns may
+  // lie packed (panel_argument.h); 0: there is no such variant.
+  uint32_t panel_arguments = 0;
   /// What it, or a function that it calls, uses of what not all devices have, sorted, by the names
   /// that devices have for it: "cl_khr_fp64", "__opencl_c_images" …
   std::vector<std::string> features;

@@ -79,6 +79,16 @@ struct ByteStrips {
   }
 };
 
+/// Accesses to one window that repeat: slice s touches only bytes x of the window with
+/// x mod period in [step·s + begin, step·s + end) mod period. If they are writes, these differ for
+/// two slices.
+struct StridedAccesses {
+  int64_t period = 0;  // 0: not strided
+  int64_t step = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 /// No byte is in both. Strips of different periods count as their whole ranges.
 inline bool apart(const ByteStrips& a, const ByteStrips& b) {
   if (std::max(a.range.begin, b.range.begin) >= std::min(a.range.end, b.range.end)) return true;

@@ -12,16 +12,6 @@
 
 namespace tutti::scheduler {
 
-/// Accesses to one window that repeat: slice s touches only bytes x of the window with
-/// x mod period in [step·s + begin, step·s + end) mod period. If they are writes, these differ for
-/// two slices.
-struct StridedAccesses {
-  int64_t period = 0;  // 0: not strided
-  int64_t step = 0;
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-
 struct SplitAnswer {
   MergeMode mode = MergeMode::kWhole;
   std::string reason;                    // in words, either way

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/access/strided_accesses.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tutti::scheduler {
@@ -13,9 +14,6 @@ using affine::Wide;
 
 namespace {
 
-// A launch with more strips in one buffer than this burdens the directory more than a comparison
-// of copies costs.
-constexpr Wide kMostStrips = 4096;
 constexpr int kMostPeriods = 4;  // tried one after the other, each a divisor of the one before
 
 /// One access without the terms that the period takes out.
@@ -49,10 +47,41 @@ Wide nearest_multiple(Wide value, Wide period) {
   return affine::floor_divide(value + period / 2, period) * period;
 }
 
+/// How far the uses' offsets differ by the ids of that dimension alone; `most` at most. What guards
+/// leave of the last work-groups does not count.
+Wide reach(const EvaluatedLaunch& launch, const std::vector<const AccessUse*>& uses,
+           uint32_t dimension, Wide most) {
+  Wide farthest = 0;
+  for (const AccessUse* use : uses) {
+    const AccessDomain::Values& values = launch.domains[use->domain].launch_values();
+    Wide far = 0;
+    for (const Term& term : use->offset) {
+      if (term.symbol >= kIdSymbols || term.symbol / 3u != dimension) continue;
+      const Interval& ids = values.of[term.symbol].rest;
+      if (!ids.bounded()) return most;
+      far += magnitude(term.factor) * (ids.hi - ids.lo);
+    }
+    farthest = std::max(farthest, far);
+  }
+  return std::min(farthest, most);
+}
+
 }  // namespace
 
+ByteStrips strips_of(const StridedAccesses& strided, uint64_t first, uint64_t count,
+                     const ByteRange& range) {
+  const Wide one = Wide{strided.step} * first;
+  const Wide other = Wide{strided.step} * (first + count - 1);
+  const Wide begin = std::min(one, other) + strided.begin;
+  const Wide length = std::max(one, other) + strided.end - begin;
+  // Any strip names the others: the one nearest to the window's begin has a small number.
+  const Wide phase = begin - affine::floor_divide(begin, strided.period) * strided.period;
+  return {range, static_cast<int64_t>(phase), static_cast<uint64_t>(strided.period),
+          static_cast<uint64_t>(std::min(length, Wide{strided.period}))};
+}
+
 StridedAccesses strided_accesses(const EvaluatedLaunch& launch, uint32_t window, uint32_t dimension,
-                                 Accesses accesses) {
+                                 Accesses accesses, Wide most) {
   const Wide slices = launch.shape.groups(dimension);
   std::vector<const AccessUse*> uses;
   Wide period = 0;
@@ -67,7 +96,10 @@ StridedAccesses strided_accesses(const EvaluatedLaunch& launch, uint32_t window,
     touched = hull(touched, {use.launch.lo, use.launch.hi + use.access->size});
   }
   if (uses.empty()) return {};
-  const Wide sweep = magnitude(step) * slices;
+  // Loads of two slices may meet, so that it matters only how far they reach.
+  const bool loads_only = accesses == Accesses::kLoads;
+  const Wide sweep = loads_only ? reach(launch, uses, dimension, magnitude(step) * slices)
+                                : magnitude(step) * slices;
   const auto outer = [&](const Term& term) {
     return term.symbol / 3u != dimension && magnitude(term.factor) >= sweep;
   };
@@ -104,9 +136,9 @@ StridedAccesses strided_accesses(const EvaluatedLaunch& launch, uint32_t window,
       if (distance >= sweep) spoiler = distance;
     }
     // What slices read may meet.
-    const bool loads = accesses == Accesses::kLoads && spoiler == 0;
+    const bool loads = loads_only && spoiler == 0;
     if (together.hi - together.lo <= (loads ? period : magnitude(step))) {
-      if ((touched.hi - touched.lo) / period >= kMostStrips) return {};
+      if ((touched.hi - touched.lo) / period >= most) return {};
       if (!affine::fits_int64(together.lo) || !affine::fits_int64(together.hi)) return {};
       const StridedAccesses made{static_cast<int64_t>(period), static_cast<int64_t>(step),
                                  static_cast<int64_t>(together.lo),

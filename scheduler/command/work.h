@@ -51,9 +51,10 @@ struct ArgumentSet : std::vector<ArgumentSlot> {
 enum class KernelVariant : uint8_t {
   kUntouched,
   kSubRange,  // with the hidden argument of access/hidden_argument.h
-  kShards     // with that, where the kernel needs it, and the one of access/shard_argument.h
+  kShards,    // with that, where the kernel needs it, and the one of access/shard_argument.h
+  kPanels     // with those, and the one of access/panel_argument.h
 };
-inline constexpr size_t kKernelVariants = 3;
+inline constexpr size_t kKernelVariants = 4;
 
 /// A kernel of a built program, with its vendor kernels (made at first use).
 class LaunchableKernel {
@@ -84,6 +85,8 @@ class LaunchableKernel {
   /// KernelSummary::shard_arguments; 0: it has no shard variant, which is never asked for then. The
   /// first call may take the front end's time.
   virtual uint32_t shard_arguments() { return 0; }
+  /// KernelSummary::panel_arguments; 0: it has no panel variant, likewise.
+  virtual uint32_t panel_arguments() { return 0; }
   /// Cheap after the first call. Owned by this object. A kernel that needs no rewriting has one
   /// variant only. Builds the variant on that backend at first use.
   virtual Result<backends::Kernel*> vendor_kernel(uint32_t backend, KernelVariant variant) = 0;

@@ -3,6 +3,9 @@
 // device's memory is asked here alone. A plain value; the memory is the buffer's.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+
 #include "backends/api/backend.h"
 #include "scheduler/access/byte_range.h"
 #include "scheduler/memory/segment_rows.h"
@@ -27,5 +30,11 @@ struct Shard {
 /// Shards begin and end at multiples of so many bytes, or at the buffer's end: pages, which are
 /// multiples of every alignment that kernels may rely on.
 inline constexpr uint64_t kShardUnit = 64 << 10;
+/// Where the smallest device has so many bytes of memory: some units of each of several buffers are
+/// a small part of it.
+inline uint64_t shard_unit_for(uint64_t memory) {
+  constexpr uint64_t kLeastUnit = 4 << 10, kUnits = 1024;
+  return std::clamp(std::bit_floor(memory / kUnits), kLeastUnit, kShardUnit);
+}
 
 }  // namespace tutti::scheduler

@@ -123,6 +123,7 @@ void RunSummary::launched_split(const KernelWork& work, const KernelPlan& plan,
   ++entry.split;
   if (repeated) ++entry.repeated;
   if (plan.streamed()) ++entry.streamed;
+  if (!plan.panels.empty()) ++entry.panels;
   entry.split_seconds += seconds;
   if (alone > 0 && seconds > 0) {
     entry.alone_seconds += alone;

@@ -82,7 +82,7 @@ class RunSummary {
   struct Entry {
     std::vector<Kind> kinds;
     std::map<std::pair<uint64_t, uint32_t>, Runs> runs;  // by model key and device
-    uint64_t split = 0, repeated = 0, streamed = 0;
+    uint64_t split = 0, repeated = 0, streamed = 0, panels = 0;
     double split_seconds = 0;
     // What the best device would have taken alone, of those splits where that can be told, and what
     // these took.

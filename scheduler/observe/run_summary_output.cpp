@@ -119,6 +119,7 @@ nlohmann::json RunSummary::kernel_json(const Shown& shown) const {
     kernel["dimension"] = entry.dimension;
     kernel["repeated"] = entry.repeated;
     kernel["streamed"] = entry.streamed;
+    kernel["panels"] = entry.panels;
     kernel["last"] = {{"packages", std::move(packages)},
                       {"local_size", entry.shape.local},
                       {"global_size", entry.shape.global},
@@ -247,6 +248,9 @@ std::string RunSummary::kernel_text(const Shown& shown, double total_seconds) co
     if (entry.streamed > 0) {
       text += lines(6, fmt::format("streamed, since devices have no memory for their shares: {}",
                                    entry.streamed));
+    }
+    if (entry.panels > 0) {
+      text += lines(6, fmt::format("with columns packed in panels: {}", entry.panels));
     }
     if (entry.repeated > 0) text += fmt::format("      so repeated: {}\n", entry.repeated);
     text += shares_text(entry);

@@ -95,6 +95,13 @@ uint64_t bytes_of_buffers(const ArgumentSet& arguments) {
 
 }  // namespace
 
+bool KernelPlan::has_panels(uint32_t device) const {
+  if (!split || panels.empty() || !streamed()) return false;
+  const auto found = std::find(participants.begin(), participants.end(), device);
+  return found != participants.end() &&
+         windows[static_cast<size_t>(found - participants.begin())] > 0;
+}
+
 std::string WholeReasons::text() const {
   std::string text = forbids;
   if (!unprofitable.empty()) text += (forbids.empty() ? "" : "; besides, ") + unprofitable;

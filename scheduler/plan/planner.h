@@ -25,6 +25,7 @@
 #include "scheduler/plan/common_shares.h"
 #include "scheduler/plan/launch_content.h"
 #include "scheduler/plan/launch_costs.h"
+#include "scheduler/plan/panels.h"
 #include "scheduler/plan/pricing.h"
 
 namespace tutti::scheduler {
@@ -112,6 +113,17 @@ struct KernelPlan {
   uint64_t shard_unit = 0;  // bytes; shards begin at multiples of it
   bool streamed() const { return !windows.empty(); }
   std::vector<char> downwards;  // streamed: by participant, of its share the last slices come first
+  /// Streamed: arguments of which those with windows have panels instead of shards.
+  Panels panels;
+  /// They hold what a package's slices read; else what a block along another dimension does.
+  bool panels_move_with_slices() const { return panels.dimension == access->verdict().dimension; }
+  /// The panel of so many slices, or of a block; each panel of as many is as large.
+  std::optional<PanelShape> largest_panel(const Panels::Argument& argument, uint64_t slices) const {
+    return panel_of(argument.columns, 0, panels_move_with_slices() ? slices : panels.block,
+                    argument.size);
+  }
+  /// Whether that device has panels.
+  bool has_panels(uint32_t device) const;
   /// Split: the fewest slices of another's share that a device takes over. More than one where the
   /// data lie as the shares say, and would have to move.
   uint64_t least_help = 1;

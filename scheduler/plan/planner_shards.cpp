@@ -167,9 +167,9 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
 
   const uint64_t slices = plan.shape.groups(access.verdict().dimension);
   const bool random = plan.shares.empty() && settings_.split == SplitMode::kForce;
+  const uint64_t number = random ? sharded_.fetch_add(1) : 0;
   if (random) {
-    plan.shares =
-        random_shares(settings_.seed + sharded_.fetch_add(1), slices, plan.participants.size());
+    plan.shares = random_shares(settings_.seed + number, slices, plan.participants.size());
   }
   std::vector<double> there;
   for (const ComputeCost& cost : plan.costs) there.push_back(cost.rate);
@@ -205,7 +205,10 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
   plan.shard_unit = settings_.shard_unit;
   plan.priced_seconds = 0;  // what it takes says nothing of such splits where all is there
   plan.split_seconds = in_seconds ? streamed : 0;
-  return choice.stream(settings_.shards == ShardMode::kStream ? kStreamedPart : 1);
+  const uint64_t part = settings_.shards == ShardMode::kStream ? kStreamedPart : 1;
+  // Every other one of those that are forced shows what panels do.
+  if (number % 2 == 1 && choice.stream_with_panels(part)) return true;
+  return choice.stream(part) || choice.stream_with_panels(part);
 }
 
 }  // namespace tutti::scheduler

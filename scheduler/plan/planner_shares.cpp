@@ -93,6 +93,8 @@ double Planner::merge_seconds(const KernelWork& work, const KernelPlan& plan) co
 }
 
 uint64_t Planner::min_package(const KernelPlan& plan, size_t participant) const {
+  // Each package brings all panels anew.
+  if (plan.has_panels(plan.participants[participant])) return plan.windows[participant];
   const auto& traits = backends_.traits(plan.participants[participant]);
   const ComputeCost& cost = plan.costs[participant];
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);

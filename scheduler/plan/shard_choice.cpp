@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+#include "scheduler/access/shard_argument.h"
+
 namespace tutti::scheduler {
 namespace {
 
@@ -14,6 +17,9 @@ constexpr uint64_t kReachPart = 16;
 constexpr uint64_t kLeastHelpPart = 4;
 // Shares that do not fit become smaller so often at most.
 constexpr int kMostShrinks = 64;
+// Panels along another dimension take such a part of the memory at most: the larger windows are,
+// the more seldom they come.
+constexpr uint64_t kPanelPart = 4;
 // Windows of as many slices may touch so many units more of a buffer elsewhere in it.
 constexpr uint64_t kMoreUnits = 2;
 
@@ -169,6 +175,75 @@ bool ShardChoice::stream(uint64_t part) {
   // For less nobody moves its memory.
   plan_.least_help = std::max(plan_.least_help, smallest / kLeastHelpPart);
   return true;
+}
+
+Panels ShardChoice::possible_panels() const {
+  const uint32_t may = work_.kernel->panel_arguments();
+  const LaunchAccess& access = *plan_.access;
+  const uint32_t along = access.verdict().dimension;
+  std::vector<uint32_t> wide;
+  for (const ArgumentUse& use : access.package(along, slices_ / 2, 1)) {
+    const BufferView& view = (*work_.arguments)[use.argument].view;
+    const auto shown =
+        std::count_if(work_.arguments->begin(), work_.arguments->end(),
+                      [&](const auto& slot) { return slot.view.buffer == view.buffer; });
+    const bool takes = use.argument < ShardArgument::kArguments && (may >> use.argument & 1) != 0;
+    if (takes && divisible_.contains(view.buffer.get()) && shown == 1 &&
+        use.read.range.size() > view.size / 2) {
+      wide.push_back(use.argument);
+    }
+  }
+  for (const uint32_t d : {along, uint32_t{0}, uint32_t{1}, uint32_t{2}}) {
+    const uint64_t last = plan_.shape.offset[d] + plan_.shape.global[d] - 1;
+    bool possible = plan_.shape.groups(d) > 1;
+    for (size_t i = 0; i < sharded_.size(); ++i) {
+      possible &= !sharded_[i] || last <= backends_.traits(plan_.participants[i]).max_offset;
+    }
+    if (!possible) continue;
+    Panels panels;
+    panels.dimension = d;
+    for (const uint32_t argument : wide) {
+      const uint64_t size = (*work_.arguments)[argument].view.size;
+      const StridedAccesses columns = access.columns(argument, d);
+      if (panel_of(columns, 0, 1, size)) panels.arguments.push_back({argument, columns, size});
+    }
+    if (!panels.empty()) return panels;
+  }
+  return {};
+}
+
+bool ShardChoice::stream_with_panels(uint64_t part) {
+  Panels panels = possible_panels();
+  if (panels.empty()) return false;
+  uint64_t memory = UINT64_MAX;
+  for (size_t i = 0; i < sharded_.size(); ++i) {
+    if (!sharded_[i]) continue;
+    const uint32_t backend = plan_.participants[i];
+    if (!work_.kernel->vendor_kernel(backend, KernelVariant::kPanels)) return false;
+    memory = std::min(memory, backends_.memory(backend).for_buffers());
+  }
+  const uint64_t groups = plan_.shape.groups(panels.dimension);
+  panels.block = most_of({0, groups}, groups, false, [&](const SliceRange& block) {
+    uint64_t bytes = 0;
+    for (const Panels::Argument& one : panels.arguments) {
+      const auto shape = panel_of(one.columns, 0, block.count, one.size);
+      bytes += shape ? shape->bytes() : memory;
+    }
+    return bytes <= memory / kPanelPart;
+  });
+  const auto shares = plan_.shares;
+  for (panels.block = std::max<uint64_t>(1, panels.block); panels.block > 0; panels.block /= 2) {
+    plan_.panels = panels;
+    if (stream(part)) {
+      log(LogLevel::kDebug, "{}: columns of {} arguments in panels of {} work-groups",
+          kernel_name(work_), panels.arguments.size(), panels.block);
+      return true;
+    }
+    plan_.shares = shares;
+    if (plan_.panels_move_with_slices()) break;
+  }
+  plan_.panels = {};
+  return false;
 }
 
 void ShardChoice::set_window(size_t participant, const SliceRange& share, uint64_t part) {

@@ -27,6 +27,9 @@ class ShardChoice {
   /// Sets windows, reaches and shards: each device has memory for as much of its share as fits, or
   /// `part` of it, at a time. Who has no room for a single slice gets no share; false: nobody has.
   bool stream(uint64_t part);
+  /// The same where arguments of which each slice reads all of some columns have panels. Nothing
+  /// has changed where it is false.
+  bool stream_with_panels(uint64_t part);
   /// Work-items per second of each participant: of who would stream its share, as far as its link
   /// allows.
   std::vector<double> streamed_rates(const LaunchCosts& costs) const;
@@ -43,6 +46,8 @@ class ShardChoice {
   /// The participant has memory for its share's last slice, and not for its first one.
   bool ended_there(size_t participant, const SliceRange& share) const;
   std::vector<SliceRange> share_ranges() const;
+  /// Which arguments may have panels, and along which dimension.
+  Panels possible_panels() const;
   /// A streaming participant's window and direction, and the memory that it begins with.
   void set_window(size_t participant, const SliceRange& share, uint64_t part);
   void set_shards(size_t participant, const BufferRanges& ranges);

@@ -54,6 +54,13 @@ BufferRanges touched_ranges(const KernelWork& work, const KernelPlan& plan,
       found->second = hull(found->second, {range.begin + view.origin, range.end + view.origin});
     }
   }
+  for (const Panels::Argument& panel : plan.panels.arguments) {
+    const auto found = result.find((*work.arguments)[panel.argument].view.buffer.get());
+    if (found == result.end()) continue;
+    // From the begin of what the device has of the buffer on.
+    const auto shape = plan.largest_panel(panel, slices.count);
+    found->second = {0, shape ? shape->bytes() : found->first->size()};
+  }
   for (auto& [buffer, range] : result) {
     if (range.empty()) range = {0, 1};
     const uint64_t end = (range.end + unit - 1) / unit * unit;

@@ -20,6 +20,7 @@ bool reads_what_it_writes(const PackageUse& use, std::span<const PackageUse> use
 std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan& plan,
                                         uint32_t backend, uint64_t first, uint64_t count) {
   std::vector<PackageUse> uses;
+  const bool panels = plan.has_panels(backend);
   for (const ArgumentUse& use : plan.touched(first, count)) {
     const BufferView& view = (*work.arguments)[use.argument].view;
     if (!view.buffer) continue;
@@ -27,6 +28,12 @@ std::vector<PackageUse> uses_of_package(const KernelWork& work, const KernelPlan
     one.buffer = view.buffer.get();
     one.place = view.buffer->place_on(backend);
     one.argument = use.argument;
+    if (panels && plan.panels.find(use.argument)) {
+      // They are packed from there, as far as they reach.
+      one.place = kHostPlace;
+      one.read = {.range = {view.origin, view.origin + view.size}};
+      continue;
+    }
     one.overwrites = use.overwrites;
     if (!use.write.empty() && (!plan.split || use.merge == MergeMode::kDisjoint)) {
       one.write = use.write.moved(view.origin);

@@ -201,8 +201,15 @@ Status SplitRun::sit_down(size_t participant, Seat& seat) {
   }
   const bool rewritten = !whole() && work_.kernel->summary().needs_rewrite;
   const KernelVariant other = rewritten ? KernelVariant::kSubRange : KernelVariant::kUntouched;
-  TUTTI_ASSIGN(seat.kernel, shifts(participant) ? shard_variant(*work_.kernel, seat.backend)
-                                                : work_.kernel->vendor_kernel(seat.backend, other));
+  if (plan_.has_panels(seat.backend)) {
+    seat.panels = std::make_unique<PanelLaunches>(parts_.backends, seat.backend, work_, plan_);
+    TUTTI_TRY(seat.panels->begin());
+    TUTTI_ASSIGN(seat.kernel, work_.kernel->vendor_kernel(seat.backend, KernelVariant::kPanels));
+  } else {
+    TUTTI_ASSIGN(seat.kernel, shifts(participant)
+                                  ? shard_variant(*work_.kernel, seat.backend)
+                                  : work_.kernel->vendor_kernel(seat.backend, other));
+  }
   if (rewritten) describe_launch(seat.hidden, plan_.shape);
   return set_arguments(participant, seat);
 }
@@ -211,11 +218,13 @@ Status SplitRun::set_arguments(size_t participant, Seat& seat) {
   const bool rewritten = !whole() && work_.kernel->summary().needs_rewrite;
   const bool shifted = shifts(participant);
   if (shifted) seat.shards = ShardArgument(work_.kernel->shard_arguments());
-  TUTTI_ASSIGN(seat.arguments,
-               vendor_arguments(*work_.arguments, seat.backend,
-                                rewritten ? seat.hidden.bytes() : std::span<const std::byte>(),
-                                shifted ? &seat.shards : nullptr,
-                                !parts_.backends.traits(seat.backend).sub_buffers));
+  TUTTI_ASSIGN(
+      seat.arguments,
+      vendor_arguments(*work_.arguments, seat.backend,
+                       rewritten ? seat.hidden.bytes() : std::span<const std::byte>(),
+                       shifted ? &seat.shards : nullptr,
+                       !parts_.backends.traits(seat.backend).sub_buffers,
+                       seat.panels ? seat.panels->argument() : std::span<const std::byte>()));
   return {};
 }
 
@@ -317,6 +326,12 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
   // As it was announced: what this brings to the host's copy others may not be reading.
   if (!uses.empty() && uses.front().kept) TUTTI_TRY(package.before.keep(uses));
   package.computing = Computing(parts_.backends, seat.backend);
+  if (seat.panels) {
+    TUTTI_ASSIGN(package.completion,
+                 seat.panels->launch(*seat.queues.front(), launch,
+                                     {seat.arguments, seat.hidden, seat.shards}, range, wait));
+    return package;
+  }
   backends::Queue& queue = *seat.queues[seat.launches++ % seat.queues.size()];
   TUTTI_ASSIGN(package.completion, queue.launch(launch, wait));
   // It is enqueued, and may run whatever the vendor says of this: its own end tells.

@@ -7,6 +7,7 @@
 
 #include "scheduler/access/hidden_argument.h"
 #include "scheduler/access/shard_argument.h"
+#include "scheduler/run/panel_launches.h"
 #include "scheduler/run/split_run.h"
 
 namespace tutti::scheduler {
@@ -21,6 +22,7 @@ struct SplitRun::Seat {
   std::vector<backends::Argument> arguments;
   HiddenArgument hidden{};
   ShardArgument shards{};
+  std::unique_ptr<PanelLaunches> panels;  // null: it has none
   bool merges_prepared = false;
   uint64_t busy_until = 0;  // measured, by the packages that have ended
   double speed = 0;         // of the last of them, slices per second

@@ -25,6 +25,8 @@ bool holds(const BufferRanges& ranges, uint32_t backend) {
 }  // namespace
 
 uint64_t SplitRun::most_at_once(size_t participant) const {
+  // What passes through panels anew for each package shall do so seldom.
+  if (plan_.has_panels(backend(participant))) return plan_.windows[participant];
   if (streams(participant)) {
     return std::max<uint64_t>(1, plan_.windows[participant] / kPackagesPerWindow);
   }

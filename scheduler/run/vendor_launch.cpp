@@ -56,11 +56,12 @@ Status set_memory(backends::Argument& argument, const BufferView& view, uint32_t
 Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& arguments,
                                                          uint32_t backend,
                                                          std::span<const std::byte> hidden,
-                                                         ShardArgument* shards,
-                                                         bool whole_buffers) {
+                                                         ShardArgument* shards, bool whole_buffers,
+                                                         std::span<const std::byte> panels) {
   size_t count = arguments.size();
   while (count > 0 && arguments[count - 1].kind == ArgumentSlot::Kind::kReached) --count;
   std::vector<backends::Argument> result(count + (hidden.empty() ? 0 : 1) + (shards ? 1 : 0));
+  result.reserve(result.size() + 1);
   for (size_t i = 0; i < count; ++i) {
     const ArgumentSlot& slot = arguments[i];
     switch (slot.kind) {
@@ -96,6 +97,7 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
   }
   if (!hidden.empty()) result[count].bytes = hidden;
   if (shards) result.back().bytes = shards->bytes();
+  if (!panels.empty()) result.emplace_back().bytes = panels;
   for (size_t i = count; i < arguments.size(); ++i) {
     backends::Argument& reached = result.emplace_back();
     reached.kind = backends::Argument::Kind::kReached;

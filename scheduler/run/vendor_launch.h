@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "scheduler/access/hidden_argument.h"
+#include "scheduler/access/panel_argument.h"
 #include "scheduler/access/shard_argument.h"
 #include "scheduler/command/work.h"
 
@@ -15,7 +16,8 @@ namespace tutti::scheduler {
 
 /// The vendor's view of a kernel's arguments on a device, with `hidden` (may be empty) appended,
 /// then what it may reach. With `shards`, a device may have a part of what an argument shows, and
-/// that is the last argument, of the kernel's shard variant. `whole_buffers`: of a buffer of which
+/// that is the last argument, of the kernel's shard variant; `panels` (may be empty) comes behind
+/// that, of its panel variant. `whole_buffers`: of a buffer of which
 /// an argument shows a part it gets all, which that variant makes good.
 /// CL_INVALID_KERNEL_ARGS: one is not set; or the device has no memory for one.
 /// CL_INVALID_OPERATION: one shows a part that cannot be had without the variant, or that this does
@@ -24,7 +26,8 @@ Result<std::vector<backends::Argument>> vendor_arguments(const ArgumentSet& argu
                                                          uint32_t backend,
                                                          std::span<const std::byte> hidden,
                                                          ShardArgument* shards = nullptr,
-                                                         bool whole_buffers = false);
+                                                         bool whole_buffers = false,
+                                                         std::span<const std::byte> panels = {});
 
 /// Whether a launch with these arguments needs the shard variant on the device, whose driver takes
 /// no part of a buffer, though all of the buffers are there.

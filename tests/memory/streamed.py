@@ -3,7 +3,8 @@
 """Programs whose buffers are, together, about three times as large as each device's memory.
 
 Each must be right, all its launches divided, and no device may ever have more memory than it has been
-told to have. What no device can hold in parts is refused, with an error and nothing else.
+told to have. Of what is read by columns devices have panels. What no device can hold in parts is
+refused, with an error and nothing else.
 
 usage: streamed.py BENCH APART      (tutti-bench; the library that keeps devices' memory apart)
 """
@@ -16,11 +17,13 @@ import tempfile
 
 # Program, its size, and MiB of memory on each device.
 STREAMED = [("saxpy", 1000003, 3), ("mandelbrot", 1003, 1), ("gemm", 1003, 5),
-            ("stencil2d", 1536, 3), ("gaussian", 1503, 3), ("spmv", 100003, 3)]
+            ("stencil2d", 1536, 3), ("gaussian", 1503, 3), ("spmv", 100003, 3), ("saxpy", 262147, 1)]
+# Of these each slice reads all of some columns.
+PANELS = [("gemm", 1003, 3), ("gemm", 768, 2), ("transpose", 1403, 3), ("transpose", 1024, 2)]
 # Its packages are large enough to pass through pinned blocks, which is tried.
 STAGED = [("saxpy", 16000003, 64)]
-# What is written by columns has no part.
-REFUSED = [("transpose", 1403, 3)]
+# What is read anywhere has no part.
+REFUSED = [("spmv", 1000003, 3)]
 
 
 def run(bench, apart, program, size, memory, summary):
@@ -31,7 +34,7 @@ def run(bench, apart, program, size, memory, summary):
                           check=False)
 
 
-def problems_of(done, memory, summary, staged):
+def problems_of(done, memory, summary, staged, panels):
     if done.returncode != 0:
         return [f"ends with {done.returncode}: {done.stdout} {done.stderr}"]
     with open(summary, encoding="utf-8") as file:
@@ -41,6 +44,8 @@ def problems_of(done, memory, summary, staged):
         problems.append(f"{seen['total']['whole']} launches whole, {seen['total']['split']} split")
     if not any(kernel["streamed"] for kernel in seen["kernels"]):
         problems.append("nothing was streamed")
+    if panels and not any(kernel["panels"] for kernel in seen["kernels"]):
+        problems.append("no panels")
     for device in seen["devices"]:
         if device["memory_peak"] > memory << 20:
             problems.append(f"{device['memory_peak']} bytes on device {device['index']}")
@@ -56,9 +61,10 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         summary = os.path.join(folder, "summary.json")
-        for program, size, memory in STREAMED + STAGED:
+        for one in STREAMED + STAGED + PANELS:
+            program, size, memory = one
             done = run(bench, apart, program, size, memory, summary)
-            problems = problems_of(done, memory, summary, (program, size, memory) in STAGED)
+            problems = problems_of(done, memory, summary, one in STAGED, one in PANELS)
             failed += bool(problems)
             print(f"{'FAILED' if problems else 'right':8} {program}: {'; '.join(problems)}", flush=True)
         for program, size, memory in REFUSED:

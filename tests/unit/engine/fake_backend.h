@@ -182,6 +182,7 @@ class FakeKernel : public scheduler::LaunchableKernel {
   Result<backends::Kernel*> vendor_kernel(uint32_t backend,
                                           scheduler::KernelVariant variant) override;
   uint32_t shard_arguments() override { return summary_.shard_arguments; }
+  uint32_t panel_arguments() override { return summary_.panel_arguments; }
   uint64_t model_key() const override { return reinterpret_cast<uintptr_t>(this); }
 
  private:

@@ -8,12 +8,14 @@
 namespace tutti::kernel_compiler {
 namespace {
 
-CompileOutput sharded(const std::string& source, const std::string& options = {}) {
+CompileOutput sharded(const std::string& source, const std::string& options = {},
+                      bool panels = false) {
   const CompileOutput first = compiled(source, options);
   CompileRequest request = request_for({});
   request.units = {
       {first.original.empty() ? first.preprocessed : first.original, first.vendor_options}};
   request.shards = true;
+  request.panels = panels;
   return compiled(request);
 }
 
@@ -89,6 +91,72 @@ TEST(ShardVariant, TheSummaryIsThatOfTheProgram) {
   CompileOutput program = compiled(source, "-DX=1"), variant = sharded(source, "-DX=1");
   EXPECT_EQ(variant.summary.kernels.at(0).accesses, program.summary.kernels.at(0).accesses);
   EXPECT_NE(text_of(variant), "");
+}
+
+CompileOutput with_panels(const std::string& source) { return sharded(source, {}, true); }
+
+TEST(PanelVariant, SubscriptsOfArgumentsAreComputed) {
+  const CompileOutput output = with_panels(
+      "kernel void k(global const float *restrict a, int n, global float4* b, global float* c) {\n"
+      "  *c = a[n * 3 + 1] + a [(int)a[get_local_id(0)]] + b[n].x;\n"
+      "}\n");
+  const std::string text = text_of(output);
+  EXPECT_NE(text.find("size_t __tutti_at(ulong at,ulong before,ulong pitch,ulong width,ulong "
+                      "inverse)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("global float* c, ulong16 __tutti_sh, ulong16 __tutti_pa) {"
+                      "c=(__global void*)((size_t)c-(size_t)__tutti_sh.s3);\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("a[__tutti_at((ulong)(n * 3 + 1)*sizeof(a[0]),__tutti_sh.s0,__tutti_pa.s0,"
+                      "__tutti_pa.s1,__tutti_pa.s2)/sizeof(a[0])]"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("b[__tutti_at((ulong)(n)*sizeof(b[0]),__tutti_sh.s2,__tutti_pa.s3,"
+                      "__tutti_pa.s4,__tutti_pa.s5)/sizeof(b[0])].x"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(kernel_of(output).shard_arguments, 13u);
+  EXPECT_EQ(kernel_of(output).panel_arguments, 5u);
+}
+
+TEST(PanelVariant, OtherUsesOfAnArgumentForbidThem) {
+  for (const std::string use :
+       {"b[0] = *a;", "b[0] = *(a + 3);", "global int* p = a; b[0] = a[1] + p[2];",
+        "b[0] = a[1] + *(&a[2]);", "b[0] = a[1]; ++a;", "b[0] = a[1] + helper(a);",
+        "b[0] = a[1] + 2[a];", "b[0] = (a)[1];", "b[0] = vload2(0, a).x + a[1];",
+        "b[0] = atomic_inc(&a[1]);"}) {
+    const CompileOutput output = with_panels(
+        "int helper(global int* p) { return p[1]; }\n"
+        "kernel void k(global int* a, global int* b) {" +
+        use + "}");
+    EXPECT_EQ(kernel_of(output).shard_arguments, 3u) << use;
+    EXPECT_EQ(kernel_of(output).panel_arguments, 2u) << use;
+    text_of(output);
+  }
+}
+
+TEST(PanelVariant, PartsOfElementsAreTheirs) {
+  const CompileOutput output = with_panels(
+      "typedef struct { float v[4]; int n; } cell;\n"
+      "float sum(const cell c) { return c.v[0]; }\n"
+      "kernel void k(global cell* a, global cell* b, global float* o, global float (*m)[4]) {\n"
+      "  global float* inside = b[1].v;\n"
+      "  o[get_global_id(0)] = sum(a[2]) + a[3].n + inside[1] + m[0][1];\n"
+      "}\n");
+  EXPECT_EQ(kernel_of(output).panel_arguments, 5u);
+  text_of(output);
+}
+
+TEST(PanelVariant, TheFirstFiveHaveThem) {
+  const CompileOutput output = with_panels(
+      "kernel void k(global int* a, global int* b, global int* c, global int* d, global int* e,\n"
+      "              global int* f) {\n"
+      "  a[0] = b[0] + c[0] + d[0] + e[0] + f[0];\n"
+      "}\n");
+  EXPECT_EQ(kernel_of(output).panel_arguments, 31u);
+  text_of(output);
 }
 
 }  // namespace
