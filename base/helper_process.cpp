@@ -131,12 +131,12 @@ HelperMessage HelperProcess::ask(std::string_view request) {
   if (!send_helper_message(socket_.get(), HelperMessageKind::kRequest, request)) {
     return {HelperMessageKind::kGone, "has ended"};
   }
-  return answer();
+  return answer_to(now_ns());
 }
 
-HelperMessage HelperProcess::answer() const {
+HelperMessage HelperProcess::answer_to(uint64_t asked_ns) const {
   const uint64_t budget_ns = budget_.clock_ns();
-  const uint64_t deadline = budget_ns == 0 ? UINT64_MAX : now_ns() + budget_ns;
+  const uint64_t deadline = budget_ns == 0 ? UINT64_MAX : asked_ns + budget_ns;
   if (auto message = receive_helper_message(socket_.get(), deadline)) return std::move(*message);
   if (now_ns() >= deadline) {
     return {HelperMessageKind::kTransient,

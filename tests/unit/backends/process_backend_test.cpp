@@ -330,11 +330,12 @@ TEST_F(ProcessBackendTest, WhatIsGivenOfTheWayIsNotMeasured) {
 class AwayAtFirst : public ProcessBackendTest {
  protected:
   /// The device as it was in an earlier process, changed by `change`.
-  std::unique_ptr<Backend> away(const std::function<void(DeviceTraits&)>& change = {}) {
+  std::unique_ptr<Backend> away(const std::function<void(DeviceTraits&)>& change = {},
+                                uint32_t start_seconds = process::kStartSeconds) {
     const auto earlier = drive("");
     if (!earlier) return nullptr;
     process::ProcessDevice device;
-    device.subject = {find_own_program(kDeviceProgram), library_.string(), {}};
+    device.subject = {find_own_program(kDeviceProgram), library_.string(), {}, start_seconds};
     device.name = earlier->traits().device_name;
     DeviceTraits traits = earlier->traits();
     if (change) change(traits);
@@ -360,6 +361,21 @@ TEST_F(AwayAtFirst, FailsUntilItIsThere) {
   ASSERT_TRUE(device->renew());
   EXPECT_EQ(device->renewals(), 1u);
   use(*device, 64);
+}
+
+TEST_F(AwayAtFirst, IsNotWaitedForWhereItsDriverHangs) {
+  const auto device = away({}, 1);
+  ASSERT_TRUE(device);
+  // While it loads the driver, and while it tries the device.
+  for (const char* hangs : {"hang:clGetDeviceIDs", "hang:clCreateContext"}) {
+    script_later(hangs);
+    const Status renewed = device->renew();
+    ASSERT_FALSE(renewed) << hangs;
+    EXPECT_THAT(renewed.error().message, HasSubstr("has not ended after 1 seconds"));
+    EXPECT_TRUE(has_helpers(0));
+  }
+  script_later("");
+  EXPECT_TRUE(device->renew());
 }
 
 TEST_F(AwayAtFirst, MustBeWhatItWas) {
