@@ -54,11 +54,11 @@ class HelperProcess {
                                                        const HelperBudget& budget,
                                                        std::vector<std::string> environment = {},
                                                        std::span<const int> files = {});
-  void await_greeting() { greeting_ = answer_to(launched_ns_); }
+  void await_greeting() { greeting_ = answer_to(launched_ns_, budget_.clock_ns()); }
 
-  /// Sends the request and waits for the answer. After anything else than an answer the helper is
-  /// of no more use.
-  HelperMessage ask(std::string_view request);
+  /// Sends the request and waits for the answer, for no longer than `most_ns`; 0: than its budget.
+  /// After anything else than an answer the helper is of no more use.
+  HelperMessage ask(std::string_view request, uint64_t most_ns = 0);
 
   const HelperMessage& greeting() const { return greeting_; }
   /// False once it has ended, for example as it had nothing to do.
@@ -72,8 +72,8 @@ class HelperProcess {
  private:
   HelperProcess(Descriptor socket, const HelperBudget& budget)
       : socket_(std::move(socket)), budget_(budget) {}
-  /// To what was asked then.
-  HelperMessage answer_to(uint64_t asked_ns) const;
+  /// To what was asked then, and may take so long; 0: for ever.
+  HelperMessage answer_to(uint64_t asked_ns, uint64_t most_ns) const;
 
   const Descriptor socket_;
   const HelperBudget budget_;

@@ -70,7 +70,7 @@ Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found
     device.service.device = place.device;
     device.service.index = index;
     device.service.keep_cores = config.keep_cores.value;
-    device.bounds = {deadline_ns, budget.clock_ns()};
+    device.bounds = {deadline_ns, budget.clock_ns(), found.trial_seconds * uint64_t{1'000'000'000}};
     if (!found.away.empty()) {
       return backends::process::drive_when_there(std::move(device), found.traits,
                                                  "was not started: " + found.away);

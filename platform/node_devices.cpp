@@ -23,11 +23,20 @@ struct Trial {
   std::optional<StartedHelper> helper;
 };
 
-/// What a helper may take to find the node's device, and then to try it: a driver that hangs costs
-/// no more than what its server may take and what a call may take.
-uint32_t start_seconds(const Node& node, uint32_t deadline) {
+/// What a driver that hangs may cost: as long as a call.
+uint32_t bound_by(uint32_t deadline) {
   const uint32_t most = backends::process::kStartSeconds;
-  return node.wait_seconds + (deadline == 0 ? most : std::min(deadline, most));
+  return deadline == 0 ? most : std::min(deadline, most);
+}
+
+/// What a helper may take to find the node's device: it waits for the server, then loads a driver.
+uint32_t start_seconds(const Node& node, uint32_t deadline) {
+  return node.wait_seconds + bound_by(deadline);
+}
+
+/// To try it. A build is part of that, which may take longer than a call.
+uint32_t trial_seconds(const Node& node, uint32_t deadline) {
+  return std::max(node.wait_seconds, bound_by(deadline));
 }
 
 /// Has a helper for each node look for its device with this driver, all at once.
@@ -117,6 +126,7 @@ void VendorLoader::add_nodes() {
     }
     devices_.back().node = text;
     devices_.back().start_seconds = start_seconds(*trial.node, options_.node_deadline);
+    devices_.back().trial_seconds = trial_seconds(*trial.node, options_.node_deadline);
     devices_.back().required = trial.node->required;
   }
 }

@@ -38,7 +38,8 @@ struct FoundDevice {
   std::string reason;             // why it cannot be used; empty if it can
   bool apart = false;             // a process of its own drives it; `device` is but its place
   std::string node{};             // as text_of(Node); empty: it is on this host
-  uint32_t start_seconds = backends::process::kStartSeconds;  // of a helper
+  uint32_t start_seconds = backends::process::kStartSeconds;  // of a helper …
+  uint32_t trial_seconds = backends::process::kStartSeconds;  // … and of its trial of the device
   std::string away{};     // why it is not there now, and known of earlier processes alone
   bool required = false;  // nothing is offered without it
 

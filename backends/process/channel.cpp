@@ -94,8 +94,8 @@ Result<std::unique_ptr<Channel>> Channel::open(StartedHelper helper, Service ser
   service.arena = arena.mapping().size();
   std::unique_ptr<Channel> channel(
       new Channel(std::move(helper), std::move(room), name, bounds, arena));
-  const HelperMessage answer =
-      channel->process_->ask({reinterpret_cast<const char*>(&service), sizeof service});
+  const HelperMessage answer = channel->process_->ask(
+      {reinterpret_cast<const char*>(&service), sizeof service}, bounds.trial);
   if (answer.kind != HelperMessageKind::kAnswer) {
     return fail(CL_DEVICE_NOT_AVAILABLE, fmt::format("{}: its process {}", name, answer.text));
   }

@@ -19,8 +19,8 @@
 
 namespace tutti::backends::process {
 
-/// What a helper may take to load its driver, and then to try its device. One that takes longer
-/// hangs, as far as users see.
+/// What a helper may take to load its driver, and to try its device where nothing else is said. One
+/// that takes longer hangs, as far as users see.
 inline constexpr uint32_t kStartSeconds = 60;
 
 /// A helper that has loaded a driver and drives nothing yet.
@@ -51,6 +51,7 @@ Result<StartedHelper> start_helper(const HelperSubject& subject);
 struct CallBounds {
   uint64_t calls = 0;
   uint64_t builds = 0;
+  uint64_t trial = 0;  // of the device by its helper, before it counts; 0: as its start
 };
 
 class Channel {

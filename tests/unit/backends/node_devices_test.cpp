@@ -174,6 +174,9 @@ TEST_F(NodeDevicesTest, ADriverThatHangsLaterCostsNoMoreThanTheDeadline) {
   const auto backends = create_backends(config, nullptr);
   ASSERT_EQ(backends.size(), 2u);
   setenv("TUTTI_TEST_STUB", "hang:clGetDeviceIDs", 1);
+  const FoundDevice& found = vendor_loader(config).devices()[1];
+  EXPECT_EQ(found.start_seconds, 2u);
+  EXPECT_EQ(found.trial_seconds, 1u);
   const Status renewed = backends[1]->renew();
   ASSERT_FALSE(renewed);
   EXPECT_THAT(renewed.error().message, HasSubstr("has not ended after 2 seconds"));

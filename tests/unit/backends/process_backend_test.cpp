@@ -331,11 +331,12 @@ class AwayAtFirst : public ProcessBackendTest {
  protected:
   /// The device as it was in an earlier process, changed by `change`.
   std::unique_ptr<Backend> away(const std::function<void(DeviceTraits&)>& change = {},
-                                uint32_t start_seconds = process::kStartSeconds) {
+                                uint32_t seconds = process::kStartSeconds) {
     const auto earlier = drive("");
     if (!earlier) return nullptr;
     process::ProcessDevice device;
-    device.subject = {find_own_program(kDeviceProgram), library_.string(), {}, start_seconds};
+    device.subject = {find_own_program(kDeviceProgram), library_.string(), {}, seconds};
+    device.bounds.trial = seconds * uint64_t{1'500'000'000};  // tells it from the start
     device.name = earlier->traits().device_name;
     DeviceTraits traits = earlier->traits();
     if (change) change(traits);
@@ -364,14 +365,15 @@ TEST_F(AwayAtFirst, FailsUntilItIsThere) {
 }
 
 TEST_F(AwayAtFirst, IsNotWaitedForWhereItsDriverHangs) {
-  const auto device = away({}, 1);
+  const auto device = away({}, 2);
   ASSERT_TRUE(device);
   // While it loads the driver, and while it tries the device.
-  for (const char* hangs : {"hang:clGetDeviceIDs", "hang:clCreateContext"}) {
+  for (const auto& [hangs, after] :
+       {std::pair("hang:clGetDeviceIDs", "2 s"), std::pair("hang:clCreateContext", "3 s")}) {
     script_later(hangs);
     const Status renewed = device->renew();
     ASSERT_FALSE(renewed) << hangs;
-    EXPECT_THAT(renewed.error().message, HasSubstr("has not ended after 1 seconds"));
+    EXPECT_THAT(renewed.error().message, HasSubstr(std::string("has not ended after ") + after));
     EXPECT_TRUE(has_helpers(0));
   }
   script_later("");
