@@ -30,15 +30,17 @@ bool receive_bytes(int socket, void* data, size_t size, uint64_t deadline_ns) {
   auto* bytes = static_cast<char*>(data);
   while (size > 0) {
     int milliseconds = -1;
-    if (deadline_ns != UINT64_MAX) {
-      const uint64_t now = now_ns();
-      if (now >= deadline_ns) return false;
+    const uint64_t now = deadline_ns != UINT64_MAX ? now_ns() : 0;
+    if (now >= deadline_ns) {
+      milliseconds = 0;  // what is there counts
+    } else if (deadline_ns != UINT64_MAX) {
       milliseconds =
           static_cast<int>(std::min<uint64_t>((deadline_ns - now) / 1'000'000 + 1, INT_MAX));
     }
     pollfd entry{socket, POLLIN, 0};
     const int ready = poll(&entry, 1, milliseconds);
     if (ready < 0 && errno != EINTR) return false;
+    if (ready == 0 && milliseconds == 0) return false;
     if (ready <= 0) continue;
     const ssize_t count = recv(socket, bytes, size, 0);
     if (count < 0 && errno == EINTR) continue;

@@ -31,8 +31,8 @@ bool send_bytes(int socket, const void* data, size_t size);
 /// False when the other side has gone.
 bool send_helper_message(int socket, HelperMessageKind kind, std::string_view text);
 
-/// Waits for one. Nothing when the other side has gone, when what it sent is damaged, and once
-/// now_ns() is `deadline_ns`.
+/// Waits for one. Nothing when the other side has gone, when what it sent is damaged, and where it
+/// has not come when now_ns() is `deadline_ns`.
 std::optional<HelperMessage> receive_helper_message(int socket, uint64_t deadline_ns);
 
 }  // namespace tutti

@@ -127,20 +127,19 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::launch(const std::string& 
   return std::unique_ptr<HelperProcess>(new HelperProcess(std::move(ours), budget));
 }
 
-HelperMessage HelperProcess::ask(std::string_view request) {
+HelperMessage HelperProcess::ask(std::string_view request, uint64_t most_ns) {
   if (!send_helper_message(socket_.get(), HelperMessageKind::kRequest, request)) {
     return {HelperMessageKind::kGone, "has ended"};
   }
-  return answer();
+  return answer_to(now_ns(), most_ns != 0 ? most_ns : budget_.clock_ns());
 }
 
-HelperMessage HelperProcess::answer() const {
-  const uint64_t budget_ns = budget_.clock_ns();
-  const uint64_t deadline = budget_ns == 0 ? UINT64_MAX : now_ns() + budget_ns;
+HelperMessage HelperProcess::answer_to(uint64_t asked_ns, uint64_t most_ns) const {
+  const uint64_t deadline = most_ns == 0 ? UINT64_MAX : asked_ns + most_ns;
   if (auto message = receive_helper_message(socket_.get(), deadline)) return std::move(*message);
   if (now_ns() >= deadline) {
     return {HelperMessageKind::kTransient,
-            fmt::format("has not ended after {} seconds", budget_ns / 1'000'000'000)};
+            fmt::format("has not ended after {} seconds", most_ns / 1'000'000'000)};
   }
   return {HelperMessageKind::kGone, "has ended"};
 }

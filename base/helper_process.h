@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/helper_message.h"
 #include "base/result.h"
 #include "base/safe_file.h"
@@ -46,17 +47,18 @@ class HelperProcess {
                                                       std::vector<std::string> environment = {},
                                                       std::span<const int> files = {});
 
-  /// The same without waiting: then await_greeting() is called once.
+  /// The same without waiting: then await_greeting() is called once. What the helper may take for
+  /// it counts from the launch on.
   static Result<std::unique_ptr<HelperProcess>> launch(const std::string& program,
                                                        std::vector<std::string> arguments,
                                                        const HelperBudget& budget,
                                                        std::vector<std::string> environment = {},
                                                        std::span<const int> files = {});
-  void await_greeting() { greeting_ = answer(); }
+  void await_greeting() { greeting_ = answer_to(launched_ns_, budget_.clock_ns()); }
 
-  /// Sends the request and waits for the answer. After anything else than an answer the helper is
-  /// of no more use.
-  HelperMessage ask(std::string_view request);
+  /// Sends the request and waits for the answer, for no longer than `most_ns`; 0: than its budget.
+  /// After anything else than an answer the helper is of no more use.
+  HelperMessage ask(std::string_view request, uint64_t most_ns = 0);
 
   const HelperMessage& greeting() const { return greeting_; }
   /// False once it has ended, for example as it had nothing to do.
@@ -70,10 +72,12 @@ class HelperProcess {
  private:
   HelperProcess(Descriptor socket, const HelperBudget& budget)
       : socket_(std::move(socket)), budget_(budget) {}
-  HelperMessage answer() const;
+  /// To what was asked then, and may take so long; 0: for ever.
+  HelperMessage answer_to(uint64_t asked_ns, uint64_t most_ns) const;
 
   const Descriptor socket_;
   const HelperBudget budget_;
+  const uint64_t launched_ns_ = now_ns();
   HelperMessage greeting_;
 };
 

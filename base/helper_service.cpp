@@ -20,6 +20,7 @@
 #include <new>
 
 #include "base/safe_file.h"
+#include "base/thread_annotations.h"
 
 // A sanitizer takes terabytes of address space for itself.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -68,6 +69,14 @@ void bound_time(uint32_t seconds) {
   setrlimit(RLIMIT_CPU, &limit);
 }
 
+// Held while the process that works says something, and from its last word on.
+Mutex speaking;
+
+bool say(const HelperMessage& message) {
+  const MutexLock lock(speaking);
+  return send_helper_message(kHelperSocket, message.kind, message.text);
+}
+
 HelperMessage guarded(const std::function<HelperMessage()>& call) {
   try {
     return call();
@@ -86,7 +95,7 @@ HelperMessage guarded(const std::function<HelperMessage()>& call) {
     started = start();
     return started.greeting;
   });
-  if (!send_helper_message(kHelperSocket, greeting.kind, greeting.text)) _exit(0);
+  if (!say(greeting)) _exit(0);
   while (started.answer) {
     pollfd entry{kHelperSocket, POLLIN, 0};
     const int ready = poll(&entry, 1, started.stays ? -1 : kIdleMilliseconds);
@@ -95,8 +104,7 @@ HelperMessage guarded(const std::function<HelperMessage()>& call) {
     const auto request = receive_helper_message(kHelperSocket, UINT64_MAX);
     if (!request) break;
     bound_time(budget.seconds);
-    const HelperMessage answer = guarded([&] { return started.answer(request->text); });
-    if (!send_helper_message(kHelperSocket, answer.kind, answer.text)) break;
+    if (!say(guarded([&] { return started.answer(request->text); }))) break;
   }
   // Nobody waits for destructors.
   _exit(0);
@@ -129,6 +137,12 @@ HelperMessage how_it_ended(int status, const HelperBudget& budget) {
 }
 
 }  // namespace
+
+void end_service(const std::string& why) {
+  const MutexLock lock(speaking);
+  send_helper_message(kHelperSocket, HelperMessageKind::kTransient, why);
+  _exit(0);
+}
 
 void serve_driver(const HelperBudget& budget, const std::function<HelperStart()>& start) {
   const rlimit no_core{0, 0};

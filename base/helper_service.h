@@ -28,4 +28,8 @@ struct HelperStart {
 [[noreturn]] void serve_driver(const HelperBudget& budget,
                                const std::function<HelperStart()>& start);
 
+/// Ends the process that works, from any of its threads, and says why. Whoever comes first does:
+/// the others wait for the end, and no message comes within another one.
+[[noreturn]] void end_service(const std::string& why);
+
 }  // namespace tutti

@@ -18,7 +18,12 @@ namespace tutti::platform {
 namespace {
 
 // PoCL's remote client misses the end of a command now and then, and waits for ever.
-constexpr uint64_t kNodeDeadlineNs = 30'000'000'000;
+constexpr uint32_t kNodeDeadline = 30;
+
+/// Seconds that calls of a node may take.
+uint32_t node_deadline(const Config& config) {
+  return config.deadline.value != 0 ? config.deadline.value : kNodeDeadline;
+}
 
 // A CPU device without the cores that the host keeps: a sub-device, which then stays for the life
 // of the process. The device itself where that cannot be.
@@ -52,8 +57,9 @@ FoundDevice without_host_cores(const FoundDevice& whole, uint32_t keep) {
 /// The device in this process or in one of its own, as it was found; tried out.
 Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found, uint32_t index,
                                                         const Config& config) {
-  uint64_t deadline_ns = config.deadline.value * uint64_t{1'000'000'000};
-  if (deadline_ns == 0 && !found.node.empty()) deadline_ns = kNodeDeadlineNs;
+  const uint64_t deadline_ns =
+      (found.node.empty() ? config.deadline.value : node_deadline(config)) *
+      uint64_t{1'000'000'000};
   const HelperBudget budget{config.build_seconds.value};  // as in helpers
   if (found.apart) {
     const backends::DevicePlace& place = found.device.place;
@@ -64,7 +70,7 @@ Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found
     device.service.device = place.device;
     device.service.index = index;
     device.service.keep_cores = config.keep_cores.value;
-    device.bounds = {deadline_ns, budget.clock_ns()};
+    device.bounds = {deadline_ns, budget.clock_ns(), found.trial_seconds * uint64_t{1'000'000'000}};
     if (!found.away.empty()) {
       return backends::process::drive_when_there(std::move(device), found.traits,
                                                  "was not started: " + found.away);
@@ -138,12 +144,13 @@ const VendorLoader& vendor_loader(const Config& config) {
   MutexLock lock(*mutex);
   const VendorLoader*& loader =
       (*loaders)[config.vendors.value + '\n' + config.isolate.value + '\n' + config.nodes.value +
-                 '\n' + config.node_driver.value];
+                 '\n' + config.node_driver.value + '\n' + std::to_string(node_deadline(config))];
   if (!loader) {
     DiscoveryOptions options;
     options.isolate = config.isolate.value;
     options.nodes = parse_nodes(config.nodes.value).value_or(std::vector<Node>());
     options.node_driver = config.node_driver.value;
+    options.node_deadline = node_deadline(config);
     options.device_program = find_own_program(kDeviceProgram);
     options.vendors = config.vendors.value;
     options.cache_folder = cache_folder(config);

@@ -39,6 +39,7 @@ struct DiscoveryOptions {
   std::string node;              // in one: the device is there (base/nodes.h); empty: here
   std::vector<Node> nodes;       // devices of other hosts, which such processes drive …
   std::string node_driver;       // … with this driver; empty: the first that can
+  uint32_t node_deadline = 0;    // seconds that a call of theirs may take; 0: for ever
   int probe_seconds = 30;        // a driver that takes longer to answer hangs, as far as users see
 };
 

@@ -23,15 +23,32 @@ struct Trial {
   std::optional<StartedHelper> helper;
 };
 
+/// What a driver that hangs may cost: as long as a call.
+uint32_t bound_by(uint32_t deadline) {
+  const uint32_t most = backends::process::kStartSeconds;
+  return deadline == 0 ? most : std::min(deadline, most);
+}
+
+/// What a helper may take to find the node's device: it waits for the server, then loads a driver.
+uint32_t start_seconds(const Node& node, uint32_t deadline) {
+  return node.wait_seconds + bound_by(deadline);
+}
+
+/// To try it. A build is part of that, which may take longer than a call.
+uint32_t trial_seconds(const Node& node, uint32_t deadline) {
+  return std::max(node.wait_seconds, bound_by(deadline));
+}
+
 /// Has a helper for each node look for its device with this driver, all at once.
-void try_driver(const std::string& program, const std::string& library,
+void try_driver(const DiscoveryOptions& options, const std::string& library,
                 std::vector<Trial>& trials) {
   std::vector<std::pair<Trial*, Result<StartingHelper>>> starting;
   for (Trial& trial : trials) {
     if (trial.helper || !trial.node->refusal().empty()) continue;
     trial.library = library;
-    starting.emplace_back(
-        &trial, backends::process::begin_helper({program, library, text_of(*trial.node)}));
+    starting.emplace_back(&trial, backends::process::begin_helper(
+                                      {options.device_program, library, text_of(*trial.node),
+                                       start_seconds(*trial.node, options.node_deadline)}));
   }
   for (auto& [trial, begun] : starting) {
     auto started = begun ? backends::process::end_helper(std::move(*begun))
@@ -77,7 +94,7 @@ void VendorLoader::add_nodes() {
   }
   if (trials.empty()) return;
   for (const std::string& library : node_drivers()) {
-    try_driver(options_.device_program, library, trials);
+    try_driver(options_, library, trials);
   }
   for (Trial& trial : trials) {
     const std::string label = trial.node->label();
@@ -108,6 +125,8 @@ void VendorLoader::add_nodes() {
       continue;
     }
     devices_.back().node = text;
+    devices_.back().start_seconds = start_seconds(*trial.node, options_.node_deadline);
+    devices_.back().trial_seconds = trial_seconds(*trial.node, options_.node_deadline);
     devices_.back().required = trial.node->required;
   }
 }

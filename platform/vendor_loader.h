@@ -38,12 +38,14 @@ struct FoundDevice {
   std::string reason;             // why it cannot be used; empty if it can
   bool apart = false;             // a process of its own drives it; `device` is but its place
   std::string node{};             // as text_of(Node); empty: it is on this host
-  std::string away{};             // why it is not there now, and known of earlier processes alone
-  bool required = false;          // nothing is offered without it
+  uint32_t start_seconds = backends::process::kStartSeconds;  // of a helper …
+  uint32_t trial_seconds = backends::process::kStartSeconds;  // … and of its trial of the device
+  std::string away{};     // why it is not there now, and known of earlier processes alone
+  bool required = false;  // nothing is offered without it
 
   /// What a helper is started with that is to drive it.
   backends::process::HelperSubject subject(std::string program) const {
-    return {std::move(program), device.place.library, node};
+    return {std::move(program), device.place.library, node, start_seconds};
   }
 };
 

@@ -59,7 +59,8 @@ Advice advise(const FoundDriver& driver) {
     }
     if (says("remote client")) {
       return {Severity::kWarning,
-              "name a PoCL that was built with ENABLE_REMOTE_CLIENT as TUTTI_NODE_DRIVER"};
+              "name a PoCL that was built with ENABLE_REMOTE_CLIENT=1 and "
+              "ENABLE_LOADABLE_DRIVERS=0 as TUTTI_NODE_DRIVER"};
     }
     return {Severity::kWarning,
             "see whether pocld runs there and listens at this port and the next one, or take the "

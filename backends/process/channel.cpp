@@ -20,9 +20,7 @@
 namespace tutti::backends::process {
 namespace {
 
-// A driver that takes longer to start hangs, as far as users see; a process that does not end in
-// that time is held by its driver's module of the kernel.
-constexpr uint32_t kStartSeconds = 60;
+// A process that does not end in that time is held by its driver's module of the kernel.
 constexpr uint64_t kEndNs = 5'000'000'000;
 // What was let go of travels with the next call, or with one of its own when there is so much.
 constexpr size_t kMostDropped = 64;
@@ -38,7 +36,7 @@ Result<StartingHelper> begin_helper(const HelperSubject& subject) {
   if (!output) return fail(CL_OUT_OF_RESOURCES, "no file for a helper's output");
   const int files[] = {arena->file(), output.get()};
   HelperBudget budget;
-  budget.clock_seconds = kStartSeconds;
+  budget.clock_seconds = subject.start_seconds;
   std::vector<std::string> arguments{subject.library};
   if (!subject.node.empty()) arguments.push_back(subject.node);
   TUTTI_ASSIGN(auto process, HelperProcess::launch(subject.program, std::move(arguments), budget,
@@ -96,8 +94,8 @@ Result<std::unique_ptr<Channel>> Channel::open(StartedHelper helper, Service ser
   service.arena = arena.mapping().size();
   std::unique_ptr<Channel> channel(
       new Channel(std::move(helper), std::move(room), name, bounds, arena));
-  const HelperMessage answer =
-      channel->process_->ask({reinterpret_cast<const char*>(&service), sizeof service});
+  const HelperMessage answer = channel->process_->ask(
+      {reinterpret_cast<const char*>(&service), sizeof service}, bounds.trial);
   if (answer.kind != HelperMessageKind::kAnswer) {
     return fail(CL_DEVICE_NOT_AVAILABLE, fmt::format("{}: its process {}", name, answer.text));
   }

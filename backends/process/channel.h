@@ -19,6 +19,10 @@
 
 namespace tutti::backends::process {
 
+/// What a helper may take to load its driver, and to try its device where nothing else is said. One
+/// that takes longer hangs, as far as users see.
+inline constexpr uint32_t kStartSeconds = 60;
+
 /// A helper that has loaded a driver and drives nothing yet.
 struct StartedHelper {
   std::unique_ptr<HelperProcess> process;
@@ -30,6 +34,7 @@ struct HelperSubject {
   std::string program;  // tutti-device
   std::string library;  // the driver's
   std::string node;     // the device of another host that the driver shall find (base/nodes.h)
+  uint32_t start_seconds = kStartSeconds;
 };
 /// One that may still be at it.
 struct StartingHelper {
@@ -46,6 +51,7 @@ Result<StartedHelper> start_helper(const HelperSubject& subject);
 struct CallBounds {
   uint64_t calls = 0;
   uint64_t builds = 0;
+  uint64_t trial = 0;  // of the device by its helper, before it counts; 0: as its start
 };
 
 class Channel {

@@ -104,8 +104,13 @@ bool DeviceHealth::confirm(uint32_t backend, const Error& why) {
 
 bool DeviceHealth::works(uint32_t backend, bool anew) const {
   Status tried;
-  const Status passed = guarded([&] { tried = trial_(backend, anew); });
-  return passed && tried;
+  if (const Status passed = guarded([&] { tried = trial_(backend, anew); }); !passed) {
+    tried = passed;
+  }
+  if (tried) return true;
+  log(LogLevel::kInfo, "{} was tried and does not work: {}", devices_[backend].name,
+      tried.error().message);
+  return false;
 }
 
 bool DeviceHealth::note_lost(uint32_t backend) {

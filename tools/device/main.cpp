@@ -81,15 +81,10 @@ HelperMessage drive(const VendorLoader& loader, std::string_view request) {
   return failed("does not find the device");
 }
 
-/// Ends the process, and says so, before the driver can make anything of it.
-[[noreturn]] void end_with(const std::string& why) {
-  send_helper_message(kHelperSocket, HelperMessageKind::kTransient, why);
-  _exit(0);
-}
-
 /// Has the driver find the node's device in place of this machine's. What is wrong with it, else.
 std::optional<std::string> reach(const Node& node) {
-  const auto link = NodeLink::open(node, end_with);
+  // Ends the process before the driver can make anything of a loss.
+  const auto link = NodeLink::open(node, end_service);
   if (!link) {
     return fmt::format("cannot reach {}:{} ({})", node.host, node.port, link.error().message);
   }

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "backends/opencl/quirks.h"
+#include "base/clock.h"
 #include "base/kept_file.h"
 #include "base/own_files.h"
 #include "platform/composition_devices.h"
@@ -19,6 +20,9 @@ namespace tutti::platform {
 namespace {
 
 using ::testing::HasSubstr;
+
+// What the helper of a node may take that answers within a second, as may its calls.
+constexpr uint64_t kHangNs = 2'000'000'000;
 
 class NodeDevicesTest : public backends::StubTest {
  protected:
@@ -132,6 +136,50 @@ TEST_F(NodeDevicesTest, ADriverWithoutARemoteClient) {
   ASSERT_EQ(loader.drivers().size(), 2u);
   EXPECT_FALSE(loader.drivers()[1].ok);
   EXPECT_EQ(loader.devices().size(), 1u);
+}
+
+TEST_F(NodeDevicesTest, DriversThatHangDoSoAtOnce) {
+  setenv("TUTTI_TEST_STUB", "hang:clGetDeviceIDs", 1);
+  DiscoveryOptions options;
+  options.vendors = folder_ / "none.so";
+  options.device_program = find_own_program(kDeviceProgram);
+  std::string nodes;
+  for (int i = 0; i < 10; ++i) {
+    nodes += (i == 0 ? "" : ",") + std::to_string(i) + ".example:4000 tunnel=/bin/cat wait=1";
+  }
+  options.nodes = parse_nodes(nodes).value_or(std::vector<Node>());
+  options.node_driver = library_.string();
+  options.node_deadline = 1;
+  const uint64_t begin_ns = now_ns();
+  const VendorLoader loader(options);
+  EXPECT_LT(now_ns() - begin_ns, 10 * kHangNs);
+  ASSERT_EQ(loader.drivers().size(), 11u);
+  for (size_t i = 1; i < 11; ++i) {
+    EXPECT_THAT(loader.drivers()[i].reason, HasSubstr("has not ended after 2 seconds"));
+  }
+}
+
+TEST_F(NodeDevicesTest, ADriverThatHangsLaterCostsNoMoreThanTheDeadline) {
+  const std::string cache = folder_ / "cache";
+  KnownNode known = known_at("far.example:4000/0");
+  known.library = library_;
+  remember_node(cache, "far.example:4000/0", known);
+  setenv("TUTTI_TEST_STUB", "devices:1", 1);
+  Config config;
+  config.vendors.value = library_.string();
+  config.node_driver.value = library_.string();
+  config.nodes.value = "far.example:4000 tunnel=/bin/cat wait=1";
+  config.cache.value = cache;
+  config.deadline.value = 1;
+  const auto backends = create_backends(config, nullptr);
+  ASSERT_EQ(backends.size(), 2u);
+  setenv("TUTTI_TEST_STUB", "hang:clGetDeviceIDs", 1);
+  const FoundDevice& found = vendor_loader(config).devices()[1];
+  EXPECT_EQ(found.start_seconds, 2u);
+  EXPECT_EQ(found.trial_seconds, 1u);
+  const Status renewed = backends[1]->renew();
+  ASSERT_FALSE(renewed);
+  EXPECT_THAT(renewed.error().message, HasSubstr("has not ended after 2 seconds"));
 }
 
 TEST(RequiredNodes, OneThatIsRefusedWhenItIsTriedIsMissing) {

@@ -330,11 +330,13 @@ TEST_F(ProcessBackendTest, WhatIsGivenOfTheWayIsNotMeasured) {
 class AwayAtFirst : public ProcessBackendTest {
  protected:
   /// The device as it was in an earlier process, changed by `change`.
-  std::unique_ptr<Backend> away(const std::function<void(DeviceTraits&)>& change = {}) {
+  std::unique_ptr<Backend> away(const std::function<void(DeviceTraits&)>& change = {},
+                                uint32_t seconds = process::kStartSeconds) {
     const auto earlier = drive("");
     if (!earlier) return nullptr;
     process::ProcessDevice device;
-    device.subject = {find_own_program(kDeviceProgram), library_.string(), {}};
+    device.subject = {find_own_program(kDeviceProgram), library_.string(), {}, seconds};
+    device.bounds.trial = seconds * uint64_t{1'500'000'000};  // tells it from the start
     device.name = earlier->traits().device_name;
     DeviceTraits traits = earlier->traits();
     if (change) change(traits);
@@ -360,6 +362,22 @@ TEST_F(AwayAtFirst, FailsUntilItIsThere) {
   ASSERT_TRUE(device->renew());
   EXPECT_EQ(device->renewals(), 1u);
   use(*device, 64);
+}
+
+TEST_F(AwayAtFirst, IsNotWaitedForWhereItsDriverHangs) {
+  const auto device = away({}, 2);
+  ASSERT_TRUE(device);
+  // While it loads the driver, and while it tries the device.
+  for (const auto& [hangs, after] :
+       {std::pair("hang:clGetDeviceIDs", "2 s"), std::pair("hang:clCreateContext", "3 s")}) {
+    script_later(hangs);
+    const Status renewed = device->renew();
+    ASSERT_FALSE(renewed) << hangs;
+    EXPECT_THAT(renewed.error().message, HasSubstr(std::string("has not ended after ") + after));
+    EXPECT_TRUE(has_helpers(0));
+  }
+  script_later("");
+  EXPECT_TRUE(device->renew());
 }
 
 TEST_F(AwayAtFirst, MustBeWhatItWas) {
