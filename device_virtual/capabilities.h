@@ -31,7 +31,7 @@ struct Capabilities {
     return std::find(language_features.begin(), language_features.end(), feature) !=
            language_features.end();
   }
-  uint32_t version = 300;   // of the device (__OPENCL_VERSION__): 300, or less with older devices
+  uint32_t version = 300;   // of the device (__OPENCL_VERSION__): 310, or less with older devices
   uint32_t opencl_c = 120;  // highest language version, 120 for 1.2
   bool fp64 = false;
   bool images = false;

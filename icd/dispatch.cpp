@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "device_virtual/handle.h"
-#include "icd/entry/entries.h"
 
 namespace tutti::icd {
 namespace {
@@ -16,7 +15,7 @@ cl_int not_on_this_system() {
 }
 void* const kNotHere = reinterpret_cast<void*>(&not_on_this_system);
 
-const cl_icd_dispatch kDispatch = {
+const cl_icd_dispatch kBefore = {
     .clGetPlatformIDs = &icd::clGetPlatformIDs,
     .clGetPlatformInfo = &icd::clGetPlatformInfo,
     .clGetDeviceIDs = &icd::clGetDeviceIDs,
@@ -168,6 +167,20 @@ const cl_icd_dispatch kDispatch = {
     .clSetContextDestructorCallback = &icd::clSetContextDestructorCallback,
 };
 
+/// Newer headers have the slot themselves.
+template <typename Table>
+Table with_suggested_local_size(Table table) {
+  if constexpr (requires { table.clGetKernelSuggestedLocalWorkSize; }) {
+    table.clGetKernelSuggestedLocalWorkSize =
+        reinterpret_cast<decltype(table.clGetKernelSuggestedLocalWorkSize)>(
+            &icd::clGetKernelSuggestedLocalWorkSize);
+  }
+  return table;
+}
+
+const DispatchTable kDispatch = {with_suggested_local_size(kBefore),
+                                 &icd::clGetKernelSuggestedLocalWorkSize};
+
 // Handles get their dispatch pointer from here, before the loader can ask for the first one.
 [[maybe_unused]] const bool kPublished = [] {
   device_virtual::g_dispatch = &kDispatch;
@@ -176,6 +189,6 @@ const cl_icd_dispatch kDispatch = {
 
 }  // namespace
 
-const cl_icd_dispatch& dispatch_table() { return kDispatch; }
+const DispatchTable& dispatch_table() { return kDispatch; }
 
 }  // namespace tutti::icd

@@ -53,12 +53,12 @@ bool identifier_start(char c) {
 }
 
 std::optional<uint32_t> language_of(string_view value) {
-  // CL1.0 … CL3.0
+  // CL1.0 … CL3.1
   if (value.size() != 5 || value.substr(0, 2) != "CL" || value[3] != '.') {
     return std::nullopt;
   }
   const auto version = static_cast<uint32_t>((value[2] - '0') * 100 + (value[4] - '0') * 10);
-  constexpr std::array<uint32_t, 5> kKnown = {100, 110, 120, 200, 300};
+  constexpr std::array<uint32_t, 6> kKnown = {100, 110, 120, 200, 300, 310};
   if (std::find(kKnown.begin(), kKnown.end(), version) == kKnown.end()) {
     return std::nullopt;
   }
@@ -88,7 +88,8 @@ class Parser {
     } else if (text.starts_with("-cl-std=")) {
       result_.language = language_of(text.substr(8));
       if (!result_.language) {
-        error("unknown language version in '" + word + "'; known: CL1.0 CL1.1 CL1.2 CL2.0 CL3.0");
+        error("unknown language version in '" + word +
+              "'; known: CL1.0 CL1.1 CL1.2 CL2.0 CL3.0 CL3.1");
       }
       keep(word);
     } else if (text == "-Werror") {

@@ -127,8 +127,8 @@ std::string first_error(std::string_view log) {
 }
 
 /// A program of which `module` has the declarations only.
-void leave_to_vendors(const llvm::Module& module, CompileOutput& output) {
-  note_used_features(module, output.summary.kernels);
+void leave_to_vendors(const llvm::Module& module, uint32_t language, CompileOutput& output) {
+  note_used_features(module, language, output.summary.kernels);
   keep_all_whole(module,
                  "only its device's compiler knows its program (" + output.left_to_vendors + ")",
                  output.summary.kernels);
@@ -167,7 +167,7 @@ void compile(const CompileRequest& request, CompileOutput& output) {
     if (request.unit) {
       output.summary = {};
     } else {
-      leave_to_vendors(*declarations, output);
+      leave_to_vendors(*declarations, settings.language, output);
     }
     return;
   }
@@ -178,7 +178,7 @@ void compile(const CompileRequest& request, CompileOutput& output) {
   if (request.unit) {
     output.summary = {};
   } else {
-    note_used_features(*module, output.summary.kernels);
+    note_used_features(*module, settings.language, output.summary.kernels);
     if (!request.not_analysed.empty()) {
       keep_all_whole(*module, request.not_analysed, output.summary.kernels);
     } else {
@@ -252,12 +252,14 @@ void link(const CompileRequest& request, CompileOutput& output) {
   std::vector<std::unique_ptr<llvm::Module>> modules;
   std::vector<std::set<std::string>> foreign(units.size());
   const LinkScope not_yet_known;
+  uint32_t newest = 0;  // the units' language
   for (size_t i = 0; i < units.size(); ++i) {
     Unit& unit = units[i];
     const UnitSource& source = request.units[i];
     if (!read_options(request, source.options, unit.settings, output)) {
       return;
     }
+    newest = std::max(newest, unit.settings.language);
     std::string log;
     unit.source = request.kernels.empty()
                       ? source.source
@@ -300,7 +302,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
     return;
   }
   if (!known) {
-    leave_to_vendors(*module, output);
+    leave_to_vendors(*module, newest, output);
     return;
   }
   std::set<std::string> declared;
@@ -319,7 +321,7 @@ void link(const CompileRequest& request, CompileOutput& output) {
     const llvm::Function* function = module->getFunction(name);
     return function != nullptr && !function->isDeclaration();
   });
-  note_used_features(*module, output.summary.kernels);
+  note_used_features(*module, newest, output.summary.kernels);
   if (!request.not_analysed.empty()) {
     keep_all_whole(*module, request.not_analysed, output.summary.kernels);
     output.ok = true;

@@ -39,7 +39,10 @@ namespace {
 constexpr char kHeaderFolder[] = "/.tutti/headers/";
 constexpr char kResourceFolder[] = "/.tutti/resource";
 
+/// As Clang knows it: what OpenCL C 3.1 has more is functions of extensions, printf's `z` and `t`,
+/// which Clang takes in any version, and macros (predefined_macros()).
 std::string language_name(uint32_t language) {
+  language = std::min(language, 300u);
   return "CL" + std::to_string(language / 100) + "." + std::to_string(language / 10 % 10);
 }
 

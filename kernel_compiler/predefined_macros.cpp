@@ -14,9 +14,9 @@
 //   they have their values. So has __kernel_exec.
 // - Versions, extensions and features are the virtual device's, never a vendor's or Clang's:
 //   CL_VERSION_x_y, __OPENCL_C_VERSION__, __ENDIAN_LITTLE__, __FAST_RELAXED_MATH__ come from Clang
-//   for the chosen language; __OPENCL_VERSION__, FP_FAST_FMAF and the like from the request's
-//   device_macros; __IMAGE_SUPPORT__ from its `images`; cl_khr_… from its `extensions`, all others
-//   undefined.
+//   for the chosen language, but for OpenCL C 3.1, which it does not know; __OPENCL_VERSION__,
+//   FP_FAST_FMAF and the like from the request's device_macros; __IMAGE_SUPPORT__ from its
+//   `images`; cl_khr_… from its `extensions`, all others undefined.
 // - Names that tell Clang (or a SPIR target) are removed: the text is for other compilers, too.
 #include "kernel_compiler/predefined_macros.h"
 
@@ -152,6 +152,11 @@ std::vector<MacroOption> predefined_macros(const CompileRequest& request, uint32
   }
   if (doubles(request)) {
     define("cl_khr_fp64=1");
+  }
+  if (request.opencl_c >= 310) define("CL_VERSION_3_1=310");
+  if (language > 300) {  // Clang takes it for 3.0
+    macros.push_back({"__OPENCL_C_VERSION__", true});
+    define("__OPENCL_C_VERSION__=" + std::to_string(language));
   }
   if (!request.device_macros.contains("__OPENCL_VERSION__")) {
     define("__OPENCL_VERSION__=" + std::to_string(request.opencl_c));

@@ -120,6 +120,15 @@ void note_call(const llvm::Function& callee, Features& features) {
   }
 }
 
+/// What OpenCL C 3.0 has too, but not with all that 3.1 makes of it: printf's `z` and `t`, and
+/// atomics of several scopes, which there may synchronize with each other. The rest of 3.1 is
+/// functions that are extensions' in 3.0.
+bool differs_in_version_31(const llvm::Function& callee) {
+  const auto [base, parameters] = split_mangled({callee.getName().data(), callee.getName().size()});
+  return base == "printf" || base == "atomic_work_item_fence" ||
+         parameters.find("U7_Atomic") != std::string_view::npos;
+}
+
 void note_operand(const llvm::Value& operand, Features& features) {
   note_type(operand.getType(), features);
   // A table of constants, wherever in an expression it is named.
@@ -133,7 +142,7 @@ void note_operand(const llvm::Value& operand, Features& features) {
   }
 }
 
-Features of_function(const llvm::Function& function) {
+Features of_function(const llvm::Function& function, uint32_t language) {
   Features features;
   for (const llvm::Argument& argument : function.args()) note_type(argument.getType(), features);
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -145,7 +154,9 @@ Features of_function(const llvm::Function& function) {
       note_type(address->getSourceElementType(), features);
     } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       const llvm::Function* callee = call->getCalledFunction();
-      if (callee != nullptr && callee->isDeclaration()) note_call(*callee, features);
+      if (callee == nullptr || !callee->isDeclaration()) continue;
+      note_call(*callee, features);
+      if (language > 300 && differs_in_version_31(*callee)) features.insert("OpenCL C 3.1");
     }
   }
   return features;
@@ -169,7 +180,7 @@ std::set<const llvm::Function*> reached(const llvm::Function& kernel) {
 
 }  // namespace
 
-void note_used_features(const llvm::Module& module,
+void note_used_features(const llvm::Module& module, uint32_t language,
                         std::vector<scheduler::KernelSummary>& kernels) {
   std::map<const llvm::Function*, Features> known;
   for (scheduler::KernelSummary& summary : kernels) {
@@ -178,7 +189,7 @@ void note_used_features(const llvm::Module& module,
     Features all;
     for (const llvm::Function* function : reached(*kernel)) {
       const auto [entry, added] = known.try_emplace(function);
-      if (added) entry->second = of_function(*function);
+      if (added) entry->second = of_function(*function, language);
       all.insert(entry->second.begin(), entry->second.end());
     }
     summary.features.assign(all.begin(), all.end());

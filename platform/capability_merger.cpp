@@ -69,7 +69,7 @@ cl_device_type merged_type(Devices devices, DeviceTypeChoice choice) {
   return CL_DEVICE_TYPE_CPU;
 }
 
-void put_extensions(Answers& answers, const Capabilities& caps,
+void put_extensions(Answers& answers, const Capabilities& caps, const DeviceFacts& primary,
                     const std::vector<std::string>& host_extensions,
                     const std::vector<cl_name_version>& sharing_extensions) {
   answers.boolean(CL_DEVICE_COMPILER_AVAILABLE, true);
@@ -87,7 +87,10 @@ void put_extensions(Answers& answers, const Capabilities& caps,
   for (const std::string& name : host_extensions) add(name);
   if (caps.buffer_addresses) add(backends::kBufferAddresses, backends::kBufferAddressesVersion);
   for (const cl_name_version& entry : sharing_extensions) add(entry.name, entry.version);
-  for (const std::string& name : caps.language_extensions) add(name);
+  const auto told = ask_list<cl_name_version>(primary, CL_DEVICE_EXTENSIONS_WITH_VERSION);
+  for (const std::string& name : caps.language_extensions) {
+    add(name, version_in(told, name, CL_MAKE_VERSION(1, 0, 0)));
+  }
   answers.string(CL_DEVICE_EXTENSIONS, extensions);
   answers.list(CL_DEVICE_EXTENSIONS_WITH_VERSION, with_version);
 }
@@ -103,12 +106,9 @@ void put_built_in_kernels(Answers& answers, const DeviceFacts& primary, Capabili
   std::vector<cl_name_version> with_version;
   const auto told = ask_list<cl_name_version>(primary, CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION);
   for (const std::string& name : caps.built_in_kernels) {
-    const auto found = std::find_if(told.begin(), told.end(), [&name](const auto& entry) {
-      return name.compare(0, sizeof entry.name - 1, entry.name) == 0;
-    });
-    // Devices of less than OpenCL 3.0 tell no versions.
-    with_version.push_back(found != told.end() ? *found
-                                               : name_version(name, CL_MAKE_VERSION(1, 0, 0)));
+    cl_name_version entry = name_version(name, CL_MAKE_VERSION(1, 0, 0));
+    entry.version = version_in(told, entry.name, entry.version);
+    with_version.push_back(entry);
   }
   answers.list(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION, with_version);
 }
@@ -372,7 +372,7 @@ Capabilities merge_capabilities(std::span<const DeviceFacts> devices, size_t pri
     host_extensions.emplace_back(backends::kUnifiedMemory);
     put_unified_memory(answers, caps.unified);
   }
-  put_extensions(answers, caps, host_extensions, put_sharing(answers, caps, primary));
+  put_extensions(answers, caps, primary, host_extensions, put_sharing(answers, caps, primary));
   put_built_in_kernels(answers, primary, caps);
   put_language(answers, caps, primary, shown.driver_version);
   put_execution(answers, devices, primary, caps);

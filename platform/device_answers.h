@@ -44,6 +44,16 @@ inline std::string ask_string(const DeviceFacts& device, cl_device_info what) {
   return text;
 }
 
+/// The version that a list has for this name; `otherwise` where it does not have it: devices of
+/// less than OpenCL 3.0 tell no versions.
+inline cl_version version_in(const std::vector<cl_name_version>& list, std::string_view name,
+                             cl_version otherwise) {
+  const auto found = std::find_if(list.begin(), list.end(), [name](const cl_name_version& entry) {
+    return name == std::string_view(entry.name, strnlen(entry.name, sizeof entry.name));
+  });
+  return found != list.end() ? found->version : otherwise;
+}
+
 /// Whether a list of names has this one.
 template <typename Names, typename Name>
 bool contains(const Names& names, const Name& name) {

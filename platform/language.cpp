@@ -65,18 +65,25 @@ constexpr Questions kQuestions[] = {
     {"cl_ext_float_atomics", 0x4231, 0x4233},  // CL_DEVICE_…_FP_ATOMIC_CAPABILITIES_EXT
 };
 
-/// Does the device list that major version? (In CL_DEVICE_OPENCL_C_VERSION it may say 1.2
-/// nevertheless.)
-bool knows_language(const DeviceFacts& device, uint32_t major) {
-  const auto bytes = device.info(CL_DEVICE_OPENCL_C_ALL_VERSIONS);
-  if (!bytes) return false;
-  for (size_t at = 0; at + sizeof(cl_name_version) <= bytes->size();
-       at += sizeof(cl_name_version)) {
-    cl_name_version entry;
-    std::memcpy(&entry, bytes->data() + at, sizeof entry);
-    if (CL_VERSION_MAJOR(entry.version) == major) return true;
+/// Does the device list that version, or a later one of the same major number? (In
+/// CL_DEVICE_OPENCL_C_VERSION it may say 1.2 nevertheless.)
+bool knows_language(const DeviceFacts& device, uint32_t version) {
+  const auto listed = ask_list<cl_name_version>(device, CL_DEVICE_OPENCL_C_ALL_VERSIONS);
+  return std::any_of(listed.begin(), listed.end(), [version](const cl_name_version& entry) {
+    return CL_VERSION_MAJOR(entry.version) == version / 100 &&
+           CL_VERSION_MINOR(entry.version) >= version / 10 % 10;
+  });
+}
+
+/// The highest that Tutti has, too, of those that the device knows.
+uint32_t highest_language(const DeviceFacts& device) {
+  // An OpenCL 3.0 device must understand OpenCL C 3.0; one that does not is of the version that its
+  // language has.
+  const uint32_t said = language_version(device);
+  for (const uint32_t version : {310u, 300u}) {
+    if (said >= version || knows_language(device, version)) return version;
   }
-  return false;
+  return said >= 200 ? 200 : std::clamp(said, 100u, 120u);
 }
 
 void put_versions(Answers& answers, const Capabilities& caps, const DeviceFacts& primary,
@@ -86,16 +93,17 @@ void put_versions(Answers& answers, const Capabilities& caps, const DeviceFacts&
   answers.string(CL_DEVICE_OPENCL_C_VERSION,
                  "OpenCL C " + version_text(compatible) + " Tutti " + driver_version);
   answers.put<cl_version>(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR, packed_version(compatible));
-  const bool second = caps.opencl_c == 200 || knows_language(primary, 2) || compatible == 300;
+  const bool second = caps.opencl_c == 200 || knows_language(primary, 200) || compatible >= 300;
   std::vector<cl_name_version> versions;
-  for (const uint32_t version : {100u, 110u, 120u, 200u, 300u}) {
+  for (const uint32_t version : {100u, 110u, 120u, 200u, 300u, 310u}) {
     if (version > caps.opencl_c || (version == 200 && !second)) continue;
     versions.push_back(name_version("OpenCL C", packed_version(version)));
   }
   answers.list(CL_DEVICE_OPENCL_C_ALL_VERSIONS, versions);
   std::vector<cl_name_version> features;
+  const auto told = ask_list<cl_name_version>(primary, CL_DEVICE_OPENCL_C_FEATURES);
   for (const std::string& name : caps.language_features) {
-    features.push_back(name_version(name, CL_MAKE_VERSION(3, 0, 0)));
+    features.push_back(name_version(name, version_in(told, name, CL_MAKE_VERSION(3, 0, 0))));
   }
   answers.list(CL_DEVICE_OPENCL_C_FEATURES, features);
 }
@@ -130,13 +138,12 @@ uint32_t language_version(const DeviceFacts& device) {
 }
 
 void take_language(Capabilities& caps, const DeviceFacts& primary) {
-  caps.opencl_c = language_version(primary);
-  // An OpenCL 3.0 device must understand OpenCL C 3.0; one that does not is of the version that its
-  // language has.
-  caps.opencl_c = caps.opencl_c >= 300 || knows_language(primary, 3) ? 300
-                  : caps.opencl_c >= 200                             ? 200
-                                         : std::clamp(caps.opencl_c, 100u, 120u);
-  caps.version = caps.opencl_c;
+  caps.opencl_c = highest_language(primary);
+  // OpenCL 3.1 is more than its language.
+  uint32_t major = 0, minor = 0;
+  std::sscanf(primary.traits.device_version.c_str(), "OpenCL %u.%u", &major, &minor);
+  const bool of_31 = major * 100 + minor * 10 >= 310;
+  caps.version = of_31 ? caps.opencl_c : std::min(caps.opencl_c, 300u);
   for (const std::string& name : primary.traits.features) {
     if (contains(kExtensions, name)) caps.language_extensions.push_back(name);
   }

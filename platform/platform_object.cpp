@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "platform/device_answers.h"
+
 namespace tutti::platform {
 namespace {
 
@@ -34,9 +36,10 @@ Status Platform::info(cl_platform_info what, const device_virtual::InfoAnswer& a
     case CL_PLATFORM_PROFILE:
       return answer.string("FULL_PROFILE");
     case CL_PLATFORM_VERSION:
-      return answer.string("OpenCL 3.0 Tutti " + std::string(driver_version()));
+      return answer.string("OpenCL " + version_text(version()) + " Tutti " +
+                           std::string(driver_version()));
     case CL_PLATFORM_NUMERIC_VERSION:
-      return answer.value(kPlatformVersion);
+      return answer.value(packed_version(version()));
     case CL_PLATFORM_NAME:
       return answer.string(names_.name);
     case CL_PLATFORM_VENDOR:

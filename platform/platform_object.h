@@ -4,6 +4,7 @@
 
 #include <CL/cl.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,8 +18,6 @@
 
 namespace tutti::platform {
 
-/// "3.0", packed.
-inline constexpr cl_version kPlatformVersion = CL_MAKE_VERSION(3, 0, 0);
 inline constexpr std::string_view kPlatformName = "Tutti";
 inline constexpr std::string_view kPlatformVendor = "Tutti project";
 /// Extensions of the host API, all of version 1.0.0: those of the platform, and of the device too.
@@ -47,6 +46,8 @@ class Platform
   Platform(PlatformNames names, std::shared_ptr<const device_virtual::Capabilities> device)
       : names_(std::move(names)), device_(std::move(device)) {}
   Status info(cl_platform_info what, const device_virtual::InfoAnswer& answer) const;
+  /// Of OpenCL: 310, or 300, whose functions are there whatever the device is.
+  uint32_t version() const { return std::max(device_->version, 300u); }
 
  private:
   const PlatformNames names_;

@@ -68,10 +68,10 @@ CompileRequest request_for(const std::string& file, const std::string& source,
                         "cl_khr_local_int32_extended_atomics",
                         "cl_khr_int64_base_atomics",
                         "cl_khr_int64_extended_atomics"};
-  request.opencl_c = 300;
+  request.opencl_c = 310;
   request.fp64 = true;
   request.images = true;
-  request.device_macros["__OPENCL_VERSION__"] = "300";
+  request.device_macros["__OPENCL_VERSION__"] = "310";
   request.device_macros["__ENDIAN_LITTLE__"] = "1";
   for (const char* feature :
        {"__opencl_c_int64", "__opencl_c_fp64", "__opencl_c_images", "__opencl_c_3d_image_writes",

@@ -133,7 +133,8 @@ class Meter {
                          cl_.clReleaseProgram);
     TUTTI_TRY(check("clCreateProgramWithSource", code));
     // PoCL on processors without AVX-512 warns of double8, and writes to stderr how often.
-    const std::string all = vendor_build_options(device_.device.quirks, options + " -w", number_);
+    const std::string all =
+        vendor_build_options(device_.traits, device_.device.quirks, options + " -w", number_);
     TUTTI_TRY(check("clBuildProgram", cl_.clBuildProgram(program.get(), 1, &device_.device.device,
                                                          all.c_str(), nullptr, nullptr)));
     return program;

@@ -456,6 +456,9 @@ enum class ProgramForm : uint8_t {
 
 /// What a device has that takes programs in SPIR-V (DeviceTraits::features).
 inline constexpr std::string_view kIlPrograms = "cl_khr_il_program";
+/// What a device has that lists this version of the language. Others get its programs as such of
+/// OpenCL C 3.0, and have none of the kernels for which that makes a difference.
+inline constexpr std::string_view kOpenClC31 = "OpenCL C 3.1";
 
 /// How the application would have a queue's commands treated, in the words of
 /// cl_khr_priority_hints and cl_khr_throttle_hints; 0: it does not say. Devices without the

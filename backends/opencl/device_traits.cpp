@@ -161,6 +161,12 @@ std::vector<std::string> features(OptionalQuery& query) {
     const std::string feature(entry.name, strnlen(entry.name, sizeof entry.name));
     if (feature != "__opencl_c_fp64" && feature != "__opencl_c_images") add(feature);
   }
+  for (const cl_name_version& entry : query.list<cl_name_version>(
+           CL_DEVICE_OPENCL_C_ALL_VERSIONS, "CL_DEVICE_OPENCL_C_ALL_VERSIONS", kUnknownQuestion)) {
+    if (CL_VERSION_MAJOR(entry.version) == 3 && CL_VERSION_MINOR(entry.version) >= 1) {
+      add(std::string(kOpenClC31));
+    }
+  }
   return result;
 }
 

@@ -73,9 +73,10 @@ bool set_arguments(const VendorFunctions& cl, cl_kernel kernel, cl_mem buffer, s
   uint64_t size = 0;
   for (cl_uint i = 0; text >> kind >> size; ++i) {
     const std::vector<std::byte> zeros(kind == 'v' ? size : 0);
-    const cl_int code = kind == 'b'   ? cl.clSetKernelArg(kernel, i, sizeof buffer, &buffer)
-                        : kind == 'l' ? cl.clSetKernelArg(kernel, i, size, nullptr)
-                                      : cl.clSetKernelArg(kernel, i, size, zeros.data());
+    const cl_int code = kind == 'b' ? cl.clSetKernelArg(kernel, i, sizeof buffer, &buffer)
+                        : kind == 'l'
+                            ? cl.clSetKernelArg(kernel, i, cl.local_memory_size(size), nullptr)
+                            : cl.clSetKernelArg(kernel, i, size, zeros.data());
     if (code != CL_SUCCESS) return false;
   }
   return true;

@@ -512,7 +512,7 @@ Status OpenClKernel::set_argument(uint32_t index, const Argument& argument, Held
       break;
     case Argument::Kind::kLocal:
       if (comparable && held.value == argument.local_size) return {};
-      size = argument.local_size;
+      size = device_.cl->local_memory_size(argument.local_size);
       number = argument.local_size;
       break;
     case Argument::Kind::kMemory:

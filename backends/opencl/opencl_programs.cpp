@@ -111,7 +111,7 @@ BuildResult OpenClBackend::build_with(std::function<Result<Program>()> create,
 }
 
 BuildResult OpenClBackend::build(const std::string& source, const std::string& options) {
-  const std::string all_options = vendor_build_options(device_.quirks, options, number_);
+  const std::string all_options = vendor_build_options(traits_, device_.quirks, options, number_);
   if (const Status ahead = builder_.build_ahead(source, all_options); !ahead) {
     return device_.build_failure<BuildResult>("clBuildProgram", ahead.error().code,
                                               ahead.error().message + "\n");
@@ -125,7 +125,7 @@ BuildResult OpenClBackend::build(const std::string& source, const std::string& o
 BuildResult OpenClBackend::build_il(const std::string& il, const std::string& options) {
   if (!device_.cl->clCreateProgramWithIL) return Backend::build_il(il, options);
   return build_with([this, il] { return create_il_program(il); },
-                    vendor_build_options(device_.quirks, options, number_));
+                    vendor_build_options(traits_, device_.quirks, options, number_));
 }
 
 BuildResult OpenClBackend::take_built_in(const std::string& names) {
@@ -135,7 +135,7 @@ BuildResult OpenClBackend::take_built_in(const std::string& names) {
 
 std::optional<bool> OpenClBackend::build_is_kept(const std::string& source,
                                                  const std::string& options) const {
-  return builder_.is_kept(source, vendor_build_options(device_.quirks, options, number_));
+  return builder_.is_kept(source, vendor_build_options(traits_, device_.quirks, options, number_));
 }
 
 BuildResult OpenClBackend::load(std::span<const std::byte> binary) {
@@ -175,7 +175,7 @@ ObjectResult OpenClBackend::compile_with(std::function<Result<Program>()> create
   }
   auto program = create();
   if (!program) return {nullptr, program.error().code, program.error().message};
-  const std::string all_options = vendor_build_options(device_.quirks, options, number_);
+  const std::string all_options = vendor_build_options(traits_, device_.quirks, options, number_);
   const cl_int code = compile_program(*program, all_options);
   std::string log = build_log(program->program.get());
   if (code != CL_SUCCESS) {

@@ -157,8 +157,11 @@ double nominal_gflops(const DeviceTraits& traits) {
   return std::max(1e-3, units * clock_ghz * per_cycle);
 }
 
-std::string vendor_build_options(const Quirks& quirks, const std::string& options,
-                                 uint32_t number) {
+std::string vendor_build_options(const DeviceTraits& traits, const Quirks& quirks,
+                                 std::string options, uint32_t number) {
+  constexpr std::string_view kNewest = "-cl-std=CL3.1", kBefore = "-cl-std=CL3.0";
+  const size_t at = has_feature(traits, kOpenClC31) ? std::string::npos : options.find(kNewest);
+  if (at != std::string::npos) options.replace(at, kNewest.size(), kBefore);
   if (!quirks.distinct_builds) return options;
   const std::string own = "-D TUTTI_DEVICE_" + std::to_string(number);
   return options.empty() ? own : options + " " + own;

@@ -71,9 +71,11 @@ void describe_quirks(const Quirks& quirks, DeviceTraits& traits);
 /// A rough peak, in GFLOP/s of single precision: units x clock x operations per cycle and unit.
 double nominal_gflops(const DeviceTraits& traits);
 
-/// The options for the vendor's compiler: the given ones and what the quirks need. `number` is
-/// distinct for each device of the process.
-std::string vendor_build_options(const Quirks& quirks, const std::string& options, uint32_t number);
+/// The options for the vendor's compiler: the given ones, with the language by the newest name that
+/// the device knows for it, and what the quirks need. `number` is distinct for each device of the
+/// process.
+std::string vendor_build_options(const DeviceTraits& traits, const Quirks& quirks,
+                                 std::string options, uint32_t number);
 
 /// What is compiled of a unit that will be linked: `source`, and what the quirks need. `number` is
 /// distinct for each unit of the process.

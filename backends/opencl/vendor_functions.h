@@ -26,6 +26,12 @@ struct VendorFunctions {
 #include "backends/opencl/vendor_extensions.def"
 #undef TUTTI_VENDOR_EXTENSION
   uint32_t version = 10;  // of the platform: 10 * major + minor
+
+  /// For clSetKernelArg. Before OpenCL 3.1 the size may not be zero; a kernel that is to have no
+  /// local memory uses none.
+  uint64_t local_memory_size(uint64_t asked) const {
+    return asked == 0 && version < 31 ? 1 : asked;
+  }
 };
 
 /// "OpenCL 1.2 anything" is 12; 10 where the text is not understood.

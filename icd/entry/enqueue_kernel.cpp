@@ -53,7 +53,16 @@ cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue command
                                                         const size_t* global_work_offset,
                                                         const size_t* global_work_size,
                                                         size_t* suggested_local_work_size) {
-  return entry("clGetKernelSuggestedLocalWorkSizeKHR", [&]() -> Status {
+  return clGetKernelSuggestedLocalWorkSize(command_queue, kernel, work_dim, global_work_offset,
+                                           global_work_size, suggested_local_work_size);
+}
+
+cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSize(cl_command_queue command_queue,
+                                                     cl_kernel kernel, cl_uint work_dim,
+                                                     const size_t* global_work_offset,
+                                                     const size_t* global_work_size,
+                                                     size_t* suggested_local_work_size) {
+  return entry("clGetKernelSuggestedLocalWorkSize", [&]() -> Status {
     validate::KernelLaunch launch;
     TUTTI_TRY(validate::suggested_local_size(
         command_queue, kernel, {work_dim, global_work_offset, global_work_size, nullptr},

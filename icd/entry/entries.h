@@ -144,6 +144,8 @@ decltype(::clSetProgramSpecializationConstant) clSetProgramSpecializationConstan
 decltype(::clCreateBufferWithProperties) clCreateBufferWithProperties;
 decltype(::clCreateImageWithProperties) clCreateImageWithProperties;
 decltype(::clSetContextDestructorCallback) clSetContextDestructorCallback;
+// Of OpenCL 3.1, which older headers do not know.
+decltype(::clGetKernelSuggestedLocalWorkSizeKHR) clGetKernelSuggestedLocalWorkSize;
 
 // Extensions', not in the table.
 decltype(::clIcdGetPlatformIDsKHR) clIcdGetPlatformIDsKHR;

@@ -61,6 +61,8 @@ void* function_address(const char* name) noexcept {
   TUTTI_FUNCTION(clCreateCommandQueueWithPropertiesKHR);
   TUTTI_FUNCTION(clCreateProgramWithILKHR);
   TUTTI_FUNCTION(clGetKernelSuggestedLocalWorkSizeKHR);
+  // A core function, which loaders of before OpenCL 3.1 do not have.
+  TUTTI_FUNCTION(clGetKernelSuggestedLocalWorkSize);
   TUTTI_FUNCTION(clCreateCommandBufferKHR);
   TUTTI_FUNCTION(clRetainCommandBufferKHR);
   TUTTI_FUNCTION(clReleaseCommandBufferKHR);

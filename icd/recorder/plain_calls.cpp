@@ -156,11 +156,11 @@ void start_if_wanted() {
     if (folder.empty()) return false;
     Recorder::start(folder);
     if (Recorder::current() == nullptr) return false;
-    static cl_icd_dispatch table = dispatch_table();
-    add_plain_calls(table);
-    add_object_calls(table);
-    add_transfer_calls(table);
-    add_gl_calls(table);
+    static DispatchTable table = dispatch_table();
+    add_plain_calls(table.before);
+    add_object_calls(table.before);
+    add_transfer_calls(table.before);
+    add_gl_calls(table.before);
     device_virtual::g_dispatch = &table;
     return true;
   }();

@@ -246,6 +246,11 @@ Result<ArgumentValue> queue_value(const Kernel& kernel, size_t size, const void*
   return result;
 }
 
+uint32_t platform_version(const Kernel& kernel) {
+  const Device& device = *kernel.program().devices().front();
+  return from_handle<platform::Platform>(device.platform().id)->version();
+}
+
 }  // namespace
 
 Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t size,
@@ -260,8 +265,11 @@ Result<ArgumentValue> argument_value(const Kernel& kernel, cl_uint index, size_t
       // must be NULL": CL_INVALID_ARG_VALUE.
       if (value != nullptr) return fail(CL_INVALID_ARG_VALUE, "local memory takes no value");
       // "CL_INVALID_ARG_SIZE if the kernel argument is a pointer to the local address space and
-      // arg_size is zero."
-      if (size == 0) return fail(CL_INVALID_ARG_SIZE, "local memory of size zero");
+      // arg_size is zero. This error condition does not apply if the platform associated with
+      // kernel is OpenCL 3.1 or newer."
+      if (size == 0 && platform_version(kernel) < 310) {
+        return fail(CL_INVALID_ARG_SIZE, "local memory of size zero");
+      }
       return ArgumentValue{};
     }
     case ArgKind::kImage:

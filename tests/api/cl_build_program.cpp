@@ -102,8 +102,17 @@ TEST_F(ClBuildProgram, ImageSupportMacroTellsOfTheDevice) {
 
 TEST_F(ClBuildProgram, LanguageVersion) {
   EXPECT_EQ(run_options("-cl-std=CL1.2")[5], 120);
-  if (device_supports_c30()) {
-    EXPECT_EQ(run_options("-cl-std=CL3.0")[5], 300);
+  for (const auto& [version, option] :
+       {std::pair{300, "-cl-std=CL3.0"}, std::pair{310, "-cl-std=CL3.1"}}) {
+    if (device_supports_c(version)) {
+      EXPECT_EQ(run_options(option)[5], version);
+    } else if (device_version() >= 300) {
+      // "Calls … with the -cl-std=CL3.1 option will fail to compile the program for any devices
+      // when CL_DEVICE_OPENCL_C_ALL_VERSIONS does not include OpenCL C 3.1."
+      const char* source = "kernel void k(global int* o) { o[0] = 1; }";
+      const Program program(clCreateProgramWithSource(context_, 1, &source, nullptr, nullptr));
+      EXPECT_NE(clBuildProgram(program, 0, nullptr, option, nullptr, nullptr), CL_SUCCESS);
+    }
   }
 }
 

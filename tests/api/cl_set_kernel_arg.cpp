@@ -98,7 +98,27 @@ TEST_F(ClSetKernelArg, RejectsBadSizes) {
     EXPECT_CL(CL_INVALID_ARG_SIZE, clSetKernelArg(many, index, size + 1, bytes.data())) << index;
     EXPECT_CL(CL_INVALID_ARG_SIZE, clSetKernelArg(many, index, size - 1, bytes.data())) << index;
   }
-  EXPECT_CL(CL_INVALID_ARG_SIZE, clSetKernelArg(many, 5, 0, nullptr));
+  // "This error condition does not apply if the platform associated with kernel is OpenCL 3.1 or
+  // newer."
+  EXPECT_CL(platform_version() >= 310 ? CL_SUCCESS : CL_INVALID_ARG_SIZE,
+            clSetKernelArg(many, 5, 0, nullptr));
+}
+
+TEST_F(ClSetKernelArg, LocalMemoryMayBeNone) {
+  if (platform_version() < 310) GTEST_SKIP() << "of OpenCL 3.1";
+  const Program program = build(
+      "kernel void maybe(global int* out, local int* scratch, int size) {\n"
+      "  for (int i = 0; i < size; ++i) scratch[i] = 5;\n"
+      "  out[0] = size ? scratch[size - 1] : 7;\n"
+      "}\n");
+  const Kernel maybe = make_kernel(program, "maybe");
+  const Buffer out = make_buffer(sizeof(cl_int));
+  set_args(maybe, out, LocalBytes{0}, cl_int{0});
+  EXPECT_SUCCESS(launch(maybe, 1, 1));
+  EXPECT_EQ(read_all<cl_int>(out, 1)[0], 7);
+  set_args(maybe, out, LocalBytes{16}, cl_int{4});
+  EXPECT_SUCCESS(launch(maybe, 1, 1));
+  EXPECT_EQ(read_all<cl_int>(out, 1)[0], 5);
 }
 
 TEST_F(ClSetKernelArg, RejectsBadValues) {

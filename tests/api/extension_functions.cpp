@@ -2,6 +2,9 @@
 //
 // Functions of extensions that the device claims, by their addresses.
 #include <CL/cl_ext.h>
+#include <CL/cl_icd.h>
+
+#include <cstddef>
 
 #include "fixtures.h"
 
@@ -40,8 +43,11 @@ TEST_F(ExtensionFunctions, ListsAgree) {
 TEST_F(ExtensionFunctions, ExtendedVersioning) {
   if (!claims("cl_khr_extended_versioning")) GTEST_SKIP() << "not claimed";
   EXPECT_EQ(value_of<cl_version>(query_of(platform_, CL_PLATFORM_NUMERIC_VERSION_KHR)) >> 22, 3u);
-  EXPECT_EQ(value_of<cl_version>(query_of(device_, CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR)),
-            cl_version{CL_MAKE_VERSION(1, 2, 0)});
+  const auto version =
+      value_of<cl_version>(query_of(device_, CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR));
+  EXPECT_EQ(string_of(query_of(device_, CL_DEVICE_OPENCL_C_VERSION)).substr(0, 12),
+            "OpenCL C " + std::to_string(CL_VERSION_MAJOR(version)) + "." +
+                std::to_string(CL_VERSION_MINOR(version)));
 }
 
 TEST_F(ExtensionFunctions, CreateCommandQueue) {
@@ -97,6 +103,26 @@ TEST_F(ExtensionFunctions, SuggestedLocalSizeIsWhatALaunchGets) {
   ASSERT_SUCCESS(suggest(queue_, fixed, 2, nullptr, global, local));
   EXPECT_EQ(local[0], 8u);
   EXPECT_EQ(local[1], 2u);
+}
+
+TEST_F(ExtensionFunctions, SuggestedLocalSizeIsALoadersOfOpenCl31) {
+  if (platform_version() < 310) GTEST_SKIP() << "of OpenCL 3.1";
+  // The slot behind those of OpenCL 3.0, where such a loader looks.
+  constexpr size_t kSlot =
+      offsetof(cl_icd_dispatch, clSetContextDestructorCallback) / sizeof(void*) + 1;
+  void* const* const table = *reinterpret_cast<void***>(static_cast<cl_command_queue>(queue_));
+  const auto suggest = reinterpret_cast<clGetKernelSuggestedLocalWorkSizeKHR_fn>(table[kSlot]);
+  const auto same =
+      address<clGetKernelSuggestedLocalWorkSizeKHR_fn>("clGetKernelSuggestedLocalWorkSizeKHR");
+  const Kernel add = kernel("add_one");
+  const Buffer data = make_buffer(4096);
+  set_args(add, data);
+  const size_t global[1] = {960};
+  size_t local[1] = {0}, expected[1] = {0};
+  ASSERT_SUCCESS(suggest(queue_, add, 1, nullptr, global, local));
+  ASSERT_SUCCESS(same(queue_, add, 1, nullptr, global, expected));
+  EXPECT_EQ(local[0], expected[0]);
+  EXPECT_CL(CL_INVALID_KERNEL, suggest(queue_, nullptr, 1, nullptr, global, local));
 }
 
 TEST_F(ExtensionFunctions, SuggestedLocalSizeRejectsBadArguments) {

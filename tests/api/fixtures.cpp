@@ -123,15 +123,22 @@ std::string string_of(const Query& query) {
   return text;
 }
 
+namespace {
+int version_in(const std::string& text) {
+  int major = 0;
+  int minor = 0;
+  if (std::sscanf(text.c_str(), "OpenCL %d.%d", &major, &minor) != 2) return 0;
+  return major * 100 + minor * 10;
+}
+}  // namespace
+
 int device_version() {
-  static const int version = [] {
-    const std::string text = string_of(query_of(options().device, CL_DEVICE_VERSION));
-    int major = 0;
-    int minor = 0;
-    if (std::sscanf(text.c_str(), "OpenCL %d.%d", &major, &minor) != 2) return 0;
-    return major * 100 + minor * 10;
-  }();
+  static const int version = version_in(string_of(query_of(options().device, CL_DEVICE_VERSION)));
   return version;
+}
+
+int platform_version() {
+  return version_in(string_of(query_of(options().platform, CL_PLATFORM_VERSION)));
 }
 
 bool device_supports_out_of_order() {
@@ -140,12 +147,13 @@ bool device_supports_out_of_order() {
   return (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
 }
 
-bool device_supports_c30() {
+bool device_supports_c(int version) {
   if (device_version() < 300) return false;
   const auto versions =
       array_of<cl_name_version>(query_of(options().device, CL_DEVICE_OPENCL_C_ALL_VERSIONS));
-  return std::any_of(versions.begin(), versions.end(), [](const cl_name_version& entry) {
-    return CL_VERSION_MAJOR(entry.version) >= 3;
+  return std::any_of(versions.begin(), versions.end(), [version](const cl_name_version& entry) {
+    return static_cast<int>(CL_VERSION_MAJOR(entry.version) * 100 +
+                            CL_VERSION_MINOR(entry.version) * 10) == version;
   });
 }
 

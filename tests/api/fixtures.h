@@ -167,8 +167,10 @@ cl_uint reference_count(Object object, cl_uint param) {
 // CL_DEVICE_VERSION of the device under test as major * 100 + minor * 10, for example 300.
 int device_version();
 bool device_supports_out_of_order();
-// Whether -cl-std=CL3.0 is listed in CL_DEVICE_OPENCL_C_ALL_VERSIONS.
-bool device_supports_c30();
+// CL_PLATFORM_VERSION, likewise.
+int platform_version();
+// Whether CL_DEVICE_OPENCL_C_ALL_VERSIONS lists this version, for example 300.
+bool device_supports_c(int version);
 
 // ---- data --------------------------------------------------------------------------------------
 

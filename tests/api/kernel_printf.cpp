@@ -64,5 +64,25 @@ TEST_F(KernelPrintf, GoesToStandardOutput) {
   }
 }
 
+TEST_F(KernelPrintf, ShowsSizesAndDifferences) {
+  if (!device_supports_c(310)) GTEST_SKIP() << "of OpenCL C 3.1";
+  const Program program = build(
+      "kernel void speak(global int* out) {\n"
+      "  const size_t size = (size_t)out[0] << 33;\n"
+      "  printf(\"<%zu %zx %td>\\n\", size, size, -(ptrdiff_t)size);\n"
+      "}\n",
+      "-cl-std=CL3.1");
+  const Kernel speak = make_kernel(program, "speak");
+  const Buffer out = make_buffer_of(std::vector<cl_int>{1});
+  set_args(speak, out);
+  CapturedOutput captured;
+  const cl_int launched = launch(speak, 1, 1);
+  const cl_int finished = clFinish(queue_);
+  const std::string text = captured.end();
+  ASSERT_SUCCESS(launched);
+  ASSERT_SUCCESS(finished);
+  EXPECT_EQ(text, "<8589934592 200000000 -8589934592>\n");
+}
+
 }  // namespace
 }  // namespace tutti::api_tests

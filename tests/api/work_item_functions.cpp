@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Launches, WorkItemFunctions, testing::ValuesIn(kLaunche
 TEST_P(WorkItemFunctions, AreRightInEveryWorkItem) {
   const Launch& l = GetParam();
   std::string build_options = "-DWORDS=" + std::to_string(kWords);
-  if (device_supports_c30()) build_options += " -cl-std=CL3.0";
+  if (device_supports_c(300)) build_options += " -cl-std=CL3.0";
   const Program program = build(kSource, build_options);
   const Kernel kernel = make_kernel(program, "report");
   const size_t items = l.global[0] * l.global[1] * l.global[2];
@@ -164,7 +164,7 @@ TEST_F(WorkItemFunctionsPlain, BeyondTheLastDimension) {
 TEST_F(WorkItemFunctionsPlain, NullLocalSizeCoversEveryItemOnce) {
   // The driver chooses the local size; whatever it is, the report must be consistent with it.
   std::string build_options = "-DWORDS=" + std::to_string(kWords);
-  if (device_supports_c30()) build_options += " -cl-std=CL3.0";
+  if (device_supports_c(300)) build_options += " -cl-std=CL3.0";
   const Program program = build(kSource, build_options);
   const Kernel kernel = make_kernel(program, "report");
   const Triple global = {30, 7, 6};

@@ -24,9 +24,20 @@ TEST(Quirks, PoclBuildsAreDistinctPerDevice) {
   const auto pocl = device("Portable Computing Language", "basic-x", CL_DEVICE_TYPE_CPU, 1);
   EXPECT_TRUE(quirks_of(pocl).distinct_builds);
   EXPECT_TRUE(quirks_of(pocl).serial_builds);
-  const std::string first = vendor_build_options(quirks_of(pocl), "-DA=1", 0);
+  const std::string first = vendor_build_options(pocl, quirks_of(pocl), "-DA=1", 0);
   EXPECT_EQ(first, "-DA=1 -D TUTTI_DEVICE_0");
-  EXPECT_NE(first, vendor_build_options(quirks_of(pocl), "-DA=1", 1));
+  EXPECT_NE(first, vendor_build_options(pocl, quirks_of(pocl), "-DA=1", 1));
+}
+
+TEST(Quirks, LanguageHasANameThatTheDeviceKnows) {
+  auto gpu = device("NVIDIA CUDA", "a GPU", CL_DEVICE_TYPE_GPU, 1);
+  const auto options = [&gpu](const char* given) {
+    return vendor_build_options(gpu, quirks_of(gpu), given, 0);
+  };
+  EXPECT_EQ(options("-w -cl-std=CL3.1 -cl-mad-enable"), "-w -cl-std=CL3.0 -cl-mad-enable");
+  EXPECT_EQ(options("-cl-std=CL2.0"), "-cl-std=CL2.0");
+  gpu.features.emplace_back(kOpenClC31);
+  EXPECT_EQ(options("-w -cl-std=CL3.1"), "-w -cl-std=CL3.1");
 }
 
 TEST(Quirks, NewerPoclsDevicesShareTheirBuilds) {
@@ -34,7 +45,7 @@ TEST(Quirks, NewerPoclsDevicesShareTheirBuilds) {
   for (const char* version : {"6.0+debian", "7.1", "8.0-pre main-0-g5066640"}) {
     pocl.driver_version = version;
     EXPECT_TRUE(quirks_of(pocl).serial_builds) << version;
-    EXPECT_EQ(vendor_build_options(quirks_of(pocl), "-DA=1", 1), "-DA=1") << version;
+    EXPECT_EQ(vendor_build_options(pocl, quirks_of(pocl), "-DA=1", 1), "-DA=1") << version;
     describe_quirks(quirks_of(pocl), pocl);
     EXPECT_FALSE(pocl.build_kind.empty()) << version;
   }
@@ -133,7 +144,7 @@ TEST(Quirks, LinkedUnitsAreAsTheVendorWantsThem) {
 TEST(Quirks, OtherVendorsGetTheOptionsAsTheyAre) {
   auto gpu = device("NVIDIA CUDA", "H100", CL_DEVICE_TYPE_GPU, 132);
   gpu.vendor = "NVIDIA Corporation";
-  EXPECT_EQ(vendor_build_options(quirks_of(gpu), "-DA=1", 0), "-DA=1");
+  EXPECT_EQ(vendor_build_options(gpu, quirks_of(gpu), "-DA=1", 0), "-DA=1");
   EXPECT_FALSE(quirks_of(gpu).synchronous);
   EXPECT_TRUE(quirks_of(gpu).equal_binaries);
 }

@@ -34,6 +34,7 @@ kernel void groups(global uint* out, local uint* scratch) {
     out[get_group_id(0)] = sum;
   }
 }
+kernel void no_scratch(global uint* out, local uint* scratch) { out[0] = 7; }
 kernel void is_null(global uint* out, global uint* nothing) { out[0] = nothing == 0; }
 )";
 
@@ -216,6 +217,12 @@ TEST_P(RealVendor, LocalMemoryAndNullArguments) {
   ASSERT_TRUE(queue_->launch(launch, {}));
   const auto sums = read(*out);
   for (cl_uint i = 0; i < 8; ++i) EXPECT_EQ(sums[i], 8 * 8 * i + 28);
+
+  auto no_scratch = kernel("no_scratch");
+  arguments[1].local_size = 0;
+  launch.kernel = no_scratch.get();
+  ASSERT_TRUE(queue_->launch(launch, {}));
+  EXPECT_EQ(read(*out)[0], 7u);
 
   auto is_null = kernel("is_null");
   arguments[1] = {};

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 Argument bytes_argument(const cl_uint& value) {
   Argument argument;
@@ -67,6 +68,17 @@ TEST_F(StubBackendTest, QueuesAreToldTheHintsThatTheirVendorKnows) {
   script("");
   ASSERT_TRUE(backend()->create_queue(options));
   EXPECT_EQ(calls("clCreateCommandQueueWithProperties"), 2u);
+}
+
+TEST_F(StubBackendTest, CompilersGetTheLanguageByANameThatTheyKnow) {
+  const auto options_of = [this](const char* text) {
+    const auto device = backend(text);
+    return std::pair(has_feature(device->traits(), kOpenClC31),
+                     device->build("add_one", "-cl-std=CL3.1").log);
+  };
+  EXPECT_THAT(options_of("newest-c:3.1"), Pair(true, HasSubstr("options: -cl-std=CL3.1")));
+  script("newest-c:3.0");
+  EXPECT_THAT(options_of("newest-c:3.0"), Pair(false, HasSubstr("options: -cl-std=CL3.0")));
 }
 
 TEST_F(StubBackendTest, APciAddressOfZerosIsNone) {

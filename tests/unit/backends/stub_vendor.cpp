@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // See stub_vendor.h. One lock for script and counters; none for objects: tests use them properly.
 #include "stub_vendor.h"
+#include "stub_answers.h"
 
 #include <CL/cl_icd.h>
 #include <unistd.h>
@@ -136,20 +137,6 @@ cl_int release(T* object) {
   return CL_SUCCESS;
 }
 
-cl_int give(const void* value, size_t length, size_t size, void* out, size_t* size_ret) {
-  if (out && size < length) return CL_INVALID_VALUE;
-  if (out) std::memcpy(out, value, length);
-  if (size_ret) *size_ret = length;
-  return CL_SUCCESS;
-}
-cl_int give(const std::string& text, size_t size, void* out, size_t* size_ret) {
-  return give(text.c_str(), text.size() + 1, size, out, size_ret);
-}
-template <typename T>
-cl_int give_value(T value, size_t size, void* out, size_t* size_ret) {
-  return give(&value, sizeof value, size, out, size_ret);
-}
-
 cl_device_pci_bus_info_khr pci_address(cl_uint bus) { return {bus ? 0xfff0u : 0, bus, 0, 0}; }
 std::string version_text() { return "OpenCL " + option("version", "3.0") + " stub"; }
 
@@ -220,6 +207,9 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id, cl_device_info what, size_t siz
       return give(version_text(), size, out, size_ret);
     case CL_DEVICE_OPENCL_C_VERSION:
       return give("OpenCL C " + option("c-version", "1.2") + " stub", size, out, size_ret);
+    case CL_DEVICE_OPENCL_C_ALL_VERSIONS:
+      if (option("newest-c", "").empty()) return CL_INVALID_VALUE;
+      return give_value(name_version("OpenCL C", option("newest-c", "")), size, out, size_ret);
     case CL_DEVICE_ENDIAN_LITTLE:
     case CL_DEVICE_AVAILABLE:
       return give_value<cl_bool>(!has("unavailable"), size, out, size_ret);

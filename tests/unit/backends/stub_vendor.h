@@ -12,7 +12,7 @@
 //   event:CODE               commands do nothing; their events end with CODE, or from 1 on never
 //   no-platforms, no-devices
 //   platform:NAME, device:NAME, devices:N, type:cpu|gpu|accelerator|custom, units:N, version:1.1,
-//   c-version:1.1, unavailable, no-compiler, address-bits:N
+//   c-version:1.1, newest-c:3.1 (the only one listed), unavailable, no-compiler, address-bits:N
 //   host-copy                CL_MEM_USE_HOST_PTR buffers are copies
 //   driver:VERSION           CL_DRIVER_VERSION
 //   pci-bus:N                its PCI address is fff0:N:00.0, N in decimal; 0: 0000:00:00.0

@@ -162,6 +162,21 @@ TEST_F(BuiltProgramTest, DevicesDecideThemselvesWhatNoneSaysToHave) {
   EXPECT_EQ(outcome.program->built_on(), 3u);
 }
 
+TEST_F(BuiltProgramTest, KernelsOfANewerLanguageRunWhereItMakesNoDifference) {
+  fakes_[0]->has(std::string(backends::kOpenClC31));
+  auto asked = with_features(
+      "kernel void k(global int* a) { printf(\"%zu\", get_global_id(0)); }\n"
+      "kernel void plain(global int* a) { a[get_global_id(0)] = 1; }\n",
+      {});
+  asked.options = "-cl-std=CL3.1";
+  asked.opencl_c = 310;
+  const BuildOutcome outcome = build_program(*set_, apart(), asked);
+  ASSERT_EQ(outcome.code, CL_SUCCESS) << outcome.log;
+  EXPECT_EQ(KernelExecutable(outcome.program, 0).built_on(), 1u);
+  EXPECT_EQ(KernelExecutable(outcome.program, 1).built_on(), 3u);
+  EXPECT_EQ(KernelExecutable(outcome.program, 0).lacking(1), backends::kOpenClC31);
+}
+
 TEST_F(BuiltProgramTest, KernelWithVariablesOfItsProgramStaysOnThePrimary) {
   const char* const feature = "__opencl_c_program_scope_global_variables";
   for (FakeBackend* fake : fakes_) fake->has(feature);

@@ -64,7 +64,11 @@ TEST(Preprocess, AnswersQuestionsAboutMacros) {
   EXPECT_TRUE(holds("__OPENCL_C_VERSION__ == 110", "-cl-std=CL1.1"));
   EXPECT_TRUE(holds("__OPENCL_C_VERSION__ == 200", "-cl-std=CL2.0"));
   EXPECT_TRUE(holds("defined(__FAST_RELAXED_MATH__)", "-cl-fast-relaxed-math"));
-  EXPECT_TRUE(holds("__OPENCL_VERSION__ == 300"));
+  EXPECT_TRUE(holds("__OPENCL_C_VERSION__ == 300", "-cl-std=CL3.0"));
+  EXPECT_TRUE(holds("__OPENCL_C_VERSION__ == CL_VERSION_3_1", "-cl-std=CL3.1"));
+  EXPECT_TRUE(holds("__OPENCL_VERSION__ == 310 && CL_VERSION_3_1 == 310"));
+  EXPECT_TRUE(holds("__OPENCL_VERSION__ == 300 && !defined(CL_VERSION_3_1)", "",
+                    [](CompileRequest& request) { request.opencl_c = 300; }));
   EXPECT_TRUE(
       holds("__OPENCL_VERSION__ == 120 && defined(FP_FAST_FMAF)", "", [](CompileRequest& request) {
         request.device_macros = {{"__OPENCL_VERSION__", "120"}, {"FP_FAST_FMAF", "1"}};
@@ -230,7 +234,7 @@ TEST(Options, LanguageVersionsBeyondTheDeviceAreInvalid) {
 }
 
 TEST(Options, EveryLanguageVersion) {
-  for (const char* version : {"CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0"}) {
+  for (const char* version : {"CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0", "CL3.1"}) {
     const CompileOutput output =
         run("kernel void k(global int* o) { o[get_group_id(0)] = get_global_size(0); }",
             std::string("-cl-std=") + version);

@@ -33,7 +33,7 @@ CompileRequest request_for(const std::string& source, const std::string& options
                         "cl_khr_global_int32_base_atomics", "cl_khr_global_int32_extended_atomics",
                         "cl_khr_local_int32_base_atomics",  "cl_khr_local_int32_extended_atomics",
                         "cl_khr_int64_base_atomics",        "cl_khr_int64_extended_atomics"};
-  request.opencl_c = 300;
+  request.opencl_c = 310;
   request.fp64 = true;
   request.images = true;
   return request;

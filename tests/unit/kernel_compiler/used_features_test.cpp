@@ -112,5 +112,31 @@ const FeatureCase kFeatureCases[] = {
 INSTANTIATE_TEST_SUITE_P(Cases, UsedFeatures, ::testing::ValuesIn(kFeatureCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
+const char* const kOfVersion31 =
+    "kernel void k(global int* o) { printf(\"%zu %td\", get_global_size(0), (ptrdiff_t)o[0]); }\n"
+    "kernel void atomic(global atomic_int* o) {\n"
+    "  atomic_fetch_add_explicit(o, 1, memory_order_relaxed, memory_scope_device); }\n"
+    "kernel void fence(global int* o) {\n"
+    "  o[0] = 1;\n"
+    "  atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device); }\n"
+    "kernel void old_atomic(global int* o) { atomic_add(o, 1); }\n"
+    "kernel void reverse(global int* o) { o[0] = bit_reverse(o[0]); }\n";
+
+TEST(UsedFeaturesOfVersion31, WhatItMakesOtherwiseIsItsOwn) {
+  CompileRequest request = request_of(kOfVersion31);
+  request.options = "-cl-std=CL3.1 -Werror";
+  const CompileOutput output = compiled(request);
+  for (const char* kernel : {"k", "atomic", "fence"}) {
+    EXPECT_TRUE(kernel_of(output, kernel).uses("OpenCL C 3.1")) << kernel;
+  }
+  EXPECT_TRUE(kernel_of(output, "old_atomic").features.empty());
+  EXPECT_EQ(kernel_of(output, "reverse").features,
+            std::vector<std::string>{"cl_khr_extended_bit_ops"});
+  request.options = "-cl-std=CL3.0";
+  for (const char* kernel : {"k", "atomic", "fence"}) {
+    EXPECT_FALSE(kernel_of(compiled(request), kernel).uses("OpenCL C 3.1")) << kernel;
+  }
+}
+
 }  // namespace
 }  // namespace tutti::kernel_compiler

@@ -12,145 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "fake_device.h"
 #include "platform/identity.h"
 
 namespace tutti::platform {
 namespace {
-
-constexpr cl_device_fp_config kDouble = CL_FP_FMA | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO |
-                                        CL_FP_ROUND_TO_INF | CL_FP_INF_NAN | CL_FP_DENORM;
-const std::string kBaseExtensions =
-    "cl_khr_byte_addressable_store cl_khr_global_int32_base_atomics "
-    "cl_khr_global_int32_extended_atomics cl_khr_local_int32_base_atomics "
-    "cl_khr_local_int32_extended_atomics";
-
-/// A device that answers from a table.
-class FakeDevice {
- public:
-  FakeDevice(std::string name, cl_device_type type, double gflops) {
-    traits_.device_name = std::move(name);
-    traits_.type = type;
-    traits_.nominal_gflops = gflops;
-    set<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS, 4);
-    set<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1024);
-    set(CL_DEVICE_MAX_WORK_ITEM_SIZES, std::array<size_t, 3>{1024, 1024, 64});
-    set<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE, 1u << 30);
-    set<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE, cl_ulong{4} << 30);
-    set<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE, 48 << 10);
-    set<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN, 1024);
-    set<size_t>(CL_DEVICE_MAX_PARAMETER_SIZE, 4096);
-    set<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG,
-                             CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN | CL_FP_FMA);
-    set<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG, kDouble);
-    text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.2 fake");
-    set<cl_uint>(CL_DEVICE_VENDOR_ID, 0x10de);
-    traits_.vendor = "Maker of the " + traits_.device_name;
-    extensions(kBaseExtensions + " cl_khr_fp64");
-    languages({{1, 2}, {3, 0}});
-  }
-
-  template <typename T>
-  FakeDevice& set(cl_device_info what, const T& value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    table_[what].assign(bytes, bytes + sizeof(T));
-    return *this;
-  }
-  FakeDevice& text(cl_device_info what, const std::string& value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(value.c_str());
-    table_[what].assign(bytes, bytes + value.size() + 1);
-    return *this;
-  }
-  FakeDevice& built_in_kernels(std::vector<std::string> names) {
-    traits_.built_in_kernels = std::move(names);
-    return *this;
-  }
-  FakeDevice& smaller_groups() {
-    traits_.smaller_groups = true;
-    return *this;
-  }
-  FakeDevice& languages(const std::vector<std::pair<int, int>>& versions) {
-    auto& bytes = table_[CL_DEVICE_OPENCL_C_ALL_VERSIONS];
-    bytes.clear();
-    for (const auto& [major, minor] : versions) {
-      cl_name_version entry{};
-      entry.version = CL_MAKE_VERSION(static_cast<cl_uint>(major), static_cast<cl_uint>(minor), 0);
-      const auto* begin = reinterpret_cast<const std::byte*>(&entry);
-      bytes.insert(bytes.end(), begin, begin + sizeof entry);
-    }
-    return *this;
-  }
-  FakeDevice& extensions(const std::string& names) {
-    traits_.features.clear();
-    std::istringstream words(names);
-    for (std::string word; words >> word;) traits_.features.push_back(word);
-    return *this;
-  }
-  FakeDevice& semaphores() {
-    traits_.semaphores = true;
-    return *this;
-  }
-  FakeDevice& external_memory() {
-    traits_.external_memory = true;
-    return *this;
-  }
-  FakeDevice& gl_sharing() {
-    traits_.gl_sharing = true;
-    return *this;
-  }
-  FakeDevice& alone() {
-    alone_ = true;
-    return *this;
-  }
-  FakeDevice& shares_host_memory() {
-    traits_.shares_host_memory = true;
-    return *this;
-  }
-
-  DeviceFacts facts() const {
-    return {traits_,
-            [table = table_](cl_device_info what) -> Result<std::vector<std::byte>> {
-              const auto found = table.find(what);
-              if (found == table.end()) return fail(CL_INVALID_VALUE);
-              return found->second;
-            },
-            alone_};
-  }
-
- private:
-  backends::DeviceTraits traits_;
-  std::map<cl_device_info, std::vector<std::byte>> table_;
-  bool alone_ = false;
-};
-
-FakeDevice cpu(double gflops = 100) { return {"cpu", CL_DEVICE_TYPE_CPU, gflops}; }
-FakeDevice gpu(double gflops = 1000) { return {"gpu", CL_DEVICE_TYPE_GPU, gflops}; }
-
-std::vector<DeviceFacts> facts_of(const std::vector<FakeDevice>& devices) {
-  std::vector<DeviceFacts> facts;
-  for (const FakeDevice& device : devices) facts.push_back(device.facts());
-  return facts;
-}
-/// The primary is the last one.
-Capabilities merge(const std::vector<FakeDevice>& devices,
-                   DeviceTypeChoice type = DeviceTypeChoice::kAuto,
-                   IdentityChoice identity = IdentityChoice::kAuto) {
-  return merge_capabilities(facts_of(devices), devices.size() - 1, {type, identity, "1.2.3"});
-}
-template <typename T>
-T answer(const Capabilities& caps, cl_device_info what) {
-  const auto found = caps.answers.find(what);
-  T value{};
-  EXPECT_NE(found, caps.answers.end()) << what;
-  if (found == caps.answers.end()) return value;
-  EXPECT_EQ(found->second.size(), sizeof(T)) << what;
-  std::memcpy(&value, found->second.data(), std::min(sizeof(T), found->second.size()));
-  return value;
-}
-std::string answer_text(const Capabilities& caps, cl_device_info what) {
-  const auto& bytes = caps.answers.at(what);
-  EXPECT_EQ(bytes.back(), std::byte{0});
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1};
-}
 
 TEST(CapabilityMerger, MemoryIsAsMuchAsTheUserWantsToBeSeen) {
   constexpr uint64_t kGiB = uint64_t{1} << 30;
@@ -370,18 +236,6 @@ TEST(DevicesToLeaveOut, ThoseThatCannotTakePart) {
   EXPECT_NE(left_out[3].reason.find("OpenCL C 1.2"), std::string::npos);
 }
 
-std::vector<std::string> names_in(const Capabilities& caps, cl_device_info what) {
-  const auto& bytes = caps.answers.at(what);
-  std::vector<cl_name_version> entries(bytes.size() / sizeof(cl_name_version));
-  std::memcpy(entries.data(), bytes.data(), bytes.size());
-  std::vector<std::string> names;
-  for (const cl_name_version& entry : entries) {
-    names.push_back(std::string(entry.name) + " " +
-                    std::to_string(CL_VERSION_MAJOR(entry.version)));
-  }
-  return names;
-}
-
 FakeDevice with_much() {
   return gpu()
       .extensions(kBaseExtensions +
@@ -572,20 +426,6 @@ TEST(CapabilityMerger, SharesWithOtherInterfacesWhatADeviceAloneDoes) {
     EXPECT_FALSE(claims(caps, "cl_khr_gl_sharing"));
     EXPECT_FALSE(caps.answers.contains(CL_DEVICE_SEMAPHORE_TYPES_KHR));
   }
-}
-
-TEST(CapabilityMerger, LanguageVersionsAreThePrimarys) {
-  EXPECT_EQ(names_in(merge({cpu()}), CL_DEVICE_OPENCL_C_ALL_VERSIONS),
-            (std::vector<std::string>{"OpenCL C 1", "OpenCL C 1", "OpenCL C 1", "OpenCL C 3"}));
-  FakeDevice both = cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 3.0 fake");
-  EXPECT_EQ(names_in(merge({both}), CL_DEVICE_OPENCL_C_ALL_VERSIONS).size(), 5u);
-  EXPECT_EQ(answer_text(merge({both}), CL_DEVICE_OPENCL_C_VERSION).substr(0, 12), "OpenCL C 3.0");
-  FakeDevice second =
-      cpu().text(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 2.0 fake").languages({{1, 2}, {2, 0}});
-  const Capabilities caps = merge({second});
-  EXPECT_EQ(caps.opencl_c, 200u);
-  EXPECT_EQ(caps.version, 200u);
-  EXPECT_EQ(names_in(caps, CL_DEVICE_OPENCL_C_ALL_VERSIONS).back(), "OpenCL C 2");
 }
 
 }  // namespace
